@@ -1,22 +1,27 @@
 """DP-Text Studio: page configuration and navigation."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from dptext_core._internal.assets import assets_folder
 from dptext_core._internal.device import let_threads_sleep
-from pages.ui import forget, hide, public, sessions, shell, uploads
+from pages.ui import footer, forget, hide, public, sessions, shell, uploads
 
 let_threads_sleep()  # a room of visitors needs the processor for its pages
 
 #: Section → page → its title. The pages without a section come first.
 SECTIONS = {
-    "": {"playground": "Playground", "about": "About"},
+    "": {"playground": "Playground"},
     "Try": {"compare": "Compare", "tradeoff": "Trade-off", "batch": "Batch"},
     "Learn": {"learn": "Lessons", "case_study": "Case study"},
     "Research": {"benchmarks": "Benchmarks", "findings": "What we found", "audit": "Audit"},
 }
 #: Opens at the bare address, where links with a setting lead to.
 FIRST = "playground"
+#: Other addresses → the page that they lead to: those of earlier links, and that of the first page, to which Streamlit
+#: gives none.
+ALSO = {FIRST: FIRST, "home": FIRST, "about": FIRST}
 
 # An icon of our own: Streamlit's named ones are fetched from another site for the browser's tab.
 ICON = str(assets_folder() / "pictures" / "icon.svg")
@@ -28,19 +33,13 @@ pages = {
 }
 
 
-def forward() -> None:
-    """What opens at the bare address has its own address too, which Streamlit gives to no default page."""
-    st.switch_page(pages[FIRST], query_params=st.query_params.to_dict())
-
-
-def once_home() -> None:
-    """An address of earlier links."""
-    forward()
+def leads_to(name: str) -> Callable[[], None]:
+    """A page that goes on to this one, with what the address asks for."""
+    return lambda: st.switch_page(pages[name], query_params=st.query_params.to_dict())
 
 
 shown = {title: [pages[n] for n in names] for title, names in SECTIONS.items()}
-for also, lead in ((FIRST, forward), ("home", once_home)):
-    shown[""].append(st.Page(lead, title=also, url_path=also, visibility="hidden"))
+shown[""] += [st.Page(leads_to(name), title=also, url_path=also, visibility="hidden") for also, name in ALSO.items()]
 # Links to headings are invisible until the mouse is there, and would still take the keyboard's focus. Streamlit's grey
 # of captions has a contrast of 3.9, as has the dark theme's accent where it is text; that of some parts of code is 2.6.
 # Its ring around what has the focus can hardly be seen on some controls. On a wide screen lines end where the
@@ -76,3 +75,4 @@ hide.take()
 hide.apply()
 shell.plugin_problems()
 page.run()
+footer.footer()

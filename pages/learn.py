@@ -10,7 +10,7 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core.show.lessons import LESSONS, Lesson, Question, Reveal
-from pages.ui import classroom, forget, hide, links
+from pages.ui import classroom, hide, links
 from pages.ui.drawing import drawing
 from pages.ui.keys import keys
 from pages.ui.session import session
@@ -218,17 +218,15 @@ def reading() -> None:
             )  # fmt: skip
         if value is not None:
             door(lesson, value)
-    with st.container(key="learn_teacher"):
-        given = lesson.control.start if value is None else value
-        for key, label, icon, panel in (
-            ("learn_for_class", "For teachers: an address, a QR code, pages to print", ":material/school:",
-             lambda: classroom.panel(mine.at + 1, lesson, given)),
-            ("learn_shared", "On a shared machine: what is kept, and forgetting it", ":material/lock:",
-             lambda: forget.panel("learn_forget")),
-        ):  # fmt: skip
-            with st.expander(label, icon=icon, key=key, on_change="rerun") as opened:
-                if opened.open:
-                    panel()
+    with (
+        st.container(key="learn_teacher"),
+        st.expander(
+            "For teachers: an address, a QR code, pages to print", icon=":material/school:", key="learn_for_class",
+            on_change="rerun",
+        ) as opened,
+    ):  # fmt: skip
+        if opened.open:
+            classroom.panel(mine.at + 1, lesson, lesson.control.start if value is None else value)
 
 
 def present() -> None:
@@ -239,7 +237,7 @@ def present() -> None:
 #: Large type, nothing around: everything of Streamlit is measured in the size of the root.
 WALL = """<style>
 html { font-size: clamp(17px, 1.3vw + 0.5vh, 40px); }
-[data-testid=stHeader], [data-testid=stToolbar], [data-testid=stDecoration] { display: none; }
+[data-testid=stHeader], [data-testid=stToolbar], [data-testid=stDecoration], .st-key-footer { display: none; }
 [data-testid=stMainBlockContainer] { max-width: 60rem; padding-top: 1.5rem; padding-bottom: 5rem; }
 .st-key-wall_turn { position: fixed; right: 1rem; bottom: 0.8rem; width: auto; z-index: 9; font-size: 1rem; }
 </style>"""

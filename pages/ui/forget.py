@@ -32,9 +32,14 @@ def forget() -> None:
     st.session_state.forgotten = True
 
 
+def forgotten() -> bool:
+    """Whether the session was emptied, and its page is not loaded anew yet."""
+    return bool(st.session_state.get("forgotten"))
+
+
 def reload() -> bool:
     """Load the page anew where the session was emptied: whether that is under way."""
-    if not st.session_state.get("forgotten"):
+    if not forgotten():
         return False
     st.info("Everything in this session was forgotten. The page is loading anew.")
     _RELOAD(key="reload")

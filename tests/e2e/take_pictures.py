@@ -122,10 +122,6 @@ def audit(page: Page) -> None:
     page.get_by_role("button", name="Download the report").wait_for(timeout=LONG)
 
 
-def about(page: Page) -> None:
-    page.get_by_text("How to cite").wait_for(timeout=LONG)
-
-
 #: Name → picture. The first is the README's.
 PICTURES = {
     "readme": Picture(TOP / "assets" / "pictures" / "playground.png", "/", playground, 1440, 900),
@@ -140,7 +136,6 @@ PICTURES = {
     "benchmarks": Picture(DOCS / "benchmarks.png", "/benchmarks", benchmarks),
     "findings": Picture(DOCS / "findings.png", "/findings", findings),
     "audit": Picture(DOCS / "audit.png", "/audit", audit),
-    "about": Picture(DOCS / "about.png", "/about", about),
 }
 
 

@@ -688,6 +688,24 @@ def test_a_lesson_from_its_question_to_its_answer_and_on_a_wall(open_app: Callab
     clean(seen)
 
 
+@pytest.mark.slow
+def test_the_line_under_a_page_opens_and_forgets(open_app: Callable) -> None:
+    seen = opened(open_app, query="/about")
+    page = seen.page
+    page.wait_for_url(re.compile(r"/\?mechanism="))  # an address of earlier links
+    type_text(page, "My doctor paid.")
+    page.locator(".strip .text .was", has_text="doctor").wait_for(state="attached", timeout=LONG)
+    settled(page)
+    foot = page.locator(".st-key-footer")
+    foot.get_by_role("button", name="Licences").click()
+    page.get_by_text("The code is under the MIT licence").wait_for(timeout=LONG)
+    page.keyboard.press("Escape")
+    foot.get_by_role("button", name="What is kept").click()
+    page.get_by_role("button", name="Forget everything here").click()
+    page.locator(".strip .text .was", has_text="Halvorsen").wait_for(state="attached", timeout=LONG)
+    clean(seen)
+
+
 # --- batch
 
 
@@ -812,7 +830,6 @@ PAGES = {
     "Lessons": ("[role=radiogroup] label", "Learn"), "Case study": ("text=was pre-trained on Snips", "Learn"),
     "Benchmarks": (".js-plotly-plot .main-svg", "Research"), "What we found": ("text=Which mechanism", "Research"),
     "Audit": ("text=The verdict appears here", "Research"),
-    "About": ("text=How to cite", ""),
 }  # fmt: skip
 
 
@@ -833,8 +850,6 @@ def test_axe_finds_nothing_serious_on_any_page(open_app: Callable) -> None:
     for title, (ready, section) in PAGES.items():
         if section and title != "Playground":
             to_page(page, section, title)
-        elif not section:
-            page.get_by_role("link", name=title, exact=True).click()
         page.locator(ready).first.wait_for(timeout=LONG)
         calm(page)
         result = page.evaluate("options => axe.run(options)", AXE)

@@ -1,4 +1,4 @@
-"""Lessons and About by AppTest (which runs no JavaScript), what links hide, and what forgetting leaves."""
+"""Lessons by AppTest (which runs no JavaScript), and what links hide."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dptext_core.show import lessons, references
+from dptext_core.show import lessons
 from pages.ui import classroom, hide
-from pages.ui.session import Session
 
 TOP = Path(__file__).resolve().parents[2]
 
@@ -176,34 +175,6 @@ def test_a_link_hides_controls_and_keeps_their_values():
     assert at.selectbox(key="play-diffractor-noise").value == "tem"
     assert at.session_state["session"].hidden == ("mechanism", "noise", "options")
     assert not any("not followed" in w.value for w in at.warning)
-
-
-def test_forgetting_leaves_nothing():
-    at = AppTest.from_file(TOP / "app.py", default_timeout=60)
-    at.session_state["app_wanted"] = "about"
-    at.session_state["session"] = Session(text="my secret")
-    at.session_state["play_text"] = "my secret"
-    settle(at)
-    at.button(key="about_forget").click()
-    at.run()
-    assert not at.exception and "forgotten" in at.info[0].value and not at.button
-    assert "play_text" not in at.session_state and "session" not in at.session_state
-
-
-def test_about_names_papers_licences_and_limits():
-    at = page("about")
-    text = " ".join(m.value for m in at.markdown).replace("\\", "")
-    assert "Mechanism Design via Differential Privacy" in text
-    keys = [k for k in references.references() if k != references.OWN]
-    assert not [k for k in keys if k in text], "papers have names"
-    assert "English" in text and "Forget" in at.button(key="about_forget").label
-    for key in ("meisenbacher2024dpmlm", "chen2023custext", "yue2021santext"):
-        assert references.reference(key).field("title") in text
-    assert "is our own" in text and any("@software{dptextstudio" in c.value for c in at.code)
-    licences = at.dataframe[0].value
-    manifest = json.loads((TOP / "assets" / "MANIFEST.json").read_text(encoding="utf-8"))
-    assert set(licences["licence"]) == {e["licence"] for e in manifest}
-    assert licences["MB"].sum() == pytest.approx(sum(e["bytes"] for e in manifest) / 1e6)
 
 
 def test_every_page_is_in_the_navigation():

@@ -22,7 +22,6 @@ CSV = "id,text\n" + "".join(f'{i},"Row {i}: my doctor sent a letter."\n' for i i
 #: Page → key of each of its downloads → the file and what it holds, as the ledger has them. A page that is not here has
 #: no download.
 LEAVES = {
-    "about": {"about_bibtex": ("dp-text-studio.bib", "nothing")},
     "playground": {
         "play_download": ("rewrite.txt", "rewrite"),
         "share_release_report_html": ("release-report.html", "rewrite"),

@@ -1,4 +1,4 @@
-"""About: what it stands on, how to cite it, what it cannot do, and what comes with it under which licence."""
+"""The line under every page: what it cannot do, what is kept, how to cite it, and what comes under which licence."""
 
 from __future__ import annotations
 
@@ -8,12 +8,22 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core._internal import assets
+from dptext_core._internal.version import __version__
 from dptext_core.data.folder import environment
 from dptext_core.show import references
 from pages.ui import download, forget
-from pages.ui.shell import compact, within_app
 from pages.ui.text import literal
 
+#: Of what opens over the page, in pixels.
+WIDE = 640
+LOOK = """<style>
+.st-key-footer { border-top: 1px solid light-dark(#e3e2df, #3a3936); margin-top: 0.25rem; padding-top: 0.1rem;
+  gap: 0 1.1rem; }
+.st-key-footer :is([data-testid=stCaptionContainer] p, button p) { font-size: 13px; line-height: 1.5rem; margin: 0; }
+.st-key-footer [data-testid=stCaptionContainer] { margin: 0; }
+.st-key-footer button { min-height: 1.5rem; padding: 0; color: light-dark(#5d5b57, #b3b0a9) !important; }
+.st-key-footer button:is(:hover, [aria-expanded=true]) { color: light-dark(#0b62ad, #8fc1f2) !important; }
+</style>"""
 LIMITS = (
     "**English.** What is bundled (the language models, word spaces, lists, stop words) is English. The program itself "
     "takes another language as a plugin.",
@@ -27,38 +37,37 @@ LIMITS = (
 )
 
 
+def limits() -> None:
+    for limit in LIMITS:
+        st.markdown(f"- {limit}")
+
+
 def cite() -> None:
-    st.subheader("How to cite")
     st.markdown("This program, and the paper of each mechanism that you use.")
     st.code(references.reference(references.OWN).bibtex, language="bibtex")
-
-
-def papers() -> None:
-    st.subheader("Where each mechanism is from")
-    used: list[str] = [references.OWN]
+    used, lines = [references.OWN], []
     for spec in dpt.mechanisms():
         # A mechanism of somebody's own may name papers that are not listed here.
         keys = [k for k in dpt.mechanism_class(spec.name).references if k in references.references()]
         used += keys
         if not keys:
-            st.markdown(f"**{literal(spec.title)}** names no paper.")
+            lines.append(f"**{literal(spec.title)}** names no paper.")
             continue
         first = references.reference(keys[0])
         own = keys[0] == references.OWN
         said = "is our own, first described with this program." if own else literal(first.line())
         others = [references.reference(k).line() for k in keys[1:]]
         more = f" It also stands on: {literal(' '.join(others))}" if others else ""
-        st.markdown(f"**{literal(spec.title)}** {said}{more}")
-    with st.expander("All of them as BibTeX"):
-        st.code(references.bibtex(tuple(used)), language="bibtex")
+        lines.append(f"**{literal(spec.title)}** {said}{more}")
     download.button(
-        "Download the BibTeX file", references.bibtex(tuple(used)), "dp-text-studio.bib", "application/x-bibtex",
-        icon=":material/format_quote:", key="about_bibtex", on_click="ignore", holds="nothing",
+        "Download all as BibTeX", references.bibtex(tuple(used)), "dp-text-studio.bib", "application/x-bibtex",
+        icon=":material/format_quote:", key="footer_bibtex", on_click="ignore", holds="nothing",
     )  # fmt: skip
+    for line in lines:
+        st.markdown(line)
 
 
-def bundled() -> None:
-    st.subheader("What comes with it, under which licence")
+def licences() -> None:
     st.markdown("The code is under the MIT licence. No data set of others comes with the program.")
     kinds: dict[tuple[str, str], list[dict]] = defaultdict(list)
     for entry in assets.read_json(assets.assets_folder() / "MANIFEST.json"):
@@ -73,37 +82,36 @@ def bundled() -> None:
         }
         for (licence, source), entries in sorted(kinds.items())
     ]
-    st.dataframe(rows, hide_index=True, column_config={"MB": st.column_config.NumberColumn(format="%.2f")})
+    st.dataframe(rows, hide_index=True, height=320, column_config={"MB": st.column_config.NumberColumn(format="%.2f")})
     st.caption("`assets/MANIFEST.json` has each file with its SHA-256 and the command that made it.")
-
-
-def versions() -> None:
-    st.subheader("Versions")
     here = environment()
     found = {name: here[name] for name in ("dptext-studio", "python", "system")} | here["packages"]
-    st.markdown(literal(", ".join(f"{name} {version}" for name, version in found.items()) + "."))
+    st.caption(literal("Versions: " + ", ".join(f"{name} {version}" for name, version in found.items()) + "."))
 
 
-def main() -> None:
-    st.markdown("## About")
-    st.markdown(
-        "DP-Text Studio rewrites text under differential privacy, and shows what each ε keeps and what it hides. "
-        "Everything runs on the machine that it was started on, and works offline."
-    )
-    left, right = st.columns(2, gap="large")
-    with left:
-        st.subheader("What it cannot do")
-        for limit in LIMITS:
-            st.markdown(f"- {limit}")
-        cite()
-    with right:
-        st.subheader("What is kept, and where")
-        forget.panel("about_forget")
-    papers()
-    bundled()
-    versions()
+#: What is called how → what opens there.
+PARTS = {
+    "Limits": limits,
+    "What is kept": lambda: forget.panel("footer_forget"),
+    "How to cite": cite,
+    "Licences": licences,
+}
 
 
-within_app("about")
-compact()
-main()
+@st.fragment
+def parts() -> None:
+    """Opening one runs only this, and nothing is worked out for what is shut."""
+    if forget.forgotten():
+        st.rerun(scope="app")
+    with st.container(key="footer", horizontal=True, vertical_alignment="center"):
+        st.caption(f"DP-Text Studio {__version__} · no text leaves the machine that runs it", width="content")
+        for title, part in PARTS.items():
+            with st.popover(title, type="tertiary", key=f"footer_{title}", on_change="rerun") as opened:
+                if opened.open:
+                    with st.container(width=WIDE):
+                        part()
+
+
+def footer() -> None:
+    st.html(LOOK)
+    parts()
