@@ -14,14 +14,16 @@ let_threads_sleep()  # a room of visitors needs the processor for its pages
 SECTIONS = {
     "": {"playground": "Playground"},
     "Try": {"compare": "Compare", "tradeoff": "Trade-off", "batch": "Batch"},
-    "Learn": {"learn": "Lessons", "case_study": "Case study"},
+    "Learn": {"learn": "Lessons"},
     "Research": {"benchmarks": "Benchmarks", "findings": "What we found", "audit": "Audit"},
 }
 #: Opens at the bare address, where links with a setting lead to.
 FIRST = "playground"
-#: Other addresses → the page that they lead to: those of earlier links, and that of the first page, to which Streamlit
-#: gives none.
-ALSO = {FIRST: FIRST, "home": FIRST, "about": FIRST}
+#: Other addresses → the page that they lead to, and where on it: those of earlier links, and that of the first page, to
+#: which Streamlit gives none.
+ALSO: dict[str, tuple[str, dict[str, str]]] = {
+    FIRST: (FIRST, {}), "home": (FIRST, {}), "about": (FIRST, {}), "case_study": ("learn", {"lesson": "9"}),
+}  # fmt: skip
 
 # An icon of our own: Streamlit's named ones are fetched from another site for the browser's tab.
 ICON = str(assets_folder() / "pictures" / "icon.svg")
@@ -33,13 +35,13 @@ pages = {
 }
 
 
-def leads_to(name: str) -> Callable[[], None]:
+def leads_to(name: str, where: dict[str, str]) -> Callable[[], None]:
     """A page that goes on to this one, with what the address asks for."""
-    return lambda: st.switch_page(pages[name], query_params=st.query_params.to_dict())
+    return lambda: st.switch_page(pages[name], query_params=st.query_params.to_dict() | where)
 
 
 shown = {title: [pages[n] for n in names] for title, names in SECTIONS.items()}
-shown[""] += [st.Page(leads_to(name), title=also, url_path=also, visibility="hidden") for also, name in ALSO.items()]
+shown[""] += [st.Page(leads_to(*to), title=also, url_path=also, visibility="hidden") for also, to in ALSO.items()]
 # Links to headings are invisible until the mouse is there, and would still take the keyboard's focus. Streamlit's grey
 # of captions has a contrast of 3.9, as has the dark theme's accent where it is text; that of some parts of code is 2.6.
 # Its ring around what has the focus can hardly be seen on some controls. On a wide screen lines end where the

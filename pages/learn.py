@@ -10,7 +10,7 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core.show.lessons import LESSONS, Lesson, Question, Reveal
-from pages.ui import classroom, hide, links
+from pages.ui import case_study, classroom, hide, links
 from pages.ui.drawing import drawing
 from pages.ui.keys import keys
 from pages.ui.session import session
@@ -20,6 +20,8 @@ from pages.ui.text import literal
 state = st.session_state
 #: What the presenter view shows one after the other.
 STEPS = ("said", "shown", "asked", "found", "meant")
+#: Lesson → what stands below it, with the control at a value.
+BELOW: dict[str, Callable[[Any], None]] = {"memory": case_study.panel}
 
 
 @dataclass(eq=False)
@@ -207,6 +209,8 @@ def reading() -> None:
             sentences(reveal.found)
             drawing(reveal.parts, key=f"learn_found_{lesson.name}")
             sentences(reveal.because)
+    if value is not None and lesson.name in BELOW:
+        BELOW[lesson.name](value)
     with st.container(horizontal=True):
         if mine.at:
             st.button("Back", icon=":material/arrow_back:", key="learn_back", on_click=mine.go, args=(mine.at - 1,))

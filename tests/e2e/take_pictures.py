@@ -98,11 +98,6 @@ def lesson(page: Page) -> None:
     page.get_by_test_id("stAlert").evaluate("e => e.scrollIntoView({block: 'center'})")
 
 
-def case_study(page: Page) -> None:
-    page.get_by_text("Rewritten by the model").wait_for(timeout=LONG)
-    page.locator(".js-plotly-plot .main-svg").first.wait_for(timeout=LONG)
-
-
 def benchmarks(page: Page) -> None:
     page.locator(".js-plotly-plot .main-svg").first.wait_for(timeout=LONG)
     calm(page)
@@ -132,7 +127,6 @@ PICTURES = {
     "trade-off": Picture(DOCS / "trade-off.png", "/tradeoff", trade_off),
     "batch": Picture(DOCS / "batch.png", "/batch", batch),
     "lessons": Picture(DOCS / "lessons.png", "/learn", lesson),
-    "case-study": Picture(DOCS / "case-study.png", "/case_study", case_study),
     "benchmarks": Picture(DOCS / "benchmarks.png", "/benchmarks", benchmarks),
     "findings": Picture(DOCS / "findings.png", "/findings", findings),
     "audit": Picture(DOCS / "audit.png", "/audit", audit),

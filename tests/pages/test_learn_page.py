@@ -110,6 +110,19 @@ def test_a_link_opens_a_lesson_and_the_view_for_a_wall():
     assert at.pills(key="learn_lesson").value == 1 and query(at) == {"lesson": "2"}
 
 
+def test_the_case_study_stands_below_lesson_nine_as_its_earlier_address_says():
+    at = page("learn", lesson="9")
+    assert lessons.LESSONS[8].name == "memory" and not at.text_area and not at.get("plotly_chart")
+    assert [e.label for e in at.expander][:2] == [
+        "Try a sentence of your own",
+        "The case study: measured over both data sets",
+    ]
+    at.session_state["case_measured"] = True
+    settle(at)
+    assert at.get("plotly_chart")
+    assert not any("case study" in e.label for e in page("learn", lesson="8").expander)
+
+
 @pytest.mark.parametrize("number", ["0", "99", "-1", "²", "x", ""])
 def test_a_link_to_no_lesson_opens_the_first(learn, number):
     at = learn

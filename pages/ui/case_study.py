@@ -1,4 +1,5 @@
-"""Case study: a model rewrites a sentence in the words of what it was pre-trained on, and what that means for a set."""
+"""The case study, below its lesson: a sentence of one's own rewritten in the words of what a model was pre-trained on,
+and what that means for a whole set."""
 
 from __future__ import annotations
 
@@ -11,7 +12,6 @@ from dptext_core.research import case_study as core
 from dptext_core.show.figures import case_study as figure_of
 from pages.ui.charts import chart, dark
 from pages.ui.session import session
-from pages.ui.shell import within_app
 from pages.ui.stay import stay
 from pages.ui.text import literal
 
@@ -22,18 +22,15 @@ def named(epsilon: float | None) -> str:
     return "∞: no noise" if epsilon is None else core.epsilon_text(epsilon)
 
 
-def request() -> core.Question:
-    text = st.text_area("A sentence", core.EXAMPLE, max_chars=LONGEST, height=100, key=stay("case_text"))
-    pretrained = st.selectbox(
-        "The model was pre-trained on", list(core.SETS), format_func=core.SETS.__getitem__, key=stay("case_pretrained"),
-        help="Snips: requests for music, books, films, restaurants and the weather. ATIS: questions about flights.",
-    )  # fmt: skip
+def request(pretrained: str) -> core.Question:
+    text = st.text_area("A sentence", core.EXAMPLE, max_chars=LONGEST, height=70, key=stay("case_text"))
     epsilons = {named(e): e for e in reversed(core.EPSILONS)}
-    epsilon = st.select_slider(
-        "Privacy budget ε", list(epsilons), value=named(1000.0), key=stay("case_epsilon"),
-        help="ε of the whole sentence. Without noise nothing is promised.",
-    )  # fmt: skip
-    again = st.button("Draw again", icon=":material/refresh:", key="case_again", help="Each draw spends its own ε.")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        epsilon = st.select_slider(
+            "Privacy budget ε", list(epsilons), value=named(1000.0), key=stay("case_epsilon"),
+            help="ε of the whole sentence. Without noise nothing is promised.",
+        )  # fmt: skip
+        again = st.button("Draw again", icon=":material/refresh:", key="case_again", help="Each draw spends its own ε.")
     before = session().at("case").asked
     draw = (0 if before is None else before.draw) + again
     return core.Question(text.strip(), pretrained, epsilons[epsilon], draw)
@@ -76,35 +73,27 @@ def nearest(asked: core.Question, result: dpt.RewriteResult, folder: Path) -> No
         )
 
 
-def live() -> None:
-    left, right = st.columns([1, 1.6], gap="large")
-    with left:
-        asked = request()
+def live(pretrained: str) -> None:
+    asked = request(pretrained)
     work = session().at("case")
-    with right:
-        if not asked.text:
-            work.stop()
-            work.asked = None
-            session().at("case_nearest").stop()
-            st.info("Type a sentence on the left. Its rewrite appears here.")
-            return
-        if work.asked != asked:
-            session().at("case_nearest").stop()
-            work.start(
-                asked,
-                lambda task: core.rewritten(asked, task),
-                "Rewriting",
-            )
-        if work.running():
-            work.waiting("case_stop")
-        elif said := work.said("Stopped. Press “Draw again” to start again."):
-            st.error(literal(said))
-        elif work.result is not None:
-            show(asked, work.result)
+    if not asked.text:
+        work.stop()
+        work.asked = None
+        session().at("case_nearest").stop()
+        st.info("Type a sentence. Its rewrite appears here.")
+        return
+    if work.asked != asked:
+        session().at("case_nearest").stop()
+        work.start(asked, lambda task: core.rewritten(asked, task), "Rewriting")
+    if work.running():
+        work.waiting("case_stop")
+    elif said := work.said("Stopped. Press “Draw again” to start again."):
+        st.error(literal(said))
+    elif work.result is not None:
+        show(asked, work.result)
 
 
 def measured() -> None:
-    st.subheader("Measured over both data sets")
     try:
         found = core.bundled()
     except dpt.DPTextError as error:
@@ -126,23 +115,18 @@ def measured() -> None:
         alt="Macro F1 of the intent over ε, for both data sets; the table below has the numbers",
     )  # fmt: skip
     heading, *rows = core.table(found)
-    with st.expander("The table, beside the paper's Table 1"):
-        st.dataframe([dict(zip(heading, row, strict=True)) for row in rows], hide_index=True, key="case_table")
+    st.dataframe([dict(zip(heading, row, strict=True)) for row in rows], hide_index=True, height=240, key="case_table")
     for note in core.notes(found):
         st.markdown("- " + literal(note))
     st.code(found["about"]["command"], language="sh")
 
 
-def main() -> None:
-    st.markdown("## Case study")
-    st.caption(
-        "What a model remembers of the texts that it was pre-trained on, live and measured: without noise it "
-        "repeats sentences of these, and answers others in their style and words; the smaller ε, the more the noise "
-        "decides."
-    )
-    live()
-    measured()
-
-
-within_app("case_study")
-main()
+def panel(pretrained: str) -> None:
+    """Both, each worked out once it is opened. pretrained: what the network learned from, as the lesson has it."""
+    for key, label, icon, part in (
+        ("case_live", "Try a sentence of your own", "edit_note", lambda: live(pretrained)),
+        ("case_measured", "The case study: measured over both data sets", "monitoring", measured),
+    ):
+        with st.expander(label, icon=f":material/{icon}:", key=key, on_change="rerun") as opened:
+            if opened.open:
+                part()

@@ -1,4 +1,4 @@
-"""The page of the case study and its figure, by Streamlit's AppTest (which runs no JavaScript)."""
+"""The case study below its lesson and its figure, by Streamlit's AppTest (which runs no JavaScript)."""
 
 from __future__ import annotations
 
@@ -78,10 +78,18 @@ def settle(at: AppTest) -> AppTest:
     return at
 
 
-def page(**session) -> AppTest:
-    at = AppTest.from_file(TOP / "pages" / "case_study.py", default_timeout=60)
-    at.session_state["app"] = True
-    for name, value in session.items():
+def page(pretrained: str = "snips", **session) -> AppTest:
+    """What stands below the lesson, with both parts open."""
+
+    def below() -> None:
+        import streamlit as st
+
+        from pages.ui import case_study
+
+        case_study.panel(st.session_state.pretrained)
+
+    at = AppTest.from_function(below, default_timeout=60)
+    for name, value in {"pretrained": pretrained, "case_live": True, "case_measured": True, **session}.items():
         at.session_state[name] = value
     return settle(at.run())
 
@@ -105,9 +113,10 @@ def test_a_sentence_is_rewritten_at_once_and_says_what_is_promised(asked):
 def test_no_noise_is_a_choice_of_its_own_and_promises_nothing(asked):
     at = page()
     settle(at.select_slider(key="case_epsilon").set_value("∞: no noise").run())
-    settle(at.selectbox(key="case_pretrained").set_value("atis").run())
+    at.session_state["pretrained"] = "atis"
+    settle(at.run())
     assert asked[-1] == ("atis", None) and SENTENCES[1] in said(at)
-    again = page(session=at.session_state["session"])  # as after another page, where Streamlit forgets controls
+    again = page("atis", session=at.session_state["session"])  # as after another page, where Streamlit forgets controls
     assert again.select_slider(key="case_epsilon").value == "∞: no noise" and len(asked) == 3
     assert "There is no privacy guarantee" in at.warning[0].value
     assert "∞: no noise" in at.select_slider(key="case_epsilon").options
@@ -126,7 +135,8 @@ def test_the_nearest_sentence_stands_beside_it_where_the_data_is_named(asked, mo
     # The rewrite does not wait for it.
     found, go_on = core.nearest, threading.Event()
     monkeypatch.setattr(core, "nearest", lambda *given: go_on.wait(60) and found(*given))
-    at.selectbox(key="case_pretrained").set_value("atis").run()
+    at.session_state["pretrained"] = "atis"
+    at.run()
     while at.session_state["session"].at("case").job is not None:
         at.run()
     assert said(at).count(SENTENCES[1]) == 1 and "at most e^ε" in said(at) and core.NEAREST not in said(at)
