@@ -136,7 +136,7 @@ def setting_of_run() -> dpt.Setting:
 
 
 def plain(name: str) -> dpt.Setting:
-    return dpt.Setting(name, {}, dpt.mechanism_class(name).epsilon_range({})[2])
+    return controls.beginning(dpt.Setting(name, {}, dpt.mechanism_class(name).epsilon_range({})[2]))
 
 
 def add() -> None:

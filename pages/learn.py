@@ -10,7 +10,7 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core.show.lessons import LESSONS, Lesson, Question, Reveal
-from pages.ui import case_study, classroom, hide, links
+from pages.ui import case_study, classroom, controls, hide, links
 from pages.ui.drawing import drawing
 from pages.ui.keys import keys
 from pages.ui.session import session
@@ -178,7 +178,8 @@ def ask(lesson: Lesson, question: Question) -> None:
 def door(lesson: Lesson, value: Any) -> None:
     with st.container(key="learn_door"):
         if st.button("Try it in the Playground", icon=":material/open_in_new:", key=f"learn_door_{lesson.name}"):
-            st.switch_page("pages/playground.py", query_params=links.to_query(lesson.setting(value)))
+            query = links.to_query(controls.beginning(lesson.setting(value)))
+            st.switch_page("pages/playground.py", query_params=query)
 
 
 def reading() -> None:

@@ -45,6 +45,16 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
         "the licence of ONNX Runtime Web, which computes the model in a browser",
         "the text of the licence itself",
     ),
+    "licences/cuss-MIT.txt": (
+        "copied",
+        "the licence of cuss, the list of profanities",
+        "the text of the licence itself",
+    ),
+    "words/loaded.txt": (
+        "npm pack cuss@2.2.0, and python tools/build_loaded_words.py package/index.js",
+        "cuss 2.2.0 (Titus Wormer): the single words that it rates as maybe or likely meant as profanity",
+        "MIT (licences/cuss-MIT.txt)",
+    ),
     "pocket/*.xz": (
         "npm pack onnxruntime-web@1.30.0, and its dist/ort.wasm.bundle.min.mjs and dist/ort-wasm-simd-threaded.wasm "
         "packed with xz -9e",

@@ -26,7 +26,7 @@ from ..text.document import Document, too_long
 from ..text.language import Language
 from ..text.languages import ENGLISH
 from .audited import Audited
-from .blocklist import NOTHING, Never
+from .blocklist import NOTHING, Never, loaded
 from .chances import Chances
 from .config import build
 from .facets import Aligned, Reading, aligned
@@ -193,7 +193,8 @@ class Mechanism(ABC):
     def never(self) -> Never:
         """The words that are never released."""
         words = frozenset(getattr(self.config, "never", ()))
-        return Never(words) if words else NOTHING
+        public = frozenset() if getattr(self.config, "loaded_words", True) else loaded()
+        return Never(words | public, public - words) if words or public else NOTHING
 
     def replace(self, **options: Any) -> Self:
         """The same mechanism with some options changed."""

@@ -15,8 +15,9 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
+from .._internal.assets import assets_folder
 from .._internal.checks import shown
 from .._internal.private import Private
 from ..errors import ConfigError
@@ -100,9 +101,10 @@ def split(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Never(Private):
-    """The words of a list. Empty, and false, where there is none."""
+    """The words of a list. Empty, and false, where there is none. public: those of them that everybody's list has."""
 
     words: frozenset[str] = frozenset()
+    public: frozenset[str] = frozenset()
 
     def __bool__(self) -> bool:
         return bool(self.words)
@@ -110,7 +112,7 @@ class Never(Private):
     def exposed(self) -> tuple[str, ...]:
         """What the list may show: a part of what a guarantee names as exposed."""
         one = "the list of words that are never released, which tells something if it was chosen by looking at the text"
-        return (one,) if self else ()
+        return (one,) if self.words - self.public else ()
 
     def __len__(self) -> int:
         return len(self.words)
@@ -146,6 +148,12 @@ class Never(Private):
 
 
 NOTHING = Never()
+
+
+@cache
+def loaded() -> frozenset[str]:
+    """The public list of abusive, sexual and violent words that comes with the program."""
+    return frozenset((assets_folder() / "words" / "loaded.txt").read_text(encoding="utf-8").split())
 
 
 @lru_cache(maxsize=8)

@@ -205,6 +205,21 @@ def never_option() -> Any:
     )
 
 
+def loaded_words_option() -> Any:
+    """The field ``loaded_words``. By itself all words can come out, as the papers have it; pages begin without them."""
+    return option(
+        True,
+        label="Loaded words can come out",
+        begins=False,
+        shared="kind",
+        draws=True,
+        advanced=True,
+        help="When this is off, abusive, sexual and violent words of a public list are taken out of what can be drawn, "
+        "and none of them is kept. The list is the same for every text, so the promise stays as it is.",
+        said=("no loaded words", "loaded words allowed"),
+    )
+
+
 def build(cls: type, values: Mapping[str, Any]) -> Any:
     """An instance of the config class ``cls``, checked. Raises ConfigError for anything unknown or out of range."""
     fields = {f.name: f for f in dataclasses.fields(cls)}

@@ -12,7 +12,7 @@ import streamlit as st
 from dptext_core.show import lessons
 from dptext_core.show.figures.handout import handout
 from dptext_core.show.lessons import Lesson
-from pages.ui import download, hide, links
+from pages.ui import controls, download, hide, links
 from pages.ui.text import literal
 
 _QR = st.components.v2.component(
@@ -62,7 +62,7 @@ def panel(number: int, lesson: Lesson, value: Any) -> None:
     lesson_opens = target == "this lesson"
     offered = [t for t, n in known.items() if (n in there) == lesson_opens]
     hidden = st.multiselect("Do not show", offered, key=f"learn_hide_{lesson_opens}")
-    query = {"lesson": str(number)} if lesson_opens else dict(links.to_query(lesson.setting(value)))
+    query = {"lesson": str(number)} if lesson_opens else dict(links.to_query(controls.beginning(lesson.setting(value))))
     if hidden:
         query[hide.PARAMETER] = ",".join(known[t] for t in hidden)
     if lesson_opens and st.checkbox("In the presenter view", key="learn_presenting"):

@@ -8,8 +8,9 @@ from typing import Any
 
 import streamlit as st
 
-from dptext_core import ConfigError, Mechanism, MechanismSpec, mechanism_class, words
+from dptext_core import ConfigError, Mechanism, MechanismSpec, Setting, mechanism_class, words
 from dptext_core.mechanisms import blocklist, codec
+from dptext_core.mechanisms.registry import fields_of
 from dptext_core.privacy.guarantee import blocklist_note
 from dptext_core.words.lists import CONFIGURATIONS
 from pages.ui import public
@@ -68,6 +69,18 @@ def _shown(field: dataclasses.Field, value: Any) -> Any:
     return codec.write(field, value) if value else ""
 
 
+def begins(field: dataclasses.Field) -> Any:
+    """What pages begin with: an option's default, where it does not say another value."""
+    return field.metadata.get("begins", field.default)
+
+
+def beginning(setting: Setting) -> Setting:
+    """The setting with what pages begin with for options that it does not name."""
+    fields = fields_of(setting.mechanism).values()
+    first = {f.name: begins(f) for f in fields if begins(f) != f.default}
+    return dataclasses.replace(setting, options=first | dict(setting.options)).ordered()
+
+
 def _picked(field: dataclasses.Field) -> bool:
     meta = field.metadata
     offered = meta.get("models") or meta.get("generators") or meta.get("spaces") or meta.get("offered")
@@ -95,7 +108,7 @@ def _asked(cls: type[Mechanism], field: dataclasses.Field, key: str) -> Any:
     if kind == "choice":
         index = None if default is None else meta["choices"].index(default)
         return st.selectbox(label, meta["choices"], index=index, format_func=str.capitalize, help=help, key=key)
-    start = _shown(field, default)
+    start = _shown(field, begins(field))
     if kind == "flag" and default is not None:
         return st.toggle(label, value=start, help=help, key=key)
     if kind == "flag":
@@ -112,9 +125,7 @@ def _asked(cls: type[Mechanism], field: dataclasses.Field, key: str) -> Any:
         value, wrong = _words(cls, field, typed)
         if wrong:
             st.error(literal(wrong))
-        st.caption(
-            blocklist_note(len(value)) if value else "The list is empty: every word of the mechanism can come out."
-        )
+        st.caption(blocklist_note(len(value)) if value else "The list is empty.")
         return value
     typed = st.text_input(label, value=start, help=help, key=key)
     return default if typed == start else codec.read(field, typed)

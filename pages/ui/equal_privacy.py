@@ -36,9 +36,9 @@ def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
     left, right = st.columns([1, 1])
     why = refusals(run.mechanism)
     offered = [label for label, kind in _KINDS.items() if not why[kind]]
-    if st.session_state.get("equal_kind") not in offered:  # of another mechanism, or unset by a second click
-        st.session_state["equal_kind"] = offered[0]
-    label = left.segmented_control("Same", offered, key="equal_kind", help=_HELP)
+    # A key for each offer: what was chosen of a longer one comes back with it.
+    key = f"equal_kind_{'_'.join(_KINDS[o] for o in offered)}"
+    label = left.segmented_control("Same", offered, default=offered[0], key=key, help=_HELP) or offered[0]
     kind = _KINDS[label]
     for missing in (o for o in _KINDS if o not in offered):
         st.caption(literal(f"Not {missing}: {why[_KINDS[missing]]}"))

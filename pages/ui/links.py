@@ -25,8 +25,8 @@ MAX_LISTS = 10
 
 
 def to_query(setting: Setting) -> dict[str, str]:
-    """The parameters of the address. Options that the page has no control for, what is typed into one, and defaults
-    are left out.
+    """The parameters of the address. Options that the page has no control for, what is typed into one, and what pages
+    begin with are left out.
 
     Raises ConfigError for a value that its option does not take.
     """
@@ -39,8 +39,9 @@ def to_file(setting: Setting) -> dict[str, str]:
 
 
 def _query(setting: Setting, fields: Mapping[str, dataclasses.Field]) -> dict[str, str]:
+    elsewhere = {n: f.default for n, f in fields.items() if controls.begins(f) != f.default}
     told = {
-        name: value for name, value in setting.options.items()
+        name: value for name, value in (elsewhere | dict(setting.options)).items()
         if name in fields and not _same(fields[name], value) and not _lies(fields[name], value)
     }  # fmt: skip
     return dataclasses.replace(setting, options=told).to_query()
@@ -78,7 +79,8 @@ def from_query(
             raise dpt.ConfigError("epsilon is one number in a link, not one for each word.")
         for key, value in setting.options.items():
             _check_offered(fields[key], value)
-        options = {key: value for key, value in setting.options.items() if not _same(fields[key], value)}
+        given = {key: controls.begins(field) for key, field in fields.items()} | dict(setting.options)
+        options = {key: value for key, value in given.items() if value is not None and value != fields[key].default}
         Setting(name, options).make()
     except dpt.DPTextError as error:
         return None, f"{refused}: {error}"
@@ -158,8 +160,8 @@ def open_playground(setting: Setting) -> None:
 
 
 def _same(field: dataclasses.Field, value: Any) -> bool:
-    """Whether this is the option's default."""
-    return value is None or value == field.default
+    """Whether pages begin with it."""
+    return value is None or value == controls.begins(field)
 
 
 def _check_offered(field: dataclasses.Field, value: Any) -> None:

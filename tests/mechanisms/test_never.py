@@ -18,7 +18,7 @@ from tiny_generators import tiny_generator
 
 import dptext_core as dpt
 from dptext_core import attacks, cli
-from dptext_core.mechanisms.blocklist import Never, fold, forms, word_set
+from dptext_core.mechanisms.blocklist import Never, fold, forms, loaded, word_set
 from dptext_core.mechanisms.masked.masked_words import candidates
 from dptext_core.mechanisms.words.custext import build_groups, utilities
 from dptext_core.mechanisms.words.mvc import nearest_words
@@ -299,3 +299,40 @@ def test_a_space_without_some_words_goes_with_the_last_who_uses_it(space, monkey
         held[3].rewrite(TEXT)
     del held[:2], m
     assert LEFT and held[-1].rewrite(TEXT).text
+
+
+@pytest.mark.parametrize("name", ["dp-mlm", "dp-mlm-plus", "dp-mlm-prior"])
+def test_without_loaded_words_it_is_the_mechanism_over_the_others(name):
+    text, epsilon = "My brother paid the clinic for a loser.", 20.0
+    plain = dpt.get_mechanism(name, epsilon=epsilon)
+    without = plain.replace(loaded_words=False)
+    assert plain.config.loaded_words and not plain.never, "by itself it is the published mechanism"
+    rows = without.distribution(text, 1), plain.distribution(text, 1)
+    if name == "dp-mlm-prior":  # a proposal over fewer words has another normaliser
+        pairs = [(a, rows[1].candidates.index(a)) for a in rows[0].candidates[:50]]
+        ratios = [np.log(rows[0].probs[k] / rows[1].probs[j]) for k, (_, j) in enumerate(pairs)]
+        assert np.ptp(ratios) < 0.1
+    else:
+        kept = np.isin(rows[1].candidates, rows[0].candidates)
+        np.testing.assert_allclose(rows[0].probs, rows[1].probs[kept] / rows[1].probs[kept].sum(), rtol=1e-6)
+    gone = set(rows[1].candidates) - set(rows[0].candidates)
+    assert len(gone) == 141 and {"whore", "nipple", "pistol", "loser"} < gone and gone <= loaded()
+    assert "loser" not in without.rewrite(text, seed=1).text, "a listed word is drawn as any other"
+    mine, theirs = without.guarantee(text), plain.guarantee(text)
+    assert (mine.epsilon, mine.total, mine.never) == (theirs.epsilon, theirs.total, len(loaded()))
+    assert mine.exposed == theirs.exposed, "everybody's list tells nothing of this text"
+    own = without.replace(never=("clinic",)).guarantee(text)
+    assert own.never == len(loaded()) + 1 and any("chosen by looking" in one for one in own.exposed)
+
+
+def test_bundled_scores_serve_the_others_too():
+    from dptext_core._internal.assets import examples
+    from dptext_core.show import precomputed
+
+    text = examples()[0].text
+    whole, fewer = (precomputed.load(text, dpt.Setting("dp-mlm", o)) for o in ({}, {"loaded_words": False}))
+    assert whole is not None and fewer is not None
+    keys = [(i, False) for i in whole.targets[:3]]
+    model = dpt.get_mechanism("dp-mlm").config.model
+    kept = [k for k, w in enumerate(candidates(model, dpt.get_mechanism("dp-mlm").language)) if w not in loaded()]
+    np.testing.assert_array_equal(fewer.logits(keys), whole.logits(keys)[:, kept])

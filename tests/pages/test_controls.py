@@ -115,6 +115,29 @@ def test_what_is_typed_goes_with_the_session_and_in_no_address(monkeypatch):
     assert links.from_query(mine.query) == (setting, None)
 
 
+def test_pages_begin_without_loaded_words_and_a_link_tells_only_what_they_do_not_begin_with():
+    def chosen():
+        import streamlit as st
+
+        import dptext_core as dpt
+        from pages.ui import controls
+
+        st.session_state["chosen"] = controls.options(dpt.mechanism_class("dp-mlm").spec(), "k")
+
+    at = AppTest.from_function(chosen, default_timeout=60).run()
+    assert at.session_state["chosen"] == {"loaded_words": False}
+    at.toggle(key="k-dp-mlm-loaded_words").set_value(True).run()
+    assert at.session_state["chosen"] == {}
+    without, with_ = (dpt.Setting("dp-mlm", o, 9.0) for o in ({"loaded_words": False}, {}))
+    assert controls.beginning(with_) == without == controls.beginning(without)
+    assert links.to_query(without) == {"mechanism": "dp-mlm", "epsilon": "9"}
+    assert links.to_query(with_) == {"mechanism": "dp-mlm", "epsilon": "9", "loaded_words": "yes"}
+    for setting in (without, with_):
+        assert links.from_query(links.to_query(setting)) == (setting, None)
+    key = "k-dp-mlm-loaded_words"
+    assert [links.widget_state(s, "k")[key] for s in (without, with_)] == [False, True]
+
+
 def test_every_option_of_every_mechanism_is_held_as_its_control_has_it():
     """The default through ``held`` is what the control shows by itself: nothing is chosen."""
     for spec in dpt.mechanisms():

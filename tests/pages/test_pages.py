@@ -688,7 +688,8 @@ def panel_at(name: str) -> AppTest:
 
 def test_find_their_epsilon_can_be_pressed_again_and_its_table_says_when_it_is_old():
     at = panel_at("Same privacy elsewhere")
-    at.button_group(key="equal_kind").set_value("N_w")  # what attackers find of three words may be all of them
+    # What attackers find of three words may be all of them.
+    at.button_group(key="equal_kind_best_n_w_total").set_value("N_w")
     at.run()
     at.button(key="equal_start").click()
     at.run()

@@ -36,6 +36,7 @@ from ..config import (
     epsilon_option,
     keep_punctuation_option,
     keep_stopwords_option,
+    loaded_words_option,
     model_option,
     never_option,
     option,
@@ -162,6 +163,7 @@ class DPMLMPriorConfig:
     model: str = model_option()
     stopwords: str | None = stopwords_option()
     never: tuple[str, ...] = never_option()
+    loaded_words: bool = loaded_words_option()
 
 
 @dataclass(frozen=True, eq=False)

@@ -571,7 +571,7 @@ class MaskedWords(Mechanism):
 
 
 class _Scores(KeptScores[MaskedWords]):
-    """Those of the masks in the original text."""
+    """Those of the masks in the original text. What is put there is of all candidates of the model."""
 
     def of(self, prepared: Prepared) -> np.ndarray:
         planned = self.m._planned(prepared)
@@ -581,7 +581,7 @@ class _Scores(KeptScores[MaskedWords]):
         planned = self.m.plan(document)
         if len(planned.targets) != len(scores):
             return None
-        planned.fill([(i, False) for i in planned.targets], scores)
+        planned.fill([(i, False) for i in planned.targets], planned.of_allowed(scores))
         return planned
 
 
