@@ -17,7 +17,7 @@ from dptext_core.measure.ledger import SHARED_NOISE, Ledger
 from dptext_core.mechanisms.clipped import ClipCost, Clipping
 from dptext_core.models import clip
 from dptext_core.privacy.guarantee import bound, number, percent
-from dptext_core.research import clipping, deniability
+from dptext_core.research import clipping, deniability, total_budget
 from dptext_core.show import figures, precomputed
 from dptext_core.show.figures.glossary import said_of
 from dptext_core.show.figures.token_view import Payload
@@ -585,6 +585,7 @@ def families(run: runs.Run) -> None:
             card.button(
                 f"**{title}**  \n{does}", key=f"play_family_{name}", width="stretch",
                 type="primary" if run.inputs.mechanism == name else "secondary", on_click=choose, args=(name,),
+                help=literal(total_budget.in_a_sentence(total_budget.bundled())) if name == "dp-sentence" else None,
             )  # fmt: skip
         with further_.popover("More", width="stretch"), st.container(width=WIDE):
             for name, spec in specs.items():

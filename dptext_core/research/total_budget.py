@@ -252,6 +252,19 @@ def in_common(released: Sequence[str], texts: Sequence[str]) -> np.ndarray:
     return (vectors.transform(released) @ vectors.transform(texts).T).toarray()
 
 
+def in_a_sentence(rows: Sequence[Bought], total: float = 50.0) -> str:
+    """What one draw a sentence keeps of a text at a total, beside words that are drawn one by one; "" without rows."""
+    there = [r for r in rows if r.data == SETS[0] and r.measure == "cosine" and r.total == total]
+    by_name = {r.mechanism: r for r in reversed(there)}  # of several banks the first
+    if not {"dp-sentence", "dp-mlm"} <= by_name.keys():
+        return ""
+    one, each = by_name["dp-sentence"], by_name["dp-mlm"]
+    return (
+        f"At a total ε of {total:g} for a text, one drawn sentence keeps {one.value:.0%} of the meaning, and words "
+        f"drawn one by one keep {each.value:.0%} ({one.texts} sentences of film reviews; Benchmarks has more)."
+    )
+
+
 def table(rows: Sequence[Bought], name: str) -> str:
     """A Markdown table of one measure of one data set: a line a total, a column a system."""
     rows = [r for r in rows if r.measure == name]

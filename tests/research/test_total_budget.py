@@ -154,3 +154,14 @@ def test_what_is_bundled_says_what_the_documents_say():
             assert one.value - one.half > other.value + other.half
         assert found[data, sentence, 400.0].value < found[data, prior, 400.0].value
     assert {r.total for r in bundled()} == {0.0, *total_budget.TOTALS}
+
+
+def test_one_sentence_says_what_a_total_buys():
+    one, each = (next(r for r in bundled() if r.mechanism == m and r.data == "sst2") for m in ("dp-sentence", "dp-mlm"))
+    rows = [
+        dataclasses.replace(r, measure="cosine", total=50.0, value=v, texts=7)
+        for r, v in ((one, 0.48), (each, 0.19), (one, 0.99))
+    ]
+    said = total_budget.in_a_sentence(rows)
+    assert "ε of 50" in said and "sentence keeps 48%" in said and "keep 19% (7 sentences" in said
+    assert total_budget.in_a_sentence(rows[:1]) == "" != total_budget.in_a_sentence(bundled())
