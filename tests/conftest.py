@@ -94,7 +94,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """Once a process what Streamlit's AppTest does anew each time: it looks through all installed packages for
-    components where a page is made, and compiles the page where it runs."""
+    components where a page is made, and compiles the page where it runs. And it waits for the end of a run, where
+    AppTest asks a thousand times a second, which the run itself has to wait for."""
     if "streamlit.testing.v1" in sys.modules:
         from streamlit.components.v2 import manifest_scanner
         from streamlit.runtime.scriptrunner.script_cache import ScriptCache
@@ -102,6 +103,13 @@ def pytest_collection_finish() -> None:
 
         manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
         app_test.ScriptCache = local_script_runner.ScriptCache = functools.cache(ScriptCache)
+        asked = local_script_runner.require_widgets_deltas
+
+        def ended(runner: local_script_runner.LocalScriptRunner, timeout: float) -> None:
+            runner._script_thread.join(timeout)
+            asked(runner, 1 if runner.script_stopped() else 0)
+
+        local_script_runner.require_widgets_deltas = ended
 
 
 class FailOnSkip:

@@ -255,16 +255,15 @@ def test_the_polish_stands_under_the_rewrite_and_follows_it():
     at.toggle(key="play_polish").set_value(True)
     settle(at)
     held = at.session_state["session"].work["polish"]
-    while held.running(1.0):
-        at.run()
+    held.wait(100)
     at.run()
     first = held.result
     shown = " ".join(m.value for m in [*at.markdown, *at.caption]).replace("\\", "")
     assert first.text in shown and first.sentence() in shown
     at.button(key="play_again").click()
     settle(at)
-    while held.running(1.0):
-        at.run()
+    held.wait(100)
+    at.run()
     assert held.result is not first and held.result.drawn.noise_id != first.drawn.noise_id
 
 
