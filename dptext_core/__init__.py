@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from . import attacks, testing
     from .auditing import AuditReport, audit
     from .data.components import register_classifier, register_data_set
+    from .data.libraries import BatchRewriter
     from .data.records import Record, rewrite_records
     from .data.transformer import DPRewriter
     from .measure.calibration import Calibration, calibrate, equal_privacy
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
 _LAZY = {
     "AuditReport": "auditing",
+    "BatchRewriter": "data.libraries",
     "Calibration": "measure.calibration",
     "DPRewriter": "data.transformer",
     "Ledger": "measure.ledger",
@@ -76,6 +78,7 @@ __all__ = [
     "ENGLISH",
     "MAX_EPSILON",
     "AuditReport",
+    "BatchRewriter",
     "Busy",
     "Calibration",
     "Cancelled",

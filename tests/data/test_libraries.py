@@ -1,0 +1,156 @@
+"""Mechanisms in Hugging Face's datasets and in spaCy: both are stood in for by what calls us in the same shape."""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+import sys
+from types import ModuleType, SimpleNamespace
+
+import pytest
+from data.test_batch import block
+
+import dptext_core as dpt
+from dptext_core.data.libraries import BatchRewriter, DocRewriter
+
+TEXTS = [
+    "My doctor treated my sister in the hospital of the town.", "A long letter came from home and brought bad news.",
+    "Bad pain at night keeps the patient from any sleep.",
+]  # fmt: skip
+COMPONENT = "dptext_core.data.spacy_component"
+
+
+def mapped(function, rows: list[dict], size: int) -> list[dict]:
+    """As Dataset.map(…, batched=True): columns as lists in blocks; one that comes back takes the old one's place."""
+    out = []
+    for i in range(0, len(rows), size):
+        batch = {name: [row[name] for row in rows[i : i + size]] for name in rows[0]}
+        batch |= function(batch)
+        out += [dict(zip(batch, cells, strict=True)) for cells in zip(*batch.values(), strict=True)]
+    return out
+
+
+def test_rows_are_mapped_each_by_itself_and_the_original_leaves():
+    rows = [{"text": text, "label": i} for i, text in enumerate(TEXTS)] + [{"text": None, "label": 3}]
+    found = mapped(dpt.BatchRewriter("custext", epsilon=0.1), rows, 2)
+    assert [r["label"] for r in found] == [0, 1, 2, 3]
+    m = dpt.get_mechanism("custext", epsilon=0.1)
+    assert [r["text_epsilon"] for r in found] == [m.guarantee(t).total for t in TEXTS] + [None]
+    assert all(r["text"] and r["text"] != text for r, text in zip(found, TEXTS, strict=False))
+    assert found[3]["text"] is None and "no text in the column 'text'" in found[3]["text_error"]
+    again = mapped(dpt.BatchRewriter("custext", epsilon=0.1), rows[:3], 3)
+    assert [r["text"] for r in again] != [r["text"] for r in mapped(BatchRewriter("custext", epsilon=0.1), rows[:3], 3)]
+
+
+def test_another_process_gets_the_same_settings_by_a_small_pickle():
+    function, component = BatchRewriter("custext", "note", epsilon=3), DocRewriter("custext", {"epsilon": 3})
+    function({"note": TEXTS})
+    component(doc(TEXTS[0]))
+    for made in (function, component):
+        kept = pickle.dumps(made)
+        assert len(kept) < 500, "neither vectors nor texts go with it"
+        assert pickle.loads(kept).mechanism.setting == made.mechanism.setting
+    assert pickle.loads(pickle.dumps(function)).column == "note"
+
+
+def test_where_nothing_is_promised_no_number_says_so():
+    assert BatchRewriter("gumbel")({"text": TEXTS})["text_epsilon"] == [None] * 3
+
+
+@pytest.mark.parametrize("made", [BatchRewriter, lambda name, **o: DocRewriter(name, o)])
+def test_what_is_wrong_is_said_before_a_row_is_read(made):
+    with pytest.raises(dpt.ConfigError, match="Unknown mechanism"):
+        made("none")
+    with pytest.raises(dpt.ConfigError, match="rewrite_records"):
+        made("custext", strategy="dataset")
+
+
+def test_a_wrong_column_and_a_single_row_are_said():
+    function = BatchRewriter("custext")
+    with pytest.raises(dpt.InputError, match="no column 'text'"):
+        function({"note": TEXTS})
+    with pytest.raises(dpt.InputError, match="batched=True"):
+        function({"text": TEXTS[0]})
+
+
+@pytest.fixture
+def spacy(monkeypatch):
+    """What the component asks of spaCy: a place for factories, and attributes of documents."""
+    factories: dict[str, tuple] = {}
+    pipeline: list = []
+    extensions: set[str] = set()
+
+    def factory(name, *, default_config):
+        def keep(function):
+            factories[name] = function, default_config
+            return function
+
+        return keep
+
+    language, tokens = ModuleType("spacy.language"), ModuleType("spacy.tokens")
+    language.Language = SimpleNamespace(factory=factory)
+    tokens.Doc = SimpleNamespace(set_extension=lambda name, default, force: extensions.add(name))
+
+    def blank(code):
+        def text_to_doc(text):
+            return pipeline[-1](doc(text))
+
+        text_to_doc.add_pipe = lambda name, config: pipeline.append(factories[name][0](None, name, **config))
+        return text_to_doc
+
+    library = ModuleType("spacy")
+    library.blank = blank
+    for name, module in (("spacy", library), ("spacy.language", language), ("spacy.tokens", tokens)):
+        monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.delitem(sys.modules, COMPONENT, raising=False)
+    yield SimpleNamespace(factories=factories, extensions=extensions)
+    sys.modules.pop(COMPONENT, None)
+
+
+def doc(text: str) -> SimpleNamespace:
+    return SimpleNamespace(text=text, _=SimpleNamespace())
+
+
+def test_a_pipeline_makes_the_component_and_its_documents_say_what_was_made_of_them(spacy):
+    importlib.import_module(COMPONENT)
+    make, defaults = spacy.factories["dp_rewriter"]
+    assert spacy.extensions == set(DocRewriter.ATTRIBUTES) and set(defaults) == {"mechanism", "options"}
+    component = make(None, "dp_rewriter", "custext", {"epsilon": 0.1})
+    docs = [doc(text) for text in TEXTS]
+    assert list(component.pipe(iter(docs), batch_size=2)) == docs and component(docs[0]) is docs[0]
+    for one in docs:
+        assert vars(one._).keys() == set(DocRewriter.ATTRIBUTES) and one._.dp_text != one.text
+        assert one._.dp_epsilon == dpt.get_mechanism("custext", epsilon=0.1).guarantee(one.text).total
+        assert "ε" in one._.dp_promise
+
+
+def test_without_spacy_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "spacy.language", None)
+    monkeypatch.delitem(sys.modules, COMPONENT, raising=False)
+    with pytest.raises(dpt.ModelUnavailable, match=r"pip install 'dptext-studio\[names\]'"):
+        importlib.import_module(COMPONENT)
+
+
+def test_the_python_of_the_document_runs_in_spacy(spacy, capsys):
+    exec(compile(block("spacy"), "spacy", "exec"), {})
+    assert capsys.readouterr().out.startswith("My ") and "dp_rewriter" in spacy.factories
+
+
+def test_the_python_of_the_document_runs_in_datasets(monkeypatch):
+    written: dict[str, list] = {}
+
+    class Dataset:
+        def __init__(self, rows):
+            self.rows = rows
+
+        def map(self, function, *, batched):
+            return Dataset(mapped(function, self.rows, 1000 if batched else 1))
+
+        def to_csv(self, path):
+            written[path] = self.rows
+
+    library = ModuleType("datasets")
+    library.load_dataset = lambda *given, **options: Dataset([{"text": text, "label": "a"} for text in TEXTS])
+    monkeypatch.setitem(sys.modules, "datasets", library)
+    exec(compile(block("datasets"), "datasets", "exec"), {})
+    assert [set(row) for row in written["rewritten.csv"]] == [{"text", "label", "text_epsilon", "text_error"}] * 3
