@@ -44,6 +44,12 @@ def loaded() -> bool:
     return bool(_ENCODERS)
 
 
+def parts() -> tuple[Any, int]:
+    """The encoder's BERT, a module of ``transformers`` on the processor, and how many word pieces it reads."""
+    encoder = _encoder("cpu")
+    return encoder[0].auto_model, int(encoder.max_seq_length)
+
+
 def _encoder(device: str | None) -> Any:
     folder = verified_trunk_folder()
     try:

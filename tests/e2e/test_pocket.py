@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import threading
 import time
@@ -14,7 +15,9 @@ import pytest
 from scipy.stats import chi2
 
 import dptext_core as dpt
+from dptext_core.mechanisms.sentence.dp_sentence import DPSentence, DPSentenceConfig
 from dptext_core.show.pocket import serve, write_site
+from dptext_core.show.pocket.site import MECHANISMS
 from dptext_core.text.document import Document
 
 if TYPE_CHECKING:
@@ -32,6 +35,8 @@ TEXTS = (
 )
 #: What the model's rounded weights may change: total variation, and |Δ ln p| for each unit of ε. See docs/pocket.md.
 TV, LOG_P = 0.06, 0.01
+#: What they may change of a sentence's likeness.
+COSINE, SENTENCE_TV = 0.012, 0.12
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +129,36 @@ def test_the_law_of_the_model_is_the_cores_within_the_rounding_of_its_weights(pa
     assert worst > 1e-5
 
 
+def test_a_sentence_is_drawn_from_the_law_of_the_core(page: Page) -> None:
+    """To 1e-9 given the vectors, which are those of the encoder but for the rounding of its weights."""
+    text = "My doctor treated my sister. She is well, Dr. Smith said.\n\nWe [MASK] home 🙂 " + "far and wide " * 120
+    vectors = np.array(page.evaluate("text => window.dptext.vectors(text)", text), np.int16)
+    for epsilon in (5.0, 20.0, 50.0, 200.0):
+        m = DPSentence(DPSentenceConfig(epsilon=epsilon))
+        prepared = m.prepare(text)
+        for i, (row, core) in enumerate(zip(m.cosines(vectors), m.tables(prepared), strict=True)):
+            theirs = law(page, text, i, "dp-sentence", epsilon)
+            assert theirs["candidates"] == list(core.candidates)
+            ours = dataclasses.replace(core, cosines=row).at(epsilon).log_probs
+            np.testing.assert_allclose(theirs["log_probs"], ours, rtol=0, atol=1e-9)
+            # Equal to the core's would mean that nothing was rounded.
+            assert 0 < np.abs(row - core.cosines).max() < COSINE
+            assert np.abs(np.array(theirs["probs"]) - core.at(epsilon).probs).sum() / 2 < SENTENCE_TV
+    blank = law(page, " ", 0, "dp-sentence", 50.0)
+    np.testing.assert_allclose(blank["probs"], 1 / len(blank["candidates"]), rtol=1e-12)
+
+
+def test_sentences_of_a_rewrite_are_those_of_the_bank_with_a_blank_between(page: Page) -> None:
+    for text in (*TEXTS, "One. Two."):
+        spans = Document.parse(text).sentences
+        assert page.evaluate("text => window.dptext.sentences(text)", text) == [text[a:b] for a, b in spans]
+        made = rewrite(page, text, "dp-sentence", 200.0)
+        bank = set(DPSentence(DPSentenceConfig()).candidates)
+        pieces = [release["text"] for release in made["releases"]]
+        assert len(pieces) == max(1, len(spans)) and set(pieces) <= bank
+        assert made["text"] == " ".join(pieces)
+
+
 def test_a_text_of_several_windows_is_asked_as_the_core_asks_it(page: Page) -> None:
     text = " ".join(f"Word number {n} of a rather long story about gardens and hospitals." for n in range(16))
     m = dpt.get_mechanism("dp-mlm", epsilon=50.0)
@@ -133,7 +168,7 @@ def test_a_text_of_several_windows_is_asked_as_the_core_asks_it(page: Page) -> N
         assert np.abs(np.array(theirs["probs"]) - ours.probs).sum() / 2 < TV
 
 
-@pytest.mark.parametrize("mechanism", ["custext", "dp-mlm", "diffractor", "santext"])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_the_promise_and_what_is_exposed_are_the_cores(page: Page, mechanism: str) -> None:
     texts = (*TEXTS, "doctor", "doctor sister", "the doctor.", "zzqx", "one two 🙂 three 🙂", "doctor " * 130)
     for epsilon in (1.0, 8.1, 9.2103, 9.2104, 12.345, 0.1 + 0.2, 50.0, 249.99):
@@ -185,7 +220,9 @@ SEEDED = """async () => {
 DRAWS = """async ([kind, scores, epsilon, n]) => {
   const laws = await import("./laws.js");
   const words = scores.map(String);
-  const law = kind === "onList" ? laws.onList(words, 4) : laws[kind](words, Float64Array.from(scores), -1);
+  const law = kind === "onList" ? laws.onList(words, 4)
+    : kind === "alike" ? laws.alike(words, Float64Array.from(scores, (s) => s + 0.4), null)
+    : laws[kind](words, Float64Array.from(scores), -1);
   const counts = new Array(scores.length).fill(0);
   for (let i = 0; i < n; i += 1) {
     const noise = law.noise();
@@ -200,7 +237,7 @@ DRAWS = """async ([kind, scores, epsilon, n]) => {
 }"""
 
 
-@pytest.mark.parametrize("kind, epsilon", [("scored", 8.0), ("ranked", 8.0), ("onList", 0.7)])
+@pytest.mark.parametrize("kind, epsilon", [("scored", 8.0), ("ranked", 8.0), ("onList", 0.7), ("alike", 8.0)])
 def test_words_are_drawn_from_their_law(page: Page, kind: str, epsilon: float) -> None:
     """χ² at 1e-6 with 20,000 draws of 12 words; the same draws reject the law at an ε 10% larger."""
     scores, n = -np.arange(12) / 24.0, 20_000

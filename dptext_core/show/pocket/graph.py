@@ -1,8 +1,8 @@
-"""The masked language model that is asked by queries, as one ONNX file that a browser computes.
+"""The masked language model that is asked by queries, and the sentence encoder, each as one ONNX file for a browser.
 
-A sequence is the word pieces of a text and, behind them, one mask for each word that is asked for: at the position of
-that word, with the second token type, reading the text and itself, and read by nobody. The last layer and the head are
-computed at these masks alone.
+A sequence of the first is the word pieces of a text and, behind them, one mask for each word that is asked for: at the
+position of that word, with the second token type, reading the text and itself, and read by nobody. The last layer and
+the head are computed at these masks alone. A sequence of the second is one sentence, whose vector is the mean over it.
 
 Weights are whole numbers of 8 bits, with one float32 scale for each 32 of an output or a word piece. The runtime turns
 them into float32 when it loads the file, and computes in float32; so the rounding of the weights is the whole error.
@@ -15,7 +15,7 @@ of it is a page, and the package ``onnx`` is a dependency.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -94,15 +94,15 @@ class Graph:
         return name
 
     def file(self, inputs: Sequence[bytes], result: str, shape: Sequence[str | int]) -> bytes:
-        """The whole file, whose output ``scores`` is ``result``."""
-        self._nodes.append(_field(1, result) + _field(2, "scores") + _field(4, "Identity"))
+        """The whole file, whose output ``found`` is ``result``."""
+        self._nodes.append(_field(1, result) + _field(2, "found") + _field(4, "Identity"))
         graph = b"".join(
             [
                 *(_field(1, node) for node in self._nodes),
-                _field(2, "masked language model"),
+                _field(2, "transformer"),
                 *(_field(5, tensor) for tensor in self._tensors),
                 *(_field(11, given) for given in inputs),
-                _field(12, _value("scores", "float32", shape)),
+                _field(12, _value("found", "float32", shape)),
             ]
         )
         return _field(1, IR) + _field(2, "dptext") + _field(7, graph) + _field(8, _field(2, OPSET))
@@ -115,69 +115,104 @@ def rounded(weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.rint(blocks / scale).astype(np.int8), scale
 
 
+def _array(tensor: Any) -> np.ndarray:
+    return tensor.detach().float().numpy()
+
+
+class _Bert(Graph):
+    """The parts of a BERT. config: of ``transformers``; its weights are rounded as the module says."""
+
+    def __init__(self, config: Any):
+        super().__init__()
+        self._config = config
+        d, heads = config.hidden_size, config.num_attention_heads
+        self._split, self._whole = self.whole(0, heads, d // heads), self.whole(0, d)
+        self._factor = self.constant(np.array((d // heads) ** -0.5, np.float32))
+
+    def floats(self, codes: str, scale: str, columns: int) -> str:
+        blocks = self.node("Mul", self.node("Cast", codes, to=_TYPES["float32"]), scale)
+        return self.node("Reshape", blocks, self.whole(-1, columns))
+
+    def affine(self, x: str, layer: Any) -> str:
+        codes, scale = rounded(_array(layer.weight))
+        weight = self.floats(self.constant(codes), self.constant(scale), layer.weight.shape[1])
+        product = self.node("MatMul", x, self.node("Transpose", weight, perm=(1, 0)))
+        return self.node("Add", product, self.constant(_array(layer.bias)))
+
+    def norm(self, x: str, layer: Any) -> str:
+        given = (self.constant(_array(layer.weight)), self.constant(_array(layer.bias)))
+        return self.node("LayerNormalization", x, *given, axis=-1, epsilon=float(self._config.layer_norm_eps))
+
+    def by_head(self, x: str, order: Sequence[int]) -> str:
+        return self.node("Transpose", self.node("Reshape", x, self._split), perm=order)
+
+    def layer(self, x: str, layer: Any, rows: str = "", hides: str = "") -> str:
+        """One layer. rows: what is computed, where it is not all of x. hides: what is added to what a row makes of a
+        column."""
+        rows, own, out = rows or x, layer.attention.self, layer.attention.output
+        q = self.node("Mul", self.by_head(self.affine(rows, own.query), (1, 0, 2)), self._factor)
+        k, v = self.by_head(self.affine(x, own.key), (1, 2, 0)), self.by_head(self.affine(x, own.value), (1, 0, 2))
+        products = self.node("MatMul", q, k)
+        shares = self.node("Softmax", self.node("Add", products, hides) if hides else products, axis=-1)
+        mixed = self.node("Transpose", self.node("MatMul", shares, v), perm=(1, 0, 2))
+        read = self.node("Reshape", mixed, self._whole)
+        x = self.norm(self.node("Add", rows, self.affine(read, out.dense)), out.LayerNorm)
+        wide = self.node("Gelu", self.affine(x, layer.intermediate.dense))
+        return self.norm(self.node("Add", x, self.affine(wide, layer.output.dense)), layer.output.LayerNorm)
+
+    def words(self, base: Any) -> Callable[[str], str]:
+        """The word embeddings: what gives those of a tensor of ids."""
+        words, sizes = map(self.constant, rounded(_array(base.embeddings.word_embeddings.weight)))
+
+        def of(ids: str) -> str:
+            found, scale = self.node("Gather", words, ids, axis=0), self.node("Gather", sizes, ids, axis=0)
+            return self.floats(found, scale, self._config.hidden_size)
+
+        return of
+
+    def embedded(self, base: Any, words: str, max_length: int) -> str:
+        """What the first layer reads, from the inputs ``places`` and ``types``."""
+        x = words
+        for table, which in (("position_embeddings", "places"), ("token_type_embeddings", "types")):
+            few = _array(getattr(base.embeddings, table).weight)[:max_length]
+            x = self.node("Add", x, self.node("Gather", self.constant(few), which, axis=0))
+        return self.norm(x, base.embeddings.LayerNorm)
+
+
+_SEQUENCE = [_value(name, "int64", ("t",)) for name in ("ids", "places", "types")]
+
+
 def masked_lm_file(root: Any, candidate_ids: np.ndarray, max_length: int) -> bytes:
     """The ONNX file of a BERT with the attributes of ``models.masked_lm.trunk_parts``.
 
     Inputs: ``ids``, ``places``, ``types``, int64 (t,): word pieces of the text, then one mask a query; ``hides``,
     float32 (t, t): 0 where a row reads a column, and a large negative number where not; ``asked``, int64 (n,): the rows
-    of the queries. Output: ``scores``, float32 (n, candidates), raw logits. max_length: positions of the longest text.
+    of the queries. Output: ``found``, float32 (n, candidates), raw logits. max_length: positions of the longest text.
     """
-    g = Graph()
-    config, base, head = root.config, root.bert, root.cls.predictions
-    d, heads, eps = config.hidden_size, config.num_attention_heads, float(config.layer_norm_eps)
-
-    def array(tensor: Any) -> np.ndarray:
-        return tensor.detach().float().numpy()
-
-    def floats(codes: str, scale: str, columns: int) -> str:
-        blocks = g.node("Mul", g.node("Cast", codes, to=_TYPES["float32"]), scale)
-        return g.node("Reshape", blocks, g.whole(-1, columns))
-
-    def affine(x: str, layer: Any) -> str:
-        codes, scale = rounded(array(layer.weight))
-        weight = floats(g.constant(codes), g.constant(scale), layer.weight.shape[1])
-        product = g.node("MatMul", x, g.node("Transpose", weight, perm=(1, 0)))
-        return g.node("Add", product, g.constant(array(layer.bias)))
-
-    def norm(x: str, layer: Any) -> str:
-        given = (g.constant(array(layer.weight)), g.constant(array(layer.bias)))
-        return g.node("LayerNormalization", x, *given, axis=-1, epsilon=eps)
-
-    split, whole = g.whole(0, heads, d // heads), g.whole(0, d)
-    factor = g.constant(np.array((d // heads) ** -0.5, np.float32))
-
-    def by_head(x: str, order: Sequence[int]) -> str:
-        return g.node("Transpose", g.node("Reshape", x, split), perm=order)
-
-    def attended(x: str, layer: Any, rows: str) -> str:
-        """What the rows read of all of x, with what they were, normed."""
-        own = layer.attention.self
-        q = g.node("Mul", by_head(affine(rows, own.query), (1, 0, 2)), factor)
-        k, v = by_head(affine(x, own.key), (1, 2, 0)), by_head(affine(x, own.value), (1, 0, 2))
-        hides = "hides" if rows == x else g.node("Gather", "hides", "asked", axis=0)
-        shares = g.node("Softmax", g.node("Add", g.node("MatMul", q, k), hides), axis=-1)
-        read = g.node("Reshape", g.node("Transpose", g.node("MatMul", shares, v), perm=(1, 0, 2)), whole)
-        out = layer.attention.output
-        return norm(g.node("Add", rows, affine(read, out.dense)), out.LayerNorm)
-
-    codes, scale = rounded(array(base.embeddings.word_embeddings.weight))
-    words, sizes = g.constant(codes), g.constant(scale)
-    x = floats(g.node("Gather", words, "ids", axis=0), g.node("Gather", sizes, "ids", axis=0), d)
-    for table, which in (("position_embeddings", "places"), ("token_type_embeddings", "types")):
-        few = array(getattr(base.embeddings, table).weight)[:max_length]
-        x = g.node("Add", x, g.node("Gather", g.constant(few), which, axis=0))
-    x = norm(x, base.embeddings.LayerNorm)
-    for n, layer in enumerate(base.encoder.layer):
-        last = n == len(base.encoder.layer) - 1
-        rows = g.node("Gather", x, "asked", axis=0) if last else x
-        x = attended(x, layer, rows)
-        wide = g.node("Gelu", affine(x, layer.intermediate.dense))
-        x = norm(g.node("Add", x, affine(wide, layer.output.dense)), layer.output.LayerNorm)
-    x = norm(g.node("Gelu", affine(x, head.transform.dense)), head.transform.LayerNorm)
-    ids = g.constant(candidate_ids.astype(np.int64))
-    of_words = floats(g.node("Gather", words, ids, axis=0), g.node("Gather", sizes, ids, axis=0), d)
+    g, base, head = _Bert(root.config), root.bert, root.cls.predictions
+    words = g.words(base)
+    x = g.embedded(base, words("ids"), max_length)
+    *before, last = base.encoder.layer
+    for layer in before:
+        x = g.layer(x, layer, hides="hides")
+    x = g.layer(x, last, g.node("Gather", x, "asked", axis=0), g.node("Gather", "hides", "asked", axis=0))
+    x = g.norm(g.node("Gelu", g.affine(x, head.transform.dense)), head.transform.LayerNorm)
+    of_words = words(g.constant(candidate_ids.astype(np.int64)))
     found = g.node("MatMul", x, g.node("Transpose", of_words, perm=(1, 0)))
-    scores = g.node("Add", found, g.constant(array(head.bias)[candidate_ids]))
-    given = [_value(name, "int64", ("t",)) for name in ("ids", "places", "types")]
-    given += [_value("hides", "float32", ("t", "t")), _value("asked", "int64", ("n",))]
+    scores = g.node("Add", found, g.constant(_array(head.bias)[candidate_ids]))
+    given = [*_SEQUENCE, _value("hides", "float32", ("t", "t")), _value("asked", "int64", ("n",))]
     return g.file(given, scores, ("n", len(candidate_ids)))
+
+
+def encoder_file(base: Any, max_length: int) -> bytes:
+    """The ONNX file of a BERT (``transformers.BertModel``) as an encoder of one sentence.
+
+    Inputs: ``ids``, ``places``, ``types``, int64 (t,). Output: ``found``, float32 (width,), the mean over all
+    positions. max_length: positions of the longest sentence.
+    """
+    g = _Bert(base.config)
+    x = g.embedded(base, g.words(base)("ids"), max_length)
+    for layer in base.encoder.layer:
+        x = g.layer(x, layer)
+    mean = g.node("ReduceMean", x, g.whole(0), keepdims=0)
+    return g.file(_SEQUENCE, mean, (base.config.hidden_size,))

@@ -7,11 +7,11 @@ folder ``site``. Large files are packed with gzip, since not every web server pa
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 import lzma
 import re
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +33,7 @@ from .templates import mechanism_data
 
 _HERE = Path(__file__).parent / "site"
 #: In the order in which the page lists them; it begins with the first.
-MECHANISMS = ("dp-mlm", "custext", "diffractor", "santext")
+MECHANISMS = ("dp-mlm", "custext", "diffractor", "santext", "dp-sentence")
 #: What the page may do. Compiling WebAssembly needs a word of its own in every browser.
 POLICY = (
     "default-src 'self'; connect-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data:; "
@@ -79,12 +79,13 @@ def write_site(out: Path, say: Callable[[str], None] = lambda line: None) -> Mad
     packed: dict[str, dict[str, Any]] = {}
     candidates: list[tuple[int, int]] = []
     for name, path, data in _large(candidates):
-        small = gzip.compress(data, 6, mtime=0)
+        small = _packed(data)
         write(path, small)
         packed[name] = {"path": path, "bytes": len(small), "sha256": hashlib.sha256(data).hexdigest()}
         say(f"{path}: {len(small) / 1e6:.1f} MB")
     write("runtime/ort.mjs", _runtime("ort.wasm.bundle.min.mjs"))
-    write("runtime/LICENSE", (assets_folder() / "licences" / "ONNX-Runtime-MIT.txt").read_bytes())
+    for licence in sorted((assets_folder() / "licences").iterdir()):
+        write(f"licences/{licence.name}", licence.read_bytes())
     core = json.dumps(_core(packed, candidates), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     write(CORE, core)
     write("first.json", json.dumps(_first(), ensure_ascii=False, allow_nan=False, separators=(",", ":")))
@@ -95,20 +96,29 @@ def write_site(out: Path, say: Callable[[str], None] = lambda line: None) -> Mad
     write("style.css", html.style() + (_HERE / "site.css").read_text(encoding="utf-8"))
     write("icon.svg", (_HERE / "icon.svg").read_bytes())
     write("index.html", _page())
-    shell = sorted(path for path in files if not path.endswith(".gz") and path != "runtime/LICENSE")
+    shell = sorted(path for path in files if not path.endswith(".gz") and not path.startswith("licences/"))
     version = hashlib.sha256("".join(f"{p}{_digest(out / p)}" for p in sorted(files)).encode()).hexdigest()[:16]
     worker = (_HERE / "sw.js").read_text(encoding="utf-8")
     write("sw.js", f"const VERSION = {json.dumps(version)};\nconst SHELL = {json.dumps(['./', *shell])};\n{worker}")
     return Made(files)
 
 
+def _packed(data: bytes) -> bytes:
+    """As a gzip file: by the frequency of numbers alone where that is smaller, as of vectors."""
+    ways = (zlib.Z_DEFAULT_STRATEGY, zlib.Z_HUFFMAN_ONLY)
+    packers = [zlib.compressobj(6, zlib.DEFLATED, zlib.MAX_WBITS + 16, 9, way) for way in ways]
+    return min((packer.compress(data) + packer.flush() for packer in packers), key=len)
+
+
 def _large(candidates: list[tuple[int, int]]) -> Iterator[tuple[str, str, bytes]]:
     """The large files, each with its name in core.json and its path. candidates: gets the ids of the words that can be
     drawn, as ranges."""
+    from ...models import sentence_encoder
     from ...models.masked_lm import trunk_parts, whole_words
     from ...models.registry import masked_lm_spec
+    from ...words.bank import sentence_bank
     from ...words.vocabulary import read_pieces
-    from .graph import masked_lm_file
+    from .graph import encoder_file, masked_lm_file
 
     spec = masked_lm_spec(get_mechanism("dp-mlm").config.model)
     root, tokenizer = trunk_parts(spec)
@@ -123,6 +133,10 @@ def _large(candidates: list[tuple[int, int]]) -> Iterator[tuple[str, str, bytes]
     yield "list", "data/list.txt.gz", "\n".join(order).lower().encode()
     yield "runtime", "runtime/ort.wasm.gz", _runtime("ort-wasm-simd-threaded.wasm")
     yield "model", "data/model.onnx.gz", masked_lm_file(root, ids, spec.max_length)
+    yield "encoder", "data/encoder.onnx.gz", encoder_file(*sentence_encoder.parts())
+    bank = sentence_bank()
+    yield "sentences", "data/sentences.txt.gz", "\n".join(bank.sentences).encode()
+    yield "vectors", "data/vectors.bin.gz", bank.codes.tobytes()
 
 
 def _words_of(name: str) -> Any:
@@ -161,12 +175,15 @@ def _runtime(name: str) -> bytes:
 
 
 def _core(packed: dict[str, dict[str, Any]], candidates: list[tuple[int, int]]) -> dict[str, Any]:
-    stop = stop_words()
+    from ...models import sentence_encoder
     from ...models.registry import masked_lm_spec
+
+    stop = stop_words()
 
     mechanisms = {name: get_mechanism(name) for name in MECHANISMS}
     made = {name: mechanism_data(m) for name, m in mechanisms.items()}
     made["dp-mlm"]["options"]["max_length"] = masked_lm_spec(mechanisms["dp-mlm"].config.model).max_length
+    made["dp-sentence"]["options"]["max_length"] = sentence_encoder.parts()[1]
     return {
         "version": __version__,
         "files": packed,

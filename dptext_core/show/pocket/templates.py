@@ -74,10 +74,9 @@ def _sentence(promise: Guarantee, epsilon: float, draws: int) -> str:
             (f"{odds_or_any(epsilon * promise.largest)} for the most", "{largest} for the most"),
         ]
     else:
-        places = [
-            (f"together at most ε = {bound(total)}", "together at most ε = {total}"),
-            (odds_text(epsilon), "{odds}"),
-        ]
+        places = [(odds_text(epsilon), "{odds}")]
+        if draws > 1 or "together" in said:
+            places.insert(0, (f"together at most ε = {bound(total)}", "together at most ε = {total}"))
     places.append((f"ε = {bound(epsilon)}", "ε = {each}"))
     if draws > 1:
         places.append((f"{draws} ", "{draws} ") if f"{draws} " in said else (f"{draws:,} ", "{grouped} "))

@@ -244,6 +244,15 @@ Object.assign(window, {
       await ready;
       return engine.rewrite(await prepare(text, mechanism), epsilon);
     },
+    /** The vectors of the sentences of a text, in steps of 2^-14. */
+    async vectors(/** @type {string} */ text) {
+      await ready;
+      return (await prepare(text, "dp-sentence")).vectors?.map((v) => v && [...v]);
+    },
+    async sentences(/** @type {string} */ text) {
+      await ready;
+      return engine.language.sentenceSpans(text).map(([a, b]) => text.slice(a, b));
+    },
     async tokens(/** @type {string} */ text) {
       await ready;
       return engine.language.parse(text).tokens.map((t) => [t.text, t.kind]);

@@ -2,7 +2,7 @@
 // The mechanisms: from a text to what each of its words is drawn from.
 
 import { content } from "./files.js";
-import { constant, onList, ranked, scored } from "./laws.js";
+import { alike, constant, onList, ranked, scored } from "./laws.js";
 import { guarantee } from "./promise.js";
 import { Language, begins, skeleton, spaced } from "./text.js";
 import { WordPieces, queries } from "./wordpiece.js";
@@ -18,12 +18,15 @@ import { WordPieces, queries } from "./wordpiece.js";
  * @property {boolean[]} known whether a drawn token is drawn by looking at it
  * @property {boolean[]} capitals whether the word at each place begins a sentence or a line
  * @property {string[]} gaps the blanks before each token, and after the last
+ * @property {boolean} aligned whether what is released answers to the tokens; where not, the tokens are sentences
+ * @property {(Int16Array | null)[]} [vectors] of the sentences, null for an empty one
  * @property {number} ms what the model took
  */
 
 const UNKNOWN = "not in the vocabulary";
+const STEPS = 2 ** 14; // of a coordinate of a sentence's vector from 0 to 1
 
-/** The masked language model behind a worker. */
+/** A model behind a worker. */
 class Model {
   constructor() {
     this.worker = new Worker("model_worker.js", { type: "module" });
@@ -65,6 +68,9 @@ export class Engine {
     this.pieces = null;
     /** @type {string[]} */
     this.candidates = [];
+    /** The sentences that can be drawn, with their vectors as whole numbers and the lengths of these.
+     * @type {{encoder: Model, sentences: string[], codes: Int8Array, lengths: Float64Array} | null} */
+    this.bank = null;
     /** What each word mechanism knows: its words, their places, and what one of them is drawn from.
      * @type {Map<string, {words: string[], places: Map<string, number>, law: (row: number) => Law}>} */
     this.tables = new Map();
@@ -76,39 +82,51 @@ export class Engine {
   load(/** @type {string} */ mechanism, /** @type {(bytes: number, all: number) => void} */ hear = () => {}) {
     let found = this.loads.get(mechanism);
     if (!found) {
-      found = mechanism === "dp-mlm" ? this.loadModel(hear) : this.loadWords(mechanism, hear);
+      if (mechanism === "dp-mlm") found = this.loadModel(hear);
+      else found = mechanism === "dp-sentence" ? this.loadBank(hear) : this.loadWords(mechanism, hear);
       this.loads.set(mechanism, found);
       found.catch(() => this.loads.delete(mechanism));
     }
     return found;
   }
 
-  async loadModel(/** @type {(bytes: number, all: number) => void} */ hear) {
-    const { vocabulary, runtime, model } = this.core.files;
-    const all = vocabulary.bytes + runtime.bytes + model.bytes;
+  /** The files of these names. */
+  async fetch(/** @type {string[]} */ names, /** @type {(bytes: number, all: number) => void} */ hear) {
+    const files = names.map((name) => this.core.files[name]);
+    const all = files.reduce((sum, file) => sum + file.bytes, 0);
     let come = 0;
-    const count = (/** @type {number} */ bytes) => hear((come += bytes), all);
-    const [pieces, wasm, weights] = await Promise.all([
-      content(vocabulary, count), content(runtime, count), content(model, count),
-    ]);
-    const list = new TextDecoder().decode(pieces).split("\n");
-    const words = new WordPieces(list);
+    return Promise.all(files.map((file) => content(file, (bytes) => hear((come += bytes), all))));
+  }
+
+  async loadModel(/** @type {(bytes: number, all: number) => void} */ hear) {
+    const [pieces, wasm, weights] = await this.fetch(["vocabulary", "runtime", "model"], hear);
+    const list = lines(pieces);
     const worker = new Model();
     await worker.ask({ load: { runtime: wasm, model: weights } }, [wasm, weights]);
     this.candidates = this.core.candidates.flatMap((/** @type {[number, number]} */ [a, b]) => list.slice(a, b));
     this.placeOf = new Map(this.candidates.map((word, i) => [word, i]));
-    [this.pieces, this.model] = [words, worker];
+    [this.pieces, this.model] = [new WordPieces(list), worker];
+  }
+
+  async loadBank(/** @type {(bytes: number, all: number) => void} */ hear) {
+    const [pieces, wasm, weights, sentences, vectors] = await this.fetch(
+      ["vocabulary", "runtime", "encoder", "sentences", "vectors"], hear,
+    );
+    const encoder = new Model();
+    await encoder.ask({ load: { runtime: wasm, model: weights } }, [wasm, weights]);
+    const codes = new Int8Array(vectors);
+    const found = lines(sentences);
+    const wide = codes.length / found.length;
+    const lengths = Float64Array.from(found, (_, j) => length(codes.subarray(j * wide, (j + 1) * wide)));
+    this.pieces ??= new WordPieces(lines(pieces));
+    this.bank = { encoder, sentences: found, codes, lengths };
   }
 
   async loadWords(/** @type {string} */ mechanism, /** @type {(bytes: number, all: number) => void} */ hear) {
-    const { files } = this.core;
-    const needed = { custext: [files.words, files.custext], santext: [files.words, files.codes], diffractor: [files.list] }[mechanism];
+    const needed = { custext: ["words", "custext"], santext: ["words", "codes"], diffractor: ["list"] }[mechanism];
     if (!needed) throw new Error(`there is no mechanism ${mechanism} here`);
-    const all = needed.reduce((sum, file) => sum + file.bytes, 0);
-    let come = 0;
-    const count = (/** @type {number} */ bytes) => hear((come += bytes), all);
-    const [list, table] = await Promise.all(needed.map((file) => content(file, count)));
-    const words = new TextDecoder().decode(list).split("\n");
+    const [list, table] = await this.fetch(needed, hear);
+    const words = lines(list);
     const laws = { custext: () => custext(words, table), santext: () => santext(words, table), diffractor: () => diffractor(words) };
     const law = laws[/** @type {keyof typeof laws} */ (mechanism)]();
     this.tables.set(mechanism, { words, places: new Map(words.map((word, i) => [word, i])), law });
@@ -119,6 +137,7 @@ export class Engine {
     await this.load(mechanism);
     const spec = this.core.mechanisms.find((/** @type {any} */ m) => m.name === mechanism);
     if (!spec) throw new Error(`there is no mechanism ${mechanism} here`);
+    if (mechanism === "dp-sentence") return this.bySentence(text, spec);
     const document = this.language.parse(text);
     const table = this.tables.get(mechanism);
     const place = (/** @type {import("./text.js").Token} */ t) =>
@@ -139,7 +158,27 @@ export class Engine {
     const { laws, ms } = table
       ? { laws: document.tokens.map((t, i) => (drawn[i] ? byWord(t) : null)), ms: 0 }
       : await this.byModel(document, drawn, spec);
-    return { spec, document, reasons, laws, known, capitals: begins(frame, this.language), gaps: spaced(frame), ms };
+    return { spec, document, reasons, laws, known, capitals: begins(frame, this.language), gaps: spaced(frame), aligned: true, ms };
+  }
+
+  /** One draw a sentence: the tokens are the sentences, an empty one where there is none. @returns {Promise<Prepared>} */
+  async bySentence(/** @type {string} */ text, /** @type {any} */ spec) {
+    const { bank, pieces } = this;
+    if (!bank || !pieces) throw new Error("the bank of sentences is not there");
+    const found = this.language.sentenceSpans(text);
+    const tokens = (found.length ? found : [[0, 0]]).map(([start, end]) => ({ text: text.slice(start, end), start, end, kind: "sentence" }));
+    const vectors = [];
+    let ms = 0;
+    for (const { text: sentence } of tokens) {
+      const made = sentence ? await bank.encoder.ask({ ids: pieces.sequence(sentence, spec.options.max_length) }) : null;
+      ms += made?.ms ?? 0;
+      vectors.push(made ? steps(made.found) : null);
+    }
+    const laws = vectors.map((own) => alike(bank.sentences, cosines(bank, own), null));
+    return {
+      spec, document: { text, tokens }, reasons: tokens.map(() => null), laws, known: tokens.map(() => true),
+      capitals: [], gaps: ["", ...tokens.slice(1).map(() => " "), ""], aligned: false, vectors, ms,
+    };
   }
 
   /** DP-MLM: the model's clipped scores at a query for each word, all in one pass. */
@@ -155,7 +194,7 @@ export class Engine {
       const found = await model.ask({ ids: asked.ids, positions: asked.positions, mask: pieces.mask });
       ms += found.ms;
       asked.targets.forEach((t, n) => {
-        const row = found.scores.subarray(n * candidates.length, (n + 1) * candidates.length);
+        const row = found.found.subarray(n * candidates.length, (n + 1) * candidates.length);
         const scores = new Float64Array(row.length);
         for (let j = 0; j < row.length; j += 1) scores[j] = (Math.min(Math.max(row[j], low), high) - high) / (2 * (high - low));
         const source = this.placeOf?.get(document.tokens[t].text.toLowerCase()) ?? -1;
@@ -187,17 +226,48 @@ export class Engine {
       text += word;
       return {
         text: word, start, end: [...text].length, epsilon: law && prepared.known[i] ? epsilon : 0,
-        origin: law ? "drawn" : "kept", original: token.text, reason: prepared.reasons[i] ?? (prepared.known[i] ? "" : UNKNOWN),
+        origin: law ? "drawn" : "kept", original: prepared.aligned ? token.text : "", reason: prepared.reasons[i] ?? (prepared.known[i] ? "" : UNKNOWN),
       };
     });
     const { gaps, ms } = prepared;
     return { text: text + gaps[gaps.length - 1], releases, guarantee: this.promise(prepared, epsilon), ms };
   }
 
-  /** How a word is written at a place. */
+  /** How a word is written at a place; a sentence is written as it is. */
   written(/** @type {Prepared} */ prepared, /** @type {number} */ i, /** @type {string} */ word) {
+    if (!prepared.aligned) return word;
     return this.language.written(word, prepared.capitals[i]);
   }
+}
+
+const lines = (/** @type {ArrayBuffer} */ file) => new TextDecoder().decode(file).split("\n");
+
+function length(/** @type {Int8Array | Int16Array} */ codes) {
+  let sum = 0;
+  for (let a = 0; a < codes.length; a += 1) sum += codes[a] * codes[a];
+  return Math.sqrt(sum);
+}
+
+/** A vector of any length as one of length 1, in whole steps. */
+function steps(/** @type {Float32Array} */ vector) {
+  let sum = 0;
+  for (const x of vector) sum += x * x;
+  const size = Math.sqrt(sum);
+  return Int16Array.from(vector, (x) => Math.round((x / size) * STEPS));
+}
+
+/** The cosine of a sentence with each of the bank; −1 with an empty one. Products of whole numbers are exact. */
+function cosines(
+  /** @type {{codes: Int8Array, lengths: Float64Array}} */ { codes, lengths }, /** @type {Int16Array | null} */ own,
+) {
+  if (!own) return new Float64Array(lengths.length).fill(-1);
+  const size = length(own) || 1;
+  const wide = own.length;
+  return lengths.map((other, j) => {
+    let product = 0;
+    for (let a = 0, at = j * wide; a < wide; a += 1, at += 1) product += own[a] * codes[at];
+    return product / size / other;
+  });
 }
 
 /** CusText: the K words that a word shares with its group, the likest first. */

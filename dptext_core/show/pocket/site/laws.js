@@ -33,7 +33,22 @@ function logProbs(/** @type {Float64Array} */ scores, /** @type {number} */ epsi
   return x.map((v) => v - z);
 }
 
+export const SHOWN = 9; // candidates of a word that are shown
 const BINS = 2048;
+
+/** The indices of the n highest scores, highest first, ties in the order of candidates. */
+export function highest(/** @type {Float64Array} */ scores, /** @type {number} */ n) {
+  /** @type {number[]} */
+  const best = [];
+  for (let j = 0; j < scores.length; j += 1) {
+    if (best.length === n && scores[j] <= scores[best[n - 1]]) continue;
+    let at = best.length;
+    while (at > 0 && scores[best[at - 1]] < scores[j]) at -= 1;
+    best.splice(at, 0, j);
+    if (best.length > n) best.pop();
+  }
+  return best;
+}
 
 /**
  * ln Σ exp(ε·score) at each of many ε, for showing: of many scores, those in a narrow bin count as one with their mean
@@ -84,14 +99,14 @@ export function scored(
     noise() {
       const offsets = gumbels(scores.length);
       return {
-        at: (epsilon) => highest(scores, offsets, epsilon),
+        at: (epsilon) => first(scores, offsets, epsilon),
         flips: (low, high) => envelope(scores, offsets, low, high),
       };
     },
   };
 }
 
-function highest(/** @type {Float64Array} */ slopes, /** @type {Float64Array} */ offsets, /** @type {number} */ epsilon) {
+function first(/** @type {Float64Array} */ slopes, /** @type {Float64Array} */ offsets, /** @type {number} */ epsilon) {
   let best = 0;
   let most = -Infinity;
   for (let j = 0; j < slopes.length; j += 1) {
@@ -109,7 +124,7 @@ function envelope(
   /** @type {Float64Array} */ slopes, /** @type {Float64Array} */ offsets, /** @type {number} */ low,
   /** @type {number} */ high,
 ) {
-  let winner = highest(slopes, offsets, low);
+  let winner = first(slopes, offsets, low);
   /** @type {Flips} */
   const out = [[low, winner]];
   for (let from = low; ; ) {
@@ -237,4 +252,94 @@ export function onList(/** @type {readonly string[]} */ list, /** @type {number}
       };
     },
   };
+}
+
+/** The range of cosines that are told apart, as dptext_core/mechanisms/sentence has it. */
+export function sentenceRange(/** @type {number} */ epsilon) {
+  const low = Math.min(0.2, epsilon / 50);
+  return [low, Math.min(1, low + Math.min(epsilon / 100, 0.3 + epsilon / 400))];
+}
+
+/**
+ * The exponential mechanism over likeness in meaning: cosines within a range that follows from ε, unless it is given.
+ * @returns {Law}
+ */
+export function alike(
+  /** @type {readonly string[]} */ candidates, /** @type {Float64Array} */ cosines,
+  /** @type {[number, number] | null} */ ends,
+) {
+  const weighs = (/** @type {number} */ epsilon) => {
+    const [low, high] = ends ?? sentenceRange(epsilon);
+    return (/** @type {number} */ cosine) => {
+      const u = (Math.min(Math.max(cosine, low), high) - low) / (high - low);
+      return (epsilon / 2) * (Math.min(Math.max(u, 0), 1) - 1);
+    };
+  };
+  const weights = (/** @type {number} */ epsilon) => cosines.map(weighs(epsilon));
+  /** @type {number[] | undefined} the places, the most alike first */
+  let order;
+  /** @type {Map<number, number>} */
+  const sums = new Map();
+  // Most cosines lie below the range: they count together.
+  const sum = (/** @type {number} */ epsilon) => {
+    let found = sums.get(epsilon);
+    if (found === undefined) {
+      const [low] = ends ?? sentenceRange(epsilon);
+      const inside = cosines.filter((c) => c > low);
+      const outside = (cosines.length - inside.length) * Math.exp(-epsilon / 2);
+      found = Math.log(inside.map(weighs(epsilon)).reduce((sum, x) => sum + Math.exp(x), outside));
+      sums.set(epsilon, found);
+    }
+    return found;
+  };
+  return {
+    candidates, source: -1, scores: null,
+    logProb: (epsilon, j) => weighs(epsilon)(cosines[j]) - sum(epsilon),
+    logProbs(epsilon) {
+      const x = weights(epsilon);
+      const z = logSumExp(x);
+      return x.map((v) => v - z);
+    },
+    near: highest(cosines, SHOWN),
+    noise() {
+      const noise = gumbels(cosines.length);
+      // A sentence with less of both than another one never wins: weights never fall as cosines grow.
+      order ??= Array.from(cosines.keys()).sort((a, b) => cosines[b] - cosines[a]);
+      /** @type {number[]} */
+      const front = [];
+      for (const j of order) if (!front.length || noise[j] > noise[front[front.length - 1]]) front.push(j);
+      front.sort((a, b) => a - b);
+      const at = (/** @type {number} */ epsilon) => {
+        const weight = weighs(epsilon);
+        let [best, most] = [0, -Infinity];
+        for (const j of front) {
+          const value = weight(cosines[j]) + noise[j];
+          if (value > most) [best, most] = [j, value];
+        }
+        return best;
+      };
+      return { at, flips: (low, high) => searched(at, low, high) };
+    },
+  };
+}
+
+const POINTS = 160;
+
+/** Flips of any rule that names a winner at each ε: on a grid, each change then by bisection. @returns {Flips} */
+function searched(/** @type {(epsilon: number) => number} */ at, /** @type {number} */ low, /** @type {number} */ high) {
+  const grid = Array.from({ length: POINTS }, (_, k) => low * (high / low) ** (k / (POINTS - 1)));
+  const found = grid.map(at);
+  /** @type {Flips} */
+  const out = [[low, found[0]]];
+  for (let k = 0; k + 1 < POINTS; k += 1) {
+    if (found[k] === found[k + 1]) continue;
+    let [a, b] = [grid[k], grid[k + 1]];
+    for (let n = 0; n < 14; n += 1) {
+      const middle = Math.sqrt(a * b);
+      if (at(middle) !== found[k]) b = middle;
+      else a = middle;
+    }
+    out.push([b, found[k + 1]]);
+  }
+  return out;
 }

@@ -1,6 +1,6 @@
 // @ts-check
-// The masked language model, in a worker so that the page never waits: one pass of ONNX Runtime (WebAssembly, one
-// thread) for each text, in float32.
+// A model in a worker, so that the page never waits: the masked language model, one pass of ONNX Runtime (WebAssembly,
+// one thread) for each text, or the sentence encoder, one pass for each sentence. In float32.
 
 import * as runtime from "./runtime/ort.mjs";
 
@@ -9,13 +9,20 @@ let session;
 /** @type {any} */
 const ort = runtime;
 
+const whole = (/** @type {number[]} */ numbers) =>
+  new ort.Tensor("int64", BigInt64Array.from(numbers, BigInt), [numbers.length]);
+
+/** The vector of a sentence, of any length: Float32Array. */
+async function vector(/** @type {number[]} */ ids) {
+  const made = await session.run({ ids: whole(ids), places: whole(ids.map((_, i) => i)), types: whole(ids.map(() => 0)) });
+  return made.found.data;
+}
+
 /** Scores of all candidates at each position that is asked for: Float32Array (positions · candidates). */
 async function scores(/** @type {number[]} */ ids, /** @type {number[]} */ positions, /** @type {number} */ mask) {
   const n = ids.length;
   const asked = positions.length;
   const rows = n + asked;
-  const whole = (/** @type {number[]} */ numbers) =>
-    new ort.Tensor("int64", BigInt64Array.from(numbers, BigInt), [numbers.length]);
   const every = Array.from({ length: rows }, (_, i) => i);
   // Nobody reads a query but itself.
   const hides = new Float32Array(rows * rows);
@@ -27,7 +34,7 @@ async function scores(/** @type {number[]} */ ids, /** @type {number[]} */ posit
     hides: new ort.Tensor("float32", hides, [rows, rows]),
     asked: whole(every.slice(n)),
   });
-  return made.scores.data;
+  return made.found.data;
 }
 
 self.onmessage = async ({ data }) => {
@@ -40,9 +47,9 @@ self.onmessage = async ({ data }) => {
       return;
     }
     const start = performance.now();
-    const found = await scores(data.ids, data.positions, data.mask);
-    const whole = found.slice();
-    postMessage({ id: data.id, scores: whole, ms: performance.now() - start }, { transfer: [whole.buffer] });
+    const made = data.positions ? await scores(data.ids, data.positions, data.mask) : await vector(data.ids);
+    const found = made.slice();
+    postMessage({ id: data.id, found, ms: performance.now() - start }, { transfer: [found.buffer] });
   } catch (problem) {
     postMessage({ id: data.id, error: String(/** @type {any} */ (problem)?.message ?? problem) });
   }

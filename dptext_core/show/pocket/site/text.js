@@ -185,6 +185,16 @@ export class Language {
     return out;
   }
 
+  /** The sentences without the blanks around them; what is blank is none. @returns {[number, number][]} */
+  sentenceSpans(/** @type {string} */ text) {
+    return this.sentences(text).flatMap(([start, end]) => {
+      const inside = text.slice(start, end);
+      const head = /** @type {RegExpExecArray} */ (re(`^[${S}]*`).exec(inside))[0].length;
+      const size = inside.slice(head).replace(re(`[${S}]+$`), "").length;
+      return size ? [/** @type {[number, number]} */ ([start + head, start + head + size])] : [];
+    });
+  }
+
   abbreviates(/** @type {string} */ text, /** @type {number} */ dot) {
     let start = dot;
     for (let n = 0; start > 0 && n < 12 && !isSpace(before(text, start)); n += 1) start -= before(text, start).length;

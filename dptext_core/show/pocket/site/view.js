@@ -1,32 +1,17 @@
 // @ts-check
 // The data of the token view (dptext_core/show/figures/token_view.py), made here from a prepared text and fresh noise.
 
-import { logZs } from "./laws.js";
+import { SHOWN, highest, logZs } from "./laws.js";
 
 /** @typedef {import("./engine.js").Prepared} Prepared */
 /** @typedef {import("./laws.js").Law} Law */
 
 const N_GRID = 40;
-const SHOWN = 9;
 const FLOOR = -1e4; // ln p of what is impossible
 
 /** The candidates worth showing: the best, those that are released somewhere, and the original word. */
 function chosen(/** @type {number[]} */ best, /** @type {Law} */ law, /** @type {import("./laws.js").Flips} */ flips) {
   return [...new Set([...best, ...flips.map((f) => f[1]), ...(law.source < 0 ? [] : [law.source])])];
-}
-
-/** The indices of the n highest scores, highest first, ties in the order of candidates. */
-function highest(/** @type {Float64Array} */ scores, /** @type {number} */ n) {
-  /** @type {number[]} */
-  const best = [];
-  for (let j = 0; j < scores.length; j += 1) {
-    if (best.length === n && scores[j] <= scores[best[n - 1]]) continue;
-    let at = best.length;
-    while (at > 0 && scores[best[at - 1]] < scores[j]) at -= 1;
-    best.splice(at, 0, j);
-    if (best.length > n) best.pop();
-  }
-  return best;
 }
 
 /** How many scores are higher than this. */
@@ -43,12 +28,12 @@ function above(/** @type {Float64Array} */ scores, /** @type {number} */ x) {
  * @param {{run: number, draw: string, epsilon: number}} shown
  */
 export function payload(engine, prepared, { run, draw, epsilon }) {
-  const { spec, document, reasons, laws, known, capitals, gaps } = prepared;
+  const { spec, document, reasons, laws, known, capitals, gaps, aligned } = prepared;
   const [low, high, usual] = spec.axis;
   const grid = Array.from({ length: N_GRID }, (_, k) => low * (high / low) ** (k / (N_GRID - 1)));
   const total = Math.max(0, ...laws.map((law) => law?.candidates.length ?? 0));
   const tokens = document.tokens.map((token, i) => {
-    const placed = { pre: gaps[i], o: token.text, a: "keep", why: reasons[i] ?? "" };
+    const placed = { pre: gaps[i], o: aligned ? token.text : "", a: "keep", why: reasons[i] ?? "" };
     const law = laws[i];
     if (!law) return placed;
     const flips = law.noise().flips(low, high);
@@ -58,10 +43,10 @@ export function payload(engine, prepared, { run, draw, epsilon }) {
     const place = new Map(shown.map((j, k) => [j, k]));
     const drawn = {
       ...placed,
-      a: "replace",
+      a: aligned ? "replace" : "insert",
       why: known[i] ? "" : "not in the vocabulary",
       cap: capitals[i] ? 1 : 0,
-      c: shown.map((j) => engine.language.written(law.candidates[j], false)),
+      c: shown.map((j) => engine.written({ ...prepared, capitals: [] }, i, law.candidates[j])),
       src: place.get(law.source) ?? -1,
       flips: flips.map(([e, j]) => [e, place.get(j) ?? 0]),
       ...(law.candidates.length === total ? {} : { total: law.candidates.length }),
@@ -77,7 +62,7 @@ export function payload(engine, prepared, { run, draw, epsilon }) {
   });
   return {
     run, draw, key: "pocket", eps: epsilon, lo: low, hi: high, n_grid: N_GRID, lp_grid: N_GRID, default_eps: usual,
-    unit: spec.unit, live: true, seeded: false, total_candidates: total, aligned: true, tokens,
-    tail: gaps[gaps.length - 1],
+    unit: spec.unit, live: true, seeded: false, total_candidates: total, aligned, tokens,
+    tail: gaps[gaps.length - 1], ...(aligned ? {} : { original: document.text }),
   };
 }

@@ -3,6 +3,7 @@
 // then the longest pieces from the left), each with the token that it belongs to.
 
 const LONGEST = 100; // characters of a word beyond which it is unknown
+const SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"];
 
 /** @typedef {import("./text.js").Document} Document */
 
@@ -89,6 +90,13 @@ export class WordPieces {
       from = to;
     }
     return out;
+  }
+
+  /** What the sentence encoder reads: there a special token that is written out is one. */
+  sequence(/** @type {string} */ text, /** @type {number} */ maxLength) {
+    const parts = text.split(/(\[(?:PAD|UNK|CLS|SEP|MASK)\])/);
+    const ids = parts.flatMap((part) => (SPECIAL.includes(part) ? [this.id(part)] : this.pieces(part).map((p) => p[0])));
+    return [this.frame[0], ...ids.slice(0, maxLength - 2), this.frame[1]];
   }
 
   /**
