@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +11,7 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core.show.lessons import LESSONS, Lesson, Question, Reveal
-from pages.ui import case_study, classroom, controls, hide, links
+from pages.ui import case_study, classroom, controls, hide, links, votes
 from pages.ui.drawing import drawing
 from pages.ui.keys import keys
 from pages.ui.session import session
@@ -28,7 +29,8 @@ BELOW: dict[str, Callable[[Any], None]] = {"memory": case_study.panel}
 class Learning:
     """Where a visitor is. at: the lesson, from 0; step: of STEPS, in the presenter view. answers: the chosen one, by
     the name of the lesson; revealed: the lessons whose answer was asked for. values: where controls stand. address: as
-    it was last read or written."""
+    it was last read or written. room: where the answers of a class are counted, "" for nowhere; voter: who answers, a
+    random name of this session."""
 
     at: int = 0
     step: int = 0
@@ -37,6 +39,8 @@ class Learning:
     revealed: set[str] = field(default_factory=set)
     values: dict[str, Any] = field(default_factory=dict)
     address: dict[str, str] | None = None
+    room: str = ""
+    voter: str = field(default_factory=lambda: secrets.token_hex(8))
 
     @property
     def lesson(self) -> Lesson:
@@ -56,7 +60,8 @@ class Learning:
             self.step = 0 if by > 0 else len(STEPS) - 1
 
     def query(self) -> dict[str, str]:
-        return {"lesson": str(self.at + 1)} | ({"present": "1"} if self.present else {})
+        query = {"lesson": str(self.at + 1)} | ({votes.PARAMETER: self.room} if self.room else {})
+        return query | ({"present": "1"} if self.present else {})
 
 
 def learning() -> Learning:
@@ -74,6 +79,7 @@ def follow_link() -> None:
     if number.isascii() and number.isdigit() and 1 <= int(number) <= len(LESSONS):
         mine.go(int(number) - 1)
     mine.present = params.get("present") == "1"
+    mine.room = votes.named(params.get(votes.PARAMETER, ""))
 
 
 def write_address() -> None:
@@ -156,7 +162,40 @@ def sentences(lines: tuple[str, ...]) -> None:
         st.markdown(literal(line))
 
 
-def ask(lesson: Lesson, question: Question) -> None:
+def asked_of_all(lesson: Lesson, value: Any) -> tuple[str, int] | None:
+    """The question by numbers, so that nothing typed is kept; None for one about a word of somebody's own."""
+    values = lesson.control.values
+    if values:
+        return lesson.name, values.index(value)
+    return (lesson.name, 0) if value == lesson.control.start else None
+
+
+def answered(lesson: Lesson, value: Any, chosen: int) -> None:
+    """Count an answer where there is a class."""
+    mine, question = learning(), asked_of_all(lesson, value)
+    if mine.room and question is not None:
+        counted = votes.VOTES.cast(mine.room, question, mine.voter, chosen)
+        st.caption(
+            "Counted for your class: which answer, and not whose." if counted
+            else "The room of this address is closed: answers are not counted any more."
+        )  # fmt: skip
+
+
+def tally(lesson: Lesson, value: Any, question: Question) -> None:
+    """How many of the class chose each answer, as they come in."""
+    mine, asked = learning(), asked_of_all(lesson, value)
+    if asked is not None:
+        st.fragment(_tally, run_every=2.0)(mine.room, asked, question)
+
+
+def _tally(room: str, asked: tuple[str, int], question: Question) -> None:
+    counts = votes.VOTES.counts(room, asked, len(question.answers))
+    for i, (answer, n) in enumerate(zip(question.answers, counts, strict=True)):
+        st.progress(n / max(1, sum(counts)), f"**{chr(ord('A') + i)}.** {literal(answer)} · **{n}**")
+    st.caption(f"{sum(counts)} answered.")
+
+
+def ask(lesson: Lesson, question: Question, value: Any) -> None:
     """The question with its answers, and the button that shows which is right."""
     mine = learning()
     with st.container(border=True):
@@ -168,6 +207,7 @@ def ask(lesson: Lesson, question: Question) -> None:
         )  # fmt: skip
         if chosen is not None:
             mine.answers[lesson.name] = chosen
+            answered(lesson, value, chosen)
         with st.container(key="learn_check"):
             st.button(
                 "Show the answer", type="primary", key=f"learn_reveal_{lesson.name}", disabled=chosen is None,
@@ -204,8 +244,10 @@ def reading() -> None:
     value = control(lesson)
     question = None if value is None else shown(lesson, value)
     if question is not None:
-        ask(lesson, question)
+        ask(lesson, question, value)
         if lesson.name in mine.revealed and (reveal := found(lesson, value)) is not None:
+            if mine.room:
+                tally(lesson, value, question)
             verdict(lesson, question, reveal)
             sentences(reveal.found)
             drawing(reveal.parts, key=f"learn_found_{lesson.name}")
@@ -231,7 +273,17 @@ def reading() -> None:
         ) as opened,
     ):  # fmt: skip
         if opened.open:
-            classroom.panel(mine.at + 1, lesson, lesson.control.start if value is None else value)
+            st.toggle(
+                "Count the answers of my class", bool(mine.room), key="learn_counts", on_change=count,
+                help="The address below gets a room. Whoever answers there is counted, and the presenter view shows "
+                "the numbers as they come in. No names and no texts are kept, and the room is forgotten after some "
+                "hours.",
+            )  # fmt: skip
+            classroom.panel(mine.at + 1, lesson, lesson.control.start if value is None else value, mine.room)
+
+
+def count() -> None:
+    learning().room = votes.VOTES.open() if state.learn_counts else ""
 
 
 def present() -> None:
@@ -266,8 +318,11 @@ def presenting() -> None:
     elif (question := shown(lesson, value, draw=False)) is not None:
         if step == "asked":
             st.markdown(f"### {literal(question.text)}")
-            for i, answer in enumerate(question.answers):
-                st.markdown(f"**{chr(ord('A') + i)}.** {literal(answer)}")
+            if mine.room:
+                tally(lesson, value, question)
+            else:
+                for i, answer in enumerate(question.answers):
+                    st.markdown(f"**{chr(ord('A') + i)}.** {literal(answer)}")
         elif (reveal := found(lesson, value)) is not None:
             if step == "found":
                 verdict(lesson, question, reveal)

@@ -12,7 +12,7 @@ import streamlit as st
 from dptext_core.show import lessons
 from dptext_core.show.figures.handout import handout
 from dptext_core.show.lessons import Lesson
-from pages.ui import controls, download, hide, links
+from pages.ui import controls, download, hide, links, votes
 from pages.ui.text import literal
 
 _QR = st.components.v2.component(
@@ -51,8 +51,8 @@ def only_here(url: str) -> bool:
     return host in ("", "localhost", "::1", "0.0.0.0") or host.startswith("127.")
 
 
-def panel(number: int, lesson: Lesson, value: Any) -> None:
-    """What a teacher gives to a class."""
+def panel(number: int, lesson: Lesson, value: Any, room: str = "") -> None:
+    """What a teacher gives to a class. room: where its answers are counted, "" for nowhere."""
     st.markdown("**An address for your class**")
     target = st.radio(
         "It opens", ["this lesson", "the Playground with its setting"], horizontal=True, key="learn_target"
@@ -65,6 +65,8 @@ def panel(number: int, lesson: Lesson, value: Any) -> None:
     query = {"lesson": str(number)} if lesson_opens else dict(links.to_query(controls.beginning(lesson.setting(value))))
     if hidden:
         query[hide.PARAMETER] = ",".join(known[t] for t in hidden)
+    if lesson_opens and room:
+        query[votes.PARAMETER] = room
     if lesson_opens and st.checkbox("In the presenter view", key="learn_presenting"):
         query["present"] = "1"
     url = address("learn" if lesson_opens else "playground", query)
