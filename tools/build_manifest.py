@@ -217,6 +217,7 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
         "scores of rewritten public texts (SST-2, Snips, ATIS, film reviews, presidents' speeches); no text is in it",
         "MIT",
     ),
+    "words/pieces.txt": ("copied", f"{TRUNK}: its vocabulary", "Apache-2.0"),
     "words/log_z.npz": (
         "python tools/build_log_z.py",
         "sums over the distances of the bundled word space minilm",

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..errors import Busy, ConfigError
+from . import extras
 
 _setting = threading.Lock()
 _here = threading.local()
@@ -18,8 +19,8 @@ _here = threading.local()
 
 def let_threads_sleep() -> None:
     """Have threads that share a product sleep while they wait for each other, unless the environment says otherwise.
-    OpenMP would let them spin, and take the processor from all else (docs/performance.md). To be called before torch is
-    loaded."""
+    OpenMP would let them spin, and take the processor from all else (docs/measurements/performance.md). To be called
+    before torch is loaded."""
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
@@ -27,7 +28,7 @@ def best_device(load: bool = True) -> str:
     """The GPU ("cuda" or "mps") where there is one, else "cpu". Without ``load`` only a loaded torch is asked."""
     if not load and "torch" not in sys.modules:
         return "cpu"
-    import torch
+    torch = extras.torch()
 
     if torch.cuda.is_available():
         return "cuda"
@@ -38,7 +39,7 @@ def resolve_device(device: str | None) -> str:
     """`device`, checked, or the best one. Raises ConfigError."""
     if device is None:
         return best_device()
-    import torch
+    torch = extras.torch()
 
     if device != "cpu" and device != "mps" and not re.fullmatch(r"cuda(:\d+)?", device):
         raise ConfigError(f"The device is 'cpu', 'cuda', 'cuda:1' (…) or 'mps', not {device!r}.")

@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError
+from .extras import install
 
 #: How much memory a cluster of one's own takes for blocks on their way.
 STORE = 200_000_000
-INSTALL = "pip install -r requirements-ray.txt"
+INSTALL = install("ray")
 #: For a cluster of one's own. Ray reads the token once a process; without the last of them, which is read when Ray is
 #: imported, its servers would listen on every network of the machine.
 _OWN = {

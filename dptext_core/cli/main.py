@@ -16,6 +16,7 @@ from pathlib import Path
 
 import dptext_core as dpt
 
+from .._internal import extras
 from ..errors import DPTextError
 from ..mechanisms.codec import PROG
 from ..mechanisms.registry import mechanism_class
@@ -121,6 +122,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
     except DPTextError as error:
         note(f"error: {error}")
+        return 2
+    except ModuleNotFoundError as error:
+        if error.name not in extras.MODELS:
+            raise
+        note(f"error: {extras.without_models(error.name)}")
         return 2
     except KeyboardInterrupt:
         return 130

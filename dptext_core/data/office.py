@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
+from .._internal.extras import install
 from .._internal.task import UNWATCHED, Task
 from ..errors import InputError
 
-INSTALL = "pip install -r requirements-office.txt"
+INSTALL = install("office")
 #: Pages, characters of text, bytes of a part once it is unfolded, and seconds for all pages.
 PAGES, CHARACTERS, UNFOLDED, SECONDS = 2000, 20_000_000, 100 << 20, 120
 #: Elements within each other, bytes of one tag, and different names in a DOCX file: its reader holds them all.

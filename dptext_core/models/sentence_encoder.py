@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._internal.device import resolve_device
+from .._internal.extras import install
 from .._internal.quiet import quiet
 from ..errors import ModelUnavailable
 from ..words.vocabulary import verified_trunk_folder
@@ -56,7 +57,7 @@ def _encoder(device: str | None) -> Any:
         from sentence_transformers import SentenceTransformer
     except ImportError as error:
         raise ModelUnavailable(
-            "Sentence vectors need sentence-transformers: pip install -r requirements.txt."
+            f"Sentence vectors need sentence-transformers. Install it with: {install('models')}"
         ) from error
     device = resolve_device(device)
     with _LOCK:

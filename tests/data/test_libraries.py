@@ -127,7 +127,7 @@ def test_a_pipeline_makes_the_component_and_its_documents_say_what_was_made_of_t
 def test_without_spacy_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "spacy.language", None)
     monkeypatch.delitem(sys.modules, COMPONENT, raising=False)
-    with pytest.raises(dpt.ModelUnavailable, match=r"pip install 'dptext-studio\[names\]'"):
+    with pytest.raises(dpt.ModelUnavailable, match=r'pip install "dptext-studio\[names\]"'):
         importlib.import_module(COMPONENT)
 
 

