@@ -7,6 +7,7 @@ folder ``site``. Large files are packed with gzip, since not every web server pa
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import lzma
@@ -23,6 +24,7 @@ from ..._internal.assets import assets_folder, examples
 from ..._internal.version import __version__
 from ...errors import InputError, ModelUnavailable
 from ...mechanisms.registry import get_mechanism
+from ...mechanisms.words.custext import CusTextConfig
 from ...text.language import Language
 from ...text.languages.english import IRREGULAR
 from ...text.lexicons import stop_words
@@ -34,6 +36,10 @@ from .templates import mechanism_data
 _HERE = Path(__file__).parent / "site"
 #: In the order in which the page lists them; it begins with the first.
 MECHANISMS = ("dp-mlm", "custext", "diffractor", "santext", "dp-sentence")
+#: Options that a browser does not offer: without some words CusText's groups are others, and they take long to make.
+FROZEN = {"custext": ("never",)}
+#: Tables of CusText that are there, by the number of output words.
+K = next(f.metadata["tries"] for f in dataclasses.fields(CusTextConfig) if f.name == "k")
 #: What the page may do. Compiling WebAssembly needs a word of its own in every browser.
 POLICY = (
     "default-src 'self'; connect-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data:; "
@@ -127,8 +133,10 @@ def _large(candidates: list[tuple[int, int]]) -> Iterator[tuple[str, str, bytes]
     candidates += [(int(run[0]), int(run[-1]) + 1) for run in np.split(ids, breaks)]
     yield "vocabulary", "data/vocabulary.txt.gz", "\n".join(read_pieces()).encode()
     yield "words", "data/words.txt.gz", "\n".join(_words_of("custext").vocabulary.words).encode()
-    yield "custext", "data/custext.bin.gz", _custext()
+    for k in K:
+        yield f"custext-{k}", f"data/custext-{k}.bin.gz", _custext(k)
     yield "codes", "data/codes.bin.gz", _codes()
+    yield "nearest", "data/nearest.bin.gz", _nearest()
     (order,) = _words_of("diffractor").vocabulary.lists
     yield "list", "data/list.txt.gz", "\n".join(order).lower().encode()
     yield "runtime", "runtime/ort.wasm.gz", _runtime("ort-wasm-simd-threaded.wasm")
@@ -139,14 +147,14 @@ def _large(candidates: list[tuple[int, int]]) -> Iterator[tuple[str, str, bytes]
     yield "vectors", "data/vectors.bin.gz", bank.codes.tobytes()
 
 
-def _words_of(name: str) -> Any:
+def _words_of(name: str, **options: Any) -> Any:
     """A mechanism over words: it has a ``vocabulary``, and a ``channel`` for each row of it."""
-    return get_mechanism(name)
+    return get_mechanism(name, **options)
 
 
-def _custext() -> bytes:
+def _custext(k: int) -> bytes:
     """For each word its K outputs, the likest first: scores, float64 (words, K), then places, uint16 (words, K)."""
-    mechanism = _words_of("custext")
+    mechanism = _words_of("custext", k=k)
     space = mechanism.vocabulary
     channels = [mechanism.channel(row) for row in range(len(space))]
     places = np.stack([space.rows(channel.candidates) for channel in channels])
@@ -162,6 +170,13 @@ def _codes() -> bytes:
             "The bundled word space has no vectors of whole numbers. Take it from the repository again."
         )
     return np.ascontiguousarray(codes.T).tobytes()
+
+
+def _nearest() -> bytes:
+    """Of each word of that space the nearest other: distances, float64 (words,), then places, uint16 (words,)."""
+    space = _words_of("santext").vocabulary
+    places, distances = space.nearest(np.arange(len(space)), 2)
+    return distances[:, 1].astype("<f8").tobytes() + places[:, 1].astype("<u2").tobytes()
 
 
 def _runtime(name: str) -> bytes:
@@ -181,9 +196,9 @@ def _core(packed: dict[str, dict[str, Any]], candidates: list[tuple[int, int]]) 
     stop = stop_words()
 
     mechanisms = {name: get_mechanism(name) for name in MECHANISMS}
-    made = {name: mechanism_data(m) for name, m in mechanisms.items()}
-    made["dp-mlm"]["options"]["max_length"] = masked_lm_spec(mechanisms["dp-mlm"].config.model).max_length
-    made["dp-sentence"]["options"]["max_length"] = sentence_encoder.parts()[1]
+    made = {name: mechanism_data(m, FROZEN.get(name, ())) for name, m in mechanisms.items()}
+    made["dp-mlm"]["max_length"] = masked_lm_spec(mechanisms["dp-mlm"].config.model).max_length
+    made["dp-sentence"]["max_length"] = sentence_encoder.parts()[1]
     return {
         "version": __version__,
         "files": packed,

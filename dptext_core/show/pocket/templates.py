@@ -7,6 +7,9 @@ What is exposed is taken from texts that hold one or two tokens of a kind.
 from __future__ import annotations
 
 import dataclasses
+import json
+from collections.abc import Collection
+from itertools import product
 from typing import Any
 
 from ...mechanisms.base import Mechanism
@@ -14,6 +17,8 @@ from ...privacy.guarantee import Guarantee, bound, odds_or_any, odds_text
 
 #: A word that is drawn, and tokens that are kept or unknown, by the reason.
 _DRAWN = "doctor"
+#: A word of the list of those that are never released.
+_LISTED = "nurse"
 _KINDS = {"stop word": "the", "punctuation": ";", "symbol": "🙂", "unknown": "qxzv"}
 #: ε of a template whose odds say something, and of one whose odds hide little; ε of one that counts by distance, where
 #: that is not said; draws of a template about several.
@@ -22,20 +27,59 @@ _BY_DISTANCE = {"plain": 0.731, "little": 0.731}
 _DRAWS = 1234
 
 
-def mechanism_data(mechanism: Mechanism) -> dict[str, Any]:
-    """A mechanism for the browser: how it is listed, its axis of ε, its options, its promise. Plain JSON."""
-    config = mechanism.config
-    options = {f.name: getattr(config, f.name) for f in dataclasses.fields(config) if f.name != "epsilon"}
-    (epsilon,) = (f for f in dataclasses.fields(config) if f.name == "epsilon")
-    promise = mechanism.guarantee(_DRAWN)
-    if mechanism.guarantee(_DRAWN).metric != mechanism.replace(epsilon=_BY_DISTANCE["plain"]).guarantee(_DRAWN).metric:
-        raise ValueError(f"what {mechanism.title} promises depends on ε otherwise than by numbers")
+#: The options that a browser offers, where a mechanism has them, with the values of those that are numbers.
+CONTROLS: dict[str, tuple[Any, ...]] = {
+    "clip": (), "k": (), "slots": (None, 1, 2, 3, 5), "keep_stopwords": (True, False),
+}  # fmt: skip
+
+
+def mechanism_data(mechanism: Mechanism, frozen: Collection[str] = ()) -> dict[str, Any]:
+    """A mechanism for the browser: how it is listed, and its axis of ε, its options and its promise for each choice of
+    options, by their values in the order of ``controls``. Plain JSON. frozen: options that are not offered."""
+    fields = {f.name: f for f in dataclasses.fields(mechanism.config)}
+    offered = [name for name in CONTROLS if name in fields and name not in frozen]
+    values = [CONTROLS[n] or fields[n].metadata.get("tries") or fields[n].metadata["choices"] for n in offered]
     return {
         "name": mechanism.name,
         "title": mechanism.title,
         "summary": mechanism.summary,
+        "unit": fields["epsilon"].metadata.get("unit") or "per word",
+        "controls": [
+            {
+                "name": name,
+                "label": fields[name].metadata["label"],
+                "help": fields[name].metadata["help"],
+                "values": each,
+                "value": getattr(mechanism.config, name),
+                "unset": fields[name].metadata.get("unset") or "",
+            }
+            for name, each in zip(offered, values, strict=True)
+        ],
+        "takes_never": "never" not in frozen,
+        "variants": {
+            json.dumps(chosen, separators=(",", ":")): _variant(
+                mechanism.replace(**dict(zip(offered, chosen, strict=True))), "never" not in frozen
+            )
+            for chosen in product(*values)
+        },
+    }
+
+
+def _variant(mechanism: Mechanism, takes_never: bool) -> dict[str, Any]:
+    """One choice of options: its axis of ε, all its options, and its promise."""
+    config = mechanism.config
+    options = {f.name: getattr(config, f.name) for f in dataclasses.fields(config) if f.name != "epsilon"}
+    promise = mechanism.guarantee(_DRAWN)
+    if mechanism.guarantee(_DRAWN).metric != mechanism.replace(epsilon=_BY_DISTANCE["plain"]).guarantee(_DRAWN).metric:
+        raise ValueError(f"what {mechanism.title} promises depends on ε otherwise than by numbers")
+    listed = ""
+    if takes_never:
+        other = mechanism.replace(never=(_LISTED,)).guarantee(_DRAWN)
+        (listed,) = [item for item in other.exposed if item not in promise.exposed]
+        if (sentences(other), other.adjacency) != (sentences(promise), promise.adjacency):
+            raise ValueError(f"what {mechanism.title} promises is said otherwise with words that are never released")
+    return {
         "axis": list(mechanism.epsilon_range(mechanism.setting.options)),
-        "unit": epsilon.metadata.get("unit") or "per word",
         "options": options,
         "promise": {
             "notion": promise.notion,
@@ -45,6 +89,7 @@ def mechanism_data(mechanism: Mechanism) -> dict[str, Any]:
             "largest": promise.largest or 0.0,
             "sentences": sentences(promise),
             "exposed": exposed(mechanism),
+            "never": listed,
         },
     }
 

@@ -1,23 +1,28 @@
 // @ts-check
 // The page: a text, a mechanism, the token view, the promise, and a ledger of what left this tab.
 
+import { Never, neverOf } from "./blocklist.js";
 import { Engine } from "./engine.js";
 import mount from "./strip.js";
 import { bound } from "./promise.js";
 import { payload } from "./view.js";
 
+const EMPTY = "∎"; // as the token view shows a sentence that is empty
 const TYPING_MS = 250; // quiet time before a text is rewritten
 
 const get = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
 const ui = {
   text: get("text"), mechanism: get("mechanism"), examples: get("examples"), again: get("again"), status: get("status"),
   progress: get("progress"), promise: get("promise"), exposed: get("exposed"), ledger: get("ledger"), save: get("save"),
-  notes: get("notes"), summary: get("summary"), view: get("view"),
+  notes: get("notes"), summary: get("summary"), view: get("view"), controls: get("controls"), never: get("never"),
+  never_label: get("never_label"), never_note: get("never_note"),
 };
 const state = {
   run: 0,
   draw: "",
   eps: /** @type {Record<string, number>} */ ({}),
+  options: /** @type {Record<string, Record<string, any>>} */ ({}),
+  never: { text: "", made: new Never([]) },
   prepared: /** @type {import("./engine.js").Prepared | null} */ (null),
   released: /** @type {Map<string, {title: string, epsilon: number, draws: number, metric: boolean, draw: string}>} */ (new Map()),
   timer: 0,
@@ -46,11 +51,12 @@ function say(/** @type {string} */ what, wrong = false) {
 async function rewrite() {
   const turn = (state.turn += 1);
   const mechanism = ui.mechanism.value;
-  const spec = engine.core.mechanisms.find((/** @type {any} */ m) => m.name === mechanism);
+  const options = state.options[mechanism];
+  const spec = engine.spec(mechanism, options);
   ui.summary.textContent = spec.summary;
   ui.progress.hidden = true;
   try {
-    await engine.load(mechanism, (bytes, all) => {
+    await engine.load(spec, (bytes, all) => {
       if (ui.mechanism.value !== mechanism) return;
       ui.progress.hidden = bytes >= all;
       ui.progress.value = bytes / all;
@@ -69,7 +75,7 @@ async function rewrite() {
   const waits = setTimeout(() => say("Working …"), 300);
   try {
     const start = performance.now();
-    state.prepared = await engine.prepare(ui.text.value, mechanism);
+    state.prepared = await engine.prepare(ui.text.value, mechanism, { options, never: never(spec) });
     show();
     const took = performance.now() - start;
     const { ms } = state.prepared;
@@ -87,6 +93,41 @@ async function rewrite() {
   return true;
 }
 
+// The words that are never released, as they are typed, where the mechanism takes such a list.
+function never(/** @type {any} */ spec) {
+  if (!spec.takes_never) return undefined;
+  const text = ui.never.value;
+  if (state.never.text !== text) state.never = { text, made: neverOf(text, engine.language) };
+  return state.never.made;
+}
+
+// The options of the mechanism that is chosen.
+function offer() {
+  const name = ui.mechanism.value;
+  const spec = engine.spec(name);
+  const chosen = (state.options[name] ??= {});
+  const shown = (/** @type {any} */ value, /** @type {any} */ { unset }) =>
+    value === true ? "yes" : value === false ? "no" : value === null ? unset : String(value);
+  ui.controls.replaceChildren(...spec.controls.map((/** @type {any} */ control) => {
+    const label = element("label", `${control.label} `);
+    label.title = control.help;
+    const select = document.createElement("select");
+    select.dataset.option = control.name;
+    select.append(...control.values.map((/** @type {any} */ v, /** @type {number} */ k) => new Option(shown(v, control), String(k))));
+    select.value = String(control.values.indexOf(chosen[control.name] ?? control.value));
+    select.addEventListener("change", () => {
+      chosen[control.name] = control.values[Number(select.value)];
+      rewrite();
+    });
+    label.append(select);
+    return label;
+  }));
+  ui.never_label.hidden = !spec.takes_never;
+  ui.never_note.textContent = spec.takes_never
+    ? "They are taken out of what can be drawn, and none of them is kept. Each form is listed by itself. ε stays as it is as long as the list was made without looking at the text."
+    : `${spec.title} takes no list of words that are never released here: its groups would be others. The full program makes them.`;
+}
+
 // A device on which the model cannot run gets a word mechanism, and is told so.
 function instead(/** @type {string} */ title, /** @type {any} */ problem) {
   ui.progress.hidden = true;
@@ -97,6 +138,7 @@ function instead(/** @type {string} */ title, /** @type {any} */ problem) {
     return;
   }
   ui.mechanism.value = other.name;
+  offer();
   rewrite().then((done) => done && say(`${why} ${other.title} needs no model.`, true));
 }
 
@@ -116,8 +158,8 @@ function show() {
   ui.again.disabled = ui.save.disabled = false;
   state.run += 1;
   state.draw = crypto.getRandomValues(new Uint32Array(2)).join("-");
-  const name = prepared.spec.name;
-  const epsilon = state.eps[name] ?? prepared.spec.axis[2];
+  const { name, axis: [low, high, usual] } = prepared.spec;
+  const epsilon = Math.min(Math.max(state.eps[name] ?? usual, low), high);
   const data = payload(engine, prepared, { run: state.run, draw: state.draw, epsilon });
   data.key = name;
   mount({ parentElement: ui.view, data, setStateValue: (/** @type {string} */ _, /** @type {any} */ view) => seen(name, view) });
@@ -183,7 +225,9 @@ function shownText() {
   let out = "";
   prepared.document.tokens.forEach((token, i) => {
     const word = prepared.laws[i] ? at.get(i)?.querySelector(".now")?.textContent : token.text;
-    out += prepared.gaps[i] + (word ?? token.text);
+    // What stands for the empty sentence is no part of the text.
+    if (prepared.aligned) out += prepared.gaps[i] + (word ?? token.text);
+    else if (word && word !== EMPTY) out += (out && prepared.gaps[i]) + word;
   });
   return out + prepared.gaps[prepared.gaps.length - 1];
 }
@@ -196,6 +240,7 @@ async function begin() {
   ui.text.value = engine.core.examples[0]?.text ?? "";
   for (const note of engine.core.notes) ui.notes.append(element("li", note));
   ui.again.disabled = ui.save.disabled = true;
+  offer();
   demonstrate().catch(() => {});
   rewrite();
   const soon = () => {
@@ -203,7 +248,11 @@ async function begin() {
     state.timer = window.setTimeout(rewrite, TYPING_MS);
   };
   ui.text.addEventListener("input", soon);
-  ui.mechanism.addEventListener("change", rewrite);
+  ui.never.addEventListener("input", soon);
+  ui.mechanism.addEventListener("change", () => {
+    offer();
+    rewrite();
+  });
   ui.examples.addEventListener("change", () => {
     ui.text.value = ui.examples.value;
     rewrite();
@@ -216,38 +265,40 @@ async function begin() {
 const ready = begin();
 ready.catch((problem) => say(`This page could not start: ${problem?.message ?? problem}`, true));
 
-/** @type {{text: string, mechanism: string, prepared: Promise<import("./engine.js").Prepared>} | null} */
+/** @type {{key: string, prepared: Promise<import("./engine.js").Prepared>} | null} */
 let last = null;
 
-/** The text that was asked for last is not read again for another word or another ε. */
-function prepare(/** @type {string} */ text, /** @type {string} */ mechanism) {
-  if (last?.text !== text || last.mechanism !== mechanism) {
-    last = { text, mechanism, prepared: engine.prepare(text, mechanism) };
+/** The text that was asked for last is not read again for another word or another ε. never: words of a list. */
+function prepare(/** @type {string} */ text, /** @type {any} */ { mechanism, options, never }) {
+  const key = JSON.stringify([text, mechanism, options, never]);
+  if (last?.key !== key) {
+    const listed = never && neverOf(never.join(" "), engine.language);
+    last = { key, prepared: engine.prepare(text, mechanism, { options, never: listed }) };
   }
   return last.prepared;
 }
 
-// For tests, and for the curious: the same functions as the page uses.
+// For tests, and for the curious: the same functions as the page uses. how: {mechanism, epsilon, options, never}.
 Object.assign(window, {
   dptext: {
     ready,
     /** What a word is drawn from: index counts tokens, as m.distribution(text, index) of the core. */
-    async distribution(/** @type {string} */ text, /** @type {number} */ index, /** @type {any} */ { mechanism, epsilon }) {
+    async distribution(/** @type {string} */ text, /** @type {number} */ index, /** @type {any} */ how) {
       await ready;
-      const prepared = await prepare(text, mechanism);
+      const prepared = await prepare(text, how);
       const law = prepared.laws[index];
       if (!law) throw new Error(`no word is drawn for token ${index}`);
-      const logProbs = [...law.logProbs(epsilon)];
+      const logProbs = [...law.logProbs(how.epsilon)];
       return { candidates: [...law.candidates], probs: logProbs.map(Math.exp), log_probs: logProbs };
     },
-    async rewrite(/** @type {string} */ text, /** @type {any} */ { mechanism, epsilon }) {
+    async rewrite(/** @type {string} */ text, /** @type {any} */ how) {
       await ready;
-      return engine.rewrite(await prepare(text, mechanism), epsilon);
+      return engine.rewrite(await prepare(text, how), how.epsilon);
     },
     /** The vectors of the sentences of a text, in steps of 2^-14. */
     async vectors(/** @type {string} */ text) {
       await ready;
-      return (await prepare(text, "dp-sentence")).vectors?.map((v) => v && [...v]);
+      return (await prepare(text, { mechanism: "dp-sentence" })).vectors?.map((v) => v && [...v]);
     },
     async sentences(/** @type {string} */ text) {
       await ready;

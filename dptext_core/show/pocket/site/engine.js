@@ -1,6 +1,7 @@
 // @ts-check
 // The mechanisms: from a text to what each of its words is drawn from.
 
+import { Never } from "./blocklist.js";
 import { content } from "./files.js";
 import { alike, constant, onList, ranked, scored } from "./laws.js";
 import { guarantee } from "./promise.js";
@@ -10,8 +11,12 @@ import { WordPieces, queries } from "./wordpiece.js";
 /** @typedef {import("./laws.js").Law} Law */
 /** @typedef {import("./text.js").Document} Document */
 /**
+ * @typedef {{options?: Record<string, any>, never?: Never}} Choice options of a mechanism, and words never released
+ */
+/**
  * @typedef {object} Prepared
- * @property {any} spec the mechanism in core.json
+ * @property {any} spec the mechanism in core.json, with what the chosen options make of it
+ * @property {Never} never
  * @property {Document} document
  * @property {(string | null)[]} reasons why each token is kept, null where it is drawn
  * @property {(Law | null)[]} laws what each drawn token is drawn from
@@ -24,6 +29,7 @@ import { WordPieces, queries } from "./wordpiece.js";
  */
 
 const UNKNOWN = "not in the vocabulary";
+const SPREAD = 400; // words of which the nearest are looked at
 const STEPS = 2 ** 14; // of a coordinate of a sentence's vector from 0 to 1
 
 /** A model behind a worker. */
@@ -56,6 +62,19 @@ class Model {
   }
 }
 
+/**
+ * What a word mechanism knows: its words, their places, what one of them is drawn from, and how it is made of fewer.
+ * @typedef {object} Table
+ * @property {string[]} words
+ * @property {Map<string, number>} places
+ * @property {(row: number) => Law} law
+ * @property {(left: number[]) => (row: number) => Law} of the law where only the words at these places are left
+ * @property {((left: number[]) => number)} [near] how far the nearest other word is then, as a rule
+ */
+
+/** Words that are never released are in no list here. */
+const NOTHING = new Never([]);
+
 export class Engine {
   /** @param {any} core what core.json holds */
   constructor(core) {
@@ -72,20 +91,34 @@ export class Engine {
      * @type {{encoder: Model, sentences: string[], codes: Int8Array, lengths: Float64Array} | null} */
     this.bank = null;
     /** What each word mechanism knows: its words, their places, and what one of them is drawn from.
-     * @type {Map<string, {words: string[], places: Map<string, number>, law: (row: number) => Law}>} */
+     * @type {Map<string, Table>} */
     this.tables = new Map();
+    /** The last that was made without some words, with how far the nearest other word is there, as a rule.
+     * @type {{of: Table, never: Never, made: Table, distance: number | undefined} | null} */
+    this.shorter = null;
     /** @type {Map<string, Promise<void>>} */
     this.loads = new Map();
   }
 
+  /** A mechanism with some of its options. */
+  spec(/** @type {string} */ mechanism, /** @type {Record<string, any>} */ options = {}) {
+    const found = this.core.mechanisms.find((/** @type {any} */ m) => m.name === mechanism);
+    if (!found) throw new Error(`there is no mechanism ${mechanism} here`);
+    const chosen = found.controls.map((/** @type {any} */ c) => (c.name in options ? options[c.name] : c.value));
+    const variant = found.variants[JSON.stringify(chosen)];
+    if (!variant) throw new Error(`${found.title} is not here with these options`);
+    return { ...found, ...variant };
+  }
+
   /** What a mechanism needs, loaded once. */
-  load(/** @type {string} */ mechanism, /** @type {(bytes: number, all: number) => void} */ hear = () => {}) {
-    let found = this.loads.get(mechanism);
+  load(/** @type {any} */ spec, /** @type {(bytes: number, all: number) => void} */ hear = () => {}) {
+    const key = tableOf(spec);
+    let found = this.loads.get(key);
     if (!found) {
-      if (mechanism === "dp-mlm") found = this.loadModel(hear);
-      else found = mechanism === "dp-sentence" ? this.loadBank(hear) : this.loadWords(mechanism, hear);
-      this.loads.set(mechanism, found);
-      found.catch(() => this.loads.delete(mechanism));
+      if (key === "dp-mlm") found = this.loadModel(hear);
+      else found = key === "dp-sentence" ? this.loadBank(hear) : this.loadWords(key, hear);
+      this.loads.set(key, found);
+      found.catch(() => this.loads.delete(key));
     }
     return found;
   }
@@ -122,30 +155,49 @@ export class Engine {
     this.bank = { encoder, sentences: found, codes, lengths };
   }
 
-  async loadWords(/** @type {string} */ mechanism, /** @type {(bytes: number, all: number) => void} */ hear) {
-    const needed = { custext: ["words", "custext"], santext: ["words", "codes"], diffractor: ["list"] }[mechanism];
-    if (!needed) throw new Error(`there is no mechanism ${mechanism} here`);
-    const [list, table] = await this.fetch(needed, hear);
+  async loadWords(/** @type {string} */ key, /** @type {(bytes: number, all: number) => void} */ hear) {
+    const names = key === "diffractor" ? ["list"] : key === "santext" ? ["words", "codes", "nearest"] : ["words", key];
+    const [list, table, nearest] = await this.fetch(names, hear);
     const words = lines(list);
-    const laws = { custext: () => custext(words, table), santext: () => santext(words, table), diffractor: () => diffractor(words) };
-    const law = laws[/** @type {keyof typeof laws} */ (mechanism)]();
-    this.tables.set(mechanism, { words, places: new Map(words.map((word, i) => [word, i])), law });
+    const make = key === "diffractor" ? diffractor : key === "santext" ? santext : custext;
+    const made = make(words, table, nearest);
+    this.tables.set(key, { words, places: new Map(words.map((word, i) => [word, i])), law: made.of(all(words)), ...made });
+  }
+
+  /** A table without the words that are never released. */
+  without(/** @type {Table} */ table, /** @type {Never} */ never) {
+    if (!never.size) return table;
+    if (this.shorter?.of !== table || this.shorter.never !== never) {
+      const left = leftOf(table.words, never);
+      const words = left.map((i) => table.words[i]);
+      const places = new Map(words.map((word, i) => [word, i]));
+      const distance = table.near?.(left);
+      this.shorter = { of: table, never, distance, made: { words, places, law: table.of(left), of: table.of } };
+    }
+    return this.shorter.made;
   }
 
   /** A text with what each of its words is drawn from, at every ε. @returns {Promise<Prepared>} */
-  async prepare(/** @type {string} */ text, /** @type {string} */ mechanism) {
-    await this.load(mechanism);
-    const spec = this.core.mechanisms.find((/** @type {any} */ m) => m.name === mechanism);
-    if (!spec) throw new Error(`there is no mechanism ${mechanism} here`);
-    if (mechanism === "dp-sentence") return this.bySentence(text, spec);
+  async prepare(
+    /** @type {string} */ text, /** @type {string} */ mechanism, /** @type {Choice} */ { options, never = NOTHING } = {},
+  ) {
+    let spec = this.spec(mechanism, options);
+    if (never.size && !spec.takes_never) throw new Error(`${spec.title} takes no list of words here`);
+    await this.load(spec);
+    if (mechanism === "dp-sentence") return this.bySentence(text, spec, never);
     const document = this.language.parse(text);
-    const table = this.tables.get(mechanism);
+    const whole = this.tables.get(tableOf(spec));
+    const table = whole && this.without(whole, never);
+    const near = never.size && whole?.near ? this.shorter?.distance : undefined;
+    if (near !== undefined) spec = { ...spec, promise: { ...spec.promise, near } };
     const place = (/** @type {import("./text.js").Token} */ t) =>
-      t.kind === "word" ? table?.places.get(t.text.toLowerCase()) : undefined;
+      t.kind === "word" || t.kind === "clitic" ? table?.places.get(t.text.toLowerCase()) : undefined;
+    const keeps = spec.options.keep_stopwords;
     const reasons = document.tokens.map((t) => {
+      if (never.bans(t.text)) return null;
       if (t.kind === "symbol") return "symbol";
       if (t.kind === "punct") return "punctuation";
-      if (t.kind === "number" && table) return null;
+      if ((t.kind === "number" && table) || !keeps) return null;
       return t.kind === "clitic" || this.language.has(this.stop, t.text) ? "stop word" : null;
     });
     const drawn = reasons.map((r) => r === null);
@@ -157,48 +209,74 @@ export class Engine {
     };
     const { laws, ms } = table
       ? { laws: document.tokens.map((t, i) => (drawn[i] ? byWord(t) : null)), ms: 0 }
-      : await this.byModel(document, drawn, spec);
-    return { spec, document, reasons, laws, known, capitals: begins(frame, this.language), gaps: spaced(frame), aligned: true, ms };
+      : await this.byModel(document, drawn, spec, never);
+    return { spec, never, document, reasons, laws, known, capitals: begins(frame, this.language), gaps: spaced(frame), aligned: true, ms };
   }
 
   /** One draw a sentence: the tokens are the sentences, an empty one where there is none. @returns {Promise<Prepared>} */
-  async bySentence(/** @type {string} */ text, /** @type {any} */ spec) {
+  async bySentence(/** @type {string} */ text, /** @type {any} */ spec, /** @type {Never} */ never) {
     const { bank, pieces } = this;
     if (!bank || !pieces) throw new Error("the bank of sentences is not there");
+    const { slots } = spec.options;
     const found = this.language.sentenceSpans(text);
-    const tokens = (found.length ? found : [[0, 0]]).map(([start, end]) => ({ text: text.slice(start, end), start, end, kind: "sentence" }));
+    /** @type {[number, number][]} */
+    const none = Array(slots ?? 1).fill([text.length, text.length]);
+    const read = slots === null ? (found.length ? found : none) : [...found, ...none].slice(0, slots);
+    const tokens = read.map(([start, end]) => ({ text: text.slice(start, end), start, end, kind: "sentence" }));
     const vectors = [];
     let ms = 0;
     for (const { text: sentence } of tokens) {
-      const made = sentence ? await bank.encoder.ask({ ids: pieces.sequence(sentence, spec.options.max_length) }) : null;
+      const made = sentence ? await bank.encoder.ask({ ids: pieces.sequence(sentence, spec.max_length) }) : null;
       ms += made?.ms ?? 0;
       vectors.push(made ? steps(made.found) : null);
     }
-    const laws = vectors.map((own) => alike(bank.sentences, cosines(bank, own), null));
+    const left = never.size ? this.sentencesLeft(bank.sentences, never) : all(bank.sentences);
+    const few = left.map((j) => bank.sentences[j]);
+    const laws = vectors.map((own) => {
+      const near = cosines(bank, own);
+      const kept = Float64Array.from(left, (j) => near[j]);
+      return slots === null
+        ? alike(few, kept, null)
+        : alike([...few, ""], Float64Array.from([...kept, own ? -1 : 1]), null);
+    });
     return {
-      spec, document: { text, tokens }, reasons: tokens.map(() => null), laws, known: tokens.map(() => true),
+      spec, never, document: { text, tokens }, reasons: tokens.map(() => null), laws, known: tokens.map(() => true),
       capitals: [], gaps: ["", ...tokens.slice(1).map(() => " "), ""], aligned: false, vectors, ms,
     };
   }
 
+  /** The sentences that hold no word of the list, by their places. */
+  sentencesLeft(/** @type {string[]} */ sentences, /** @type {Never} */ never) {
+    const holds = (/** @type {string} */ s) => never.touches(s) && this.language.parse(s).tokens.some((t) => never.bans(t.text));
+    const left = all(sentences).filter((j) => !holds(sentences[j]));
+    if (!left.length) throw new Error("every sentence of the bank holds one of the words that are never released");
+    return left;
+  }
+
   /** DP-MLM: the model's clipped scores at a query for each word, all in one pass. */
-  async byModel(/** @type {Document} */ document, /** @type {boolean[]} */ drawn, /** @type {any} */ spec) {
+  async byModel(
+    /** @type {Document} */ document, /** @type {boolean[]} */ drawn, /** @type {any} */ spec, /** @type {Never} */ never,
+  ) {
     const { model, pieces, candidates } = this;
     if (!model || !pieces) throw new Error("the model is not there");
-    const { clip_min: low, clip_max: high, max_length: longest } = spec.options;
+    const { clip_min: low, clip_max: high } = spec.options;
+    const left = never.size ? leftOf(candidates, never) : null;
+    const few = left ? left.map((j) => candidates[j]) : candidates;
+    const places = left ? new Map(few.map((word, j) => [word, j])) : this.placeOf;
     const targets = document.tokens.flatMap((_, i) => (drawn[i] ? [i] : []));
     /** @type {(Law | null)[]} */
     const laws = document.tokens.map(() => null);
     let ms = 0;
-    for (const asked of queries(pieces.encode(document), targets, pieces, longest)) {
+    for (const asked of queries(pieces.encode(document), targets, pieces, spec.max_length)) {
       const found = await model.ask({ ids: asked.ids, positions: asked.positions, mask: pieces.mask });
       ms += found.ms;
       asked.targets.forEach((t, n) => {
-        const row = found.found.subarray(n * candidates.length, (n + 1) * candidates.length);
+        const whole = found.found.subarray(n * candidates.length, (n + 1) * candidates.length);
+        const row = left ? Float32Array.from(left, (j) => whole[j]) : whole;
         const scores = new Float64Array(row.length);
         for (let j = 0; j < row.length; j += 1) scores[j] = (Math.min(Math.max(row[j], low), high) - high) / (2 * (high - low));
-        const source = this.placeOf?.get(document.tokens[t].text.toLowerCase()) ?? -1;
-        laws[t] = scored(candidates, scores, source);
+        const source = places?.get(document.tokens[t].text.toLowerCase()) ?? -1;
+        laws[t] = scored(few, scores, source);
       });
     }
     return { laws, ms };
@@ -212,7 +290,7 @@ export class Engine {
       const of = r ?? (prepared.known[i] ? null : "unknown");
       if (of) kept[of] = (kept[of] ?? 0) + 1;
     });
-    return guarantee(prepared.spec, epsilon, prepared.known.filter(Boolean).length, kept);
+    return guarantee(prepared.spec, epsilon, prepared.known.filter(Boolean).length, kept, prepared.never.size > 0);
   }
 
   /** One rewrite, with fresh randomness: its text, and what became of each token. */
@@ -221,7 +299,7 @@ export class Engine {
     const releases = prepared.document.tokens.map((token, i) => {
       const law = prepared.laws[i];
       const word = law ? this.written(prepared, i, law.candidates[law.noise().at(epsilon)]) : token.text;
-      text += prepared.gaps[i];
+      if (prepared.aligned || (text && word)) text += prepared.gaps[i];
       const start = [...text].length;
       text += word;
       return {
@@ -238,6 +316,17 @@ export class Engine {
     if (!prepared.aligned) return word;
     return this.language.written(word, prepared.capitals[i]);
   }
+}
+
+/** What is loaded for a mechanism with its options. */
+const tableOf = (/** @type {any} */ { name, options }) => (name === "custext" ? `custext-${options.k}` : name);
+const all = (/** @type {readonly any[]} */ list) => Array.from(list.keys());
+
+/** The places of the words that may be released. */
+function leftOf(/** @type {string[]} */ words, /** @type {Never} */ never) {
+  const left = all(words).filter((j) => !never.bans(words[j]));
+  if (!left.length) throw new Error("the list of words that are never released leaves none");
+  return left;
 }
 
 const lines = (/** @type {ArrayBuffer} */ file) => new TextDecoder().decode(file).split("\n");
@@ -277,21 +366,22 @@ function custext(/** @type {string[]} */ words, /** @type {ArrayBuffer} */ table
   const k = size / words.length;
   const scores = new Float64Array(table, 0, size);
   const outputs = new Uint16Array(table, 8 * size, size);
-  return (/** @type {number} */ row) => {
+  const law = (/** @type {number} */ row) => {
     const own = outputs.subarray(row * k, (row + 1) * k);
     return ranked([...own].map((i) => words[i]), scores.slice(row * k, (row + 1) * k), own.indexOf(row));
   };
+  return { of: () => law };
 }
 
 /** SanText: the distances of a word to all words, from vectors of whole numbers, axis by axis. */
-function santext(/** @type {string[]} */ words, /** @type {ArrayBuffer} */ table) {
+function santext(/** @type {string[]} */ words, /** @type {ArrayBuffer} */ table, /** @type {ArrayBuffer} */ nearest) {
   const codes = new Int8Array(table);
   const n = words.length;
   const axes = codes.length / n;
   const lengths = new Float64Array(n);
   for (let a = 0; a < axes; a += 1) for (let j = 0; j < n; j += 1) lengths[j] += codes[a * n + j] ** 2;
   for (let j = 0; j < n; j += 1) lengths[j] = Math.sqrt(lengths[j]);
-  return (/** @type {number} */ row) => {
+  const scoresOf = (/** @type {number} */ row) => {
     // Products of whole numbers are exact.
     const products = new Int32Array(n);
     for (let a = 0; a < axes; a += 1) {
@@ -303,9 +393,42 @@ function santext(/** @type {string[]} */ words, /** @type {ArrayBuffer} */ table
       const square = products[j] * (-2 / lengths[j]) * (1 / lengths[row]) + 2;
       scores[j] = j === row ? -0 : Math.sqrt(Math.max(square, 0)) / -2;
     }
-    return scored(words, scores, row);
+    return scores;
+  };
+  const distances = new Float64Array(nearest, 0, n);
+  const others = new Uint16Array(nearest, 8 * n, n);
+  return {
+    of(/** @type {number[]} */ left) {
+      const few = left.map((j) => words[j]);
+      return (/** @type {number} */ row) => {
+        const scores = scoresOf(left[row]);
+        return scored(few, Float64Array.from(left, (j) => scores[j]), row);
+      };
+    },
+    /** The median over so many words, spread evenly. */
+    near(/** @type {number[]} */ left) {
+      if (left.length < 2) return 0;
+      const there = new Set(left);
+      const few = Math.min(SPREAD, left.length);
+      const step = (left.length - 1) / (few - 1);
+      const rows = left.length <= SPREAD ? left : Array.from({ length: few }, (_, k) => left[Math.floor(k + 1 < few ? k * step : left.length - 1)]);
+      const found = rows.map((row) => {
+        if (there.has(others[row])) return distances[row];
+        const scores = scoresOf(row);
+        return -2 * left.reduce((best, j) => (j === row ? best : Math.max(best, scores[j])), -Infinity);
+      });
+      found.sort((a, b) => a - b);
+      return (found[(few - 1) >> 1] + found[few >> 1]) / 2;
+    },
   };
 }
 
 /** 1-Diffractor on one list, whose words these are in their order. */
-const diffractor = (/** @type {string[]} */ list) => (/** @type {number} */ row) => onList(list, row);
+function diffractor(/** @type {string[]} */ list) {
+  return {
+    of(/** @type {number[]} */ left) {
+      const few = left.map((j) => list[j]);
+      return (/** @type {number} */ row) => onList(few, row);
+    },
+  };
+}

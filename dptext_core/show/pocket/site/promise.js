@@ -59,8 +59,9 @@ const oddsOrAny = (/** @type {number} */ epsilon) => (epsilon < 23 ? odds(epsilo
  * @param {number} epsilon of a draw
  * @param {number} draws
  * @param {Record<string, number>} kept how many tokens are kept for each reason, and how many are "unknown"
+ * @param {boolean} listed whether some words are never released
  */
-export function guarantee(spec, epsilon, draws, kept) {
+export function guarantee(spec, epsilon, draws, kept, listed) {
   // Added up as the core does, so that both round the same number.
   let total = 0;
   for (let i = 0; i < draws; i += 1) total += epsilon;
@@ -76,6 +77,7 @@ export function guarantee(spec, epsilon, draws, kept) {
     const n = item.of ? kept[item.of] ?? 0 : 1;
     if (n) exposed.push(n === 1 ? item.one : item.many.replace("{n}", String(n)));
   }
+  if (listed) exposed.push(spec.promise.never);
   return {
     notion: spec.promise.notion, epsilon, unit: spec.promise.unit, adjacency: spec.promise.adjacency, draws, total,
     exposed,

@@ -7,6 +7,7 @@
 
 // Python's classes of characters: isalnum, \w, and isspace. A JavaScript \s and \w are others.
 const A = "\\p{L}\\p{N}";
+export const ALNUMS = A;
 const W = `${A}_`;
 const S = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 const re = (/** @type {string} */ source, flags = "u") => new RegExp(source, flags);

@@ -1,0 +1,80 @@
+// @ts-check
+// Words that are never released, as dptext_core/mechanisms/blocklist.py compares them.
+
+import { ALNUMS, kindOf } from "./text.js";
+
+const LONGEST = 100; // letters of a word of the list
+const IGNORABLE = new RegExp(
+  "[\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\u3164" +
+    "\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufff8\\u{1bca0}-\\u{1bca3}\\u{1d173}-\\u{1d17a}\\u{e0000}-\\u{e0fff}\\p{Cf}]",
+  "gu",
+);
+// Combining marks of no script, by their blocks.
+const OVER = /[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]/gu;
+const ASCII = /^[\x00-\x7f]*$/;
+const BETWEEN = new RegExp(`[^${ALNUMS}]+`, "u");
+const WHOLE = new RegExp(`^[${ALNUMS}]+$`, "u");
+
+const visible = (/** @type {string} */ text) => text.replace(IGNORABLE, "");
+// Case folding, letter by letter: of what has a capital, that in small; ı and Cherokee fold otherwise.
+const folded = (/** @type {string} */ c) =>
+  c === "ı" ? c : /^[\u13a0-\u13f5]$/.test(c) ? c : /^[\u13f8-\u13fd\uab70-\uabbf]$/.test(c) ? c.toUpperCase() : c.toUpperCase().toLowerCase();
+
+/** A text in the form in which words are compared. */
+export function fold(/** @type {string} */ text) {
+  if (ASCII.test(text)) return text.toLowerCase();
+  let out = text;
+  for (let n = 0; n < 2; n += 1) {
+    out = visible([...visible(out).normalize("NFKC")].map(folded).join(""));
+    out = out.normalize("NFKC").replace(OVER, "");
+  }
+  return out.replaceAll("’", "'");
+}
+
+/** The words that are never released. */
+export class Never {
+  /** @param {string[]} words folded */
+  constructor(words) {
+    this.words = new Set(words);
+  }
+
+  get size() {
+    return this.words.size;
+  }
+
+  /** Whether this token may not be released. */
+  bans(/** @type {string} */ token) {
+    if (!this.words.size) return false;
+    const whole = fold(token);
+    return this.words.has(whole) || (!WHOLE.test(whole) && whole.split(BETWEEN).some((part) => this.words.has(part)));
+  }
+
+  /** Whether some word of the list may stand in a text: where not, none does. */
+  touches(/** @type {string} */ text) {
+    const whole = fold(text);
+    return [...this.words].some((word) => whole.includes(word));
+  }
+}
+
+/**
+ * The list that was typed, its words between blanks, commas or semicolons.
+ * @param {string} text
+ * @param {import("./text.js").Language} language
+ */
+export function neverOf(text, language) {
+  /** @type {Set<string>} */
+  const out = new Set();
+  for (const given of text.split(/[\s,;]+/).filter((t) => t)) {
+    const word = fold(given);
+    if (!word) continue;
+    if (word.length > LONGEST) throw new Error(`“${given.slice(0, 20)}…” is no word of at most ${LONGEST} letters.`);
+    if (kindOf(word) === "punct") throw new Error(`“${given}” is a mark and no word. Leave it out of the list.`);
+    const parts = language.parse(word).tokens.map((t) => t.text);
+    if (!WHOLE.test(word) && parts.length > 1) {
+      const several = parts.map((p) => `“${p}”`).join(", ");
+      throw new Error(`“${given}” is read as ${parts.length} words (${several}). List those of them that you mean.`);
+    }
+    out.add(word);
+  }
+  return new Never([...out].sort());
+}
