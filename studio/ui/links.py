@@ -15,6 +15,7 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core import Setting, words
 from dptext_core._internal.checks import shown, told
+from dptext_core.mechanisms import codec
 from dptext_core.mechanisms.registry import fields_of
 from dptext_core.words.lists import CONFIGURATIONS
 from studio.ui import controls, public
@@ -34,15 +35,25 @@ def to_query(setting: Setting) -> dict[str, str]:
 
 
 def to_file(setting: Setting) -> dict[str, str]:
-    """As :func:`to_query`, with what is typed: for what stays with the user. :func:`from_query` reads it."""
-    return _query(setting, _fields(setting.mechanism))
+    """As :func:`to_query`, with what is typed, and whatever pages begin with: for what stays with the user.
+    :func:`from_query` reads it."""
+    return _query(setting, _fields(setting.mechanism), True)
 
 
-def _query(setting: Setting, fields: Mapping[str, dataclasses.Field]) -> dict[str, str]:
+def from_file(query: Mapping[str, str]) -> dict[str, str]:
+    """What :func:`to_file` wrote, of an older version too, for :func:`from_query`: what it does not name is at its
+    default, whatever pages begin with by now."""
+    name = query.get("mechanism", "")
+    fields = _fields(name).values() if any(s.name == name for s in dpt.mechanisms()) else ()
+    return {f.name: codec.write(f, f.default) for f in fields if controls.begins(f) != f.default} | dict(query)
+
+
+def _query(setting: Setting, fields: Mapping[str, dataclasses.Field], file: bool = False) -> dict[str, str]:
     elsewhere = {n: f.default for n, f in fields.items() if controls.begins(f) != f.default}
     told = {
         name: value for name, value in (elsewhere | dict(setting.options)).items()
-        if name in fields and not _same(fields[name], value) and not _lies(fields[name], value)
+        if name in fields and not _lies(fields[name], value)
+        and (not _same(fields[name], value) or (file and name in elsewhere))
     }  # fmt: skip
     return dataclasses.replace(setting, options=told).to_query()
 
@@ -60,7 +71,7 @@ def of(inputs: Inputs, epsilon: float, file: bool = False) -> tuple[dict[str, st
         missing.append("the ε of each word")
         setting = setting.at(None)
     fields = (_fields if file else _linked)(inputs.mechanism)
-    return _query(setting, fields), missing + left_out([setting], fields)
+    return _query(setting, fields, file), missing + left_out([setting], fields)
 
 
 def from_query(
@@ -79,7 +90,9 @@ def from_query(
             raise dpt.ConfigError("epsilon is one number in a link, not one for each word.")
         for key, value in setting.options.items():
             _check_offered(fields[key], value)
-        given = {key: controls.begins(field) for key, field in fields.items()} | dict(setting.options)
+        given = dict(setting.options) | {
+            key: controls.begins(field) for key, field in fields.items() if key not in setting.options
+        }
         options = {key: value for key, value in given.items() if value is not None and value != fields[key].default}
         Setting(name, options).make()
     except dpt.DPTextError as error:

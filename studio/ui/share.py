@@ -108,10 +108,11 @@ def is_session(name: str) -> bool:
 def open_session(data: bytes, name: str, use_text: Callable[[str], None]) -> None:
     """Set the page to what a session file holds. Raises InputError, and then changes nothing."""
     saved = exports.read_session(data, name)
-    _, problem = links.from_query(saved.query, "The file was not opened")
+    query = links.from_file(saved.query)
+    _, problem = links.from_query(query, "The file was not opened")
     if problem is not None:
         raise InputError(problem)
-    session().query = dict(saved.query)
+    session().query = query
     state.play_seeded = saved.seed is not None
     if saved.seed is not None:
         state.play_seed = saved.seed

@@ -134,6 +134,10 @@ def test_pages_begin_without_loaded_words_and_a_link_tells_only_what_they_do_not
     assert links.to_query(with_) == {"mechanism": "dp-mlm", "epsilon": "9", "loaded_words": "yes"}
     for setting in (without, with_):
         assert links.from_query(links.to_query(setting)) == (setting, None)
+        assert links.from_query(links.to_file(setting)) == (setting, None)
+    older = {"mechanism": "dp-mlm", "epsilon": "9"}
+    assert links.from_query(links.from_file(older)) == (with_, None), "a file of before is what it was"
+    assert links.from_file({"mechanism": "none"}) == {"mechanism": "none"} and links.from_file({}) == {}
     key = "k-dp-mlm-loaded_words"
     assert [links.widget_state(s, "k")[key] for s in (without, with_)] == [False, True]
 
