@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from .._internal.cache import weak_cache
 from .._internal.private import Private
 from .._internal.task import UNWATCHED, Task
 from ..mechanisms.base import Mechanism
@@ -100,6 +101,15 @@ class MaskInference:
         return said
 
 
+@weak_cache(1)
+def _places(lm: MaskedLM) -> dict[str, list[int]]:
+    """Word, case ignored → where it stands among what the model can say."""
+    found: dict[str, list[int]] = {}
+    for j, word in enumerate(lm.candidates):
+        found.setdefault(word.casefold(), []).append(j)
+    return found
+
+
 def attack(
     mechanism: Mechanism,
     result: RewriteResult,
@@ -125,9 +135,7 @@ def attack(
         lm_engine.warm()
         lm = load_masked_lm(model, language=mechanism.language)
         requests = masked(lm, released, [s for _, s in steps])
-        place: dict[str, list[int]] = {}
-        for j, word in enumerate(lm.candidates):
-            place.setdefault(word.casefold(), []).append(j)
+        place = _places(lm)
         for begin in range(0, len(steps), _BLOCK):
             block = requests[begin : begin + _BLOCK]
             part = task.child(begin, begin + len(block), len(steps)) if rescore is None else task.quiet

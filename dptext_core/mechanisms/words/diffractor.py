@@ -49,7 +49,7 @@ from ...text.languages import ENGLISH
 from ...words.lists import CONFIGURATIONS, WordList, check_list, without, word_list
 from ..blocklist import Never
 from ..config import epsilon_option, option
-from .word_level import Draws, WordConfig, WordMechanism, WordPrepared, places_of
+from .word_level import Draws, WordConfig, WordMechanism, WordPrepared
 
 if TYPE_CHECKING:
     from ...words import WordSpace
@@ -120,6 +120,11 @@ class Bundle:
     outputs: tuple[str, ...]
     places: np.ndarray
     order: tuple[np.ndarray, ...]
+
+    @cached_property
+    def place_of(self) -> dict[str, int]:
+        """Lower-case word → where it stands among the outputs."""
+        return {w.lower(): i for i, w in reversed(list(enumerate(self.outputs)))}
 
     @cached_property
     def where(self) -> np.ndarray:
@@ -576,11 +581,11 @@ class Diffractor(WordMechanism):
         if not self._draws_as(Diffractor):
             return super().log_likelihood(released, epsilon, task)
         b, noise, gamma = self.vocabulary, self.config.noise, self.config.gamma
-        found = places_of(b.outputs, released)
+        found = b.place_of.get(released.lower())
         out = np.full(len(b.words), -np.inf)
-        if not len(found):
+        if found is None:
             return out, 0.0
-        for places, where, n in zip(b.places, b.where[:, found[0]].tolist(), b.lengths.tolist(), strict=True):
+        for places, where, n in zip(b.places, b.where[:, found].tolist(), b.lengths.tolist(), strict=True):
             task.check()
             if where >= 0:
                 out = np.logaddexp(out, log_pmf(noise, epsilon, places, where, n, gamma))
