@@ -12,7 +12,7 @@ COPY app.py ./
 COPY .streamlit ./.streamlit
 COPY assets ./assets
 COPY dptext_core ./dptext_core
-COPY studio ./studio
+COPY pages ./pages
 
 # Nothing below is the user's to change, and the container's file system may be read-only: only /tmp is written to.
 ENV DPTEXT_PUBLIC=1 HOME=/tmp XDG_CACHE_HOME=/tmp/cache PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 \

@@ -6,7 +6,7 @@ import streamlit as st
 
 from dptext_core._internal.assets import assets_folder
 from dptext_core._internal.device import let_threads_sleep
-from studio.ui import footer, forget, hide, public, sessions, shell, uploads
+from pages.ui import footer, forget, hide, public, sessions, shell, uploads
 
 let_threads_sleep()  # a room of visitors needs the processor for its pages
 
@@ -29,7 +29,7 @@ ALSO: dict[str, tuple[str, dict[str, str]]] = {
 ICON = str(assets_folder() / "pictures" / "icon.svg")
 st.set_page_config(page_title="DP-Text Studio", page_icon=ICON, layout="wide")
 pages = {
-    name: st.Page(f"studio/{name}.py", title=title, default=name == FIRST, url_path="start" if name == FIRST else None)
+    name: st.Page(f"pages/{name}.py", title=title, default=name == FIRST, url_path="start" if name == FIRST else None)
     for section in SECTIONS.values()
     for name, title in section.items()
 }
@@ -66,10 +66,13 @@ st.html(f"<style>:root {{ color-scheme: {st.context.theme.type or 'light'}; }}</
 page = st.navigation(shown, position="top")
 if forget.reload():
     st.stop()
+st.session_state.app = True
 sessions.keep_sizes()
 sessions.watch()
 public.enter()
 uploads.watch()
+if wanted := st.session_state.pop("app_wanted", None):
+    st.switch_page(pages[wanted])
 hide.take()
 hide.apply()
 shell.plugin_problems()

@@ -30,7 +30,7 @@ class BuildWithAssets(build_py):
         shutil.copytree(ROOT / "assets", package / "assets", ignore=LEFT_OUT)
         (package / "app").mkdir()
         shutil.copy(ROOT / "app.py", package / "app")
-        for folder in ("studio", ".streamlit"):
+        for folder in ("pages", ".streamlit"):
             shutil.copytree(ROOT / folder, package / "app" / folder, ignore=OWN)
 
 

@@ -245,14 +245,14 @@ def text(given: str) -> None:
 
 
 def text_file(data: bytes) -> None:
-    from studio.ui.text import decode, literal
+    from pages.ui.text import decode, literal
 
     literal(decode(data))
 
 
 def session(data: bytes) -> None:
     from dptext_core.show import exports
-    from studio.ui import links
+    from pages.ui import links
 
     saved = exports.read_session(data)
     _, problem = links.from_query(saved.query)
@@ -260,7 +260,7 @@ def session(data: bytes) -> None:
 
 
 def address(params: dict[str, str]) -> None:
-    from studio.ui import hide, links
+    from pages.ui import hide, links
 
     setting, problem = links.from_query(params)
     assert (setting is None) == (problem is not None)
@@ -272,7 +272,7 @@ def address(params: dict[str, str]) -> None:
 
 
 def message(given: Any) -> None:
-    from studio.ui import rewrite_view, token_strip
+    from pages.ui import rewrite_view, token_strip
 
     token_strip._read_view(given)
     rewrite_view.word_of(given)
@@ -382,10 +382,10 @@ def main() -> None:
             parser.error("--atheris takes one --entrance")
         import atheris
 
-        with atheris.instrument_imports(include=["dptext_core", "studio"]):
+        with atheris.instrument_imports(include=["dptext_core", "pages"]):
             __import__("dptext_core.show.exports")
             __import__("dptext_core.data.batch")
-            __import__("studio.ui.links")
+            __import__("pages.ui.links")
             __import__("dptext_core.words.files")
         test = fuzz(names[0], run=False)
         atheris.RunConfig([sys.argv[0], f"-max_total_time={args.seconds or 60:.0f}"], test.hypothesis.fuzz_one_input)

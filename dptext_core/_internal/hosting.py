@@ -1,6 +1,6 @@
 """Whether this program serves strangers: the environment variable DPTEXT_PUBLIC, which whoever starts it sets.
 
-Then no plugin is loaded, and the pages take less: ``studio/ui/public.py`` has the limits.
+Then no plugin is loaded, and the pages take less: ``pages/ui/public.py`` has the limits.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ from dptext_core.data.rewriting import rewrite_data
 from dptext_core.measure import trade_off
 from dptext_core.measure.ledger import Ledger
 from dptext_core.show import exports
-from studio.ui import links
-from studio.ui.runs import Inputs
+from pages.ui import links
+from pages.ui.runs import Inputs
 
 OWNER = "qzkowner"
 TEXT = "my doctor told the nurse in the house that it works"

@@ -31,8 +31,8 @@ class Answers(BaseHTTPRequestHandler):
         from memory_scan import Marker
         from starlette.applications import Starlette
 
-        from studio.ui import sessions
-        from studio.ui.jobs import Job
+        from pages.ui import sessions
+        from pages.ui.jobs import Job
 
         _, what, key = (self.path + "/").split("/")[:3]
         answer: Any = None
@@ -61,7 +61,7 @@ class Answers(BaseHTTPRequestHandler):
 def main(port: str, ask: str, stop: str, close: str, *further: str) -> None:
     from streamlit.web import cli
 
-    from studio.ui import jobs, sessions
+    from pages.ui import jobs, sessions
 
     sessions.STOP, sessions.CLOSE = float(stop), float(close)
     leave = jobs.Job.leave

@@ -343,7 +343,7 @@ def main() -> None:
     """The page."""
     import streamlit as st
 
-    from studio.ui.token_strip import token_strip
+    from pages.ui.token_strip import token_strip
 
     st.set_page_config(page_title="Token strip", layout="wide")
     variant = st.query_params.get("variant", "")

@@ -79,7 +79,7 @@ def test_links_lead_somewhere(name):
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_files_that_are_named_exist(name):
-    for word in re.findall(r"`((?:dptext_core|assets|tools|tests|studio|docs|\.ci)/[\w./-]+)`", DOCUMENTS[name]):
+    for word in re.findall(r"`((?:dptext_core|assets|tools|tests|pages|docs|\.ci)/[\w./-]+)`", DOCUMENTS[name]):
         assert (ROOT / word).exists(), word
     for tool in re.findall(r"python ((?:tools|tests)/[\w./]+\.py)", DOCUMENTS[name]):
         assert (ROOT / tool).is_file(), tool

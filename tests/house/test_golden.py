@@ -27,7 +27,7 @@ from dptext_core.models import engines, generator, masked_lm
 from dptext_core.research import grid, results
 from dptext_core.show.exports import parts, read_session
 from dptext_core.text import lexicon, lexicons
-from studio.ui import links
+from pages.ui import links
 
 TEXTS = (
     "Dr. Amari's sister was treated for diabetes in Lisbon on 3 May; she paid $40 and can't come back.",

@@ -135,8 +135,8 @@ def test_every_requirement_is_used_and_has_its_reason():
 def test_the_app_and_the_core_import_only_what_requirements_install():
     owners = importlib.metadata.packages_distributions()
     allowed = {same(name) for name in pins("requirements.txt")}
-    own = {"dptext_core", "studio", "app", "tools"}
-    for path, imported in python_imports("dptext_core", "studio", "app.py", "tools").items():
+    own = {"dptext_core", "pages", "app", "tools"}
+    for path, imported in python_imports("dptext_core", "pages", "app.py", "tools").items():
         for module in imported - own - sys.stdlib_module_names:
             if (ROOT / path).parent.joinpath(module + ".py").exists():
                 continue
@@ -230,12 +230,12 @@ def test_no_code_that_the_house_forbids():
         r"allow_pickle\s*=\s*True|torch\.load\(|joblib\.load\(": "unpickles",
     }
     for path, text in texts(".py").items():
-        if path.split("/")[0] not in ("dptext_core", "studio", "app.py"):
+        if path.split("/")[0] not in ("dptext_core", "pages", "app.py"):
             continue
         for pattern, why in forbidden.items():
             found = re.search(pattern, text)
             assert not found, f"{path}: {found and found[0].strip()!r} {why}"
-    for path, imported in python_imports("dptext_core", "studio", "app.py", "tools").items():
+    for path, imported in python_imports("dptext_core", "pages", "app.py", "tools").items():
         assert not imported & {"pickle", "dill", "shelve", "marshal"}, path
 
 

@@ -106,7 +106,7 @@ def wheel(tmp_path_factory) -> Path:
     tree.mkdir()
     for name in ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE", "app.py"):
         shutil.copy(ROOT / name, tree)
-    for name in ("dptext_core", "assets", "studio", "tests", ".streamlit"):
+    for name in ("dptext_core", "assets", "pages", "tests", ".streamlit"):
         shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
     command(*pip, "wheel", "--no-deps", "--no-build-isolation", "--no-index", "-w", out, tree, cwd=top)
@@ -131,7 +131,7 @@ def test_the_wheel_holds_the_package_its_assets_and_nothing_else(wheel):
     manifest = json.loads((ROOT / "assets" / "MANIFEST.json").read_text(encoding="utf-8"))
     assets = {f"dptext_core/assets/{e['path']}" for e in manifest if not e["path"].endswith(".png")}
     assert {n for n in names if n.startswith("dptext_core/assets/")} == assets | {"dptext_core/assets/MANIFEST.json"}
-    pages = {p.relative_to(ROOT).as_posix() for p in (ROOT / "studio").rglob("*") if p.suffix in (".py", ".css", ".js")}
+    pages = {p.relative_to(ROOT).as_posix() for p in (ROOT / "pages").rglob("*") if p.suffix in (".py", ".css", ".js")}
     inside = {n.removeprefix("dptext_core/app/") for n in names if n.startswith("dptext_core/app/")}
     assert inside == {*pages, "app.py", ".streamlit/config.toml"}
     kinds = (".py", ".html", ".css", ".js", ".bib", ".txt", ".svg", ".webmanifest")

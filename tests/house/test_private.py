@@ -21,7 +21,7 @@ from dptext_core.mechanisms.base import Prepared
 from dptext_core.models import MaskRequest
 from dptext_core.text.document import Edit
 from dptext_core.words.space import WordSpace
-from studio.ui import runs
+from pages.ui import runs
 
 SECRETS = ("giraffe", "qzkvoltar")  # one that the vocabularies have, and one that none has
 TEXT = "The Giraffe told qzkvoltar of it. A giraffe!"
@@ -37,7 +37,7 @@ def ours(start: object) -> list[object]:
         if isinstance(thing, types.FunctionType):
             todo += [c for c in thing.__closure__ or () if id(c) not in seen]
             continue
-        if type(thing).__module__.startswith(("dptext_core", "studio")):
+        if type(thing).__module__.startswith(("dptext_core", "pages")):
             found.append(thing)
         elif not isinstance(thing, list | tuple | dict | types.CellType):
             continue

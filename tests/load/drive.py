@@ -133,7 +133,7 @@ async def act(visitor: Visitor, action: str, dice: random.Random) -> float:
 
 
 async def type_on(visitor: Visitor, given: str) -> float:
-    """Type the last letters of a text as a browser sends them (studio/ui/live.js): seconds from the last key until the
+    """Type the last letters of a text as a browser sends them (pages/ui/live.js): seconds from the last key until the
     rewrite is that of the whole text."""
     begun, sent = time.monotonic(), ""
     while True:

@@ -281,7 +281,7 @@ def test_the_sentence_says_what_was_measured():
 @pytest.mark.slow
 def test_the_page_shows_a_table():
     pytest.importorskip("streamlit")
-    from studio.ui.equal_privacy import table
+    from pages.ui.equal_privacy import table
 
     mechanisms = [dpt.get_mechanism(n) for n in ("santext", "mvc", "gumbel")]
     rows = table(equal_privacy(mechanisms, {"n_w": 0.6}, words=WORDS))

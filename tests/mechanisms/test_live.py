@@ -10,8 +10,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
-from studio.ui import live, runs
-from studio.ui.jobs import Work
+from pages.ui import live, runs
+from pages.ui.jobs import Work
 
 TOP = Path(__file__).resolve().parents[2]
 TEXT = "My doctor told the lawyer that her son sold an old house in Lisbon last winter"

@@ -235,7 +235,7 @@ def test_a_processor_without_the_products_lost_nothing(bert, mkldnn, monkeypatch
 
 
 def test_the_page_the_list_of_models_and_the_speed_report_say_it(bert, monkeypatch, capsys):
-    from studio.ui import model as page
+    from pages.ui import model as page
 
     lose_parts(monkeypatch)
     slow, _ = announced(lambda: loaded(bert))

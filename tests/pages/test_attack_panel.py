@@ -22,7 +22,7 @@ def script() -> None:
     import streamlit as st
 
     import dptext_core as dpt
-    from studio.ui import attackers, runs
+    from pages.ui import attackers, runs
 
     state = st.session_state
     if "run" not in state:
@@ -213,7 +213,7 @@ def elsewhere() -> None:
     import streamlit as st
 
     import dptext_core as dpt
-    from studio.ui import equal_privacy, runs
+    from pages.ui import equal_privacy, runs
 
     state = st.session_state
     inputs = runs.Inputs(state["text"], dpt.Setting.of(state["mechanism"], **dict(state["options"])), 3)

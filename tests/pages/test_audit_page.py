@@ -17,13 +17,14 @@ from dptext_core.auditing.planted.stated import TinyLatent
 from dptext_core.research import audit as bench
 from dptext_core.show.figures import audit_figure
 from dptext_core.show.figures.glossary import said_of
-from studio.ui.text import literal
+from pages.ui.text import literal
 
 TOP = Path(__file__).resolve().parents[2]
 
 
 def app(**session) -> AppTest:
-    at = AppTest.from_file(TOP / "studio" / "audit.py", default_timeout=120)
+    at = AppTest.from_file(TOP / "pages" / "audit.py", default_timeout=120)
+    at.session_state["app"] = True
     for name, value in session.items():
         at.session_state[name] = value
     return at.run()

@@ -17,10 +17,10 @@ from dptext_core.data import batch as core
 from dptext_core.data import job_folders
 from dptext_core.models import sentence_encoder
 from dptext_core.show.figures.glossary import said_of
-from studio.ui import uploads
-from studio.ui.jobs import Work
-from studio.ui.public import OWN
-from studio.ui.session import Session
+from pages.ui import uploads
+from pages.ui.jobs import Work
+from pages.ui.public import OWN
+from pages.ui.session import Session
 
 TOP = Path(__file__).resolve().parents[2]
 TEXT = "My doctor sent a letter to my sister"
@@ -55,7 +55,8 @@ def folder(tmp_path, monkeypatch):
 
 def page(name: str = "notes.csv", data: str | bytes | None = CSV, **state) -> AppTest:
     """The page, with this file taken."""
-    at = AppTest.from_file(TOP / "studio" / "batch.py", default_timeout=60)
+    at = AppTest.from_file(TOP / "pages" / "batch.py", default_timeout=60)
+    at.session_state["app"] = True
     at.session_state["session"] = mine = state.pop("session", None) or Session()
     mine.controls.setdefault("batch_mechanism", Gated.name)
     for key, value in state.items():

@@ -16,8 +16,8 @@ from dptext_core.research import curves, results, total_budget
 from dptext_core.research.rows import Row
 from dptext_core.show.figures.glossary import said_of
 from dptext_core.text.cells import to_csv
-from studio.ui import links
-from studio.ui.session import Session
+from pages.ui import links
+from pages.ui.session import Session
 
 TOP = Path(__file__).resolve().parents[2]
 
@@ -30,7 +30,8 @@ def found(tmp_path, monkeypatch) -> results.Results:
 
 
 def page(**session) -> AppTest:
-    at = AppTest.from_file(TOP / "studio" / "benchmarks.py", default_timeout=60)
+    at = AppTest.from_file(TOP / "pages" / "benchmarks.py", default_timeout=60)
+    at.session_state["app"] = True
     for name, value in session.items():
         at.session_state[name] = value
     return at.run()
@@ -182,7 +183,7 @@ def test_the_plane_and_the_table(found):
 
 def test_a_point_shows_its_command_and_opens_in_the_playground(found):
     at = AppTest.from_file(TOP / "app.py", default_timeout=120)
-    at.switch_page("studio/benchmarks.py")
+    at.session_state["app_wanted"] = "benchmarks"
     at.session_state["session"] = Session(text="My doctor paid.")
     at.run()
     assert not at.exception and "bench_open" not in [b.key for b in at.button]
@@ -202,7 +203,7 @@ def test_a_point_shows_its_command_and_opens_in_the_playground(found):
 def test_a_press_counts_before_anything_is_drawn(found, monkeypatch):
     """A run that another event cuts short while it draws has taken the press already."""
     at = AppTest.from_file(TOP / "app.py", default_timeout=120)
-    at.switch_page("studio/benchmarks.py")
+    at.session_state["app_wanted"] = "benchmarks"
     at.run()
     point = next(r.point for r in found.rows if r.mechanism == "diffractor" and r.epsilon == 50.0)
     at.selectbox(key="bench_point").set_value(point).run()

@@ -84,7 +84,7 @@ def page(pretrained: str = "snips", **session) -> AppTest:
     def below() -> None:
         import streamlit as st
 
-        from studio.ui import case_study
+        from pages.ui import case_study
 
         case_study.panel(st.session_state.pretrained)
 

@@ -18,7 +18,7 @@ def page():
     import numpy as np
 
     from dptext_core.show import figures
-    from studio.ui.charts import chart
+    from pages.ui.charts import chart
 
     x = np.geomspace(1, 50, 9)
     chart(figures.curves({"<b>a</b>": (x, x / 50, x / 60, x / 40)}), key="a", alt="A line")
@@ -40,7 +40,7 @@ def test_a_figure_arrives_as_it_was_made_and_is_not_built_again(monkeypatch):
 def test_every_figure_says_what_it_shows_for_who_cannot_see_it():
     calls = [
         node
-        for path in sorted((Path(__file__).resolve().parents[2] / "studio").rglob("*.py"))
+        for path in sorted((Path(__file__).resolve().parents[2] / "pages").rglob("*.py"))
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "plotly_chart"
     ]

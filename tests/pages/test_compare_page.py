@@ -18,11 +18,11 @@ from dptext_core.attacks import best
 from dptext_core.measure import calibration, side_by_side
 from dptext_core.privacy.guarantee import percent
 from dptext_core.show.figures.glossary import said_of
-from studio.ui import compared, equal_privacy
-from studio.ui.rewrite_view import copies_of, word_of
-from studio.ui.session import Session
+from pages.ui import compared, equal_privacy
+from pages.ui.rewrite_view import copies_of, word_of
+from pages.ui.session import Session
 
-PAGE = Path(__file__).resolve().parents[2] / "studio" / "compare.py"
+PAGE = Path(__file__).resolve().parents[2] / "pages" / "compare.py"
 TEXT = "My doctor sent a letter to my sister Halvorsen."
 TWO = [
     dpt.Setting("diffractor", {}, 1.1),
@@ -32,6 +32,7 @@ TWO = [
 
 def opened(settings=TWO, text=TEXT, mine=None, **state) -> AppTest:
     at = AppTest.from_file(PAGE, default_timeout=120)
+    at.session_state["app"] = True
     for key, value in state.items():
         at.session_state[key] = value
     at.session_state["compare_text"] = text
@@ -302,7 +303,7 @@ def test_a_row_of_equal_privacy_opens_here_with_its_options_and_epsilon(monkeypa
     mechanisms = [dpt.get_mechanism("diffractor"), dpt.get_mechanism("diffractor", noise="tem")]
     found = dpt.equal_privacy(mechanisms, {"n_w": 0.4}, text=[m.prepare(TEXT) for m in mechanisms], tolerance=0.01)
     equal_privacy.compare(found * 3)
-    assert went == ["studio/compare.py"] and here.columns_new and len(here.columns) == 4
+    assert went == ["pages/compare.py"] and here.columns_new and len(here.columns) == 4
     settings = [s for _, s in here.columns[:2]]
     assert [s.options for s in settings] == [{}, {"noise": "tem"}]
     assert [s.epsilon for s in settings] == [c.epsilon for c in found]

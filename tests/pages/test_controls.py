@@ -10,8 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
 from dptext_core.mechanisms.config import epsilon_option, option
-from studio.ui import controls, links
-from studio.ui.session import Session
+from pages.ui import controls, links
+from pages.ui.session import Session
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,7 +52,7 @@ def form(**held: Any) -> AppTest:
         import streamlit as st
 
         import dptext_core as dpt
-        from studio.ui import controls
+        from pages.ui import controls
 
         st.session_state["chosen"] = controls.options(dpt.mechanism_class("odd").spec(), "k")
 
@@ -120,7 +120,7 @@ def test_pages_begin_without_loaded_words_and_a_link_tells_only_what_they_do_not
         import streamlit as st
 
         import dptext_core as dpt
-        from studio.ui import controls
+        from pages.ui import controls
 
         st.session_state["chosen"] = controls.options(dpt.mechanism_class("dp-mlm").spec(), "k")
 

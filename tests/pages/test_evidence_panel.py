@@ -32,7 +32,7 @@ def script() -> None:
     import streamlit as st
 
     import dptext_core as dpt
-    from studio.ui import evidence, runs
+    from pages.ui import evidence, runs
 
     state = st.session_state
     if "run" not in state:
@@ -93,7 +93,8 @@ def test_without_results_the_panel_and_the_page_say_what_measures_them(monkeypat
 
 
 def findings_page() -> AppTest:
-    at = AppTest.from_file(TOP / "studio" / "findings.py", default_timeout=60)
+    at = AppTest.from_file(TOP / "pages" / "findings.py", default_timeout=60)
+    at.session_state["app"] = True
     at.run()
     assert not at.exception, at.exception
     return at

@@ -9,8 +9,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dptext_core.show import references
-from studio.ui import download, footer
-from studio.ui.session import Session
+from pages.ui import download, footer
+from pages.ui.session import Session
 
 TOP = Path(__file__).resolve().parents[2]
 
@@ -19,7 +19,7 @@ def opened(part: str = "") -> AppTest:
     """The line with this part open."""
 
     def page() -> None:
-        from studio.ui import footer
+        from pages.ui import footer
 
         footer.footer()
 
@@ -73,7 +73,7 @@ def test_licences_are_those_of_all_that_is_bundled():
 
 def test_forgetting_leaves_nothing():
     at = AppTest.from_file(TOP / "app.py", default_timeout=60)
-    at.switch_page("studio/audit.py")
+    at.session_state["app_wanted"] = "audit"
     at.session_state["session"] = Session(text="my secret")
     at.session_state["play_text"] = "my secret"
     at.session_state["footer_What is kept"] = True

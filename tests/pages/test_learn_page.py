@@ -11,13 +11,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dptext_core.show import lessons
-from studio.ui import classroom, hide
+from pages.ui import classroom, hide
 
 TOP = Path(__file__).resolve().parents[2]
 
 
 def page(name: str, **query: str) -> AppTest:
-    at = AppTest.from_file(TOP / "studio" / f"{name}.py", default_timeout=120)
+    at = AppTest.from_file(TOP / "pages" / f"{name}.py", default_timeout=120)
+    at.session_state["app"] = True
     for key, value in query.items():
         at.query_params[key] = value
     return settle(at)
@@ -194,4 +195,4 @@ def test_every_page_is_in_the_navigation():
     found = {n.targets[0].id: ast.literal_eval(n.value) for n in tree.body if isinstance(n, ast.Assign)
              and isinstance(n.targets[0], ast.Name) and n.targets[0].id in ("SECTIONS", "FIRST")}  # fmt: skip
     named = [name for pages in found["SECTIONS"].values() for name in pages]
-    assert sorted(named) == sorted(p.stem for p in (TOP / "studio").glob("*.py")) and found["FIRST"] in named
+    assert sorted(named) == sorted(p.stem for p in (TOP / "pages").glob("*.py")) and found["FIRST"] in named

@@ -13,8 +13,8 @@ from streamlit.testing.v1 import AppTest
 import dptext_core as dpt
 from dptext_core.data import job_folders
 from dptext_core.measure.ledger import HOLDS, Ledger
-from studio.ui import classroom, download, uploads
-from studio.ui.session import Session
+from pages.ui import classroom, download, uploads
+from pages.ui.session import Session
 
 TOP = Path(__file__).resolve().parents[2]
 TEXT = "My doctor sent a letter to my sister."
@@ -112,7 +112,8 @@ def settle(at: AppTest) -> AppTest:
 
 
 def opened(page: str, mine: Session | None = None) -> AppTest:
-    at = AppTest.from_file(TOP / f"studio/{page}.py", default_timeout=120)
+    at = AppTest.from_file(TOP / f"pages/{page}.py", default_timeout=120)
+    at.session_state["app"] = page
     at.session_state["session"] = mine = mine or Session()
     if page == "batch":
         at.session_state["batch_mechanism"] = mine.controls["batch_mechanism"] = Swap.name
@@ -139,7 +140,7 @@ def book(at: AppTest) -> Ledger:
     return at.session_state["session"].ledger
 
 
-PAGES = sorted(p.stem for p in (TOP / "studio").glob("*.py"))
+PAGES = sorted(p.stem for p in (TOP / "pages").glob("*.py"))
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -21,10 +21,10 @@ from dptext_core.measure.coverage import WAITS
 from dptext_core.models import sentence_encoder
 from dptext_core.privacy.guarantee import bound
 from dptext_core.show import exports, precomputed
-from studio.ui import address, links, meaning, runs
-from studio.ui.jobs import Job
-from studio.ui.session import Session
-from studio.ui.text import decode, literal
+from pages.ui import address, links, meaning, runs
+from pages.ui.jobs import Job
+from pages.ui.session import Session
+from pages.ui.text import decode, literal
 
 TOP = Path(__file__).resolve().parents[2]
 
@@ -67,7 +67,7 @@ def test_an_address_is_no_link_and_reads_the_same(text):
 
 
 def test_a_job_tells_how_far_it_is_and_how_long_the_rest_takes(monkeypatch):
-    from studio.ui import jobs
+    from pages.ui import jobs
 
     clock = [0.0]
     monkeypatch.setattr(jobs.time, "monotonic", lambda: clock[0])
@@ -405,7 +405,8 @@ def test_what_the_width_costs_is_drawn_only_when_asked_for():
 
 
 def test_the_findings_draw_the_clipping_range_when_asked():
-    at = AppTest.from_file(TOP / "studio" / "findings.py", default_timeout=60)
+    at = AppTest.from_file(TOP / "pages" / "findings.py", default_timeout=60)
+    at.session_state["app"] = True
     at.session_state["claim_clipping_range"] = True
     at.run()
     assert not at.exception and len(at.get("plotly_chart")) == 1
@@ -432,9 +433,10 @@ def test_an_error_is_explained_and_nothing_is_lost(monkeypatch):
 
 def test_a_page_that_was_asked_for_by_its_address_opens_in_the_app():
     at = app()
-    at.switch_page("studio/audit.py")
+    at.session_state["app_wanted"] = "audit"
     at.run()
     assert not at.exception and at.markdown[0].value == "## Audit"
+    assert "app_wanted" not in at.session_state
 
 
 # --- what leaves the page

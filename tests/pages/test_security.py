@@ -26,9 +26,9 @@ from dptext_core._internal import hosting, plugins
 from dptext_core.data import batch, job_folders
 from dptext_core.mechanisms.config import option
 from dptext_core.words import space as word_spaces
-from studio.ui import download, jobs, links, public, sessions, text, uploads
-from studio.ui.jobs import Work
-from studio.ui.public import OWN, PUBLIC
+from pages.ui import download, jobs, links, public, sessions, text, uploads
+from pages.ui.jobs import Work
+from pages.ui.public import OWN, PUBLIC
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = (ROOT / "docs" / "development" / "security.md").read_text(encoding="utf-8")
@@ -139,13 +139,13 @@ def test_no_page_hands_out_a_file_but_by_the_one_helper():
     found = {p.relative_to(top).as_posix() for p in top.rglob("*.py") if calls.search(p.read_text(encoding="utf-8"))}
     assert found == HANDS_OUT, "look at what is new, and add what pages call of it"
     used = set()
-    for path in (ROOT / "app.py", *(ROOT / "studio").rglob("*.py")):
+    for path in (ROOT / "app.py", *(ROOT / "pages").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Attribute) and node.attr in CALLED:
                 used.add((path.relative_to(ROOT).as_posix(), node.attr))
             if isinstance(node, ast.keyword) and node.arg == "page_icon":
                 assert path.name == "app.py" and ast.unparse(node.value) == "ICON"
-    assert used == {("studio/ui/download.py", "download_button")}
+    assert used == {("pages/ui/download.py", "download_button")}
     assert "ICON = str(assets_folder() / 'pictures' / 'icon.svg')" in ast.unparse(
         ast.parse((ROOT / "app.py").read_text(encoding="utf-8"))
     )
@@ -227,7 +227,8 @@ def test_strangers_upload_little_and_keep_no_job(strangers, monkeypatch, tmp_pat
 
 def test_strangers_see_a_page_without_what_they_may_not(strangers, monkeypatch, tmp_path):
     monkeypatch.setenv(job_folders.VARIABLE, str(tmp_path / "jobs"))
-    at = AppTest.from_file(ROOT / "studio" / "batch.py", default_timeout=60)
+    at = AppTest.from_file(ROOT / "pages" / "batch.py", default_timeout=60)
+    at.session_state["app"] = True
     at.run()
     said = " ".join(c.value for c in (*at.caption, *at.markdown))
     assert not at.exception and "2 MB and 1,000 rows" in said and "keep" not in said.lower() and "Parquet" not in said
@@ -324,15 +325,15 @@ def test_one_visitor_has_few_pieces_of_work_under_way(monkeypatch):
 
 #: Lessons are about a word of at most 40 letters, and these are the words of a text that is short enough for a page.
 BRIEF = {
-    ("studio/learn.py", "work()"),
-    ("studio/ui/attackers.py", "which_text.content_words(mechanism, result.original)"),
+    ("pages/learn.py", "work()"),
+    ("pages/ui/attackers.py", "which_text.content_words(mechanism, result.original)"),
 }
 
 
 def test_every_piece_of_work_can_be_stopped():
     """What runs in a thread takes ``task``, and hands it on or looks at it."""
     seen = 0
-    for path in (ROOT / "studio").rglob("*.py"):
+    for path in (ROOT / "pages").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Lambda | ast.FunctionDef) or "task" not in [a.arg for a in node.args.args]:
                 continue

@@ -9,8 +9,8 @@ import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 import dptext_core as dpt
-from studio.ui import sessions
-from studio.ui.jobs import GONE, Job, Work
+from pages.ui import sessions
+from pages.ui.jobs import GONE, Job, Work
 
 
 def said(job: Job, stopped: str = "") -> str:

@@ -18,9 +18,9 @@ from dptext_core.measure import trade_off
 from dptext_core.models import sentence_encoder
 from dptext_core.show.exports import FILE
 from dptext_core.show.figures.glossary import said_of
-from studio.ui.session import Session
+from pages.ui.session import Session
 
-PAGE = Path(__file__).resolve().parents[2] / "studio" / "tradeoff.py"
+PAGE = Path(__file__).resolve().parents[2] / "pages" / "tradeoff.py"
 TEXT = "My doctor sent a letter to my sister."
 
 
@@ -40,6 +40,7 @@ def light():
 
 def opened(**values) -> AppTest:
     at = AppTest.from_file(PAGE, default_timeout=120)
+    at.session_state["app"] = True
     first = {"text": TEXT, "mechanisms": ["diffractor", "santext"], "points": 3, "draws": 3, "hidden": "n_w"}
     for name, value in (first | values).items():
         at.session_state[f"trade_{name}"] = value
@@ -124,7 +125,7 @@ def test_coming_back_to_the_page_draws_nothing_anew(page):
     page.slider(key="trade_limit_n_w").set_value(40)
     settle(page)
     again = AppTest.from_file(PAGE, default_timeout=120)
-    again.session_state["session"] = mine(page)
+    again.session_state["app"], again.session_state["session"] = True, mine(page)
     settle(again)
     assert mine(again).tried.points == 5 and mine(again).points is mine(page).points
     assert again.select_slider(key="trade_points").value == 5 and again.selectbox(key="trade_kept").value == "bleu"
@@ -139,7 +140,7 @@ def test_coming_back_to_the_page_draws_nothing_anew(page):
     other = AppTest.from_file(PAGE, default_timeout=120)
     link = query | {"2.mechanism": "custext", "2.k": "5", "hidden": "unchanged", "limit": "70", "points": "3"}
     link |= {"3.mechanism": "custext", "3.k": "5", f"{'9' * 5000}.mechanism": "tem"}
-    other.session_state["session"] = Session(query=link, text=TEXT)
+    other.session_state["app"], other.session_state["session"] = True, Session(query=link, text=TEXT)
     settle(other)
     assert mine(other).tried.settings == (dpt.Setting("diffractor"), dpt.Setting("custext", {"k": 5}))
     assert not mine(other).link_problem
@@ -152,6 +153,7 @@ def test_coming_back_to_the_page_draws_nothing_anew(page):
 
 def test_what_is_hidden_is_by_default_what_the_best_of_all_attackers_finds():
     at = AppTest.from_file(PAGE, default_timeout=120)
+    at.session_state["app"] = True
     for name, value in {"text": TEXT, "mechanisms": ["diffractor"], "points": 3, "draws": 1, "kept": "bleu"}.items():
         at.session_state[f"trade_{name}"] = value
     at.run()

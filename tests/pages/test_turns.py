@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import dptext_core as dpt
-from studio.ui import turns
-from studio.ui.turns import Turn, Turns
+from pages.ui import turns
+from pages.ui.turns import Turn, Turns
 
 
 def turn(whose: str = "a") -> Turn:

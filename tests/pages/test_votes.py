@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from studio.test_learn_page import page, query, settle
+from pages.test_learn_page import page, query, settle
 
 from dptext_core.show import lessons
-from studio.ui import votes
-from studio.ui.votes import VOTES, Votes
+from pages.ui import votes
+from pages.ui.votes import VOTES, Votes
 
 
 @pytest.fixture

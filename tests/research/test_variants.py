@@ -148,7 +148,7 @@ def asked(path: Path) -> list[str]:
 def test_nothing_outside_the_mechanisms_asks_which_one_it_has(tmp_path):
     """The papers' claims, the grid and the table of others' packages are about mechanisms by name; all else takes what
     a mechanism says of itself. The workers' names are those of the packages."""
-    core, pages = ROOT / "dptext_core", [*(ROOT / "studio").rglob("*.py"), *(ROOT / "tools").glob("*.py")]
+    core, pages = ROOT / "dptext_core", [*(ROOT / "pages").rglob("*.py"), *(ROOT / "tools").glob("*.py")]
     files = [*(f for f in core.rglob("*.py") if "mechanisms" not in f.parts), *pages, ROOT / "app.py"]
     assert len(files) > 100
     by_name = {core / "research" / f"{n}.py" for n in ("grid", "papers")}

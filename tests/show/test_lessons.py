@@ -29,7 +29,7 @@ from dptext_core.show.lessons import (
     whole,
 )
 from dptext_core.show.lessons import temperature as temperature_of
-from studio.ui import links
+from pages.ui import links
 
 #: The others take a second or two each.
 QUICK = ("one-word", "come-back", "temperature", "line", "leaks")

@@ -259,7 +259,7 @@ def _english(tree: ast.Module) -> list[set[str]]:
 
 
 def test_no_list_of_english_stands_outside():
-    own = python_files("dptext_core", "studio", "app.py")
+    own = python_files("dptext_core", "pages", "app.py")
     home = {path for path in own if path.startswith("dptext_core/text/languages/")}
     assert _english(own["dptext_core/text/languages/english.py"]), "the test would not see such a list"
     assert {path: found for path, tree in own.items() if path not in home and (found := _english(tree))} == {}
@@ -271,7 +271,7 @@ def test_english_is_nowhere_more_than_a_default():
     allowed = re.compile(rf'from \.+(text\.)?languages import ENGLISH$|.*: (ClassVar\[)?{default}|\s+"ENGLISH",')
     seen = 0
     for path, text in texts(".py").items():
-        if path.split("/")[0] in ("dptext_core", "studio", "app.py") and "/languages/" not in path:
+        if path.split("/")[0] in ("dptext_core", "pages", "app.py") and "/languages/" not in path:
             for line in text.splitlines():
                 if "ENGLISH" in line:
                     seen += 1

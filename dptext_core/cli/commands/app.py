@@ -17,7 +17,7 @@ from ..arguments import positive
 HELP = "open the app in a browser"
 #: What Streamlit runs, and what lies beside it, its settings included.
 SCRIPT = "app.py"
-BESIDE = ("studio", ".streamlit")
+BESIDE = ("pages", ".streamlit")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

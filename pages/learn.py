@@ -1,0 +1,351 @@
+"""Learn: lessons of two minutes, each with a question before its answer; a view for a wall, and links for a class."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core.show.lessons import LESSONS, Lesson, Question, Reveal
+from pages.ui import case_study, classroom, controls, hide, links, votes
+from pages.ui.drawing import drawing
+from pages.ui.keys import keys
+from pages.ui.session import session
+from pages.ui.shell import compact, within_app
+from pages.ui.text import literal
+
+state = st.session_state
+#: What the presenter view shows one after the other.
+STEPS = ("said", "shown", "asked", "found", "meant")
+#: Lesson → what stands below it, with the control at a value.
+BELOW: dict[str, Callable[[Any], None]] = {"memory": case_study.panel}
+
+
+@dataclass(eq=False)
+class Learning:
+    """Where a visitor is. at: the lesson, from 0; step: of STEPS, in the presenter view. answers: the chosen one, by
+    the name of the lesson; revealed: the lessons whose answer was asked for. values: where controls stand. address: as
+    it was last read or written. room: where the answers of a class are counted, "" for nowhere; voter: who answers, a
+    random name of this session."""
+
+    at: int = 0
+    step: int = 0
+    present: bool = False
+    answers: dict[str, int] = field(default_factory=dict)
+    revealed: set[str] = field(default_factory=set)
+    values: dict[str, Any] = field(default_factory=dict)
+    address: dict[str, str] | None = None
+    room: str = ""
+    voter: str = field(default_factory=lambda: secrets.token_hex(8))
+
+    @property
+    def lesson(self) -> Lesson:
+        return LESSONS[self.at]
+
+    def go(self, to: int) -> None:
+        self.at, self.step = max(0, min(len(LESSONS) - 1, to)), 0
+
+    def turn(self, by: int) -> None:
+        """One step of the presenter view on or back, over the ends of lessons."""
+        if by == 0:
+            self.present = False
+        elif 0 <= self.step + by < len(STEPS):
+            self.step += by
+        elif 0 <= self.at + by < len(LESSONS):
+            self.go(self.at + by)
+            self.step = 0 if by > 0 else len(STEPS) - 1
+
+    def query(self) -> dict[str, str]:
+        query = {"lesson": str(self.at + 1)} | ({votes.PARAMETER: self.room} if self.room else {})
+        return query | ({"present": "1"} if self.present else {})
+
+
+def learning() -> Learning:
+    if "learning" not in state:
+        state.learning = Learning()
+    return state.learning
+
+
+def follow_link() -> None:
+    """Go where the address says, unless this page has written it."""
+    mine, params = learning(), hide.without(st.query_params.to_dict())
+    if params == mine.address or not params:
+        return
+    number = params.get("lesson", "")
+    if number.isascii() and number.isdigit() and 1 <= int(number) <= len(LESSONS):
+        mine.go(int(number) - 1)
+    mine.present = params.get("present") == "1"
+    mine.room = votes.named(params.get(votes.PARAMETER, ""))
+
+
+def write_address() -> None:
+    mine = learning()
+    mine.address = mine.query()
+    if hide.without(st.query_params.to_dict()) != mine.address:
+        st.query_params.from_dict(mine.address)
+
+
+def worked(place: str, asked: Any, work: Callable[[], Any]) -> Any:
+    """What ``work`` gives for ``asked``; None while it is under way or where it was refused, which is said."""
+    there = session().at(f"learn: {place}")
+    if there.asked != asked:
+        there.start(asked, lambda task: work(), "Working it out")
+    if there.running():
+        there.waiting(f"learn_stop_{place}")
+        return None
+    if said := there.said("Stopped. Choose another value to start again."):
+        st.error(literal(said))
+        return None
+    return there.result
+
+
+def control(lesson: Lesson) -> Any:
+    """The one thing that is moved, and where it stands; None where what was typed is no word of the lesson."""
+    mine, made = learning(), lesson.control
+    start = mine.values.get(lesson.name, made.start)
+    with st.container(key="learn_control"):
+        if all(isinstance(v, str) for v in made.values) and made.values:
+            value = st.radio(
+                made.label, made.values, made.values.index(start), format_func=made.said, help=made.help or None,
+                key=f"learn_value_{lesson.name}",
+            )  # fmt: skip
+        elif made.values:
+            value = st.select_slider(
+                made.label, made.values, start, format_func=made.said, help=made.help or None,
+                key=f"learn_value_{lesson.name}",
+            )  # fmt: skip
+        else:
+            value = st.text_input(
+                made.label, start, max_chars=40, help=made.help or None, key=f"learn_value_{lesson.name}"
+            )
+    try:
+        mine.values[lesson.name] = lesson.checked(value)
+    except dpt.InputError as error:
+        st.info(literal(str(error)))
+        return None
+    return mine.values[lesson.name]
+
+
+def shown(lesson: Lesson, value: Any, *, draw: bool = True) -> Question | None:
+    """What stands there before the question; the question."""
+    found = worked("shown", (lesson.name, value), lambda: (lesson.show(value), lesson.ask(value)))
+    if found is None:
+        return None
+    parts, question = found
+    if draw:
+        drawing(parts, key=f"learn_shown_{lesson.name}")
+    return question
+
+
+def found(lesson: Lesson, value: Any) -> Reveal | None:
+    return worked("found", (lesson.name, value), lambda: lesson.reveal(value))
+
+
+def verdict(lesson: Lesson, question: Question, reveal: Reveal) -> None:
+    """Whether what was chosen is right; what is."""
+    right = question.answers[reveal.right]
+    chosen = learning().answers.get(lesson.name)
+    if chosen is None:
+        st.info(f"**{literal(right)}**", icon=":material/lightbulb:")
+    elif chosen == reveal.right:
+        st.success(f"Right: **{literal(right)}**", icon=":material/check_circle:")
+    else:
+        st.warning(f"Not this one. It is: **{literal(right)}**", icon=":material/lightbulb:")
+
+
+def sentences(lines: tuple[str, ...]) -> None:
+    for line in lines:
+        st.markdown(literal(line))
+
+
+def asked_of_all(lesson: Lesson, value: Any) -> tuple[str, int] | None:
+    """The question by numbers, so that nothing typed is kept; None for one about a word of somebody's own."""
+    values = lesson.control.values
+    if values:
+        return lesson.name, values.index(value)
+    return (lesson.name, 0) if value == lesson.control.start else None
+
+
+def answered(lesson: Lesson, value: Any, chosen: int) -> None:
+    """Count an answer where there is a class."""
+    mine, question = learning(), asked_of_all(lesson, value)
+    if mine.room and question is not None:
+        counted = votes.VOTES.cast(mine.room, question, mine.voter, chosen)
+        st.caption(
+            "Counted for your class: which answer, and not whose." if counted
+            else "The room of this address is closed: answers are not counted any more."
+        )  # fmt: skip
+
+
+def tally(lesson: Lesson, value: Any, question: Question) -> None:
+    """How many of the class chose each answer, as they come in."""
+    mine, asked = learning(), asked_of_all(lesson, value)
+    if asked is not None:
+        st.fragment(_tally, run_every=2.0)(mine.room, asked, question)
+
+
+def _tally(room: str, asked: tuple[str, int], question: Question) -> None:
+    counts = votes.VOTES.counts(room, asked, len(question.answers))
+    for i, (answer, n) in enumerate(zip(question.answers, counts, strict=True)):
+        st.progress(n / max(1, sum(counts)), f"**{chr(ord('A') + i)}.** {literal(answer)} · **{n}**")
+    st.caption(f"{sum(counts)} answered.")
+
+
+def ask(lesson: Lesson, question: Question, value: Any) -> None:
+    """The question with its answers, and the button that shows which is right."""
+    mine = learning()
+    with st.container(border=True):
+        st.markdown(f"**{literal(question.text)}**")
+        chosen = st.radio(
+            "Your answer", range(len(question.answers)), index=mine.answers.get(lesson.name),
+            format_func=lambda i: literal(question.answers[i]), key=f"learn_answer_{lesson.name}",
+            label_visibility="collapsed",
+        )  # fmt: skip
+        if chosen is not None:
+            mine.answers[lesson.name] = chosen
+            answered(lesson, value, chosen)
+        with st.container(key="learn_check"):
+            st.button(
+                "Show the answer", type="primary", key=f"learn_reveal_{lesson.name}", disabled=chosen is None,
+                on_click=mine.revealed.add, args=(lesson.name,),
+            )  # fmt: skip
+
+
+def door(lesson: Lesson, value: Any) -> None:
+    with st.container(key="learn_door"):
+        if st.button("Try it in the Playground", icon=":material/open_in_new:", key=f"learn_door_{lesson.name}"):
+            query = links.to_query(controls.beginning(lesson.setting(value)))
+            st.switch_page("pages/playground.py", query_params=query)
+
+
+def reading() -> None:
+    """The lesson as one page."""
+    mine = learning()
+    st.markdown("## Lessons")
+    top, wall = st.columns([5, 1], vertical_alignment="bottom")
+    with top:
+        state.learn_lesson = mine.at
+        st.pills(
+            "Lesson", range(len(LESSONS)), format_func=lambda i: f"{i + 1}", key="learn_lesson", required=True,
+            on_change=lambda: mine.go(state.learn_lesson if state.learn_lesson is not None else mine.at),
+            label_visibility="collapsed",
+        )  # fmt: skip
+    wall.button(
+        "Present", icon=":material/slideshow:", key="learn_present", width="stretch", on_click=present,
+        help="One thing at a time, in large type. Turn with the arrow keys or a clicker; Escape ends it.",
+    )  # fmt: skip
+    lesson = mine.lesson
+    st.markdown(f"### {mine.at + 1}. {literal(lesson.title)}")
+    sentences(lesson.said)
+    value = control(lesson)
+    question = None if value is None else shown(lesson, value)
+    if question is not None:
+        ask(lesson, question, value)
+        if lesson.name in mine.revealed and (reveal := found(lesson, value)) is not None:
+            if mine.room:
+                tally(lesson, value, question)
+            verdict(lesson, question, reveal)
+            sentences(reveal.found)
+            drawing(reveal.parts, key=f"learn_found_{lesson.name}")
+            sentences(reveal.because)
+    if value is not None and lesson.name in BELOW:
+        BELOW[lesson.name](value)
+    with st.container(horizontal=True):
+        if mine.at:
+            st.button("Back", icon=":material/arrow_back:", key="learn_back", on_click=mine.go, args=(mine.at - 1,))
+        if mine.at + 1 < len(LESSONS):
+            st.button(
+                f"Next: {LESSONS[mine.at + 1].title}", icon=":material/arrow_forward:", key="learn_next",
+                type="primary" if lesson.name in mine.revealed else "secondary",
+                on_click=mine.go, args=(mine.at + 1,),
+            )  # fmt: skip
+        if value is not None:
+            door(lesson, value)
+    with (
+        st.container(key="learn_teacher"),
+        st.expander(
+            "For teachers: an address, a QR code, pages to print", icon=":material/school:", key="learn_for_class",
+            on_change="rerun",
+        ) as opened,
+    ):  # fmt: skip
+        if opened.open:
+            st.toggle(
+                "Count the answers of my class", bool(mine.room), key="learn_counts", on_change=count,
+                help="The address below gets a room. Whoever answers there is counted, and the presenter view shows "
+                "the numbers as they come in. No names and no texts are kept, and the room is forgotten after some "
+                "hours.",
+            )  # fmt: skip
+            classroom.panel(mine.at + 1, lesson, lesson.control.start if value is None else value, mine.room)
+
+
+def count() -> None:
+    learning().room = votes.VOTES.open() if state.learn_counts else ""
+
+
+def present() -> None:
+    mine = learning()
+    mine.present, mine.step = True, 0
+
+
+#: Large type, nothing around: everything of Streamlit is measured in the size of the root.
+WALL = """<style>
+html { font-size: clamp(17px, 1.3vw + 0.5vh, 40px); }
+[data-testid=stHeader], [data-testid=stToolbar], [data-testid=stDecoration], .st-key-footer { display: none; }
+[data-testid=stMainBlockContainer] { max-width: 60rem; padding-top: 1.5rem; padding-bottom: 5rem; }
+.st-key-wall_turn { position: fixed; right: 1rem; bottom: 0.8rem; width: auto; z-index: 9; font-size: 1rem; }
+</style>"""
+
+
+def presenting() -> None:
+    """One thing at a time."""
+    mine = learning()
+    lesson, step = mine.lesson, STEPS[mine.step]
+    st.html(WALL)
+    keys(mine.turn)
+    st.caption(f"{mine.at + 1} of {len(LESSONS)} · {literal(lesson.title)}")
+    value = mine.values.get(lesson.name, lesson.control.start)
+    if step == "said":
+        st.markdown(f"# {literal(lesson.title)}")
+        sentences(lesson.said)
+    elif step == "shown":
+        value = control(lesson)
+        if value is not None:
+            shown(lesson, value)
+    elif (question := shown(lesson, value, draw=False)) is not None:
+        if step == "asked":
+            st.markdown(f"### {literal(question.text)}")
+            if mine.room:
+                tally(lesson, value, question)
+            else:
+                for i, answer in enumerate(question.answers):
+                    st.markdown(f"**{chr(ord('A') + i)}.** {literal(answer)}")
+        elif (reveal := found(lesson, value)) is not None:
+            if step == "found":
+                verdict(lesson, question, reveal)
+                sentences(reveal.found)
+                drawing(reveal.parts, key=f"learn_found_{lesson.name}")
+            else:
+                sentences(reveal.because)
+    first, last = mine.at == mine.step == 0, (mine.at, mine.step) == (len(LESSONS) - 1, len(STEPS) - 1)
+    with st.container(horizontal=True, key="wall_turn"):
+        for label, icon, by, off in (("Back", "arrow_back", -1, first), ("Next", "arrow_forward", 1, last)):
+            st.button(
+                label, icon=f":material/{icon}:", key=f"wall_{label.lower()}", on_click=mine.turn, args=(by,),
+                disabled=off,
+            )  # fmt: skip
+        st.button("End", icon=":material/close:", key="wall_end", on_click=mine.turn, args=(0,), type="tertiary")
+
+
+hide.take()
+follow_link()
+within_app("learn")
+write_address()
+if learning().present:
+    presenting()
+else:
+    compact("56rem")
+    reading()

@@ -1,0 +1,58 @@
+"""The gauge of how much of the meaning is kept: worked out beside the page once a rewrite is shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core.measure.meaning import MOST, MeaningKept, meaning_kept
+from dptext_core.show.figures.token_view import Meaning
+from pages.ui import jobs, runs
+from pages.ui.session import session
+
+PLACE = "meaning"
+
+
+def of(run: runs.Run, result: dpt.RewriteResult) -> Meaning | None:
+    """What the gauge shows of a run. None before that; it is begun here."""
+    held = session().at(PLACE)
+    mine = held.asked is not None and held.asked[0] is run and not held.running(patience=0.0)
+    if mine and (found := held.take()) is not None:
+        run.meaning[held.asked[1]] = found
+    live = run.payload["live"] and not run.spread
+    config = run.result.config if live else result.config  # a live one has every ε
+    known = run.meaning.get(config)
+    if known is None:
+        if held.asked != (run, config):
+            start((run, config), result)
+        return None
+    return {"at": list(known.at), "cosine": [round(c, 4) for c in known.cosine], "all": known.complete}
+
+
+def start(asked: tuple[runs.Run, Any], result: dpt.RewriteResult) -> None:
+    """Begin, in the place of what is under way for another text."""
+    run = asked[0]
+    low, live = run.payload["lo"], run.payload["live"] and not run.spread
+    changes = [low, *(max(low, float(f[0])) for t in run.payload["tokens"] for f in t.get("flips", ()))]  # type: ignore[attr-defined]
+
+    def work(task: dpt.Task) -> MeaningKept:
+        if live:
+            return meaning_kept(run.mechanism, run.prepared, run.stream, changes, most=MOST, task=task)
+        cosine = float(dpt.metrics.score("cosine", [result.original], [result.text])[0])
+        return MeaningKept((low,), (cosine,), True)
+
+    session().at(PLACE).start(asked, work, "Measuring the meaning")
+
+
+def follow() -> None:
+    """Have the page run again when it is there. Nothing is shown meanwhile: the gauge says so."""
+    job = session().at(PLACE).job
+    if job is not None:
+        st.fragment(_look, run_every=1.0)(job)
+
+
+def _look(job: jobs.Job) -> None:
+    if job.wait(0):
+        st.rerun(scope="app")

@@ -1,0 +1,59 @@
+"""The frame around a page."""
+
+from __future__ import annotations
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dptext_core._internal import plugins
+from pages.ui.text import literal
+
+state = st.session_state
+
+
+def within_app(page: str) -> None:
+    """Go through app.py, once a session, where a page's own address was asked for first.
+
+    A server that nobody has visited yet does not know the app's navigation and would show the bare page.
+    """
+    if not state.get("app"):
+        state.app_wanted = page
+        st.switch_page("app.py")
+    state.page_at = page
+
+
+def last_page() -> str | None:
+    """The page that ran last, before it is said which one runs now; None in a new session."""
+    return state.get("page_at")
+
+
+def plugin_problems() -> None:
+    """Say at the top of every page which plugins of the machine's owner could not be loaded."""
+    for problem in plugins.problems():
+        st.warning(literal(problem))
+
+
+def compact(width: str = "75rem") -> None:
+    """Begin right below the navigation, and keep lines readable on a wide screen."""
+    st.html(
+        "<style>[data-testid=stMainBlockContainer] { padding-top: 4.2rem; padding-bottom: 2rem; "
+        f"max-width: {width}; }}</style>"
+    )
+
+
+def beside(key: str) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
+    """Places for a text, the result and the options: the text on the left with the options below it, the result on the
+    right; one below the other where it is narrow, the result before the options."""
+    st.html(f"""<style>
+.st-key-{key}_page {{ display: grid; gap: 0.6rem 2rem; align-items: start;
+  grid-template: "text result" auto "options result" 1fr / 272px minmax(0, 1fr); }}
+.st-key-{key}_page > :has(> .st-key-{key}_top) {{ grid-area: text; }}
+.st-key-{key}_page > :has(> .st-key-{key}_result) {{ grid-area: result; }}
+.st-key-{key}_page > :has(> .st-key-{key}_options) {{ grid-area: options; }}
+@media (max-width: 860px) {{
+  .st-key-{key}_page {{ grid-template: "text" "result" "options" / minmax(0, 1fr); }}
+}}
+</style>""")
+    with st.container(key=f"{key}_page"):
+        top, result, options = (st.container(key=f"{key}_{name}") for name in ("top", "result", "options"))
+    return top, result, options

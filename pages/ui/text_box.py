@@ -1,0 +1,23 @@
+"""The session's text in a box, for pages that show it beside the Playground."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dptext_core._internal.assets import examples
+from pages.ui.session import session
+
+state = st.session_state
+
+
+def text_box(key: str, height: int) -> str:
+    """The box, and what stands in it: the text of the session, or the first example before there is one."""
+    if key not in state:
+        kept = session().text
+        state[key] = next((e.text for e in examples()), "") if kept is None else kept
+    st.text_area(
+        "Text", state[key], key=key, height=height, placeholder="Type or paste a text.",
+        help="The same text as on the Playground. It stays in this session.",
+    )  # fmt: skip
+    session().text = state[key]
+    return state[key]
