@@ -16,10 +16,11 @@ import pytest
 from scipy.stats import chi2
 
 import dptext_core as dpt
+from dptext_core._internal.assets import examples
 from dptext_core.mechanisms.blocklist import fold
 from dptext_core.mechanisms.sentence.dp_sentence import DPSentence, DPSentenceConfig
 from dptext_core.show.pocket import serve, write_site
-from dptext_core.show.pocket.site import MECHANISMS
+from dptext_core.show.pocket.site import MECHANISMS, OWN_TEXT
 from dptext_core.text.document import Document
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def page(browser: Browser, address: str) -> Iterator[Page]:
     made.on("pageerror", lambda e: made.wrong.append(str(e)))  # type: ignore[attr-defined]
     made.goto(address)
     made.evaluate("window.dptext.ready")
+    made.click("#edit")
     yield made
     context.close()
 
@@ -329,6 +331,7 @@ def test_nobody_else_is_asked_and_it_goes_on_without_a_network(page: Page, addre
     page.context.set_offline(True)
     page.reload()
     page.evaluate("window.dptext.ready")
+    page.click("#edit")
     page.fill("#text", "The garden of my neighbour is a secret.")
     for mechanism in ("custext", "dp-mlm"):
         page.select_option("#mechanism", mechanism)
@@ -363,6 +366,22 @@ def test_epsilon_is_dragged_without_a_pass_and_a_copy_is_written_down(page: Page
     with page.expect_download():
         page.click("#save")
     assert page.inner_text("#ledger").count("no promise is left") == 2
+
+
+def test_an_example_is_chosen_and_says_what_it_gives_away(page: Page) -> None:
+    page.select_option("#mechanism", "custext")
+    for example in examples()[:2]:
+        page.get_by_role("button", name=example.title, exact=True).click()
+        until(page, f"document.querySelector('#problem').textContent === {json.dumps(example.problem)}")
+        # The word that tells most is chosen, so that there is something to be seen beside the text.
+        until(page, f"document.querySelector('.strip .pair .from').textContent === {json.dumps(example.sensitive)}")
+        assert page.locator("#examples [aria-pressed=true]").all_inner_texts() == [example.title]
+    page.fill("#text", TEXTS[0])
+    assert page.inner_text("#problem") == OWN_TEXT
+    assert page.locator("#examples [aria-pressed=true]").count() == 0
+    page.click("#edit")
+    assert page.is_hidden("#text")
+    page.click("#edit")
 
 
 def test_options_and_a_list_of_words_are_chosen_on_the_page(page: Page) -> None:

@@ -45,6 +45,8 @@ POLICY = (
     "default-src 'self'; connect-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data:; "
     "object-src 'none'; base-uri 'none'; form-action 'none'"
 )
+#: What stands in the place of an example's problem, where the text is the visitor's own.
+OWN_TEXT = "What does your text give away, and to whom? Hide it without losing what the text says."
 NOTES = (
     "The randomness is that of your browser's cryptographic generator. Every word is drawn in float64 with the full "
     "range of its numbers, so that what is improbable stays possible.",
@@ -206,7 +208,10 @@ def _core(packed: dict[str, dict[str, Any]], candidates: list[tuple[int, int]]) 
         "stop_words": sorted(stop.words),
         "candidates": candidates,
         "mechanisms": list(made.values()),
-        "examples": [{"title": e.title, "text": e.text} for e in examples()],
+        "examples": [
+            {"title": e.title, "text": e.text, "problem": e.problem, "sensitive": e.sensitive} for e in examples()
+        ],
+        "own": OWN_TEXT,
         "notes": NOTES,
     }
 
@@ -214,13 +219,14 @@ def _core(packed: dict[str, dict[str, Any]], candidates: list[tuple[int, int]]) 
 def _first() -> dict[str, Any]:
     """The first example by the first mechanism, to be dragged while the model loads: with a seed, so not private."""
     mechanism = get_mechanism(MECHANISMS[0])
-    result = mechanism.rewrite(examples()[0].text, seed=1)
+    example = examples()[0]
+    result = mechanism.rewrite(example.text, seed=1)
     low, high, default = mechanism.epsilon_range()
-    shown = payload(result, run=0, low=low, high=high, default=default)
+    shown = payload(result, run=0, low=low, high=high, default=default, pin=example.sensitive)
     # What still stands is not told here, and so not told of this one.
     told = ("telling", "finder")
     return {
-        "payload": {name: value for name, value in shown.items() if name not in told},
+        "payload": {"stage": True} | {name: value for name, value in shown.items() if name not in told},
         "sentence": result.guarantee.sentence(),
         "exposed": result.guarantee.exposed,
     }

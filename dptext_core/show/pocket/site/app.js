@@ -15,7 +15,7 @@ const ui = {
   text: get("text"), mechanism: get("mechanism"), examples: get("examples"), again: get("again"), status: get("status"),
   progress: get("progress"), promise: get("promise"), exposed: get("exposed"), ledger: get("ledger"), save: get("save"),
   notes: get("notes"), summary: get("summary"), view: get("view"), controls: get("controls"), never: get("never"),
-  never_label: get("never_label"), never_note: get("never_note"),
+  never_label: get("never_label"), never_note: get("never_note"), problem: get("problem"), edit: get("edit"), editor: get("editor"),
 };
 const state = {
   run: 0,
@@ -128,6 +128,14 @@ function offer() {
     : `${spec.title} takes no list of words that are never released here: its groups would be others. The full program makes them.`;
 }
 
+// What the text gives away, and which example it is.
+function introduce() {
+  const { examples, own } = engine.core;
+  const at = examples.findIndex((/** @type {any} */ e) => e.text === ui.text.value);
+  ui.problem.textContent = at < 0 ? own : examples[at].problem;
+  [...ui.examples.children].forEach((pill, k) => pill.setAttribute("aria-pressed", String(k === at)));
+}
+
 // A device on which the model cannot run gets a word mechanism, and is told so.
 function instead(/** @type {string} */ title, /** @type {any} */ problem) {
   ui.progress.hidden = true;
@@ -160,8 +168,12 @@ function show() {
   state.draw = crypto.getRandomValues(new Uint32Array(2)).join("-");
   const { name, axis: [low, high, usual] } = prepared.spec;
   const epsilon = Math.min(Math.max(state.eps[name] ?? usual, low), high);
-  const data = payload(engine, prepared, { run: state.run, draw: state.draw, epsilon });
-  data.key = name;
+  // Something is to be seen beside the text before a word is chosen.
+  const { sensitive = "" } = engine.core.examples.find((/** @type {any} */ e) => e.text === prepared.document.text) ?? {};
+  const same = (/** @type {any} */ t) => t.a === "replace" && t.o.toLowerCase() === sensitive.toLowerCase();
+  const made = payload(engine, prepared, { run: state.run, draw: state.draw, epsilon });
+  const at = made.tokens.findIndex(same);
+  const data = { ...made, key: name, stage: true, ...(at < 0 ? {} : { pin: at }) };
   mount({ parentElement: ui.view, data, setStateValue: (/** @type {string} */ _, /** @type {any} */ view) => seen(name, view) });
   promise(epsilon);
 }
@@ -236,14 +248,25 @@ async function begin() {
   const answer = await fetch("core.json");
   engine = new Engine(await answer.json());
   for (const m of engine.core.mechanisms) ui.mechanism.append(new Option(m.title, m.name));
-  for (const e of engine.core.examples) ui.examples.append(new Option(e.title, e.text));
+  ui.examples.append(...engine.core.examples.map((/** @type {any} */ e) => {
+    const pill = element("button", e.title);
+    pill.setAttribute("type", "button");
+    pill.addEventListener("click", () => {
+      ui.text.value = e.text;
+      introduce();
+      rewrite();
+    });
+    return pill;
+  }));
   ui.text.value = engine.core.examples[0]?.text ?? "";
   for (const note of engine.core.notes) ui.notes.append(element("li", note));
   ui.again.disabled = ui.save.disabled = true;
   offer();
   demonstrate().catch(() => {});
   rewrite();
+  introduce();
   const soon = () => {
+    introduce();
     clearTimeout(state.timer);
     state.timer = window.setTimeout(rewrite, TYPING_MS);
   };
@@ -253,9 +276,11 @@ async function begin() {
     offer();
     rewrite();
   });
-  ui.examples.addEventListener("change", () => {
-    ui.text.value = ui.examples.value;
-    rewrite();
+  ui.edit.addEventListener("click", () => {
+    ui.editor.hidden = !ui.editor.hidden;
+    ui.edit.setAttribute("aria-expanded", String(!ui.editor.hidden));
+    ui.edit.textContent = ui.editor.hidden ? "Your text" : "Close the editor";
+    if (!ui.editor.hidden) ui.text.focus();
   });
   ui.again.addEventListener("click", show);
   ui.save.addEventListener("click", save);
