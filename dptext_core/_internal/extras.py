@@ -35,9 +35,8 @@ def without_models(missing: str) -> str:
 
 def torch() -> Any:
     """PyTorch. Raises ModelUnavailable where it, or what is computed with it, is not installed."""
-    if loaded := sys.modules.get("torch"):
-        return loaded
-    for name in MODELS:
-        if importlib.util.find_spec(name) is None:
-            raise ModelUnavailable(without_models(name))
-    return importlib.import_module("torch")
+    if "torch" not in sys.modules:
+        for name in MODELS:
+            if importlib.util.find_spec(name) is None:
+                raise ModelUnavailable(without_models(name))
+    return importlib.import_module("torch")  # which waits where another thread has begun to load it

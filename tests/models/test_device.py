@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+import threading
 from types import SimpleNamespace
 
 import pytest
 
+from dptext_core._internal import extras
 from dptext_core._internal.device import best_device, resolve_device
 from dptext_core.errors import ConfigError
 from dptext_core.words import space
@@ -32,6 +34,20 @@ def test_a_gpu_is_taken_where_there_is_one(monkeypatch, torch, best, float64):
 def test_vectors_alone_load_no_torch(monkeypatch):
     monkeypatch.delitem(sys.modules, "torch", raising=False)
     assert best_device(load=False) == "cpu" and space._cuda() is None and "torch" not in sys.modules
+
+
+def test_who_comes_while_another_thread_loads_torch_waits_for_all_of_it(monkeypatch, tmp_path):
+    begun = threading.Event()
+    (tmp_path / "torch.py").write_text(
+        "import time\nfrom loads_torch import begun\nbegun.set()\ntime.sleep(0.5)\nwhole = True\n"
+    )
+    monkeypatch.setitem(sys.modules, "loads_torch", SimpleNamespace(begun=begun))
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    first = threading.Thread(target=extras.torch)
+    first.start()
+    assert begun.wait(10) and extras.torch().whole
+    first.join()
 
 
 def test_a_device_that_is_not_there_is_refused(monkeypatch):
