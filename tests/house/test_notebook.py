@@ -25,19 +25,23 @@ def tool():
     return module
 
 
-def test_it_is_a_notebook_of_format_4():
-    assert (NOTEBOOK["nbformat"], NOTEBOOK["nbformat_minor"]) == (4, 5) and NOTEBOOK["metadata"]["kernelspec"]["name"]
-    assert set(NOTEBOOK) == {"cells", "metadata", "nbformat", "nbformat_minor"}
-    ids = [cell["id"] for cell in NOTEBOOK["cells"]]
+def check_format(notebook):
+    assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5) and notebook["metadata"]["kernelspec"]["name"]
+    assert set(notebook) == {"cells", "metadata", "nbformat", "nbformat_minor"}
+    ids = [cell["id"] for cell in notebook["cells"]]
     assert len(set(ids)) == len(ids) and all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", i) for i in ids)
-    for cell in NOTEBOOK["cells"]:
+    for cell in notebook["cells"]:
         assert all(isinstance(line, str) for line in cell["source"]) and "".join(cell["source"]).strip()
         expected = {"cell_type", "id", "metadata", "source"}
         if cell["cell_type"] == "code":
             expected |= {"execution_count", "outputs"}
         assert set(cell) == expected
-    counts = [cell["execution_count"] for cell in tool().code_cells(NOTEBOOK)]
+    counts = [cell["execution_count"] for cell in tool().code_cells(notebook)]
     assert counts == list(range(1, len(counts) + 1))
+
+
+def test_it_is_a_notebook_of_format_4():
+    check_format(NOTEBOOK)
 
 
 def test_links_of_the_notebook_lead_somewhere():
@@ -88,3 +92,29 @@ def test_the_tool_says_which_cell_prints_something_else(monkeypatch, tmp_path, c
     assert [run.said(c["outputs"]) for c in run.code_cells(json.loads(kept.read_text()))] == ["2\n6", ""]
     monkeypatch.setattr(sys, "argv", ["run_notebook.py", "--check"])
     assert run.main() == 0
+
+
+PLAIN = sorted((ROOT / "docs" / "notebooks").glob("*.py"))
+
+
+def test_a_file_of_cells_becomes_a_notebook(tmp_path, monkeypatch):
+    file, out = tmp_path / "small.py", tmp_path / "new" / "small.ipynb"
+    file.write_text(
+        "# %% [markdown]\n# # Small\n#\n# words\n\n# %%\nx = 2\nprint(x)\n\n# %%\n# a remark\nprint(x * 3)\n"
+    )
+    monkeypatch.setattr(sys, "argv", ["run_notebook.py", "--make", str(file), str(out)])
+    assert tool().main() == 0
+    notebook = json.loads(out.read_text(encoding="utf-8"))
+    check_format(notebook)
+    assert "".join(notebook["cells"][0]["source"]) == "# Small\n\nwords"
+    assert [tool().said(c["outputs"]) for c in tool().code_cells(notebook)] == ["2\n", "6\n"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", PLAIN, ids=lambda file: file.stem)
+def test_every_notebook_from_a_plain_file_runs(file):
+    notebook = tool().made(file)
+    check_format(notebook)
+    said = "".join(tool().said(c["outputs"]) for c in tool().code_cells(notebook))
+    wanted = {"four_mechanisms": "MVC", "rewrite_and_audit": "holds - Holds", "score_your_own_file": "No ε is stated"}
+    assert wanted[file.stem] in said
