@@ -1067,7 +1067,7 @@ def test_the_notes_claim_no_more_than_the_bundled_table_shows():
     )
     assert (found["about"]["seeds"], found["about"]["n"]) == (5, 300)
     assert "--seeds 5 --n 300" in found["about"]["command"]
-    text = (ROOT / "docs/dp-rewrite.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/measurements/case-study.md").read_text(encoding="utf-8")
     assert f"at most {100 * max(crossed):.2g}% of the\nrewrites" in text and "`--seeds 5 --n 300`" in text
 
 
