@@ -88,6 +88,7 @@ def test_a_stranger_who_knows_a_text_and_its_files_cannot_tell_whether_somebody_
     url, asked = server
     routes = asked("routes")
     assert {path for path, _ in routes} == ROUTES
+    with_blanks = [(path, methods) for path, methods in routes if "{" in path]
     word = Marker().word(1)
 
     async def visit() -> dict[str, tuple[str, Answer]]:
@@ -123,7 +124,7 @@ def test_a_stranger_who_knows_a_text_and_its_files_cannot_tell_whether_somebody_
                 assert ask(url, guess)[0] == 404, (key, guess)
             assert re.fullmatch(r"[\w/]+; id=[\w-]{22}", kind), "128 bits"
             for guess in addresses(content, [name])[:2]:
-                for asking, answer in everything(url, routes, guess.rpartition("/")[2]).items():
+                for asking, answer in everything(url, with_blanks, guess.rpartition("/")[2]).items():
                     assert word.encode() not in answer[2].lower(), asking
         assert tried > 100 and len({headers["content-type"] for _, (_, headers, _) in held.values()}) == len(held)
         await visitor.close()
