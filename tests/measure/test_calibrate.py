@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from small_spaces import random_space
@@ -246,7 +248,10 @@ def test_it_can_be_stopped():
         calibrate(dpt.get_mechanism("santext"), {"n_w": 0.5}, text=TEXT, task=task)
 
 
-def test_the_best_of_all_attackers_is_reached_and_has_its_name(monkeypatch):
+def test_the_best_of_all_attackers_is_reached_and_has_its_name(monkeypatch, tiny_model):
+    # Whatever the language model is: with the bundled one they are asked in tests/attacks/test_best.py.
+    monkeypatch.setattr(best.reader, "read", partial(best.reader.read, model=tiny_model))
+    monkeypatch.setattr(best.mask_inference, "attack", partial(best.mask_inference.attack, model=tiny_model))
     monkeypatch.setattr(calibration.secrets, "randbits", lambda n: 5)
     c = calibrate(dpt.get_mechanism("diffractor"), {"best": 0.5}, text=TEXT)
     assert c.by in best.ASKED and c.draws is not None and c.interval[0] <= c.reached <= c.interval[1]
