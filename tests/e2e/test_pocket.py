@@ -17,6 +17,7 @@ from scipy.stats import chi2
 
 import dptext_core as dpt
 from dptext_core._internal.assets import examples
+from dptext_core.measure.leaks import KINDS, telling
 from dptext_core.mechanisms.blocklist import fold
 from dptext_core.mechanisms.sentence.dp_sentence import DPSentence, DPSentenceConfig
 from dptext_core.show.pocket import serve, write_site
@@ -36,6 +37,11 @@ TEXTS = (
     "",
     "the and of , .",
 )
+#: With what identifies: names, places, dates, numbers and addresses.
+TELLING = """Mrs Halvorsen and Dr. J. Peter von Berg saw Anna's son. Nora Lindqvist left. Ask Tom, please; Grace cried.
+She is at St Olav's Hospital or 14 Mill Lane near Ashgrove, in New York, then Turkey. A nice reading, a cold turkey.
+The 12th of March 2024, 2024-03-12, 3/12/24, Jan. 5th, May 1987; May I? In 1990, since the autumn 1991, on Mondays, sat.
+Forty-two, room B12, £3,500, +47 555 12 345, (030) 123 4567, a.b@example.org, www.example.org/x, https://x.y/z."""
 #: What the model's rounded weights may change: total variation, and |Δ ln p| for each unit of ε. See docs/pocket.md.
 TV, LOG_P = 0.06, 0.01
 #: What they may change of a sentence's likeness.
@@ -96,6 +102,20 @@ def test_a_text_is_cut_as_the_core_cuts_it(page: Page) -> None:
         document = Document.parse(text)
         expected = [list(pair) for pair in zip(document.words, document.kinds, strict=True)]
         assert page.evaluate("text => window.dptext.tokens(text)", text) == expected, text
+
+
+def test_what_may_still_identify_is_found_as_the_core_finds_it(page: Page) -> None:
+    """In texts with names, dates and addresses of all kinds, and the same without capitals."""
+    rng = np.random.default_rng(1)
+    texts = [*TEXTS, TELLING, *(e.text for e in examples())]
+    words = TELLING.split() + list(".,;:\n“”") + ["'s", "—", "2001-2004", "é", "²"]
+    texts += [" ".join(rng.choice(words, 12)) for _ in range(300)]
+    texts += [t.lower() for t in texts] + [t.upper() for t in texts[:60]]
+    expected = [[[t.kind, t.text, [text[a:b] for a, b in t.words]] for t in telling(text)] for text in texts]
+    call = "(texts) => Promise.all(texts.map((text) => window.dptext.telling(text)))"
+    found = page.evaluate(call, texts)
+    assert {t: f for t, f, e in zip(texts, found, expected, strict=True) if f != e} == {}
+    assert {kind for each in expected for kind, _, _ in each} == set(KINDS)
 
 
 @pytest.mark.parametrize("mechanism", ["custext", "diffractor", "santext"])
@@ -382,6 +402,20 @@ def test_an_example_is_chosen_and_says_what_it_gives_away(page: Page) -> None:
     page.click("#edit")
     assert page.is_hidden("#text")
     page.click("#edit")
+
+
+def test_how_many_identifying_words_are_left_is_counted_while_epsilon_moves(page: Page) -> None:
+    page.select_option("#mechanism", "custext")
+    page.fill("#text", "Mrs Halvorsen flew to Lisbon on 3 June, and to Lisbon again.")
+    until(page, "document.querySelector('.strip .text').textContent.includes('Lisbon')")
+    # Lisbon is one, and the words that are in no vocabulary come out anew whatever ε is.
+    until(page, "/^[0-3] of 3$/.test(document.querySelector('.told strong').textContent)")
+    page.fill("#exact", "28")
+    page.press("#exact", "Enter")
+    until(page, "document.querySelector('#promise').textContent.includes('ε = 28 a word')")
+    still = page.locator(".strip .word.stands").all_inner_texts()
+    left = int(page.inner_text(".told strong").split()[0])
+    assert (left > 0) == bool(still)
 
 
 def test_options_and_a_list_of_words_are_chosen_on_the_page(page: Page) -> None:

@@ -23,6 +23,7 @@ import numpy as np
 from ..._internal.assets import assets_folder, examples
 from ..._internal.version import __version__
 from ...errors import InputError, ModelUnavailable
+from ...measure.leaks import KINDS
 from ...mechanisms.registry import get_mechanism
 from ...mechanisms.words.custext import CusTextConfig
 from ...text.language import Language
@@ -206,6 +207,7 @@ def _core(packed: dict[str, dict[str, Any]], candidates: list[tuple[int, int]]) 
         "files": packed,
         "language": language_data(mechanisms[MECHANISMS[0]].language),
         "stop_words": sorted(stop.words),
+        "kinds": KINDS,
         "candidates": candidates,
         "mechanisms": list(made.values()),
         "examples": [
@@ -223,17 +225,17 @@ def _first() -> dict[str, Any]:
     result = mechanism.rewrite(example.text, seed=1)
     low, high, default = mechanism.epsilon_range()
     shown = payload(result, run=0, low=low, high=high, default=default, pin=example.sensitive)
-    # What still stands is not told here, and so not told of this one.
-    told = ("telling", "finder")
     return {
-        "payload": {"stage": True} | {name: value for name, value in shown.items() if name not in told},
+        "payload": {**shown, "stage": True},
         "sentence": result.guarantee.sentence(),
         "exposed": result.guarantee.exposed,
     }
 
 
 def language_data(language: Language) -> dict[str, Any]:
-    """The lists by which a text is cut and written, as text.js reads them, which has the tokenizer of English."""
+    """The lists by which a text is cut and written, as text.js reads them, which has the tokenizer of English, and
+    those by which telling.js finds names and dates."""
+    clues = language.clues
     return {
         "clitics": language.clitics,
         "detached": language.detached,
@@ -244,6 +246,11 @@ def language_data(language: Language) -> dict[str, Any]:
         "starters": sorted(language.starters),
         "no_initials": sorted(language.no_initials),
         "irregular": IRREGULAR,
+        "clues": {
+            **{name: sorted(x) if isinstance(x, frozenset) else x for name, x in dataclasses.asdict(clues).items()},
+            "longest_place": clues.longest_place,
+            "short_titles": sorted(language.titles),
+        },
     }
 
 

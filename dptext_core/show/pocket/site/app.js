@@ -5,6 +5,7 @@ import { Never, neverOf } from "./blocklist.js";
 import { Engine } from "./engine.js";
 import mount from "./strip.js";
 import { bound } from "./promise.js";
+import { telling } from "./telling.js";
 import { payload } from "./view.js";
 
 const EMPTY = "∎"; // as the token view shows a sentence that is empty
@@ -324,6 +325,13 @@ Object.assign(window, {
     async vectors(/** @type {string} */ text) {
       await ready;
       return (await prepare(text, { mechanism: "dp-sentence" })).vectors?.map((v) => v && [...v]);
+    },
+    /** Names, places, dates and numbers of a text, each with the words that tell something. */
+    async telling(/** @type {string} */ text) {
+      await ready;
+      const document = engine.language.parse(text);
+      const found = telling(document, engine.core.language.clues);
+      return found.map((t) => [t.kind, t.text, t.words.map((k) => document.tokens[k].text)]);
     },
     async sentences(/** @type {string} */ text) {
       await ready;

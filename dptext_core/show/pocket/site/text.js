@@ -8,13 +8,13 @@
 // Python's classes of characters: isalnum, \w, and isspace. A JavaScript \s and \w are others.
 const A = "\\p{L}\\p{N}";
 export const ALNUMS = A;
-const W = `${A}_`;
-const S = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
+export const W = `${A}_`;
+export const S = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 const re = (/** @type {string} */ source, flags = "u") => new RegExp(source, flags);
 // Letters of either case as Python takes them. The flag "i" would also let a class like \\p{L} take marks.
-const anyCase = (/** @type {string} */ text) =>
+export const anyCase = (/** @type {string} */ text) =>
   text.replace(/[a-z]/g, (c) => `[${c}${c.toUpperCase()}${{ s: "ſ", k: "\u212a", i: "ıİ" }[c] ?? ""}]`);
-const escaped = (/** @type {string} */ text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+export const escaped = (/** @type {string} */ text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
 
 const ALNUM = re(`^[${A}]$`);
 const ALPHA = /^\p{L}+$/u;
@@ -347,7 +347,7 @@ export class Language {
 }
 
 // What Python's isdigit takes: decimal digits, and those of other writings (superscripts, circled).
-const isDigit = (/** @type {string} */ c) =>
+export const isDigit = (/** @type {string} */ c) =>
   /^[\p{Nd}²³¹⁰⁴-⁹₀-₉፩-፱᧚①-⑨⑴-⑼⒈-⒐⓪⓵-⓽⓿❶-❾➀-➈➊-➒𐩀-𐩃𐹠-𐹨𑁒-𑁚🄀-🄊]$/u.test(c);
 
 function hideAddress(/** @type {string} */ address) {

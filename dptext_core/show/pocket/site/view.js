@@ -2,6 +2,7 @@
 // The data of the token view (dptext_core/show/figures/token_view.py), made here from a prepared text and fresh noise.
 
 import { SHOWN, highest, logZs } from "./laws.js";
+import { telling } from "./telling.js";
 
 /** @typedef {import("./engine.js").Prepared} Prepared */
 /** @typedef {import("./laws.js").Law} Law */
@@ -19,6 +20,19 @@ function above(/** @type {Float64Array} */ scores, /** @type {number} */ x) {
   let n = 0;
   for (let j = 0; j < scores.length; j += 1) if (scores[j] > x) n += 1;
   return n;
+}
+
+/** What rules find in a text, equal ones together, with the tokens in which it may still stand. */
+function found(/** @type {import("./engine.js").Engine} */ { core }, /** @type {import("./text.js").Document} */ document) {
+  /** @type {Map<string, {kind: string, kinds: string, text: string, at: number[]}>} */
+  const out = new Map();
+  for (const { kind, text, words } of telling(document, core.language.clues)) {
+    const key = `${kind} ${text.toLowerCase()}`;
+    const said = out.get(key) ?? { kind, kinds: core.kinds[kind], text, at: [] };
+    said.at = [...new Set([...said.at, ...words])].sort((a, b) => a - b);
+    out.set(key, said);
+  }
+  return [...out.values()];
 }
 
 /**
@@ -63,6 +77,6 @@ export function payload(engine, prepared, { run, draw, epsilon }) {
   return {
     run, draw, key: "pocket", eps: epsilon, lo: low, hi: high, n_grid: N_GRID, lp_grid: N_GRID, default_eps: usual,
     unit: spec.unit, live: true, seeded: false, total_candidates: total, aligned, tokens,
-    tail: gaps[gaps.length - 1], ...(aligned ? {} : { original: document.text }),
+    ...(aligned ? { telling: found(engine, document) } : {}), tail: gaps[gaps.length - 1], ...(aligned ? {} : { original: document.text }),
   };
 }
