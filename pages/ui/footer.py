@@ -1,7 +1,13 @@
-"""The line under every page: what it cannot do, what is kept, how to cite it, and what comes under which licence."""
+"""The line under every page: what it cannot do, what is kept, how to cite it, and what comes under which licence.
+
+The environment variable DPTEXT_POCKET is the address of the site that rewrites in its visitor's browser
+(``dptext pocket --out``), where there is one: http(s)://…, or the path of one on the same server. The line then leads
+there.
+"""
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 
 import streamlit as st
@@ -19,9 +25,11 @@ WIDE = 640
 LOOK = """<style>
 .st-key-footer { border-top: 1px solid light-dark(#e3e2df, #3a3936); margin-top: 0.25rem; padding-top: 0.1rem;
   gap: 0 1.1rem; }
-.st-key-footer :is([data-testid=stCaptionContainer] p, button p) { font-size: 13px; line-height: 1.5rem; margin: 0; }
+.st-key-footer :is([data-testid=stCaptionContainer] p, button p, a p) {
+  font-size: 13px; line-height: 1.5rem; margin: 0; }
 .st-key-footer [data-testid=stCaptionContainer] { margin: 0; }
-.st-key-footer button { min-height: 1.5rem; padding: 0; color: light-dark(#5d5b57, #b3b0a9) !important; }
+.st-key-footer :is(button, [data-testid=stLinkButton] a) {
+  min-height: 1.5rem; padding: 0; color: light-dark(#5d5b57, #b3b0a9) !important; }
 .st-key-footer button:is(:hover, [aria-expanded=true]) { color: light-dark(#0b62ad, #8fc1f2) !important; }
 </style>"""
 LIMITS = (
@@ -89,6 +97,12 @@ def licences() -> None:
     st.caption(literal("Versions: " + ", ".join(f"{name} {version}" for name, version in found.items()) + "."))
 
 
+def pocket() -> str:
+    """The address of the site that rewrites in its visitor's browser; empty where none is named."""
+    named = os.environ.get("DPTEXT_POCKET", "").strip()
+    return named if named.startswith(("https://", "http://", "/")) else ""
+
+
 #: What is called how → what opens there.
 PARTS = {
     "Limits": limits,
@@ -105,6 +119,8 @@ def parts() -> None:
         st.rerun(scope="app")
     with st.container(key="footer", horizontal=True, vertical_alignment="center"):
         st.caption(f"DP-Text Studio {__version__} · no text leaves the machine that runs it", width="content")
+        if address := pocket():
+            st.link_button("Compute in my browser", address, type="tertiary")
         for title, part in PARTS.items():
             with st.popover(title, type="tertiary", key=f"footer_{title}", on_change="rerun") as opened:
                 if opened.open:

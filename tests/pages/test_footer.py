@@ -40,6 +40,22 @@ def test_nothing_is_worked_out_for_what_is_shut():
     assert len(at.caption) == 1 and not at.markdown and not at.button and not at.dataframe
 
 
+@pytest.mark.parametrize(
+    ("named", "leads"),
+    [
+        ("", []),
+        ("javascript:alert(1)", []),
+        ("https://x.example/site/", ["https://x.example/site/"]),
+        ("/in/", ["/in/"]),
+    ],
+)
+def test_the_site_in_the_browser_is_led_to_where_it_is_named(monkeypatch, named, leads):
+    monkeypatch.setenv("DPTEXT_POCKET", named)
+    found = opened().get("link_button")
+    assert [link.proto.url for link in found] == leads
+    assert [link.proto.label for link in found] == ["Compute in my browser"] * len(leads)
+
+
 def test_the_limits_are_told():
     assert "English" in said(opened("Limits")) and len(opened("Limits").markdown) == len(footer.LIMITS)
 

@@ -108,7 +108,7 @@ def write_site(out: Path, say: Callable[[str], None] = lambda line: None) -> Mad
     shell = sorted(path for path in files if not path.endswith(".gz") and not path.startswith("licences/"))
     version = hashlib.sha256("".join(f"{p}{_digest(out / p)}" for p in sorted(files)).encode()).hexdigest()[:16]
     worker = (_HERE / "sw.js").read_text(encoding="utf-8")
-    write("sw.js", f"const VERSION = {json.dumps(version)};\nconst SHELL = {json.dumps(['./', *shell])};\n{worker}")
+    write("sw.js", f"const VERSION = {json.dumps(version)};\nconst SHELL = {json.dumps(shell)};\n{worker}")
     return Made(files)
 
 

@@ -4,7 +4,9 @@
 const STORE = `dptext-${VERSION}`;
 
 self.addEventListener("install", (event) => {
-  event.waitUntil(caches.open(STORE).then((store) => store.addAll(SHELL)).then(() => self.skipWaiting()));
+  // Not every server answers for the folder itself.
+  const all = (store) => Promise.all([store.addAll(SHELL), store.add("./").catch(() => {})]);
+  event.waitUntil(caches.open(STORE).then(all).then(() => self.skipWaiting()));
 });
 
 self.addEventListener("activate", (event) => {
