@@ -103,6 +103,8 @@ def epsilon_slider(page):
 
 
 def test_type_rewrite_drag_choose_download(open_app: Callable) -> None:
+    from playwright.sync_api import expect
+
     seen = opened(open_app)
     page = seen.page
     assert "Halvorsen" in editor(page).input_value()
@@ -113,6 +115,7 @@ def test_type_rewrite_drag_choose_download(open_app: Callable) -> None:
     settled(page)
 
     # Dragging ε by mouse changes words without a message to the server.
+    idle(seen)
     at_default = strip_text(page)
     before = len(seen.frames)
     box = epsilon_slider(page).bounding_box()
@@ -122,6 +125,7 @@ def test_type_rewrite_drag_choose_download(open_app: Callable) -> None:
     for x in (0.4, 0.3, 0.2, 0.1, 0.02):
         page.mouse.move(box["x"] + box["width"] * x, y)
     page.wait_for_timeout(150)
+    painted(page)
     assert len(seen.frames) == before
     assert strip_text(page) != at_default
     page.mouse.up()
@@ -143,9 +147,8 @@ def test_type_rewrite_drag_choose_download(open_app: Callable) -> None:
     settled(page)
     chance = page.locator(".strip .chance strong").inner_text()
     epsilon_slider(page).press("End")
-    page.wait_for_timeout(600)
+    expect(page.locator(".strip .chance strong")).not_to_have_text(chance, timeout=LONG)
     settled(page)
-    assert page.locator(".strip .chance strong").inner_text() != chance
 
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download text").click()
@@ -276,7 +279,10 @@ def test_a_long_text_waits_for_a_longer_pause_or_for_the_keys_that_send_it(open_
     page.keyboard.type("Yves")
     before = len(seen.frames)
     page.keyboard.press("Control+Enter")
-    page.wait_for_timeout(200)
+    for _ in range(24):  # as long as the pause is not over
+        if len(seen.frames) > before:
+            break
+        page.wait_for_timeout(50)
     assert len(seen.frames) > before, "it was sent at once"
     page.locator(".strip .text .was", has_text="Yves").wait_for(state="attached", timeout=LONG)
     seen.assert_clean()
