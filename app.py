@@ -10,24 +10,28 @@ from pages.ui import footer, forget, hide, public, sessions, shell, uploads
 
 let_threads_sleep()  # a room of visitors needs the processor for its pages
 
-#: Section → page → its title. The pages without a section come first.
+#: Section → page → its title. The pages without a section come first, and stand in the bar by themselves.
 SECTIONS = {
-    "": {"playground": "Playground"},
-    "Try": {"compare": "Compare", "tradeoff": "Trade-off", "batch": "Batch"},
-    "Learn": {"learn": "Lessons"},
+    "": {
+        "explore": "Explore", "compare": "Compare", "tradeoff": "Trade-off", "batch": "Batch", "learn": "Learn",
+    },
     "Research": {"benchmarks": "Benchmarks", "findings": "What we found", "audit": "Audit"},
-}
+}  # fmt: skip
 #: Opens at the bare address, where links with a setting lead to.
-FIRST = "playground"
+FIRST = "explore"
 #: Other addresses → the page that they lead to, and where on it: those of earlier links, and that of the first page, to
-#: which Streamlit gives none.
+#: which Streamlit gives none. Each earlier one has a file below pages too: a server that nobody has visited yet knows
+#: no others, and would call it lost.
 ALSO: dict[str, tuple[str, dict[str, str]]] = {
-    FIRST: (FIRST, {}), "home": (FIRST, {}), "about": (FIRST, {}), "case_study": ("learn", {"lesson": "9"}),
+    FIRST: (FIRST, {}), "playground": (FIRST, {}), "home": (FIRST, {}), "about": (FIRST, {}),
+    "case_study": ("learn", {"lesson": "9"}),
 }  # fmt: skip
 
+NAME = "DP-Text Studio"
 # An icon of our own: Streamlit's named ones are fetched from another site for the browser's tab.
 ICON = str(assets_folder() / "pictures" / "icon.svg")
-st.set_page_config(page_title="DP-Text Studio", page_icon=ICON, layout="wide")
+st.set_page_config(page_title=NAME, page_icon=ICON, layout="wide")
+st.logo(ICON, size="small")
 pages = {
     name: st.Page(f"pages/{name}.py", title=title, default=name == FIRST, url_path="start" if name == FIRST else None)
     for section in SECTIONS.values()
@@ -41,16 +45,22 @@ def leads_to(name: str, where: dict[str, str]) -> Callable[[], None]:
 
 
 shown = {title: [pages[n] for n in names] for title, names in SECTIONS.items()}
-shown[""] += [st.Page(leads_to(*to), title=also, url_path=also, visibility="hidden") for also, to in ALSO.items()]
+forwarded = {also: st.Page(leads_to(*to), title=also, url_path=also, visibility="hidden") for also, to in ALSO.items()}
+shown[""] += forwarded.values()
 # Links to headings are invisible until the mouse is there, and would still take the keyboard's focus. Streamlit's grey
 # of captions has a contrast of 3.9, as has the dark theme's accent where it is text; that of some parts of code is 2.6.
 # Its ring around what has the focus can hardly be seen on some controls. On a wide screen lines end where the
 # next one is still found; on a narrow one, choices beside each other would be cut off. What a table's own button saves
 # would stand in no ledger, and be marked by nothing where it is private.
 st.html("""<style>
+[data-testid='stHeader'] { height: 3rem; min-height: 3rem; }
+:is([data-testid='stHeaderLogo'], [data-testid='stLogo']) { margin: 0; }
+:is(a, div):has(> [data-testid='stHeaderLogo']) { display: flex; align-items: center; gap: 0.5rem; }
+:is(a, div):has(> [data-testid='stHeaderLogo'])::after { content: "DP-Text Studio"; font-weight: 600;
+  white-space: nowrap; }
 [data-testid='stHeaderActionElements'] { display: none; }
 [data-testid='stCaptionContainer'] { color: light-dark(#5d5b57, #b3b0a9) !important; opacity: 1 !important; }
-[data-testid='stMainBlockContainer'] { padding-top: 4.4rem; padding-bottom: 3rem; max-width: 100rem; }
+[data-testid='stMainBlockContainer'] { padding-top: 3.7rem; padding-bottom: 3rem; max-width: 100rem; }
 [data-testid='stMarkdownContainer'] :is(p, li) { max-width: 90ch; }
 [data-testid='stButtonGroup'] [role] { flex-wrap: wrap; }
 [data-testid='stMultiSelect'] :has(> [data-testid='stMultiSelectTagsContainer']) { height: auto; max-height: none; }
@@ -72,7 +82,7 @@ sessions.watch()
 public.enter()
 uploads.watch()
 if wanted := st.session_state.pop("app_wanted", None):
-    st.switch_page(pages[wanted])
+    st.switch_page((forwarded | pages)[wanted], query_params=st.query_params.to_dict())
 hide.take()
 hide.apply()
 shell.plugin_problems()

@@ -554,12 +554,12 @@ def browse(batch: core.Batch, rows: int) -> None:
         by_row = {p.row: p for p in shown if p.original.strip()}
         row = st.selectbox("Look at a row word by word", list(by_row), key="batch_row", width=240)
         if row in by_row and st.button(
-            "Open it in the Playground", key="batch_to_playground",
+            "Open it in Explore", key="batch_to_explore",
             help="Its original is drawn afresh there, with noise of its own: to look at, and not to release beside "
             "the result.",
         ):  # fmt: skip
             session().text = by_row[row].original
-            st.switch_page("pages/playground.py", query_params=links.to_query(batch.asked.setting))
+            st.switch_page("pages/explore.py", query_params=links.to_query(batch.asked.setting))
 
 
 def pairs(found: list[core.Pair], key: str) -> None:

@@ -194,7 +194,7 @@ def plane(found: results.Results, data: str, metrics: tuple[str, str], names: li
 
 
 def card(found: results.Results, ours: list[curves.Series]) -> None:
-    """The chosen point: what was measured there, how to measure it again, and the way to the Playground."""
+    """The chosen point: what was measured there, how to measure it again, and the way to Explore."""
     known = {p.row.point: (curves.name_of(p, s.label), p.row) for s in ours for p in s.points}
     if state.get("bench_point") not in known:
         state.bench_point = None
@@ -213,7 +213,7 @@ def card(found: results.Results, ours: list[curves.Series]) -> None:
     st.markdown("  \n".join(lines))
     if row.mechanism in {s.name for s in dpt.mechanisms()}:
         st.button(
-            "Open in the Playground", icon=":material/edit_note:", key="bench_open",
+            "Open in Explore", icon=":material/edit_note:", key="bench_open",
             on_click=lambda: state.update(bench_opened=point),
         )  # fmt: skip
     st.caption("To measure it again:")
@@ -221,7 +221,7 @@ def card(found: results.Results, ours: list[curves.Series]) -> None:
 
 
 def open_point(found: results.Results) -> None:
-    """Go to the Playground with the setting of the point that the button was pressed for.
+    """Go to Explore with the setting of the point that the button was pressed for.
 
     Before anything is drawn: it is quick, and a run that a second event of a chart cuts short loses no press.
     """
@@ -233,7 +233,7 @@ def open_point(found: results.Results) -> None:
         query = {}
     del state.bench_opened
     if query:
-        st.switch_page("pages/playground.py", query_params=query)
+        st.switch_page("pages/explore.py", query_params=query)
 
 
 def downloads(found: results.Results, rows: list[dict], pictures: bool) -> None:

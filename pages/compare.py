@@ -110,7 +110,7 @@ def query_of(mode: str, target: tuple[str, float] | None) -> dict[str, str]:
 
 
 def settle() -> None:
-    """The settings of this session, at first those of the Playground beside another one; the controls show them."""
+    """The settings of this session, at first those of Explore beside another one; the controls show them."""
     mine = session()
     if not mine.columns:
         first = [] if mine.run is None else [setting_of_run()]
@@ -270,10 +270,10 @@ def show_rewrite(column: Column, outcome: ComparedOutcome, word: int | None) -> 
             help="What you download or copy counts as released in the ledger.",
         )  # fmt: skip
         if st.button(
-            "Playground", icon=":material/edit_note:", key=f"compare{column.id}_open",
-            help="Open this setting in the Playground",
+            "Explore", icon=":material/edit_note:", key=f"compare{column.id}_open",
+            help="Open this setting in Explore",
         ):  # fmt: skip
-            links.open_playground(column.setting.at(outcome.epsilon))
+            links.open_explore(column.setting.at(outcome.epsilon))
 
 
 def show_word(column: Column, which: int, word: side_by_side.OneWord, result: dpt.RewriteResult | None) -> None:

@@ -217,9 +217,9 @@ def ask(lesson: Lesson, question: Question, value: Any) -> None:
 
 def door(lesson: Lesson, value: Any) -> None:
     with st.container(key="learn_door"):
-        if st.button("Try it in the Playground", icon=":material/open_in_new:", key=f"learn_door_{lesson.name}"):
+        if st.button("Try it in Explore", icon=":material/open_in_new:", key=f"learn_door_{lesson.name}"):
             query = links.to_query(controls.beginning(lesson.setting(value)))
-            st.switch_page("pages/playground.py", query_params=query)
+            st.switch_page("pages/explore.py", query_params=query)
 
 
 def reading() -> None:

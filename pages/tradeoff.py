@@ -267,7 +267,7 @@ def answer(advice: Advice, live: bool, early: bool) -> None:
     if advice.best is None:
         return
     with st.container(horizontal=True):
-        if st.button("Open in the Playground", icon=":material/edit_note:", key="trade_open_best"):
+        if st.button("Open in Explore", icon=":material/edit_note:", key="trade_open_best"):
             open_point(advice.best)
         if advice.rivals and st.button(
             "Compare with the next best", icon=":material/compare_arrows:", key="trade_compare"
@@ -281,7 +281,7 @@ def setting_of(point: TradeOffPoint) -> dpt.Setting:
 
 
 def open_point(point: TradeOffPoint) -> None:
-    links.open_playground(setting_of(point))
+    links.open_explore(setting_of(point))
 
 
 def point_panel(points: list[TradeOffPoint], text: str) -> None:
@@ -309,9 +309,9 @@ def point_panel(points: list[TradeOffPoint], text: str) -> None:
                 released(point, text, rewrite, number_)
     st.caption(
         f"Total ε of one of them, if it were released: {bound(point.total)}. These are to read, not to release: who "
-        "picks the nicest of several tells about all of them. The Playground draws one afresh."
+        "picks the nicest of several tells about all of them. Explore draws one afresh."
     )
-    if st.button("Open this setting in the Playground", icon=":material/edit_note:", key="trade_open"):
+    if st.button("Open this setting in Explore", icon=":material/edit_note:", key="trade_open"):
         open_point(point)
 
 

@@ -1,4 +1,4 @@
-"""Compute the scores of the examples, which the Playground shows before any model is loaded.
+"""Compute the scores of the examples, which Explore shows before any model is loaded.
 
 Run:  python tools/build_precomputed.py
 """

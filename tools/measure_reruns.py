@@ -1,4 +1,4 @@
-"""Measure what the Playground's common actions cost the server, in CPU seconds, without a browser.
+"""Measure what Explore's common actions cost the server, in CPU seconds, without a browser.
 
 CPU seconds count all threads, the model's too, and hardly depend on what else the machine does. Run:
 

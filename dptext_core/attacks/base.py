@@ -2,7 +2,7 @@
 
 An attacker of scope "word" guesses one word of a rewrite, one of scope "text" all of them, one of scope "data set" a
 label (who wrote it?) from texts that it was trained on. Each is one class: register yours as a mechanism is registered,
-and the Playground's tabs, ``python -m dptext_core attack`` and the benchmark have it.
+and Explore's tabs, ``python -m dptext_core attack`` and the benchmark have it.
 """
 
 from __future__ import annotations

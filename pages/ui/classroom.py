@@ -54,9 +54,7 @@ def only_here(url: str) -> bool:
 def panel(number: int, lesson: Lesson, value: Any, room: str = "") -> None:
     """What a teacher gives to a class. room: where its answers are counted, "" for nowhere."""
     st.markdown("**An address for your class**")
-    target = st.radio(
-        "It opens", ["this lesson", "the Playground with its setting"], horizontal=True, key="learn_target"
-    )
+    target = st.radio("It opens", ["this lesson", "Explore with its setting"], horizontal=True, key="learn_target")
     known = {title: name for name, (_, title) in hide.KNOWN.items()}
     there = ("control", "answer", "door", "lessons", "teacher")
     lesson_opens = target == "this lesson"
@@ -69,7 +67,7 @@ def panel(number: int, lesson: Lesson, value: Any, room: str = "") -> None:
         query[votes.PARAMETER] = room
     if lesson_opens and st.checkbox("In the presenter view", key="learn_presenting"):
         query["present"] = "1"
-    url = address("learn" if lesson_opens else "playground", query)
+    url = address("learn" if lesson_opens else "explore", query)
     st.code(url, language=None, wrap_lines=True)
     if only_here(url):
         st.warning(

@@ -62,7 +62,7 @@ class ComparedOutcome(Private):
 def rewrites(
     asked: Asked, kept: Kept, run: Run | None, ledger: Ledger, edited: str | None, task: dpt.Task
 ) -> list[ComparedOutcome]:
-    """What becomes of each column. What is kept, and what the Playground's run has, is used again. edited: the text
+    """What becomes of each column. What is kept, and what Explore's run has, is used again. edited: the text
     that this one was edited from; where it was, its noise is kept unless the ledger has it as released."""
     of = len(asked.columns)
     begun, known = time.monotonic(), any(text == asked.text for text, *_ in kept.draws)

@@ -31,7 +31,7 @@ KNOWN: dict[str, tuple[str, str]] = {
     "further": (".st-key-play_further, .st-key-play_far_button", "the panels to look further"),
     "control": (".st-key-learn_control", "what is moved in a lesson"),
     "answer": (".st-key-learn_check", "showing the answer of a lesson"),
-    "door": (".st-key-learn_door", "the way from a lesson to the Playground"),
+    "door": (".st-key-learn_door", "the way from a lesson to Explore"),
     "lessons": (".st-key-learn_lesson", "the choice of the lesson"),
     "teacher": (".st-key-learn_teacher", "the panel for teachers"),
 }

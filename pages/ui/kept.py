@@ -67,7 +67,7 @@ class Kept(Private):
         self, text: str, mechanism: dpt.Mechanism, run: Run | None = None,
         task: Task = UNWATCHED,
     ) -> dpt.Prepared:  # fmt: skip
-        """The text with its scores: those that are here, those of the Playground's run, bundled ones, or new ones."""
+        """The text with its scores: those that are here, those of Explore's run, bundled ones, or new ones."""
         key = (text, mechanism.key)
         found = self.scores.get(key)
         if found is None and run is not None and run.inputs.text == text and run.prepared.key == mechanism.key:
@@ -83,7 +83,7 @@ class Kept(Private):
         self, text: str, setting: dpt.Setting, run: Run | None = None, task: Task = UNWATCHED,
         *, ledger: Ledger, edited: str | None = None,
     ) -> Draw:  # fmt: skip
-        """The draw of a setting, made where there is none: that of the Playground's run where it is the same one. Else
+        """The draw of a setting, made where there is none: that of Explore's run where it is the same one. Else
         it has the noise of this setting on the text that this one was ``edited`` from, so that each place keeps its
         own, unless that was released by the ``ledger``."""
         setting = setting.at(None)

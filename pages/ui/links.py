@@ -166,10 +166,10 @@ def _linked(mechanism: str) -> dict[str, dataclasses.Field]:
     return {name: field for name, field in _fields(mechanism).items() if field.metadata.get("link", True)}
 
 
-def open_playground(setting: Setting) -> None:
-    """Go to the Playground with this setting. What no address carries goes with the session."""
+def open_explore(setting: Setting) -> None:
+    """Go to Explore with this setting. What no address carries goes with the session."""
     session().query = to_file(setting)
-    st.switch_page("pages/playground.py", query_params=to_query(setting))
+    st.switch_page("pages/explore.py", query_params=to_query(setting))
 
 
 def _same(field: dataclasses.Field, value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""The polish of the rewrite on the Playground: a switch, and what came of it."""
+"""The polish of the rewrite on Explore: a switch, and what came of it."""
 
 from __future__ import annotations
 

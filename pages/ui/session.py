@@ -29,7 +29,7 @@ COLUMNS = 4
 class Session:
     """What a session holds.
 
-    run: what the Playground shows; number: of the newest run; recent: the last runs, by draw and number. copied: the
+    run: what Explore shows; number: of the newest run; recent: the last runs, by draw and number. copied: the
     copies that the browser has told of, as (draw, run, ε). work: long work, by its place. text, undo: the text in the
     box, which Streamlit forgets on another page, and the one before. upload_error: why the last file was not taken.
     query: a link's, or a file's; link: the setting it asked for, link_new until that is started, link_problem what is
@@ -88,7 +88,7 @@ class Session:
         return self.work.setdefault(place, Work())
 
     def show(self, run: Run) -> None:
-        """Make this the run that the Playground shows."""
+        """Make this the run that Explore shows."""
         self.run = run
         self.recent[run.result.noise_id, run.number] = run
         for key in list(self.recent)[:-RECENT]:

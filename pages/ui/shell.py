@@ -18,7 +18,7 @@ def within_app(page: str) -> None:
     """
     if not state.get("app"):
         state.app_wanted = page
-        st.switch_page("app.py")
+        st.switch_page("app.py", query_params=st.query_params.to_dict())
     state.page_at = page
 
 
@@ -36,7 +36,7 @@ def plugin_problems() -> None:
 def compact(width: str = "75rem") -> None:
     """Begin right below the navigation, and keep lines readable on a wide screen."""
     st.html(
-        "<style>[data-testid=stMainBlockContainer] { padding-top: 4.2rem; padding-bottom: 2rem; "
+        "<style>[data-testid=stMainBlockContainer] { padding-top: 3.6rem; padding-bottom: 2rem; "
         f"max-width: {width}; }}</style>"
     )
 

@@ -1,4 +1,4 @@
-"""The session's text in a box, for pages that show it beside the Playground."""
+"""The session's text in a box, for pages that show it beside Explore."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def text_box(key: str, height: int) -> str:
         state[key] = next((e.text for e in examples()), "") if kept is None else kept
     st.text_area(
         "Text", state[key], key=key, height=height, placeholder="Type or paste a text.",
-        help="The same text as on the Playground. It stays in this session.",
+        help="The same text as on Explore. It stays in this session.",
     )  # fmt: skip
     session().text = state[key]
     return state[key]

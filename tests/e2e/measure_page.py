@@ -1,4 +1,4 @@
-"""Measure the Playground: what a visitor waits for, what the server spends, and what is sent, for common actions.
+"""Measure Explore: what a visitor waits for, what the server spends, and what is sent, for common actions.
 
 Starts a server of its own and a Chromium, and prints a table. Linux. Run:
 

@@ -49,7 +49,7 @@ def to_top(page: Page, text: str) -> None:
     page.get_by_text(text, exact=True).first.evaluate(TO_TOP)
 
 
-def playground(page: Page) -> None:
+def explore(page: Page) -> None:
     word = page.locator(".strip .text button", has=page.locator(".was", has_text=WORD)).first
     word.wait_for(timeout=LONG)
     still(page)
@@ -119,10 +119,10 @@ def audit(page: Page) -> None:
 
 #: Name → picture. The first is the README's.
 PICTURES = {
-    "readme": Picture(TOP / "assets" / "pictures" / "playground.png", "/", playground, 1440, 900),
-    "playground": Picture(DOCS / "playground.png", "/", playground),
-    "playground-dark": Picture(DOCS / "playground-dark.png", "/", playground, dark=True),
-    "playground-phone": Picture(DOCS / "playground-phone.png", "/", playground, 390, 844),
+    "readme": Picture(TOP / "assets" / "pictures" / "explore.png", "/", explore, 1440, 900),
+    "explore": Picture(DOCS / "explore.png", "/", explore),
+    "explore-dark": Picture(DOCS / "explore-dark.png", "/", explore, dark=True),
+    "explore-phone": Picture(DOCS / "explore-phone.png", "/", explore, 390, 844),
     "compare": Picture(DOCS / "compare.png", "/compare", compare),
     "trade-off": Picture(DOCS / "trade-off.png", "/tradeoff", trade_off),
     "batch": Picture(DOCS / "batch.png", "/batch", batch),

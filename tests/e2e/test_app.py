@@ -1,4 +1,4 @@
-"""The app in a browser: the Playground (type, rewrite, drag, choose, download, hostile text), then its other pages.
+"""The app in a browser: Explore (type, rewrite, drag, choose, download, hostile text), then its other pages.
 
 One file, so that one server, which takes long to start, serves all of it.
 """
@@ -43,7 +43,7 @@ def strip_text(page) -> str:
 
 
 def opened(open_app: Callable, **options):
-    """The Playground, with a rewrite: a fresh page, or with ``open_once`` perhaps that of another test's."""
+    """Explore, with a rewrite: a fresh page, or with ``open_once`` perhaps that of another test's."""
     seen = open_app(APP, **options)
     seen.page.locator(".strip .text button").first.wait_for(timeout=LONG)
     if not seen.reused:
@@ -79,9 +79,13 @@ def settled(page) -> None:
         page.locator(passing).first.wait_for(state="detached", timeout=LONG)
 
 
-def to_page(page, section: str, title: str) -> None:
+def to_page(page, title: str, section: str = "") -> None:
     """Choose a page in the navigation."""
-    page.get_by_test_id("stHeader").get_by_text(section, exact=True).click()
+    bar = page.get_by_test_id("stHeader")
+    if not section:
+        bar.get_by_role("link", name=title, exact=True).click()
+        return
+    bar.get_by_text(section, exact=True).click()
     page.get_by_role("menuitem", name=title, exact=True).click()
 
 
@@ -158,7 +162,7 @@ def test_type_rewrite_drag_choose_download(open_app: Callable) -> None:
 
 
 def own_text(open_app: Callable):
-    """The Playground with 60 words under a mechanism that answers at once, and the cursor behind the last one."""
+    """Explore with 60 words under a mechanism that answers at once, and the cursor behind the last one."""
     seen = opened(open_app, query="/?mechanism=custext")
     page = seen.page
     box = editor(page)
@@ -391,9 +395,9 @@ def test_two_copies_of_one_draw_are_called_out_until_the_next_draw(open_app: Cal
     page.keyboard.press("Escape")
     assert page.locator(".strip .copied").inner_text() == ""
     # Going to another page and back tells nothing twice.
-    to_page(page, "Research", "Audit")
+    to_page(page, "Audit", "Research")
     page.get_by_role("button", name="Run the audit").wait_for(timeout=LONG)
-    page.get_by_role("link", name="Playground", exact=True).click()
+    page.get_by_role("link", name="Explore", exact=True).click()
     page.locator(".strip .text button").first.wait_for(timeout=LONG)
     settled(page)
     open_drawer(page, "Look further")
@@ -532,7 +536,7 @@ def clean(seen) -> None:
 
 
 @pytest.mark.slow
-def test_a_click_on_a_mark_opens_its_setting_in_the_playground(open_app: Callable):
+def test_a_click_on_a_mark_opens_its_setting_in_explore(open_app: Callable):
     seen = open_app(APP, query="/benchmarks")
     page = seen.page
     plot = page.locator("[class*=st-key-benchmark_] .js-plotly-plot").first
@@ -540,7 +544,7 @@ def test_a_click_on_a_mark_opens_its_setting_in_the_playground(open_app: Callabl
     calm(page)
     x, y = plot.evaluate(FIRST_MARK)
     page.mouse.click(x, y)
-    button = page.locator("button:not([disabled])", has_text="Open in the Playground")
+    button = page.locator("button:not([disabled])", has_text="Open in Explore")
     button.wait_for(timeout=LONG)
     calm(page)
     assert "--point" in page.locator("code").first.inner_text(), "how the chosen point is measured again"
@@ -579,7 +583,7 @@ def test_its_own_address_opens_it_within_the_app_and_a_planted_fault_is_found(op
     page = seen.page
     run = page.get_by_role("button", name="Run the audit")
     run.wait_for(timeout=LONG)
-    page.get_by_role("link", name="Playground").wait_for(timeout=LONG)
+    page.get_by_role("link", name="Explore").wait_for(timeout=LONG)
     page.get_by_text("A planted fault", exact=True).click()
     page.get_by_text("halved-sensitivity").or_(page.get_by_role("combobox").first).first.wait_for(timeout=LONG)
     calm(page)
@@ -646,7 +650,7 @@ def test_a_sentence_of_ones_own_is_rewritten_by_what_was_pre_trained(open_app: C
 
 
 @pytest.mark.slow
-def test_the_playground_opens_at_its_own_address_and_what_a_link_hides_is_gone(open_app: Callable) -> None:
+def test_the_first_page_opens_at_an_earlier_address_too_and_what_a_link_hides_is_gone(open_app: Callable) -> None:
     seen = open_app(APP, query="/playground?mechanism=diffractor&epsilon=0.5&hide=mechanism,seed")
     page = seen.page
     page.locator(".strip .text button").first.wait_for(timeout=LONG)
@@ -834,9 +838,9 @@ def test_points_of_the_trade_off_come_and_one_is_read(open_app: Callable):
 
 #: What a page shows when it is ready, in the order in which a visitor may go through them.
 PAGES = {
-    "Playground": (".strip .text button", ""), "Compare": (".rewrite .word", "Try"),
-    "Trade-off": (".js-plotly-plot .main-svg", "Try"), "Batch": ("text=Come back to a job", "Try"),
-    "Lessons": ("[role=radiogroup] label", "Learn"),
+    "Explore": (".strip .text button", ""), "Compare": (".rewrite .word", ""),
+    "Trade-off": (".js-plotly-plot .main-svg", ""), "Batch": ("text=Come back to a job", ""),
+    "Learn": ("[role=radiogroup] label", ""),
     "Benchmarks": (".js-plotly-plot .main-svg", "Research"), "What we found": ("text=Which mechanism", "Research"),
     "Audit": ("text=The verdict appears here", "Research"),
 }  # fmt: skip
@@ -857,8 +861,8 @@ def test_axe_finds_nothing_serious_on_any_page(open_app: Callable) -> None:
     page.locator(".strip .text .was", has_text="doctor").wait_for(state="attached", timeout=LONG)
     found = []
     for title, (ready, section) in PAGES.items():
-        if section and title != "Playground":
-            to_page(page, section, title)
+        if title != "Explore":
+            to_page(page, title, section)
         page.locator(ready).first.wait_for(timeout=LONG)
         calm(page)
         result = page.evaluate("options => axe.run(options)", AXE)

@@ -1,4 +1,4 @@
-"""Typing into the Playground at a steady pace, and how old the rewrite is that stands beside it."""
+"""Typing into Explore at a steady pace, and how old the rewrite is that stands beside it."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def audit(m) -> str:
 
 @functools.cache
 def page(name: str) -> AppTest:
-    """The Playground after it has rewritten the text with this mechanism."""
+    """Explore after it has rewritten the text with this mechanism."""
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
     at.selectbox(key="play_mechanism").set_value(name).run()
     at.text_area(key="play_text").set_value(TEXT).run()
@@ -151,7 +151,7 @@ def page(name: str) -> AppTest:
     return at
 
 
-def playground(m) -> str:
+def explore(m) -> str:
     shown = json.loads(page(m.name).get("bidi_component")[0].proto.json)
     assert (shown.get("original") == TEXT) != shown["aligned"]
     return f"{WORKS}: {'word by word' if shown['aligned'] else 'with the original beside it'}"
@@ -215,8 +215,8 @@ CONSUMERS: dict[str, Callable[[Any], str]] = {
     "command `calibrate`": command("calibrate", "--mechanism", "--n-w", "0.5", TEXT),
     "command `attack`": command("attack", "--mechanism", "--attacker", "repeated-answers", TEXT),
     "command `audit`": command("audit", "--mechanism", "--draws", "100", TEXT, "A nurse and a window."),
-    "Playground, the text": playground,
-    "Playground, the chosen piece": chosen_piece,
+    "Explore, the text": explore,
+    "Explore, the chosen piece": chosen_piece,
     "benchmark point": benchmark,
 }
 

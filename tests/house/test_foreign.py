@@ -466,7 +466,7 @@ def test_the_strip_shows_what_was_released(cls):
 
 
 @pytest.mark.parametrize("cls", ALL)
-def test_the_playground(cls):
+def test_explore(cls):
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
     at.selectbox(key="play_mechanism").set_value(cls.name).run()
     at.text_area(key="play_text").set_value(TEXT).run()

@@ -1,4 +1,4 @@
-"""The Benchmarks page and the links into the Playground, by Streamlit's AppTest (which runs no JavaScript)."""
+"""The Benchmarks page and the links into Explore, by Streamlit's AppTest (which runs no JavaScript)."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_the_plane_and_the_table(found):
     assert list(gates["data"]) == ["cola"]
 
 
-def test_a_point_shows_its_command_and_opens_in_the_playground(found):
+def test_a_point_shows_its_command_and_opens_in_explore(found):
     at = AppTest.from_file(TOP / "app.py", default_timeout=120)
     at.session_state["app_wanted"] = "benchmarks"
     at.session_state["session"] = Session(text="My doctor paid.")
@@ -308,10 +308,10 @@ def test_an_address_without_a_setting_or_without_epsilon():
     assert problem is None and setting.epsilon == setting.at(None).make().config.epsilon
 
 
-# --- the Playground follows -----------------------------------------------------------------------------------------
+# --- Explore follows -----------------------------------------------------------------------------------------
 
 
-def playground(**query: str) -> AppTest:
+def explore(**query: str) -> AppTest:
     at = AppTest.from_file(TOP / "app.py", default_timeout=120)
     for name, value in query.items():
         at.query_params[name] = value
@@ -330,7 +330,7 @@ def settle(at: AppTest) -> AppTest:
 
 @pytest.mark.slow
 def test_a_link_beyond_the_slider_widens_it_and_moves_the_browser():
-    at = settle(playground(mechanism="diffractor", epsilon="50", lists="L0").run())
+    at = settle(explore(mechanism="diffractor", epsilon="50", lists="L0").run())
     run = at.session_state["session"].run
     assert settle(at.run()).session_state["session"].run is run, "the address stands, and is followed once"
     assert (
@@ -350,7 +350,7 @@ def test_a_link_beyond_the_slider_widens_it_and_moves_the_browser():
 
 
 def test_options_of_before_do_not_stay_under_a_link():
-    at = settle(playground().run())
+    at = settle(explore().run())
     at.text_area(key="play_text").set_value("My *own* text about a doctor.")
     at.selectbox(key="play_mechanism").set_value("diffractor").run()
     at.number_input(key="play-diffractor-gamma").set_value(9)
@@ -363,8 +363,8 @@ def test_options_of_before_do_not_stay_under_a_link():
     assert at.session_state["session"].run.inputs.text == "My *own* text about a doctor."
 
 
-def test_a_wrong_link_leaves_the_playground_as_it_is():
-    at = settle(playground(mechanism="custext", epsilon="nan").run())
+def test_a_wrong_link_leaves_explore_as_it_is():
+    at = settle(explore(mechanism="custext", epsilon="nan").run())
     assert any("not followed" in w.value for w in at.warning)
     assert at.selectbox(key="play_mechanism").value == "dp-mlm"
     at.run()

@@ -110,7 +110,7 @@ def test_what_is_typed_goes_with_the_session_and_in_no_address(monkeypatch):
     monkeypatch.setattr(links, "session", lambda: mine)
     monkeypatch.setattr(links.st, "switch_page", lambda page, query_params: went.append(query_params))
     setting = dpt.Setting("santext", {"never": ("darn", "heck")}, 16.0)
-    links.open_playground(setting)
+    links.open_explore(setting)
     assert went == [{"mechanism": "santext", "epsilon": "16"}]
     assert links.from_query(mine.query) == (setting, None)
 

@@ -1,4 +1,4 @@
-"""The Playground's panel of benchmark curves and the page of findings, run by Streamlit's AppTest."""
+"""Explore's panel of benchmark curves and the page of findings, run by Streamlit's AppTest."""
 
 from __future__ import annotations
 

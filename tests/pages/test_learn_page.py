@@ -144,9 +144,9 @@ def test_an_address_for_a_class_carries_settings_and_no_text(learn, monkeypatch)
     at.checkbox(key="learn_presenting").set_value(True)
     settle(at)
     assert at.code[0].value.endswith("/learn?lesson=4&hide=door%2Canswer&present=1")
-    at.radio(key="learn_target").set_value("the Playground with its setting")
+    at.radio(key="learn_target").set_value("Explore with its setting")
     settle(at)
-    assert "/playground?mechanism=diffractor&epsilon=0.5" in at.code[0].value and "garden" not in at.code[0].value
+    assert "/explore?mechanism=diffractor&epsilon=0.5" in at.code[0].value and "garden" not in at.code[0].value
     assert any("This address works on this machine only" in w.value for w in at.warning)
 
 
@@ -190,9 +190,13 @@ def test_a_link_hides_controls_and_keeps_their_values():
     assert not any("not followed" in w.value for w in at.warning)
 
 
-def test_every_page_is_in_the_navigation():
+def test_every_page_is_in_the_navigation_and_every_other_file_is_an_earlier_address():
     tree = ast.parse((TOP / "app.py").read_text(encoding="utf-8"))
-    found = {n.targets[0].id: ast.literal_eval(n.value) for n in tree.body if isinstance(n, ast.Assign)
-             and isinstance(n.targets[0], ast.Name) and n.targets[0].id in ("SECTIONS", "FIRST")}  # fmt: skip
-    named = [name for pages in found["SECTIONS"].values() for name in pages]
-    assert sorted(named) == sorted(p.stem for p in (TOP / "pages").glob("*.py")) and found["FIRST"] in named
+    said = {ast.unparse(t): n.value for n in tree.body if isinstance(n, ast.Assign | ast.AnnAssign)
+            for t in (n.targets if isinstance(n, ast.Assign) else [n.target])}  # fmt: skip
+    first, sections = (ast.literal_eval(said[name]) for name in ("FIRST", "SECTIONS"))
+    named = {name for pages in sections.values() for name in pages}
+    other = {k.value for k in said["ALSO"].keys if isinstance(k, ast.Constant)}
+    files = {p.stem: p.read_text(encoding="utf-8") for p in (TOP / "pages").glob("*.py")}
+    assert first in named and set(files) == named | other and not named & other
+    assert all(f'within_app("{name}")' in files[name] and len(files[name]) < 200 for name in other)

@@ -22,7 +22,7 @@ CSV = "id,text\n" + "".join(f'{i},"Row {i}: my doctor sent a letter."\n' for i i
 #: Page → key of each of its downloads → the file and what it holds, as the ledger has them. A page that is not here has
 #: no download.
 LEAVES = {
-    "playground": {
+    "explore": {
         "play_download": ("rewrite.txt", "rewrite"),
         "share_release_report_html": ("release-report.html", "rewrite"),
         "share_release_rewrite_json": ("release-rewrite.json", "rewrite"),
@@ -60,7 +60,7 @@ LEAVES = {
     "audit": {"audit_download": ("audit.json", "private")},
 }
 STATE = {
-    "playground": {
+    "explore": {
         "play_text": TEXT, "play_mechanism": "diffractor", "play_further": "Ledger", "share_with_text": True,
     },
     "compare": {"compare_text": TEXT},
@@ -172,7 +172,7 @@ def test_each_download_of_each_page_is_an_entry_and_the_second_of_the_same_is_no
 
 
 def test_a_press_is_an_entry_before_the_page_runs_again(asked):
-    at = opened("playground")
+    at = opened("explore")
     at.download_button(key="play_download").click()
     settle(at)
     (entry,) = [e for e in book(at).entries if e.released]
@@ -205,13 +205,13 @@ def test_a_released_table_is_one_entry_with_its_rows(asked):
 
 def test_copies_are_entries_on_the_pages_that_show_a_rewrite(asked):
     mine = Session()
-    at = opened("playground", mine)
+    at = opened("explore", mine)
     run = mine.run
     told = [[run.result.noise_id, run.number, run.payload["eps"]]]
     at.session_state["play_strip"] = {"view": {"run": run.number, "eps": told[0][2], "token": None, "copies": told}}
     settle(at)
     at = opened("compare", mine)
-    looked = mine.at("compare").result[1].looked  # the first is the Playground's draw
+    looked = mine.at("compare").result[1].looked  # the first is Explore's draw
     at.session_state[f"compare{mine.columns[1][0]}_view"] = {"copies": [looked.number]}
     settle(at)
     at = opened("tradeoff", mine)
@@ -224,7 +224,7 @@ def test_copies_are_entries_on_the_pages_that_show_a_rewrite(asked):
         at.session_state["trade_view_1"] = {"copies": [views[1]["copies"], views[0]["copies"], 12345]}
         settle(at)
     assert [(t.page, t.file, t.holds) for t in mine.ledger.taken] == [
-        (page, "copied text", "rewrite") for page in ("playground", "compare", "tradeoff")
+        (page, "copied text", "rewrite") for page in ("explore", "compare", "tradeoff")
     ]
     entries = [e for e in mine.ledger.entries if e.released]
     assert [e.mechanism for e in entries] == ["diffractor", "diffractor", point.mechanism.name]
@@ -233,7 +233,7 @@ def test_copies_are_entries_on_the_pages_that_show_a_rewrite(asked):
 
 def test_code_to_copy_holds_no_text():
     """The browser copies it without telling anybody."""
-    for page in ("playground", "compare", "tradeoff"):
+    for page in ("explore", "compare", "tradeoff"):
         at = opened(page)
         assert at.code or page == "compare"
         assert not any("doctor" in c.value or "sister" in c.value for c in at.code), page

@@ -1,4 +1,4 @@
-"""The pages' own pieces, and the Playground run by Streamlit's AppTest (which runs no JavaScript)."""
+"""The pages' own pieces, and Explore run by Streamlit's AppTest (which runs no JavaScript)."""
 
 from __future__ import annotations
 
@@ -714,19 +714,19 @@ def test_an_address_is_followed_once_and_again_where_it_comes_with_another_page(
     monkeypatch.setattr(address.st, "query_params", SimpleNamespace(to_dict=lambda: dict(query)))
     sent: list[dict] = []
     monkeypatch.setattr(address, "_mount", lambda *, data, key: sent.append(data))
-    ask = functools.partial(address.asked, "playground")
+    ask = functools.partial(address.asked, "explore")
     first, second = {"mechanism": "custext", "epsilon": "3"}, {"mechanism": "tem", "epsilon": "9"}
     assert ask(None) is None
     query.update(first)
-    assert ask(None) == first and ask("playground") is None
+    assert ask(None) == first and ask("explore") is None
     address.show(second)
-    assert ask("playground") is None, "what stood there before came with a click that was made before"
+    assert ask("explore") is None, "what stood there before came with a click that was made before"
     assert ask("audit") == first, "back, from another page"
     address.show(second)
     query.update(second)
     assert ask("audit") is None, "what the page was left with"
     query["epsilon"] = "8"
-    assert ask("playground") == second | {"epsilon": "8"}
+    assert ask("explore") == second | {"epsilon": "8"}
     address.show(second)
     assert sent[-1]["query"] == sent[-2]["query"] and sent[-1] != sent[-2], "what was refused is written over"
 

@@ -264,6 +264,6 @@ def at_equal_privacy(runs: Runs) -> ClaimOutcome:
             *numbers,
         ),
         "N_w says how often a word stays, not how well a changed one can be guessed. What is kept at equal success of "
-        "an attacker is in the Playground, under Same privacy elsewhere.",
+        "an attacker is in Explore, under Same privacy elsewhere.",
         tuple(rows),
     )

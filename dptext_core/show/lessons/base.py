@@ -118,7 +118,7 @@ class Reveal:
 
 class Lesson(ABC):
     """One lesson. said: two or three short sentences. promise: in a few words, what it is about, for a list.
-    door: what the Playground opens with."""
+    door: what Explore opens with."""
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -140,7 +140,7 @@ class Lesson(ABC):
         """The answer, worked out."""
 
     def setting(self, value: Any) -> Setting:
-        """What the Playground opens with, with the control at ``value``."""
+        """What Explore opens with, with the control at ``value``."""
         return self.door
 
     def checked(self, value: Any) -> Any:
