@@ -21,6 +21,7 @@ from pages.ui.text import literal
 state = st.session_state
 #: What the presenter view shows one after the other.
 STEPS = ("said", "shown", "asked", "found", "meant")
+CLOSED = "The room of this address is closed: answers are not counted any more."
 #: Lesson → what stands below it, with the control at a value.
 BELOW: dict[str, Callable[[Any], None]] = {"memory": case_study.panel}
 
@@ -30,7 +31,7 @@ class Learning:
     """Where a visitor is. at: the lesson, from 0; step: of STEPS, in the presenter view. answers: the chosen one, by
     the name of the lesson; revealed: the lessons whose answer was asked for. values: where controls stand. address: as
     it was last read or written. room: where the answers of a class are counted, "" for nowhere; voter: who answers, a
-    random name of this session."""
+    random name of this session; counted: the room and the question of the last answer."""
 
     at: int = 0
     step: int = 0
@@ -41,6 +42,7 @@ class Learning:
     address: dict[str, str] | None = None
     room: str = ""
     voter: str = field(default_factory=lambda: secrets.token_hex(8))
+    counted: tuple[str, tuple[str, Question] | None] | None = None
 
     @property
     def lesson(self) -> Lesson:
@@ -162,52 +164,56 @@ def sentences(lines: tuple[str, ...]) -> None:
         st.markdown(literal(line))
 
 
-def asked_of_all(lesson: Lesson, value: Any) -> tuple[str, int] | None:
-    """The question by numbers, so that nothing typed is kept; None for one about a word of somebody's own."""
-    values = lesson.control.values
-    if values:
-        return lesson.name, values.index(value)
-    return (lesson.name, 0) if value == lesson.control.start else None
+def asked_of_all(lesson: Lesson, value: Any, question: Question) -> tuple[str, Question] | None:
+    """The question as it is counted, at all values of the control at which the same is asked. None for one about a word
+    of somebody's own: nothing typed is kept."""
+    return (lesson.name, question) if lesson.control.values or value == lesson.control.start else None
 
 
-def answered(lesson: Lesson, value: Any, chosen: int) -> None:
-    """Count an answer where there is a class."""
-    mine, question = learning(), asked_of_all(lesson, value)
-    if mine.room and question is not None:
-        counted = votes.VOTES.cast(mine.room, question, mine.voter, chosen)
-        st.caption(
-            "Counted for your class: which answer, and not whose." if counted
-            else "The room of this address is closed: answers are not counted any more."
-        )  # fmt: skip
+def answered(lesson: Lesson, asked: tuple[str, Question] | None) -> None:
+    """Note what was chosen, and count it where there is a class."""
+    mine, chosen = learning(), state[f"learn_answer_{lesson.name}"]
+    if chosen is None:
+        return
+    mine.answers[lesson.name] = chosen
+    mine.counted = (mine.room, asked)
+    if mine.room and asked is not None and not votes.VOTES.cast(mine.room, asked, mine.voter, chosen):
+        mine.counted = None
 
 
-def tally(lesson: Lesson, value: Any, question: Question) -> None:
-    """How many of the class chose each answer, as they come in."""
-    mine, asked = learning(), asked_of_all(lesson, value)
-    if asked is not None:
-        st.fragment(_tally, run_every=2.0)(mine.room, asked, question)
+def tally(lesson: Lesson, value: Any, question: Question, *, follow: bool) -> None:
+    """How many of the class chose each answer. follow: as they come in."""
+    mine, asked = learning(), asked_of_all(lesson, value, question)
+    if asked is None:
+        for i, answer in enumerate(question.answers):
+            st.markdown(f"**{chr(ord('A') + i)}.** {literal(answer)}")
+    else:
+        st.fragment(_tally, run_every=2.0 if follow else None)(mine.room, asked, question)
 
 
-def _tally(room: str, asked: tuple[str, int], question: Question) -> None:
+def _tally(room: str, asked: tuple[str, Question], question: Question) -> None:
     counts = votes.VOTES.counts(room, asked, len(question.answers))
     for i, (answer, n) in enumerate(zip(question.answers, counts, strict=True)):
         st.progress(n / max(1, sum(counts)), f"**{chr(ord('A') + i)}.** {literal(answer)} · **{n}**")
-    st.caption(f"{sum(counts)} answered.")
+    st.caption(f"{sum(counts)} answered." if votes.VOTES.is_open(room) else CLOSED)
 
 
 def ask(lesson: Lesson, question: Question, value: Any) -> None:
     """The question with its answers, and the button that shows which is right."""
     mine = learning()
+    asked = asked_of_all(lesson, value, question) if mine.room else None
     with st.container(border=True):
         st.markdown(f"**{literal(question.text)}**")
         chosen = st.radio(
             "Your answer", range(len(question.answers)), index=mine.answers.get(lesson.name),
             format_func=lambda i: literal(question.answers[i]), key=f"learn_answer_{lesson.name}",
-            label_visibility="collapsed",
+            label_visibility="collapsed", on_change=answered, args=(lesson, asked),
         )  # fmt: skip
-        if chosen is not None:
-            mine.answers[lesson.name] = chosen
-            answered(lesson, value, chosen)
+        if mine.room and asked is not None and chosen is not None:
+            if mine.counted == (mine.room, asked):
+                st.caption("Counted for your class: which answer, and not whose.")
+            elif not votes.VOTES.is_open(mine.room):
+                st.caption(CLOSED)
         with st.container(key="learn_check"):
             st.button(
                 "Show the answer", type="primary", key=f"learn_reveal_{lesson.name}", disabled=chosen is None,
@@ -247,7 +253,7 @@ def reading() -> None:
         ask(lesson, question, value)
         if lesson.name in mine.revealed and (reveal := found(lesson, value)) is not None:
             if mine.room:
-                tally(lesson, value, question)
+                tally(lesson, value, question, follow=False)
             verdict(lesson, question, reveal)
             sentences(reveal.found)
             drawing(reveal.parts, key=f"learn_found_{lesson.name}")
@@ -273,17 +279,22 @@ def reading() -> None:
         ) as opened,
     ):  # fmt: skip
         if opened.open:
+            state.learn_counts = bool(mine.room)
             st.toggle(
-                "Count the answers of my class", bool(mine.room), key="learn_counts", on_change=count,
+                "Count the answers of my class", key="learn_counts", on_change=count,
                 help="The address below gets a room. Whoever answers there is counted, and the presenter view shows "
                 "the numbers as they come in. No names and no texts are kept, and the room is forgotten after some "
-                "hours.",
+                "hours, or when this is off.",
             )  # fmt: skip
+            if mine.room and not votes.VOTES.is_open(mine.room):
+                st.warning(f"{CLOSED} Switch counting off and on for a new address.")
             classroom.panel(mine.at + 1, lesson, lesson.control.start if value is None else value, mine.room)
 
 
 def count() -> None:
-    learning().room = votes.VOTES.open() if state.learn_counts else ""
+    mine = learning()
+    votes.VOTES.close(mine.room)
+    mine.room = votes.VOTES.open() if state.learn_counts else ""
 
 
 def present() -> None:
@@ -319,7 +330,7 @@ def presenting() -> None:
         if step == "asked":
             st.markdown(f"### {literal(question.text)}")
             if mine.room:
-                tally(lesson, value, question)
+                tally(lesson, value, question, follow=True)
             else:
                 for i, answer in enumerate(question.answers):
                     st.markdown(f"**{chr(ord('A') + i)}.** {literal(answer)}")

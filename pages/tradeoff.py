@@ -20,7 +20,7 @@ from dptext_core.show import figures
 from dptext_core.show.exports import FILE
 from dptext_core.show.figures import to_html
 from dptext_core.show.figures.glossary import said_of
-from pages.ui import address, download, hide, links, live, share
+from pages.ui import address, controls, download, hide, links, live, share
 from pages.ui.jobs import LOOK, Work
 from pages.ui.rewrite_view import payload, rewrite_view
 from pages.ui.session import session
@@ -80,7 +80,9 @@ def follow(settings: list[dpt.Setting], query: Mapping[str, str]) -> str:
         name = setting.mechanism
         option, tries = trade_off.second_option(name) or ("", ())
         value = setting.full().get(option)
-        if setting.options.keys() - {option} or (option and value not in tries):
+        begun = controls.beginning(dpt.Setting(name)).options
+        others = {k for k, v in setting.options.items() if k != option and (k not in begun or v != begun[k])}
+        if others or (option and value not in tries):
             return f"This link was not followed: this page does not try these options of {curves.title(name)}."
         if option and value not in (values := found.setdefault(f"trade_{name}_{option}", [])):
             values.append(value)
@@ -126,7 +128,10 @@ def settings_controls() -> tuple[tuple[dpt.Setting, ...], int, int]:
             values: Sequence[Any] = ()
             if (second := trade_off.second_option(name)) is not None:
                 values = second_control(name, *second)
-            found += [dpt.Setting(name, {second[0]: v} if second and v is not None else {}) for v in values or (None,)]
+            found += [
+                controls.beginning(dpt.Setting(name, {second[0]: v} if second and v is not None else {}))
+                for v in values or (None,)
+            ]
     return tuple(found), int(points), int(draws)
 
 

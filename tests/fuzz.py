@@ -255,7 +255,7 @@ def session(data: bytes) -> None:
     from pages.ui import links
 
     saved = exports.read_session(data)
-    _, problem = links.from_query(saved.query)
+    _, problem = links.from_query(links.from_file(saved.query))
     assert problem is None or problem[-1] in ".)?"
 
 

@@ -78,9 +78,13 @@ class BatchRewriter:
         BatchRewriter.__init__(self, mechanism, state["column"], **options)
 
     def __call__(self, batch: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
-        """The columns that change. Raises InputError where the batch has not the column."""
+        """The columns that change. Raises InputError where the batch has not the column, or has those already that
+        are added."""
         if self.column not in batch:
             raise InputError(f"There is no column {self.column!r}. Name the one that holds the texts: column=…")
+        for added in (f"{self.column}_epsilon", f"{self.column}_error"):
+            if added in batch:
+                raise InputError(f"There is a column {added!r} already, which would be lost. Give it another name.")
         texts = batch[self.column]
         if isinstance(texts, str):
             raise InputError("Give map the option batched=True: this rewrites lists of texts.")

@@ -152,7 +152,7 @@ NOTHING = Never()
 
 @cache
 def loaded() -> frozenset[str]:
-    """The public list of abusive, sexual and violent words that comes with the program."""
+    """The public list that comes with the program: words that are likely abusive, sexual or violent."""
     return frozenset((assets_folder() / "words" / "loaded.txt").read_text(encoding="utf-8").split())
 
 

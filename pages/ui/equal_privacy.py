@@ -12,7 +12,7 @@ import dptext_core as dpt
 from dptext_core.attacks.best import title
 from dptext_core.measure.calibration import TARGETS, Calibration, equal_privacy, refusals
 from dptext_core.privacy.guarantee import bound, number
-from pages.ui import runs
+from pages.ui import controls, runs
 from pages.ui.session import COLUMNS, session
 from pages.ui.text import literal
 
@@ -112,7 +112,7 @@ def like(run: runs.Run, name: str) -> dpt.Mechanism:
     alike = ("all", "kind") if other.needs == run.mechanism.needs else ("all",)
     fields = {f.name for f in dataclasses.fields(other.config_cls) if f.metadata.get("shared") in alike}
     options = {k: v for k, v in run.inputs.options.items() if k in fields}
-    return dpt.get_mechanism(name, epsilon=1.0, **options)
+    return controls.beginning(dpt.Setting.of(name, epsilon=1.0, **options)).make()
 
 
 def table(found: list[Calibration]) -> dict[str, list[str]]:

@@ -11,7 +11,7 @@ KEPT = (
     ("The text, its rewrites and the ledger", "in the memory of this program, in your session",
      "you forget them here, or two minutes after the page is closed"),
     ("In a class that is counted: which answers you chose, without a name", "in the memory of this program",
-     "six hours after the last answer of the class"),
+     "the teacher ends it, or six hours after the last answer of the class"),
     ("What is on the screen, where sliders stand, what was copied", "in the memory of this tab",
      "it is closed or loaded anew"),
     ("Light or dark, the width of a bar", "in the storage of the browser, by Streamlit", "its data are cleared"),

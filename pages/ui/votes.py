@@ -1,7 +1,7 @@
 """The answers of a class, counted as they come in: numbers in the memory of the server, without names or texts.
 
-A room is a word in the address that a teacher hands out. It is forgotten some hours after the last answer, and with the
-server.
+A room is a word in the address that a teacher hands out. It is forgotten when it is closed, with the server, or when a
+room is next asked for some hours after its last answer.
 """
 
 from __future__ import annotations
@@ -34,14 +34,20 @@ class Votes:
         self._now, self._rooms, self._lock = now, dict[str, _Room](), threading.Lock()
 
     def open(self) -> str:
-        """The name of a new room; the one that was idle longest makes place where there are too many."""
+        """The name of a new room; where there are too many, one without answers makes place, else the one that was idle
+        longest."""
         with self._lock:
             self._forget()
             while len(self._rooms) >= ROOMS:
-                del self._rooms[min(self._rooms, key=lambda name: self._rooms[name].used)]
+                del self._rooms[min(self._rooms, key=lambda n: (bool(self._rooms[n].answers), self._rooms[n].used))]
             name = "".join(secrets.choice(_LETTERS) for _ in range(_LENGTH))
             self._rooms[name] = _Room(self._now())
             return name
+
+    def close(self, room: str) -> None:
+        """Forget a room."""
+        with self._lock:
+            self._rooms.pop(room, None)
 
     def is_open(self, room: str) -> bool:
         with self._lock:
@@ -65,6 +71,7 @@ class Votes:
     def counts(self, room: str, question: Hashable, answers: int) -> list[int]:
         """How many chose each of so many answers."""
         with self._lock:
+            self._forget()
             there = self._rooms.get(room)
             given = list(there.answers.get(question, {}).values()) if there else []
         return [given.count(k) for k in range(answers)]

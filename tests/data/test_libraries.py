@@ -65,6 +65,12 @@ def test_what_is_wrong_is_said_before_a_row_is_read(made):
         made("custext", strategy="dataset")
 
 
+def test_a_column_that_would_be_lost_is_said():
+    rewriter = dpt.BatchRewriter("custext", epsilon=3)
+    with pytest.raises(dpt.InputError, match="a column 'text_error' already"):
+        rewriter({"text": ["My doctor."], "text_error": [""]})
+
+
 def test_a_wrong_column_and_a_single_row_are_said():
     function = BatchRewriter("custext")
     with pytest.raises(dpt.InputError, match="no column 'text'"):

@@ -154,7 +154,7 @@ def test_ids_of_points():
 def test_a_session_file_of_version_1():
     data = (FOLDER / "session.dptext").read_bytes()
     saved = read_session(data)
-    setting, problem = links.from_query(saved.query)
+    setting, problem = links.from_query(links.from_file(saved.query))
     assert setting is not None
     held("session", {"read": setting.to_dict(), "problem": problem, "seed": saved.seed, "text": saved.text})
     assert saved.to_json().encode() == data

@@ -303,7 +303,7 @@ def test_a_space_without_some_words_goes_with_the_last_who_uses_it(space, monkey
 
 @pytest.mark.parametrize("name", ["dp-mlm", "dp-mlm-plus", "dp-mlm-prior"])
 def test_without_loaded_words_it_is_the_mechanism_over_the_others(name):
-    text, epsilon = "My brother paid the clinic for a loser.", 20.0
+    text, epsilon = "My brother paid the clinic for a whore.", 20.0
     plain = dpt.get_mechanism(name, epsilon=epsilon)
     without = plain.replace(loaded_words=False)
     assert plain.config.loaded_words and not plain.never, "by itself it is the published mechanism"
@@ -316,8 +316,9 @@ def test_without_loaded_words_it_is_the_mechanism_over_the_others(name):
         kept = np.isin(rows[1].candidates, rows[0].candidates)
         np.testing.assert_allclose(rows[0].probs, rows[1].probs[kept] / rows[1].probs[kept].sum(), rtol=1e-6)
     gone = set(rows[1].candidates) - set(rows[0].candidates)
-    assert len(gone) == 141 and {"whore", "nipple", "pistol", "loser"} < gone and gone <= loaded()
-    assert "loser" not in without.rewrite(text, seed=1).text, "a listed word is drawn as any other"
+    assert len(gone) == 66 and {"whore", "nipple", "pistol"} < gone and gone <= loaded()
+    assert not loaded() & {"hiv", "protestant", "homosexual", "stupid", "god"}, "no illness, faith or plain word"
+    assert "whore" not in without.rewrite(text, seed=1).text, "a listed word is drawn as any other"
     mine, theirs = without.guarantee(text), plain.guarantee(text)
     assert (mine.epsilon, mine.total, mine.never) == (theirs.epsilon, theirs.total, len(loaded()))
     assert mine.exposed == theirs.exposed, "everybody's list tells nothing of this text"

@@ -46,6 +46,7 @@ def fresh_lexicons():
 
 def test_whole_words_of_the_trunk():
     pieces = read_pieces()
+    assert pieces == read_pieces(trunk_folder()), "what is bundled is the model's own"
     words = whole_words(pieces)
     assert len(pieces) == 30_522
     assert len(words) == len(set(words)) == 21_719
