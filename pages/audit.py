@@ -234,8 +234,8 @@ def table() -> None:
     )
     st.caption(
         "Bundled; `python -m dptext_core bench audit` measures it again. ε and losses as each promise counts them. "
-        "Rows of DP-Prompt, DP-Paraphrase, DP-BART and ADePT: without the looks at lists of texts, first rewrites, "
-        "long texts and the promise itself."
+        "Rows of DP-Prompt and DP-Paraphrase: without the looks at lists of texts, first rewrites, long texts and the "
+        "promise itself."
     )
 
 
