@@ -55,8 +55,9 @@ shown[""] += forwarded.values()
 st.html("""<style>
 [data-testid='stHeader'] { height: 3rem; min-height: 3rem; }
 :is([data-testid='stHeaderLogo'], [data-testid='stLogo']) { margin: 0; }
-:is(a, div):has(> [data-testid='stHeaderLogo']) { display: flex; align-items: center; gap: 0.5rem; }
-:is(a, div):has(> [data-testid='stHeaderLogo'])::after { content: "DP-Text Studio"; font-weight: 600;
+:is(button, div):has(> [data-testid='stHeaderLogo']) { display: flex; align-items: center; gap: 0.5rem;
+  color: light-dark(#31302d, #f3f2ef); font: inherit; }
+:is(button, div):has(> [data-testid='stHeaderLogo'])::after { content: "DP-Text Studio"; font-weight: 600;
   white-space: nowrap; }
 [data-testid='stHeaderActionElements'] { display: none; }
 [data-testid='stCaptionContainer'] { color: light-dark(#5d5b57, #b3b0a9) !important; opacity: 1 !important; }
