@@ -426,9 +426,12 @@ def test_options_and_a_list_of_words_are_chosen_on_the_page(page: Page) -> None:
     until(page, "document.querySelector('#exposed').textContent.includes('that 3 sentences are drawn, which you set')")
     page.fill("#never", "and one…two")
     until(page, "document.querySelector('#status').textContent.includes('is read as')")
+    assert page.is_disabled("#again") and page.is_disabled("#save"), "what stands there was made by the list before"
+    assert page.locator("[inert] .strip").count() == 1
     page.fill("#never", "doctor sister")
     until(page, "document.querySelector('#exposed').textContent.includes('never released')")
     assert not {"doctor", "sister"} & set(page.inner_text(".strip .text").lower().split())
+    assert page.is_enabled("#again") and page.is_enabled("#save") and page.locator("[inert] .strip").count() == 0
     page.select_option("#mechanism", "custext")
     assert page.is_hidden("#never") and "no list of words" in page.inner_text("#never_note")
     page.select_option("[data-option=k]", label="5")

@@ -84,6 +84,9 @@ async function rewrite() {
     say(`Rewritten on this device in ${took.toFixed(0)} ms${ms ? `, of which the model ${ms.toFixed(0)} ms` : ""}.`);
   } catch (problem) {
     clearTimeout(waits);
+    // What stands there is of what was asked for before: it is neither drawn again nor released.
+    state.prepared = null;
+    ui.view.inert = ui.again.disabled = ui.save.disabled = true;
     say(`This did not work: ${/** @type {any} */ (problem)?.message ?? problem}`, true);
   }
   state.busy = false;
@@ -164,7 +167,7 @@ async function demonstrate() {
 function show() {
   const { prepared } = state;
   if (!prepared) return;
-  ui.again.disabled = ui.save.disabled = false;
+  ui.view.inert = ui.again.disabled = ui.save.disabled = false;
   state.run += 1;
   state.draw = crypto.getRandomValues(new Uint32Array(2)).join("-");
   const { name, axis: [low, high, usual] } = prepared.spec;
