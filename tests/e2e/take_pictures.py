@@ -63,7 +63,6 @@ def explore(page: Page) -> None:
         word.click()
     chosen.filter(has_text=WORD).wait_for(timeout=LONG)
     page.locator(".strip .gauge.meant strong", has_text="%").wait_for(timeout=LONG)
-    page.locator(".strip .gauge.meant strong", has_text="≈").wait_for(state="detached", timeout=LONG)
     page.get_by_test_id("stMain").evaluate("e => e.scrollTo(0, 0)")  # a click on “Draw again” may have moved it
 
 
