@@ -10,8 +10,10 @@ const followers = new Map();
 
 export default function ({ data }) {
   let follower = followers.get(data.box);
-  if (!follower) followers.set(data.box, (follower = new Follower(data.box)));
+  const begins = !follower;
+  if (begins) followers.set(data.box, (follower = new Follower(data.box)));
   follower.data = data;
+  if (begins) follower.catchUp();
   const turn = (follower.turn += 1);
   // Of all the cleanups handed out, only the newest may end it.
   return () => {
@@ -52,6 +54,12 @@ class Follower {
     this.off.abort();
     clearTimeout(this.timer);
     this.undim();
+  }
+
+  // What was typed before this listened is not lost: the box has another text than the page knows.
+  catchUp() {
+    const text = document.querySelector(`${this.inside} textarea`)?.value;
+    if (text && [...text].length !== this.data.size) this.typed(false);
   }
 
   typed(composing) {

@@ -62,5 +62,6 @@ def follow(box: str, *, busy: bool, patient: bool, shows: str = "") -> None:
     text; where a rest is waited for, they are dimmed as soon as something is typed."""
     st.html(_PLAIN.format(box))
     pause = LONG_PAUSE if patient else PAUSE
-    data = {"box": box, "pause": 1000 * pause, "along": not patient, "busy": busy, "shows": shows}
+    size = len(st.session_state.get(box) or "")
+    data = {"box": box, "size": size, "pause": 1000 * pause, "along": not patient, "busy": busy, "shows": shows}
     _mount(key=f"{box}_live", data=data)

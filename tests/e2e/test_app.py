@@ -195,6 +195,27 @@ def test_the_rewrite_follows_who_types_and_takes_neither_focus_nor_cursor(open_a
     seen.assert_clean()
 
 
+#: Types into the box as soon as it has its text, long before the rest of the page is there.
+EARLY = """
+const timer = setInterval(() => {
+  const box = document.querySelector(".st-key-play_text textarea");
+  if (!box?.value) return;
+  clearInterval(timer);
+  Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set.call(box, "My neighbour called.");
+  box.dispatchEvent(new Event("input", { bubbles: true }));
+}, 1);
+"""
+
+
+@pytest.mark.slow
+def test_what_is_typed_before_the_page_is_whole_is_rewritten_too(open_app: Callable) -> None:
+    seen = opened(open_app, query="/?mechanism=custext")
+    seen.page.add_init_script(EARLY)
+    seen.page.reload()
+    seen.page.locator(".strip .text .was", has_text="neighbour").wait_for(state="attached", timeout=LONG)
+    seen.assert_clean()
+
+
 @pytest.mark.slow
 def test_the_cursor_stays_in_the_middle_and_the_last_words_can_be_taken_back(open_app: Callable) -> None:
     seen, box = own_text(open_app)

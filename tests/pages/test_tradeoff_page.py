@@ -185,7 +185,8 @@ def test_draw_again_is_fresh_noise_and_another_text_starts_anew(page):
 
 def test_what_is_typed_is_measured_at_a_pause_and_the_page_says_so(page):
     (asked,) = [json.loads(c.proto.json) for c in page.get("bidi_component") if '"pause"' in c.proto.json]
-    assert asked == {"box": "trade_text", "pause": 1500.0, "along": False, "busy": False, "shows": ""}
+    size = len(page.text_area(key="trade_text").value)
+    assert asked == {"box": "trade_text", "size": size, "pause": 1500.0, "along": False, "busy": False, "shows": ""}
     assert any("measured anew when you pause for 1.5 seconds" in c.value for c in page.caption)
 
 
