@@ -10,8 +10,8 @@ say of names, faiths, peoples or illnesses what they are not.
 
 from __future__ import annotations
 
+import argparse
 import re
-import sys
 from pathlib import Path
 
 OUT = Path(__file__).resolve().parent.parent / "assets" / "words" / "loaded.txt"
@@ -27,7 +27,10 @@ narcotic oral penetration sperm suicide uterus vagina vaginal vulva
 _LINE = re.compile(r"^\s*'?([^':\n]+?)'?: ([012]),?$", re.MULTILINE)
 
 if __name__ == "__main__":
-    rated = {word: int(rate) for word, rate in _LINE.findall(Path(sys.argv[1]).read_text(encoding="utf-8"))}
+    takes = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    takes.add_argument("file", type=Path, help="index.js of the package cuss")
+    text = takes.parse_args().file.read_text(encoding="utf-8")
+    rated = {word: int(rate) for word, rate in _LINE.findall(text)}
     taken = sorted(
         word for word, rate in rated.items() if rate and re.fullmatch("[a-z]+", word) and word not in ORDINARY.split()
     )

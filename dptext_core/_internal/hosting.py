@@ -1,6 +1,7 @@
-"""Whether this program serves strangers: the environment variable DPTEXT_PUBLIC, which whoever starts it sets.
+"""What whoever starts this program for others says, by environment variables.
 
-Then no plugin is loaded, and the pages take less: ``pages/ui/public.py`` has the limits.
+DPTEXT_PUBLIC: it serves strangers. Then no plugin is loaded, and the pages take less: ``pages/ui/public.py`` has the
+limits. DPTEXT_POCKET: the address of a site that rewrites in its visitor's browser.
 """
 
 from __future__ import annotations
@@ -13,3 +14,9 @@ VARIABLE = "DPTEXT_PUBLIC"
 def public() -> bool:
     """Whether it is on: for any value but an empty one, 0, no, off and false."""
     return os.environ.get(VARIABLE, "").strip().lower() not in ("", "0", "no", "off", "false")
+
+
+def pocket() -> str:
+    """The address of the site that rewrites in its visitor's browser; empty where none is named."""
+    named = os.environ.get("DPTEXT_POCKET", "").strip()
+    return named if named.startswith(("https://", "http://", "/")) else ""

@@ -7,13 +7,12 @@ there.
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core._internal import assets
+from dptext_core._internal import assets, hosting
 from dptext_core._internal.version import __version__
 from dptext_core.data.folder import environment
 from dptext_core.show import references
@@ -97,12 +96,6 @@ def licences() -> None:
     st.caption(literal("Versions: " + ", ".join(f"{name} {version}" for name, version in found.items()) + "."))
 
 
-def pocket() -> str:
-    """The address of the site that rewrites in its visitor's browser; empty where none is named."""
-    named = os.environ.get("DPTEXT_POCKET", "").strip()
-    return named if named.startswith(("https://", "http://", "/")) else ""
-
-
 #: What is called how → what opens there.
 PARTS = {
     "Limits": limits,
@@ -119,7 +112,7 @@ def parts() -> None:
         st.rerun(scope="app")
     with st.container(key="footer", horizontal=True, vertical_alignment="center"):
         st.caption(f"DP-Text Studio {__version__} · no text leaves the machine that runs it", width="content")
-        if address := pocket():
+        if address := hosting.pocket():
             st.link_button("Compute in my browser", address, type="tertiary")
         for title, part in PARTS.items():
             with st.popover(title, type="tertiary", key=f"footer_{title}", on_change="rerun") as opened:

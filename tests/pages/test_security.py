@@ -145,7 +145,9 @@ def test_no_page_hands_out_a_file_but_by_the_one_helper():
                 used.add((path.relative_to(ROOT).as_posix(), node.attr))
             if isinstance(node, ast.keyword) and node.arg == "page_icon":
                 assert path.name == "app.py" and ast.unparse(node.value) == "ICON"
-    assert used == {("pages/ui/download.py", "download_button")}
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "st.logo":
+                assert path.name == "app.py" and ast.unparse(node.args[0]) == "ICON"
+    assert used == {("pages/ui/download.py", "download_button"), ("app.py", "logo")}
     assert "ICON = str(assets_folder() / 'pictures' / 'icon.svg')" in ast.unparse(
         ast.parse((ROOT / "app.py").read_text(encoding="utf-8"))
     )
