@@ -579,12 +579,13 @@ def families(run: runs.Run) -> None:
     """What else could be done with the text: a card for each family, and all the others with a line each."""
     with st.container(key="play_families"):
         specs = {s.name: s for s in dpt.mechanisms()}
+        bought = total_budget.in_a_sentence(total_budget.bundled())
         *cards, further_, drawers = st.columns([1, 1, 1, 1, 0.6, 1.1], vertical_alignment="center", gap="small")
         for card, (title, does, name) in zip(cards, FAMILIES, strict=True):
             card.button(
                 f"**{title}**  \n{does}", key=f"play_family_{name}", width="stretch",
                 type="primary" if run.inputs.mechanism == name else "secondary", on_click=choose, args=(name,),
-                help=literal(total_budget.in_a_sentence(total_budget.bundled())) if name == "dp-sentence" else None,
+                help=literal(bought[name]) if name in bought else None,
             )  # fmt: skip
         with further_.popover("More", width="stretch"), st.container(width=WIDE):
             for name, spec in specs.items():

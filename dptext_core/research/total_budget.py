@@ -61,6 +61,8 @@ MEASURES = {
     "named": "share of words that the best attacker names",
     "perplexity": "ln perplexity of a word",
 }
+#: Systems as charts call them: whole sentences drawn, and words drawn one by one.
+WHOLE, WORDS = "One draw a sentence", "DP-MLM"
 #: What everyone sees of a text beside what is drawn, as far as it differs between what is compared here.
 _KEPT = "stop words, punctuation, and how many words there are"
 SEEN = {
@@ -114,13 +116,13 @@ Judge = Callable[[Sequence[str]], Sequence[float]]
 def systems(bank: str | None, options: Mapping[str, Any]) -> dict[str, Mechanism]:
     """What is compared, by name. bank: the folder of a bank of the texts' domain. options: of those that take them."""
     wanted: dict[str, tuple[str, dict[str, Any]]] = {
-        "One draw a sentence": ("dp-sentence", {}),
-        "DP-MLM": ("dp-mlm", {}),
+        WHOLE: ("dp-sentence", {}),
+        WORDS: ("dp-mlm", {}),
         "DP-MLM, public prior": ("dp-mlm-prior", {}),
         "CusText, within its groups": ("custext", {}),
     }
     if bank is not None:
-        wanted["One draw a sentence, bank of the domain"] = ("dp-sentence", {"bank": bank})
+        wanted[f"{WHOLE}, bank of the domain"] = ("dp-sentence", {"bank": bank})
     return {
         system: get_mechanism(name, **given, **{k: v for k, v in options.items() if k in fields_of(name)})
         for system, (name, given) in wanted.items()
@@ -252,17 +254,18 @@ def in_common(released: Sequence[str], texts: Sequence[str]) -> np.ndarray:
     return (vectors.transform(released) @ vectors.transform(texts).T).toarray()
 
 
-def in_a_sentence(rows: Sequence[Bought], total: float = 50.0) -> str:
-    """What one draw a sentence keeps of a text at a total, beside words that are drawn one by one; "" without rows."""
-    there = [r for r in rows if r.data == SETS[0] and r.measure == "cosine" and r.total == total]
-    by_name = {r.mechanism: r for r in reversed(there)}  # of several banks the first
-    if not {"dp-sentence", "dp-mlm"} <= by_name.keys():
-        return ""
-    one, each = by_name["dp-sentence"], by_name["dp-mlm"]
-    return (
+def in_a_sentence(rows: Sequence[Bought], total: float = 50.0) -> dict[str, str]:
+    """What one draw a sentence keeps of a text at a total, beside words that are drawn one by one: the mechanism it is
+    of → a sentence. {} without rows."""
+    there = {r.system: r for r in rows if r.data == SETS[0] and r.measure == "cosine" and r.total == total}
+    one, each = there.get(WHOLE), there.get(WORDS)
+    if one is None or each is None:
+        return {}
+    said = (
         f"At a total ε of {total:g} for a text, one drawn sentence keeps {one.value:.0%} of the meaning, and words "
         f"drawn one by one keep {each.value:.0%} ({one.texts} sentences of film reviews; Benchmarks has more)."
     )
+    return {one.mechanism: said}
 
 
 def table(rows: Sequence[Bought], name: str) -> str:

@@ -163,7 +163,7 @@ def test_a_word_of_hundreds_of_pieces_is_past_all_numbers(monkeypatch):
 
 def test_where_no_judge_is_a_sentence_names_the_command(empty, tmp_path, gemma):
     for name in (None, causal.JUDGE):
-        with pytest.raises(ModelUnavailable, match=r"models add gemma-3-270m'; it then works offline"):
+        with pytest.raises(ModelUnavailable, match=r"models add gemma-3-270m\. It then works offline"):
             causal.judge_folder(name)
     with pytest.raises(ModelUnavailable, match="models add"):
         score("lm_perplexity", ["a"], ["a"])

@@ -157,11 +157,13 @@ def test_what_is_bundled_says_what_the_documents_say():
 
 
 def test_one_sentence_says_what_a_total_buys():
-    one, each = (next(r for r in bundled() if r.mechanism == m and r.data == "sst2") for m in ("dp-sentence", "dp-mlm"))
+    names = (total_budget.WHOLE, total_budget.WORDS, f"{total_budget.WHOLE}, bank of the domain")
+    whole, each, own = (next(r for r in bundled() if r.system == n and r.data == "sst2") for n in names)
     rows = [
         dataclasses.replace(r, measure="cosine", total=50.0, value=v, texts=7)
-        for r, v in ((one, 0.48), (each, 0.19), (one, 0.99))
+        for r, v in ((whole, 0.48), (each, 0.19), (own, 0.99))
     ]
-    said = total_budget.in_a_sentence(rows)
+    ((mechanism, said),) = total_budget.in_a_sentence(rows).items()
+    assert mechanism == "dp-sentence"
     assert "ε of 50" in said and "sentence keeps 48%" in said and "keep 19% (7 sentences" in said
-    assert total_budget.in_a_sentence(rows[:1]) == "" != total_budget.in_a_sentence(bundled())
+    assert total_budget.in_a_sentence(rows[:1]) == {} != total_budget.in_a_sentence(bundled())
