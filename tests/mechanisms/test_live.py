@@ -180,7 +180,8 @@ def test_the_page_asks_for_a_long_pause_where_answers_take_long(monkeypatch):
         assert len(parts) == 1
         return parts[0]
 
-    assert asked() == {"box": "play_text", "pause": 250.0, "along": True, "busy": False, "shows": "play_before"}
+    shown = {"box": "play_text", "size": len("My doctor paid."), "shows": "play_before"}
+    assert asked() == shown | {"pause": 250.0, "along": True, "busy": False}
     assert not [b for b in at.button if b.label == "Rewrite"]
     monkeypatch.setattr(live, "SECONDS", 0.0)
     typed(at, "My doctor paid again.")
