@@ -180,11 +180,13 @@ def test_the_page_asks_for_a_long_pause_where_answers_take_long(monkeypatch):
         assert len(parts) == 1
         return parts[0]
 
-    shown = {"box": "play_text", "size": len("My doctor paid."), "shows": "play_before"}
-    assert asked() == shown | {"pause": 250.0, "along": True, "busy": False}
+    def told(text: str) -> dict:
+        return {"box": "play_text", "size": len(text), "busy": False, "shows": "play_before"}
+
+    assert asked() == told("My doctor paid.") | {"pause": 250.0, "along": True}
     assert not [b for b in at.button if b.label == "Rewrite"]
     monkeypatch.setattr(live, "SECONDS", 0.0)
     typed(at, "My doctor paid again.")
     at.run()
-    assert asked() == {"box": "play_text", "pause": 1500.0, "along": False, "busy": False, "shows": "play_before"}
+    assert asked() == told("My doctor paid again.") | {"pause": 1500.0, "along": False}
     assert any("The next one follows when you pause" in c.value for c in at.caption)
