@@ -165,9 +165,10 @@ def sentences(lines: tuple[str, ...]) -> None:
 
 
 def asked_of_all(lesson: Lesson, value: Any, question: Question) -> tuple[str, Question] | None:
-    """The question as it is counted, at all values of the control at which the same is asked. None for one about a word
-    of somebody's own: nothing typed is kept."""
-    return (lesson.name, question) if lesson.control.values or value == lesson.control.start else None
+    """The question as it is counted, at all values of the control at which the same is asked. None without a class, and
+    for one about a word of somebody's own: nothing typed is kept."""
+    own = not lesson.control.values and value != lesson.control.start
+    return (lesson.name, question) if learning().room and not own else None
 
 
 def answered(lesson: Lesson, asked: tuple[str, Question] | None) -> None:
@@ -176,32 +177,34 @@ def answered(lesson: Lesson, asked: tuple[str, Question] | None) -> None:
     if chosen is None:
         return
     mine.answers[lesson.name] = chosen
-    mine.counted = (mine.room, asked)
-    if mine.room and asked is not None and not votes.VOTES.cast(mine.room, asked, mine.voter, chosen):
-        mine.counted = None
+    counted = asked is not None and votes.VOTES.cast(mine.room, asked, mine.voter, chosen)
+    mine.counted = (mine.room, asked) if counted else None
 
 
-def tally(lesson: Lesson, value: Any, question: Question, *, follow: bool) -> None:
-    """How many of the class chose each answer. follow: as they come in."""
-    mine, asked = learning(), asked_of_all(lesson, value, question)
-    if asked is None:
-        for i, answer in enumerate(question.answers):
-            st.markdown(f"**{chr(ord('A') + i)}.** {literal(answer)}")
-    else:
-        st.fragment(_tally, run_every=2.0 if follow else None)(mine.room, asked, question)
+def answers(lesson: Lesson, value: Any, question: Question, *, follow: bool) -> None:
+    """What can be answered; with a class, how many of it chose each. follow: as they come in."""
+    if (asked := asked_of_all(lesson, value, question)) is not None:
+        st.fragment(_tally, run_every=2.0 if follow else None)(learning().room, asked, question)
+        return
+    for i, answer in enumerate(question.answers):
+        st.markdown(lettered(i, answer))
+
+
+def lettered(i: int, answer: str) -> str:
+    return f"**{chr(ord('A') + i)}.** {literal(answer)}"
 
 
 def _tally(room: str, asked: tuple[str, Question], question: Question) -> None:
     counts = votes.VOTES.counts(room, asked, len(question.answers))
     for i, (answer, n) in enumerate(zip(question.answers, counts, strict=True)):
-        st.progress(n / max(1, sum(counts)), f"**{chr(ord('A') + i)}.** {literal(answer)} · **{n}**")
+        st.progress(n / max(1, sum(counts)), f"{lettered(i, answer)} · **{n}**")
     st.caption(f"{sum(counts)} answered." if votes.VOTES.is_open(room) else CLOSED)
 
 
 def ask(lesson: Lesson, question: Question, value: Any) -> None:
     """The question with its answers, and the button that shows which is right."""
     mine = learning()
-    asked = asked_of_all(lesson, value, question) if mine.room else None
+    asked = asked_of_all(lesson, value, question)
     with st.container(border=True):
         st.markdown(f"**{literal(question.text)}**")
         chosen = st.radio(
@@ -209,7 +212,7 @@ def ask(lesson: Lesson, question: Question, value: Any) -> None:
             format_func=lambda i: literal(question.answers[i]), key=f"learn_answer_{lesson.name}",
             label_visibility="collapsed", on_change=answered, args=(lesson, asked),
         )  # fmt: skip
-        if mine.room and asked is not None and chosen is not None:
+        if asked is not None and chosen is not None:
             if mine.counted == (mine.room, asked):
                 st.caption("Counted for your class: which answer, and not whose.")
             elif not votes.VOTES.is_open(mine.room):
@@ -253,7 +256,7 @@ def reading() -> None:
         ask(lesson, question, value)
         if lesson.name in mine.revealed and (reveal := found(lesson, value)) is not None:
             if mine.room:
-                tally(lesson, value, question, follow=False)
+                answers(lesson, value, question, follow=False)
             verdict(lesson, question, reveal)
             sentences(reveal.found)
             drawing(reveal.parts, key=f"learn_found_{lesson.name}")
@@ -329,11 +332,7 @@ def presenting() -> None:
     elif (question := shown(lesson, value, draw=False)) is not None:
         if step == "asked":
             st.markdown(f"### {literal(question.text)}")
-            if mine.room:
-                tally(lesson, value, question, follow=True)
-            else:
-                for i, answer in enumerate(question.answers):
-                    st.markdown(f"**{chr(ord('A') + i)}.** {literal(answer)}")
+            answers(lesson, value, question, follow=True)
         elif (reveal := found(lesson, value)) is not None:
             if step == "found":
                 verdict(lesson, question, reveal)

@@ -74,11 +74,15 @@ def begins(field: dataclasses.Field) -> Any:
     return field.metadata.get("begins", field.default)
 
 
+def begun(mechanism: str) -> dict[str, dataclasses.Field]:
+    """The options with which pages begin elsewhere than at their default."""
+    return {name: f for name, f in fields_of(mechanism).items() if begins(f) != f.default}
+
+
 def beginning(setting: Setting) -> Setting:
     """The setting with what pages begin with for options that it does not name."""
-    fields = fields_of(setting.mechanism).values()
-    first = {f.name: begins(f) for f in fields if begins(f) != f.default}
-    return dataclasses.replace(setting, options=first | dict(setting.options)).ordered()
+    first = {name: begins(f) for name, f in begun(setting.mechanism).items() if name not in setting.options}
+    return dataclasses.replace(setting, options=dict(setting.options) | first)
 
 
 def _picked(field: dataclasses.Field) -> bool:

@@ -44,12 +44,12 @@ def from_file(query: Mapping[str, str]) -> dict[str, str]:
     """What :func:`to_file` wrote, of an older version too, for :func:`from_query`: what it does not name is at its
     default, whatever pages begin with by now."""
     name = query.get("mechanism", "")
-    fields = _fields(name).values() if any(s.name == name for s in dpt.mechanisms()) else ()
-    return {f.name: codec.write(f, f.default) for f in fields if controls.begins(f) != f.default} | dict(query)
+    begun = controls.begun(name) if any(s.name == name for s in dpt.mechanisms()) else {}
+    return {n: codec.write(f, f.default) for n, f in begun.items()} | dict(query)
 
 
 def _query(setting: Setting, fields: Mapping[str, dataclasses.Field], file: bool = False) -> dict[str, str]:
-    elsewhere = {n: f.default for n, f in fields.items() if controls.begins(f) != f.default}
+    elsewhere = {n: f.default for n, f in controls.begun(setting.mechanism).items()}
     told = {
         name: value for name, value in (elsewhere | dict(setting.options)).items()
         if name in fields and not _lies(fields[name], value)
@@ -90,9 +90,7 @@ def from_query(
             raise dpt.ConfigError("epsilon is one number in a link, not one for each word.")
         for key, value in setting.options.items():
             _check_offered(fields[key], value)
-        given = dict(setting.options) | {
-            key: controls.begins(field) for key, field in fields.items() if key not in setting.options
-        }
+        given = controls.beginning(setting).options
         options = {key: value for key, value in given.items() if value is not None and value != fields[key].default}
         Setting(name, options).make()
     except dpt.DPTextError as error:
