@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..errors import InputError, ModelUnavailable
+from ..errors import ConfigError, InputError, ModelUnavailable
+from .checks import shown, usable_path
 
 T = TypeVar("T")
 M = TypeVar("M")
@@ -35,6 +36,20 @@ def assets_folder() -> Path:
 @lru_cache(maxsize=4)
 def _package(file: str) -> Path:
     return Path(file).resolve().parent.parent
+
+
+def folder_of(kind: str, given: str, bundled: Mapping[str, str], make: str) -> Path:
+    """Where something of this kind lies: what is bundled by its name (name → its place below the assets), else a folder
+    of this machine. make: the command that makes one. Raises ConfigError or ModelUnavailable."""
+    if given in bundled:
+        return assets_folder() / bundled[given]
+    folder = usable_path(given, ConfigError)
+    if not folder.is_dir():
+        raise ConfigError(
+            f"There is no {kind} {shown(given)}: it is neither {' nor '.join(bundled)}, nor a folder on this machine. "
+            f"Make one with: {make}"
+        )
+    return folder.resolve()
 
 
 def read_json(path: Path) -> Any:

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.assets import assets_folder
+from .._internal.assets import folder_of
 from .._internal.checks import shown, usable_path
 from ..errors import ConfigError, ModelUnavailable
 from ..words.vocabulary import TRUNK_REPOSITORY, TRUNK_SHA256, read_pieces, verified_trunk_folder
@@ -280,15 +280,8 @@ def output_ids() -> np.ndarray:
 
 def checkpoint_folder(checkpoint: str) -> Path:
     """Where a checkpoint lies: one of BUNDLED, or a folder. Raises ConfigError or ModelUnavailable."""
-    if checkpoint in BUNDLED:
-        return assets_folder() / "models" / BUNDLED[checkpoint]
-    folder = usable_path(checkpoint, ConfigError)
-    if not folder.is_dir():
-        raise ConfigError(
-            f"There is no checkpoint {shown(checkpoint)}: it is neither {' nor '.join(BUNDLED)}, nor a folder on this "
-            "machine. Make one with: python -m dptext_core pretrain --data FILE --column text --out FOLDER"
-        )
-    return folder.resolve()
+    make = "python -m dptext_core pretrain --data FILE --column text --out FOLDER"
+    return folder_of("checkpoint", checkpoint, {n: f"models/{at}" for n, at in BUNDLED.items()}, make)
 
 
 def read_shape(folder: Path) -> AutoencoderShape:

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._internal.assets import assets_folder, sha256_of
-from .._internal.checks import shown, usable_path
+from .._internal.assets import folder_of, sha256_of
 from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, InputError, ModelUnavailable
 from ..text.document import Document
@@ -214,15 +213,7 @@ def bank_codes(vectors: ArrayLike, steps: int = BANK_STEPS) -> tuple[NDArray[np.
 
 def bank_folder(bank: str) -> Path:
     """Where a bank lies: one of BUNDLED, or a folder. Raises ConfigError or ModelUnavailable."""
-    if bank in BUNDLED:
-        return assets_folder() / BUNDLED[bank]
-    folder = usable_path(bank, ConfigError)
-    if not folder.is_dir():
-        raise ConfigError(
-            f"There is no bank {shown(bank)}: it is neither {' nor '.join(BUNDLED)}, nor a folder on this machine. "
-            "Make one with: python -m dptext_core bank build FILE --out FOLDER"
-        )
-    return folder.resolve()
+    return folder_of("bank", bank, BUNDLED, "python -m dptext_core bank build FILE --out FOLDER")
 
 
 def read_about(folder: Path) -> BankAbout:
