@@ -171,7 +171,7 @@ def _stated(
 ) -> list[list[Probe]]:
     """What pieces are stated to be drawn from under two texts: all of one rewrite, where that is stated of texts that
     it was not made of, else the first ones, before which nothing was drawn."""
-    own = [result.distribution(i) for i, piece in enumerate(result.releases) if piece.drawn]
+    own = [d for _, d in result.distributions()]
     given = None if m.chances is None else m.chances.given(prepared[1], result)
     if given is None:
         first = other.releases[0].drawn and result.releases[0].drawn if other.releases and result.releases else False

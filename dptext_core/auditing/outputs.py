@@ -334,11 +334,13 @@ def _every_piece(
         for k in range(_PIECEWISE):
             meter.at(0.75 + 0.05 * (a + k / _PIECEWISE) / len(texts))
             r = m.rewrite(t.prepared, stream=noise_of(stream.at("pieces"), a, k), task=meter.task)
-            own = [r.distribution(i) for i in range(len(r.releases))] if "distribution" in r.can else []
+            own = [d for _, d in r.distributions()] if "distribution" in r.can else []
+            if "distribution" in r.can and len(own) < len(r.releases):
+                return None
             noise = stream.at("ranks", a, k).uniforms(max(1, len(own)))
             for i, d in enumerate(own):
                 known = r.candidate(i)
-                if known is None or not r.releases[i].drawn:
+                if known is None:
                     return None
                 ranks.append(float(d.probs[:known].sum() + noise[i] * d.probs[known]))
             if k >= _CROSSED:

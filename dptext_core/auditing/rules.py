@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..mechanisms.base import Mechanism
+from ..privacy.distribution import TokenDistribution
 from ..privacy.guarantee import Guarantee
 from ..result import Release, RewriteResult, releases_of
 from ..text.document import Document
@@ -152,9 +153,8 @@ class Spelling:
             if p.origin == "rule" and self._rules.setdefault((p.reason, k - len(others)), p.text) != p.text:
                 self._lacks("pieces that are said to be placed by a public rule differ from text to text")
         if distributions and "distribution" in result.can:
-            for i, piece in enumerate(pieces):
-                if piece.drawn:
-                    self._listed(original, result, i, piece)
+            for i, d in result.distributions():
+                self._listed(original, result, i, pieces[i], d)
 
     def _lacks(self, what: str) -> None:
         self.unclear = f"{what}, and the mechanism does not say what a text is made of (Mechanism.audited.spelled)."
@@ -180,9 +180,8 @@ class Spelling:
             if inside and self._gaps.setdefault((pieces[k - 1].text, pieces[k].text), gap) != gap:
                 self._lacks("between the same two pieces a blank stands in one text and none in another")
 
-    def _listed(self, original: str, result: RewriteResult, i: int, piece: Release) -> None:
-        d, known = result.distribution(i), result.candidate(i)
-        text = piece.text.casefold()
+    def _listed(self, original: str, result: RewriteResult, i: int, piece: Release, d: TokenDistribution) -> None:
+        known, text = result.candidate(i), piece.text.casefold()
         if known is not None:
             if d.candidates[known].strip().casefold() != text:
                 self._lacks("pieces are written otherwise than their candidates are listed")

@@ -186,9 +186,8 @@ class Reader:
     def of_pieces(self, prepared: Prepared, result: RewriteResult) -> Iterator[Seen]:
         """The drawn pieces of a new text, each given those before it."""
         words = tuple({bare(t.text) for t in prepared.document.tokens if t.kind == "word"})
-        for i, piece in enumerate(result.releases):
-            if piece.drawn:
-                yield self._seen(i, result.distribution(i), bare(piece.text), words, result.candidate(i))
+        for i, d in result.distributions():
+            yield self._seen(i, d, bare(result.releases[i].text), words, result.candidate(i))
 
     def read(self, prepared: Prepared, result: RewriteResult) -> list[Seen]:
         """The draws of one rewrite. Raises Breach where its guarantee is not that of its text."""

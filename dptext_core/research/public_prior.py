@@ -128,7 +128,7 @@ def measured(
     pseudo-perplexity and the attacker's share. NaN where there is none."""
     texts = [r.text for r in results]
     out: dict[str, list] = {name: [float(x) for x in score(name, originals, texts)] for name in ("cosine", "bleu")}
-    out["n_w"] = [_mean([r.distribution(k).p_keep() for k, u in enumerate(r.units) if u.drawn]) for r in results]
+    out["n_w"] = [_mean([d.p_keep() for _, d in r.distributions()]) for r in results]
     if not everything:
         return out
     out["pseudo_perplexity"] = [math.log(x) for x in score("perplexity", originals, texts)]

@@ -219,6 +219,7 @@ def equal_texts_in_a_row_are_read_once(make: Make) -> None:
 def what_was_drawn_is_in_its_distribution(make: Make) -> None:
     """Every distribution that is shown adds up and holds what came out; where there is none, that is said."""
     r = make().rewrite(TEXT, seed=11)
+    together = {} if r.no_chances else dict(r.distributions())
     seen = []
     for i, u in enumerate(r.units):
         if u.action in ("keep", "delete") or "distribution" not in r.can:
@@ -227,6 +228,7 @@ def what_was_drawn_is_in_its_distribution(make: Make) -> None:
             continue
         d = r.distribution(i)
         _hold(abs(d.probs.sum() - 1) <= 1e-9, f"the chances at {u.text!r} add up to {d.probs.sum()}")
+        _hold(np.array_equal(together.pop(i).probs, d.probs), f"the chances at {u.text!r} are others by themselves")
         _equal((d.probs.dtype, len(d.probs)), (np.dtype("float64"), len(d.candidates)), f"the chances at {u.text!r}")
         known = r.candidate(i)
         seen.append((d.p(u.text) if known is None else d.probs[known]) > 0)
@@ -234,6 +236,7 @@ def what_was_drawn_is_in_its_distribution(make: Make) -> None:
         estimated = d.draws is not None and len(d.index(u.text))
         _hold(seen[-1] or estimated, f"{u.text!r} was drawn and has no chance in its distribution")
     _hold(not seen or np.mean(seen) > 0.5, "most words that were drawn have no chance in their distributions")
+    _hold(not together, "what was not drawn has chances")
 
 
 def a_rewrite_is_as_likely_as_its_pieces(make: Make) -> None:

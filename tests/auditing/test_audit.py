@@ -16,8 +16,7 @@ from small_spaces import small_bundle as bundle_of
 
 import dptext_core as dpt
 from dptext_core import auditing as module
-from dptext_core.auditing import AuditReport, verdict
-from dptext_core.auditing.releases import Tested
+from dptext_core.auditing import AuditReport, releases, verdict
 from dptext_core.auditing.sampled import misfit
 from dptext_core.mechanisms.words.custext import CusText
 from dptext_core.mechanisms.words.santext import SanText
@@ -252,7 +251,7 @@ def noisy(epsilon):
 @pytest.mark.slow
 def test_bounds_from_draws_are_below_the_truth_and_near_it(monkeypatch):
     """The estimate alone, from all the words in one text: what is tested of the releases is looked at elsewhere."""
-    monkeypatch.setattr(verdict, "check_releases", lambda *arguments: Tested())
+    monkeypatch.setattr(verdict, "check_releases", lambda *arguments: releases.Tested())
     names = list(words(6))
     truth = audit(on(SPACE, "santext", epsilon=4.0), names, seed=1).measured
     found = [audit(noisy(4.0), [" ".join(names)], draws=2000, seed=s) for s in range(12)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -145,6 +146,10 @@ def test_scores_that_are_not_kept_come_back_to_the_last_bit(folder, monkeypatch)
         assert again.text == kept.text and not again.trace.written.rows
         for k in range(len(kept.releases)):
             assert np.array_equal(again.distribution(k).log_probs, kept.distribution(k).log_probs)
+        with patch.object(m.generator(), "replay", wraps=m.generator().replay) as replay:
+            for k, d in again.distributions():
+                assert np.array_equal(d.log_probs, kept.distribution(k).log_probs)
+        assert replay.call_count == 1 + (prior == "released"), "each text is read again once for all of its pieces"
     several = m.rewrites(TEXT, 3, seed=5)
     d = several[2].distribution(0)
     assert abs(d.probs.sum() - 1) < 1e-9 and several[2].trace.written.shape.draws == 3

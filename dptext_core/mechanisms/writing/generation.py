@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -249,25 +249,32 @@ class GenerationTrace(Trace):
     def __init__(self, mechanism: Generation, prepared: GenerationPrepared, written: Written):
         self._mechanism, self._prepared, self.written = mechanism, prepared, written
 
-    def _rows(self, i: int) -> tuple[np.ndarray, np.ndarray | None]:
+    def _rows(self, last: int) -> tuple[Sequence[np.ndarray], Sequence[np.ndarray | None]]:
+        """The scores of all tokens up to this one, and those without the text."""
         w, m = self.written, self._mechanism
-        if i < len(w.rows):
-            return w.rows[i], w.public_rows[i] if w.public_rows else None
-        generator = m.generator()
-        row = generator.replay(self._prepared.ids, w.shape, w.tokens[: i + 1])[i]
+        nothing: list[None] = [None] * (last + 1)
+        if last < len(w.rows):
+            return w.rows, w.public_rows or nothing
+        generator, tokens = m.generator(), w.tokens[: last + 1]
+        rows = generator.replay(self._prepared.ids, w.shape, tokens)
         if w.public_shape is None:
-            return row, None
-        return row, generator.replay(m.public_ids(), w.public_shape, w.tokens[: i + 1])[i]
+            return rows, nothing
+        return rows, generator.replay(m.public_ids(), w.public_shape, tokens)
 
     def candidate(self, i: int, unit: Unit) -> int:
         return self.written.tokens[i]
 
     def logits(self, i: int, unit: Unit) -> np.ndarray:
-        return self._rows(i)[0]
+        return self._rows(i)[0][i]
 
     def distribution(self, i: int, unit: Unit) -> TokenDistribution:
+        return next(self.distributions([(i, unit)]))
+
+    def distributions(self, units: Sequence[tuple[int, Unit]]) -> Iterator[TokenDistribution]:
         m = self._mechanism
-        return m.table(*self._rows(i), before=self.written.tokens[:i]).at(float(m.config.epsilon))
+        rows, public = self._rows(max((i for i, _ in units), default=0))
+        for i, _ in units:
+            yield m.table(rows[i], public[i], before=self.written.tokens[:i]).at(float(m.config.epsilon))
 
 
 class Generation(Clipped):

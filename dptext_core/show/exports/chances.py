@@ -35,11 +35,8 @@ class Chances(TypedDict):
 
 def chances(result: RewriteResult, most: int = LIKELIEST) -> Iterator[Chances]:
     """What each unit that was drawn was drawn from. Raises NoDistribution where the mechanism has none."""
-    for k, unit in enumerate(result.units):
-        if not unit.drawn:
-            continue
-        d = result.distribution(k)
-        top = d.top(most)
+    for k, d in result.distributions():
+        unit, top = result.units[k], d.top(most)
         yield {
             "index": k,
             "token": unit.original or unit.text,
