@@ -70,6 +70,9 @@ def read_text(args: argparse.Namespace) -> str:
             raise InputError("Give the text or --file, not both.")
         return read_file(args.file)
     if args.text is not None and args.text != "-":
+        with contextlib.suppress(OSError, ValueError):  # a text need not be a name that a file could have
+            if Path(args.text).is_file() and not args.quiet:
+                note("note: there is a file of this name, and its name is taken as the text; to read it, use --file")
         return typed(args.text)
     if sys.stdin is None:
         raise InputError("There is no standard input. Give the text or --file.")

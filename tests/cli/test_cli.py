@@ -154,6 +154,15 @@ def test_options_come_from_the_config(run, shout):
     assert shout.seen == ShoutConfig()
 
 
+def test_the_name_of_a_file_as_the_text_is_pointed_out(run, tmp_path):
+    there = tmp_path / "note.txt"
+    there.write_text("a secret")
+    for text, flags, said in ((str(there), (), True), (str(there), ("--quiet",), False), (f"{there}.", (), False)):
+        status, out, err = run("rewrite", "--mechanism", "shout", text, *flags)
+        assert (status, out.strip()) == (0, text.upper()) and ("to read it, use --file" in err) == said
+    assert run("rewrite", "--mechanism", "shout", "é" * 6000)[0] == 0, "longer than a name can be"
+
+
 @pytest.mark.parametrize(
     ("flags", "wanted"),
     [((), False), (("--no-noise",), True), (("--no-no-noise",), False), (("--no-noise", "--no-no-noise"), False)],
