@@ -201,9 +201,7 @@ def _pairs(rows: list[_Row], m: Mechanism, stream: NoiseStream) -> list[tuple[di
                 lies[a, j] = sums[name][s.at] + jitter[a, j] * s.d.probs[s.at]
     expected = np.zeros((n, n, w))
     for j in range(w):
-        for name in np.unique(number[:, j]):
-            if name < 0:
-                continue
+        for name in np.unique(number[number[:, j] >= 0, j]):
             these = number[:, j] == name
             size = len(chances[name])
             inside = np.where((drawn[:, j] >= 0) & (drawn[:, j] < size), drawn[:, j], 0)

@@ -157,7 +157,7 @@ def could_show(n: int, alpha: float, delta: float = 0.0) -> float:
 
 def event(a: np.ndarray, b: np.ndarray, n: int, alpha: float, delta: float = 0.0) -> tuple[float, np.ndarray]:
     """The set of outputs whose bound of ln (P_a − δ)/P_b is highest on these counts, among sets of highest ratios."""
-    seen = np.flatnonzero(a > 0)
+    seen = np.flatnonzero(a)
     order = seen[np.argsort(-(a[seen] + 0.5) / (b[seen] + 0.5), kind="stable")]
     ends = np.unique(np.geomspace(1, len(order), 24).astype(int)) - 1
     hits, others = np.cumsum(a[order])[ends], np.cumsum(b[order])[ends]

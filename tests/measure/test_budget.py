@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dptext_core as dpt
+from dptext_core.measure import budget
 from dptext_core.measure.budget import distribute, frequency_weight
 
 TEXT = "My doctor in Lisbon changed the dose of insulin, and the doctor left Xqzzy."
@@ -260,3 +262,12 @@ def test_the_page_reads_edited_rows():
     rows = table(TEXT, plan)
     assert rows["word"][0] == "doctor" and rows["ε"][0] == 10.0 and rows["share, %"][0] == 10.0
     assert sum(rows["share, %"]) == pytest.approx(100, abs=0.1)
+
+
+def test_a_word_gets_a_fifth_of_what_the_most_open_one_gets_and_no_less(monkeypatch):
+    m = dpt.get_mechanism("santext", prior="skeleton")
+    entropy = {0: 10.0, 2: 5.0, 3: 1.0}
+    monkeypatch.setattr(type(m), "public_start", SimpleNamespace(entropy=lambda prepared: entropy))
+    assert budget._by_openness(m, m.plan("a b c d e")) == [1.0, 1.0, 0.5, 0.2, 1.0]
+    entropy.clear()
+    assert budget._by_openness(m, m.plan("a b")) == [1.0, 1.0]

@@ -219,3 +219,16 @@ def test_every_default_has_words(name, field):
     if field.metadata["kind"] == "flag":
         both = {codec.describe({field.name: value}, name) for value in (True, False)}
         assert len(both) == 2 and not any(w.endswith((" yes", " no")) for w in both), "say what yes and no mean"
+
+
+def test_a_name_is_as_long_as_that_of_a_file_may_be():
+    assert dpt.get_mechanism("santext", space="é" * 2048).config.space
+    with pytest.raises(dpt.ConfigError, match="more than 4,096 bytes"):
+        dpt.get_mechanism("santext", space="é" * 2048 + "a")
+
+
+@pytest.mark.parametrize(("epsilon", "why"), [(-1.0, False), (0.0, False), (1e-300, True)])
+def test_of_an_epsilon_that_is_too_small_the_reason_is_said(epsilon, why):
+    with pytest.raises(dpt.ConfigError, match="must be above 0") as refused:
+        dpt.get_mechanism("santext", epsilon=epsilon)
+    assert ("Noise is divided by it" in str(refused.value)) == why

@@ -15,6 +15,7 @@ from small_spaces import counts_of, fit, on, random_space, words
 
 import dptext_core as dpt
 from dptext_core import NoiseStream, WordSpace
+from dptext_core.mechanisms.words import custext
 from dptext_core.mechanisms.words.custext import MAPPINGS, build_groups
 from dptext_core.research import mappings
 
@@ -250,8 +251,6 @@ def test_the_promise_names_what_repeated_words_show():
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
 def test_the_tables_of_a_long_text_are_those_of_its_words(mapping, metric, monkeypatch):
     """Beyond 300 distinct words all tables of the space are worked out at once, here in several parts."""
-    from dptext_core.mechanisms.words import custext
-
     space = random_space(330, 4, seed=9)
     m = on(space, "custext", k=6, mapping=mapping, metric=metric)
     sizes = np.array([len(o) for o in m.groups.outputs])[m.groups.group]
@@ -390,3 +389,26 @@ def test_the_share_of_sst2s_words_that_share_their_set_with_no_other(k):
     assert share["aggressive"] > 0.96 and tokens["aggressive"] > 0.96
     assert share["balanced"] < 0.04 and tokens["balanced"] < 0.005
     assert share["conservative"] <= 1 / n, "the last group may be a single word"
+
+
+def test_where_a_group_begins_is_said_once_for_each_and_for_the_end():
+    groups = on(SPACE, "custext", k=8, mapping="conservative").groups
+    inverse, starts, members = custext._inverse(groups)
+    assert len(starts) == len(groups.outputs) + 1 and starts[-1] == len(members)
+    for g in range(len(groups.outputs)):
+        assert set(groups.group[members[starts[g] : starts[g + 1]]]) == {g}
+    assert all(w in groups.outputs[g] for w, own in enumerate(inverse) for g in own)
+
+
+def test_words_alike_are_at_most_twenty_of_a_group():
+    m = on(random_space(60, 4), "custext", k=30, mapping="conservative")
+    assert sorted(m.groups.sizes.tolist()) == [30, 30]
+    found = m.words_alike(m.vocabulary.words, 60)
+    assert len(found) == 40 and np.bincount([m.groups.group[m.vocabulary.index(w)] for w in found]).tolist() == [20, 20]
+
+
+@pytest.mark.parametrize(("rows", "k"), [(2, 1), (2, 4), (7, 4), (7, 5), (3, 5)])
+def test_the_highest_of_each_row_come_first_and_ties_by_column(rows, k):
+    lines = np.random.default_rng(rows).integers(0, 4, (rows, 5)).astype(float)
+    wanted = [sorted(range(5), key=lambda c: (-line[c], c))[:k] for line in lines]
+    assert custext._highest(lines, k).tolist() == wanted

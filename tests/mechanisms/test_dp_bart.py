@@ -17,7 +17,7 @@ import dptext_core as dpt
 from dptext_core.mechanisms.latent import dp_bart
 from dptext_core.mechanisms.latent.dp_bart import GRID, clip, estimate_bound
 from dptext_core.models.generator import ROWS, _repeating, load_generator
-from dptext_core.privacy.gaussian import gaussian_delta, gaussian_sigma
+from dptext_core.privacy.gaussian import gaussian_advantage, gaussian_delta, gaussian_sigma
 
 TEXT = "The doctor told my friend that the pain was bad."
 OTHER = "A lawyer went home."
@@ -162,6 +162,10 @@ def test_no_two_texts_lose_more_than_is_promised(folders):
         m = make(folders["bart"], noise=noise, epsilon=8.0, bound=1e-4)
         a, b = m.prepare(LONG), m.prepare(" ".join(reversed(TEXT.split())) * 5)
         assert 0 < m.audited.latent_loss(a, b) <= 8.0 and m.audited.latent_loss(a, a) == 0.0
+        steps = (m.clipped(a) - m.clipped(b)).ravel()
+        if noise == "gaussian":
+            apart = math.sqrt(int((steps * steps).sum()))
+            assert m.audited.latent_advantage(a, b) == gaussian_advantage(apart / m.scale(steps.size)) > 0
         # The two that are farthest apart lose all of it.
         one, other = (dp_bart.Encoded(a.document, a.key, np.full_like(a.latent, s), False) for s in (1.0, -1.0))
         loss = m.audited.latent_loss(one, other)

@@ -13,6 +13,7 @@ from tiny_generators import KINDS, plain_scores, tiny_generator
 
 import dptext_core as dpt
 from dptext_core.measure.coverage import coverage_note
+from dptext_core.mechanisms.writing import generation
 from dptext_core.mechanisms.writing.dp_prompt import AFTER, BEFORE
 from dptext_core.models.generator import END, _word_pieces, load_generator
 from dptext_core.models.generators import generator_spec, list_generators
@@ -135,8 +136,6 @@ def test_a_prompt_without_a_text_is_read_once_for_all_texts(folders, monkeypatch
 
 
 def test_scores_that_are_not_kept_come_back_to_the_last_bit(folder, monkeypatch):
-    generation = importlib.import_module("dptext_core.mechanisms.writing.generation")
-
     for prior in ("none", "released"):
         m = make(folder, prior=prior)
         kept = m.rewrite(TEXT, seed=4)
@@ -470,3 +469,31 @@ def test_a_forked_child_waits_for_no_lock_of_its_parent(folders):
         if (child := os.fork()) == 0:
             os._exit(0 if g._lock.acquire(timeout=2) else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_a_token_that_nothing_public_proposes_is_still_possible_to_a_floor(folders):
+    m = make(folders["gpt2"], prior="released")
+    n = len(m.generator().candidates)
+    table = m.table(np.zeros(n, np.float32), np.linspace(0.0, 5000.0, n, dtype=np.float32))
+    base = np.asarray(table.log_base)
+    assert base.max() == base[-1] and base.min() == base.max() - generation.SPREAD and np.isfinite(base).all()
+
+
+def test_no_token_is_scored_behind_the_last_one(folder):
+    m = make(folder, max_tokens=3, length="fixed")
+    with (
+        patch.object(m.generator(), "step", wraps=m.generator().step) as step,
+        patch.object(ScoreTable, "draw", lambda self, e, s: 40),
+    ):
+        assert len(m.rewrite(TEXT, seed=1).trace.written.tokens) == 3
+    assert step.call_count == 2, "the first is scored with the text, and nothing after the last"
+
+
+def test_texts_in_a_list_are_filled_up_to_whole_steps_and_no_further(folders):
+    m = make(folders["gpt2"])
+    texts = [" ".join(["door"] * k) for k in range(1, 2 * generation.STEP)]
+    own = {t: len(p.ids) - p.prefix for t in texts for p in [m.prepare(t)]}
+    whole = [t for t in texts if own[t] % generation.STEP == 0]
+    for text in (whole[0], texts[texts.index(whole[0]) + 1]):
+        width = m.rewrite([text, text], seed=1)[0].trace.written.shape.width
+        assert 0 <= width - own[text] < generation.STEP and width % generation.STEP == 0

@@ -337,3 +337,10 @@ def test_bundled_scores_serve_the_others_too():
     model = dpt.get_mechanism("dp-mlm").config.model
     kept = [k for k, w in enumerate(candidates(model, dpt.get_mechanism("dp-mlm").language)) if w not in loaded()]
     np.testing.assert_array_equal(fewer.logits(keys), whole.logits(keys)[:, kept])
+
+
+def test_the_list_that_comes_with_the_program_is_read_whole():
+    loaded.cache_clear()
+    found = loaded()
+    assert len(found) == 1372 and {"alligatorbait"} <= found and not {"doctor", ""} & found
+    assert all(w == w.casefold().strip() for w in found)

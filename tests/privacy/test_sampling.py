@@ -455,3 +455,33 @@ def test_draws_in_blocks_are_those_of_one_block(size, monkeypatch):
 def test_locked_whole_numbers_fall_as_the_rate_grows():
     found = [sampling.geometric(NoiseStream(6), 500, Fraction(r)) for r in (0.001, 0.01, 0.011, 0.5)]
     assert all((a >= b).all() for a, b in pairwise(found)) and found[1].sum() > found[2].sum()
+
+
+class Given:
+    """A stream whose further bits are given: by level, whatever the variable. It holds where they are asked for."""
+
+    _block = 0
+
+    def __init__(self, *levels: tuple[int, int]):
+        self.levels, self.asked = levels, []
+
+    def extensions(self, index, draw, level=0):
+        self.asked.append((index.tolist(), draw, level))
+        return np.array([self.levels[level]], np.uint64)
+
+
+def test_a_uniform_whose_first_bits_are_all_zero_is_read_on_at_the_same_place():
+    stream = Given((0, 0), (3 << 62, 5), (7, 7))
+    found = sampling._exactly(stream, 3, 0, Fraction(1, 9))
+    # 160 zeros, then 0.75 and a little: −ln U = 160·ln 2 − ln 0.75.
+    assert found == math.floor(9 * (160 * math.log(2) - math.log(0.75))) == 1000
+    assert stream.asked == [([3], 1 << 40, 0), ([3], 1 << 40, 1)]
+
+
+def test_a_block_of_draws_is_what_each_is_by_itself_where_all_variables_have_to_be_looked_at(monkeypatch):
+    # No variable counts as clear: each draw of a block looks at all of them.
+    monkeypatch.setattr(sampling, "_NEAR", math.inf)
+    log_probs = np.log(np.array([0.3, 0.2, 0.1, 0.4]))
+    found = Sampler(log_probs).draws(NoiseStream(3), 40)
+    monkeypatch.undo()
+    assert found.tolist() == Sampler(log_probs).draws(NoiseStream(3), 40).tolist()

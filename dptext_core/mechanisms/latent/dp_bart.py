@@ -142,7 +142,7 @@ class DPBARTConfig:
 def clip(latent: np.ndarray, bound: float) -> np.ndarray:
     """Whole steps of bound/GRID, int64, from −GRID to GRID, whatever the floats are: NaN counts as 0."""
     inside = np.clip(np.nan_to_num(np.asarray(latent, np.float64)), -bound, bound) / bound
-    return np.trunc(np.clip(inside, -1.0, 1.0) * GRID).astype(np.int64)
+    return np.trunc(inside * GRID).astype(np.int64)
 
 
 class DPBART(VectorMechanism):
