@@ -72,7 +72,12 @@ def test_an_option_that_cannot_be_had_is_left_out():
 
 @pytest.mark.parametrize(
     ("name", "options"),
-    [("dp-mlm", {"order": "sequential"}), ("dp-mlm", {}), ("dp-mlm-plus", {"add_prob": 0.3, "del_prob": 0.3})],
+    [
+        ("dp-mlm", {"order": "sequential"}),
+        ("dp-mlm", {}),
+        ("dp-mlm-plus", {"add_prob": 0.3, "del_prob": 0.3}),
+        ("dp-mlm-plus", {"add_prob": 0.3, "del_prob": 0.3, "order": "sequential"}),
+    ],
 )
 def test_a_word_is_held_against_what_it_was_drawn_from(name, options):
     m = dpt.get_mechanism(name, epsilon=60.0, **options)
