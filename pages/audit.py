@@ -233,9 +233,7 @@ def table() -> None:
         hide_index=True,
     )
     st.caption(
-        "Bundled; `python -m dptext_core bench audit` measures it again. ε and losses as each promise counts them. "
-        "Rows of DP-Prompt and DP-Paraphrase: without the looks at lists of texts, first rewrites, long texts and the "
-        "promise itself."
+        "Bundled; `python -m dptext_core bench audit` measures it again. ε, losses: as each promise counts them."
     )
 
 
