@@ -10,6 +10,7 @@
 * ``which_text``: the posterior over whole originals, from a list of texts that it could have been;
 * ``two_texts``: how well classifiers tell two texts apart by their rewrites, and the ε that this proves;
 * ``best``: which of those on single words finds most, and how much;
+* ``corpus``: many rewritten texts together: which rewrite is of which, and the best of all on their words;
 * ``polish``: what the reader reads as a text, for whoever releases it;
 * ``classifier``: who wrote it, by a static and an adaptive classifier (in the benchmark).
 
@@ -19,8 +20,8 @@ What they say of a text comes from the private text itself: for its owner's eyes
 """
 
 # In the order in which they are shown.
-from . import bayes, query, reader, nearest, mask_inference, likely_text, which_text, two_texts, best, classifier, risk  # isort: skip
-from . import polish
+from . import bayes, query, reader, nearest, mask_inference, likely_text, which_text, two_texts, best, corpus  # isort: skip
+from . import classifier, polish, risk
 from .base import (
     Attacker,
     AttackFinding,
@@ -34,6 +35,7 @@ from .base import (
 )
 from .bayes import Posterior, Success, expected_success, posterior, simulated_success
 from .best import Best
+from .corpus import CorpusAttacker, Linked
 from .mask_inference import MaskInference
 from .nearest import NearestAttack
 from .prior import Prior, public_prior
@@ -47,8 +49,10 @@ __all__ = [
     "AttackFinding",
     "Attacker",
     "Best",
+    "CorpusAttacker",
     "DataAttacker",
     "Lineup",
+    "Linked",
     "MaskInference",
     "NearestAttack",
     "Posterior",
@@ -66,6 +70,7 @@ __all__ = [
     "bayes",
     "best",
     "classifier",
+    "corpus",
     "drawn_by_looking",
     "expected_success",
     "get_attacker",

@@ -1,23 +1,25 @@
 """What an attacker is, and which there are.
 
-An attacker of scope "word" guesses one word of a rewrite, one of scope "text" all of them, one of scope "data set" a
-label (who wrote it?) from texts that it was trained on. Each is one class: register yours as a mechanism is registered,
+An attacker of scope "word" guesses one word of a rewrite, one of scope "text" all of them, one of scope "corpus" looks
+at the rewrites of many texts together, and one of scope "data set" guesses a label (who wrote it?) from texts that it
+was trained on. Each is one class: register yours as a mechanism is registered,
 and Explore's tabs, ``python -m dptext_core attack`` and the benchmark have it.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from .._internal.checks import whole
+from .._internal.checks import listed, whole
 from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, InputError, NoDistribution
 from ..mechanisms.base import Mechanism
 from ..mechanisms.facets import aligned
 from ..result import RewriteResult, Unit
 
-SCOPES = ("word", "text", "data set")
+SCOPES = ("word", "text", "corpus", "data set")
 #: Rewrites of one text at most that the attacker is given.
 ANSWERS = 64
 
@@ -88,6 +90,14 @@ def drawn_by_looking(unit: Unit) -> None:
     if unit.action != "replace":
         verb = "stays as it is, for all to read" if unit.action == "keep" else "was left out"
         raise NoDistribution(f"“{unit.original}” {verb} ({unit.reason}). Choose a replaced word.")
+
+
+def as_rewrites(results: RewriteResult | Sequence[RewriteResult]) -> list[RewriteResult]:
+    """One rewrite, or several, as a list. Raises InputError for anything else."""
+    found = [results] if isinstance(results, RewriteResult) else listed(results, "rewrites")
+    if not all(isinstance(r, RewriteResult) for r in found):
+        raise InputError("An attacker looks at rewrites: give what mechanism.rewrite returned, or a list of it.")
+    return found
 
 
 def rewrites_seen(

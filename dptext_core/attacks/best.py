@@ -10,7 +10,7 @@ attacker's own is so wide (Bonferroni) that all of them hold together with 95%, 
 between the largest of the lower ends and the largest of the upper ends. The value itself is the largest share, so that
 it errs towards the attacker.
 
-This is the one place that says who is asked and who is best: Trade-off, Compare, ``calibrate``, the benchmarks and
+This is the one place that says who is asked and who is best: Compare, ``calibrate``, the benchmarks and
 ``dpt.score`` go by it.
 """
 
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -33,7 +33,7 @@ from ..mechanisms.facets import aligned
 from ..privacy.guarantee import percent
 from ..result import RewriteResult
 from . import mask_inference, nearest, reader
-from .base import TextAttacker, register
+from .base import TextAttacker, as_rewrites, register
 from .prior import public_prior
 
 #: Who is asked, with their titles, the plainest first: of those that find as much, it is the best one.
@@ -78,8 +78,10 @@ class Best(Private):
 
     def sentence(self) -> str:
         """Who finds most, in plain words."""
+        who = f"Of {many(len(self.shares), 'attacker')}, "
+        who += f"“{self.title}” finds most" if self.success else "none finds anything"
         said = (
-            f"Of {many(len(self.shares), 'attacker')}, “{self.title}” finds most: {percent(self.success)} of "
+            f"{who}: {percent(self.success)} of "
             f"{many(self.words, 'drawn word')} (95% interval, corrected for the choice: {percent(self.low)} to "
             f"{percent(self.high)}). Always guessing the most frequent word is right {percent(self.chance)} of the "
             "time."
@@ -168,7 +170,7 @@ def chosen(places: Sequence[int], most: int = WORDS) -> list[int]:
 
 
 def ask(
-    mechanism: Mechanism, results: Sequence[RewriteResult], only: Collection[int] | None = None, *,
+    mechanism: Mechanism, results: RewriteResult | Sequence[RewriteResult], only: Collection[int] | None = None, *,
     task: Task = UNWATCHED,
 ) -> Best:  # fmt: skip
     """Ask all attackers about releases, each read by itself; their guesses count together.
@@ -193,6 +195,7 @@ def ask(
     """
     together: dict[str, list[bool]] = {}
     left_out: dict[str, str] = {}
+    results = as_rewrites(results)
     for k, result in enumerate(results):
         hits, left_out = guesses(mechanism, result, only, task=task.child(k, k + 1, len(results)))
         for name, found in hits.items():
@@ -200,6 +203,25 @@ def ask(
     if not any(together.values()):
         raise NoDistribution("No word of this text was drawn, so there is nothing to guess. Write more words.")
     return of_guesses(together, public_prior(mechanism).chance, left_out)
+
+
+def over_texts(mechanism: Mechanism, results: Sequence[RewriteResult], *, task: Task = UNWATCHED) -> Best:
+    """Ask all attackers about a release of each of several texts, of which each counts as much as any other.
+
+    The parameters are those of :func:`ask`. Texts in which no word was drawn are left out. Raises NoDistribution where
+    none is left, or the mechanism writes a new text.
+    """
+    together: dict[str, list[list[bool]]] = {}
+    left_out: dict[str, str] = {}
+    results = as_rewrites(results)
+    for k, result in enumerate(results):
+        hits, left_out = guesses(mechanism, result, task=task.child(k, k + 1, len(results)))
+        for name, found in hits.items():
+            if found:
+                together.setdefault(name, []).append(found)
+    if not together:
+        raise NoDistribution("No word of these texts was drawn, so there is nothing to guess. Give others.")
+    return replace(of_texts(together, public_prior(mechanism).chance), left_out=left_out)
 
 
 @register

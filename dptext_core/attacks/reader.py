@@ -28,16 +28,17 @@ Both are joined here with the mechanism's exact chances, which is not in these p
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from .._internal.private import Private
 from .._internal.task import UNWATCHED, Task
 from ..errors import InputError, NoDistribution
-from ..mechanisms.base import Mechanism
+from ..mechanisms.base import Mechanism, Prepared
+from ..mechanisms.chances import Chances
 from ..mechanisms.facets import aligned
 from ..models import MaskRequest, engine, load_masked_lm
 from ..models.word_chances import over_words
@@ -45,7 +46,7 @@ from ..privacy.distribution import TokenDistribution, logsumexp
 from ..privacy.guarantee import percent
 from ..result import RewriteResult, Step
 from . import bayes
-from .base import TextAttacker, register, rewrites_seen
+from .base import TextAttacker, as_rewrites, register, rewrites_seen
 from .prior import Prior, public_prior
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ SHOWN = 5
 #: Places whose beliefs are worked out at once; released words whose likelihoods are held.
 _BLOCK = 64
 _HELD = 256
+#: Distributions that a mechanism works out at once.
+_TOGETHER = 64
 #: Seconds to wait for the model, and one more for each mask.
 _PATIENCE = 60.0
 
@@ -212,13 +215,22 @@ class Evidence(ABC):
         """log_base (V,) with ln p(z_i | w) of every word added, float64 (V,); −∞ for what is not possible. now: what
         is read at each place so far."""
 
+    def of_places(
+        self, places: Sequence[int], log_bases: Sequence[np.ndarray], now: Mapping[int, str], task: Task
+    ) -> Iterator[np.ndarray]:
+        """:meth:`weights` of each of these places."""
+        for i, log_base in zip(places, log_bases, strict=True):
+            yield self.weights(i, log_base, now, task)
+
     def sharpened(self, i: int, weights: np.ndarray, log_base: np.ndarray, k: int) -> np.ndarray:
         """The same where :meth:`weights` has chances from a table: its k likeliest words exactly."""
         return weights
 
-    def alone(self, i: int, log_prior: np.ndarray, now: Mapping[int, str], task: Task) -> np.ndarray:
-        """What the best guess goes by, which does not read the words around, float64 (V,)."""
-        return self.weights(i, log_prior, now, task)
+    def alone(
+        self, places: Sequence[int], log_prior: np.ndarray, now: Mapping[int, str], task: Task
+    ) -> Iterator[np.ndarray]:
+        """What the best guess goes by at each place, which does not read the words around, float64 (V,)."""
+        return self.of_places(places, [log_prior] * len(places), now, task)
 
 
 class _OfEveryWord(Evidence):
@@ -253,8 +265,11 @@ class _OfEveryWord(Evidence):
                 return bayes.sharpened(self._by_word, word, epsilon, log_base, weights, k)[0]
         return weights
 
-    def alone(self, i: int, log_prior: np.ndarray, now: Mapping[int, str], task: Task) -> np.ndarray:
-        return self.sharpened(i, self.weights(i, log_prior, now, task), log_prior, SHARP)
+    def alone(
+        self, places: Sequence[int], log_prior: np.ndarray, now: Mapping[int, str], task: Task
+    ) -> Iterator[np.ndarray]:
+        for i in places:
+            yield self.sharpened(i, self.weights(i, log_prior, now, task), log_prior, SHARP)
 
 
 class _OfSomeWords(Evidence):
@@ -263,25 +278,40 @@ class _OfSomeWords(Evidence):
     exact = False
 
     @abstractmethod
-    def _proposed(self, i: int, now: Mapping[int, str]) -> np.ndarray:
-        """About ln p(z_i | w) of every word, float64 (V,)."""
+    def _proposed(self, places: Sequence[int], now: Mapping[int, str], task: Task) -> Iterator[np.ndarray]:
+        """About ln p(z_i | w) of every word at each place, float64 (V,)."""
 
     @abstractmethod
-    def _asked(self, i: int, rows: np.ndarray, now: Mapping[int, str]) -> np.ndarray:
-        """ln p(z_i | w) of some words, float64 (n,)."""
+    def _asked(
+        self, asked: Sequence[tuple[int, np.ndarray]], now: Mapping[int, str], task: Task
+    ) -> Iterator[np.ndarray]:
+        """ln p(z_i | w) of some words at each place, float64 (n,)."""
 
-    def alone(self, i: int, log_prior: np.ndarray, now: Mapping[int, str], task: Task) -> np.ndarray:
-        return log_prior + self._proposed(i, now)
+    def alone(
+        self, places: Sequence[int], log_prior: np.ndarray, now: Mapping[int, str], task: Task
+    ) -> Iterator[np.ndarray]:
+        for proposed in self._proposed(places, now, task):
+            yield log_prior + proposed
 
     def weights(self, i: int, log_base: np.ndarray, now: Mapping[int, str], task: Task) -> np.ndarray:
-        task.check()
-        found = log_base + self._proposed(i, now)
-        rows = np.argpartition(-found, min(CANDIDATES, len(found)) - 1)[:CANDIDATES]
-        rows = np.sort(rows[np.isfinite(found[rows])])
-        out = np.full(len(found), -np.inf)
-        out[rows] = log_base[rows] + self._asked(i, rows, now)
-        # Where none of them is possible, what proposed them stands.
-        return out if np.isfinite(out).any() else found
+        return next(self.of_places([i], [log_base], now, task))
+
+    def of_places(
+        self, places: Sequence[int], log_bases: Sequence[np.ndarray], now: Mapping[int, str], task: Task
+    ) -> Iterator[np.ndarray]:
+        likely, asked = [], []
+        for i, log_base, proposed in zip(places, log_bases, self._proposed(places, now, task), strict=True):
+            found = log_base + proposed
+            rows = np.argpartition(-found, min(CANDIDATES, len(found)) - 1)[:CANDIDATES]
+            asked.append((i, np.sort(rows[np.isfinite(found[rows])])))
+            likely.append(found)
+        for log_base, found, (_, rows), chances in zip(
+            log_bases, likely, asked, self._asked(asked, now, task), strict=True
+        ):
+            out = np.full(len(found), -np.inf)
+            out[rows] = log_base[rows] + chances
+            # Where none of them is possible, what proposed them stands.
+            yield out if np.isfinite(out).any() else found
 
 
 class _OfDraws(_OfSomeWords):
@@ -295,10 +325,16 @@ class _OfDraws(_OfSomeWords):
         self._held: dict[tuple[str, float], np.ndarray] = {}
 
     def _counted(self, log_p: np.ndarray, draws: int) -> np.ndarray:
-        """Estimated chances, with half a draw more for each word: what did not come out is not impossible."""
-        return np.log(np.exp(log_p) * draws + 0.5) - np.log(draws)
+        """Estimated chances, with one draw more that is shared by all words: what did not come out is not impossible.
+        Much more for each, and all words that never came out would together outweigh the one that nearly always did."""
+        return np.log(np.exp(log_p) * draws + 1 / len(self._place)) - np.log(draws)
 
-    def _proposed(self, i: int, now: Mapping[int, str]) -> np.ndarray:
+    def _proposed(self, places: Sequence[int], now: Mapping[int, str], task: Task) -> Iterator[np.ndarray]:
+        for i in places:
+            task.check()
+            yield self._over_words(i)
+
+    def _over_words(self, i: int) -> np.ndarray:
         out = np.zeros(len(self._place))
         for release in self._releases:
             word, epsilon = release[i].replacement.lower(), self._epsilons[i]
@@ -310,12 +346,16 @@ class _OfDraws(_OfSomeWords):
             out += self._held[word, epsilon]
         return out
 
-    def _asked(self, i: int, rows: np.ndarray, now: Mapping[int, str]) -> np.ndarray:
-        draws = self._by_word.channel(int(rows[0])).draws or 1
-        return np.sum([
-            self._counted(self._by_word.likelihood_of(r[i].replacement, self._epsilons[i], rows), draws)
-            for r in self._releases
-        ], axis=0)  # fmt: skip
+    def _asked(
+        self, asked: Sequence[tuple[int, np.ndarray]], now: Mapping[int, str], task: Task
+    ) -> Iterator[np.ndarray]:
+        for i, rows in asked:
+            task.check()
+            draws = self._by_word.channel(int(rows[0])).draws or 1
+            yield np.sum([
+                self._counted(self._by_word.likelihood_of(r[i].replacement, self._epsilons[i], rows), draws)
+                for r in self._releases
+            ], axis=0)  # fmt: skip
 
 
 class _InContext(_OfSomeWords):
@@ -328,46 +368,58 @@ class _InContext(_OfSomeWords):
     ):
         self._mechanism, self._releases, self._text = mechanism, releases, text
         self._words = words
-        self._last: tuple[str, Any] = ("", None)
-        self._at: tuple[Sequence[str], np.ndarray, np.ndarray] | None = None
+        self._chances = mechanism.chances or Chances(mechanism)
+        self._places: tuple[Sequence[str], np.ndarray, np.ndarray, dict[str, np.ndarray]] | None = None
 
-    def _stated(self, now: Mapping[int, str], i: int) -> TokenDistribution | None:
-        """What place i would be drawn from, had the text been this; None where nothing would be drawn there."""
-        text, spans = self._text.written(now)
-        if text != self._last[0]:
-            self._last = text, self._mechanism.plan(text)
-        prepared = self._last[1]
-        token = next((k for k, t in enumerate(prepared.document.tokens) if t.start == spans[i][0]), None)
-        if token is None:
-            return None
-        try:
-            return self._mechanism.distribution(prepared, token)
-        except NoDistribution:
-            return None
+    def _stated(self, texts: Sequence[tuple[int, Mapping[int, str]]], task: Task) -> Iterator[TokenDistribution | None]:
+        """What each place would be drawn from, had the text been the one beside it; None where nothing would be drawn
+        there. So many places are asked for at once as are worked out in a moment."""
+        planned: dict[str, Prepared] = {}
+        for start in range(0, len(texts), _TOGETHER):
+            asked = []
+            for i, now in texts[start : start + _TOGETHER]:
+                text, spans = self._text.written(now)
+                prepared = planned.get(text) or planned.setdefault(text, self._mechanism.plan(text))
+                tokens = prepared.document.tokens
+                asked.append((prepared, next((k for k, t in enumerate(tokens) if t.start == spans[i][0]), None)))
+            found = iter(self._chances.at([(p, k) for p, k in asked if k is not None], task.quiet))
+            yield from [None if k is None else next(found) for _, k in asked]
 
-    def _over_words(self, candidates: Sequence[str], log_p: np.ndarray) -> np.ndarray:
-        if self._at is None or self._at[0] is not candidates:
-            place: dict[str, int] = {}
+    def _where(self, candidates: Sequence[str]) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+        """Of the words of the prior the first place among candidates, and whether there is one; and all places of each
+        candidate, ignoring case."""
+        if self._places is None or self._places[0] is not candidates:
+            places: dict[str, list[int]] = {}
             for k, word in enumerate(candidates):
-                place.setdefault(word.casefold(), k)
-            at = np.array([place.get(w.casefold(), -1) for w in self._words])
-            self._at = candidates, np.maximum(at, 0), at >= 0
-        _, at, there = self._at
-        return np.where(there, log_p[at], log_p.min())
+                places.setdefault(word.casefold(), []).append(k)
+            at = np.array([places.get(w.casefold(), (-1,))[0] for w in self._words])
+            arrays = {w: np.array(ks) for w, ks in places.items()}
+            self._places = candidates, np.maximum(at, 0), at >= 0, arrays
+        return self._places[1:]
 
-    def _proposed(self, i: int, now: Mapping[int, str]) -> np.ndarray:
-        d = self._stated(now, i)
-        return np.zeros(len(self._words)) if d is None else self._over_words(d.candidates, d.log_probs)
+    def _proposed(self, places: Sequence[int], now: Mapping[int, str], task: Task) -> Iterator[np.ndarray]:
+        for d in self._stated([(i, now) for i in places], task):
+            if d is None:
+                yield np.zeros(len(self._words))
+            else:
+                at, there, _ = self._where(d.candidates)
+                yield np.where(there, d.log_probs[at], d.log_probs.min())
 
-    def _asked(self, i: int, rows: np.ndarray, now: Mapping[int, str]) -> np.ndarray:
-        return np.array([self._ln(self._stated({**now, i: self._words[row]}, i), i) for row in rows.tolist()])
+    def _asked(
+        self, asked: Sequence[tuple[int, np.ndarray]], now: Mapping[int, str], task: Task
+    ) -> Iterator[np.ndarray]:
+        texts = [(i, {**now, i: self._words[row]}) for i, rows in asked for row in rows.tolist()]
+        stated = self._stated(texts, task)
+        for i, rows in asked:
+            yield np.array([self._ln(next(stated), i) for _ in rows])
 
     def _ln(self, d: TokenDistribution | None, i: int) -> float:
         """ln of the chance of what was released at place i."""
         if d is None:
             return -np.inf
-        found = [d.log_probs[d.index(release[i].replacement)] for release in self._releases]
-        return float(sum(np.logaddexp.reduce(x) if len(x) else -np.inf for x in found))
+        places = self._where(d.candidates)[2]
+        found = [places.get(release[i].replacement.casefold()) for release in self._releases]
+        return float(sum(-np.inf if at is None else np.logaddexp.reduce(d.log_probs[at]) for at in found))
 
 
 def evidence_of(
@@ -439,7 +491,7 @@ def read(
     check(mechanism)
     if not 0 <= gamma <= 1:
         raise InputError(f"gamma is the weight of the language, between 0 and 1, and not {gamma:g}.")
-    every = [releases] if isinstance(releases, RewriteResult) else list(releases)
+    every = as_rewrites(releases)
     if not every:
         raise InputError("There is no release to read. Give at least one.")
     text = ReleasedText(every[0])
@@ -508,10 +560,13 @@ class Sweeps:
     def alone(self, task: Task) -> dict[int, str]:
         """The best guess at each place, which looks at the released word by itself."""
         now, out = self._released(), dict[int, str]()
-        for n, i in enumerate(self.text.steps):
+        places = list(self.text.steps)
+        for n, (i, found) in enumerate(
+            zip(places, self.evidence.alone(places, self.log_prior, now, task), strict=True), 1
+        ):
             task.check()
-            out[i] = self.prior.words[int(np.argmax(self.evidence.alone(i, self.log_prior, now, task)))]
-            task.report(n + 1, len(self.text.steps))
+            out[i] = self.prior.words[int(np.argmax(found))]
+            task.report(n, len(places))
         return out
 
     def _released(self) -> dict[int, str]:
@@ -522,9 +577,11 @@ class Sweeps:
         words, believed, places = list[ReadWord](), dict[int, str](), list(self.text.steps)
         for start in range(0, len(places), _BLOCK):
             block = places[start : start + _BLOCK]
-            for i, base in zip(block, self._bases(now, block, task), strict=True):
+            bases = self._bases(now, block, task)
+            found = self.evidence.of_places(block, list(bases), now, task)
+            for i, base, weights in zip(block, bases, found, strict=True):
                 task.check()
-                weights = self.evidence.sharpened(i, self.evidence.weights(i, base, now, task), base, self.sharp)
+                weights = self.evidence.sharpened(i, weights, base, self.sharp)
                 if not np.isfinite(weights).any():
                     weights = base  # an unknown word, which was drawn without being looked at
                 p = np.exp(weights - logsumexp(weights))

@@ -231,14 +231,25 @@ def attackers() -> str:
     return ", ".join(a.name for a in attackers() if a.scope != "data set")
 
 
-def text_attacker(name: str | None, mechanism: Mechanism) -> Any:
-    """The attacker of this name, which can attack this mechanism. Raises InputError or NoDistribution."""
-    from ..attacks import TextAttacker, get_attacker
+def attacker_of(name: str | None, mechanism: Mechanism) -> Any:
+    """The attacker of this name, of a text or of a corpus, which can attack this mechanism. Raises InputError or
+    NoDistribution."""
+    from ..attacks import DataAttacker, get_attacker
 
     if name is None:
         raise InputError(f"Name an attacker with --attacker: one of {attackers()}.")
     attacker = get_attacker(name)
-    if not isinstance(attacker, TextAttacker):
+    if isinstance(attacker, DataAttacker):
         raise InputError(f"The attacker {attacker.name!r} needs a data set: see bench run. Take one of {attackers()}.")
     attacker.check(mechanism)
+    return attacker
+
+
+def text_attacker(name: str | None, mechanism: Mechanism) -> Any:
+    """The same, of one text alone."""
+    from ..attacks import TextAttacker
+
+    attacker = attacker_of(name, mechanism)
+    if not isinstance(attacker, TextAttacker):
+        raise InputError(f"The attacker {attacker.name!r} looks at many texts, and here is one. Use attack for it.")
     return attacker

@@ -47,6 +47,18 @@ class Chances(Facet[M]):
         """As :meth:`Mechanism.distribution`, where these places and words were released before."""
         return self.m.distribution(prepared, index)
 
+    def at(self, places: Sequence[tuple[Prepared, int]], task: Task = UNWATCHED) -> list[TokenDistribution | None]:
+        """As :meth:`Mechanism.distribution` of a token of each text, together where that is less work; None where no
+        word is drawn."""
+        found: list[TokenDistribution | None] = []
+        for prepared, index in places:
+            task.check()
+            try:
+                found.append(self.m.distribution(prepared, index))
+            except NoDistribution:
+                found.append(None)
+        return found
+
     def given(self, prepared: Prepared, result: RewriteResult) -> list[TokenDistribution] | None:
         """What each piece of ``result`` would have been drawn from, had ``prepared`` been read, given the pieces before
         it: for mechanisms whose pieces answer to no word. None where that is not known."""

@@ -22,33 +22,39 @@ from ..attacks.prior import public_prior
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism_class
 from .by_epsilon import command
-from .equal_privacy import SYSTEMS
+from .equal_privacy import SYSTEMS, bundled_crossings
 from .measurement import Measurement
 from .paired import compare
 
 #: Options of each mechanism.
 OPTIONS: Mapping[str, Mapping[str, Any]] = {s.mechanism: s.options for s in reversed(SYSTEMS)}
-#: ε from where the best guess finds few words to where it finds most, among them those of the points at equal privacy.
+#: ε from where the best guess finds few words to where it finds most. Those of the points at equal privacy are added.
 EPSILONS: Mapping[str, tuple[float, ...]] = {
-    "custext": (2.0, 4.367, 6.0, 8.089, 10.67, 14.0),
-    "diffractor": (0.1, 0.2007, 0.4, 0.619, 1.099, 3.0),
-    "santext": (10.0, 12.63, 14.0, 14.86, 16.28, 20.0),
-    "santext-plus": (10.0, 12.63, 14.27, 14.86, 16.28, 20.0),
+    "custext": (2.0, 6.0, 14.0),
+    "diffractor": (0.1, 0.4, 3.0),
+    "santext": (10.0, 14.0),
+    "santext-plus": (5.0, 10.0),
     # Below an ε of 21.5 its words are drawn as SanText's are.
-    "tem": (10.0, 12.63, 14.86, 16.28, 20.0, 25.0),
-    "mvc": (40.0, 63.0, 81.62, 95.28, 120.0, 150.0),
-    "mahalanobis": (50.0, 70.52, 90.72, 105.3, 130.0, 170.0),
-    "vickrey": (40.0, 72.51, 120.0, 200.0, 577.9, 1400.0),
-    "gumbel": (10.0, 50.0, 130.0, 150.0, 300.0, 600.0),
-    "dp-mlm": (10.0, 21.83, 30.93, 50.27, 100.0, 250.0),
-    "dp-mlm-prior": (5.0, 11.52, 22.78, 36.18, 50.0, 100.0),
+    "tem": (10.0, 25.0),
+    "mvc": (40.0, 150.0),
+    "mahalanobis": (50.0, 170.0),
+    "vickrey": (40.0, 200.0, 1400.0),
+    "gumbel": (10.0, 50.0, 150.0, 600.0),
+    "dp-mlm": (10.0, 15.0, 25.0, 50.0, 100.0, 250.0),
+    "dp-mlm-prior": (5.0, 10.0, 15.0, 25.0, 50.0, 100.0),
 }
-TEXTS = 24
-#: Texts where chances are estimated from draws, and where words are drawn by the words around them.
-FEWER = {
-    **dict.fromkeys(("mvc", "mahalanobis", "vickrey", "gumbel"), 10),
-    **dict.fromkeys(("dp-mlm", "dp-mlm-prior"), 5),
-}
+TEXTS = 48
+#: Texts where chances are estimated from draws.
+FEWER = dict.fromkeys(("mvc", "mahalanobis", "vickrey", "gumbel"), 16)
+
+
+def epsilons() -> dict[str, tuple[float, ...]]:
+    """The ε at which each mechanism is measured by default."""
+    found = {name: set(some) for name, some in EPSILONS.items()}
+    for c in bundled_crossings():
+        if c.epsilon is not None and c.options == OPTIONS.get(c.mechanism):
+            found[c.mechanism].add(c.epsilon)
+    return {name: tuple(sorted(some)) for name, some in found.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +131,6 @@ def _axis(name: str) -> tuple[float, ...]:
 def main(argv: Sequence[str] = ()) -> int:
     """The command ``bench reader``."""
     return command(
-        argv, "reader", __doc__, MEASUREMENT, epsilons=EPSILONS, otherwise=_axis, texts=TEXTS, fewer=FEWER,
+        argv, "reader", __doc__, MEASUREMENT, epsilons=epsilons(), otherwise=_axis, texts=TEXTS, fewer=FEWER,
         options=OPTIONS, measure=measure, said=said, gamma=reader.GAMMA,
     )  # fmt: skip

@@ -30,6 +30,7 @@ import numpy as np
 
 from .._internal.statistics import clopper_pearson, half_width
 from .._internal.task import UNWATCHED, Task
+from ..attacks import corpus
 from ..attacks.best import strongest
 from ..attacks.polish import LIKENESS
 from ..errors import InputError, ModelUnavailable
@@ -157,7 +158,13 @@ def score(
     shares, words, chance = _words_found(before, after, task.child(1, 2, 2))
     for name, title in WORDS.items():
         rows += _mean(name, title, "found", shares[name], chance=chance)
-    rows += _mean("linking", "Linking to the original", "found", _linked(before, after), chance=1 / len(before))
+    rows += _mean(
+        "linking",
+        "Linking to the original",
+        "found",
+        corpus.linked(corpus.vectors_alike(after, before)).tolist(),
+        chance=1 / len(before),
+    )
     left = [_left(a, b) for a, b in zip(before, after, strict=True)]
     rows += _mean("identifiers", "Names, dates and places left", "found", [x for x in left if x is not None])
     if identifiers is not None:
@@ -286,17 +293,6 @@ def _hits(
 
 
 # --- whole texts
-
-
-def _linked(originals: Sequence[str], rewrites: Sequence[str]) -> list[float]:
-    """Of each rewrite, whether its own original is the nearest of all; m that are as near count 1/m."""
-    from ..models.sentence_encoder import embed
-
-    one, other = embed(originals), embed(rewrites)
-    near = other @ one.T
-    own = np.diagonal(near)
-    ahead, tied = (near > own[:, None] + 1e-6).sum(axis=1), (np.abs(near - own[:, None]) <= 1e-6).sum(axis=1)
-    return np.where(ahead > 0, 0.0, 1 / tied).tolist()
 
 
 def _left(original: str, rewrite: str) -> float | None:

@@ -8,7 +8,7 @@ from foreign import Generator
 
 import dptext_core as dpt
 from dptext_core._internal.statistics import clopper_pearson
-from dptext_core.attacks import best, mask_inference, nearest, reader
+from dptext_core.attacks import best, corpus, mask_inference, nearest, reader
 
 TEXT = "My doctor in Lisbon treated my sister for diabetes."
 
@@ -105,3 +105,17 @@ def test_where_nothing_can_be_guessed_it_says_why():
     m = dpt.get_mechanism("diffractor", epsilon=1.0)
     with pytest.raises(dpt.NoDistribution, match="No word of this text was drawn"):
         best.ask(m, [m.rewrite("and the", seed=1)])
+
+
+def test_one_rewrite_is_as_good_as_a_list_and_anything_else_is_refused(released):
+    m, results = released
+    assert best.ask(m, results[0]) == best.ask(m, results[:1])
+    for ask in (best.ask, best.over_texts, corpus.attack, reader.read):
+        for given in ("My doctor", 3, [TEXT]):
+            with pytest.raises(dpt.InputError):
+                ask(m, given)
+
+
+def test_where_nobody_finds_a_word_nobody_is_called_the_best():
+    found = best.of_guesses({"same-word": [False] * 4, "reader": [False] * 4}, chance=0.1)
+    assert found.sentence().startswith("Of 2 attackers, none finds anything: 0%")

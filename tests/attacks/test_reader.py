@@ -143,7 +143,7 @@ def test_where_chances_are_drawn_a_word_that_never_came_is_not_impossible():
     found = reader.read(m, result, gamma=0)
     assert not found.exact and all(p > 0 for w in found.words for _, p in w.guesses)
     (word, *_) = found.words
-    near = {w: m.channel(WORDS.index(w)).at(3.0).p(word.released) * 1000 + 0.5 for w, _ in word.guesses}
+    near = {w: m.channel(WORDS.index(w)).at(3.0).p(word.released) * 1000 + 1 / len(WORDS) for w, _ in word.guesses}
     prior = attacks.public_prior(m)
     expected = {w: n * prior.p[WORDS.index(w)] for w, n in near.items()}
     shares = dict(word.guesses)
@@ -151,6 +151,16 @@ def test_where_chances_are_drawn_a_word_that_never_came_is_not_impossible():
     assert {w: p / shares[first] for w, p in shares.items()} == pytest.approx(
         {w: e / expected[first] for w, e in expected.items()}, rel=1e-6
     )
+
+
+def test_words_that_never_came_out_weigh_no_more_than_one_draw_together():
+    # A word that nearly always stays is read as itself, whatever the language says of the 21,000 others.
+    m = dpt.get_mechanism("mvc", epsilon=150.0)
+    result = m.rewrite("A banana sued the violin, and the cathedral borrowed a turtle from the plumber.", seed=3)
+    found = reader.read(m, result)
+    stays = [w for w in found.words if w.released == w.original and m.by_word.channel(m.token_row(
+        m.prepare(result.original), w.step)).at(150.0).p(w.original) > 0.9]  # fmt: skip
+    assert len(stays) >= 3 and all(w.rank == 1 for w in stays)
 
 
 def test_a_word_that_no_word_explains_is_left_to_the_language():

@@ -571,6 +571,28 @@ def test_attack_says_what_an_attacker_finds_out(run):
         assert status == 2 and says in err, err
 
 
+def test_attack_looks_at_a_corpus_a_text_in_each_line(run, tmp_path):
+    corpus = tmp_path / "texts.txt"
+    corpus.write_text("My doctor treated my sister.\n\nThe train was late.\nHe plays the violin.\n", encoding="utf-8")
+    given = ("attack", "--mechanism", "custext", "--epsilon", "8", "--seed", "1", "--file", str(corpus))
+    status, out, err = run(*given, "--attacker", "linking")
+    assert status == 0 and "all 3 texts" in out and "one to one" in out and "author's eyes" not in err
+    assert "doctor" not in out and "violin" not in out
+    status, out, _ = run(*given, "--attacker", "best-of-texts")
+    assert status == 0 and "finds most" in out
+    for more, says in ((("--word", "train"), "takes no --word"), (("--answers", "2"), "takes no --answers")):
+        status, _, err = run(*given, "--attacker", "linking", *more)
+        assert status == 2 and says in err
+    table = corpus.with_suffix(".csv")
+    table.write_text("text\nOne.\nTwo.\n", encoding="utf-8")
+    status, _, err = run(*given[:-1], str(table), "--attacker", "linking")
+    assert status == 2 and "no table" in err
+    status, _, err = run(*given[:-2], "--attacker", "linking", "One text alone.")
+    assert status == 2 and "Give one in each line" in err
+    status, _, err = run("report", *given[1:], "--kind", "inspection", "--attack", "linking")
+    assert status == 2 and "looks at many texts" in err
+
+
 @pytest.fixture(scope="module")
 def writer(tmp_path_factory):
     """The options of a mechanism that writes a new text, with a tiny model."""

@@ -47,6 +47,23 @@ def test_a_public_text_has_no_place_for_an_original_word(prior):
     assert one == other and not set(one.skeleton.kept) & {"doctor", "friend", "pain", "bad", "lawyer"}
 
 
+@pytest.mark.parametrize("name", ["dp-mlm", "dp-mlm-prior"])
+@pytest.mark.parametrize("order", ["parallel", "sequential"])
+def test_words_of_several_texts_are_worked_out_together_with_the_same_bits(name, order, tiny_model, monkeypatch):
+    m = dpt.get_mechanism(name, model=tiny_model, order=order)
+    texts = [m.plan(t) for t in (TEXT, OTHER, "Pain.")]
+    places = [(p, i) for p in texts for i in range(len(p.document.tokens))]
+    passes, real = [], engine(tiny_model).score
+    monkeypatch.setattr(engine(tiny_model), "score", lambda r, **given: passes.append(len(r)) or real(r, **given))
+    found = m.chances.at(places)
+    asked = [len(p.targets) for p in texts]
+    # Two of the texts have one skeleton, so that they share their proposals.
+    assert passes == [sum(asked)] + ([asked[0] + asked[2]] if name == "dp-mlm-prior" else [])
+    for (p, i), d in zip(places, found, strict=True):
+        assert (d is None) == (p.reasons[i] is not None)
+        assert d is None or (d.log_probs == m.distribution(p.document.text, i).log_probs).all()
+
+
 def test_one_model_reads_and_proposes():
     m = dpt.get_mechanism("dp-mlm-prior", prior="skeleton")
     p = m.plan(TEXT)

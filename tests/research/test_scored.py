@@ -115,7 +115,7 @@ def test_the_command_reads_a_file_of_pairs(tmp_path, capsys):
     assert cli.main([*given, "--json"]) == 0
     out, err = capsys.readouterr()
     told = json.loads(out)
-    assert told["texts"] == 3 and "1 row without a text" in err and "author's eyes" in err
+    assert told["texts"] == 3 and "1 row without a text" in err
     assert cli.main(given) == 0
     out, _ = capsys.readouterr()
     assert "Reader, by likeness" in out and "promise nothing" in out

@@ -1,22 +1,29 @@
-"""``attack``: rewrite a text, and see what an attacker finds out from the rewrite."""
+"""``attack``: rewrite a text, or each line of a corpus, and see what an attacker finds out from that."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ..._internal.task import on_terminal
 from ...errors import InputError
 from ...text.document import Document
-from ..arguments import add_seed, add_text, attackers, find_word, mechanism_of, positive, text_attacker, whole
+from ..arguments import add_seed, add_text, attacker_of, attackers, find_word, mechanism_of, positive, whole
 from ..console import OWNER_ONLY, emit, note, read_file, read_text, table, typed
 
-HELP = "rewrite a text, and see what an attacker finds out from the rewrite"
+if TYPE_CHECKING:
+    from ...attacks import CorpusAttacker
+    from ...mechanisms.base import Mechanism
+
+HELP = "rewrite a text, or each of several, and see what an attacker finds out"
 TAKES_MECHANISM = True
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--attacker", metavar="NAME", help=f"one of {attackers()}")
+    parser.add_argument(
+        "--attacker", metavar="NAME", help=f"one of {attackers()}; linking and best-of-texts take a text in each line"
+    )
     at = parser.add_mutually_exclusive_group()
     at.add_argument("--word", metavar="W", help="attack the first occurrence of this word")
     at.add_argument(
@@ -43,13 +50,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     mechanism = mechanism_of(args)
-    attacker = text_attacker(args.attacker, mechanism)
+    attacker = attacker_of(args.attacker, mechanism)
     given: dict[str, Any] = {"answers": args.answers, "draws": args.draws}
     if args.candidates is not None:
         given["candidates"] = read_file(args.candidates).splitlines()
     given = {name: value for name, value in given.items() if value is not None}
+    if attacker.scope == "corpus":
+        given |= {name: True for name in ("word", "index") if getattr(args, name) is not None}
     if strange := [name for name in given if name not in attacker.takes]:
         raise InputError(f"The attacker {attacker.name} takes no --{strange[0]}. Leave it out.")
+    if attacker.scope == "corpus":
+        corpus(args, mechanism, attacker)
+        return
     if args.word is not None and "word" in attacker.takes:
         given["word"] = typed(args.word)
     result = mechanism.rewrite(read_text(args), seed=args.seed)
@@ -71,3 +83,19 @@ def run(args: argparse.Namespace) -> None:
         if args.draws and made > args.draws:
             note(f"note: {made:,} rewrites were made, not {args.draws:,}: each text gets as many.")
         note(OWNER_ONLY)
+
+
+def corpus(args: argparse.Namespace, mechanism: Mechanism, attacker: CorpusAttacker) -> None:
+    """All lines of the text, each rewritten once by noise of its own. The rewrites are not printed."""
+    from ...data import tables
+
+    if args.file is not None and Path(args.file).suffix.lower() in set(tables.KINDS) - {".txt"}:
+        raise InputError(f"The attacker {attacker.name} takes no table. Give a plain file with a text in each line.")
+    texts = [line for line in read_text(args).splitlines() if line.strip()]
+    if len(texts) < 2:
+        raise InputError(f"The attacker {attacker.name} needs several texts. Give one in each line.")
+    task = on_terminal("attacking")
+    results = mechanism.rewrite(texts, seed=args.seed, task=task.child(0, 0.5))
+    found = attacker.attack(mechanism, results, task=task.child(0.5, 1))
+    rows: list[tuple[str, ...]] = getattr(found, "rows", list)()
+    emit("\n".join([*([table(rows)] if rows else []), found.sentence()]))

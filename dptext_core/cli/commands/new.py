@@ -21,4 +21,5 @@ def run(args: argparse.Namespace) -> None:
     files = new_mechanism(args.name, args.out)
     for file in files:
         emit(str(file))
-    emit(f"Then, in {files[0].parent}: pip install -e '.[dev]' and pytest.")
+    emit(f"Try it from here: python -m pytest {files[0].parent}")
+    emit(f"Where DP-Text Studio is installed as a package, also: pip install -e '{files[0].parent}[dev]'")

@@ -8,7 +8,7 @@ from typing import Any
 from ..._internal.checks import many
 from ..._internal.task import on_terminal
 from ...errors import InputError
-from ..console import OWNER_ONLY, emit, emit_json, note, table
+from ..console import emit, emit_json, note, table
 
 HELP = "measure what any system made of texts: what was kept, and what attackers find"
 
@@ -68,14 +68,13 @@ def run(args: argparse.Namespace) -> None:
     if args.json:
         emit_json(found.to_dict(), args.out)
     else:
-        rows = [("", "value", "95% interval", "chance")]
+        rows = [("", "", "value", "95% interval", "chance")]
         for r in found.rows:
             digits = ",.1f" if r.name.endswith("perplexity") or r.high > 1.5 else ".3f"
             chance = "" if r.chance is None else f"{r.chance:.3f}"
-            rows.append((r.title, f"{r.value:{digits}}", f"{r.low:{digits}} to {r.high:{digits}}", chance))
+            rows.append((r.kind, r.title, f"{r.value:{digits}}", f"{r.low:{digits}} to {r.high:{digits}}", chance))
         emit(f"{table(rows)}\n{found.sentence()}", args.out)
     for name, reason in found.missing.items():
         note(f"note: no {name}. {reason}")
     if left_out:
         note(f"note: {many(left_out, 'row')} without a text left out.")
-    note(OWNER_ONLY)

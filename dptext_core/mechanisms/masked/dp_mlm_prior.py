@@ -186,10 +186,18 @@ class PriorPrepared(MaskedPrepared):
             asked = [(self.public, i) for i in missing]
             found = self.of_allowed(proposed_logits(self.model, self.document.language, asked, task))
             rows |= dict(zip(missing, found, strict=True))
-            with self._lock:
-                for i in missing[: max(0, ROWS_KEPT - len(self._proposed))]:
-                    self._proposed[i] = rows[i]
+            self.keep_proposals(missing, found)
         return np.stack([rows[i] for i in places]) if places else np.empty((0, 0), np.float32)
+
+    def has_proposal(self, place: int) -> bool:
+        with self._lock:
+            return place in self._proposed
+
+    def keep_proposals(self, places: Sequence[int], rows: Sequence[np.ndarray] | np.ndarray) -> None:
+        """Keep scores that were computed, as many as a prepared text holds."""
+        with self._lock:
+            for i, row in zip(places[: max(0, ROWS_KEPT - len(self._proposed))], rows, strict=False):
+                self._proposed[i] = row
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,13 +295,26 @@ class DPMLMPrior(MaskedWords):
             return public if c.tau is None else public._replace(tau=c.tau)
         return PriorShape(1.0 if c.tau is None else c.tau, c.shift_min, c.shift_max)
 
-    def _score(self, texts: Sequence[MaskedPrepared], task: Task) -> None:
-        super()._score(texts, task)
-        if self.config.order == "parallel" and self.config.prior != "frequency":
-            for prepared in texts:
-                assert isinstance(prepared, PriorPrepared)
-                if len(prepared.targets) <= ROWS_KEPT:
-                    prepared.proposed(prepared.targets, task.quiet)
+    def _fill(self, texts: Sequence[MaskedPrepared], keys: Sequence[list[tuple[int, bool]]], task: Task) -> None:
+        super()._fill(texts, keys, task)
+        if self.config.prior == "frequency":
+            return
+        # Texts of one skeleton share their proposals.
+        wanted: dict[tuple[tuple[str | None, ...], int], list[PriorPrepared]] = {}
+        publics: dict[tuple[str | None, ...], PublicText] = {}
+        for prepared, some in zip(texts, keys, strict=True):
+            assert isinstance(prepared, PriorPrepared)
+            words = prepared.public.words
+            publics.setdefault(words, prepared.public)
+            for i, _ in some:
+                if not prepared.has_proposal(i):
+                    wanted.setdefault((words, i), []).append(prepared)
+        if wanted:
+            asked = [(publics[words], i) for words, i in wanted]
+            rows = left(proposed_logits(self.config.model, self.language, asked, task), self._banned)
+            for (_, i), row, owners in zip(wanted, rows, wanted.values(), strict=True):
+                for prepared in owners:
+                    prepared.keep_proposals([i], [row])
 
     # --- scores to distributions
 

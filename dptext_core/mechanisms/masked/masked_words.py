@@ -96,6 +96,11 @@ class MaskedPrepared(Prepared):
                 if len(self._rows) < ROWS_KEPT:
                     self._rows[k] = row
 
+    def has(self, key: tuple[int, bool]) -> bool:
+        """Whether the scores of this draw are kept already."""
+        with self._lock:
+            return key in self._rows
+
     def of_allowed(self, scores: np.ndarray) -> np.ndarray:
         """Scores (n, V) of all candidates of the model → those of the ones that may be released."""
         return left(scores, banned(self.model, self.document.language, self.never))
@@ -248,6 +253,9 @@ class MaskedWords(Mechanism):
         if self.config.order != "parallel":
             return
         keys = [[(i, False) for i in p.targets] if len(p.targets) <= ROWS_KEPT else [] for p in texts]
+        self._fill(texts, keys, task)
+
+    def _fill(self, texts: Sequence[MaskedPrepared], keys: Sequence[list[tuple[int, bool]]], task: Task) -> None:
         requests = [p.request(*key) for p, some in zip(texts, keys, strict=True) for key in some]
         if not requests:
             return
@@ -620,6 +628,12 @@ class MaskedChances(Chances[MaskedWords]):
             found[i] = tuple(before)
             before += [] if word is None else [(i, word)]
         return found
+
+    def at(self, places: Sequence[tuple[Prepared, int]], task: Task = UNWATCHED) -> list[TokenDistribution | None]:
+        planned = [(self.m._planned(p), i) for p, i in places]
+        wanted = [(p, [(i, False)] if p.reasons[i] is None and not p.has((i, False)) else []) for p, i in planned]
+        self.m._fill([p for p, _ in wanted], [keys for _, keys in wanted], task)
+        return super().at(planned, task)
 
     def after(self, prepared: Prepared, index: int, released: Sequence[tuple[int, str]]) -> TokenDistribution:
         planned = self.m._planned(prepared)

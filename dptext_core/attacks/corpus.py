@@ -1,0 +1,232 @@
+"""A whole corpus at once: each text was rewritten once, and the attacker has all rewrites.
+
+* :class:`Linking`: whoever also has a list of all originals (because they were published elsewhere) tells which rewrite
+  is of which. Three looks put a number on every rewrite and original: the cosine of their sentence vectors, the words
+  that they have in common, and ln P(rewrite | original), where the mechanism has a formula for it. Each rewrite by
+  itself is linked to the original with the largest number; and all of them together are matched one to one so that the
+  sum is largest (Kuhn 1955, as in SciPy), because no two are of the same text.
+* :class:`BestOfTexts`: which of the attackers on single words finds most, over the texts.
+
+Texts that are the same cannot be told apart by anyone: they count once, by their first rewrite.
+
+The interval takes the links for independent of each other, which those of one matching are not quite, and is corrected
+for the choice among all looks (Bonferroni).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from .._internal.private import Private
+from .._internal.statistics import clopper_pearson
+from .._internal.task import UNWATCHED, Task
+from ..errors import InputError, NoDistribution
+from ..mechanisms.base import Mechanism
+from ..mechanisms.chances import stated
+from ..privacy.guarantee import percent
+from ..privacy.sampling import NoiseStream
+from ..result import RewriteResult
+from . import best
+from .base import Attacker, AttackFinding, as_rewrites, register
+from .two_texts import words
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: The looks, with their titles, the plainest first.
+LOOKS = {"words": "Words in common", "vectors": "Sentence vectors", "chances": "The mechanism's chances"}
+#: Texts of a corpus at most; and those whose chances are worked out, each rewrite under each text.
+MOST, MOST_CHANCES = 2000, 100
+#: What is so near is a tie.
+_TIE = 1e-6
+
+
+@dataclass(frozen=True)
+class Linked(Private):
+    """How many rewrites are linked to their originals. texts: distinct originals. name: the look that links most, of
+    ``LOOKS``; together: whether it does by matching one to one. success: its share; low, high: the corrected 95%
+    interval. chance: of one guess. alone, matched: the share by each look, rewrite by rewrite and one to one; left_out:
+    why others could not be asked."""
+
+    texts: int
+    name: str
+    together: bool
+    success: float
+    low: float
+    high: float
+    chance: float
+    alone: Mapping[str, float]
+    matched: Mapping[str, float]
+    left_out: Mapping[str, str]
+
+    _shown: ClassVar[tuple[str, ...]] = ("texts", "name", "together", "success", "low", "high", "chance")
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """Each look: its title, linked one by one, linked one to one."""
+        return [
+            (LOOKS[name], f"{percent(share)} rewrite by rewrite", f"{percent(self.matched[name])} one to one")
+            for name, share in self.alone.items()
+        ]
+
+    def sentence(self) -> str:
+        """Who links most, in plain words."""
+        how = ", all matched one to one," if self.together else ""
+        said = (
+            f"Whoever has all {self.texts:,} texts and one rewrite of each links {percent(self.success)} of the "
+            f"rewrites to their texts by “{LOOKS[self.name]}”{how} (95% interval, corrected for the choice: "
+            f"{percent(self.low)} to {percent(self.high)}). One guess is right {percent(self.chance)} of the time."
+        )
+        return " ".join([said, *(f"“{LOOKS[name]}” was not asked: {why}" for name, why in self.left_out.items())])
+
+
+class CorpusAttacker(Attacker):
+    """Attacks a rewrite of each of several texts. takes: as for a :class:`TextAttacker`."""
+
+    scope = "corpus"
+    takes: ClassVar[tuple[str, ...]] = ()
+
+    def check(self, mechanism: Mechanism) -> None:
+        """Every mechanism can be attacked."""
+
+    @abstractmethod
+    def attack(
+        self, mechanism: Mechanism, results: Sequence[RewriteResult], *, task: Task | None = None
+    ) -> AttackFinding:
+        """results: one rewrite of each text, by the mechanism."""
+
+
+def attack(
+    mechanism: Mechanism, results: Sequence[RewriteResult], *, seed: int | None = None, task: Task = UNWATCHED
+) -> Linked:
+    """Link every rewrite to one of the originals.
+
+    Parameters
+    ----------
+    mechanism
+        The one that made the rewrites, with its options and its ε.
+    results
+        A rewrite of each text. Texts that are the same count once.
+    seed
+        Repeats the order in which a matching breaks ties.
+    task
+        Told of what is done; may stop the work.
+
+    Raises
+    ------
+    InputError
+        For fewer than two distinct texts, or more than ``MOST``.
+    ModelUnavailable
+        Where the sentence encoder is not there.
+    """
+    results = as_rewrites(results)
+    own = {r.original: r for r in reversed(results)}
+    texts = list(dict.fromkeys(r.original for r in results))
+    if len(texts) < 2:
+        raise InputError("Give at least two texts that differ, one a line: with one, there is nothing to link.")
+    if len(texts) > MOST:
+        raise InputError(f"There are {len(texts):,} texts. Give at most {MOST:,}: each rewrite is held against each.")
+    likeness, left_out = looks(mechanism, [own[t] for t in texts], task=task)
+    # The order of the texts tells whose rewrite it is, which an attacker does not know.
+    order = np.argsort(NoiseStream(seed).uniforms(len(texts)))
+    alone = {name: linked(table) for name, table in likeness.items()}
+    matched = {name: linked_one_to_one(table, order) for name, table in likeness.items()}
+    n, each = len(texts), 1 - 0.05 / (2 * len(likeness))
+    ends = [clopper_pearson(float(x.sum()), n, each) for x in (*alone.values(), *matched.values())]
+    shares = {(name, False): float(x.mean()) for name, x in alone.items()}
+    shares |= {(name, True): float(x.mean()) for name, x in matched.items()}
+    name, together = max(shares, key=shares.__getitem__)
+    low, high = np.max(ends, axis=0).tolist()
+    return Linked(
+        n, name, together, shares[name, together], low, high, 1 / n, {k: shares[k, False] for k in alone},
+        {k: shares[k, True] for k in matched}, left_out,
+    )  # fmt: skip
+
+
+def looks(
+    mechanism: Mechanism, results: Sequence[RewriteResult], *, task: Task = UNWATCHED
+) -> tuple[dict[str, NDArray[np.float64]], dict[str, str]]:
+    """Of each look the table (rewrite, original), larger for what is more alike; and why others could not be asked."""
+    texts, released = [r.original for r in results], [r.text for r in results]
+    found = {"words": in_common(released, texts), "vectors": vectors_alike(released, texts)}
+    task.check()
+    left_out: dict[str, str] = {}
+    if len(texts) > MOST_CHANCES:
+        left_out["chances"] = f"it is worked out for {MOST_CHANCES} texts at most, and these are {len(texts):,}."
+    else:
+        try:
+            chances = stated(mechanism)
+        except NoDistribution as reason:
+            left_out["chances"] = str(reason)
+        else:
+            prepared = [mechanism.prepare(t, task=task.quiet) for t in texts]
+            found["chances"] = chances.log(prepared, results, task=task).T
+    return found, left_out
+
+
+def linked(likeness: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of each rewrite, whether its own original is the likest; of m that are as like 1/m. likeness: (n, n)."""
+    own = np.diagonal(likeness)[:, None]
+    ahead, tied = (likeness > own + _TIE).any(axis=1), (np.abs(likeness - own) <= _TIE).sum(axis=1)
+    return np.where(ahead, 0.0, 1 / tied)
+
+
+def linked_one_to_one(likeness: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The same where each original is given to one rewrite, so that all of it is likest. order: a permutation of the
+    originals, in which ties are broken."""
+    from scipy.optimize import linear_sum_assignment
+
+    table = likeness[:, order]
+    finite = table[np.isfinite(table)]
+    # What is excluded costs more than everything else together can gain.
+    never = finite.min() - 1 - len(table) * (finite.max() - finite.min())
+    rows, columns = linear_sum_assignment(np.where(np.isfinite(table), table, never), maximize=True)
+    return (order[columns] == rows).astype(np.float64)
+
+
+def in_common(released: Sequence[str], texts: Sequence[str]) -> NDArray[np.float64]:
+    """How much rewrites and texts have in common, (rewrites, texts): the cosine of TF-IDF of words and their pairs."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    vectors = TfidfVectorizer(analyzer=lambda text: words(text.lower()), sublinear_tf=True).fit(texts)
+    return (vectors.transform(released) @ vectors.transform(texts).T).toarray()
+
+
+def vectors_alike(released: Sequence[str], texts: Sequence[str]) -> NDArray[np.float64]:
+    """The cosine of sentence vectors, (rewrites, texts). Raises ModelUnavailable."""
+    from ..models.sentence_encoder import embed
+
+    return (embed(released) @ embed(texts).T).astype(np.float64)
+
+
+@register
+class Linking(CorpusAttacker):
+    """Which rewrite is of which text?"""
+
+    name = "linking"
+    title = "Linking"
+    question = "Which rewrite is of which text, for whoever has a list of all texts?"
+    needs: ClassVar[tuple[str, ...]] = ("sentence encoder",)
+
+    def attack(self, mechanism: Mechanism, results: Sequence[RewriteResult], *, task: Task | None = None) -> Linked:
+        return attack(mechanism, results, task=task or UNWATCHED)
+
+
+@register
+class BestOfTexts(CorpusAttacker):
+    """The best of the attackers on single words, over texts."""
+
+    name = "best-of-texts"
+    title = "Best of all, over texts"
+    question = "Which of the attackers on single words finds most in these texts, and how much?"
+    needs: ClassVar[tuple[str, ...]] = ("masked language model",)
+
+    def check(self, mechanism: Mechanism) -> None:
+        best.BestOfAll().check(mechanism)
+
+    def attack(self, mechanism: Mechanism, results: Sequence[RewriteResult], *, task: Task | None = None) -> best.Best:
+        return best.over_texts(mechanism, results, task=task or UNWATCHED)
