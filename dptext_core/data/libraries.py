@@ -100,7 +100,8 @@ class DocRewriter:
     """A component of a spaCy pipeline: what ``nlp.add_pipe("dp_rewriter")`` makes.
 
     A Doc keeps its words. The rewritten text is in ``doc._.dp_text``, its promise in ``doc._.dp_promise``, and what it
-    spends in ``doc._.dp_epsilon`` (None where nothing is promised).
+    spends in ``doc._.dp_epsilon`` (None where nothing is promised). A text that cannot be rewritten, such as one that
+    is too long, says why in ``doc._.dp_error`` and has None in the others; those after it are rewritten.
 
     Parameters
     ----------
@@ -111,7 +112,7 @@ class DocRewriter:
     """
 
     #: The attributes of a Doc that it sets.
-    ATTRIBUTES = ("dp_text", "dp_promise", "dp_epsilon")
+    ATTRIBUTES = ("dp_text", "dp_promise", "dp_epsilon", "dp_error")
 
     def __init__(self, mechanism: str | None = None, options: Mapping[str, Any] | None = None) -> None:
         self.mechanism = one_by_one(mechanism, dict(options or {}))
@@ -138,8 +139,8 @@ class DocRewriter:
         yield from self._rewritten(block)
 
     def _rewritten(self, docs: list[Any]) -> Iterable[Any]:
-        for doc, result in zip(docs, self.mechanism.rewrite([d.text for d in docs]), strict=True):
-            doc._.dp_text = result.text
-            doc._.dp_promise = result.guarantee.sentence()
-            doc._.dp_epsilon = total(result.guarantee)
+        for doc, record in zip(docs, rewrite_records([d.text for d in docs], self.mechanism), strict=True):
+            doc._.dp_text, doc._.dp_error = record.text, record.error
+            doc._.dp_promise = None if record.guarantee is None else record.guarantee.sentence()
+            doc._.dp_epsilon = None if record.guarantee is None else total(record.guarantee)
             yield doc

@@ -113,12 +113,15 @@ def table(rows: Sequence[Cost]) -> str:
 def main(argv: Sequence[str] = ()) -> int:
     """The command ``bench clipping``."""
     takes = parser("clipping", __doc__, "data", "stopwords", "out", required=["data"])
-    takes.add_argument("--n", type=int, default=TEXTS, help=f"texts of SST-2's test, {TEXTS} by default")
+    takes.add_argument("--n", type=int, default=TEXTS, help=f"how many texts of SST-2's test, {TEXTS} by default")
+    takes.add_argument("--train", action="store_true", help="texts of SST-2's training part in their place")
+    takes.add_argument("--epsilons", nargs="+", type=float, default=list(EPSILONS), metavar="E")
     args = takes.parse_args(argv)
-    found = data_sets.load(DATA, args.data, n_test=args.n, max_words=40)
-    texts = [found.texts[i][0] for i in found.test]
+    part = {"n_train": args.n} if args.train else {"n_test": args.n}
+    found = data_sets.load(DATA, args.data, max_words=40, **part)
+    texts = [found.texts[i][0] for i in (found.train if args.train else found.test)]
     mechanism = DPMLM.create(**options_in(args))
-    rows = measure(mechanism, prepare(mechanism, texts), ends(mechanism))
+    rows = measure(mechanism, prepare(mechanism, texts), ends(mechanism), args.epsilons)
     print(table(rows))
     about = MEASUREMENT.about(
         data=found.title,

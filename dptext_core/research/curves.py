@@ -132,7 +132,8 @@ def _keyed(results: Results) -> dict[tuple[str, str], list[tuple[str, Row]]]:
 
 @lru_cache(maxsize=8)
 def configurations(results: Results) -> Mapping[str, Configuration]:
-    """Every measured configuration by its key. First the one with most points of each mechanism, in their order."""
+    """Every measured configuration by its key. First the one of each mechanism that has its default options, as the
+    pages begin, else the one with most points; in their order."""
     seen: dict[str, tuple[Row, set]] = {}
     keys = {id(row): k for all_of in _keyed(results).values() for k, row in all_of}
     for row in results.rows:
@@ -143,7 +144,7 @@ def configurations(results: Results) -> Mapping[str, Configuration]:
         by_mechanism.setdefault(row.mechanism, []).append(k)
     order = {s.name: i for i, s in enumerate(mechanisms())}
     names = sorted(by_mechanism, key=lambda m: order.get(m, len(order)))
-    main = [max(by_mechanism[m], key=lambda k: len(seen[k][1])) for m in names]
+    main = [max(by_mechanism[m], key=lambda k: (not seen[k][0].options, len(seen[k][1]))) for m in names]
     others = [k for m in names for k in by_mechanism[m] if k not in main]
     found = {}
     for index, k in enumerate([*main, *others]):
@@ -236,12 +237,12 @@ def series(
 
 
 def main_series(found: Sequence[Series]) -> list[Series]:
-    """Of each mechanism (and paper) the series with most points, the first of several."""
+    """Of each mechanism (and paper) the series with its default options, as the pages begin; else the one with most
+    points, the first of several."""
     best: dict[tuple[str, str], Series] = {}
     for s in found:
         k = (s.mechanism, s.paper.partition(",")[0])
-        if k not in best or len(s.points) > len(best[k].points):
-            best[k] = s
+        best[k] = max(best.get(k, s), s, key=lambda one: (not one.setting.options and not one.paper, len(one.points)))
     return list(best.values())
 
 

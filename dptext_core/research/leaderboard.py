@@ -26,6 +26,7 @@ from typing import Any
 from .._internal.statistics import holm
 from ..errors import ConfigError
 from ..measure.metrics.registry import measure
+from ..mechanisms.registry import mechanisms
 from ..mechanisms.setting import Setting
 from ..text.cells import to_csv
 from ..text.latex import tabular
@@ -302,6 +303,10 @@ def _others(n: int) -> str:
     return "1 other keeps less" if n == 1 else f"{n} others keep less"
 
 
+def _promises_nothing(mechanism: str) -> bool:
+    return any(spec.name == mechanism and spec.notion == "none" for spec in mechanisms())
+
+
 def answer(found: Board, title_of_data: str) -> tuple[str, str]:
     """Which keeps most, in a sentence made from the rows; and how sure that is."""
     first = found.first
@@ -313,7 +318,8 @@ def answer(found: Board, title_of_data: str) -> tuple[str, str]:
     name = measure(found.judge).title
     kept = f"{name[0].lower() + name[1:] if not name[:2].isupper() else name} {with_interval(first, found.judge)}"
     whole = "" if found.whole is None else f", of {said(found.whole.value, found.judge)} without rewriting"
-    sentence = f"{where}, {first.label} keeps most on {title_of_data}: {kept}{whole}."
+    bare = ", which promises nothing," if _promises_nothing(first.mechanism) else ""
+    sentence = f"{where}, {first.label}{bare} keeps most on {title_of_data}: {kept}{whole}."
     told = [e for e in found.entries[1:] if e.told]
     near = found.together
     if not near:

@@ -1,13 +1,14 @@
-"""What a public prior is worth: texts with and without it at the same promise, and what an attacker gets.
+"""What a public prior is worth: texts with and without it at the same promise, and what attackers get.
 
 For each system, ε and seed, every text is rewritten once. Per text: cosine to the original (all-MiniLM-L6-v2), BLEU,
-perplexity (pseudo-perplexity of the bundled masked model; with --judge also a causal model's, per word), N_w (the mean
-chance that a drawn word stays), and how often the mask-filling attacker guesses an original at once. The attacker and
-the pseudo-perplexity look at the first seed only, since they take a pass for each word. And the share of stop words
-among a rewrite's words: a language model finds a text of them fluent, though it says nothing. Differences to DP-MLM are
-paired over texts, at the same ε, against the clipping range that is better there by that measure.
+N_w (the mean chance that a drawn word stays), and the share of stop words among a rewrite's words (a language model
+finds a text of them fluent, though it says nothing). Of the first seed and some texts, the perplexity under a causal
+language model (--judge), and the share of the drawn words that each attacker of ``attacks.best`` names. Differences to
+DP-MLM are paired over texts, at the same ε, against whichever of its rows is better there by that measure: three
+clipping ranges, each as it is drawn and polished, which costs no ε. Their p-values are corrected for all cells of a
+measure (Holm).
 
-    python -m dptext_core bench prior --data DIR --rows FILE --out assets/benchmarks/public_prior.json
+    python -m dptext_core bench prior --data DIR --rows FILE --judge NAME --out assets/benchmarks/public_prior.json
 
 The rows, with the rewritten texts in them, go into FILE, which an interrupted run goes on with; the means go into OUT.
 """
@@ -18,19 +19,19 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from .._internal import assets
-from .._internal.statistics import half_width
-from ..attacks import mask_inference
+from .._internal.statistics import NORMAL, half_width, holm
+from ..attacks import best, polish
 from ..measure.budget import distribute
 from ..measure.metrics import score
 from ..mechanisms.base import Mechanism, Prepared, check_mechanism
 from ..mechanisms.facets import drawn_tokens
+from ..mechanisms.masked.dp_mlm import DPMLM
 from ..mechanisms.registry import get_mechanism
 from ..mechanisms.setting import Setting
 from ..models import causal
@@ -40,43 +41,66 @@ from ..text.document import Document
 from ..text.lexicon import Lexicon
 from ..text.lexicons import stop_words
 from . import data_sets
+from .clipping import ends
 from .measurement import Measurement, markdown, options_in, parser, which_stop_words
 
-#: The bundled model by its folder: it proposes with weights of their own only where it goes by its name.
-UNTRAINED = str(assets.assets_folder() / "models" / "masked_lm")
-#: Systems: mechanism, and options. The first two are what the others are compared with.
-SYSTEMS = {
-    "DP-MLM, tuned range": Setting("dp-mlm", {"clip": "tuned"}),
-    "DP-MLM, paper's range": Setting("dp-mlm", {"clip": "paper"}),
-    "with prior, parallel": Setting("dp-mlm-prior"),
-    "with prior, sequential": Setting("dp-mlm-prior", {"order": "sequential"}),
-    "with prior, proposals untrained": Setting("dp-mlm-prior", {"model": UNTRAINED}),
-    "with prior, budget by what is public": Setting("dp-mlm-prior"),
-    "DP-MLM, all words drawn": Setting("dp-mlm", {"keep_stopwords": False}),
-    "with prior, all words drawn": Setting("dp-mlm-prior", {"keep_stopwords": False}),
-    "SanText": Setting("santext"),
-    "SanText with prior": Setting("santext", {"prior": "skeleton"}),
+#: The width of DP-MLM's clipping range that keeps most meaning up to an ε, in standard deviations: of 300 sentences of
+#: SST-2's training part (``bench clipping --train --n 300``), which are none of those measured here.
+WIDTH_BY_EPSILON = ((15.0, 3.0), (math.inf, 6.0))
+
+
+@dataclass(frozen=True)
+class System:
+    """What is measured. by_epsilon: with the clipping range that is best at each ε. spread: words share the total that
+    one ε for each would spend, by what is public of them. polished: written out as it is read, at no ε. beside: what it
+    is compared with, the better of these at each ε and measure."""
+
+    setting: Setting
+    by_epsilon: bool = False
+    spread: bool = False
+    polished: bool = False
+    beside: tuple[str, ...] = ()
+
+    def at(self, epsilon: float, options: Mapping[str, Any]) -> Mechanism:
+        m = get_mechanism(self.setting.mechanism, **{**options, **self.setting.options, "epsilon": epsilon})
+        if self.by_epsilon:
+            width = next(w for most, w in WIDTH_BY_EPSILON if epsilon <= most)
+            low, high = ends(cast(DPMLM, m), [width])[width]
+            m = m.replace(clip_min=low, clip_max=high)
+        check_mechanism(m)
+        return m
+
+
+_RANGES = {
+    "tuned range": System(Setting("dp-mlm", {"clip": "tuned"})),
+    "paper's range": System(Setting("dp-mlm", {"clip": "paper"})),
+    "range by ε": System(Setting("dp-mlm"), by_epsilon=True),
 }
-#: Whom a system is compared with: the better of these at each ε and measure.
-BESIDE: Mapping[str, tuple[str, ...]] = {
-    "with prior, parallel": ("DP-MLM, tuned range", "DP-MLM, paper's range"),
-    "with prior, sequential": ("DP-MLM, tuned range", "DP-MLM, paper's range"),
-    "with prior, proposals untrained": ("with prior, parallel",),
-    "with prior, budget by what is public": ("with prior, parallel",),
-    "with prior, all words drawn": ("DP-MLM, all words drawn",),
-    "SanText with prior": ("SanText",),
+_DPMLM = {f"DP-MLM, {name}": s for name, s in _RANGES.items()}
+_DPMLM |= {f"{name}, polished": replace(s, polished=True) for name, s in _DPMLM.items()}
+_ALL_WORDS, _PRIOR = "DP-MLM, all words drawn", "with prior, parallel"
+SYSTEMS = _DPMLM | {
+    _PRIOR: System(Setting("dp-mlm-prior"), beside=tuple(_DPMLM)),
+    "with prior, parallel, polished": System(Setting("dp-mlm-prior"), polished=True, beside=tuple(_DPMLM)),
+    "with prior, sequential": System(Setting("dp-mlm-prior", {"order": "sequential"}), beside=tuple(_DPMLM)),
+    "with prior, budget by what is public": System(Setting("dp-mlm-prior"), spread=True, beside=(_PRIOR,)),
+    _ALL_WORDS: System(Setting("dp-mlm", {"keep_stopwords": False})),
+    "with prior, all words drawn": System(Setting("dp-mlm-prior", {"keep_stopwords": False}), beside=(_ALL_WORDS,)),
+    "SanText": System(Setting("santext")),
+    "SanText with prior": System(Setting("santext", {"prior": "skeleton"}), beside=("SanText",)),
 }
-#: Systems whose words share the total that one ε for each would spend, by what is public of them.
-SPREAD = ("with prior, budget by what is public",)
-EPSILONS = (5.0, 10.0, 15.0, 25.0, 50.0, 100.0, 250.0)
-#: Texts of each data set, cut to so many words.
+EPSILONS = (5.0, 10.0, 15.0, 25.0, 50.0)
+#: Texts of each data set, cut to so many words; of the first seed so many are judged, and attacked.
 TEXTS: Mapping[str, int] = {"sst2": 200, "snips": 100}
-MOST_WORDS, SEEDS = 40, (1, 2)
+MOST_WORDS, SEEDS, JUDGED, ATTACKED = 40, (1, 2), 100, 40
 #: Means of logarithms, whose exponential is shown.
-LOGARITHMS = ("pseudo_perplexity", "judge_perplexity")
+LOGARITHMS = ("judge_perplexity",)
+#: Of the attackers the one that finds most, by its mean at each ε.
+STRONGEST = "best_attacker"
 #: More is better (1), less is better (−1), or neither.
 BETTER = {
-    "cosine": 1, "bleu": 1, "pseudo_perplexity": -1, "judge_perplexity": -1, "stop_words": 0, "n_w": 0, "attacker": -1,
+    "cosine": 1, "bleu": 1, "judge_perplexity": -1, "stop_words": 0, "n_w": 0, STRONGEST: -1,
+    **dict.fromkeys(best.ASKED, -1),
 }  # fmt: skip
 
 
@@ -84,8 +108,8 @@ BETTER = {
 class Mean:
     """A measure of a system at one ε, over texts and seeds. half: of the 95% interval over texts.
 
-    difference, difference_half: to ``beside`` on the same texts; None where nothing is beside it. Of a perplexity all
-    of these are of its logarithm.
+    difference, difference_half: to ``beside`` on the same texts; None where nothing is beside it. p: of the difference,
+    corrected for all cells of this system and measure. Of a perplexity all of these are of its logarithm.
     """
 
     data: str
@@ -99,19 +123,27 @@ class Mean:
     beside: str = ""
     difference: float | None = None
     difference_half: float | None = None
+    p: float | None = None
+
+    @property
+    def beyond(self) -> int:
+        """1 where it has more than what is beside it, −1 where it has less, 0 where that may be chance (5%)."""
+        if self.p is None or self.difference is None or self.p >= 0.05:
+            return 0
+        return 1 if self.difference > 0 else -1
 
 
 def rewritten(
     mechanism: Mechanism, prepared: Sequence[Prepared], texts: Sequence[str], seed: int, spread: bool = False
-) -> list[RewriteResult]:
-    """Every text once, with noise of its own. spread: the total goes to the words by what is public of them."""
+) -> list[tuple[Mechanism, RewriteResult]]:
+    """Every text once, with noise of its own, and the mechanism that made it. spread: see :class:`System`."""
     stream = NoiseStream(seed)
     if spread:
         each = [_spread(mechanism, p) for p in prepared]
-        return [m.rewrite(p, stream=stream.at(k)) for k, (m, p) in enumerate(zip(each, prepared, strict=True))]
+        return [(m, m.rewrite(p, stream=stream.at(k))) for k, (m, p) in enumerate(zip(each, prepared, strict=True))]
     if "sweep" not in mechanism.can:  # words are drawn one after the other
-        return mechanism.rewrite(list(texts), stream=stream)
-    return [mechanism.rewrite(p, stream=stream.at(k)) for k, p in enumerate(prepared)]
+        return [(mechanism, r) for r in mechanism.rewrite(list(texts), stream=stream)]
+    return [(mechanism, mechanism.rewrite(p, stream=stream.at(k))) for k, p in enumerate(prepared)]
 
 
 def _spread(mechanism: Mechanism, prepared: Prepared) -> Mechanism:
@@ -122,18 +154,17 @@ def _spread(mechanism: Mechanism, prepared: Prepared) -> Mechanism:
 
 
 def measured(
-    mechanism: Mechanism, originals: Sequence[str], results: Sequence[RewriteResult], everything: bool = True
+    originals: Sequence[str], made: Sequence[tuple[Mechanism, RewriteResult]], texts: Sequence[str], attacked: int = 0
 ) -> dict[str, list]:
-    """Per text: cosine, BLEU, N_w, and, with ``everything``, what takes a pass of a model for each word: ln
-    pseudo-perplexity and the attacker's share. NaN where there is none."""
-    texts = [r.text for r in results]
+    """Per text: cosine, BLEU, N_w, and of the first ``attacked`` the share of the drawn words that each attacker names.
+    NaN where there is none. texts: what is released of each."""
     out: dict[str, list] = {name: [float(x) for x in score(name, originals, texts)] for name in ("cosine", "bleu")}
-    out["n_w"] = [_mean([d.p_keep() for _, d in r.distributions()]) for r in results]
-    if not everything:
-        return out
-    out["pseudo_perplexity"] = [math.log(x) for x in score("perplexity", originals, texts)]
-    guesses = [mask_inference.attack(mechanism, r) for r in results]
-    out["attacker"] = [g.top1 if g.guesses else math.nan for g in guesses]
+    out["n_w"] = [_mean([d.p_keep() for _, d in r.distributions()]) for _, r in made]
+    if attacked:
+        found = [best.guesses(m, r)[0] for m, r in made[:attacked]]
+        for name in best.ASKED:
+            shares = [_mean([float(hit) for hit in hits.get(name, ())]) for hits in found]
+            out[name] = [*shares, *[math.nan] * (len(made) - len(found))]
     return out
 
 
@@ -161,21 +192,23 @@ def run(
         found = data_sets.load(name, folder, n_test=sizes.get(name), max_words=MOST_WORDS)
         texts = [found.texts[i][0] for i in found.test]
         for system in systems:
-            own = SYSTEMS[system]
-            base = get_mechanism(own.mechanism, **{**options, **own.options})
-            check_mechanism(base)
             prepared: list[Prepared] = []
             for epsilon in epsilons:
+                m = SYSTEMS[system].at(float(epsilon), options)
                 for seed in seeds:
                     if (name, system, float(epsilon), seed) in done:
                         continue
-                    prepared = prepared or list(base.prepare_many(texts))
-                    m, start = base.replace(epsilon=float(epsilon)), time.perf_counter()
-                    results = rewritten(m, prepared, texts, seed, system in SPREAD)
+                    prepared = prepared or list(m.prepare_many(texts))
+                    start, polished = time.perf_counter(), SYSTEMS[system].polished
+                    made = rewritten(m, prepared, texts, seed, SYSTEMS[system].spread)
+                    out = [polish.polish(r, m).text if polished else r.text for m, r in made]
+                    # Who reads the release needs no polish, and may undo one.
+                    attacked = ATTACKED if seed == SEEDS[0] and not polished else 0
+                    measures = measured(texts, made, out, attacked)
                     row = {
                         "data": name, "system": system, "epsilon": float(epsilon), "seed": seed,
                         "seconds": round(time.perf_counter() - start, 2), "sha256": found.sha256,
-                        "texts": [r.text for r in results], "measures": measured(m, texts, results, seed == SEEDS[0]),
+                        "texts": out, "measures": measures,
                     }  # fmt: skip
                     with rows.open("a", encoding="utf-8") as file:
                         file.write(json.dumps(row, ensure_ascii=False) + "\n")
@@ -208,14 +241,15 @@ def _drop_cut_line(path: Path) -> None:
 def judge_rows(
     path: Path, judge: Callable[[Sequence[str]], Sequence[float]], name: str = ""
 ) -> Iterator[tuple[int, int]]:
-    """Add ln perplexity by the judge where a row lacks it, and its name. Yields how many are done, of how many."""
+    """Add ln perplexity by the judge where a row of the first seed lacks it, and its name; of the first texts. Yields
+    how many are done, of how many."""
     rows = read_rows(path)
     known: dict[str, float] = {}
     for k, row in enumerate(rows):
-        if "judge_perplexity" not in row["measures"]:
-            new = [text for text in dict.fromkeys(row["texts"]) if text not in known]
+        if "judge_perplexity" not in row["measures"] and row["seed"] == SEEDS[0]:
+            new = [text for text in dict.fromkeys(row["texts"][:JUDGED]) if text not in known]
             known.update(zip(new, judge(new), strict=True))
-            row["measures"]["judge_perplexity"] = [known[t] for t in row["texts"]]
+            row["measures"]["judge_perplexity"] = [known.get(t, math.nan) for t in row["texts"]]
             row["judge"] = name
             beside = path.with_suffix(".new")
             beside.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows), encoding="utf-8")
@@ -231,19 +265,53 @@ def means(rows: Sequence[Mapping[str, Any]]) -> list[Mean]:
             key = (row["data"], row["system"], row["epsilon"], measure)
             values.setdefault(key, []).append(np.array(per_text, float))
     per: dict[tuple[str, str, float, str], np.ndarray] = {
-        k: np.nanmean(np.stack(v), axis=0) for k, v in values.items() if not all(np.isnan(x).all() for x in v)
+        k: _over_seeds(v) for k, v in values.items() if not all(np.isnan(x).all() for x in v)
     }
+    for name, system, epsilon in dict.fromkeys(key[:3] for key in per):
+        shares = {who: per[name, system, epsilon, who] for who in best.ASKED if (name, system, epsilon, who) in per}
+        if shares:
+            strongest = best.strongest({who: float(np.nanmean(x)) for who, x in shares.items()})
+            per[name, system, epsilon, STRONGEST] = shares[strongest]
+            values[name, system, epsilon, STRONGEST] = [shares[strongest]]
     out = []
     for key, mine in per.items():
         name, system, epsilon, measure = key
-        others = [o for o in BESIDE.get(system, ()) if (name, o, epsilon, measure) in per]
+        others = [o for o in SYSTEMS[system].beside if (name, o, epsilon, measure) in per]
         sign = BETTER[measure] or 1
-        best = max(others, key=lambda o: sign * float(np.nanmean(per[name, o, epsilon, measure])), default="")
-        apart = mine - per[name, best, epsilon, measure] if best else None
+        top = max(others, key=lambda o: sign * float(np.nanmean(per[name, o, epsilon, measure])), default="")
+        apart = mine - per[name, top, epsilon, measure] if top else None
         mean, half, n = _interval(mine)
         both = (None, None) if apart is None else _interval(apart)[:2]
-        out.append(Mean(name, system, epsilon, measure, mean, half, n, len(values[key]), best, *both))
+        out.append(Mean(name, system, epsilon, measure, mean, half, n, len(values[key]), top, *both))
+    return _corrected(out)
+
+
+def _over_seeds(per_seed: Sequence[np.ndarray]) -> np.ndarray:
+    """The mean of each text over the seeds that measured it; NaN where none did."""
+    x = np.stack(per_seed)
+    count = np.isfinite(x).sum(0)
+    return np.where(count, np.nansum(x, axis=0) / np.maximum(count, 1), math.nan)
+
+
+def _corrected(found: Sequence[Mean]) -> list[Mean]:
+    """With p-values of the differences, corrected for all cells of a system and measure."""
+    cells: dict[tuple[str, str], list[int]] = {}
+    for k, m in enumerate(found):
+        if m.difference is not None:
+            cells.setdefault((m.system, m.measure), []).append(k)
+    out = list(found)
+    for places in cells.values():
+        for k, p in zip(places, holm([_p(found[k]) for k in places]), strict=True):
+            out[k] = replace(found[k], p=p)
     return out
+
+
+def _p(m: Mean) -> float:
+    """Of a difference, two-sided, from its 95% interval."""
+    assert m.difference is not None and m.difference_half is not None
+    if not m.difference_half:
+        return 1.0 if m.difference == 0 else 0.0
+    return math.erfc(abs(m.difference) / m.difference_half * NORMAL / math.sqrt(2))
 
 
 def _interval(x: np.ndarray) -> tuple[float, float, int]:
@@ -271,10 +339,11 @@ def _cell(m: Mean | None) -> str:
     shown = f"{math.exp(m.mean):,.0f}" if logarithm else f"{m.mean:.1f}" if m.measure == "bleu" else f"{m.mean:.3f}"
     if m.difference is None or m.difference_half is None:
         return shown
+    star = "*" if m.beyond else ""
     if logarithm:
         low, high = (math.exp(m.difference + s * m.difference_half) for s in (-1, 1))
-        return f"{shown} (× {low:.2f} to {high:.2f})"
-    return f"{shown} ({m.difference:+.3f} ± {m.difference_half:.3f})"
+        return f"{shown} (× {low:.2f} to {high:.2f}{star})"
+    return f"{shown} ({m.difference:+.3f} ± {m.difference_half:.3f}{star})"
 
 
 def main(argv: Sequence[str] = ()) -> int:

@@ -179,11 +179,11 @@ def _both(one: RunLine, other: RunLine) -> RunLine:
 
 
 def joined(old: Results, new: Results, declared: int, cut: str) -> Results:
-    """A summary with the settings of another one in the place of its own, for what was added to a grid later.
+    """A summary with the settings of another one, for what was added to a grid later or measured anew.
 
-    declared: how many points the grid has; cut: what it leaves out. Raises InputError where the two were made by
-    different versions, with other stop words or from other files, and where both have a setting that is not unprotected
-    text: its seeds cannot be added up.
+    A setting that both have is the newer one's: seeds cannot be added up. declared: how many points the grid has; cut:
+    what it leaves out. core_minutes counts what is replaced, too. Raises InputError where the two were made by
+    different versions, with other stop words or from other files, and where fewer seeds would replace more.
     """
     for what in ("version", "stopwords"):
         if old.about[what] != new.about[what]:
@@ -193,10 +193,13 @@ def joined(old: Results, new: Results, declared: int, cut: str) -> Results:
 
     known = set(old.about["data"])
     added = [r for r in new.rows if r.mechanism != BASELINE or r.data not in known]
-    if twice := {(r.setting, r.data) for r in old.rows} & {(r.setting, r.data) for r in added}:
-        raise InputError(f"{len(twice)} settings stand in both summaries. Leave them out of the new one.")
-    # Of unprotected text there is one point a data set.
-    points = old.about["points"] + new.about["points"] - len(known & set(new.about["data"]))
+    before, after = _seeds(old.rows), _seeds(added)
+    if fewer := [key for key in before.keys() & after.keys() if after[key] < before[key]]:
+        raise InputError(
+            f"{len(fewer)} settings would be replaced by fewer seeds than they have. Leave them out of the new summary."
+        )
+    kept = [r for r in old.rows if (r.setting, r.data) not in after]
+    points = old.about["points"] + sum(after.values()) - sum(before[key] for key in before.keys() & after.keys())
     left = old.about["cut"].partition(_MISSING)
     about = old.about | {
         "finished": max(old.about["finished"], new.about["finished"]), "points": points,
@@ -205,7 +208,16 @@ def joined(old: Results, new: Results, declared: int, cut: str) -> Results:
         "missing": declared - points, "cut": cut + left[1] + left[2], "data": new.about["data"] | old.about["data"],
     }  # fmt: skip
     gates = [g for g in new.gates if g.data not in known]
-    return Results(about, (*old.gates, *gates), (*old.rows, *added))
+    return Results(about, (*old.gates, *gates), (*kept, *added))
+
+
+def _seeds(rows: Iterable[Row]) -> dict[tuple[Setting, str], int]:
+    """How many seeds each setting has on each data set."""
+    found: dict[tuple[Setting, str], int] = {}
+    for r in rows:
+        key = r.setting, r.data
+        found[key] = max(found.get(key, 0), r.seeds)
+    return found
 
 
 def _named(points: Sequence[GridPoint]) -> str:
@@ -329,17 +341,18 @@ def bundled() -> Results | None:
     return assets.bundled("benchmarks/results.json", read, None)
 
 
-#: SHA-256 of the bundled language model's weights that the bundled results were measured with.
+#: SHA-256 of the bundled language model's weights that fill masks for the attacker in the bundled results of other
+#: mechanisms than DP-MLM's; all else is of today's.
 MEASURED_WITH = "62147e40ac22e2370cd9edaa4b834005192683083a6ea33357aeaedf932a2a12"
 
 
 @cache
 def other_model() -> str:
-    """A sentence where today's bundled language model is not the one of the bundled results; else empty."""
+    """A sentence where today's bundled language model is not the one of all bundled results; else empty."""
     spec = masked_lm_spec()
     if assets.sha256_of(spec.folder / UPDATE_FILE) == MEASURED_WITH:
         return ""
     return (
-        "DP-MLM, mechanisms with a public prior, pseudo-perplexity and the attacker that fills masks were measured "
-        "with an earlier training of the bundled language model. Measured again, they come out a little different."
+        "The attacker that fills masks was measured with an earlier training of the bundled language model, but for "
+        "the rows of DP-MLM. Measured again, it comes out a little different."
     )

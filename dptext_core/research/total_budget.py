@@ -33,6 +33,7 @@ import numpy as np
 from .._internal import assets
 from .._internal.statistics import half_width
 from .._internal.task import UNWATCHED, Task, on_terminal
+from ..attacks import corpus
 from ..data.bank_building import build_bank, gather
 from ..mechanisms.base import Mechanism
 from ..mechanisms.config import MIN_EPSILON
@@ -40,7 +41,6 @@ from ..mechanisms.registry import fields_of, get_mechanism
 from ..models import causal, sentence_encoder
 from ..privacy.sampling import NoiseStream
 from . import data_sets, scored, tasks
-from .judges import words
 from .measurement import Measurement, markdown, options_in, parser, which_stop_words
 
 TOTALS = (10.0, 20.0, 30.0, 50.0, 75.0, 100.0, 150.0, 200.0, 400.0)
@@ -221,8 +221,8 @@ def measure(
             one, other = vectors[[at[t] for t in texts]], vectors[[at[t] for t in released]]
             per = {
                 "cosine": np.clip((one * other).sum(axis=1), -1, 1),
-                "vectors": nearest(other @ one.T),
-                "words": nearest(in_common(released, texts)),
+                "vectors": corpus.linked((other @ one.T).astype(np.float64)),
+                "words": corpus.linked(corpus.in_common(released, texts)),
             }
             if test.learnt:
                 per["task"] = guessed[[at[t] for t in released]] == np.array(truth)
@@ -237,21 +237,6 @@ def measure(
         if some and judge is not None:
             rows.append(row(total, "perplexity", [x for x in judge(some) if math.isfinite(x)], 1))
     return rows
-
-
-def nearest(likeness: np.ndarray) -> np.ndarray:
-    """Of each row, whether its own column is the largest; m that are as large count 1/m. likeness: (n, n)."""
-    own = np.diagonal(likeness)[:, None]
-    ahead, tied = (likeness > own + 1e-6).any(axis=1), (np.abs(likeness - own) <= 1e-6).sum(axis=1)
-    return np.where(ahead, 0.0, 1 / tied)
-
-
-def in_common(released: Sequence[str], texts: Sequence[str]) -> np.ndarray:
-    """How much rewrites and texts have in common, (rewrites, texts): the cosine of TF-IDF of words and their pairs."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    vectors = TfidfVectorizer(analyzer=words, sublinear_tf=True).fit(texts)
-    return (vectors.transform(released) @ vectors.transform(texts).T).toarray()
 
 
 def in_a_sentence(rows: Sequence[Bought], total: float = 50.0) -> dict[str, str]:

@@ -130,6 +130,14 @@ def test_a_pipeline_makes_the_component_and_its_documents_say_what_was_made_of_t
         assert "ε" in one._.dp_promise
 
 
+def test_a_text_that_is_refused_says_why_and_the_others_are_rewritten(spacy):
+    docs = [doc("My doctor left."), doc("word " * 250_000), doc("My sister left.")]
+    assert list(DocRewriter("custext", {"epsilon": 0.1}).pipe(docs)) == docs
+    assert [one._.dp_error is None for one in docs] == [True, False, True] and "1,000,000" in docs[1]._.dp_error
+    assert [one._.dp_text is None for one in docs] == [False, True, False]
+    assert docs[1]._.dp_promise is None and docs[1]._.dp_epsilon is None
+
+
 def test_without_spacy_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "spacy.language", None)
     monkeypatch.delitem(sys.modules, COMPONENT, raising=False)

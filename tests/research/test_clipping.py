@@ -75,5 +75,6 @@ def test_the_figure_has_one_line_an_epsilon_in_each_part(dark):
 def test_the_benchmarks_name_the_range_they_were_measured_with():
     ours = [r for r in results.bundled().rows if r.mechanism in ("dp-mlm", "dp-mlm-plus")]
     # The tuned range is the default, which options leave out.
-    assert {r.options.get("clip", "tuned") for r in ours if r.data == "sst2"} == {"paper", "tuned"}
-    assert all(r.options.get("clip") == "paper" for r in ours if r.data != "sst2")
+    for name in ("sst2", "snips", "reviews"):
+        assert {r.options.get("clip", "tuned") for r in ours if r.data == name} == {"paper", "tuned"}, name
+    assert all(r.options.get("clip") == "paper" for r in ours if r.data == "authors")

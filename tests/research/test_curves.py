@@ -352,3 +352,16 @@ def test_names_are_shown_literally_and_nothing_to_draw_is_said(found):
         benchmark_figures.curves([], [], "accuracy")
     with pytest.raises(InputError):
         benchmark_figures.plane([], [], "f1", "f1_static")
+
+
+def test_of_each_mechanism_the_setting_is_shown_that_pages_begin_with():
+    bundled = results.bundled()
+    assert bundled is not None
+    shown = {}
+    for data in ("sst2", "authors"):
+        metric = "accuracy" if data == "sst2" else "f1_adaptive"
+        found = curves.main_series(curves.series(bundled, data, metric, ["dp-mlm"]))
+        shown[data] = [dict(s.setting.options) for s in found]
+    assert shown == {"sst2": [{}], "authors": [{"clip": "paper"}]}
+    first = next(c for c in curves.configurations(bundled).values() if c.mechanism == "dp-mlm")
+    assert not first.setting.options

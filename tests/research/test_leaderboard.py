@@ -141,6 +141,14 @@ def test_the_sentence_and_its_doubt_are_made_from_the_rows():
     assert not none.entries and "no setting was measured" in leaderboard.answer(none, "SST-2")[0]
 
 
+def test_of_one_that_promises_nothing_the_sentence_says_so():
+    found = leaderboard.board(table_of(*points("gumbel", (1.0, 0.3, 0.9))), "sst2", "accuracy", at=0.3)
+    assert "Truncated Gumbel was measured" in leaderboard.answer(found, "SST-2")[0]
+    rows = (*points("gumbel", (1.0, 0.3, 0.9)), *points("mvc", (1.0, 0.3, 0.5)))
+    found = leaderboard.board(table_of(*rows), "sst2", "accuracy", at=0.3)
+    assert ", Truncated Gumbel, which promises nothing, keeps most on" in leaderboard.answer(found, "SST-2")[0]
+
+
 def test_what_else_is_known_of_the_first_is_part_of_the_doubt():
     rows = [*ROWS, row("diffractor", "s_w", 0.6, 13.0, lists=["L2"]), row("tem", "s_w", 15.0, 70.0)]
     doubt = leaderboard.answer(leaderboard.board(table_of(*rows), "sst2", "accuracy", at=0.3), "SST-2")[1]

@@ -383,8 +383,13 @@ def test_what_was_added_to_a_grid_joins_an_older_summary(tmp_path, capsys):
     assert both.about["cut"].startswith("new cut Declared and not measured yet: mvc")
     paths = [tmp_path / name for name in ("old.json", "lines.jsonl", "both.json")]
     results.write(old, paths[0])
-    with pytest.raises(InputError, match="stand in both"):
-        results.joined(both, new, 9, "")
+    newer, _ = results.merge([line(BASE), *(line(p, cosine=0.7) for p in mvc)], [BASE, *mvc], "c", "cut")
+    again = results.joined(both, newer, 9, "")
+    assert again.about["points"] == both.about["points"] and len(again.rows) == len(both.rows)
+    assert {r.value for r in again.rows if r.mechanism == "mvc" and r.metric == "cosine"} == {0.7}
+    fewer = replace(both, rows=tuple(replace(r, seeds=9) if r.mechanism == "mvc" else r for r in both.rows))
+    with pytest.raises(InputError, match="fewer seeds"):
+        results.joined(fewer, newer, 9, "")
     other = replace(new, about=new.about | {"stopwords": "another list"})
     with pytest.raises(InputError, match="differ in stopwords"):
         results.joined(old, other, 9, "")

@@ -10,10 +10,11 @@ import pytest
 from small_banks import meaningless
 
 import dptext_core as dpt
+from dptext_core.attacks.corpus import in_common, linked
 from dptext_core.errors import InputError
 from dptext_core.models import sentence_encoder
 from dptext_core.research import total_budget
-from dptext_core.research.total_budget import MEASURES, Bought, Sample, bundled, in_common, measure, nearest, table
+from dptext_core.research.total_budget import MEASURES, Bought, Sample, bundled, measure, table
 from dptext_core.show import figures
 
 TEXTS = ["My friend was ill.", "The doctor came. She stayed.", "Nobody knew what to do about the old garden."]
@@ -90,7 +91,7 @@ def test_a_text_that_is_kept_is_linked_named_and_told(monkeypatch):
 
 def test_the_nearest_is_found_and_ties_count_their_part():
     likeness = np.array([[0.9, 0.1, 0.2], [0.5, 0.5, 0.1], [0.8, 0.1, 0.2]])
-    assert nearest(likeness).tolist() == [1.0, 0.5, 0.0]
+    assert linked(likeness).tolist() == [1.0, 0.5, 0.0]
     found = in_common(["a red dog", "the cat"], ["a red dog", "the cat sat"])
     assert found[0, 0] == pytest.approx(1) and found[0, 1] == 0 < found[1, 1] < 1
 

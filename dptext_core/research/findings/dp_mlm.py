@@ -242,7 +242,7 @@ GENERATORS = ("dp-paraphrase", "dp-prompt")
         "Above 0.",
         ONE_POINT,
     ),
-    turns="More seeds, generators with the paper's range, and the papers' own models. Equal ε a token is not equal "
+    turns="More texts, more seeds of the generators, and the papers' own models. Equal ε a token is not equal "
     "privacy of a text, since a generator draws every token and DP-MLM keeps stop words.",
     itself=_headline_contradicts,
 )

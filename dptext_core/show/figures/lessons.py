@@ -32,7 +32,8 @@ STYLE = """
 .bars .released { font-weight: 650; color: var(--new); }
 .bars .released svg { fill: var(--new); }
 .bars .said { font-variant-numeric: tabular-nums; text-align: right; }
-.curves svg { width: 100%; max-width: 36em; height: auto; font: 14px var(--font, sans-serif); fill: var(--soft); }
+.curves svg { width: 100%; max-width: var(--curve-width, 36em); height: auto; fill: var(--soft);
+  font: 14px var(--font, sans-serif); }
 .lane ol { list-style: none; margin: 0; padding: 0; display: flex; border-top: 2px solid var(--line); }
 .lane .row { display: flex; align-items: flex-end; height: 7em; }
 .lane .row svg, .lane li { flex: 1 1 0; min-width: 0; }

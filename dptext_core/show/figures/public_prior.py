@@ -13,19 +13,22 @@ if TYPE_CHECKING:
 
     from ...research.public_prior import Mean
 
-#: Shown of one data set: these systems, and these measures, the first of two that is there.
-SYSTEMS = ("DP-MLM, tuned range", "DP-MLM, paper's range", "with prior, parallel", "with prior, sequential")
+#: Shown of one data set: these systems, and these measures.
+SYSTEMS = (
+    "DP-MLM, tuned range", "DP-MLM, range by ε", "DP-MLM, range by ε, polished", "with prior, parallel",
+    "with prior, parallel, polished",
+)  # fmt: skip
 PANELS = (
     ("cosine", "cosine to the original"),
-    (("judge_perplexity", "pseudo_perplexity"), "perplexity"),
-    ("attacker", "originals guessed at once"),
+    ("judge_perplexity", "perplexity"),
+    ("best_attacker", "words that an attacker names"),
 )
 
 
 def public_prior(
     rows: Sequence[Mean], *, data: str = "sst2", dark: bool = False, height: int = 720, logarithms: Sequence[str] = ()
 ) -> go.Figure:
-    """Cosine, perplexity and the attacker's success over ε, one line a system, with 95% intervals over texts.
+    """Cosine, perplexity and the best attacker's success over ε, one line a system, with 95% intervals over texts.
 
     logarithms: measures whose rows hold logarithms; those of ``research.public_prior`` where none are given.
     """
@@ -38,9 +41,7 @@ def public_prior(
     figure = make_subplots(rows=len(PANELS), cols=1, shared_xaxes=True, vertical_spacing=0.05)
     there = [r for r in rows if r.data == data]
     epsilons = sorted({r.epsilon for r in there})
-    for panel, (wanted, title) in enumerate(PANELS, 1):
-        names = (wanted,) if isinstance(wanted, str) else wanted
-        measure = next((n for n in names if any(r.measure == n for r in there)), names[0])
+    for panel, (measure, title) in enumerate(PANELS, 1):
         logarithm = measure in logarithms
         for i, system in enumerate(SYSTEMS):
             mine = sorted((r for r in there if (r.system, r.measure) == (system, measure)), key=lambda r: r.epsilon)

@@ -148,6 +148,7 @@ class Strip {
   }
 
   destroy() {
+    if (this.dragging) this.hold(false);
     this.off.abort();
     this.sized.disconnect();
     this.skip.remove();
@@ -280,6 +281,12 @@ class Strip {
     }
   }
 
+  // While ε moves, what the server says of it is of the ε before: the page may look at this.
+  hold(moving) {
+    this.dragging = moving;
+    document.documentElement.toggleAttribute("data-dragging", moving);
+  }
+
   // ε moves by itself and comes back; whatever the user does ends it. The server hears nothing of it.
   tour() {
     if (this.touring || this.dragging || !this.data.live) return;
@@ -287,14 +294,14 @@ class Strip {
     const rest = this.where(home);
     const began = performance.now();
     this.touring = true;
-    this.dragging = true;
+    this.hold(true);
     const end = () => {
       this.off.signal.removeEventListener("abort", end);
       for (const kind of ["pointerdown", "keydown", "wheel"]) window.removeEventListener(kind, end, { capture: true });
       cancelAnimationFrame(this.tourFrame);
       if (!this.touring) return;
       this.touring = false;
-      this.dragging = false;
+      this.hold(false);
       this.setEps(home);
       clearTimeout(this.timers.speak);
       this.schedule();
@@ -1142,7 +1149,7 @@ class Strip {
     // An exact ε may lie between two steps: the thumb is freed for it and takes steps again when touched.
     on(ui.slider, "pointerdown", () => {
       ui.slider.step = "1";
-      this.dragging = true;
+      this.hold(true);
       clearTimeout(this.timers.send);
     }, { capture: true });
     on(ui.slider, "keydown", () => (ui.slider.step = "1"), { capture: true });
@@ -1152,7 +1159,7 @@ class Strip {
     });
     const release = () => {
       if (!this.dragging) return;
-      this.dragging = false;
+      this.hold(false);
       this.schedule();
       this.queue(0);
     };
