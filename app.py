@@ -13,7 +13,7 @@ let_threads_sleep()  # a room of visitors needs the processor for its pages
 #: Section → page → its title. The pages without a section come first, and stand in the bar by themselves.
 SECTIONS = {
     "": {
-        "explore": "Explore", "compare": "Compare", "tradeoff": "Trade-off", "batch": "Batch", "learn": "Learn",
+        "explore": "Explore", "compare": "Compare", "batch": "Batch", "learn": "Learn",
     },
     "Research": {"benchmarks": "Benchmarks", "findings": "What we found", "audit": "Audit"},
 }  # fmt: skip
@@ -24,7 +24,7 @@ FIRST = "explore"
 #: no others, and would call it lost.
 ALSO: dict[str, tuple[str, dict[str, str]]] = {
     FIRST: (FIRST, {}), "playground": (FIRST, {}), "home": (FIRST, {}), "about": (FIRST, {}),
-    "case_study": ("learn", {"lesson": "9"}),
+    "case_study": ("learn", {"lesson": "9"}), "tradeoff": ("compare", {"view": "map"}),
 }  # fmt: skip
 
 NAME = "DP-Text Studio"
@@ -61,7 +61,7 @@ st.html("""<style>
   white-space: nowrap; }
 [data-testid='stHeaderActionElements'] { display: none; }
 [data-testid='stCaptionContainer'] { color: light-dark(#5d5b57, #b3b0a9) !important; opacity: 1 !important; }
-[data-testid='stMainBlockContainer'] { padding-top: 3.7rem; padding-bottom: 3rem; max-width: 100rem; }
+[data-testid='stMainBlockContainer'] { padding: 3.7rem clamp(1rem, 2.5vw, 2rem) 3rem; max-width: 100rem; }
 [data-testid='stMarkdownContainer'] :is(p, li) { max-width: 90ch; }
 [data-testid='stButtonGroup'] [role] { flex-wrap: wrap; }
 [data-testid='stMultiSelect'] :has(> [data-testid='stMultiSelectTagsContainer']) { height: auto; max-height: none; }

@@ -14,7 +14,7 @@ from dptext_core.data import batch as core
 from dptext_core.data import job_folders, office, release_files, tables
 from dptext_core.measure.metrics.registry import measure
 from dptext_core.show.figures.glossary import said_of
-from pages.ui import controls, download, ledger, links
+from pages.ui import controls, download, ledger, links, standing
 from pages.ui.jobs import Job
 from pages.ui.public import limits
 from pages.ui.session import session
@@ -458,9 +458,7 @@ def leftover(found: core.Found) -> None:
         return
     with st.expander(f"Still standing: names, numbers, dates or places in {left.rows:,} of {of}", key="batch_left"):
         st.caption(f"{rules} What a mechanism keeps, it keeps at every ε.")
-        st.dataframe(
-            [{"row": row, "still stands": what} for row, what in left.first], hide_index=True, key="batch_standing"
-        )
+        standing.table(left.first, key="batch_standing")
         if left.rows > len(left.first):
             st.caption(f"The first {len(left.first):,} of these rows.")
 

@@ -69,7 +69,8 @@ LOOK = """<style>
 :is(.st-key-play_result, .st-key-play_far) { margin-top: 0.5rem; }
 .st-key-play_families { gap: 0.3rem; margin-top: 0.5rem; }
 .st-key-play_head > :first-child { margin-bottom: 0.4rem; }
-.st-key-play_says { flex-wrap: nowrap; margin-top: 0.4rem; }
+.st-key-play_says { flex-wrap: nowrap; margin-top: 0.4rem; transition: opacity 0.15s; }
+:root[data-dragging] .st-key-play_says { opacity: 0.4; }
 .st-key-play_says [data-testid=stMarkdown] p { font-size: 13px; line-height: 1.35; }
 .st-key-play_before { position: relative; }
 .st-key-play_head h1 { font-size: 1.75rem; line-height: 1.2; padding: 0; }
@@ -228,14 +229,15 @@ def headline() -> None:
         )  # fmt: skip
         st.button(
             "Close the editor" if state.get("play_editing") else "Your text", icon=":material/edit:", key="play_edit",
-            on_click=turn, args=("play_editing",),
+            on_click=turn, args=("play_editing", not state.get("play_editing", False)),
         )  # fmt: skip
 
 
-def turn(what: str) -> None:
-    """Open what is shut, and the other way round. A drawer that opens is brought into sight."""
-    state[what] = not state.get(what, False)
-    session().bring = DRAWERS.get(what, "") if state[what] else ""
+def turn(what: str, to: bool) -> None:
+    """Open or shut. A drawer that opens is brought into sight. It is said to what, since a click that comes with a run
+    of the whole page may be heard twice."""
+    state[what] = to
+    session().bring = DRAWERS.get(what, "") if to else ""
 
 
 def shut(key: str, opened: str) -> None:
@@ -594,7 +596,7 @@ def families(run: runs.Run) -> None:
                     st.caption(spec.summary)
         with drawers, st.container(horizontal=True, gap="small", horizontal_alignment="right"):
             advanced()
-            st.button("Look further", key="play_far_button", on_click=turn, args=("play_far_open",), type="tertiary")
+            drawer_button("Look further", "play_far_button", "play_far_open")
     if session().chosen:
         st.rerun(scope="app")
 
@@ -602,7 +604,11 @@ def families(run: runs.Run) -> None:
 def advanced() -> None:
     """The drawer with everything that few need, and its button."""
     shut("play_options", "play_options_open")
-    st.button("Advanced", key="play_advanced", on_click=turn, args=("play_options_open",), type="tertiary")
+    drawer_button("Advanced", "play_advanced", "play_options_open")
+
+
+def drawer_button(label: str, key: str, opened: str) -> None:
+    st.button(label, key=key, on_click=turn, args=(opened, not state.get(opened, False)), type="tertiary")
 
 
 def choose(name: str) -> None:

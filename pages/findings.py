@@ -83,7 +83,10 @@ def question(rows: leaderboard.Rows) -> None:
             st.dataframe(places, hide_index=True)
             if said := leaderboard.said_rankings(found, alike):
                 st.caption(literal(said))
-    st.caption("Anybody's mechanism can stand here: docs/leaderboard.md says how it is measured, checked and added.")
+    st.caption(
+        "Anybody's mechanism can stand here: docs/development/contributed_results.md says how it is measured, checked "
+        "and added."
+    )
 
 
 def choice(rows: leaderboard.Rows, sets: Sequence[str]) -> tuple[str, str, str, float, bool, bool]:

@@ -305,11 +305,14 @@ def present() -> None:
     mine.present, mine.step = True, 0
 
 
-#: Large type, nothing around: everything of Streamlit is measured in the size of the root.
+#: Large type, nothing around: everything of Streamlit is measured in the size of the root. Words fill a slide by
+#: themselves; a drawing has its height.
 WALL = """<style>
-html { font-size: clamp(17px, 1.3vw + 0.5vh, 40px); }
+html { font-size: clamp(17px, min(1.7vw, 3vh), 54px); --curve-width: min(100%, 96vh); }
+html:has(.wall-words) { font-size: clamp(20px, min(2.2vw, 3.9vh), 72px); }
+html:has(.wall-words) [data-testid=stMainBlockContainer] { min-height: 92vh; justify-content: center; }
 [data-testid=stHeader], [data-testid=stToolbar], [data-testid=stDecoration], .st-key-footer { display: none; }
-[data-testid=stMainBlockContainer] { max-width: 60rem; padding-top: 1.5rem; padding-bottom: 5rem; }
+[data-testid=stMainBlockContainer] { max-width: 64rem; padding-top: 1.2rem; padding-bottom: 4.5rem; }
 .st-key-wall_turn { position: fixed; right: 1rem; bottom: 0.8rem; width: auto; z-index: 9; font-size: 1rem; }
 </style>"""
 
@@ -319,6 +322,8 @@ def presenting() -> None:
     mine = learning()
     lesson, step = mine.lesson, STEPS[mine.step]
     st.html(WALL)
+    if step not in ("shown", "found"):
+        st.html("<span class='wall-words'></span>")
     keys(mine.turn)
     st.caption(f"{mine.at + 1} of {len(LESSONS)} · {literal(lesson.title)}")
     value = mine.values.get(lesson.name, lesson.control.start)

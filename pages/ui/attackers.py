@@ -482,7 +482,7 @@ def _texts_of(
     """Controls, with keys that begin so, for the texts that it could have been, n where they are made by exchanging a
     word: what was asked for, and what makes them."""
     words = _work(
-        "which words", (run.inputs.text, run.inputs.setting), "Looking words up",
+        f"which words {key}", (run.inputs.text, run.inputs.setting), "Looking words up",
         lambda task: which_text.content_words(mechanism, result.original),
     )  # fmt: skip
     if words is None:

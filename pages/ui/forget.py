@@ -26,23 +26,25 @@ _RELOAD = st.components.v2.component(
 
 
 def forget() -> None:
-    """Stop what runs and empty the session. The page is loaded anew after it, which empties the tab."""
-    mine = session()
-    for work in mine.work.values():
+    """Stop what runs, and have the session emptied before anything is drawn. What other controls changed by the same
+    message still calls back, and finds its values."""
+    for work in session().work.values():
         work.stop()
-    st.session_state.clear()
     st.session_state.forgotten = True
 
 
 def forgotten() -> bool:
-    """Whether the session was emptied, and its page is not loaded anew yet."""
+    """Whether the session is to be emptied, and its page is not loaded anew yet."""
     return bool(st.session_state.get("forgotten"))
 
 
 def reload() -> bool:
-    """Load the page anew where the session was emptied: whether that is under way."""
+    """Empty the session where that was asked for, and load the page anew, which empties the tab: whether that is under
+    way."""
     if not forgotten():
         return False
+    st.session_state.clear()
+    st.session_state.forgotten = True
     st.info("Everything in this session was forgotten. The page is loading anew.")
     _RELOAD(key="reload")
     return True

@@ -42,6 +42,12 @@ def popover(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool
             st.code(exports.as_command(mechanism, run.inputs.seed), language="sh", wrap_lines=True)
             st.markdown("**As Python**, with your text in a file. Without a seed each run draws anew.")
             st.code(exports.as_python(mechanism, run.inputs.seed), language="python", wrap_lines=True)
+            download.button(
+                "Notebook", partial(exports.as_notebook, mechanism, run.inputs.seed), "setting.ipynb",
+                "application/x-ipynb+json", icon=":material/download:", key="share_notebook", holds="nothing",
+                on_click="ignore", help="Jupyter: the rewrite, what each word was drawn from, and what attackers find. "
+                "It holds no text, and reads yours from a file.",
+            )  # fmt: skip
         with without:
             st.caption(
                 "The rewritten text, its setting and its promise. No original word is in these files but those that "

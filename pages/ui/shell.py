@@ -33,11 +33,11 @@ def plugin_problems() -> None:
         st.warning(literal(problem))
 
 
-def compact(width: str = "75rem") -> None:
-    """Begin right below the navigation, and keep lines readable on a wide screen."""
+def compact(width: str) -> None:
+    """Begin right below the navigation, and keep lines readable on a wide screen, from the left edge of every page."""
     st.html(
-        "<style>[data-testid=stMainBlockContainer] { padding-top: 3.6rem; padding-bottom: 2rem; "
-        f"max-width: {width}; }}</style>"
+        "<style>[data-testid=stMainBlockContainer] { padding-top: 3.6rem; padding-bottom: 2rem; }\n"
+        f"[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] {{ max-width: {width}; }}</style>"
     )
 
 

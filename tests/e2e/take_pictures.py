@@ -11,7 +11,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,6 +38,8 @@ class Picture:
     width: int = 1280
     height: int = 720
     dark: bool = False
+    #: What moves while pictures are taken one after the other; gives them.
+    moves: Callable[[Page], Iterator[bytes]] | None = None
 
 
 def calm(page: Page) -> None:
@@ -64,6 +66,22 @@ def explore(page: Page) -> None:
     chosen.filter(has_text=WORD).wait_for(timeout=LONG)
     page.locator(".strip .gauge.meant strong", has_text="%").wait_for(timeout=LONG)
     page.get_by_test_id("stMain").evaluate("e => e.scrollTo(0, 0)")  # a click on “Draw again” may have moved it
+
+
+def dragged(page: Page) -> Iterator[bytes]:
+    """ε drawn by mouse from the middle to the left, to the right, and back."""
+    box = page.locator(".strip input.slider").bounding_box()
+    assert box is not None
+    at = [0.5 - 0.46 * k / 8 for k in range(9)] + [0.04 + 0.92 * k / 14 for k in range(1, 15)]
+    at += [0.96 - 0.46 * k / 8 for k in range(1, 9)]
+    y = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] * at[0], y)
+    page.mouse.down()
+    for x in at:
+        page.mouse.move(box["x"] + box["width"] * x, y)
+        page.wait_for_timeout(200)
+        yield page.screenshot()
+    page.mouse.up()
 
 
 def still(page: Page) -> None:
@@ -118,12 +136,12 @@ def audit(page: Page) -> None:
 
 #: Name → picture. The first is the README's.
 PICTURES = {
-    "readme": Picture(TOP / "assets" / "pictures" / "explore.png", "/", explore, 1440, 900),
+    "readme": Picture(TOP / "assets" / "pictures" / "explore.gif", "/", explore, moves=dragged),
     "explore": Picture(DOCS / "explore.png", "/", explore),
     "explore-dark": Picture(DOCS / "explore-dark.png", "/", explore, dark=True),
     "explore-phone": Picture(DOCS / "explore-phone.png", "/", explore, 390, 844),
     "compare": Picture(DOCS / "compare.png", "/compare", compare),
-    "trade-off": Picture(DOCS / "trade-off.png", "/tradeoff", trade_off),
+    "trade-off": Picture(DOCS / "trade-off.png", "/compare?view=map", trade_off),
     "batch": Picture(DOCS / "batch.png", "/batch", batch),
     "lessons": Picture(DOCS / "lessons.png", "/learn", lesson),
     "benchmarks": Picture(DOCS / "benchmarks.png", "/benchmarks", benchmarks),
@@ -139,6 +157,18 @@ def save(data: bytes, path: Path) -> None:
         small = taken.convert("RGB").quantize(128, dither=Image.Dither.NONE)
     small.save(path, optimize=True)
     print(f"{path.relative_to(TOP)}: {path.stat().st_size:,} bytes")
+
+
+def save_moving(taken: Iterator[bytes], path: Path) -> None:
+    """As GIF that goes on for ever, all pictures of it in the colours of the first."""
+    pictures = [
+        Image.open(io.BytesIO(data)).convert("RGB").resize((960, 540), Image.Resampling.LANCZOS) for data in taken
+    ]
+    colours = pictures[0].quantize(64, dither=Image.Dither.NONE)
+    first, *others = [p.quantize(palette=colours, dither=Image.Dither.NONE) for p in pictures]
+    times = [1500, *[160] * (len(others) - 1), 1500]
+    first.save(path, save_all=True, append_images=others, duration=times, loop=0, optimize=True)
+    print(f"{path.relative_to(TOP)}: {path.stat().st_size:,} bytes, {len(pictures)} pictures")
 
 
 def main() -> None:
@@ -169,7 +199,10 @@ def main() -> None:
                 calm(page)
                 page.mouse.move(picture.width - 2, picture.height - 2)
                 page.wait_for_timeout(500)
-                save(page.screenshot(), picture.path)
+                if picture.moves:
+                    save_moving(picture.moves(page), picture.path)
+                else:
+                    save(page.screenshot(), picture.path)
                 page.close()
             browser.close()
     finally:

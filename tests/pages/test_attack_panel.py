@@ -196,6 +196,24 @@ def test_where_no_posterior_can_be_worked_out_it_says_what_limits_any_attacker()
     assert "no word that others could stand in for" in said(settle(at))
 
 
+def test_two_attackers_wait_for_words_side_by_side(monkeypatch):
+    real = which_text.content_words
+    monkeypatch.setattr(which_text, "content_words", lambda *given: (time.sleep(1.0), real(*given))[1])
+    at = AppTest.from_function(script, default_timeout=120)
+    given = {
+        "mechanism": "adept",
+        "text": "Play some jazz music.",
+        "token": None,
+        "options": (),
+        "axis": (1.0, 1000.0, 5.0),
+    }
+    for name, value in given.items():
+        at.session_state[name] = value
+    at.run()
+    assert not at.exception and len([b for b in at.button if b.label == "Stop"]) == 2
+    settle(at)
+
+
 def test_long_work_waits_for_a_button():
     at = page("santext-plus")
     assert "bayes" not in jobs(at) and "all pairs of words" in said(at)

@@ -18,7 +18,7 @@ from dptext_core.attacks import best
 from dptext_core.measure import calibration, side_by_side
 from dptext_core.privacy.guarantee import percent
 from dptext_core.show.figures.glossary import said_of
-from pages.ui import compared, equal_privacy
+from pages.ui import cards, equal_privacy
 from pages.ui.rewrite_view import copies_of, word_of
 from pages.ui.session import Session
 
@@ -225,14 +225,14 @@ def test_a_release_before_an_edit_and_one_after_it_share_no_noise():
 @pytest.fixture
 def held(monkeypatch) -> Iterator[threading.Event]:
     """Rewrites are not ready before this is set."""
-    ready, made = threading.Event(), compared.rewrites
+    ready, made = threading.Event(), cards.rewrites
 
     def slow(*args):
         assert ready.wait(100)
         return made(*args)
 
     ready.set()
-    monkeypatch.setattr(compared, "rewrites", slow)
+    monkeypatch.setattr(cards, "rewrites", slow)
     yield ready
     ready.set()
 

@@ -87,15 +87,32 @@ def test_licences_are_those_of_all_that_is_bundled():
     assert found["MB"].sum() == pytest.approx(sum(e["bytes"] for e in manifest) / 1e6)
 
 
+def wait_for_work(at: AppTest) -> None:
+    assert all(w.job is None or w.job.wait(60) for w in at.session_state["session"].work.values())
+
+
 def test_forgetting_leaves_nothing():
     at = AppTest.from_file(TOP / "app.py", default_timeout=60)
-    at.session_state["app_wanted"] = "audit"
     at.session_state["session"] = Session(text="my secret")
     at.session_state["play_text"] = "my secret"
     at.session_state["footer_What is kept"] = True
     at.run()
     assert not at.exception
+    wait_for_work(at)
     at.button(key="footer_forget").click()
     at.run()
     assert not at.exception and "forgotten" in at.info[0].value and not at.button
     assert "play_text" not in at.session_state and "session" not in at.session_state
+
+
+def test_what_changed_along_with_forgetting_still_finds_its_values():
+    at = AppTest.from_file(TOP / "app.py", default_timeout=60)
+    at.session_state["footer_What is kept"] = True
+    at.run()
+    wait_for_work(at)
+    mechanism = at.selectbox(key="play_mechanism")
+    at.button(key="footer_forget").click()
+    mechanism.set_value("custext")
+    at.run()
+    assert not at.exception and "forgotten" in at.info[0].value
+    assert "play_mechanism" not in at.session_state

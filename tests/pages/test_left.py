@@ -31,6 +31,7 @@ LEAVES = {
         "share_inspection_rewrite_json": ("PRIVATE-rewrite.json", "private"),
         "share_inspection_chances_csv": ("PRIVATE-chances.csv", "private"),
         "share_inspection_chances_json": ("PRIVATE-chances.json", "private"),
+        "share_notebook": ("setting.ipynb", "nothing"),
         "share_session": ("PRIVATE-session.json", "private"),
         "ledger_download": ("ledger.json", "promise"),
     },
@@ -39,7 +40,7 @@ LEAVES = {
         "compare2_download": ("rewrite.txt", "rewrite"),
         "ledger_download": ("ledger.json", "promise"),
     },
-    "tradeoff": {"trade_html": ("trade-off.html", "private"), "trade_csv": ("trade-off.csv", "private")},
+    "map": {"trade_html": ("trade-off.html", "private"), "trade_csv": ("trade-off.csv", "private")},
     "batch": {
         "batch_download": ("release, CSV", "rewrite"),
         "batch_private": ("with originals, CSV", "private"),
@@ -64,9 +65,9 @@ STATE = {
         "play_text": TEXT, "play_mechanism": "diffractor", "play_further": "Ledger", "share_with_text": True,
     },
     "compare": {"compare_text": TEXT},
-    "tradeoff": {
-        "trade_text": TEXT, "trade_mechanisms": ["diffractor", "santext"], "trade_points": 3, "trade_draws": 3,
-        "trade_kept": "bleu", "trade_hidden": "n_w",
+    "map": {
+        "compare_view": "map", "compare_text": TEXT, "trade_mechanisms": ["diffractor", "santext"],
+        "trade_points": 3, "trade_draws": 3, "trade_kept": "bleu", "trade_hidden": "n_w",
     },
     "learn": {"learn_for_class": True},
     "audit": {"audit_mechanism": "diffractor"},
@@ -112,7 +113,7 @@ def settle(at: AppTest) -> AppTest:
 
 
 def opened(page: str, mine: Session | None = None) -> AppTest:
-    at = AppTest.from_file(TOP / f"pages/{page}.py", default_timeout=120)
+    at = AppTest.from_file(TOP / f"pages/{'compare' if page == 'map' else page}.py", default_timeout=120)
     at.session_state["app"] = page
     at.session_state["session"] = mine = mine or Session()
     if page == "batch":
@@ -214,7 +215,7 @@ def test_copies_are_entries_on_the_pages_that_show_a_rewrite(asked):
     looked = mine.at("compare").result[1].looked  # the first is Explore's draw
     at.session_state[f"compare{mine.columns[1][0]}_view"] = {"copies": [looked.number]}
     settle(at)
-    at = opened("tradeoff", mine)
+    at = opened("map", mine)
     point = next(p for p in mine.points if len(p.texts) == 3)
     at.session_state["trade_point"] = (point.setting, point.epsilon)
     settle(at)
@@ -224,7 +225,8 @@ def test_copies_are_entries_on_the_pages_that_show_a_rewrite(asked):
         at.session_state["trade_view_1"] = {"copies": [views[1]["copies"], views[0]["copies"], 12345]}
         settle(at)
     assert [(t.page, t.file, t.holds) for t in mine.ledger.taken] == [
-        (page, "copied text", "rewrite") for page in ("explore", "compare", "tradeoff")
+        (page, "copied text", "rewrite")
+        for page in ("explore", "compare")  # of a page, each kind once
     ]
     entries = [e for e in mine.ledger.entries if e.released]
     assert [e.mechanism for e in entries] == ["diffractor", "diffractor", point.mechanism.name]
@@ -233,7 +235,7 @@ def test_copies_are_entries_on_the_pages_that_show_a_rewrite(asked):
 
 def test_code_to_copy_holds_no_text():
     """The browser copies it without telling anybody."""
-    for page in ("explore", "compare", "tradeoff"):
+    for page in ("explore", "compare", "map"):
         at = opened(page)
         assert at.code or page == "compare"
         assert not any("doctor" in c.value or "sister" in c.value for c in at.code), page

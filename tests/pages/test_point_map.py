@@ -1,4 +1,4 @@
-"""The Trade-off page, run by Streamlit's AppTest: points as they come, an answer, a point to read, files to take."""
+"""Compare on a map, run by Streamlit's AppTest: points as they come, an answer, a point to read, files to take."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dptext_core.show.exports import FILE
 from dptext_core.show.figures.glossary import said_of
 from pages.ui.session import Session
 
-PAGE = Path(__file__).resolve().parents[2] / "pages" / "tradeoff.py"
+PAGE = Path(__file__).resolve().parents[2] / "pages" / "compare.py"
 TEXT = "My doctor sent a letter to my sister."
 
 
@@ -43,7 +43,8 @@ def opened(**values) -> AppTest:
     at.session_state["app"] = True
     first = {"text": TEXT, "mechanisms": ["diffractor", "santext"], "points": 3, "draws": 3, "hidden": "n_w"}
     for name, value in (first | values).items():
-        at.session_state[f"trade_{name}"] = value
+        at.session_state["compare_text" if name == "text" else f"trade_{name}"] = value
+    at.session_state["compare_view"] = "map"
     at.run()
     return at
 
@@ -134,8 +135,8 @@ def test_coming_back_to_the_page_draws_nothing_anew(page):
     # The address carries it all, and brings it to a session that knows nothing.
     (query,) = [dict(parse_qsl(q)) for e in again.get("bidi_component") if (q := json.loads(e.proto.json).get("query"))]
     assert query == {
-        "1.mechanism": "diffractor", "2.mechanism": "santext", "points": "5", "draws": "3", "kept": "bleu",
-        "hidden": "n_w", "limit": "40",
+        "view": "map", "1.mechanism": "diffractor", "2.mechanism": "santext", "points": "5", "draws": "3",
+        "kept": "bleu", "hidden": "n_w", "limit": "40",
     }  # fmt: skip
     other = AppTest.from_file(PAGE, default_timeout=120)
     link = query | {"2.mechanism": "custext", "2.k": "5", "hidden": "unchanged", "limit": "70", "points": "3"}
@@ -153,8 +154,8 @@ def test_coming_back_to_the_page_draws_nothing_anew(page):
 
 def test_what_is_hidden_is_by_default_what_the_best_of_all_attackers_finds():
     at = AppTest.from_file(PAGE, default_timeout=120)
-    at.session_state["app"] = True
-    for name, value in {"text": TEXT, "mechanisms": ["diffractor"], "points": 3, "draws": 1, "kept": "bleu"}.items():
+    at.session_state["app"], at.session_state["compare_text"], at.session_state["compare_view"] = True, TEXT, "map"
+    for name, value in {"mechanisms": ["diffractor"], "points": 3, "draws": 1, "kept": "bleu"}.items():
         at.session_state[f"trade_{name}"] = value
     at.run()
     settle(at)
@@ -178,15 +179,15 @@ def test_draw_again_is_fresh_noise_and_another_text_starts_anew(page):
     page.button(key="trade_again").click()
     settle(page)
     assert [p.texts for p in mine(page).points] != before
-    page.text_area(key="trade_text").set_value("My nurse wrote.")
+    page.text_area(key="compare_text").set_value("My nurse wrote.")
     settle(page)
     assert all(len(t.split()) == 3 for p in mine(page).points for t in p.texts) and mine(page).text == "My nurse wrote."
 
 
 def test_what_is_typed_is_measured_at_a_pause_and_the_page_says_so(page):
     (asked,) = [json.loads(c.proto.json) for c in page.get("bidi_component") if '"pause"' in c.proto.json]
-    size = len(page.text_area(key="trade_text").value)
-    assert asked == {"box": "trade_text", "size": size, "pause": 1500.0, "along": False, "busy": False, "shows": ""}
+    size = len(page.text_area(key="compare_text").value)
+    assert asked == {"box": "compare_text", "size": size, "pause": 1500.0, "along": False, "busy": False, "shows": ""}
     assert any("measured anew when you pause for 1.5 seconds" in c.value for c in page.caption)
 
 
@@ -219,9 +220,9 @@ def test_no_text_no_mechanism_and_too_long_a_text_say_what_to_do():
     at = opened(text=" ")
     assert "Type a text" in at.info[0].value and not mine(at).points
     for mark in ("word ", ". ", "'s "):
-        at.text_area(key="trade_text").set_value(mark * 20_000).run()
+        at.text_area(key="compare_text").set_value(mark * 20_000).run()
         assert "up to 1,000 words and marks, and this text has 20,000" in at.error[0].value
         assert mine(at).at("trade-off").job is None and not mine(at).points
-    at.text_area(key="trade_text").set_value(TEXT)
+    at.text_area(key="compare_text").set_value(TEXT).run()
     at.multiselect(key="trade_mechanisms").set_value([]).run()
     assert "Choose a mechanism" in at.info[0].value and not at.exception
