@@ -10,7 +10,7 @@ from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
 #: Pictures of documents, which only the repository needs.
-LEFT_OUT = shutil.ignore_patterns("*.png")
+LEFT_OUT = shutil.ignore_patterns("*.png", "*.gif")
 #: Of whoever builds: what Python leaves, and secrets of their Streamlit.
 OWN = shutil.ignore_patterns("__pycache__", "secrets*")
 

@@ -135,12 +135,12 @@ class Found:
 @dataclass(frozen=True)
 class Left(Private):
     """Names, numbers, dates and places of originals that still stand in their rewrites, by simple rules. looked: how
-    many rows were looked at. rows: in how many of them something stands; first: (row, what stands there), the first of
-    them."""
+    many rows were looked at. rows: in how many of them something stands; first: (row, (kind, text) of each that stands
+    there), the first of them."""
 
     looked: int
     rows: int
-    first: tuple[tuple[int, str], ...]
+    first: tuple[tuple[int, tuple[tuple[str, str], ...]], ...]
 
     _shown: ClassVar[tuple[str, ...]] = ("looked", "rows")
 
@@ -261,7 +261,7 @@ class Batch(Private):
         """What of names, numbers, dates and places still stands, in at most about :data:`LOOKED` rows, evenly taken."""
         step = max(1, self.written // LOOKED)
         column, looked, rows = self.asked.column, 0, 0
-        first: list[tuple[int, str]] = []
+        first: list[tuple[int, tuple[tuple[str, str], ...]]] = []
         pairs = itertools.islice(zip(self.data(task).rows(), read_lines(self.run), strict=False), None, None, step)
         for row, line in pairs:
             task.check()
@@ -271,7 +271,7 @@ class Batch(Private):
             if found := leaks.still_there(original, text, self.mechanism.language):
                 rows += 1
                 if len(first) < SHOWN:
-                    first.append((line[OWN]["row"] + 1, ", ".join(dict.fromkeys(t.text for t in found))))
+                    first.append((line[OWN]["row"] + 1, tuple(dict.fromkeys((t.kind, t.text) for t in found))))
         return Left(looked, rows, tuple(first))
 
     def measure(self, names: Sequence[str], task: Task = UNWATCHED) -> dict[str, dict[str, float]]:

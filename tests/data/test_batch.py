@@ -192,7 +192,7 @@ def test_ten_rows_leave_nothing_behind_and_all_rows_are_what_the_command_makes(t
     assert 0 < found.measures["unchanged"]["mean"] < 1
     # The number in each row but one is kept.
     assert (found.left.looked, found.left.rows, len(found.left.first)) == (38, 37, core.SHOWN)
-    assert found.left.first[1] == (2, "1")
+    assert found.left.first[1] == (2, (("number", "1"),))
     (last,) = batch.page(39, 20)
     assert last.row == 40 and last.original.startswith("Row 39") and last.text.startswith("Row 39")
     assert batch.first_promise() == Picky.create(epsilon=2.0).guarantee(f"Row 0: {TEXT}").sentence()

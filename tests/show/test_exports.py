@@ -212,6 +212,30 @@ def test_a_command_and_python_make_the_same_mechanism():
     assert parts.as_command(dpt.get_mechanism("dp-mlm")) == "python -m dptext_core rewrite --file text.txt"
 
 
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("custext", {}), ("diffractor", {"noise": "tem"}), ("dp-sentence", {}),
+        *(pytest.param(name, {}, marks=pytest.mark.slow) for name in ("dp-bart", "dp-prompt", "dp-mlm-prior")),
+    ],
+)  # fmt: skip
+def test_a_notebook_of_the_setting_runs_beside_a_text(name, options, tmp_path, monkeypatch, capsys):
+    m = dpt.get_mechanism(name, **options)
+    notebook = json.loads(exports.as_notebook(m, 3))
+    assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
+    assert len({cell["id"] for cell in notebook["cells"]}) == len(notebook["cells"])
+    (tmp_path / parts.FILE).write_text("My doctor sent a letter.", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            exec("".join(cell["source"]), names)
+    said = capsys.readouterr().out
+    assert said.startswith(m.rewrite("My doctor sent a letter.", seed=3).text)
+    assert bool(re.search("(?m)^ε = ", said)) == ("sweep" in m.can)
+    assert ("finds most" in said) == ({"alignment", "distribution"} <= m.can)
+
+
 # --- session files
 
 plain = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=60)

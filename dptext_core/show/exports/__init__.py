@@ -12,13 +12,14 @@ import json
 from ...result import RewriteResult
 from .chances import LIKELIEST, chances_csv, chances_json
 from .inspection import PRIVATE, inspection, view_of
+from .notebook import as_notebook
 from .parts import FILE, as_command, as_python
 from .report import report
 from .session import SavedSession, read_session
 
 __all__ = [
-    "FILE", "KINDS", "LIKELIEST", "PRIVATE", "SavedSession", "as_command", "as_python", "chances_csv", "chances_json",
-    "file_name", "inspection", "read_session", "record", "report", "view_of",
+    "FILE", "KINDS", "LIKELIEST", "PRIVATE", "SavedSession", "as_command", "as_notebook", "as_python", "chances_csv",
+    "chances_json", "file_name", "inspection", "read_session", "record", "report", "view_of",
 ]  # fmt: skip
 
 KINDS = ("release", "inspection")
