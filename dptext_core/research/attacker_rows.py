@@ -63,10 +63,13 @@ def _few(results: Results) -> Mapping[tuple[Setting, str], tuple[Row, str]]:
             continue
         name = best.strongest({n: rows[n].value for n in FEW if n in rows})
         wider = float(ndtri(1 - (1 - best.CONFIDENCE) / 2 / len(rows))) / NORMAL
-        ends = np.array([
-            (r.value - wider * (r.value - r.low), r.value + wider * (r.high - r.value))
-            for r in rows.values() if r.low is not None and r.high is not None
-        ])  # fmt: skip
+        ends = np.array(
+            [
+                (r.value - wider * (r.value - r.low), r.value + wider * (r.high - r.value))
+                for r in rows.values()
+                if r.low is not None and r.high is not None
+            ]
+        )
         top = rows[name]
         low: float | None = None
         high: float | None = None

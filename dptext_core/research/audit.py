@@ -63,8 +63,26 @@ def epsilons(setting: Setting) -> tuple[float, float]:
 def row(setting: Setting, report: AuditReport) -> dict[str, Any]:
     """One line of the table."""
     own = report.to_dict()
-    kept = ("notion", "epsilon", "claimed", "measured", "exact", "detectable", "verdict", "reason", "unit", "inputs",
-            "pairs", "draws", "sampler_p", "proven", "tested", "leak", "leak_fresh", "leak_epsilon")  # fmt: skip
+    kept = (
+        "notion",
+        "epsilon",
+        "claimed",
+        "measured",
+        "exact",
+        "detectable",
+        "verdict",
+        "reason",
+        "unit",
+        "inputs",
+        "pairs",
+        "draws",
+        "sampler_p",
+        "proven",
+        "tested",
+        "leak",
+        "leak_fresh",
+        "leak_epsilon",
+    )
     out = setting.to_dict()
     out |= {k: float(f"{own[k]:.6g}") if isinstance(own[k], float) else own[k] for k in kept}
     out["witness"] = report.witness.sentence() if report.witness else ""
@@ -167,9 +185,12 @@ def of_row(row: Mapping[str, Any]) -> Setting:
 
 
 def _measure(
-    left: Sequence[Setting], places: Mapping[Setting, int], there: dict[int, dict[str, Any]], out: Path | None,
+    left: Sequence[Setting],
+    places: Mapping[Setting, int],
+    there: dict[int, dict[str, Any]],
+    out: Path | None,
     say: Callable[[str], None],
-) -> None:  # fmt: skip
+) -> None:
     """Add what is left to ``there``, and write all of it after each row."""
     inputs: list[Any] | None = None
     before: Setting | None = None

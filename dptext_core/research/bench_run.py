@@ -29,9 +29,11 @@ from .run import JUDGED, RunConfig, one_thread, run, run_group, stop_list
 def _parser() -> argparse.ArgumentParser:
     takes = parser("run", __doc__)
     takes.add_argument(
-        "--grid", default="quick", metavar="NAME",
+        "--grid",
+        default="quick",
+        metavar="NAME",
         help=f"what is run: {', '.join(sorted(GRIDS))}, or several with + between them (default quick)",
-    )  # fmt: skip
+    )
     takes.add_argument("--data", type=Path, metavar="FOLDER", help="the folder with the data sets")
     takes.add_argument("--out", type=Path, metavar="FILE", help="where points go, a JSON line each")
     takes.add_argument("--shard", default="1/1", metavar="I/N", help="the I-th of N parts of about the same cost")
@@ -103,9 +105,14 @@ def _setup(args: argparse.Namespace, grid: Grid) -> RunConfig:
         extra["lm_perplexity"] = JUDGED
     everywhere = tuple(m for m in ("bertscore", "perplexity") if getattr(args, m))
     return RunConfig(
-        None if args.data is None else str(args.data), args.stopwords, _command(args), tuple(extra.items()), everywhere,
-        args.finetune, attackers=grid.attackers,
-    )  # fmt: skip
+        None if args.data is None else str(args.data),
+        args.stopwords,
+        _command(args),
+        tuple(extra.items()),
+        everywhere,
+        args.finetune,
+        attackers=grid.attackers,
+    )
 
 
 def _share(text: str) -> tuple[int, int]:

@@ -127,10 +127,13 @@ def case_study(
     sets = {name: _Set(name, folder, n) for name in SETS}
     wanted = [(pre, name, e) for name in SETS for pre in ("", *SETS) for e in (epsilons if pre else (None,))]
     config = {
-        "mode": "case-study", "data": {name: s.files for name, s in sets.items()},
+        "mode": "case-study",
+        "data": {name: s.files for name, s in sets.items()},
         "checkpoints": {pre: {"name": Path(c).name, "sha256": _weights(c)} for pre, c in checkpoints.items()},
-        "epsilons": list(epsilons), "n": n, "version": __version__,
-    }  # fmt: skip
+        "epsilons": list(epsilons),
+        "n": n,
+        "version": __version__,
+    }
     reader = Embeddings(task=task.quiet)
     keep = [t for s in sets.values() for t in (*s.test, *s.train)]
     fixed: dict[tuple[str, str], list[str | None]] = {}  # without noise every seed has the same rewrites
@@ -213,11 +216,15 @@ def summary(
         rows.append(row | {"seeds": len(some)})
     about = {
         "command": f"python -m dptext_core case-study --data FOLDER --out FOLDER --seeds {seeds}"
-        + (f" --n {config['n']}" if config["n"] else "") + f" --summary assets/benchmarks/{MEASUREMENT.file}",
-        "classifier": "logistic regression on frozen all-MiniLM-L6-v2 embeddings", "n": config["n"],
-        "seeds": seeds, "data": config["data"], "checkpoints": config["checkpoints"],
+        + (f" --n {config['n']}" if config["n"] else "")
+        + f" --summary assets/benchmarks/{MEASUREMENT.file}",
+        "classifier": "logistic regression on frozen all-MiniLM-L6-v2 embeddings",
+        "n": config["n"],
+        "seeds": seeds,
+        "data": config["data"],
+        "checkpoints": config["checkpoints"],
         "environment": environment(),
-    }  # fmt: skip
+    }
     none = {name: {k: round(v, 4) for k, v in nothing(s.labels, s.truth).items()} for name, s in sets.items()}
     return {"about": about, "no_information": none, "rows": rows}
 
@@ -239,8 +246,17 @@ def printed(pretrained: str, data: str, epsilon: float | None) -> tuple[float, f
     return None
 
 
-HEADING = ("pre-trained on", "rewritten", "ε", "macro F1", "accuracy", "paper, macro F1", "word for word",
-           "nearest seen", "own original")  # fmt: skip
+HEADING = (
+    "pre-trained on",
+    "rewritten",
+    "ε",
+    "macro F1",
+    "accuracy",
+    "paper, macro F1",
+    "word for word",
+    "nearest seen",
+    "own original",
+)
 
 
 def table(found: Mapping[str, Any]) -> list[tuple[str, ...]]:
@@ -256,11 +272,16 @@ def table(found: Mapping[str, Any]) -> list[tuple[str, ...]]:
         pre = row["pretrained"]
         paper = printed(pre, row["data"], row["epsilon"])
         beside = "" if paper is None else f"{paper[0]:.2f}" + ("" if paper[1] is None else f" ({paper[1]:.2f})")
-        out.append((
-            SETS.get(pre, "original texts"), SETS[row["data"]], epsilon_text(row["epsilon"]) if pre else "",
-            *(said(row[metric]) for metric in METRICS), beside,
-            *(f"{row[k]:.2f}" if pre else "" for k in ("verbatim", "nearest", "own")),
-        ))  # fmt: skip
+        out.append(
+            (
+                SETS.get(pre, "original texts"),
+                SETS[row["data"]],
+                epsilon_text(row["epsilon"]) if pre else "",
+                *(said(row[metric]) for metric in METRICS),
+                beside,
+                *(f"{row[k]:.2f}" if pre else "" for k in ("verbatim", "nearest", "own")),
+            )
+        )
     return out
 
 

@@ -82,10 +82,19 @@ def measure(
             cosines = _each(originals, rewrites)
             out.append(
                 Cost(
-                    width, low, high, float(epsilon), float(np.mean(kept)), half_width(kept), float(np.mean(cosines)),
-                    half_width(cosines), float(np.mean(tied)), len(kept), len(prepared),
+                    width,
+                    low,
+                    high,
+                    float(epsilon),
+                    float(np.mean(kept)),
+                    half_width(kept),
+                    float(np.mean(cosines)),
+                    half_width(cosines),
+                    float(np.mean(tied)),
+                    len(kept),
+                    len(prepared),
                 )
-            )  # fmt: skip
+            )
     return out
 
 

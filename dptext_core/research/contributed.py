@@ -109,14 +109,18 @@ def _provenance(lines: Sequence[RunLine], against: Results) -> list[str]:
     for name, wanted in (("version", about["version"]), ("stopwords", about.get("stopwords", ""))):
         other = sorted({getattr(line.provenance, name) for line in lines} - set(str(wanted).split("; ")))
         if other:
-            faults.append(f"The {name} of the results is {wanted}, and some points have {', '.join(other)}. Run them "
-                          "again with the same.")  # fmt: skip
+            faults.append(
+                f"The {name} of the results is {wanted}, and some points have {', '.join(other)}. Run them "
+                "again with the same."
+            )
     data = about.get("data", {})
     for name in sorted({line.data for line in lines}):
         hashes = {line.provenance.data_sha256 for line in lines if line.data == name}
         if name in data and hashes != {data[name].get("sha256")}:
-            faults.append(f"The files of {name} are others than those of the results. Take those with the hash "
-                          f"{data[name].get('sha256')}.")  # fmt: skip
+            faults.append(
+                f"The files of {name} are others than those of the results. Take those with the hash "
+                f"{data[name].get('sha256')}."
+            )
     now = datetime.now(UTC)
     for line in lines:
         try:

@@ -405,9 +405,12 @@ def measured_at(results: Results, row: Row | PaperRow) -> dict[str, str]:
     """Everything that was measured of the setting of a row, at its ε and on its data: title of the measure, value."""
     wanted = row.setting.key()
     same = [
-        r for (data, _), rows in _keyed(results).items() if data == row.data
-        for k, r in rows if r.epsilon == row.epsilon and k == wanted
-    ]  # fmt: skip
+        r
+        for (data, _), rows in _keyed(results).items()
+        if data == row.data
+        for k, r in rows
+        if r.epsilon == row.epsilon and k == wanted
+    ]
     found = {r.metric: said(r.value, r.low, r.high) for r in same if r.value is not None}
     return {measure(m).title: found[m] for m in metrics_of(results, row.data) if m in found}
 

@@ -198,8 +198,22 @@ def stratified(labels: Sequence[str], n: int | None, sample: int, part: str) -> 
     return sorted(found)
 
 
-_THINGS = ("soup", "hotel", "film", "garden tour", "bicycle", "concert", "train ride", "phone", "novel", "pizza",
-           "haircut", "museum", "jacket", "ferry trip")  # fmt: skip
+_THINGS = (
+    "soup",
+    "hotel",
+    "film",
+    "garden tour",
+    "bicycle",
+    "concert",
+    "train ride",
+    "phone",
+    "novel",
+    "pizza",
+    "haircut",
+    "museum",
+    "jacket",
+    "ferry trip",
+)
 _WORDS = {
     "praise": ("wonderful", "delightful", "excellent", "lovely", "superb"),
     "complaint": ("terrible", "awful", "disappointing", "boring", "dreadful"),

@@ -86,9 +86,14 @@ def curve(words: WordByWord, rows: np.ndarray, epsilons: np.ndarray, task: Task 
         return np.stack([x.mean(axis=0) - half, x.mean(axis=0) + half], axis=1)
 
     return Curve(
-        np.asarray(epsilons, float), n_w.mean(axis=0), interval(n_w), s_w.mean(axis=0), interval(s_w), len(channels),
+        np.asarray(epsilons, float),
+        n_w.mean(axis=0),
+        interval(n_w),
+        s_w.mean(axis=0),
+        interval(s_w),
+        len(channels),
         None if channels[0].draws is None else CURVE_DRAWS,
-    )  # fmt: skip
+    )
 
 
 def sample_rows(words: WordByWord, n: int, seed: int = 1) -> np.ndarray:

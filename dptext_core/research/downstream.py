@@ -161,10 +161,15 @@ def downstream(
     seeds = whole("seeds", seeds, least=1)
     made = classifier(with_, model, task)
     config = {
-        "mode": "downstream", "train": train.to_dict(), "test": test.to_dict(), "text": text, "label": label,
-        "classifier": with_, **({"model": model} if with_ == "finetune" else {}),
+        "mode": "downstream",
+        "train": train.to_dict(),
+        "test": test.to_dict(),
+        "text": text,
+        "label": label,
+        "classifier": with_,
+        **({"model": model} if with_ == "finetune" else {}),
         "version": __version__,
-    }  # fmt: skip
+    }
     with RunFolder(out, config) as folder:
         done = {line["seed"]: line for line in folder.lines() if "seed" in line}
         learnt, labels, left_out = labelled(train, text, label)
@@ -185,8 +190,11 @@ def downstream(
             **{metric: summed([done[s][metric] for s in range(1, seeds + 1)]) for metric in METRICS},
             "seeds": seeds,
             "no_information": nothing(labels, truth),
-            "train": len(learnt), "test": len(tested), "left_out": left_out + untested, "labels": len(set(labels)),
-        }  # fmt: skip
+            "train": len(learnt),
+            "test": len(tested),
+            "left_out": left_out + untested,
+            "labels": len(set(labels)),
+        }
         folder.finish(result)
         folder.log(f"done: {seeds} seeds")
     return result
@@ -194,8 +202,11 @@ def downstream(
 
 def guess(
     made: Callable[[Sequence[str], Sequence[str], Sequence[str], int], Sequence[str]],
-    train: Sequence[str], labels: Sequence[str], test: Sequence[str], seed: int,
-) -> list[str]:  # fmt: skip
+    train: Sequence[str],
+    labels: Sequence[str],
+    test: Sequence[str],
+    seed: int,
+) -> list[str]:
     """What a classifier says, checked: it may be somebody's own."""
     try:
         found = list(made(train, labels, test, seed))

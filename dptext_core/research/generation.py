@@ -67,9 +67,15 @@ bundled = MEASUREMENT.bundled
 
 
 def run(
-    name: str, systems: Sequence[str], epsilons: Sequence[float], folder: Path | None, n: int,
-    options: Mapping[str, Any], judge: Any = None, model: str | None = None,
-) -> Iterator[WritingLine]:  # fmt: skip
+    name: str,
+    systems: Sequence[str],
+    epsilons: Sequence[float],
+    folder: Path | None,
+    n: int,
+    options: Mapping[str, Any],
+    judge: Any = None,
+    model: str | None = None,
+) -> Iterator[WritingLine]:
     """Measure, line by line. model: the generators' in the place of the bundled ones."""
     found = data_sets.load(name, folder, n_test=n, max_words=MOST_WORDS)
     texts = [found.texts[i][0] for i in found.test]
@@ -86,10 +92,19 @@ def run(
             cosine, half = _mean(score("cosine", texts, out))
             log_p, log_half = (None, None) if judge is None else _mean(list(judge(out)))
             yield WritingLine(
-                name, system, float(epsilon), len(texts), cosine, half, _mean(score("bleu", texts, out))[0],
-                float(np.mean([len(t.split()) for t in out])), log_p, log_half,
-                sum(u.drawn for r in results for u in r.units), round(seconds, 2),
-            )  # fmt: skip
+                name,
+                system,
+                float(epsilon),
+                len(texts),
+                cosine,
+                half,
+                _mean(score("bleu", texts, out))[0],
+                float(np.mean([len(t.split()) for t in out])),
+                log_p,
+                log_half,
+                sum(u.drawn for r in results for u in r.units),
+                round(seconds, 2),
+            )
 
 
 def _mean(values: Sequence[float]) -> tuple[float, float]:

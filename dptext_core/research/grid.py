@@ -66,9 +66,12 @@ class GridEntry:
 
 
 def entry(
-    mechanism: str, options: Mapping[str, Any], epsilons: Iterable[float], data: tuple[str, ...],
+    mechanism: str,
+    options: Mapping[str, Any],
+    epsilons: Iterable[float],
+    data: tuple[str, ...],
     seeds: tuple[int, ...] = SEEDS,
-) -> GridEntry:  # fmt: skip
+) -> GridEntry:
     """One line of a grid by its parts."""
     return GridEntry(tuple(map(Setting(mechanism, options).ordered().at, epsilons)), data, seeds)
 
@@ -361,8 +364,11 @@ def named(name: str, data: bool) -> Grid:
             for k in {**one.baselines, **other.baselines}
         }
         return replace(
-            one, name=name, entries=one.entries + other.entries, sizes={**other.sizes, **one.sizes},
+            one,
+            name=name,
+            entries=one.entries + other.entries,
+            sizes={**other.sizes, **one.sizes},
             baselines=plain_text,
-        )  # fmt: skip
+        )
     name = first
     return _quick("sst2", Size(48, 30, 40, 14.0)) if name == "quick" and data else GRIDS[name]

@@ -171,9 +171,14 @@ def _kept(row: Row) -> bool:
 
 
 def board(
-    rows: Rows, data: str, judge: str, privacy: str = "n_w", at: float = 0.3, stop_words: bool = True,
+    rows: Rows,
+    data: str,
+    judge: str,
+    privacy: str = "n_w",
+    at: float = 0.3,
+    stop_words: bool = True,
     every: bool = True,
-) -> Board:  # fmt: skip
+) -> Board:
     """The leaderboard of a data set by one judge, where ``privacy`` is ``at``.
 
     every: all settings; else of each mechanism those that were measured there, and where none was, the one with most
@@ -196,8 +201,10 @@ def board(
             placed.append(found)
     if not every:
         measured = {row.mechanism for _, row, between in placed if not between}
-        most = {m: max((k for k in lines if lines[k][0][1].mechanism == m), key=lambda k: len(lines[k]))
-                for m in {pairs[0][1].mechanism for pairs in lines.values()}}  # fmt: skip
+        most = {
+            m: max((k for k in lines if lines[k][0][1].mechanism == m), key=lambda k: len(lines[k]))
+            for m in {pairs[0][1].mechanism for pairs in lines.values()}
+        }
         placed = [
             (a, row, between)
             for a, row, between in placed
@@ -215,12 +222,25 @@ def board(
         which = row.setting.key()
         entries.append(
             Ranked(
-                place, which, names[which], row.mechanism, row.epsilon or 0.0, row.value, row.low, row.high,
-                at if between else there.value, row.n, row.seeds, "" if between else row.point, between, p, told,
+                place,
+                which,
+                names[which],
+                row.mechanism,
+                row.epsilon or 0.0,
+                row.value,
+                row.low,
+                row.high,
+                at if between else there.value,
+                row.n,
+                row.seeds,
+                "" if between else row.point,
+                between,
+                p,
+                told,
                 None if (other := words.get(row.setting)) is None else other.value,
                 attacker_rows.who(row.mechanism, row.epsilon, data) if privacy == attacker_rows.BEST else "",
             )
-        )  # fmt: skip
+        )
     return Board(data, judge, privacy, at, stop_words, tuple(entries), tuple(out), rows.whole.get((data, judge)), every)
 
 
@@ -427,28 +447,47 @@ def table(found: Board) -> list[dict[str, Any]]:
     """One line a setting, as a file has it."""
     return [
         {
-            "place": e.place, "mechanism": e.label, "data": found.data, "judge": found.judge, "value": e.value,
-            "low": e.low, "high": e.high, "privacy": found.privacy, "at": found.at, "measured": e.privacy,
+            "place": e.place,
+            "mechanism": e.label,
+            "data": found.data,
+            "judge": found.judge,
+            "value": e.value,
+            "low": e.low,
+            "high": e.high,
+            "privacy": found.privacy,
+            "at": found.at,
+            "measured": e.privacy,
             "epsilon": None if e.between else e.epsilon,
-            "between": " and ".join(f"{x:g}" for x in e.between), "p to the first (Holm)": e.p,
-            "told from the first": e.told, "n": e.n, "seeds": e.seeds, "point": e.point,
+            "between": " and ".join(f"{x:g}" for x in e.between),
+            "p to the first (Holm)": e.p,
+            "told from the first": e.told,
+            "n": e.n,
+            "seeds": e.seeds,
+            "point": e.point,
         }
         | ({"best attacker": e.by} if e.by else {})
         for e in found.entries
-    ]  # fmt: skip
+    ]
 
 
 def shown(found: Board) -> list[dict[str, Any]]:
     """One line a setting, as it is read."""
     return [
         {
-            "place": e.place, "mechanism": e.label, measure(found.judge).title: with_interval(e, found.judge),
-            "ε": " to ".join(f"{x:g}" for x in e.between) or f"{e.epsilon:g}", measure(found.privacy).title: e.privacy,
-            "different words in 100 draws": e.beside, "p to the first": e.p, "less beyond doubt": e.told, "texts": e.n,
-            "seeds": e.seeds, "point": e.point,
+            "place": e.place,
+            "mechanism": e.label,
+            measure(found.judge).title: with_interval(e, found.judge),
+            "ε": " to ".join(f"{x:g}" for x in e.between) or f"{e.epsilon:g}",
+            measure(found.privacy).title: e.privacy,
+            "different words in 100 draws": e.beside,
+            "p to the first": e.p,
+            "less beyond doubt": e.told,
+            "texts": e.n,
+            "seeds": e.seeds,
+            "point": e.point,
         }
         for e in found.entries
-    ]  # fmt: skip
+    ]
 
 
 def to_latex(found: Board, title_of_data: str) -> str:
@@ -457,12 +496,15 @@ def to_latex(found: Board, title_of_data: str) -> str:
     columns = (("", "r"), ("Mechanism", "l"), ("ε", "r"), (name, "r"), ("S_w", "r"), ("p", "r"))
     rows = [
         (
-            str(e.place), e.label, " to ".join(f"{x:g}" for x in e.between) or f"{e.epsilon:g}",
-            with_interval(e, found.judge), "" if e.beside is None else f"{e.beside:.1f}",
+            str(e.place),
+            e.label,
+            " to ".join(f"{x:g}" for x in e.between) or f"{e.epsilon:g}",
+            with_interval(e, found.judge),
+            "" if e.beside is None else f"{e.beside:.1f}",
             "" if e.p is None else "<0.001" if e.p < 0.001 else f"{e.p:.3f}",
         )
         for e in found.entries
-    ]  # fmt: skip
+    ]
     caption = (
         f"{name} on {title_of_data} where {level(found.privacy, found.at)}, with 95% intervals; p of no difference to "
         "the first, corrected by Holm's method."
@@ -504,8 +546,10 @@ def main(argv: Sequence[str] = ()) -> int:
         raise ConfigError(f"There are no rows of {args.set!r}. Use one of {', '.join(known)}.")
     judge = args.judge or rows.judges(args.set)[0]
     privacy = args.privacy or rows.measures(args.set)[0]
-    for name, there, what in ((judge, rows.judges(args.set), "--judge"),
-                              (privacy, rows.measures(args.set), "--privacy")):  # fmt: skip
+    for name, there, what in (
+        (judge, rows.judges(args.set), "--judge"),
+        (privacy, rows.measures(args.set), "--privacy"),
+    ):
         if name not in there:
             raise ConfigError(f"{what}: use one of {', '.join(there)}.")
     steps = rows.levels(args.set, privacy)

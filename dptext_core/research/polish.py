@@ -65,10 +65,20 @@ def measure(data: str, m: Mechanism, texts: Sequence[str]) -> Polish:
     gain = compare(cosines[1], cosines[0])
     kept = np.array([p.unchanged for p in every if p.unchanged is not None]).mean(axis=0)
     return Polish(
-        data, m.name, m.config.epsilon, len(texts), _reads(texts, before), _reads(texts, after),
-        float(np.mean(cosines[0])), float(np.mean(cosines[1])), gain.difference, gain.low, gain.high, float(kept[0]),
+        data,
+        m.name,
+        m.config.epsilon,
+        len(texts),
+        _reads(texts, before),
+        _reads(texts, after),
+        float(np.mean(cosines[0])),
+        float(np.mean(cosines[1])),
+        gain.difference,
+        gain.low,
+        gain.high,
+        float(kept[0]),
         float(kept[1]),
-    )  # fmt: skip
+    )
 
 
 def _reads(originals: Sequence[str], rewrites: Sequence[str]) -> float:
@@ -89,6 +99,13 @@ def said(row: Polish) -> str:
 def main(argv: Sequence[str] = ()) -> int:
     """The command ``bench polish``."""
     return command(
-        argv, "polish", __doc__, MEASUREMENT, epsilons=EPSILONS, texts=TEXTS, measure=measure, said=said,
+        argv,
+        "polish",
+        __doc__,
+        MEASUREMENT,
+        epsilons=EPSILONS,
+        texts=TEXTS,
+        measure=measure,
+        said=said,
         otherwise=lambda name: mechanism_class(name).epsilon_range()[2:],
-    )  # fmt: skip
+    )

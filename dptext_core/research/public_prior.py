@@ -99,9 +99,14 @@ LOGARITHMS = ("judge_perplexity",)
 STRONGEST = "best_attacker"
 #: More is better (1), less is better (−1), or neither.
 BETTER = {
-    "cosine": 1, "bleu": 1, "judge_perplexity": -1, "stop_words": 0, "n_w": 0, STRONGEST: -1,
+    "cosine": 1,
+    "bleu": 1,
+    "judge_perplexity": -1,
+    "stop_words": 0,
+    "n_w": 0,
+    STRONGEST: -1,
     **dict.fromkeys(best.ASKED, -1),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -182,9 +187,15 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def run(
-    names: Sequence[str], systems: Sequence[str], epsilons: Sequence[float], seeds: Sequence[int], folder: Path | None,
-    rows: Path, options: Mapping[str, Any], sizes: Mapping[str, int] = TEXTS,
-) -> Iterator[dict[str, Any]]:  # fmt: skip
+    names: Sequence[str],
+    systems: Sequence[str],
+    epsilons: Sequence[float],
+    seeds: Sequence[int],
+    folder: Path | None,
+    rows: Path,
+    options: Mapping[str, Any],
+    sizes: Mapping[str, int] = TEXTS,
+) -> Iterator[dict[str, Any]]:
     """Measure what the file of rows lacks, point by point, and write each to it."""
     done = {_key(row) for row in read_rows(rows)}
     _drop_cut_line(rows)
@@ -206,10 +217,15 @@ def run(
                     attacked = ATTACKED if seed == SEEDS[0] and not polished else 0
                     measures = measured(texts, made, out, attacked)
                     row = {
-                        "data": name, "system": system, "epsilon": float(epsilon), "seed": seed,
-                        "seconds": round(time.perf_counter() - start, 2), "sha256": found.sha256,
-                        "texts": out, "measures": measures,
-                    }  # fmt: skip
+                        "data": name,
+                        "system": system,
+                        "epsilon": float(epsilon),
+                        "seed": seed,
+                        "seconds": round(time.perf_counter() - start, 2),
+                        "sha256": found.sha256,
+                        "texts": out,
+                        "measures": measures,
+                    }
                     with rows.open("a", encoding="utf-8") as file:
                         file.write(json.dumps(row, ensure_ascii=False) + "\n")
                     yield row

@@ -52,9 +52,12 @@ def _stays(channel: Channel, epsilon: float) -> float:
 
 
 def at_equal_chance(
-    space: str, words: Sequence[str] = WORDS, ks: Sequence[int] = KS, chances: Sequence[float] = CHANCES,
+    space: str,
+    words: Sequence[str] = WORDS,
+    ks: Sequence[int] = KS,
+    chances: Sequence[float] = CHANCES,
     repeats: int = REPEATS,
-) -> Iterator[Queries]:  # fmt: skip
+) -> Iterator[Queries]:
     """Each word among K at the ε of each chance that it stays, where there is one."""
     for k in ks:
         made = by_word(

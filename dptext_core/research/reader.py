@@ -91,9 +91,12 @@ MEASUREMENT = Measurement("reader --data DIR", Found, "reader.json", digits=4)
 bundled = MEASUREMENT.bundled
 #: The columns of the attackers.
 COLUMNS = {
-    "same-word": "same", "nearest-words": "nearest", "best-guess": "alone", "language-model": "mask",
+    "same-word": "same",
+    "nearest-words": "nearest",
+    "best-guess": "alone",
+    "language-model": "mask",
     "reader": "reader",
-}  # fmt: skip
+}
 
 
 def measure(data: str, m: Mechanism, texts: Sequence[str]) -> Found:
@@ -108,10 +111,23 @@ def measure(data: str, m: Mechanism, texts: Sequence[str]) -> Found:
     gain = compare(*([float(np.mean(x)) for x in hits[name]] for name in ("reader", "best-guess")))
     options = {k: v for k, v in m.setting.to_dict()["options"].items() if k != "stopwords"}
     return Found(
-        data, m.name, options, m.config.epsilon, len(hits["reader"]), top.words, **shares,
-        chance=public_prior(m).chance, gain=gain.difference, low=gain.low, high=gain.high, best=top.name,
-        best_low=top.low, best_high=top.high, exact=bayes.is_available(m), seconds=seconds,
-    )  # fmt: skip
+        data,
+        m.name,
+        options,
+        m.config.epsilon,
+        len(hits["reader"]),
+        top.words,
+        **shares,
+        chance=public_prior(m).chance,
+        gain=gain.difference,
+        low=gain.low,
+        high=gain.high,
+        best=top.name,
+        best_low=top.low,
+        best_high=top.high,
+        exact=bayes.is_available(m),
+        seconds=seconds,
+    )
 
 
 def said(row: Found) -> str:
@@ -131,6 +147,16 @@ def _axis(name: str) -> tuple[float, ...]:
 def main(argv: Sequence[str] = ()) -> int:
     """The command ``bench reader``."""
     return command(
-        argv, "reader", __doc__, MEASUREMENT, epsilons=epsilons(), otherwise=_axis, texts=TEXTS, fewer=FEWER,
-        options=OPTIONS, measure=measure, said=said, gamma=reader.GAMMA,
-    )  # fmt: skip
+        argv,
+        "reader",
+        __doc__,
+        MEASUREMENT,
+        epsilons=epsilons(),
+        otherwise=_axis,
+        texts=TEXTS,
+        fewer=FEWER,
+        options=OPTIONS,
+        measure=measure,
+        said=said,
+        gamma=reader.GAMMA,
+    )

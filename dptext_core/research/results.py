@@ -33,8 +33,19 @@ from .grid import BASELINE, GridPoint
 from .paired import together
 from .rows import Gate, Row, RunLine, short
 
-ABOUT = ("command", "version", "machine", "device", "finished", "seeds", "points", "missing", "core_minutes", "cut",
-         "data")  # fmt: skip
+ABOUT = (
+    "command",
+    "version",
+    "machine",
+    "device",
+    "finished",
+    "seeds",
+    "points",
+    "missing",
+    "core_minutes",
+    "cut",
+    "data",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +59,10 @@ class Results:
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
         return {
-            "about": self.about, "gates": [g.to_dict() for g in self.gates], "rows": [r.to_dict() for r in self.rows],
-        }  # fmt: skip
+            "about": self.about,
+            "gates": [g.to_dict() for g in self.gates],
+            "rows": [r.to_dict() for r in self.rows],
+        }
 
 
 # --- lines ----------------------------------------------------------------------------------------------------------
@@ -172,10 +185,14 @@ def _both(one: RunLine, other: RunLine) -> RunLine:
         gates = (*new.gates, *(g for g in old.gates or () if (g.task, g.role, g.metric) not in own))
         gates = tuple(sorted(gates, key=lambda gate: judged(gate.metric)[1]))
     return replace(
-        new, gates=gates, seconds=old.seconds + new.seconds,
-        scores={**old.scores, **new.scores}, errors={**old.errors, **new.errors},
-        counts={**old.counts, **new.counts}, outcomes={**old.outcomes, **new.outcomes},
-    )  # fmt: skip
+        new,
+        gates=gates,
+        seconds=old.seconds + new.seconds,
+        scores={**old.scores, **new.scores},
+        errors={**old.errors, **new.errors},
+        counts={**old.counts, **new.counts},
+        outcomes={**old.outcomes, **new.outcomes},
+    )
 
 
 def joined(old: Results, new: Results, declared: int, cut: str) -> Results:
@@ -202,11 +219,14 @@ def joined(old: Results, new: Results, declared: int, cut: str) -> Results:
     points = old.about["points"] + sum(after.values()) - sum(before[key] for key in before.keys() & after.keys())
     left = old.about["cut"].partition(_MISSING)
     about = old.about | {
-        "finished": max(old.about["finished"], new.about["finished"]), "points": points,
+        "finished": max(old.about["finished"], new.about["finished"]),
+        "points": points,
         "core_minutes": round(old.about["core_minutes"] + new.about["core_minutes"], 1),
         "machine": "; ".join(dict.fromkeys([old.about["machine"], new.about["machine"]])),
-        "missing": declared - points, "cut": cut + left[1] + left[2], "data": new.about["data"] | old.about["data"],
-    }  # fmt: skip
+        "missing": declared - points,
+        "cut": cut + left[1] + left[2],
+        "data": new.about["data"] | old.about["data"],
+    }
     gates = [g for g in new.gates if g.data not in known]
     return Results(about, (*old.gates, *gates), (*kept, *added))
 
@@ -254,12 +274,18 @@ def _about(lines: Sequence[RunLine], bases: Mapping[str, RunLine], command: str,
         return "; ".join(sorted({getattr(line.provenance, key) for line in lines}))
 
     return {
-        "command": command, "version": each("version"), "machine": each("machine"), "device": each("device"),
-        "stopwords": each("stopwords"), "finished": max(line.provenance.finished for line in lines),
-        "seeds": sorted({line.seed for line in lines if line.mechanism != BASELINE}), "points": len(lines),
-        "core_minutes": round(sum(line.seconds for line in lines) / 60, 1), "cut": cut,
+        "command": command,
+        "version": each("version"),
+        "machine": each("machine"),
+        "device": each("device"),
+        "stopwords": each("stopwords"),
+        "finished": max(line.provenance.finished for line in lines),
+        "seeds": sorted({line.seed for line in lines if line.mechanism != BASELINE}),
+        "points": len(lines),
+        "core_minutes": round(sum(line.seconds for line in lines) / 60, 1),
+        "cut": cut,
         "data": {name: line.dataset for name, line in bases.items()},
-    }  # fmt: skip
+    }
 
 
 def _rows(lines: Sequence[RunLine]) -> list[Row]:
@@ -288,10 +314,19 @@ def _row(lines: Sequence[RunLine], metric: str, values: Sequence[float], errors:
     low, high = (None, None) if between is None else (short(between[0]), short(between[1]))
     packed = [line.outcomes[metric] for line in lines if metric in line.outcomes]
     return Row(
-        first.setting, first.data, measure(metric).task, metric,
-        short(sum(values) / len(values)), low, high, first.counts.get(metric, first.tokens), len(values), first.id,
-        tuple(map(short, values)) if len(values) > 1 else (), together(packed) if len(packed) == len(lines) else "",
-    )  # fmt: skip
+        first.setting,
+        first.data,
+        measure(metric).task,
+        metric,
+        short(sum(values) / len(values)),
+        low,
+        high,
+        first.counts.get(metric, first.tokens),
+        len(values),
+        first.id,
+        tuple(map(short, values)) if len(values) > 1 else (),
+        together(packed) if len(packed) == len(lines) else "",
+    )
 
 
 def _with_shared(line: RunLine) -> float | None:

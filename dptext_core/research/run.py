@@ -312,8 +312,10 @@ def finetuned(
             if task.metric == "f1":
                 out.over_guessing("pp_plus" + TUNED, metric, tasks.majority(train_y, test_y, task.metric))
             if task in plain:
-                rights = [np.array([a == b for a, b in zip(test_y, g, strict=True)], float)
-                          for g in (found[task], plain[task])]  # fmt: skip
+                rights = [
+                    np.array([a == b for a, b in zip(test_y, g, strict=True)], float)
+                    for g in (found[task], plain[task])
+                ]
                 _tuned_gains(out, base, *rights)
     return found
 
@@ -464,14 +466,30 @@ def _rewrites(
 
 def _line(point: GridPoint, out: Scores, base: Originals, setup: RunConfig, seconds: float) -> RunLine:
     made = Provenance(
-        __version__, setup.command, base.data.sha256, best_device(), machine(), stop_list(setup.stopwords),
+        __version__,
+        setup.command,
+        base.data.sha256,
+        best_device(),
+        machine(),
+        stop_list(setup.stopwords),
         datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-    )  # fmt: skip
+    )
     return RunLine(
-        point.id, point.setting, point.data, point.seed, point.size.n_train, point.size.n_test, point.size.max_words,
-        scores=out.scores, errors=out.errors, counts=out.counts, outcomes=out.outcomes,
-        seconds=round(seconds, 3), tokens=base.tokens, provenance=made,
-    )  # fmt: skip
+        point.id,
+        point.setting,
+        point.data,
+        point.seed,
+        point.size.n_train,
+        point.size.n_test,
+        point.size.max_words,
+        scores=out.scores,
+        errors=out.errors,
+        counts=out.counts,
+        outcomes=out.outcomes,
+        seconds=round(seconds, 3),
+        tokens=base.tokens,
+        provenance=made,
+    )
 
 
 def _dataset(base: Originals, size: Size) -> dict[str, Any]:
@@ -479,9 +497,15 @@ def _dataset(base: Originals, size: Size) -> dict[str, Any]:
     d = base.data
     note = f"the first {size.max_words} words of each text" if size.max_words else ""
     return {
-        "title": d.title, "file": d.file, "sha256": d.sha256, "n_train": len(d.train), "n_test": len(d.test),
-        "max_words": size.max_words, "tokens": base.tokens, "note": note,
-    }  # fmt: skip
+        "title": d.title,
+        "file": d.file,
+        "sha256": d.sha256,
+        "n_train": len(d.train),
+        "n_test": len(d.test),
+        "max_words": size.max_words,
+        "tokens": base.tokens,
+        "note": note,
+    }
 
 
 def _gates(base: Originals) -> tuple[Gate, ...]:

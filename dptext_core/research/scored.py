@@ -106,16 +106,24 @@ class Scores:
     def to_dict(self) -> dict:
         """Everything, for a file."""
         return {
-            "texts": self.texts, "words": self.words, "epsilon": None, "note": _NOTHING,
-            "rows": [asdict(r) for r in self.rows], "missing": dict(self.missing),
-        }  # fmt: skip
+            "texts": self.texts,
+            "words": self.words,
+            "epsilon": None,
+            "note": _NOTHING,
+            "rows": [asdict(r) for r in self.rows],
+            "missing": dict(self.missing),
+        }
 
 
 def score(
-    originals: Sequence[str], rewrites: Sequence[str], *, labels: Sequence[str] | None = None,
-    authors: Sequence[str] | None = None, identifiers: Sequence[Sequence[Identifier]] | None = None,
+    originals: Sequence[str],
+    rewrites: Sequence[str],
+    *,
+    labels: Sequence[str] | None = None,
+    authors: Sequence[str] | None = None,
+    identifiers: Sequence[Sequence[Identifier]] | None = None,
     task: Task | None = None,
-) -> Scores:  # fmt: skip
+) -> Scores:
     """Measure what any system made of texts.
 
     Parameters
@@ -194,9 +202,14 @@ def _checked(originals: Sequence[str], others: Sequence[str], what: str) -> tupl
 
 
 def _mean(
-    name: str, title: str, kind: str, values: Sequence[float], chance: float | None = None,
-    bounds: tuple[float, float] = (0.0, 1.0), log: bool = False,
-) -> list[Scored]:  # fmt: skip
+    name: str,
+    title: str,
+    kind: str,
+    values: Sequence[float],
+    chance: float | None = None,
+    bounds: tuple[float, float] = (0.0, 1.0),
+    log: bool = False,
+) -> list[Scored]:
     """The mean over the texts that have a value, with its interval: exact where each is right or wrong, all of
     ``bounds`` for a single text. log: the geometric mean. Empty without a value."""
     x = np.array([v for v in values if math.isfinite(v)], float)

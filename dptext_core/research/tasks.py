@@ -144,8 +144,11 @@ def _matthews(n: NDArray, right: NDArray, true: NDArray, guessed: NDArray) -> ND
 
 #: Scores of guessed labels, from texts (m,), and right, true and guessed ones of each label (m, labels).
 SCORES: dict[str, Callable[[NDArray, NDArray, NDArray, NDArray], NDArray[np.float64]]] = {
-    "accuracy": _share, "macro_f1": _macro, "f1": _share, "matthews": _matthews,
-}  # fmt: skip
+    "accuracy": _share,
+    "macro_f1": _macro,
+    "f1": _share,
+    "matthews": _matthews,
+}
 
 
 def majority(truth_train: Sequence[str], truth_test: Sequence[str], metric: str) -> float:

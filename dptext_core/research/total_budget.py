@@ -285,11 +285,14 @@ def _tests(names: Sequence[str], folder: Path, n: int, own: int) -> Iterator[tup
         yield (
             found,
             Sample(
-                name, [text[i] for i in found.test], [label[i] for i in found.test], [text[i] for i in learnt],
+                name,
+                [text[i] for i in found.test],
+                [label[i] for i in found.test],
+                [text[i] for i in learnt],
                 [label[i] for i in learnt],
             ),
             [text[i] for i in found.train[:own]],
-        )  # fmt: skip
+        )
 
 
 def main(argv: Sequence[str] = ()) -> int:
@@ -297,11 +300,21 @@ def main(argv: Sequence[str] = ()) -> int:
     takes = parser("budget", __doc__, "data", "stopwords", "out", required=["data"])
     takes.add_argument("--sets", nargs="+", default=list(SETS), metavar="NAME", help=f"{' and '.join(SETS)} by default")
     takes.add_argument("--n", type=int, default=TEXTS, help=f"texts of each test, {TEXTS} by default")
-    takes.add_argument("--few", type=int, default=FEW, metavar="N",
-                       help=f"texts whose words are attacked and that are judged (default {FEW}; 0: none)")  # fmt: skip
+    takes.add_argument(
+        "--few",
+        type=int,
+        default=FEW,
+        metavar="N",
+        help=f"texts whose words are attacked and that are judged (default {FEW}; 0: none)",
+    )
     takes.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS))
-    takes.add_argument("--own", type=int, default=OWN_BANK, metavar="N",
-                       help=f"texts to train that make a bank of the domain (default {OWN_BANK}; 0: none)")  # fmt: skip
+    takes.add_argument(
+        "--own",
+        type=int,
+        default=OWN_BANK,
+        metavar="N",
+        help=f"texts to train that make a bank of the domain (default {OWN_BANK}; 0: none)",
+    )
     takes.add_argument("--judge", metavar="NAME", help="a causal language model that was added, for perplexity")
     args = takes.parse_args(argv)
     judge = causal.judge(args.judge) if args.judge else None
@@ -314,26 +327,40 @@ def main(argv: Sequence[str] = ()) -> int:
             if args.own:
                 bank = str(Path(folder) / "bank")
                 about = build_bank(
-                    gather(texts), bank, title=found.title, origin=found.file, licence="not stated",
+                    gather(texts),
+                    bank,
+                    title=found.title,
+                    origin=found.file,
+                    licence="not stated",
                     task=on_terminal("bank of the domain"),
-                )  # fmt: skip
+                )
                 read[test.data]["bank"] = about.sentences
                 print(f"The bank of the domain has {about.sentences:,} sentences of {found.title}'s texts to train.")
             for system, mechanism in systems(bank, options_in(args)).items():
                 if any((r.data, r.system) == (test.data, system) for r in rows):
                     continue
                 rows += measure(
-                    system, mechanism, test, seeds=args.seeds, few=args.few, judge=judge, told=told,
+                    system,
+                    mechanism,
+                    test,
+                    seeds=args.seeds,
+                    few=args.few,
+                    judge=judge,
+                    told=told,
                     task=on_terminal(system),
-                )  # fmt: skip
+                )
                 MEASUREMENT.write(
-                    args.out, rows,
+                    args.out,
+                    rows,
                     MEASUREMENT.about(
-                        data=read, seeds=args.seeds, stopwords=which_stop_words(args), model="bundled",
+                        data=read,
+                        seeds=args.seeds,
+                        stopwords=which_stop_words(args),
+                        model="bundled",
                         judge="" if judge is None else judge.title,
                         total="ε of a whole text, the same for every text",
                     ),
-                )  # fmt: skip
+                )
         for name, title in MEASURES.items():
             if any(r.measure == name and r.data == test.data for r in rows):
                 print(

@@ -67,9 +67,18 @@ def row_of(m: Mechanism, found: TwoTexts, seconds: float) -> Told:
     """What was found as a row."""
     promised = found.promised if math.isfinite(found.promised) else None
     return Told(
-        m.name, m.config.epsilon, found.distance, found.draws, found.advantage, *found.interval, found.best.title,
-        found.epsilon, found.most, promised, seconds,
-    )  # fmt: skip
+        m.name,
+        m.config.epsilon,
+        found.distance,
+        found.draws,
+        found.advantage,
+        *found.interval,
+        found.best.title,
+        found.epsilon,
+        found.most,
+        promised,
+        seconds,
+    )
 
 
 def measure(m: Mechanism, draws: int | None = None, seed: int | None = None) -> Iterator[Told]:
@@ -119,9 +128,13 @@ def against_promise(name: str, planted: bool, draws: int = PLANTED_DRAWS, seed: 
         m = make(name, epsilon=max(low, epsilon * min(1.0, LITTLE / promised)))
         try:
             found = two_texts.measure(
-                m, pair, draws, classifiers=("words", "form", "likelihood"), confidence=1 - 0.05 / len(PAIRS),
+                m,
+                pair,
+                draws,
+                classifiers=("words", "form", "likelihood"),
+                confidence=1 - 0.05 / len(PAIRS),
                 stream=NoiseStream(seed).at(k),
-            )  # fmt: skip
+            )
         except DPTextError:  # a planted error
             continue
         if best is None or found.epsilon - found.promised > best.epsilon - best.promised:
@@ -181,9 +194,12 @@ class Coverage:
 
 
 def coverage(
-    repetitions: int, epsilon: float = 2.0, draws: int = COVERED_DRAWS, seed: int | None = None,
+    repetitions: int,
+    epsilon: float = 2.0,
+    draws: int = COVERED_DRAWS,
+    seed: int | None = None,
     classifiers: Sequence[str] = ("words", "form", "likelihood"),
-) -> Coverage:  # fmt: skip
+) -> Coverage:
     """How often the bound is at most the true ε."""
     coin = Coin.create(epsilon=epsilon)
     true, stream = coin.true_epsilon(), NoiseStream(seed)

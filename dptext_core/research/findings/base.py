@@ -31,8 +31,16 @@ EQUAL = "bench equal-privacy equal --data DIR --stopwords FILE --out FILE --summ
 #: Chance at which a comparison counts, for all of a claim's comparisons together.
 LEVEL = 0.05
 #: Differences too small to matter, by metric; of other metrics any difference matters.
-LEAST = {"n_w": 0.01, "s_w": 1.0, "cosine": 0.005, "accuracy": 0.01, "macro_f1": 0.01, "f1_static": 0.01,
-         "f1_adaptive": 0.01, "unchanged": 0.01}  # fmt: skip
+LEAST = {
+    "n_w": 0.01,
+    "s_w": 1.0,
+    "cosine": 0.005,
+    "accuracy": 0.01,
+    "macro_f1": 0.01,
+    "f1_static": 0.01,
+    "f1_adaptive": 0.01,
+    "unchanged": 0.01,
+}
 #: Why a point of accuracy: the standard deviations that the papers print of their own repeated trainings.
 ONE_POINT = "a point: the papers' own repeated trainings differ by about as much (Tables 1, mostly 0.2 to 1.2 points)"
 
@@ -268,9 +276,15 @@ REGISTERED: list[Claim] = []
 
 
 def claim(
-    says: str, *, paper: str, test: Test, turns: str, place: str = "", quote: str = "",
+    says: str,
+    *,
+    paper: str,
+    test: Test,
+    turns: str,
+    place: str = "",
+    quote: str = "",
     itself: str | Callable[[], str] = "",
-) -> Callable[[Callable[[Runs], ClaimOutcome]], Claim]:  # fmt: skip
+) -> Callable[[Callable[[Runs], ClaimOutcome]], Claim]:
     """Makes a claim of the function that looks at its rows, and lists it; the claim has the function's name."""
 
     def made(look: Callable[[Runs], ClaimOutcome]) -> Claim:

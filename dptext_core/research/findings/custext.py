@@ -314,9 +314,13 @@ def _strategies_contradict() -> str:
         (r.options["strategy"], r.epsilon): x
         for x, r in printed(PAPER, "Table 6", "qnli", NAME, "unchanged", keep_stopwords=False)
     }
-    return "Table 6, QNLI: dataset against record " + ", ".join(
-        f"{100 * found['dataset', e]:.2f}% and {100 * found['record', e]:.2f}% at ε {e:g}" for e in (1, 5, 10)
-    ) + "."  # fmt: skip
+    return (
+        "Table 6, QNLI: dataset against record "
+        + ", ".join(
+            f"{100 * found['dataset', e]:.2f}% and {100 * found['record', e]:.2f}% at ε {e:g}" for e in (1, 5, 10)
+        )
+        + "."
+    )
 
 
 @claim(

@@ -449,8 +449,11 @@ def _equal() -> Runs:
 
 def _tem_contradicts() -> str:
     """Table 3, counted."""
-    best = {(r.data, r.epsilon): x for r_ in ("sst2", "rte", "mrpc")
-            for x, r in printed(PAPER, "Table 3", r_, NAME, "accuracy")}  # fmt: skip
+    best = {
+        (r.data, r.epsilon): x
+        for r_ in ("sst2", "rte", "mrpc")
+        for x, r in printed(PAPER, "Table 3", r_, NAME, "accuracy")
+    }
     behind = [
         f"{r.data.upper()} at ε {r.epsilon:g}"
         for data in ("sst2", "rte", "mrpc")
@@ -540,8 +543,10 @@ def drop_of_fifteen(runs: Runs) -> ClaimOutcome:
         tally.add(Difference(mine - other, wide, None, 0.1))
         rows.append(row)
         if theirs.options == {"noise": "geometric", "lists": ("L2",)}:
-            shown.append(f"ε {theirs.epsilon:g}: {100 * (base.value - row.value):.1f} / {100 * (whole - x):.1f} "
-                         f"points, share {mine:.2f} / {other:.2f}")  # fmt: skip
+            shown.append(
+                f"ε {theirs.epsilon:g}: {100 * (base.value - row.value):.1f} / {100 * (whole - x):.1f} "
+                f"points, share {mine:.2f} / {other:.2f}"
+            )
     if len(rows) == 1:
         return ClaimOutcome(missing="bench run --grid full --only diffractor/sst2")
     everywhere = {r.data: r for r in paper_rows() if (r.paper, r.table, r.mechanism) == (PAPER, "Table 1", "baseline")}
@@ -592,8 +597,10 @@ def attackers_weakened(runs: Runs) -> ClaimOutcome:
         shown.append(f"{TITLES[data].capitalize()}, unprotected {value(base)}; {each}.")
     if not rows:
         return ClaimOutcome(missing="bench run --grid full --only diffractor")
-    theirs = [f"ε {r.epsilon:g}: {100 * x:.1f}%" for x, r in printed(PAPER, "Table 4", "friends", NAME, "accuracy",
-                                                                      noise="geometric")]  # fmt: skip
+    theirs = [
+        f"ε {r.epsilon:g}: {100 * x:.1f}%"
+        for x, r in printed(PAPER, "Table 4", "friends", NAME, "accuracy", noise="geometric")
+    ]
     return ClaimOutcome(
         tally.verdict,
         tally.effect,

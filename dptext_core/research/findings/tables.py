@@ -11,19 +11,43 @@ from ..equal_privacy import command
 from ..rows import Row
 from .verdicts import ClaimFinding
 
-COLUMNS = ("paper", "place", "quote", "claim", "test", "expected", "smallest effect", "verdict", "effect", "numbers",
-           "contradiction", "what would change it", "not measured, and what would")  # fmt: skip
+COLUMNS = (
+    "paper",
+    "place",
+    "quote",
+    "claim",
+    "test",
+    "expected",
+    "smallest effect",
+    "verdict",
+    "effect",
+    "numbers",
+    "contradiction",
+    "what would change it",
+    "not measured, and what would",
+)
 
 
 def as_csv(found: Sequence[ClaimFinding]) -> str:
     """Every claim with its test, its numbers and its verdict, one a line."""
     rows = [
         (
-            f.of.paper, f.of.place, f.of.quote, f.of.claim, f.of.test.quantity, f.of.test.direction, f.of.test.least,
-            f.verdict, f.effect, " ".join(f.numbers), f.itself, f.of.turns, f.missing,
+            f.of.paper,
+            f.of.place,
+            f.of.quote,
+            f.of.claim,
+            f.of.test.quantity,
+            f.of.test.direction,
+            f.of.test.least,
+            f.verdict,
+            f.effect,
+            " ".join(f.numbers),
+            f.itself,
+            f.of.turns,
+            f.missing,
         )
         for f in found
-    ]  # fmt: skip
+    ]
     return to_csv([dict(zip(COLUMNS, row, strict=True)) for row in rows])
 
 
@@ -39,9 +63,18 @@ def listing(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Rows that a finding stands on, each with the command that measures its point again."""
     return [
         {
-            "mechanism": r.mechanism, "options": r.setting.described(), "ε": r.epsilon, "data": r.data,
-            "metric": r.metric, "value": r.value, "low": r.low, "high": r.high, "n": r.n, "seeds": r.seeds,
-            "point": r.point, "again": command(r),
+            "mechanism": r.mechanism,
+            "options": r.setting.described(),
+            "ε": r.epsilon,
+            "data": r.data,
+            "metric": r.metric,
+            "value": r.value,
+            "low": r.low,
+            "high": r.high,
+            "n": r.n,
+            "seeds": r.seeds,
+            "point": r.point,
+            "again": command(r),
         }
         for r in rows
-    ]  # fmt: skip
+    ]

@@ -27,9 +27,19 @@ CLAIMS: tuple[Claim, ...] = tuple(sorted(REGISTERED, key=lambda claim: _PAPERS.i
 _BY_NAME = {claim.name: claim for claim in CLAIMS}
 #: The files below ``assets/benchmarks`` that claims read; with the papers' tables they are all that decides.
 SOURCES = (
-    "results.json", "equal.json", "lists.json", "words.json", "memory.json", "mappings.json", "queries.json",
-    "clipping.json", "public_prior.json", "generators.json", "deniability.json", "case_study.json",
-)  # fmt: skip
+    "results.json",
+    "equal.json",
+    "lists.json",
+    "words.json",
+    "memory.json",
+    "mappings.json",
+    "queries.json",
+    "clipping.json",
+    "public_prior.json",
+    "generators.json",
+    "deniability.json",
+    "case_study.json",
+)
 
 
 @dataclass(frozen=True)
@@ -73,9 +83,16 @@ def findings(rows: Iterable[Row], gates: Iterable[Gate] = (), paired: Paired | N
 def _finding(claim: Claim, runs: Runs) -> ClaimFinding:
     found = claim.look(runs)
     return ClaimFinding(
-        claim.name, found.verdict, found.effect, found.numbers, found.reason, claim.against_itself(), found.missing,
-        found.figure, len(found.rows),
-    )  # fmt: skip
+        claim.name,
+        found.verdict,
+        found.effect,
+        found.numbers,
+        found.reason,
+        claim.against_itself(),
+        found.missing,
+        found.figure,
+        len(found.rows),
+    )
 
 
 def sources() -> str:

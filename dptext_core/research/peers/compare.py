@@ -68,9 +68,14 @@ def _make(peer: Peer, name: str, space: Vectors, ours: Process, theirs: Process)
     """Both sides with this peer's mechanism on the space in file `name`: its ε. Raises PeerFailed."""
     epsilon = peer.epsilon_on(space)
     job = {
-        "theirs": peer.theirs, "ours": peer.ours, "epsilon": epsilon, "options": peer.options,
-        "by_place": peer.by_place, "reference": peer.reference, "delta": space.extremes,
-    }  # fmt: skip
+        "theirs": peer.theirs,
+        "ours": peer.ours,
+        "epsilon": epsilon,
+        "options": peer.options,
+        "by_place": peer.by_place,
+        "reference": peer.reference,
+        "delta": space.extremes,
+    }
     ours.ask("make", job=job, space=name)
     theirs.ask("make", job=job, space=name)
     return epsilon
@@ -88,8 +93,13 @@ def compare_speed(peer: Peer, space: Vectors, ours: Process, theirs: Process, se
             words, took = side.ask("time", texts=texts[400 * r : 400 * (r + 1)], limit=seconds)
             found.append(words / took)
     peak = (ours.ask("peak"), theirs.ask("peak"))
-    return Speed(epsilon, statistics.median(speeds[0]), statistics.median(speeds[1]), peak,
-                 _lists(space, *_orders(space, ours, theirs)) if peer.by_place else "")  # fmt: skip
+    return Speed(
+        epsilon,
+        statistics.median(speeds[0]),
+        statistics.median(speeds[1]),
+        peak,
+        _lists(space, *_orders(space, ours, theirs)) if peer.by_place else "",
+    )
 
 
 def _orders(space: Vectors, ours: Process, theirs: Process) -> list[np.ndarray]:

@@ -157,8 +157,10 @@ def cells(space: Vectors, row: int, noise: np.ndarray, stream: np.random.Generat
 
 #: Closed forms: space, row, ε → float64 (n,).
 CHANNELS: dict[str, Callable[[Vectors, int, float], np.ndarray]] = {
-    "tem-ratio": tem_ratio, "tem-original": tem_original, "custext-far": custext_far,
-}  # fmt: skip
+    "tem-ratio": tem_ratio,
+    "tem-original": tem_original,
+    "custext-far": custext_far,
+}
 #: By draws: how the noise is shaped (covariance scaled by the pooled variance or not, to length 1 or not), what is
 #: done with the noisy point.
 DRAWS: dict[str, tuple[tuple[bool, bool] | None, Callable[..., np.ndarray]]] = {
@@ -170,8 +172,15 @@ DRAWS: dict[str, tuple[tuple[bool, bool] | None, Callable[..., np.ndarray]]] = {
 }
 
 
-def reference_draws(name: str, space: Vectors, row: int, epsilon: float, n: int, stream: np.random.Generator,
-                    root: np.ndarray | None = None) -> np.ndarray:  # fmt: skip
+def reference_draws(
+    name: str,
+    space: Vectors,
+    row: int,
+    epsilon: float,
+    n: int,
+    stream: np.random.Generator,
+    root: np.ndarray | None = None,
+) -> np.ndarray:
     """n draws of the reference `name` for the word at `row`: rows, int64 (n,)."""
     shape, choose = DRAWS[name]
     if shape is not None and root is None:

@@ -49,9 +49,15 @@ class Process:
         self.log = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
         try:
             self.process = subprocess.Popen(
-                command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True,
-                encoding="utf-8", start_new_session=os.name == "posix",
-            )  # fmt: skip
+                command,
+                env=env,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self.log,
+                text=True,
+                encoding="utf-8",
+                start_new_session=os.name == "posix",
+            )
         except OSError as error:
             raise InputError(f"{command[0]} cannot be started ({error}). Give a Python program: {INSTALL}") from error
 

@@ -203,8 +203,10 @@ def write_text(space: Vectors, path: Path, header: bool) -> None:
 
 
 SIDES: dict[str, Callable[[dict[str, Any], Path], Side]] = {
-    "mldp": Mldp, "pypantera": Pypantera, "diffractor": Diffractor,
-}  # fmt: skip
+    "mldp": Mldp,
+    "pypantera": Pypantera,
+    "diffractor": Diffractor,
+}
 
 
 def timed(side: Side, texts: Sequence[Sequence[str]], limit: float) -> tuple[int, float]:

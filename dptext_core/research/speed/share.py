@@ -247,9 +247,13 @@ def audit(engine: Any, lm: MaskedLM, texts: Sequence[str], repeats: int) -> Audi
     parts[PRODUCTS] -= parts[PADDING]
     parts[TOKENS] = best[TOKENS]
     return Audit(
-        best["wall"], best["cpu"], lm.workers, {name: 1 / best[name] for name in ways},
-        sum(_needed(size, some) for some, _ in todo), parts,
-    )  # fmt: skip
+        best["wall"],
+        best["cpu"],
+        lm.workers,
+        {name: 1 / best[name] for name in ways},
+        sum(_needed(size, some) for some, _ in todo),
+        parts,
+    )
 
 
 def report(engine: Any, lm: MaskedLM, texts: Sequence[str], repeats: int) -> list[str]:
