@@ -18,9 +18,23 @@ from .report import report
 from .session import SavedSession, read_session
 
 __all__ = [
-    "FILE", "KINDS", "LIKELIEST", "PRIVATE", "SavedSession", "as_command", "as_notebook", "as_python", "chances_csv",
-    "chances_json", "file_name", "inspection", "read_session", "record", "report", "view_of",
-]  # fmt: skip
+    "FILE",
+    "KINDS",
+    "LIKELIEST",
+    "PRIVATE",
+    "SavedSession",
+    "as_command",
+    "as_notebook",
+    "as_python",
+    "chances_csv",
+    "chances_json",
+    "file_name",
+    "inspection",
+    "read_session",
+    "record",
+    "report",
+    "view_of",
+]
 
 KINDS = ("release", "inspection")
 

@@ -160,10 +160,13 @@ def _page(key: str, mechanism: Mechanism, example: Example, seed: int, made_of: 
     result = mechanism.rewrite(example.text, seed=seed, task=task.quiet)
     view = view_of(result, task=task.quiet)
     content = inspection(
-        result, view, title=f"{example.title}, rewritten with {mechanism.title}",
+        result,
+        view,
+        title=f"{example.title}, rewritten with {mechanism.title}",
         note=f"The text is made up, and seed {seed} fixed the noise: a demonstration, not private.",
-        above='<nav class="p-eyebrow"><a href="index.html">All examples and mechanisms</a></nav>', shared=True,
-    )  # fmt: skip
+        above='<nav class="p-eyebrow"><a href="index.html">All examples and mechanisms</a></nav>',
+        shared=True,
+    )
     return Page(key, mechanism.name, slug(example), made_of, view["live"], result.guarantee.sentence()), content
 
 

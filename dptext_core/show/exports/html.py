@@ -56,9 +56,15 @@ def script() -> str:
 
 
 def page(
-    title: str, body: str, *, live: bool = False, shared: bool = False, private: bool = True, wide: bool = True,
+    title: str,
+    body: str,
+    *,
+    live: bool = False,
+    shared: bool = False,
+    private: bool = True,
+    wide: bool = True,
     sheet: str = STYLE,
-) -> str:  # fmt: skip
+) -> str:
     """One file. title: plain text. body: HTML. live: whether it has a token view. shared: whether style and script are
     files beside it instead of inside; sheet: the name of that style. private: whether search engines are asked to leave
     it out. wide: whether it is more than text to read."""

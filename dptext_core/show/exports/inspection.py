@@ -26,9 +26,14 @@ ONE_NOISE = (
 
 
 def inspection(
-    result: RewriteResult, view: Payload | None = None, *, title: str = "", note: str = "", above: str = "",
+    result: RewriteResult,
+    view: Payload | None = None,
+    *,
+    title: str = "",
+    note: str = "",
+    above: str = "",
     shared: bool = False,
-) -> str:  # fmt: skip
+) -> str:
     """The file as HTML.
 
     view: the token view's data of this result, where they are there already (:func:`view_of`). title: what stands on

@@ -21,7 +21,28 @@ from .total_budget import total_budget
 from .trade_off import trade_off
 
 __all__ = [
-    "DARK", "DASHES", "LIGHT", "LINES_DARK", "LINES_LIGHT", "N_W", "PAD", "SYMBOLS", "S_W", 
-    "audit_figure", "caption", "case_study", "clipping", "curves", "draw_view", "leaderboard", "logit_histogram",
-    "public_prior", "query_figure", "title", "to_html", "total_budget", "trade_off", "word_bars",
-]  # fmt: skip
+    "DARK",
+    "DASHES",
+    "LIGHT",
+    "LINES_DARK",
+    "LINES_LIGHT",
+    "N_W",
+    "PAD",
+    "SYMBOLS",
+    "S_W",
+    "audit_figure",
+    "caption",
+    "case_study",
+    "clipping",
+    "curves",
+    "draw_view",
+    "leaderboard",
+    "logit_histogram",
+    "public_prior",
+    "query_figure",
+    "title",
+    "to_html",
+    "total_budget",
+    "trade_off",
+    "word_bars",
+]

@@ -48,21 +48,28 @@ def query_figure(
         any_never |= bool(lost.any())
         said = ["never" if gone else f"about {v:,.0f} answers" for v, gone in zip(n, lost, strict=True)]
         figure.add_scatter(
-            x=curve.epsilons, y=np.where(lost, never, n), mode="lines+markers", name=escaped(label),
+            x=curve.epsilons,
+            y=np.where(lost, never, n),
+            mode="lines+markers",
+            name=escaped(label),
             line={"color": paint[j % len(paint)], "width": 2, "dash": DASHES[j % len(DASHES)]},
             marker={"color": paint[j % len(paint)], "symbol": SYMBOLS[j % len(SYMBOLS)], "size": 7},
             customdata=said,
             hovertemplate=f"<b>{escaped(label)}</b><br>ε = %{{x:.3g}}<br>%{{customdata}}<extra></extra>",
-        )  # fmt: skip
+        )
     if epsilon is not None:
         figure.add_vline(x=epsilon, line={"width": 1, "dash": "dot", "color": colours["soft"]})
     layout(figure, colours, height)
     every = [e for c in curves.values() for e in c.epsilons]
     ticks = epsilon_ticks(min(every), max(every))
     figure.update_xaxes(
-        type="log", title="ε per word", title_font={"color": colours["soft"]}, tickvals=ticks,
-        ticktext=[f"{v:g}" for v in ticks], showgrid=False,
-    )  # fmt: skip
+        type="log",
+        title="ε per word",
+        title_font={"color": colours["soft"]},
+        tickvals=ticks,
+        ticktext=[f"{v:g}" for v in ticks],
+        showgrid=False,
+    )
     step = max(1, top // 5)
     powers = list(range(0, top + 1, step))
     figure.update_yaxes(

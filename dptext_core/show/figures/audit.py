@@ -34,10 +34,13 @@ def audit_figure(report: AuditReport, dark: bool = False, height: int = 170) -> 
     )
     if math.isfinite(report.detectable) and report.detectable > 0:
         picture.add_vline(
-            x=report.detectable, line={"color": colours["soft"], "width": 1.5, "dash": "dot"},
-            annotation_text="draws could have shown", annotation_font_color=colours["soft"],
-            annotation_position="top", annotation_yshift=4,
-        )  # fmt: skip
+            x=report.detectable,
+            line={"color": colours["soft"], "width": 1.5, "dash": "dot"},
+            annotation_text="draws could have shown",
+            annotation_font_color=colours["soft"],
+            annotation_position="top",
+            annotation_yshift=4,
+        )
     picture.update_xaxes(range=[0, top], title=f"ε of {report.of}" + (", per unit of distance" if report.unit else ""))
     layout(picture, colours, height)
     return picture.update_layout(bargap=0.35, margin_t=26)

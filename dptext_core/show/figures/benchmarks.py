@@ -80,19 +80,28 @@ def curves(
     for s in papers:
         colour, _, symbol = _style(s.index, dark)
         figure.add_scatter(
-            x=[p.x for p in s.points], y=[p.value for p in s.points], mode="lines+markers", name=escaped(s.label),
-            line={"color": colour, "width": 1, "dash": "dot"}, showlegend=False,
+            x=[p.x for p in s.points],
+            y=[p.value for p in s.points],
+            mode="lines+markers",
+            name=escaped(s.label),
+            line={"color": colour, "width": 1, "dash": "dot"},
+            showlegend=False,
             marker=_mark(colour, f"{symbol}-open", 8),
             **_told([_hover_of(s.label, p, metric, s.paper) for p in s.points], s),
-        )  # fmt: skip
+        )
     names = short_labels(shown)
     for s, name in zip(shown, names, strict=True):
         colour, dash, symbol = _style(s.index, dark)
         figure.add_scatter(
-            x=[p.x for p in s.points], y=[p.value for p in s.points], mode="lines+markers", name=escaped(name),
-            line={"color": colour, "width": 2, "dash": dash}, marker=_mark(colour, symbol, 8),
-            error_y=_bars(s.points, colour), **_told([_hover_of(s.label, p, metric) for p in s.points], s),
-        )  # fmt: skip
+            x=[p.x for p in s.points],
+            y=[p.value for p in s.points],
+            mode="lines+markers",
+            name=escaped(name),
+            line={"color": colour, "width": 2, "dash": dash},
+            marker=_mark(colour, symbol, 8),
+            error_y=_bars(s.points, colour),
+            **_told([_hover_of(s.label, p, metric) for p in s.points], s),
+        )
         _ring(figure, [(p.x, p.value) for p in s.points if chosen and p.row.point == chosen], colours)
     if papers:
         names.append(_paper_entry(figure, colours))
@@ -108,9 +117,12 @@ def curves(
         pad = max(0.03 * np.log10(high / low), 0.03)
         ticks = epsilon_ticks(low, high)
         figure.update_xaxes(
-            type="log", tickvals=ticks, ticktext=[f"{v:g}" for v in ticks],
-            range=[np.log10(low) - pad, np.log10(high) + pad], title_text=_epsilon_title([s.mechanism for s in shown]),
-        )  # fmt: skip
+            type="log",
+            tickvals=ticks,
+            ticktext=[f"{v:g}" for v in ticks],
+            range=[np.log10(low) - pad, np.log10(high) + pad],
+            title_text=_epsilon_title([s.mechanism for s in shown]),
+        )
     else:
         figure.update_xaxes(range=[-0.02, 1.02], dtick=0.2, title_text=_hidden_title(x))
     figure.update_yaxes(title_text=measure(metric).title)
@@ -158,55 +170,103 @@ def panels(
         ends = [left + (gap / 2 if column else 0), left + 1 / columns - (gap / 2 if column < columns - 1 else 0)]
         high = 1 - row * (height + between) / plot
         last = k + columns >= len(names)  # nothing stands below it
-        figure.update_layout(**{
-            f"xaxis{axis}": {**across, "domain": ends, "anchor": f"y{axis}", "showticklabels": last},
-            f"yaxis{axis}": {
-                **upwards, "domain": [max(0.0, high - height / plot), min(1.0, high)], "anchor": f"x{axis}",
-                "showticklabels": column == 0,
-            },
-        })  # fmt: skip
+        figure.update_layout(
+            **{
+                f"xaxis{axis}": {**across, "domain": ends, "anchor": f"y{axis}", "showticklabels": last},
+                f"yaxis{axis}": {
+                    **upwards,
+                    "domain": [max(0.0, high - height / plot), min(1.0, high)],
+                    "anchor": f"x{axis}",
+                    "showticklabels": column == 0,
+                },
+            }
+        )
         figure.add_annotation(
-            text=f"<b>{escaped(c.title(name))}</b>", x=ends[0], y=min(1.0, high), xref="paper", yref="paper",
-            xanchor="left", yanchor="bottom", showarrow=False, font={"size": 12, "color": colours["ink"]},
-        )  # fmt: skip
+            text=f"<b>{escaped(c.title(name))}</b>",
+            x=ends[0],
+            y=min(1.0, high),
+            xref="paper",
+            yref="paper",
+            xanchor="left",
+            yanchor="bottom",
+            showarrow=False,
+            font={"size": 12, "color": colours["ink"]},
+        )
         place = {"xaxis": f"x{axis}", "yaxis": f"y{axis}"}
         behind = [s for s in shown if s.mechanism != name]
         figure.add_scatter(
             x=[v for s in behind for v in (*(p.x for p in s.points), None)],
             y=[v for s in behind for v in (*(p.value for p in s.points), None)],
-            mode="lines", line={"color": colours["bar"], "width": 1}, opacity=0.45, hoverinfo="skip", name="others",
+            mode="lines",
+            line={"color": colours["bar"], "width": 1},
+            opacity=0.45,
+            hoverinfo="skip",
+            name="others",
             **place,
-        )  # fmt: skip
+        )
         for value, dash in ((baseline, "dash"), (majority, "dot")):
             if value is not None:
                 figure.add_shape(
-                    type="line", x0=0, x1=1, xref=f"x{axis} domain", y0=value, y1=value, yref=f"y{axis}", layer="below",
+                    type="line",
+                    x0=0,
+                    x1=1,
+                    xref=f"x{axis} domain",
+                    y0=value,
+                    y1=value,
+                    yref=f"y{axis}",
+                    layer="below",
                     line={"color": colours["soft"], "width": 1, "dash": dash},
-                )  # fmt: skip
+                )
         for s in (s for s in printed if s.mechanism == name):
             colour, _, symbol = _style(s.index, dark)
             figure.add_scatter(
-                x=[p.x for p in s.points], y=[p.value for p in s.points], mode="lines+markers", name=escaped(s.label),
-                line={"color": colour, "width": 1, "dash": "dot"}, marker=_mark(colour, f"{symbol}-open", 8),
-                **_told([_hover_of(s.label, p, metric, s.paper) for p in s.points], s), **place,
-            )  # fmt: skip
+                x=[p.x for p in s.points],
+                y=[p.value for p in s.points],
+                mode="lines+markers",
+                name=escaped(s.label),
+                line={"color": colour, "width": 1, "dash": "dot"},
+                marker=_mark(colour, f"{symbol}-open", 8),
+                **_told([_hover_of(s.label, p, metric, s.paper) for p in s.points], s),
+                **place,
+            )
         for s in (s for s in shown if s.mechanism == name):
             colour, dash, symbol = _style(s.index, dark)
             figure.add_scatter(
-                x=[p.x for p in s.points], y=[p.value for p in s.points], mode="lines+markers", name=escaped(s.label),
-                line={"color": colour, "width": 2, "dash": dash}, marker=_mark(colour, symbol, 8),
-                error_y=_bars(s.points, colour), **_told([_hover_of(s.label, p, metric) for p in s.points], s), **place,
-            )  # fmt: skip
+                x=[p.x for p in s.points],
+                y=[p.value for p in s.points],
+                mode="lines+markers",
+                name=escaped(s.label),
+                line={"color": colour, "width": 2, "dash": dash},
+                marker=_mark(colour, symbol, 8),
+                error_y=_bars(s.points, colour),
+                **_told([_hover_of(s.label, p, metric) for p in s.points], s),
+                **place,
+            )
             _ring(figure, [(p.x, p.value) for p in s.points if chosen and p.row.point == chosen], colours, **place)
     figure.add_annotation(
-        text=measure(metric).title, x=0, y=1, yshift=22, xref="paper", yref="paper", xanchor="left", yanchor="bottom",
-        showarrow=False, font={"size": 13, "color": colours["soft"]},
-    )  # fmt: skip
+        text=measure(metric).title,
+        x=0,
+        y=1,
+        yshift=22,
+        xref="paper",
+        yref="paper",
+        xanchor="left",
+        yanchor="bottom",
+        showarrow=False,
+        font={"size": 13, "color": colours["soft"]},
+    )
     under = _epsilon_title(names) if x == "epsilon" else _hidden_title(x)
     figure.add_annotation(
-        text=under, x=0.5, y=0, yshift=-24, xref="paper", yref="paper", yanchor="top", showarrow=False,
+        text=under,
+        x=0.5,
+        y=0,
+        yshift=-24,
+        xref="paper",
+        yref="paper",
+        yanchor="top",
+        showarrow=False,
         font={"size": 13, "color": colours["soft"]},
-    )  # fmt: skip
+    )
     layout(figure, colours, whole)
     figure.update_layout(
         hovermode="closest",
@@ -225,9 +285,11 @@ def _shared_x(every: Sequence[float], x: str) -> dict[str, Any]:
     pad = max(0.05 * np.log10(high / low), 0.05)
     ticks = [v for v in epsilon_ticks(low, high) if len(epsilon_ticks(low, high)) < 5 or f"{v:e}"[0] == "1"]
     return {
-        "type": "log", "tickvals": ticks, "ticktext": [f"{v:g}" for v in ticks],
+        "type": "log",
+        "tickvals": ticks,
+        "ticktext": [f"{v:g}" for v in ticks],
         "range": [float(np.log10(low) - pad), float(np.log10(high) + pad)],
-    }  # fmt: skip
+    }
 
 
 def _shared_y(values: Sequence[float], speed: bool) -> dict[str, Any]:
@@ -265,27 +327,42 @@ def plane(
     if spots and 0 not in better:
         front = pareto([(s.x, s.y) for s in spots], better)
         figure.add_scatter(
-            x=[spots[i].x for i in front], y=[spots[i].y for i in front], mode="lines", name=FRONT, hoverinfo="skip",
-            line={"color": colours["soft"], "width": 6, "shape": "hv" if better[0] < 0 else "vh"}, opacity=0.35,
-        )  # fmt: skip
+            x=[spots[i].x for i in front],
+            y=[spots[i].y for i in front],
+            mode="lines",
+            name=FRONT,
+            hoverinfo="skip",
+            line={"color": colours["soft"], "width": 6, "shape": "hv" if better[0] < 0 else "vh"},
+            opacity=0.35,
+        )
         names.append(FRONT)
     for label, group in _grouped(papers):
         colour, _, symbol = _style(group[0].index, dark)
         figure.add_scatter(
-            x=[s.x for s in group], y=[s.y for s in group], mode="lines+markers", name=escaped(label), showlegend=False,
-            line={"color": colour, "width": 1, "dash": "dot"}, marker=_mark(colour, f"{symbol}-open", 9),
+            x=[s.x for s in group],
+            y=[s.y for s in group],
+            mode="lines+markers",
+            name=escaped(label),
+            showlegend=False,
+            line={"color": colour, "width": 1, "dash": "dot"},
+            marker=_mark(colour, f"{symbol}-open", 9),
             **_told([_hover_both(s, utility, privacy) for s in group], None),
-        )  # fmt: skip
+        )
     ours = _grouped(spots)
     shorts = _short([(label, group[0].mechanism) for label, group in ours])
     for name, (_, group) in zip(shorts, ours, strict=True):
         colour, dash, symbol = _style(group[0].index, dark)
         figure.add_scatter(
-            x=[s.x for s in group], y=[s.y for s in group], mode="lines+markers", name=escaped(name),
-            line={"color": colour, "width": 1, "dash": dash}, marker=_mark(colour, symbol, 9),
-            error_x=_bars([s.x_point for s in group], colour), error_y=_bars([s.y_point for s in group], colour),
+            x=[s.x for s in group],
+            y=[s.y for s in group],
+            mode="lines+markers",
+            name=escaped(name),
+            line={"color": colour, "width": 1, "dash": dash},
+            marker=_mark(colour, symbol, 9),
+            error_x=_bars([s.x_point for s in group], colour),
+            error_y=_bars([s.y_point for s in group], colour),
             **_told([_hover_both(s, utility, privacy) for s in group], None, [s.y_point.row.point for s in group]),
-        )  # fmt: skip
+        )
         names.append(name)
         _ring(figure, [(s.x, s.y) for s in group if chosen and s.y_point.row.point == chosen], colours)
     if papers:
@@ -297,10 +374,16 @@ def plane(
     if 0 not in better:
         arrow = {(-1, 1): "↖", (1, 1): "↗", (-1, -1): "↙", (1, -1): "↘"}[better]
         figure.add_annotation(
-            text=f"{arrow} better" if better[0] < 0 else f"better {arrow}", showarrow=False, xref="paper", yref="paper",
-            x=0 if better[0] < 0 else 1, xanchor="left" if better[0] < 0 else "right", y=1 if better[1] > 0 else 0,
-            yanchor="bottom" if better[1] > 0 else "top", font={"color": colours["soft"], "size": 12},
-        )  # fmt: skip
+            text=f"{arrow} better" if better[0] < 0 else f"better {arrow}",
+            showarrow=False,
+            xref="paper",
+            yref="paper",
+            x=0 if better[0] < 0 else 1,
+            xanchor="left" if better[0] < 0 else "right",
+            y=1 if better[1] > 0 else 0,
+            yanchor="bottom" if better[1] > 0 else "top",
+            font={"color": colours["soft"], "size": 12},
+        )
     return figure
 
 
@@ -333,10 +416,14 @@ def _mark(colour: str, symbol: str, size: int) -> dict[str, Any]:
 def _bars(points: Sequence[c.CurvePoint], colour: str) -> dict[str, Any]:
     """Intervals as plotly's error bars; a point without one gets none."""
     return {
-        "type": "data", "symmetric": False, "thickness": 1, "width": 3, "color": colour,
+        "type": "data",
+        "symmetric": False,
+        "thickness": 1,
+        "width": 3,
+        "color": colour,
         "array": [0 if p.high is None else max(0.0, p.high - p.value) for p in points],
         "arrayminus": [0 if p.low is None else max(0.0, p.value - p.low) for p in points],
-    }  # fmt: skip
+    }
 
 
 def _told(hover: list[str], s: c.Series | None, ids: Sequence[str] | None = None) -> dict[str, Any]:
@@ -344,9 +431,11 @@ def _told(hover: list[str], s: c.Series | None, ids: Sequence[str] | None = None
     if ids is None:
         ids = [p.row.point for p in s.points] if s is not None else [""] * len(hover)
     return {
-        "customdata": list(zip(ids, hover, strict=True)), "hovertemplate": "%{customdata[1]}<extra></extra>",
-        "selected": {"marker": {"opacity": 1}}, "unselected": {"marker": {"opacity": 1}},
-    }  # fmt: skip
+        "customdata": list(zip(ids, hover, strict=True)),
+        "hovertemplate": "%{customdata[1]}<extra></extra>",
+        "selected": {"marker": {"opacity": 1}},
+        "unselected": {"marker": {"opacity": 1}},
+    }
 
 
 def _hover_of(label: str, p: c.CurvePoint, metric: str, paper: str = "") -> str:
@@ -382,10 +471,15 @@ def _lines(label: str, p: c.CurvePoint, lines: list[str], paper: str, shown_n_w:
 def _ring(figure: Figure, at: Sequence[tuple[float, float]], colours: dict[str, str], **place: str) -> None:
     if at:
         figure.add_scatter(
-            x=[x for x, _ in at], y=[y for _, y in at], mode="markers", hoverinfo="skip", showlegend=False,
-            marker={"symbol": "circle-open", "size": 18, "color": colours["ink"], "line": {"width": 2}}, name="chosen",
+            x=[x for x, _ in at],
+            y=[y for _, y in at],
+            mode="markers",
+            hoverinfo="skip",
+            showlegend=False,
+            marker={"symbol": "circle-open", "size": 18, "color": colours["ink"], "line": {"width": 2}},
+            name="chosen",
             **place,
-        )  # fmt: skip
+        )
 
 
 def _yours(
@@ -403,20 +497,31 @@ def _yours(
     for values, name, symbol in ((at, YOURS, "star"), ([] if text is None else [text], YOUR_TEXT, "star-open")):
         if values:
             figure.add_scatter(
-                x=[epsilon] * len(values), y=values, mode="markers", name=name,
-                marker={"symbol": symbol, "size": 15, "color": colours["new"],
-                        "line": {"width": 1.5, "color": colours["page" if symbol == "star" else "new"]}},
+                x=[epsilon] * len(values),
+                y=values,
+                mode="markers",
+                name=name,
+                marker={
+                    "symbol": symbol,
+                    "size": 15,
+                    "color": colours["new"],
+                    "line": {"width": 1.5, "color": colours["page" if symbol == "star" else "new"]},
+                },
                 hovertemplate=f"{name}, ε = {number(epsilon)}: %{{y:.3g}}<extra></extra>",
-            )  # fmt: skip
+            )
             names.append(name)
     return names
 
 
 def _paper_entry(figure: go.Figure, colours: dict[str, str]) -> str:
     figure.add_scatter(
-        x=[None], y=[None], mode="lines+markers", name=PAPERS, marker=_mark(colours["soft"], "circle-open", 8),
+        x=[None],
+        y=[None],
+        mode="lines+markers",
+        name=PAPERS,
+        marker=_mark(colours["soft"], "circle-open", 8),
         line={"color": colours["soft"], "width": 1, "dash": "dot"},
-    )  # fmt: skip
+    )
     return PAPERS
 
 
@@ -428,10 +533,14 @@ def _level(figure: go.Figure, value: float | None, name: str, colours: dict[str,
     figure.add_hline(y=value, line={"color": colours["soft"], "width": 1, "dash": "dash"}, layer="below")
     above = name == UNPROTECTED
     figure.add_annotation(
-        text=f"{'╌╌ ' if above else ''}{name}: {c.said(value)}", x=1.0 if side == "right" else 0.0, xref="paper",
-        xanchor=side, showarrow=False, font={"color": colours["soft"], "size": 11},
+        text=f"{'╌╌ ' if above else ''}{name}: {c.said(value)}",
+        x=1.0 if side == "right" else 0.0,
+        xref="paper",
+        xanchor=side,
+        showarrow=False,
+        font={"color": colours["soft"], "size": 11},
         **({"y": 1, "yref": "paper", "yanchor": "bottom"} if above else {"y": value, "yanchor": "top"}),
-    )  # fmt: skip
+    )
 
 
 def _epsilon_title(names: Sequence[str]) -> str:
@@ -452,12 +561,23 @@ def _frame(figure: go.Figure, colours: dict[str, str], height: int, width: int, 
     legend = 20 * -(-len(names) // columns) + 6
     top = 22
     figure.update_layout(
-        height=height + legend, hovermode="closest", showlegend=True, paper_bgcolor=colours["page"],
+        height=height + legend,
+        hovermode="closest",
+        showlegend=True,
+        paper_bgcolor=colours["page"],
         margin={"l": 58, "r": PAD + 4, "t": top, "b": _AXIS + legend, "autoexpand": False},
-        legend={"orientation": "h", "x": 0, "y": -(_AXIS + 2) / (height - top - _AXIS),
-                "yanchor": "top", "entrywidth": entry - 36, "tracegroupgap": 0, "itemsizing": "constant",
-                "bgcolor": "rgba(0,0,0,0)", "font": {"size": 12, "color": colours["ink"]}},
-    )  # fmt: skip
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "y": -(_AXIS + 2) / (height - top - _AXIS),
+            "yanchor": "top",
+            "entrywidth": entry - 36,
+            "tracegroupgap": 0,
+            "itemsizing": "constant",
+            "bgcolor": "rgba(0,0,0,0)",
+            "font": {"size": 12, "color": colours["ink"]},
+        },
+    )
     titles = {"title_font": {"color": colours["soft"], "size": 13}, "automargin": False}
     figure.update_xaxes(ticks="outside", showgrid=False, showline=True, title_standoff=4, **titles)
     figure.update_yaxes(title_standoff=6, nticks=7, **titles)

@@ -33,37 +33,67 @@ def case_study(found: Mapping[str, Any], *, dark: bool = False, height: int = 40
             label = f"pre-trained on {title}"
             beside = [(study.epsilon_text(e), p) for e in epsilons if (p := study.printed(pre, name, e)) is not None]
             figure.add_scatter(
-                x=[x for x, _ in beside], y=[p[0] for _, p in beside], mode="lines+markers", showlegend=False,
+                x=[x for x, _ in beside],
+                y=[p[0] for _, p in beside],
+                mode="lines+markers",
+                showlegend=False,
                 line={"color": colour, "width": 1, "dash": "dot"},
-                marker={"color": colour, "symbol": f"{symbol}-open", "size": 8}, name=f"{label}, the paper",
-                hovertemplate=f"the paper, {label}, ε %{{x}}: %{{y:.2f}}<extra></extra>", row=1, col=col,
-            )  # fmt: skip
+                marker={"color": colour, "symbol": f"{symbol}-open", "size": 8},
+                name=f"{label}, the paper",
+                hovertemplate=f"the paper, {label}, ε %{{x}}: %{{y:.2f}}<extra></extra>",
+                row=1,
+                col=col,
+            )
             mine = [(study.epsilon_text(e), r["macro_f1"]) for e in epsilons if (r := rows.get((pre, name, e)))]
             figure.add_scatter(
-                x=[x for x, _ in mine], y=[f["mean"] for _, f in mine], mode="lines+markers", name=label,
+                x=[x for x, _ in mine],
+                y=[f["mean"] for _, f in mine],
+                mode="lines+markers",
+                name=label,
                 error_y={"array": [f["deviation"] or 0 for _, f in mine], "thickness": 1, "width": 2},
-                line={"color": colour, "width": 2, "dash": DASHES[i]}, legendgroup=pre, showlegend=col == 1,
+                line={"color": colour, "width": 2, "dash": DASHES[i]},
+                legendgroup=pre,
+                showlegend=col == 1,
                 marker={"color": colour, "symbol": symbol, "size": 8},
-                hovertemplate=f"{label}, ε %{{x}}: %{{y:.3f}}<extra></extra>", row=1, col=col,
-            )  # fmt: skip
+                hovertemplate=f"{label}, ε %{{x}}: %{{y:.3f}}<extra></extra>",
+                row=1,
+                col=col,
+            )
         original = rows.get(("", name, None))
         levels = [("unprotected", original["macro_f1"]["mean"])] if original else []
         levels.append(("no information", found["no_information"][name]["macro_f1"]))
         for text, level in levels:
             figure.add_scatter(
-                x=axis, y=[level] * len(axis), mode="lines", showlegend=False, name=text,
+                x=axis,
+                y=[level] * len(axis),
+                mode="lines",
+                showlegend=False,
+                name=text,
                 line={"color": colours["soft"], "width": 1, "dash": "dash"},
-                hovertemplate=f"{text}: {level:.3f}<extra></extra>", row=1, col=col,
-            )  # fmt: skip
+                hovertemplate=f"{text}: {level:.3f}<extra></extra>",
+                row=1,
+                col=col,
+            )
             figure.add_annotation(
-                x=0, y=level, text=text, showarrow=False, xanchor="left", xshift=-24, row=1, col=col,
-                yanchor="bottom", font={"color": colours["soft"], "size": 12},
-            )  # fmt: skip
+                x=0,
+                y=level,
+                text=text,
+                showarrow=False,
+                xanchor="left",
+                xshift=-24,
+                row=1,
+                col=col,
+                yanchor="bottom",
+                font={"color": colours["soft"], "size": 12},
+            )
     figure.add_scatter(
-        x=[None], y=[None], mode="lines+markers", name=_HOLLOW,
+        x=[None],
+        y=[None],
+        mode="lines+markers",
+        name=_HOLLOW,
         line={"color": colours["soft"], "width": 1, "dash": "dot"},
         marker={"color": colours["soft"], "symbol": "circle-open", "size": 8},
-    )  # fmt: skip
+    )
     layout(figure, colours, height)
     figure.update_layout(
         margin_t=30, showlegend=True, legend={"orientation": "h", "y": -0.24, "yanchor": "top", "x": 0}

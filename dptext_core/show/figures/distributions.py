@@ -30,10 +30,12 @@ def logit_histogram(
     high = max(float(logits.max()), clip_max, *(b for _, b in others.values()))
     counts, edges = np.histogram(logits, bins=60, range=(low, high))
     figure = Plot().add_bar(
-        x=np.round((edges[:-1] + edges[1:]) / 2, 4), y=counts, width=float(edges[1] - edges[0]),
+        x=np.round((edges[:-1] + edges[1:]) / 2, 4),
+        y=counts,
+        width=float(edges[1] - edges[0]),
         marker={"color": colours["bar"], "line": {"width": 0}},
         hovertemplate="score %{x:.1f}: %{y:,} words<extra></extra>",
-    )  # fmt: skip
+    )
     figure.add_vrect(
         x0=clip_min, x1=clip_max, fillcolor=colours["keep"], opacity=0.10, line={"width": 0}, layer="below"
     )
@@ -45,16 +47,28 @@ def logit_histogram(
             if x not in (clip_min, clip_max):
                 figure.add_vline(x=x, line={"color": colours["soft"], "width": 1.5, "dash": "dash"})
         figure.add_annotation(
-            x=ends[1], y=top * (0.62 - 0.12 * j), yref="y", text=escaped(name), showarrow=False, xanchor="right",
-            xshift=-4, font={"color": colours["soft"]},
-        )  # fmt: skip
+            x=ends[1],
+            y=top * (0.62 - 0.12 * j),
+            yref="y",
+            text=escaped(name),
+            showarrow=False,
+            xanchor="right",
+            xshift=-4,
+            font={"color": colours["soft"]},
+        )
     for j, (word, x) in enumerate((marks or {}).items()):
         colour = colours["keep"] if j == 0 else colours["new"]
         figure.add_vline(x=x, line={"color": colour, "width": 2})
         figure.add_annotation(
-            x=x, y=top * (0.98 - 0.14 * j), yref="y", text=escaped(word), showarrow=False, xanchor="left", xshift=4,
+            x=x,
+            y=top * (0.98 - 0.14 * j),
+            yref="y",
+            text=escaped(word),
+            showarrow=False,
+            xanchor="left",
+            xshift=4,
             font={"color": colour},
-        )  # fmt: skip
+        )
     figure.update_yaxes(type="log", title="words", title_font={"color": colours["soft"]}, dtick=1)
     figure.update_xaxes(title="model score (logit) before clipping", title_font={"color": colours["soft"]})
     return layout(figure, colours, height)

@@ -69,19 +69,31 @@ def curves(
         ends += [float(x.min()), float(x.max())]
         if band is not None:
             figure.add_scatter(
-                x=np.concatenate([x, x[::-1]]), y=np.concatenate([band[1], band[0][::-1]]), fill="toself",
-                mode="lines", line={"width": 0}, fillcolor=faint(colour, 0.18), hoverinfo="skip", showlegend=False,
-                legendgroup=name, name=name,
-            )  # fmt: skip
+                x=np.concatenate([x, x[::-1]]),
+                y=np.concatenate([band[1], band[0][::-1]]),
+                fill="toself",
+                mode="lines",
+                line={"width": 0},
+                fillcolor=faint(colour, 0.18),
+                hoverinfo="skip",
+                showlegend=False,
+                legendgroup=name,
+                name=name,
+            )
         said = [f"{v:.3g}" for v in y]
         if band is not None:
             said = [f"{v} ({a:.3g} to {b:.3g})" for v, a, b in zip(said, *band, strict=True)]
         figure.add_scatter(
-            x=x, y=y, mode="lines+markers" if len(x) <= 40 else "lines", name=name, legendgroup=name,
+            x=x,
+            y=y,
+            mode="lines+markers" if len(x) <= 40 else "lines",
+            name=name,
+            legendgroup=name,
             line={"color": colour, "width": 2, "dash": DASHES[j % len(DASHES)]},
             marker={"color": colour, "symbol": SYMBOLS[j % len(SYMBOLS)], "size": 6, "maxdisplayed": 9},
-            customdata=said, hovertemplate=f"<b>{name}</b><br>ε = %{{x:.3g}}<br>%{{customdata}}<extra></extra>",
-        )  # fmt: skip
+            customdata=said,
+            hovertemplate=f"<b>{name}</b><br>ε = %{{x:.3g}}<br>%{{customdata}}<extra></extra>",
+        )
     if not lines:
         raise InputError("There is no curve to draw.")
     if top is None:
@@ -93,19 +105,34 @@ def curves(
     low_end, high_end = min(ends), max(ends)
     pad = max(0.02 * np.log10(high_end / low_end), 0.02)
     figure.update_layout(
-        height=height + legend, hovermode="closest", showlegend=True,
+        height=height + legend,
+        hovermode="closest",
+        showlegend=True,
         margin={"l": 52, "r": PAD + 4, "t": PAD + 4, "b": PAD + 42 + legend},
-        legend={"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom", "entrywidth": entry - 40,
-                "tracegroupgap": 0,
-                "font": {"size": 12, "color": colours["ink"]}},
-    )  # fmt: skip
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "y": 0,
+            "yref": "container",
+            "yanchor": "bottom",
+            "entrywidth": entry - 40,
+            "tracegroupgap": 0,
+            "font": {"size": 12, "color": colours["ink"]},
+        },
+    )
     ticks = epsilon_ticks(low_end, high_end)
     figure.update_xaxes(
-        type="log", title={"text": x_title, "standoff": 6}, title_font={"color": colours["soft"], "size": 13},
+        type="log",
+        title={"text": x_title, "standoff": 6},
+        title_font={"color": colours["soft"], "size": 13},
         automargin=False,
-        tickvals=ticks, ticktext=[f"{v:g}" for v in ticks], ticks="outside", showgrid=False, showline=True,
+        tickvals=ticks,
+        ticktext=[f"{v:g}" for v in ticks],
+        ticks="outside",
+        showgrid=False,
+        showline=True,
         range=[np.log10(low_end) - pad, np.log10(high_end) + pad],
-    )  # fmt: skip
+    )
     figure.update_yaxes(
         title={"text": y_title, "standoff": 8},
         title_font={"color": colours["soft"], "size": 13},

@@ -158,15 +158,25 @@ def _diffraction(view: DiffractionView, dark: bool = False, height: int = 300, w
         ]
         # An empty bar takes the pointer where the real one is too low to hit.
         figure.add_bar(
-            x=x, y=[bars] * len(x), base=base, width=step, customdata=hover, marker={"color": "rgba(0,0,0,0)"},
+            x=x,
+            y=[bars] * len(x),
+            base=base,
+            width=step,
+            customdata=hover,
+            marker={"color": "rgba(0,0,0,0)"},
             hovertemplate="<b>%{customdata[0]}</b><br>%{customdata[1]}<br>chance %{customdata[2]}<extra></extra>",
             name=escaped(hood.name),
-        )  # fmt: skip
+        )
         figure.add_bar(
-            x=x, y=[bars * hood.probs[i] / peak for i in shown], base=base, width=min(0.62 * step, 16),
-            customdata=[[escaped(hood.words[i]), float(hood.probs[i])] for i in shown], hoverinfo="skip",
-            marker={"color": paint, "line": {"width": 0}}, name=escaped(hood.name),
-        )  # fmt: skip
+            x=x,
+            y=[bars * hood.probs[i] / peak for i in shown],
+            base=base,
+            width=min(0.62 * step, 16),
+            customdata=[[escaped(hood.words[i]), float(hood.probs[i])] for i in shown],
+            hoverinfo="skip",
+            marker={"color": paint, "line": {"width": 0}},
+            name=escaped(hood.name),
+        )
 
         k = hood.candidate_offset
         inside = abs(k) <= radius and not hood.outside
@@ -219,21 +229,36 @@ def _diffraction(view: DiffractionView, dark: bool = False, height: int = 300, w
             shapes.append(_curve(out[::-1], middle, x1, base, -pull, colours["bar"], 1, 0.55))
 
     figure.add_scatter(
-        x=[m[0] for m in marks], y=[m[1] for m in marks], mode="markers", customdata=[m[5] for m in marks],
-        marker={"symbol": [m[2] for m in marks], "size": 10, "color": [m[3] for m in marks],
-                "line": {"width": 2, "color": [m[4] for m in marks]}},
+        x=[m[0] for m in marks],
+        y=[m[1] for m in marks],
+        mode="markers",
+        customdata=[m[5] for m in marks],
+        marker={
+            "symbol": [m[2] for m in marks],
+            "size": 10,
+            "color": [m[3] for m in marks],
+            "line": {"width": 2, "color": [m[4] for m in marks]},
+        },
         hovertemplate="<b>%{customdata[0]}</b><br>drawn on this list<br>%{customdata[1]}<br>%{customdata[2]}"
-                      "<extra></extra>",
+        "<extra></extra>",
         name="candidates",
-    )  # fmt: skip
+    )
     add_labels(figure, labels)
     # The boxes hide the ends of the lines, so that both meet at every width.
     for text, edge, anchor, colour in ((ends[0], 2, "left", "keep"), (ends[1], right - 2, "right", "new")):
         figure.add_annotation(
-            x=edge, y=middle, text=f"<b>{escaped(text)}</b>", showarrow=False, xanchor=anchor, yanchor="middle",
-            font={"size": 15, "color": colours[colour]}, bordercolor=colours[colour], borderwidth=1.5, borderpad=4,
+            x=edge,
+            y=middle,
+            text=f"<b>{escaped(text)}</b>",
+            showarrow=False,
+            xanchor=anchor,
+            yanchor="middle",
+            font={"size": 15, "color": colours[colour]},
+            bordercolor=colours[colour],
+            borderwidth=1.5,
+            borderpad=4,
             bgcolor=colours["page"],
-        )  # fmt: skip
+        )
     figure.update_layout(shapes=shapes, barmode="overlay", hovermode="closest")
     figure.update_xaxes(range=[0, right], visible=False, fixedrange=True)
     figure.update_yaxes(range=[0, height - 2 * PAD], visible=False, fixedrange=True)
@@ -285,28 +310,56 @@ def _group(view: GroupView, dark: bool = False, height: int = 300, width: int = 
     y = list(range(len(shown)))
     similar, chance = view.similarities[shown], view.probs[shown]
     figure = Plot()
-    common = {"orientation": "h", "y": y, "textposition": "outside", "cliponaxis": False, "width": 0.62,
-              "marker": {"color": paint, "line": {"width": 0}}, "customdata": hover,
-              "constraintext": "none"}  # fmt: skip
+    common = {
+        "orientation": "h",
+        "y": y,
+        "textposition": "outside",
+        "cliponaxis": False,
+        "width": 0.62,
+        "marker": {"color": paint, "line": {"width": 0}},
+        "customdata": hover,
+        "constraintext": "none",
+    }
     figure.add_bar(
-        x=similar, text=[f"{v:.2f}".replace("-", "−") for v in similar], name="similarity", xaxis="x", **common,
+        x=similar,
+        text=[f"{v:.2f}".replace("-", "−") for v in similar],
+        name="similarity",
+        xaxis="x",
+        **common,
         hovertemplate="<b>%{customdata}</b><br>similarity %{x:.3f}<extra></extra>",
-    )  # fmt: skip
+    )
     figure.add_bar(
-        x=chance, text=[percent(p) for p in chance], name="probability", xaxis="x2", **common,
+        x=chance,
+        text=[percent(p) for p in chance],
+        name="probability",
+        xaxis="x2",
+        **common,
         hovertemplate="<b>%{customdata}</b><br>chance %{text}<extra></extra>",
-    )  # fmt: skip
+    )
     if rest:
         total = float(view.probs[rest].sum())
-        labels.append(f"<span style='color:{colours['soft']}'>{len(rest):,} others</span> "
-                      "<span style='color:rgba(0,0,0,0)'>●</span>")  # fmt: skip
+        labels.append(
+            f"<span style='color:{colours['soft']}'>{len(rest):,} others</span> "
+            "<span style='color:rgba(0,0,0,0)'>●</span>"
+        )
         figure.add_bar(
-            x=[total], y=[len(shown)], orientation="h", text=[percent(total)], textposition="outside", xaxis="x2",
-            constraintext="none", width=0.62, cliponaxis=False, name="others",
+            x=[total],
+            y=[len(shown)],
+            orientation="h",
+            text=[percent(total)],
+            textposition="outside",
+            xaxis="x2",
+            constraintext="none",
+            width=0.62,
+            cliponaxis=False,
+            name="others",
             hovertemplate="all others: %{text}<extra></extra>",
-            marker={"color": "rgba(0,0,0,0)", "line": {"width": 1, "color": colours["bar"]},
-                    "pattern": {"shape": "/", "fgcolor": colours["bar"], "size": 5}},
-        )  # fmt: skip
+            marker={
+                "color": "rgba(0,0,0,0)",
+                "line": {"width": 1, "color": colours["bar"]},
+                "pattern": {"shape": "/", "fgcolor": colours["bar"], "size": 5},
+            },
+        )
     room = max(width_of(short(view.words[i], 16), 13) for i in shown) + 22
     low = min(0.0, float(similar.min()))
     high = max(float(similar.max()), low + 1e-9)
@@ -319,18 +372,33 @@ def _group(view: GroupView, dark: bool = False, height: int = 300, width: int = 
     )
     for text, axis, x in (("similarity", "x", min(low, 0.0)), ("chance at this ε", "x2", 0.0)):
         figure.add_annotation(
-            x=x, xref=axis, y=1, yref="paper", text=text, showarrow=False, xanchor="left", yanchor="bottom",
+            x=x,
+            xref=axis,
+            y=1,
+            yref="paper",
+            text=text,
+            showarrow=False,
+            xanchor="left",
+            yanchor="bottom",
             font={"size": 12, "color": colours["soft"]},
-        )  # fmt: skip
+        )
     key = (
         "● alone: no other word has this output set"
         if view.alone
         else (f"● in the crowd: the {len(view.crowd):,} words that share this output set")
     )
     figure.add_annotation(
-        x=1, xref="paper", y=0, yref="paper", yshift=-4, text=key, showarrow=False, xanchor="right", yanchor="top",
+        x=1,
+        xref="paper",
+        y=0,
+        yref="paper",
+        yshift=-4,
+        text=key,
+        showarrow=False,
+        xanchor="right",
+        yanchor="top",
         font={"size": 12, "color": colours["new"] if view.alone else colours["soft"]},
-    )  # fmt: skip
+    )
     return _labelled_rows(figure, colours, labels, height, {"l": room, "r": PAD, "t": PAD + head, "b": PAD + foot})
 
 
@@ -342,9 +410,15 @@ def _labelled_rows(
     figure.update_layout(margin=margin)
     figure.update_xaxes(visible=False, fixedrange=True)
     figure.update_yaxes(
-        automargin=False, range=[len(labels) - 0.5, -0.5], tickvals=list(range(len(labels))), ticktext=labels,
-        showgrid=False, showline=False, ticks="", fixedrange=True,
-    )  # fmt: skip
+        automargin=False,
+        range=[len(labels) - 0.5, -0.5],
+        tickvals=list(range(len(labels))),
+        ticktext=labels,
+        showgrid=False,
+        showline=False,
+        ticks="",
+        fixedrange=True,
+    )
     figure.update_traces(textfont={"size": 12, "color": colours["soft"]})
     return with_hover(figure, colours)
 
@@ -364,18 +438,33 @@ def _proposal(view: ProposalView, dark: bool = False, height: int = 300, width: 
         hover.append(f"<b>{escaped(word)}</b><br>chance {percent(p)}")
     rows, head, least = len(view.words), 22, 17
     height = max(height, 2 * PAD + head + rows * least)
-    common = {"orientation": "h", "y": list(range(rows)), "textposition": "outside", "cliponaxis": False, "width": 0.62,
-              "marker": {"color": paint, "line": {"width": 0}}, "customdata": hover,
-              "constraintext": "none"}  # fmt: skip
+    common = {
+        "orientation": "h",
+        "y": list(range(rows)),
+        "textposition": "outside",
+        "cliponaxis": False,
+        "width": 0.62,
+        "marker": {"color": paint, "line": {"width": 0}},
+        "customdata": hover,
+        "constraintext": "none",
+    }
     figure = Plot()
     figure.add_bar(
-        x=view.proposed, text=[percent(p) for p in view.proposed], name="proposed", xaxis="x", **common,
+        x=view.proposed,
+        text=[percent(p) for p in view.proposed],
+        name="proposed",
+        xaxis="x",
+        **common,
         hovertemplate="%{customdata}<br>proposed %{text}<extra></extra>",
-    )  # fmt: skip
+    )
     figure.add_bar(
-        x=view.shift, text=[f"× {odds_text(s).removesuffix(' times')}" if s > 0 else "" for s in view.shift],
-        name="shift", xaxis="x2", **common, hovertemplate="%{customdata}<br>%{x:.2f} nats<extra></extra>",
-    )  # fmt: skip
+        x=view.shift,
+        text=[f"× {odds_text(s).removesuffix(' times')}" if s > 0 else "" for s in view.shift],
+        name="shift",
+        xaxis="x2",
+        **common,
+        hovertemplate="%{customdata}<br>%{x:.2f} nats<extra></extra>",
+    )
     room = max(width_of(short(w, 16), 13) for w in view.words) + 8
     figure.update_layout(
         xaxis={"domain": [0, 0.45], "range": [0, (float(view.proposed.max()) or 1.0) * 1.45]},
@@ -385,9 +474,16 @@ def _proposal(view: ProposalView, dark: bool = False, height: int = 300, width: 
     )
     for text, axis in (("proposed from what is public", "x"), ("private text: times", "x2")):
         figure.add_annotation(
-            x=0, xref=axis, y=1, yref="paper", text=text, showarrow=False, xanchor="left", yanchor="bottom",
+            x=0,
+            xref=axis,
+            y=1,
+            yref="paper",
+            text=text,
+            showarrow=False,
+            xanchor="left",
+            yanchor="bottom",
             font={"size": 12, "color": colours["soft"]},
-        )  # fmt: skip
+        )
     return _labelled_rows(figure, colours, labels, height, {"l": room, "r": PAD, "t": PAD + head, "b": PAD})
 
 
@@ -413,36 +509,57 @@ def _cloud(view: CloudView, dark: bool = False, height: int = 300, width: int = 
     if len(view.noise):
         shown = f"{len(view.noise):,}" + (f" of {view.draws:,}" if view.draws > len(view.noise) else "")
         figure.add_scatter(
-            x=view.noise[:, 0], y=view.noise[:, 1], mode="markers", hoverinfo="skip",
+            x=view.noise[:, 0],
+            y=view.noise[:, 1],
+            mode="markers",
+            hoverinfo="skip",
             name=f"{shown} noisy points",
             marker={"size": 4, "color": colours["new"], "opacity": 0.25},
-        )  # fmt: skip
+        )
     others = [i for i in range(len(view.words)) if i not in (0, released)]
     figure.add_scatter(
-        x=view.xy[others, 0], y=view.xy[others, 1], mode="markers", marker={"size": 6, "color": colours["bar"]},
-        customdata=[escaped(view.words[i]) for i in others], hovertemplate="%{customdata}<extra></extra>",
-        name="words", showlegend=False,
-    )  # fmt: skip
+        x=view.xy[others, 0],
+        y=view.xy[others, 1],
+        mode="markers",
+        marker={"size": 6, "color": colours["bar"]},
+        customdata=[escaped(view.words[i]) for i in others],
+        hovertemplate="%{customdata}<extra></extra>",
+        name="words",
+        showlegend=False,
+    )
     line = np.vstack([view.landed, view.xy[released]])
     figure.add_scatter(
-        x=line[:, 0], y=line[:, 1], mode="lines", hoverinfo="skip", showlegend=False, name="released",
+        x=line[:, 0],
+        y=line[:, 1],
+        mode="lines",
+        hoverinfo="skip",
+        showlegend=False,
+        name="released",
         line={"color": colours["new"], "width": 2, "dash": "dot"},
-    )  # fmt: skip
+    )
     stays = released == 0
     ends = [(0, "source", "original, released" if stays else "original", colours["keep"])]
     if not stays:
         ends.append((released, "released word", "released", colours["new"]))
     for i, name, said, colour in ends:
         figure.add_scatter(
-            x=[view.xy[i, 0]], y=[view.xy[i, 1]], mode="markers", showlegend=False, name=name,
-            customdata=[escaped(view.words[i])], hovertemplate=f"<b>%{{customdata}}</b><br>{said}<extra></extra>",
+            x=[view.xy[i, 0]],
+            y=[view.xy[i, 1]],
+            mode="markers",
+            showlegend=False,
+            name=name,
+            customdata=[escaped(view.words[i])],
+            hovertemplate=f"<b>%{{customdata}}</b><br>{said}<extra></extra>",
             marker={"size": 11, "color": colour, "line": {"width": 2 if stays else 0, "color": colours["new"]}},
-        )  # fmt: skip
+        )
     figure.add_scatter(
-        x=[view.landed[0]], y=[view.landed[1]], mode="markers", name="where this draw landed",
+        x=[view.landed[0]],
+        y=[view.landed[1]],
+        mode="markers",
+        name="where this draw landed",
         marker={"symbol": "x-thin", "size": 11, "line": {"width": 3, "color": colours["new"]}},
         hovertemplate="where this draw landed<extra></extra>",
-    )  # fmt: skip
+    )
 
     at = pixels(view.xy)
     end, start = pixels(line)[1], pixels(line)[0]
@@ -471,10 +588,19 @@ def _cloud(view: CloudView, dark: bool = False, height: int = 300, width: int = 
     add_labels(figure, labels)
     layout(figure, colours, height)
     figure.update_layout(
-        showlegend=True, hovermode="closest", margin={"b": PAD + legend},
-        legend={"orientation": "h", "x": 0.5, "xanchor": "center", "y": 0, "yanchor": "top",
-                "font": {"size": 12, "color": colours["soft"]}, "itemsizing": "constant"},
-    )  # fmt: skip
+        showlegend=True,
+        hovermode="closest",
+        margin={"b": PAD + legend},
+        legend={
+            "orientation": "h",
+            "x": 0.5,
+            "xanchor": "center",
+            "y": 0,
+            "yanchor": "top",
+            "font": {"size": 12, "color": colours["soft"]},
+            "itemsizing": "constant",
+        },
+    )
     span = inner / scale / 2
     figure.update_xaxes(visible=False, fixedrange=True, range=[middle[0] - span[0], middle[0] + span[0]])
     figure.update_yaxes(
@@ -503,9 +629,15 @@ def _place(
     """The first position of a label around its point that is inside the frame and touches nothing; pixels, upwards."""
     x, y = float(at[0]), float(at[1])
     for name, dx, dy in (
-        ("middle right", 1, 0), ("middle left", -1, 0), ("top center", 0, 1), ("bottom center", 0, -1),
-        ("top right", 1, 1), ("bottom right", 1, -1), ("top left", -1, 1), ("bottom left", -1, -1),
-    ):  # fmt: skip
+        ("middle right", 1, 0),
+        ("middle left", -1, 0),
+        ("top center", 0, 1),
+        ("bottom center", 0, -1),
+        ("top right", 1, 1),
+        ("bottom right", 1, -1),
+        ("top left", -1, 1),
+        ("bottom left", -1, -1),
+    ):
         cx = x + dx * (away + width / 2) * (1 if dy == 0 else 0.9)
         cy = y + dy * (away + height / 2)
         box = (cx - width / 2, cy - height / 2, cx + width / 2, cy + height / 2)
@@ -520,8 +652,15 @@ def _place(
 
 
 def _line(x0: float, x1: float, y: float, colour: str, width: float) -> dict[str, Any]:
-    return {"type": "line", "x0": x0, "x1": x1, "y0": y, "y1": y, "layer": "below",
-            "line": {"color": colour, "width": width}}  # fmt: skip
+    return {
+        "type": "line",
+        "x0": x0,
+        "x1": x1,
+        "y0": y,
+        "y1": y,
+        "layer": "below",
+        "line": {"color": colour, "width": width},
+    }
 
 
 def _curve(
@@ -532,8 +671,13 @@ def _curve(
         f"M {start[0]:.2f},{y0:.2f} L {start[1]:.2f},{y0:.2f} "
         f"C {start[1] + pull:.2f},{y0:.2f} {x1 - pull:.2f},{y1:.2f} {x1:.2f},{y1:.2f}"
     )
-    return {"type": "path", "path": path, "layer": "below", "opacity": opacity,
-            "line": {"color": colour, "width": width}}  # fmt: skip
+    return {
+        "type": "path",
+        "path": path,
+        "layer": "below",
+        "opacity": opacity,
+        "line": {"color": colour, "width": width},
+    }
 
 
 def moved(offset: int) -> str:

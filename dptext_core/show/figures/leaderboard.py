@@ -28,22 +28,42 @@ def leaderboard(board: Board, *, dark: bool = False, narrow: int = 34) -> Plot:
         seeds = "one seed" if e.seeds == 1 else f"{e.seeds} seeds"
         said = f"{escaped(e.label)}: {with_interval(e, board.judge)}<br>{where}, {seeds}{told}"
         figure.add_scatter(
-            x=[unit * e.value], y=[i], mode="markers", hovertemplate=f"{said}<extra></extra>", name=escaped(e.label),
-            error_x={"type": "data", "symmetric": False, "array": [up[i]], "arrayminus": [down[i]], "thickness": 2,
-                     "width": 0, "color": colour[i]},
-            marker={"size": 11, "color": colours["page"] if e.between else colour[i],
-                    "line": {"width": 2, "color": colour[i]}},
-        )  # fmt: skip
+            x=[unit * e.value],
+            y=[i],
+            mode="markers",
+            hovertemplate=f"{said}<extra></extra>",
+            name=escaped(e.label),
+            error_x={
+                "type": "data",
+                "symmetric": False,
+                "array": [up[i]],
+                "arrayminus": [down[i]],
+                "thickness": 2,
+                "width": 0,
+                "color": colour[i],
+            },
+            marker={
+                "size": 11,
+                "color": colours["page"] if e.between else colour[i],
+                "line": {"width": 2, "color": colour[i]},
+            },
+        )
     if board.whole is not None:
         figure.add_vline(unit * board.whole.value, line={"color": colours["soft"], "width": 1, "dash": "dot"})
     layout(figure, colours, LINE * len(entries) + AXIS)
     figure.update_xaxes(
-        title=measure(board.judge).title + (", %" if unit == 100 else ""), title_font={"color": colours["soft"]},
-        fixedrange=True, showgrid=True,
-    )  # fmt: skip
+        title=measure(board.judge).title + (", %" if unit == 100 else ""),
+        title_font={"color": colours["soft"]},
+        fixedrange=True,
+        showgrid=True,
+    )
     figure.update_yaxes(
-        range=[len(entries) - 0.5, -0.5], tickvals=list(range(len(entries))), fixedrange=True, showgrid=False,
-        ticktext=[escaped(short(e.label, narrow)) for e in entries], ticks="",
-    )  # fmt: skip
+        range=[len(entries) - 0.5, -0.5],
+        tickvals=list(range(len(entries))),
+        fixedrange=True,
+        showgrid=False,
+        ticktext=[escaped(short(e.label, narrow)) for e in entries],
+        ticks="",
+    )
     figure.update_layout(dragmode=False)
     return with_hover(figure, colours)

@@ -15,9 +15,12 @@ if TYPE_CHECKING:
 
 #: Shown of one data set: these systems, and these measures.
 SYSTEMS = (
-    "DP-MLM, tuned range", "DP-MLM, range by ε", "DP-MLM, range by ε, polished", "with prior, parallel",
+    "DP-MLM, tuned range",
+    "DP-MLM, range by ε",
+    "DP-MLM, range by ε, polished",
+    "with prior, parallel",
     "with prior, parallel, polished",
-)  # fmt: skip
+)
 PANELS = (
     ("cosine", "cosine to the original"),
     ("judge_perplexity", "perplexity"),
@@ -47,10 +50,12 @@ def public_prior(
             mine = sorted((r for r in there if (r.system, r.measure) == (system, measure)), key=lambda r: r.epsilon)
             shown = [math.exp(r.mean) if logarithm else r.mean for r in mine]
             up, down = (
-                [abs((math.exp(r.mean + s * r.half) if logarithm else r.mean + s * r.half) - y)
-                 for r, y in zip(mine, shown, strict=True)]
+                [
+                    abs((math.exp(r.mean + s * r.half) if logarithm else r.mean + s * r.half) - y)
+                    for r, y in zip(mine, shown, strict=True)
+                ]
                 for s in (1, -1)
-            )  # fmt: skip
+            )
             figure.add_trace(
                 go.Scatter(
                     x=[r.epsilon for r in mine],
@@ -74,7 +79,10 @@ def public_prior(
     figure.update_xaxes(type="log")
     if epsilons:
         figure.update_xaxes(
-            title="ε", title_font={"color": colours["soft"]}, tickvals=epsilon_ticks(epsilons[0], epsilons[-1]),
-            row=len(PANELS), col=1,
-        )  # fmt: skip
+            title="ε",
+            title_font={"color": colours["soft"]},
+            tickvals=epsilon_ticks(epsilons[0], epsilons[-1]),
+            row=len(PANELS),
+            col=1,
+        )
     return figure

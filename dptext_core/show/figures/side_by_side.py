@@ -34,22 +34,46 @@ def word_bars(word: OneWord, which: int, *, dark: bool = False) -> dict[str, Any
     return {
         "data": [
             {
-                "type": "bar", "orientation": "h", "x": values, "y": places, "text": said, "textposition": "outside",
-                "cliponaxis": False, "customdata": [escaped(n) for n in names],
+                "type": "bar",
+                "orientation": "h",
+                "x": values,
+                "y": places,
+                "text": said,
+                "textposition": "outside",
+                "cliponaxis": False,
+                "customdata": [escaped(n) for n in names],
                 "textfont": {"color": colours["ink"], "size": 12},
-                "marker": {"color": fill, "line": {"width": 0},
-                           "pattern": {"shape": ["/" if n.casefold() == yours else "" for n in names], "solidity": 0.35,
-                                       "fgcolor": colours["page"]}},
+                "marker": {
+                    "color": fill,
+                    "line": {"width": 0},
+                    "pattern": {
+                        "shape": ["/" if n.casefold() == yours else "" for n in names],
+                        "solidity": 0.35,
+                        "fgcolor": colours["page"],
+                    },
+                },
                 "hovertemplate": "%{customdata}: %{x:.2%}<extra></extra>",
             }
         ],
         "layout": {
-            "height": 26 * len(names) + 12, "margin": {"l": 0, "r": 4, "t": 4, "b": 4}, "showlegend": False,
-            "bargap": 0.25, "dragmode": False, "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)",
+            "height": 26 * len(names) + 12,
+            "margin": {"l": 0, "r": 4, "t": 4, "b": 4},
+            "showlegend": False,
+            "bargap": 0.25,
+            "dragmode": False,
+            "paper_bgcolor": "rgba(0,0,0,0)",
+            "plot_bgcolor": "rgba(0,0,0,0)",
             "font": {"color": colours["ink"], "size": 12, "family": FONT},
             "xaxis": {"visible": False, "range": [0, 1.75 * most], "fixedrange": True},
-            "yaxis": {"range": [len(names) - 0.4, -0.6], "automargin": True, "fixedrange": True, "zeroline": False,
-                      "tickvals": places, "ticktext": [escaped(n) for n in labels], "showgrid": False},
+            "yaxis": {
+                "range": [len(names) - 0.4, -0.6],
+                "automargin": True,
+                "fixedrange": True,
+                "zeroline": False,
+                "tickvals": places,
+                "ticktext": [escaped(n) for n in labels],
+                "showgrid": False,
+            },
             "hoverlabel": {"bgcolor": colours["page"], "font": {"color": colours["ink"], "family": FONT}},
         },
-    }  # fmt: skip
+    }

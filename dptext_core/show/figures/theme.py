@@ -113,8 +113,10 @@ class Plot(dict):
         return self
 
     def _axes(self, letter: str, values: dict[str, Any]) -> Self:
-        there = {f"{letter}axis", *(t.get(f"{letter}axis", letter)[0] + "axis" + t.get(f"{letter}axis", letter)[1:]
-                                    for t in self["data"])}  # fmt: skip
+        there = {
+            f"{letter}axis",
+            *(t.get(f"{letter}axis", letter)[0] + "axis" + t.get(f"{letter}axis", letter)[1:] for t in self["data"]),
+        }
         for name in there:
             _put(self["layout"].setdefault(name, {}), values)
         return self
@@ -154,10 +156,14 @@ Figure = TypeVar("Figure", "Plot", "go.Figure")
 
 def layout(figure: Figure, colours: dict[str, str], height: int) -> Figure:
     figure.update_layout(
-        height=height, margin={"l": PAD, "r": PAD, "t": PAD, "b": PAD}, showlegend=False, bargap=0.04,
-        paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)",
+        height=height,
+        margin={"l": PAD, "r": PAD, "t": PAD, "b": PAD},
+        showlegend=False,
+        bargap=0.04,
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
         font={"color": colours["ink"], "size": 13, "family": FONT},
-    )  # fmt: skip
+    )
     figure.update_xaxes(automargin=True)
     figure.update_yaxes(automargin=True)
     figure.update_xaxes(linecolor=colours["line"], gridcolor=colours["line"], zeroline=False, tickcolor=colours["line"])
@@ -168,9 +174,13 @@ def layout(figure: Figure, colours: dict[str, str], height: int) -> Figure:
 def with_hover(figure: Figure, colours: dict[str, str]) -> Figure:
     paper = "#24262b" if colours is DARK else "#ffffff"
     figure.update_layout(
-        hoverlabel={"bgcolor": paper, "bordercolor": colours["line"],
-                    "font": {"color": colours["ink"], "size": 13, "family": FONT}, "align": "left"},
-    )  # fmt: skip
+        hoverlabel={
+            "bgcolor": paper,
+            "bordercolor": colours["line"],
+            "font": {"color": colours["ink"], "size": 13, "family": FONT},
+            "align": "left",
+        },
+    )
     return figure
 
 
@@ -185,9 +195,17 @@ def add_labels(figure: Plot, labels: Sequence[tuple[float, float, str, str, int,
         return
     x, y, text, colour, size, position = (list(column) for column in zip(*labels, strict=True))
     figure.add_scatter(
-        x=x, y=y, text=text, textposition=position, mode="text", textfont={"color": colour, "size": size},
-        hoverinfo="skip", cliponaxis=False, showlegend=False, name="labels",
-    )  # fmt: skip
+        x=x,
+        y=y,
+        text=text,
+        textposition=position,
+        mode="text",
+        textfont={"color": colour, "size": size},
+        hoverinfo="skip",
+        cliponaxis=False,
+        showlegend=False,
+        name="labels",
+    )
 
 
 def epsilon_ticks(low: float, high: float) -> list[float]:

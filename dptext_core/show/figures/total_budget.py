@@ -50,16 +50,26 @@ def total_budget(
         low, high = ([r.value + side * r.half for r in own] for side in (-1, 1))
         lines[system] = ([r.total for r in own], [r.value for r in own], low, high)
     figure = curves(
-        lines, MEASURES[measure], x_title="total ε of a text", top=_TOPS.get(measure), dark=dark, height=height,
+        lines,
+        MEASURES[measure],
+        x_title="total ε of a text",
+        top=_TOPS.get(measure),
+        dark=dark,
+        height=height,
         width=width,
-    )  # fmt: skip
+    )
     least, most = min(r.total for r in rows if r.total), max(r.total for r in rows)
     for r in rows:
         if not r.total and r.system in systems:
             name = escaped(r.system)
             figure.add_scatter(
-                x=[least, most], y=[r.value, r.value], mode="lines", showlegend=False, legendgroup=name, opacity=0.6,
+                x=[least, most],
+                y=[r.value, r.value],
+                mode="lines",
+                showlegend=False,
+                legendgroup=name,
+                opacity=0.6,
                 line={"color": paint[systems.index(r.system) % len(paint)], "width": 1, "dash": "dot"},
                 hovertemplate=f"<b>{name}</b><br>nothing of the text: {r.value:.3g}<extra></extra>",
-            )  # fmt: skip
+            )
     return figure

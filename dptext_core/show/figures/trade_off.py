@@ -66,11 +66,31 @@ def trade_off(
     here = None if first is None else _start(at[id(first)], ends, (low, high), log, colours)
     shapes, notes = [], _labels(lines, ends, (low, high), log, height, colours, here)
     if limit is not None and not log:
-        shapes.append({"type": "line", "x0": 1 - limit, "x1": 1 - limit, "yref": "paper", "y0": 0, "y1": 1,
-                       "layer": "below", "line": {"color": colours["soft"], "width": 1.5, "dash": "dot"}})  # fmt: skip
-        notes.append({"x": 1 - limit, "y": 0, "yref": "paper", "text": "hides enough →", "showarrow": False,
-                      "xanchor": "left", "yanchor": "bottom", "xshift": 4,
-                      "font": {"color": colours["soft"], "size": 12}})  # fmt: skip
+        shapes.append(
+            {
+                "type": "line",
+                "x0": 1 - limit,
+                "x1": 1 - limit,
+                "yref": "paper",
+                "y0": 0,
+                "y1": 1,
+                "layer": "below",
+                "line": {"color": colours["soft"], "width": 1.5, "dash": "dot"},
+            }
+        )
+        notes.append(
+            {
+                "x": 1 - limit,
+                "y": 0,
+                "yref": "paper",
+                "text": "hides enough →",
+                "showarrow": False,
+                "xanchor": "left",
+                "yanchor": "bottom",
+                "xshift": 4,
+                "font": {"color": colours["soft"], "size": 12},
+            }
+        )
     for key, ring in ((chosen, "circle-open"), (best, "star-open")):
         p = next((p for p in shown if (p.setting, p.epsilon) == key), None)
         if p is not None:
@@ -87,16 +107,35 @@ def trade_off(
     return {
         "data": traces,
         "layout": {
-            "height": height, "margin": {"l": 8, "r": 12, "t": 28, "b": 8}, "showlegend": False, "hovermode": "closest",
-            "paper_bgcolor": colours["page"], "plot_bgcolor": colours["page"],
-            "font": {"color": colours["ink"], "size": 13, "family": FONT}, "xaxis": x_axis,
-            "yaxis": axis | {"range": [low, high], "title": titled | {"text": f"Kept: {about(kept).title.lower()}"
-                             if about(kept).title[1:2].islower() else f"Kept: {about(kept).title}"}},
-            "shapes": shapes, "annotations": [*notes, _corner(hidden, colours)], "dragmode": False,
-            "hoverlabel": {"bgcolor": colours["page"], "bordercolor": colours["line"], "align": "left",
-                           "font": {"color": colours["ink"], "size": 13, "family": FONT}},
+            "height": height,
+            "margin": {"l": 8, "r": 12, "t": 28, "b": 8},
+            "showlegend": False,
+            "hovermode": "closest",
+            "paper_bgcolor": colours["page"],
+            "plot_bgcolor": colours["page"],
+            "font": {"color": colours["ink"], "size": 13, "family": FONT},
+            "xaxis": x_axis,
+            "yaxis": axis
+            | {
+                "range": [low, high],
+                "title": titled
+                | {
+                    "text": f"Kept: {about(kept).title.lower()}"
+                    if about(kept).title[1:2].islower()
+                    else f"Kept: {about(kept).title}"
+                },
+            },
+            "shapes": shapes,
+            "annotations": [*notes, _corner(hidden, colours)],
+            "dragmode": False,
+            "hoverlabel": {
+                "bgcolor": colours["page"],
+                "bordercolor": colours["line"],
+                "align": "left",
+                "font": {"color": colours["ink"], "size": 13, "family": FONT},
+            },
         },
-    }  # fmt: skip
+    }
 
 
 def _across(point: TradeOffPoint, hidden: str) -> float:
@@ -114,28 +153,49 @@ def _front(
 ) -> dict[str, Any]:
     xy = sorted(at[id(p)] for p in best)
     return {
-        "type": "scatter", "mode": "lines", "name": "Pareto front", "hoverinfo": "skip", "opacity": 0.3,
-        "x": [x for x, _ in xy], "y": [y for _, y in xy], "line": {"color": colours["soft"], "width": 9},
-    }  # fmt: skip
+        "type": "scatter",
+        "mode": "lines",
+        "name": "Pareto front",
+        "hoverinfo": "skip",
+        "opacity": 0.3,
+        "x": [x for x, _ in xy],
+        "y": [y for _, y in xy],
+        "line": {"color": colours["soft"], "width": 9},
+    }
 
 
 def _line(
-    mine: Sequence[TradeOffPoint], at: dict[int, tuple[float, float]], best: Sequence[TradeOffPoint],
-    hidden: str, kept: str, colour: str, symbol: str, dash: str,
-) -> dict[str, Any]:  # fmt: skip
+    mine: Sequence[TradeOffPoint],
+    at: dict[int, tuple[float, float]],
+    best: Sequence[TradeOffPoint],
+    hidden: str,
+    kept: str,
+    colour: str,
+    symbol: str,
+    dash: str,
+) -> dict[str, Any]:
     filled = {id(p) for p in best}
     bars = {"type": "data", "color": colour, "thickness": 1, "width": 3}
     trace: dict[str, Any] = {
-        "type": "scatter", "mode": "lines+markers", "name": escaped(mine[0].label), "cliponaxis": False,
-        "x": [at[id(p)][0] for p in mine], "y": [at[id(p)][1] for p in mine],
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": escaped(mine[0].label),
+        "cliponaxis": False,
+        "x": [at[id(p)][0] for p in mine],
+        "y": [at[id(p)][1] for p in mine],
         "line": {"color": colour, "width": 1.5, "dash": dash},
-        "marker": {"color": colour, "size": 10, "line": {"color": colour, "width": 1.5},
-                   "symbol": [symbol if id(p) in filled else f"{symbol}-open" for p in mine]},
+        "marker": {
+            "color": colour,
+            "size": 10,
+            "line": {"color": colour, "width": 1.5},
+            "symbol": [symbol if id(p) in filled else f"{symbol}-open" for p in mine],
+        },
         "error_y": bars | {"array": [p.value(kept).spread or 0 for p in mine]},
         "customdata": [[p.setting, p.epsilon, _said(p, hidden, kept, id(p) in filled)] for p in mine],
         "hovertemplate": "%{customdata[2]}<extra></extra>",
-        "selected": {"marker": {"opacity": 1}}, "unselected": {"marker": {"opacity": 1}},
-    }  # fmt: skip
+        "selected": {"marker": {"opacity": 1}},
+        "unselected": {"marker": {"opacity": 1}},
+    }
     if hidden != "epsilon" and any(p.value(hidden).draws for p in mine):
         values = [p.value(hidden) for p in mine]
         trace["error_x"] = bars | {
@@ -169,9 +229,14 @@ def _value(v: Value, digits: str) -> str:
 
 
 def _labels(
-    lines: Sequence[tuple[str, str, list[tuple[float, float]]]], ends: Sequence[float], y_ends: tuple[float, float],
-    log: bool, height: int, colours: dict[str, str], here: dict[str, Any] | None,
-) -> list[dict[str, Any]]:  # fmt: skip
+    lines: Sequence[tuple[str, str, list[tuple[float, float]]]],
+    ends: Sequence[float],
+    y_ends: tuple[float, float],
+    log: bool,
+    height: int,
+    colours: dict[str, str],
+    here: dict[str, Any] | None,
+) -> list[dict[str, Any]]:
     """Each line's name beside one of its marks, where it covers least of the lines and no other name.
 
     here: a note that is there already.
@@ -212,12 +277,20 @@ def _labels(
         x, y = spots[k]
         out.append(
             {
-                "x": math.log10(x) if log else x, "y": y, "text": f"<b>{escaped(name)}</b>", "showarrow": False,
-                "xanchor": "left" if right > 0 else "right", "yanchor": "bottom" if up > 0 else "top",
-                "xshift": 8 * right, "yshift": 5 * up, "font": {"color": colour, "size": _SIZE},
-                "bgcolor": colours["page"], "opacity": 0.92, "borderpad": 1,
+                "x": math.log10(x) if log else x,
+                "y": y,
+                "text": f"<b>{escaped(name)}</b>",
+                "showarrow": False,
+                "xanchor": "left" if right > 0 else "right",
+                "yanchor": "bottom" if up > 0 else "top",
+                "xshift": 8 * right,
+                "yshift": 5 * up,
+                "font": {"color": colour, "size": _SIZE},
+                "bgcolor": colours["page"],
+                "opacity": 0.92,
+                "borderpad": 1,
             }
-        )  # fmt: skip
+        )
     return out
 
 
@@ -229,23 +302,44 @@ def _start(
     right = (x - ends[0]) / ((ends[1] - ends[0]) or 1) < 0.8
     up = (y - y_ends[0]) / ((y_ends[1] - y_ends[0]) or 1) < 0.8
     return {
-        "x": x, "y": y, "ax": 40 if right else -40, "ay": -34 if up else 34, "showarrow": True,
-        "arrowcolor": colours["soft"], "text": "<b>start here</b>", "font": {"color": colours["ink"]},
-    }  # fmt: skip
+        "x": x,
+        "y": y,
+        "ax": 40 if right else -40,
+        "ay": -34 if up else 34,
+        "showarrow": True,
+        "arrowcolor": colours["soft"],
+        "text": "<b>start here</b>",
+        "font": {"color": colours["ink"]},
+    }
 
 
 def _ring(at: tuple[float, float], symbol: str, colours: dict[str, str]) -> dict[str, Any]:
     return {
-        "type": "scatter", "mode": "markers", "x": [at[0]], "y": [at[1]], "hoverinfo": "skip", "name": "ring",
-        "marker": {"symbol": symbol, "size": 22, "color": colours["ink"],
-                   "line": {"width": 2, "color": colours["ink"]}},
-    }  # fmt: skip
+        "type": "scatter",
+        "mode": "markers",
+        "x": [at[0]],
+        "y": [at[1]],
+        "hoverinfo": "skip",
+        "name": "ring",
+        "marker": {
+            "symbol": symbol,
+            "size": 22,
+            "color": colours["ink"],
+            "line": {"width": 2, "color": colours["ink"]},
+        },
+    }
 
 
 def _corner(hidden: str, colours: dict[str, str]) -> dict[str, Any]:
     left = hidden == "epsilon"
     return {
-        "text": "↖ better" if left else "better ↗", "showarrow": False, "xref": "paper", "yref": "paper",
-        "x": 0 if left else 1, "xanchor": "left" if left else "right", "y": 1, "yanchor": "top",
+        "text": "↖ better" if left else "better ↗",
+        "showarrow": False,
+        "xref": "paper",
+        "yref": "paper",
+        "x": 0 if left else 1,
+        "xanchor": "left" if left else "right",
+        "y": 1,
+        "yanchor": "top",
         "font": {"color": colours["soft"], "size": 12},
-    }  # fmt: skip
+    }

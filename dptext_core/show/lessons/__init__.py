@@ -26,13 +26,33 @@ from .whole import Whole
 
 #: In the order in which they are told.
 LESSONS: tuple[Lesson, ...] = (
-    OneWord(), ComeBack(), Temperature(), LineLesson(), Group(), Twice(), Leaks(), Equal(), Memory(), Whole()
-)  # fmt: skip
+    OneWord(),
+    ComeBack(),
+    Temperature(),
+    LineLesson(),
+    Group(),
+    Twice(),
+    Leaks(),
+    Equal(),
+    Memory(),
+    Whole(),
+)
 
 __all__ = [
-    "LESSONS", "Bars", "Control", "Curves", "Facts", "Lane", "Lesson", "Marked", "Part", "Question", "Reveal", "Row",
+    "LESSONS",
+    "Bars",
+    "Control",
+    "Curves",
+    "Facts",
+    "Lane",
+    "Lesson",
+    "Marked",
+    "Part",
+    "Question",
+    "Reveal",
+    "Row",
     "lesson",
-]  # fmt: skip
+]
 
 
 def lesson(name: str) -> Lesson:

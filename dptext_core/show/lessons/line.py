@@ -88,14 +88,22 @@ class LineLesson(Lesson):
         own, next_ = (float(hood.probs[at]) for at in (hood.at(0), hood.at(1) or hood.at(-1)) if at is not None)
         far = max(there.values(), key=abs, default=0)
         rows = tuple(
-            Row(w, min(abs(k), 100), f"{abs(k):,} {'place' if abs(k) == 1 else 'places'} {'on' if k > 0 else 'back'}",
-                "original" if abs(k) <= BESIDE else "")
+            Row(
+                w,
+                min(abs(k), 100),
+                f"{abs(k):,} {'place' if abs(k) == 1 else 'places'} {'on' if k > 0 else 'back'}",
+                "original" if abs(k) <= BESIDE else "",
+            )
             for w, k in there.items()
-        )  # fmt: skip
+        )
         lane = Lane(
-            "The line again", hood.words, tuple(hood.offsets.tolist()), tuple(hood.probs.tolist()),
-            frozenset(there), f"● one of the {NEAREST} nearest in the space",
-        )  # fmt: skip
+            "The line again",
+            hood.words,
+            tuple(hood.offsets.tolist()),
+            tuple(hood.probs.tolist()),
+            frozenset(there),
+            f"● one of the {NEAREST} nearest in the space",
+        )
         return Reveal(
             base.bin_of(-beside, (-7, -3)),
             (

@@ -39,9 +39,14 @@ class Memory(Lesson):
         "Noise protects the text that is rewritten. Nothing here protects the sentences that it learned from.",
         "A sentence about a flight is rewritten without noise. Choose what the network had learned from.",
     )
-    control = Control("The network learned from", tuple(case_study.SETS), "snips", lambda n: {
-        "snips": "Snips: music, books, restaurants, weather", "atis": "ATIS: questions about flights"
-    }.get(n, n))  # fmt: skip
+    control = Control(
+        "The network learned from",
+        tuple(case_study.SETS),
+        "snips",
+        lambda n: {"snips": "Snips: music, books, restaurants, weather", "atis": "ATIS: questions about flights"}.get(
+            n, n
+        ),
+    )
     door: ClassVar[Setting] = Setting(case_study.MECHANISM)
 
     def setting(self, value: Any) -> Setting:

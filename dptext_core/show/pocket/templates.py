@@ -29,8 +29,11 @@ _DRAWS = 1234
 
 #: The options that a browser offers, where a mechanism has them, with the values of those that are numbers.
 CONTROLS: dict[str, tuple[Any, ...]] = {
-    "clip": (), "k": (), "slots": (None, 1, 2, 3, 5), "keep_stopwords": (True, False),
-}  # fmt: skip
+    "clip": (),
+    "k": (),
+    "slots": (None, 1, 2, 3, 5),
+    "keep_stopwords": (True, False),
+}
 
 
 def mechanism_data(mechanism: Mechanism, frozen: Collection[str] = ()) -> dict[str, Any]:
