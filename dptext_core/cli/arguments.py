@@ -142,9 +142,14 @@ def _add_field(group: argparse._ArgumentGroup, field: dataclasses.Field[Any], me
     options["action"] = _Words
     group.add_argument(codec.flag(field), **options)
     group.add_argument(
-        f"{codec.flag(field)}-file", type=read_by(functools.partial(_words_in, field)), action=_Words, metavar="FILE",
-        dest=options["dest"], default=argparse.SUPPRESS, help="The same from a UTF-8 file; together they are one list.",
-    )  # fmt: skip
+        f"{codec.flag(field)}-file",
+        type=read_by(functools.partial(_words_in, field)),
+        action=_Words,
+        metavar="FILE",
+        dest=options["dest"],
+        default=argparse.SUPPRESS,
+        help="The same from a UTF-8 file; together they are one list.",
+    )
 
 
 def _words_in(field: dataclasses.Field[Any], path: str) -> Any:
@@ -210,9 +215,12 @@ def load_plugins(files: Sequence[str]) -> None:
 def add_plugin(parser: argparse.ArgumentParser) -> None:
     # Only for --help, and for a --plugin without its file: `take_plugins` has taken the others.
     parser.add_argument(
-        "--plugin", metavar="FILE", action="append", default=argparse.SUPPRESS,
+        "--plugin",
+        metavar="FILE",
+        action="append",
+        default=argparse.SUPPRESS,
         help="a Python file that registers mechanisms of your own; it runs with all your rights. May be repeated",
-    )  # fmt: skip
+    )
 
 
 def find_word(word: str, document: Document) -> list[int]:

@@ -48,9 +48,28 @@ from .console import Parser, abandon, note, open_streams, why
 
 #: In the order in which ``--help`` lists them.
 COMMANDS = (
-    app, rewrite, distribution, audit, calibrate, attack, rewrite_data, report, mechanisms, models, serve_model,
-    pretrain, bank, downstream, score, runs, case_study, gallery, pocket, tradeoff, new,
-)  # fmt: skip
+    app,
+    rewrite,
+    distribution,
+    audit,
+    calibrate,
+    attack,
+    rewrite_data,
+    report,
+    mechanisms,
+    models,
+    serve_model,
+    pretrain,
+    bank,
+    downstream,
+    score,
+    runs,
+    case_study,
+    gallery,
+    pocket,
+    tradeoff,
+    new,
+)
 #: Measurements: the modules whose ``main(argv)`` makes them.
 BENCHES = {
     "speed": "research.speed.engine",

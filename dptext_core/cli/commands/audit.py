@@ -22,9 +22,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--thorough", action="store_true", help="look at every word of the vocabulary too, where that takes minutes"
     )
     parser.add_argument(
-        "--two-texts", action="store_true",
+        "--two-texts",
+        action="store_true",
         help="tell three bundled pairs of texts apart too, by classifiers: a measured lower bound of ε for each",
-    )  # fmt: skip
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -35,8 +36,10 @@ def run(args: argparse.Namespace) -> None:
     inputs = [typed(i) for i in args.inputs] or None
     m = mechanism_of(args)
     report = audit(m, inputs, args.claim, draws=args.draws, thorough=args.thorough, task=on_terminal("auditing"))
-    told = [two_texts.measure(m, pair, task=on_terminal("telling apart"))
-            for pair in (two_texts.PAIRS if args.two_texts else ())]  # fmt: skip
+    told = [
+        two_texts.measure(m, pair, task=on_terminal("telling apart"))
+        for pair in (two_texts.PAIRS if args.two_texts else ())
+    ]
     if args.json:
         more = {"two_texts": [found.to_dict() for found in told]} if told else {}
         emit_json(report.to_dict() | more)

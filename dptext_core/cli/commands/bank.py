@@ -25,8 +25,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     for command in (building, covering):
         command.add_argument("files", nargs="+", metavar="FILE", help=f"texts ({', '.join(KINDS)})")
         command.add_argument("--column", metavar="C", default="text", help="its name, or its number from 1")
-        command.add_argument("--header", action=argparse.BooleanOptionalAction, default=None,
-                             help="whether a table's first row names its columns")  # fmt: skip
+        command.add_argument(
+            "--header",
+            action=argparse.BooleanOptionalAction,
+            default=None,
+            help="whether a table's first row names its columns",
+        )
     building.add_argument("--out", metavar="FOLDER", required=True, help="where it goes; the same command goes on")
     building.add_argument("--title", metavar="T", help="what the sentences are (default: the names of the files)")
     building.add_argument("--licence", metavar="L", default="not stated", help="under which they may be passed on")
@@ -69,9 +73,14 @@ def build(args: argparse.Namespace) -> None:
         note(f"left out, {why}: {n:,}")
     with resumable(args.out):
         about = build_bank(
-            gathered, args.out, title=args.title or names, origin=names, licence=args.licence, steps=args.steps,
+            gathered,
+            args.out,
+            title=args.title or names,
+            origin=names,
+            licence=args.licence,
+            steps=args.steps,
             task=on_terminal(f"encoding {many(len(gathered.sentences), 'sentence')}"),
-        )  # fmt: skip
+        )
     note(
         f"{many(about.sentences, 'sentence')}. Rounding moves a cosine by {about.usual_error:.2g} as a rule, and by "
         f"{about.largest_error:.2g} at most. Anyone may read the bank, and any sentence of it can be released: look "
@@ -91,9 +100,15 @@ def cover(args: argparse.Namespace) -> None:
     rows = [("texts", "sentences", "nearest cosine, mean", "lowest tenth", "highest tenth", "0.5 or more")]
     for file in args.files:
         found = coverage(bank, list(_texts(args, file))[: args.n], task=on_terminal(Path(file).name))
-        rows.append((
-            file, f"{found.sentences:,}", f"{found.mean:.3f} ± {found.half:.3f}", f"{found.low:.2f}",
-            f"{found.high:.2f}", f"{found.near:.0%}",
-        ))  # fmt: skip
+        rows.append(
+            (
+                file,
+                f"{found.sentences:,}",
+                f"{found.mean:.3f} ± {found.half:.3f}",
+                f"{found.low:.2f}",
+                f"{found.high:.2f}",
+                f"{found.near:.0%}",
+            )
+        )
     emit(table(rows))
     note(f"{bank.about.title}, {len(bank):,} sentences ({bank.about.licence}). ±: 95% interval of the mean.")

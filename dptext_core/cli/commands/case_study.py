@@ -30,9 +30,13 @@ def run(args: argparse.Namespace) -> None:
 
     with resumable(args.out):
         found = case_study.case_study(
-            args.data, args.out, checkpoints={"snips": args.snips, "atis": args.atis}, seeds=args.seeds, n=args.n,
+            args.data,
+            args.out,
+            checkpoints={"snips": args.snips, "atis": args.atis},
+            seeds=args.seeds,
+            n=args.n,
             say=note,
-        )  # fmt: skip
+        )
     if args.summary:
         case_study.write(found, Path(args.summary))
     emit(table(case_study.table(found)))

@@ -21,9 +21,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", type=positive, default=5, metavar="N", help="(default 5)")
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
-        "--classifier", metavar="NAME", default="embeddings",
+        "--classifier",
+        metavar="NAME",
+        default="embeddings",
         help="logistic regression on frozen sentence embeddings (default), or one of your own",
-    )  # fmt: skip
+    )
     which.add_argument(
         "--finetune", nargs="?", const="bundled", metavar="MODEL", help="train the whole encoder instead (slow)"
     )
@@ -38,10 +40,16 @@ def run(args: argparse.Namespace) -> None:
     test = tables.source(args.test, columns, args.header, args.test_split)
     with resumable(args.out):
         found = downstream(
-            train, test, args.out, text=args.text_column, label=args.label_column, seeds=args.seeds,
-            with_="finetune" if args.finetune else args.classifier, model=args.finetune or "bundled",
+            train,
+            test,
+            args.out,
+            text=args.text_column,
+            label=args.label_column,
+            seeds=args.seeds,
+            with_="finetune" if args.finetune else args.classifier,
+            model=args.finetune or "bundled",
             task=on_terminal("reading"),
-        )  # fmt: skip
+        )
     rows = [("", f"mean (deviation) of {args.seeds} seeds", "no information")]
     rows += [(metric, said(found[metric]), f"{found['no_information'][metric]:.3f}") for metric in METRICS]
     emit(table(rows))

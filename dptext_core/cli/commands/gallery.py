@@ -16,12 +16,27 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--mechanism", metavar="NAME", action="append", default=[], help="only this one; may be repeated (default: all)"
     )
-    parser.add_argument("--example", metavar="NAME", action="append", default=[],
-                        help="only this one, such as clinic-note; may be repeated (default: all)")  # fmt: skip
-    parser.add_argument("--lesson", metavar="NAME", action="append", default=[],
-                        help="only this one, such as one-word; may be repeated (default: all)")  # fmt: skip
-    parser.add_argument("--seed", type=whole("the seed"), default=1, metavar="N",
-                        help="the noise of all pages comes from it (default 1)")  # fmt: skip
+    parser.add_argument(
+        "--example",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="only this one, such as clinic-note; may be repeated (default: all)",
+    )
+    parser.add_argument(
+        "--lesson",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="only this one, such as one-word; may be repeated (default: all)",
+    )
+    parser.add_argument(
+        "--seed",
+        type=whole("the seed"),
+        default=1,
+        metavar="N",
+        help="the noise of all pages comes from it (default 1)",
+    )
     parser.add_argument("--quiet", action="store_true", help="no notes on standard error")
 
 

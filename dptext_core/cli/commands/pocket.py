@@ -17,11 +17,13 @@ HELP = "write a site that rewrites texts in its visitor's browser, for any web s
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="FOLDER", help="where the site goes: a new folder, or one made before")
     parser.add_argument(
-        "--serve", action="store_true",
+        "--serve",
+        action="store_true",
         help="serve it to this machine until Ctrl-C; without --out, from a folder that is deleted then",
-    )  # fmt: skip
-    parser.add_argument("--port", type=whole("the port"), default=8600, metavar="N",
-                        help="the port of --serve (default 8600)")  # fmt: skip
+    )
+    parser.add_argument(
+        "--port", type=whole("the port"), default=8600, metavar="N", help="the port of --serve (default 8600)"
+    )
     parser.add_argument("--quiet", action="store_true", help="no notes on standard error")
 
 

@@ -56,10 +56,24 @@ def run(args: argparse.Namespace) -> None:
 
     try:
         done = pretrain(
-            texts, held, args.out, clip=not args.no_clip, clip_norm=args.clip_norm, hidden=args.hidden,
-            window=args.window, max_tokens=args.max_tokens, epochs=args.epochs, lr=args.lr, decay=args.decay,
-            batch=args.batch, patience=args.patience, seed=args.seed, device=args.device, source=source, report=said,
-        )  # fmt: skip
+            texts,
+            held,
+            args.out,
+            clip=not args.no_clip,
+            clip_norm=args.clip_norm,
+            hidden=args.hidden,
+            window=args.window,
+            max_tokens=args.max_tokens,
+            epochs=args.epochs,
+            lr=args.lr,
+            decay=args.decay,
+            batch=args.batch,
+            patience=args.patience,
+            seed=args.seed,
+            device=args.device,
+            source=source,
+            report=said,
+        )
     except KeyboardInterrupt:
         note(f"Stopped. What was learned is in {args.out}; the same command goes on from there.")
         raise

@@ -18,15 +18,21 @@ TAKES_MECHANISM = True
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_text(parser)
     parser.add_argument(
-        "--kind", choices=("release", "inspection", "draggable"), default="release", metavar="KIND",
+        "--kind",
+        choices=("release", "inspection", "draggable"),
+        default="release",
+        metavar="KIND",
         help="release (default): no originals. inspection: with the originals, private. draggable: a page with the "
         "originals in which ε is dragged, private",
-    )  # fmt: skip
+    )
     parser.add_argument("--no-text", action="store_true", help="of a release, the setting and the promise alone")
     parser.add_argument(
-        "--attack", metavar="NAME", action="append", default=[],
+        "--attack",
+        metavar="NAME",
+        action="append",
+        default=[],
         help="of an inspection, what this attacker finds out; may be repeated",
-    )  # fmt: skip
+    )
     parser.add_argument("--out", metavar="F", help="write to this file or into this folder (default: standard output)")
     add_seed(parser)
 

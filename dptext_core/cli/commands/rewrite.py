@@ -19,10 +19,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--trace", action="store_true", help="as --json, with the original words: for your eyes only")
     parser.add_argument("--out", metavar="F", help="write to this file instead of standard output")
     parser.add_argument(
-        "--polish", action="store_true",
+        "--polish",
+        action="store_true",
         help="write out what a reader of the release would read, by the bundled language model: better text at no "
         "epsilon, since nothing private is looked at",
-    )  # fmt: skip
+    )
     add_seed(parser)
 
 

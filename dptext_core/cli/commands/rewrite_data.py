@@ -34,14 +34,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     data_options(parser, "--data", "the data", piped=True)
     parser.add_argument("--text-column", metavar="C", default="text", help="its name, or its number from 1")
     parser.add_argument(
-        "--keep", metavar="C[,C…]", default="",
+        "--keep",
+        metavar="C[,C…]",
+        default="",
         help="columns that go out as they are, such as a label: not protected. Quotes keep a comma of a name",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--out", metavar="FOLDER", required=True,
+        "--out",
+        metavar="FOLDER",
+        required=True,
         help="where the run goes; the same one goes on. With - the rows go to standard output as JSONL, and nothing is "
         "kept",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--release",
         metavar="FILE",
@@ -60,26 +64,35 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--batch", type=positive, default=BATCH, metavar="N", help=f"rows that are rewritten together (default {BATCH})"
     )
     parser.add_argument(
-        "--polish", action="store_true",
+        "--polish",
+        action="store_true",
         help="write each rewrite out as a reader of the release would read it, at no ε; what was drawn stays in the "
         "lines of rows.jsonl",
-    )  # fmt: skip
+    )
     group = parser.add_argument_group("more than one process, see docs/scale.md")
     group.add_argument(
-        "--engine", choices=("local", "ray"), default="local",
+        "--engine",
+        choices=("local", "ray"),
+        default="local",
         help="local: processes of this machine; ray: workers on the cluster that RAY_ADDRESS names, else on this "
         "machine (default local)",
-    )  # fmt: skip
+    )
     group.add_argument(
-        "--workers", type=positive, metavar="N",
+        "--workers",
+        type=positive,
+        metavar="N",
         help="how many (default: local none, all in one process; ray one a processor)",
-    )  # fmt: skip
+    )
     group.add_argument("--block", type=positive, metavar="N", help=f"rows a worker gets at once (default {BLOCK})")
     group.add_argument(
         "--gpus", type=gpus, metavar="X", help="how much of a GPU each worker takes, such as 1 or 0.5 (default 0)"
     )
-    parser.add_argument("--measure", metavar="METRIC[,METRIC…]", default="",
-                        help="also compare rewrites with originals: cosine, bleu, bertscore, unchanged")  # fmt: skip
+    parser.add_argument(
+        "--measure",
+        metavar="METRIC[,METRIC…]",
+        default="",
+        help="also compare rewrites with originals: cosine, bleu, bertscore, unchanged",
+    )
     add_seed(parser, "repeat the same draws: a demonstration, not private")
     parser.add_argument("--quiet", action="store_true", help="no notes on standard error")
 
@@ -92,16 +105,20 @@ def data_options(
 
     pipe = ", or - for JSONL from standard input" if piped else ""
     parser.add_argument(
-        flag, metavar="DATA", required=required,
+        flag,
+        metavar="DATA",
+        required=required,
         help=f"{what}: a file ({', '.join(KINDS)}), a folder of such files, the folder of a rewriting run, a data "
         f"set of your own{pipe}",
-    )  # fmt: skip
+    )
     parser.add_argument(f"{flag}-split", metavar="NAME", default="", help="of a data set of your own, this split")
     if not any(a.dest == "header" for a in parser._actions):
         parser.add_argument(
-            "--header", action=argparse.BooleanOptionalAction, default=None,
+            "--header",
+            action=argparse.BooleanOptionalAction,
+            default=None,
             help="whether a table's first row names its columns (default: where a column is named, not numbered)",
-        )  # fmt: skip
+        )
 
 
 def run(args: argparse.Namespace) -> None:
@@ -125,9 +142,13 @@ def run(args: argparse.Namespace) -> None:
         return
     data = tables.source(args.data, (args.text_column, *keep), args.header, args.data_split, each=True)
     common: dict[str, Any] = {
-        "column": args.text_column, "keep": keep, "seed": args.seed, "batch": args.batch, "measures": measures,
+        "column": args.text_column,
+        "keep": keep,
+        "seed": args.seed,
+        "batch": args.batch,
+        "measures": measures,
         "task": on_terminal(f"rewriting {data.count:,} rows"),
-    }  # fmt: skip
+    }
     with resumable(args.out):
         if (workers := _workers(args)) is None:
             result = rewriting.rewrite_data(data, mechanism, args.out, polish=args.polish, **common)

@@ -18,17 +18,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("pairs", metavar="DATA", help=f"a file of originals and rewrites ({', '.join(KINDS)})")
     parser.add_argument(
-        "--header", action=argparse.BooleanOptionalAction, default=None,
+        "--header",
+        action=argparse.BooleanOptionalAction,
+        default=None,
         help="whether a table's first row names its columns (default: where a column is named, not numbered)",
-    )  # fmt: skip
+    )
     parser.add_argument("--original", metavar="C", required=True, help="the column of originals: its name or number")
     parser.add_argument("--private", metavar="C", required=True, help="the column of rewrites")
     parser.add_argument("--label", metavar="C", help="a column of what the rewrites are to be useful for")
     parser.add_argument("--author", metavar="C", help="a column of what the rewrites are to hide")
     parser.add_argument(
-        "--identifiers", metavar="F",
+        "--identifiers",
+        metavar="F",
         help="annotated originals in TAB's JSON format: how many direct and quasi identifiers are hidden",
-    )  # fmt: skip
+    )
     parser.add_argument("--json", action="store_true", help="everything as JSON")
     parser.add_argument("--out", metavar="F", help="write to this file instead of standard output")
 
@@ -62,9 +65,13 @@ def run(args: argparse.Namespace) -> None:
             )
         note(f"note: {there:,} of {many(len(annotated), 'original')} are annotated.")
     found = score(
-        given["original"], given["private"], labels=given.get("label"), authors=given.get("author"),
-        identifiers=annotated, task=on_terminal("measuring"),
-    )  # fmt: skip
+        given["original"],
+        given["private"],
+        labels=given.get("label"),
+        authors=given.get("author"),
+        identifiers=annotated,
+        task=on_terminal("measuring"),
+    )
     if args.json:
         emit_json(found.to_dict(), args.out)
     else:

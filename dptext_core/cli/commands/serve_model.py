@@ -19,8 +19,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--most", type=positive, metavar="N", help="how many at most, where calls wait (default: as many)"
     )
-    parser.add_argument("--gpus", type=gpus, default=0.0, metavar="X",
-                        help="how much of a GPU each replica takes, such as 1 or 0.5 (default 0)")  # fmt: skip
+    parser.add_argument(
+        "--gpus",
+        type=gpus,
+        default=0.0,
+        metavar="X",
+        help="how much of a GPU each replica takes, such as 1 or 0.5 (default 0)",
+    )
     parser.add_argument("--stop", action="store_true", help="serve it no longer")
     parser.set_defaults(run=run)
 

@@ -23,18 +23,35 @@ FIRST = ("diffractor", "santext", "dp-mlm", "custext")
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_text(parser)
     parser.add_argument(
-        "--setting", metavar="NAME[:OPTION=VALUE…]", action="append", type=read_by(read_setting),
+        "--setting",
+        metavar="NAME[:OPTION=VALUE…]",
+        action="append",
+        type=read_by(read_setting),
         help=f"a mechanism, such as custext or custext:k=5:mapping=aggressive; may be repeated (default: "
         f"{', '.join(FIRST)})",
-    )  # fmt: skip
-    parser.add_argument("--points", type=positive, default=trade_off.POINTS, metavar="N",
-                        help=f"so many ε on each one's own axis (default {trade_off.POINTS})")  # fmt: skip
+    )
+    parser.add_argument(
+        "--points",
+        type=positive,
+        default=trade_off.POINTS,
+        metavar="N",
+        help=f"so many ε on each one's own axis (default {trade_off.POINTS})",
+    )
     parser.add_argument("--epsilon", type=read_by(_epsilons), metavar="E[,E…]", help="these ε for all instead")
-    parser.add_argument("--draws", type=positive, default=trade_off.DRAWS, metavar="N",
-                        help=f"rewrites at each point, each with fresh noise (default {trade_off.DRAWS})")  # fmt: skip
-    parser.add_argument("--metric", action="append", metavar="NAME", choices=trade_off.MEASURES,
-                        help=f"one of {', '.join(trade_off.MEASURES)}; may be repeated "
-                        "(default: cosine, unchanged, best, n_w)")  # fmt: skip
+    parser.add_argument(
+        "--draws",
+        type=positive,
+        default=trade_off.DRAWS,
+        metavar="N",
+        help=f"rewrites at each point, each with fresh noise (default {trade_off.DRAWS})",
+    )
+    parser.add_argument(
+        "--metric",
+        action="append",
+        metavar="NAME",
+        choices=trade_off.MEASURES,
+        help=f"one of {', '.join(trade_off.MEASURES)}; may be repeated (default: cosine, unchanged, best, n_w)",
+    )
     add_seed(parser, "repeat the same draws: a demonstration, not private")
     parser.add_argument("--out", metavar="F", help="write to this file instead of standard output")
 
@@ -67,10 +84,16 @@ def run(args: argparse.Namespace) -> None:
     metrics = args.metric or ("cosine", "unchanged", "best", "n_w")
     points = list(
         trade_off.tradeoff(
-            text, settings, args.epsilon, args.draws, metrics, args.seed, points=args.points,
+            text,
+            settings,
+            args.epsilon,
+            args.draws,
+            metrics,
+            args.seed,
+            points=args.points,
             task=on_terminal("measuring"),
         )
-    )  # fmt: skip
+    )
     emit(trade_off.to_csv(points), args.out)
     if not args.quiet:
         for reason in dict.fromkeys(r for p in points for r in p.reasons.values()):
