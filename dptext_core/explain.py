@@ -192,9 +192,16 @@ class ProposalView(Private):
 
     @classmethod
     def of(
-        cls, candidates: Sequence[str], log_base: NDArray[np.float64], added: NDArray[np.float64], most: float | None,
-        released: str, source: str, at: Sequence[int] = (), n: int = 12,
-    ) -> ProposalView:  # fmt: skip
+        cls,
+        candidates: Sequence[str],
+        log_base: NDArray[np.float64],
+        added: NDArray[np.float64],
+        most: float | None,
+        released: str,
+        source: str,
+        at: Sequence[int] = (),
+        n: int = 12,
+    ) -> ProposalView:
         """From ln of a proposal and what is added to it, both float64 (V,) up to constants. at: candidates that are
         shown in any case. The n likeliest and the three that are proposed first are shown too."""
         proposed, both = (np.exp(x - x.max()) for x in (log_base, log_base + added))

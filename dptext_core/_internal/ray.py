@@ -81,9 +81,13 @@ def connected(cpus: int | None = None) -> Iterator[Any]:
             folder = tempfile.mkdtemp(prefix="dptext-")
             undo.callback(shutil.rmtree, folder, ignore_errors=True)
             ray.init(
-                address="local", num_cpus=cpus, object_store_memory=STORE, include_dashboard=False,
-                _temp_dir=f"{folder}/ray", **quiet,
-            )  # fmt: skip
+                address="local",
+                num_cpus=cpus,
+                object_store_memory=STORE,
+                include_dashboard=False,
+                _temp_dir=f"{folder}/ray",
+                **quiet,
+            )
         undo.callback(ray.shutdown)
         yield ray
 

@@ -61,9 +61,12 @@ class Task:
     def child(self, start: float, end: float, of: float = 1) -> Task:
         """The part from ``start`` to ``end`` of ``of`` steps: it tells its share of the whole, in thousandths of a step
         of the whole, and stops with it."""
-        return _Part(self, lambda done, all_: self.report(
-            round(_STEPS * (start + (end - start) * done / max(1, all_))), round(_STEPS * of)
-        ))  # fmt: skip
+        return _Part(
+            self,
+            lambda done, all_: self.report(
+                round(_STEPS * (start + (end - start) * done / max(1, all_))), round(_STEPS * of)
+            ),
+        )
 
     @property
     def quiet(self) -> Task:

@@ -192,15 +192,29 @@ def posterior(
         # Words that are as likely come in the order in which they are shown.
         rank = 1 + len(ahead) + int(np.count_nonzero(p[:at_true] == p[at_true]))
     return Posterior(
-        mechanism.title, epsilon, released, shown, true, rank, p_true, prior.chance, prior.guess,
-        int(np.count_nonzero(p)), error,
-    )  # fmt: skip
+        mechanism.title,
+        epsilon,
+        released,
+        shown,
+        true,
+        rank,
+        p_true,
+        prior.chance,
+        prior.guess,
+        int(np.count_nonzero(p)),
+        error,
+    )
 
 
 def sharpened(
-    by_word: WordByWord, released: str, epsilon: float, log_base: np.ndarray, weights: np.ndarray, k: int = EXACT,
+    by_word: WordByWord,
+    released: str,
+    epsilon: float,
+    log_base: np.ndarray,
+    weights: np.ndarray,
+    k: int = EXACT,
     more: Sequence[int] = (),
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+) -> tuple[np.ndarray, np.ndarray]:
     """Weights (V,), ``log_base`` with ln p(released | word) of a table, in which the k largest and ``more`` are worked
     out exactly; and which these are."""
     k = min(k, len(weights))
@@ -250,11 +264,18 @@ def answers(
         order = np.argsort(-p, kind="stable")[: max(1, top)]
         out.append(
             Posterior(
-                mechanism.title, epsilon, word, tuple((prior.words[i], float(p[i]), float(prior.p[i])) for i in order),
-                true, None if at_true is None else 1 + int(np.count_nonzero(p > p[at_true])),
-                None if at_true is None else float(p[at_true]), prior.chance, prior.guess, int(np.count_nonzero(p)),
+                mechanism.title,
+                epsilon,
+                word,
+                tuple((prior.words[i], float(p[i]), float(prior.p[i])) for i in order),
+                true,
+                None if at_true is None else 1 + int(np.count_nonzero(p > p[at_true])),
+                None if at_true is None else float(p[at_true]),
+                prior.chance,
+                prior.guess,
+                int(np.count_nonzero(p)),
             )
-        )  # fmt: skip
+        )
     return out
 
 
@@ -401,9 +422,14 @@ def simulated_success(
         d = every[i].at(epsilon)
         hits += int((guesser.guesses(d.candidates, d.sample_indices(int(n), stream.at("draws", int(i)))) == i).sum())
     return Success(
-        hits / draws, float(weights.max()), len(weights), epsilon, draws, clopper_pearson(hits, draws),
+        hits / draws,
+        float(weights.max()),
+        len(weights),
+        epsilon,
+        draws,
+        clopper_pearson(hits, draws),
         any(channel.draws is not None for channel in every),
-    )  # fmt: skip
+    )
 
 
 def _channels(mechanism: Mechanism, words, epsilon, prior):

@@ -170,9 +170,12 @@ def chosen(places: Sequence[int], most: int = WORDS) -> list[int]:
 
 
 def ask(
-    mechanism: Mechanism, results: RewriteResult | Sequence[RewriteResult], only: Collection[int] | None = None, *,
+    mechanism: Mechanism,
+    results: RewriteResult | Sequence[RewriteResult],
+    only: Collection[int] | None = None,
+    *,
     task: Task = UNWATCHED,
-) -> Best:  # fmt: skip
+) -> Best:
     """Ask all attackers about releases, each read by itself; their guesses count together.
 
     Parameters

@@ -142,9 +142,17 @@ def attack(
     name, together = max(shares, key=shares.__getitem__)
     low, high = np.max(ends, axis=0).tolist()
     return Linked(
-        n, name, together, shares[name, together], low, high, 1 / n, {k: shares[k, False] for k in alone},
-        {k: shares[k, True] for k in matched}, left_out,
-    )  # fmt: skip
+        n,
+        name,
+        together,
+        shares[name, together],
+        low,
+        high,
+        1 / n,
+        {k: shares[k, False] for k in alone},
+        {k: shares[k, True] for k in matched},
+        left_out,
+    )
 
 
 def looks(

@@ -72,8 +72,10 @@ class Polished(Private):
         known = [p for p in self._places if p[0]]
         if not known:
             return None
-        same = [[original.casefold() == word.casefold() for original, *words in known for word in words[k : k + 1]]
-                for k in (0, 1)]  # fmt: skip
+        same = [
+            [original.casefold() == word.casefold() for original, *words in known for word in words[k : k + 1]]
+            for k in (0, 1)
+        ]
         return sum(same[0]) / len(known), sum(same[1]) / len(known)
 
     def sentence(self) -> str:
@@ -163,10 +165,14 @@ def _text_of_words(result: RewriteResult, space: WordSpace) -> reader.ReleasedTe
     if "alignment" not in result.can:
         stop = stop_words(None, result.language)
         tokens = Document.parse(result.text, result.language).tokens
-        text.read_as({
-            k: Step((0, 0), "", t.text, "insert", "", 0.0, (t.start, t.end), k, t.text[:1].isupper())
-            for k, t in enumerate(tokens) if t.kind == "word" and t.text not in stop
-        }, [t.text for t in tokens])  # fmt: skip
+        text.read_as(
+            {
+                k: Step((0, 0), "", t.text, "insert", "", 0.0, (t.start, t.end), k, t.text[:1].isupper())
+                for k, t in enumerate(tokens)
+                if t.kind == "word" and t.text not in stop
+            },
+            [t.text for t in tokens],
+        )
     known = space.rows([s.replacement for s in text.steps.values()])
     text.steps = {i: s for (i, s), row in zip(text.steps.items(), known.tolist(), strict=True) if row >= 0}
     return text

@@ -254,9 +254,12 @@ def query_curve(
     # The lower of the two middle ones: with an infinite one a mean would be.
     middle = np.sort(found, axis=1)[:, (len(every) - 1) // 2]
     return QueryCurve(
-        tuple(map(float, epsilons)), tuple(middle.tolist()), tuple(np.isinf(found).mean(axis=1).tolist()), len(every),
+        tuple(map(float, epsilons)),
+        tuple(middle.tolist()),
+        tuple(np.isinf(found).mean(axis=1).tolist()),
+        len(every),
         next((channel.draws for channel in every if channel.draws is not None), None),
-    )  # fmt: skip
+    )
 
 
 def drawn_channels(result: RewriteResult) -> list[Channel]:

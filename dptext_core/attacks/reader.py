@@ -352,10 +352,13 @@ class _OfDraws(_OfSomeWords):
         for i, rows in asked:
             task.check()
             draws = self._by_word.channel(int(rows[0])).draws or 1
-            yield np.sum([
-                self._counted(self._by_word.likelihood_of(r[i].replacement, self._epsilons[i], rows), draws)
-                for r in self._releases
-            ], axis=0)  # fmt: skip
+            yield np.sum(
+                [
+                    self._counted(self._by_word.likelihood_of(r[i].replacement, self._epsilons[i], rows), draws)
+                    for r in self._releases
+                ],
+                axis=0,
+            )
 
 
 class _InContext(_OfSomeWords):
@@ -505,9 +508,7 @@ def read(
     words, readings, rests = reader.read(task.child(1, 4, 4))
     words = [replace(w, alone=alone[w.step]) for w in words]
     said = text.written({w.step: w.word for w in words})[0]
-    return Reading(
-        tuple(words), said, prior.chance, float(gamma), model, len(every), readings, rests, evidence.exact
-    )  # fmt: skip
+    return Reading(tuple(words), said, prior.chance, float(gamma), model, len(every), readings, rests, evidence.exact)
 
 
 def _prior_of(mechanism: Mechanism, prior: Prior | None) -> Prior:
@@ -522,8 +523,9 @@ def _same_places(text: ReleasedText, first: RewriteResult, other: RewriteResult)
         return text.steps
     if other.original != first.original:
         raise InputError("These are releases of different texts. Give those of one text.")
-    if any(s.action == "insert" or (s.action == "delete" and "chance" in s.reason) for r in (first, other)
-           for s in r.steps):  # fmt: skip
+    if any(
+        s.action == "insert" or (s.action == "delete" and "chance" in s.reason) for r in (first, other) for s in r.steps
+    ):
         raise InputError(
             "Words of these releases were added or left out by chance, so that it is not seen which answer to each "
             "other. Give one release."
@@ -631,9 +633,14 @@ class Reader(TextAttacker):
         check(mechanism)
 
     def attack(
-        self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *, answers: int = 1,
+        self,
+        mechanism: Mechanism,
+        result: RewriteResult,
+        unit: int | None = None,
+        *,
+        answers: int = 1,
         task: Task | None = None,
-    ) -> Reading:  # fmt: skip
+    ) -> Reading:
         """answers: how many rewrites of the text are read together; those after the first are made for this."""
         task = task or UNWATCHED
         self.check(mechanism)

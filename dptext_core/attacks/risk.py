@@ -128,9 +128,12 @@ def word_success(
     each = dict(zip(rows.tolist(), found, strict=True))
     along = None if leads is None else dict(zip(rows.tolist(), leads, strict=True))
     return WordSuccess(
-        epsilon, prior.chance, prior.guess, {i: each[r] for i, r in tokens.items()},
+        epsilon,
+        prior.chance,
+        prior.guess,
+        {i: each[r] for i, r in tokens.items()},
         None if along is None else {i: along[r] for i, r in tokens.items()},
-    )  # fmt: skip
+    )
 
 
 def token_rows(mechanism: Mechanism, prepared: Prepared) -> dict[int, int]:
@@ -147,9 +150,13 @@ def _rows(mechanism: Mechanism, prepared: Prepared) -> tuple[dict[int, int], np.
 
 
 def rows_success(
-    mechanism: Mechanism, rows: np.ndarray, epsilons: Sequence[float], *, prior: Prior | None = None,
+    mechanism: Mechanism,
+    rows: np.ndarray,
+    epsilons: Sequence[float],
+    *,
+    prior: Prior | None = None,
     task: Task = UNWATCHED,
-) -> np.ndarray:  # fmt: skip
+) -> np.ndarray:
     """How often the best guess names each of some words of the vocabulary, at each ε: float64 (epsilons, rows).
 
     One pass over all words serves every ε. Raises NoDistribution for mechanisms without a formula.
@@ -230,9 +237,14 @@ def _of_outputs(
 
 
 def _along(
-    by_word: WordByWord, rows: np.ndarray, channels: Sequence[Channel], log_prior: np.ndarray, low: float, high: float,
+    by_word: WordByWord,
+    rows: np.ndarray,
+    channels: Sequence[Channel],
+    log_prior: np.ndarray,
+    low: float,
+    high: float,
     task: Task,
-) -> list[Lead] | None:  # fmt: skip
+) -> list[Lead] | None:
     """The lead of each word; None where that would cost too much, or chances are no score tables."""
     tables = [c for c in channels if isinstance(c, ScoreTable)]
     if len(tables) < len(channels) or sum(len(t.scores) for t in tables) > OUTPUTS:

@@ -165,18 +165,27 @@ class TwoTexts(Private):
     def to_dict(self) -> dict[str, Any]:
         """All figures, without the texts."""
         return {
-            "distance": self.distance, "draws": self.draws, "tested": self.tested, "advantage": self.advantage,
-            "low": self.interval[0], "high": self.interval[1], "by": self.best.title,
-            "epsilon_least": self.epsilon, "most": self.most,
-            "promised": self.promised if math.isfinite(self.promised) else None, "delta": self.delta,
+            "distance": self.distance,
+            "draws": self.draws,
+            "tested": self.tested,
+            "advantage": self.advantage,
+            "low": self.interval[0],
+            "high": self.interval[1],
+            "by": self.best.title,
+            "epsilon_least": self.epsilon,
+            "most": self.most,
+            "promised": self.promised if math.isfinite(self.promised) else None,
+            "delta": self.delta,
             "confidence": self.confidence,
             "classifiers": [{"name": c.name, "tpr": c.tpr, "fpr": c.fpr} for c in self.classifiers],
-        }  # fmt: skip
+        }
 
     def rows(self) -> list[tuple[str, str]]:
         """Each classifier with its advantage."""
-        return [(c.title, f"{c.advantage:+.2f} (says “the first” of {percent(c.tpr)} and {percent(c.fpr)})")
-                for c in self.classifiers]  # fmt: skip
+        return [
+            (c.title, f"{c.advantage:+.2f} (says “the first” of {percent(c.tpr)} and {percent(c.fpr)})")
+            for c in self.classifiers
+        ]
 
     def sentence(self) -> str:
         """The finding in plain words."""
@@ -217,10 +226,14 @@ def form(text: str) -> list[float]:
     """Counts that do not depend on which words stand there: characters, words, capitals, marks, blanks, lines, and
     blanks at the end."""
     return [
-        len(text), len(text.split()), sum(c.isupper() for c in text),
-        sum(not c.isalnum() and not c.isspace() for c in text), sum(c.isspace() for c in text), text.count("\n"),
+        len(text),
+        len(text.split()),
+        sum(c.isupper() for c in text),
+        sum(not c.isalnum() and not c.isspace() for c in text),
+        sum(c.isspace() for c in text),
+        text.count("\n"),
         len(text) - len(text.rstrip()),
-    ]  # fmt: skip
+    ]
 
 
 def _learnt(features: Any, labels: NDArray[np.int64], others: Any) -> NDArray[np.float64]:
@@ -345,10 +358,21 @@ def measure(
     epsilon = float(_epsilon(np.array(hits[0]), np.array(hits[1]), tested, tail, delta))
     most = float(_epsilon(np.array(tested), np.array(0), tested, tail, delta))
     return TwoTexts(
-        (one, other), n, tested, tuple(found.values()), best, interval, epsilon,
-        CLASSIFIERS[name][0], most, promised(mechanism, prepared), delta, confidence,
-        pair.distance if isinstance(pair, Pair) else "", missing,
-    )  # fmt: skip
+        (one, other),
+        n,
+        tested,
+        tuple(found.values()),
+        best,
+        interval,
+        epsilon,
+        CLASSIFIERS[name][0],
+        most,
+        promised(mechanism, prepared),
+        delta,
+        confidence,
+        pair.distance if isinstance(pair, Pair) else "",
+        missing,
+    )
 
 
 def promised(mechanism: Mechanism, prepared: Sequence[Prepared]) -> float:
@@ -368,9 +392,13 @@ class _Scores:
 
 
 def _scores(
-    mechanism: Mechanism, prepared: Sequence[Prepared], results: Sequence[Sequence[RewriteResult]], learnt: int,
-    wanted: Sequence[str], task: Task,
-) -> tuple[dict[str, _Scores], dict[str, str]]:  # fmt: skip
+    mechanism: Mechanism,
+    prepared: Sequence[Prepared],
+    results: Sequence[Sequence[RewriteResult]],
+    learnt: int,
+    wanted: Sequence[str],
+    task: Task,
+) -> tuple[dict[str, _Scores], dict[str, str]]:
     """The scores by every classifier that can be asked, and why the others cannot."""
     texts = [[r.text for r in every] for every in results]
     out: dict[str, _Scores] = {}
@@ -474,9 +502,16 @@ class TwoTextsAttacker(TextAttacker):
         """Every mechanism has rewrites."""
 
     def attack(
-        self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *, word: str | None = None,
-        candidates: Sequence[str] | None = None, draws: int | None = None, task: Task | None = None,
-    ) -> TwoTexts:  # fmt: skip
+        self,
+        mechanism: Mechanism,
+        result: RewriteResult,
+        unit: int | None = None,
+        *,
+        word: str | None = None,
+        candidates: Sequence[str] | None = None,
+        draws: int | None = None,
+        task: Task | None = None,
+    ) -> TwoTexts:
         """word: the one that the other text has another in the place of, a word near it; the rarest content word
         without it. candidates: the other text, in a list of one. draws: rewrites of each text."""
         if word is not None and candidates is not None:

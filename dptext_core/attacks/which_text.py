@@ -164,9 +164,11 @@ class WhichText(Private):
             f"“{labels[best]}”. Such a guess is right {percent(self.success)} of the time. Without the output, any "
             f"guess is right {percent(self.chance)} of the time."
         )
-        yours = "Here it is right." if best == self.lineup.true else (
-            f"Yours is guess number {self.rank}, with {percent(self.p[self.lineup.true])}."
-        )  # fmt: skip
+        yours = (
+            "Here it is right."
+            if best == self.lineup.true
+            else (f"Yours is guess number {self.rank}, with {percent(self.p[self.lineup.true])}.")
+        )
         said = f"{said} {yours} {self.limit.sentence()}"
         return " ".join([said, *(m.sentence() for m in self.measured)])
 
@@ -202,9 +204,11 @@ def lineup(mechanism: Mechanism, text: str, word: str | None = None, n: int = TE
     document = mechanism.plan(text).document
     places = [t for t in document.tokens if t.text.casefold() == wanted]
     if not places:
-        which = "The text has no content word that the word space knows" if word is None else (
-            f"The text has no word “{word}”"
-        )  # fmt: skip
+        which = (
+            "The text has no content word that the word space knows"
+            if word is None
+            else (f"The text has no word “{word}”")
+        )
         raise InputError(f"{which}, so that no other texts can be made from it. Give a list of texts, one a line.")
     space = space_of(mechanism)
     row = space.index(wanted)
@@ -330,9 +334,16 @@ def _measured(table: np.ndarray, k: int, own: int) -> Measured:
     right = tied[np.arange(n), np.arange(n)] / tied.sum(axis=1)
     value, total = float(right.mean()), n * trials
     return Measured(
-        k, total, value, clopper_pearson(value * total, total), float(p.max(axis=1).mean()), float(right[own].mean()),
-        trials, 1 / n, n * per,
-    )  # fmt: skip
+        k,
+        total,
+        value,
+        clopper_pearson(value * total, total),
+        float(p.max(axis=1).mean()),
+        float(right[own].mean()),
+        trials,
+        1 / n,
+        n * per,
+    )
 
 
 # --- what the promise says of it
@@ -414,9 +425,17 @@ class WhichOne(TextAttacker):
         check(mechanism)
 
     def attack(
-        self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *, word: str | None = None,
-        candidates: Sequence[str] | None = None, answers: int = 1, draws: int | None = None, task: Task | None = None,
-    ) -> WhichText:  # fmt: skip
+        self,
+        mechanism: Mechanism,
+        result: RewriteResult,
+        unit: int | None = None,
+        *,
+        word: str | None = None,
+        candidates: Sequence[str] | None = None,
+        answers: int = 1,
+        draws: int | None = None,
+        task: Task | None = None,
+    ) -> WhichText:
         """word: the one that the attacker does not know. candidates: a list of texts in the place of the one that is
         made by exchanging it. answers: how many rewrites the attacker sees. draws: fresh rewrites that measure how
         often such a guess is right; 0: none."""

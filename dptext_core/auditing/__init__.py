@@ -28,6 +28,17 @@ from .report import LINES, AuditReport, Check, Witness, share
 from .verdict import audit
 
 __all__ = [
-    "LINES", "MAX_INPUTS", "NOISY_WORDS", "SAMPLER_LEVEL", "TEXTS", "WORDS", "AuditReport", "Check", "Witness", "audit",
-    "default_inputs", "default_words", "share",
-]  # fmt: skip
+    "LINES",
+    "MAX_INPUTS",
+    "NOISY_WORDS",
+    "SAMPLER_LEVEL",
+    "TEXTS",
+    "WORDS",
+    "AuditReport",
+    "Check",
+    "Witness",
+    "audit",
+    "default_inputs",
+    "default_words",
+    "share",
+]

@@ -104,8 +104,11 @@ def _of_fresh(m: Mechanism, text: str, noise: Sequence[NoiseStream]) -> list[Rew
 
 #: The ways in which rewrites can be had.
 WAYS: dict[str, Callable[[Mechanism, str, Sequence[NoiseStream]], list[RewriteResult]]] = {
-    "a text": _of_text, "a prepared text": _of_prepared, "a list of texts": _of_list, "fresh draws": _of_fresh,
-}  # fmt: skip
+    "a text": _of_text,
+    "a prepared text": _of_prepared,
+    "a list of texts": _of_list,
+    "fresh draws": _of_fresh,
+}
 
 
 def _by_chances(
@@ -156,9 +159,12 @@ def _by_chances(
 
 
 def _by_guesses(
-    m: Mechanism, lineups: Mapping[str, Sequence[str]], released: Sequence[tuple[str, int, str, RewriteResult]],
-    stream: NoiseStream, times: int,
-) -> Check:  # fmt: skip
+    m: Mechanism,
+    lineups: Mapping[str, Sequence[str]],
+    released: Sequence[tuple[str, int, str, RewriteResult]],
+    stream: NoiseStream,
+    times: int,
+) -> Check:
     """lineups: for each text those that it was picked from. Which of them it was must not be told."""
     texts = [*lineups]
     epsilon = float(m.config.epsilon)

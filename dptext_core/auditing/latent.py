@@ -35,9 +35,13 @@ ADVANTAGE = 0.15
 _WORD = re.compile(r"\w+")
 #: Texts to choose from, beside those of the audit.
 _TEXTS = (
-    *TEXTS, "", "play some music by mozart", "what flights go from boston to denver", "book a table for two",
+    *TEXTS,
+    "",
+    "play some music by mozart",
+    "what flights go from boston to denver",
+    "book a table for two",
     "will it rain tomorrow in paris",
-)  # fmt: skip
+)
 
 
 def behind_a_text(subject: Subject) -> Check | None:

@@ -159,10 +159,12 @@ def _by_piece(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | No
                     f"{promise.epsilon:.3g}."
                 )
                 return Check(
-                    NAME, "refuted", f"Two texts of {LONG} tokens.",
+                    NAME,
+                    "refuted",
+                    f"Two texts of {LONG} tokens.",
                     "what is stated of the pieces of two long texts differs by more than the promise allows.",
                     replace(witness, first=texts[0][-120:], second=texts[1][-120:], told=told),
-                )  # fmt: skip
+                )
     return _judge(m, texts[0], [s for r in results for s in reader.read(prepared[0], r)], COSTLY)
 
 

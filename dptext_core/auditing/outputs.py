@@ -79,9 +79,14 @@ class _Text:
 
 
 def audit_outputs(
-    report: AuditReport, m: Mechanism, inputs: Sequence[str | Prepared] | None, claim: float | None,
-    draws: int | None, stream: NoiseStream, meter: Meter,
-) -> AuditReport:  # fmt: skip
+    report: AuditReport,
+    m: Mechanism,
+    inputs: Sequence[str | Prepared] | None,
+    claim: float | None,
+    draws: int | None,
+    stream: NoiseStream,
+    meter: Meter,
+) -> AuditReport:
     """The report filled in. The claim is the total of a text, since its whole output is looked at."""
     given = list(TEXTS[:4]) if inputs is None else list(inputs)
     prepared = [t if isinstance(t, Prepared) else m.prepare(t, task=meter.task) for t in given]
@@ -103,9 +108,16 @@ def audit_outputs(
     # "Holds" is said of all pairs: the largest ε and the smallest δ are what the draws have to show.
     claimed, delta = max(e for e, _ in every_limit), min((d for _, d in every_limit if d), default=0.0)
     report = replace(
-        report, notion=promise.notion, claimed=claimed, delta=delta, exact=False, inputs=len(texts),
-        pairs=len(pairs) // 2, draws=2 * half * len(texts), of="the whole output",
-    )  # fmt: skip
+        report,
+        notion=promise.notion,
+        claimed=claimed,
+        delta=delta,
+        exact=False,
+        inputs=len(texts),
+        pairs=len(pairs) // 2,
+        draws=2 * half * len(texts),
+        of="the whole output",
+    )
     if (breach := _misstated(m, texts)) is not None:
         return replace(report, verdict="refuted", witness=breach[0], sampler_p=0.0, reason=breach[1])
     if claim is None and promise.notion == "metric":
@@ -179,9 +191,15 @@ def _words(text: str) -> list[str]:
 
 
 def _look(
-    m: Mechanism, prepared: Prepared, half: int, words: Iterable[str], seeds: Seeds, meter: Meter, start: float,
+    m: Mechanism,
+    prepared: Prepared,
+    half: int,
+    words: Iterable[str],
+    seeds: Seeds,
+    meter: Meter,
+    start: float,
     share: float,
-) -> _Text:  # fmt: skip
+) -> _Text:
     promise = m.guarantee(prepared)
     halves: tuple[dict[str, Counter], dict[str, Counter]] = ({}, {})
     drawn_first: Counter = Counter()
@@ -286,9 +304,13 @@ def _misstated(m: Mechanism, texts: Sequence[_Text]) -> tuple[Witness, str] | No
 
 
 def _first_pieces(
-    report: AuditReport, texts: Sequence[_Text], pairs: Sequence[tuple[int, int]], promise: Guarantee,
-    claim: float | None, meter: Meter,
-) -> tuple[AuditReport, AuditReport | None]:  # fmt: skip
+    report: AuditReport,
+    texts: Sequence[_Text],
+    pairs: Sequence[tuple[int, int]],
+    promise: Guarantee,
+    claim: float | None,
+    meter: Meter,
+) -> tuple[AuditReport, AuditReport | None]:
     """The exact loss of the first pieces, over all pairs; a refuting report where it exceeds what one draw may lose."""
     stated = [i for i, t in enumerate(texts) if t.first is not None and t.first.draws is None]
     probes = [
@@ -319,9 +341,15 @@ def _piecewise(m: Mechanism) -> Chances[Mechanism] | None:
 
 
 def _every_piece(
-    report: AuditReport, m: Mechanism, texts: Sequence[_Text], pairs: Sequence[tuple[int, int]], promise: Guarantee,
-    claim: float | None, stream: NoiseStream, meter: Meter,
-) -> AuditReport | None:  # fmt: skip
+    report: AuditReport,
+    m: Mechanism,
+    texts: Sequence[_Text],
+    pairs: Sequence[tuple[int, int]],
+    promise: Guarantee,
+    claim: float | None,
+    stream: NoiseStream,
+    meter: Meter,
+) -> AuditReport | None:
     """The exact loss of every piece of some rewrites, given the pieces before it; None where it is not stated."""
     chances = _piecewise(m)
     if not pairs or promise.notion != "pure" or chances is None:
@@ -352,9 +380,11 @@ def _every_piece(
                 column = [s[i] for s in stated if s is not None]
                 if not np.allclose(column[0].log_probs, d.log_probs, rtol=1e-9, atol=1e-9):
                     return replace(
-                        report, verdict="refuted", sampler_p=0.0,
+                        report,
+                        verdict="refuted",
+                        sampler_p=0.0,
                         reason=f"piece {i} of a rewrite is stated to come from two different distributions.",
-                    )  # fmt: skip
+                    )
                 probes = [
                     Probe(texts[b].prepared.text, None, texts[b].prepared.text, c, texts[b].prepared, i, True)
                     for b, c in zip(others, column, strict=True)
@@ -372,9 +402,16 @@ def _every_piece(
         f"likely each was (p = {p:.2g})."
     )
     report = replace(
-        report, claimed=allowed, measured=loss, exact=True, witness=witness, of="each piece, given those before it",
-        proven=said, tested=tested, sampler_p=p,
-    )  # fmt: skip
+        report,
+        claimed=allowed,
+        measured=loss,
+        exact=True,
+        witness=witness,
+        of="each piece, given those before it",
+        proven=said,
+        tested=tested,
+        sampler_p=p,
+    )
     if loss > allowed * (1 + TOLERANCE) + TOLERANCE:
         return replace(report, verdict="refuted")
     if p < _LEVEL:
@@ -418,15 +455,23 @@ def _latent(
         )
     proven = "From the noise that the mechanism states, for these texts and everything that can come of them."
     return replace(
-        report, measured=loss, claimed=limits[a, b][0], exact=True, of="the noisy vector that a text is written from",
-        witness=Witness(one, other, ("a noisy vector",), 0.0, -loss, 1.0, told=told), proven=proven,
-    )  # fmt: skip
+        report,
+        measured=loss,
+        claimed=limits[a, b][0],
+        exact=True,
+        of="the noisy vector that a text is written from",
+        witness=Witness(one, other, ("a noisy vector",), 0.0, -loss, 1.0, told=told),
+        proven=proven,
+    )
 
 
 def _bounded(
-    report: AuditReport, texts: Sequence[_Text], limits: Mapping[tuple[int, int], tuple[float, float]], half: int,
+    report: AuditReport,
+    texts: Sequence[_Text],
+    limits: Mapping[tuple[int, int], tuple[float, float]],
+    half: int,
     meter: Meter,
-) -> AuditReport:  # fmt: skip
+) -> AuditReport:
     """A lower bound of the loss of whole outputs: one half of the rewrites chooses, the other tests. limits: ε and δ of
     each pair; the pair that exceeds its own most, or is nearest to it, is the one that is reported."""
     if not limits:

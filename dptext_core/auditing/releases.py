@@ -216,10 +216,13 @@ def _check(out: Tested, m: Mechanism, probes: Sequence[Probe], count: int, seeds
         out.p = min((f.p for f in again if f.key == worst.key), default=1.0)
         worst = next((f for f in again if f.key == worst.key), worst)
     if out.p < SAMPLER_LEVEL:
-        out.breach, out.reason = _told(worst, m), (
-            "what is released does not follow the distribution that the mechanism states, so that no promise computed "
-            "from that distribution is kept."
-        )  # fmt: skip
+        out.breach, out.reason = (
+            _told(worst, m),
+            (
+                "what is released does not follow the distribution that the mechanism states, so that no promise computed "
+                "from that distribution is kept."
+            ),
+        )
 
 
 # --- texts
@@ -479,8 +482,12 @@ def _promises_more(result: Guarantee, text: Guarantee) -> bool:
     """Whether the guarantee of a result says less is spent, of another notion, or leaves something out."""
     less = result.total < text.total * (1 - 1e-9) or result.epsilon < text.epsilon * (1 - 1e-9)
     other = (result.notion, result.unit, result.adjacency, result.metric, result.group) != (
-        text.notion, text.unit, text.adjacency, text.metric, text.group
-    )  # fmt: skip
+        text.notion,
+        text.unit,
+        text.adjacency,
+        text.metric,
+        text.group,
+    )
     return less or other or result.delta < text.delta or not set(text.exposed) <= set(result.exposed)
 
 

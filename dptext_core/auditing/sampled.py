@@ -141,10 +141,15 @@ def estimate(
             best = max(best, value)
             likely = outcome[np.argsort(-test[a, outcome], kind="stable")]
             witness = Witness(
-                probes[a].text, probes[b].text, tuple(names[y] for y in likely),
-                float(np.log(low)) if low > 0 else -math.inf, float(np.log(high)), float(apart[a, b]),
-                probes[a].at, probes[b].at,
-            )  # fmt: skip
+                probes[a].text,
+                probes[b].text,
+                tuple(names[y] for y in likely),
+                float(np.log(low)) if low > 0 else -math.inf,
+                float(np.log(high)),
+                float(apart[a, b]),
+                probes[a].at,
+                probes[b].at,
+            )
     return replace(report, measured=max(best, 0.0), detectable=limit, witness=witness)
 
 

@@ -125,9 +125,25 @@ def audit(
     subject = Subject(m, promise, inputs, stream, meter, (), claim, draws, confidence, thorough)
     limit = promise.total if whole_outputs and claim is None and promise.notion != "none" else subject.claimed
     empty = AuditReport(
-        m.name, float(epsilon), promise.notion, float(limit), 0.0, False, 0.0, "", "", None, "", 0, 0, (), 0, None,
-        confidence, delta=promise.delta if claim is None else 0.0,
-    )  # fmt: skip
+        m.name,
+        float(epsilon),
+        promise.notion,
+        float(limit),
+        0.0,
+        False,
+        0.0,
+        "",
+        "",
+        None,
+        "",
+        0,
+        0,
+        (),
+        0,
+        None,
+        confidence,
+        delta=promise.delta if claim is None else 0.0,
+    )
     first = look_at(FIRST, subject)
     if any(c.status == "refuted" for c in first):
         return judged(replace(empty, checks=first))
@@ -160,9 +176,13 @@ def audit(
     except Exception as error:  # the mechanism's, which may tell of a text
         return judged(replace(report, checks=(*report.checks, failed(DRAWN, error))))
     report = replace(
-        report, sampler_p=tested.p, leak=tested.leak, leak_fresh=tested.leak_fresh, leak_epsilon=tested.leak_epsilon,
+        report,
+        sampler_p=tested.p,
+        leak=tested.leak,
+        leak_fresh=tested.leak_fresh,
+        leak_epsilon=tested.leak_epsilon,
         tested=_tested(tested, float(epsilon)),
-    )  # fmt: skip
+    )
     drawn = replace(_drawn(report, tested), seconds=time.perf_counter() - began)
     return judged(replace(report, checks=(*report.checks, drawn)), subject)
 
@@ -204,10 +224,16 @@ def _loss(
     distances, known, exempt = _distances(m, probes, promise, claim)
     estimated = any(p.d.draws is not None for p in probes)
     report = replace(
-        empty, notion=promise.notion, claimed=float(subject.claimed), exact=not estimated,
-        unit=promise.metric if promise.notion == "metric" else "", inputs=len(probes),
-        pairs=int(np.isfinite(distances).sum()) // 2, skipped=skipped, delta=promise.delta if claim is None else 0.0,
-    )  # fmt: skip
+        empty,
+        notion=promise.notion,
+        claimed=float(subject.claimed),
+        exact=not estimated,
+        unit=promise.metric if promise.notion == "metric" else "",
+        inputs=len(probes),
+        pairs=int(np.isfinite(distances).sum()) // 2,
+        skipped=skipped,
+        delta=promise.delta if claim is None else 0.0,
+    )
     if estimated:
         report = estimate(report, m, probes, distances, draws or NOISE_DRAWS, stream, meter)
         count = min(FRESH, draws or FRESH)
@@ -216,9 +242,12 @@ def _loss(
         count = draws or (FRESH if probes[0].d.depth <= DEPTH else 4 * FRESH)
         measured, witness = largest_loss(probes, distances, meter)
         report = replace(
-            report, measured=measured, witness=witness, proven=_proven(report, promise, known, exempt),
+            report,
+            measured=measured,
+            witness=witness,
+            proven=_proven(report, promise, known, exempt),
             detectable=_shown_by(every_input(count), distances, subject.confidence),
-        )  # fmt: skip
+        )
         if promise.notion == "approx" and claim is None:
             measured, witness = loss_beyond(probes, promise.delta, meter)
             report = replace(report, measured=measured, witness=witness)

@@ -58,9 +58,12 @@ def abusive_words() -> frozenset[str]:
 
 
 def gather(
-    texts: Iterable[str], avoid: Iterable[str] = (), shortest: int = SHORTEST, longest: int = LONGEST,
+    texts: Iterable[str],
+    avoid: Iterable[str] = (),
+    shortest: int = SHORTEST,
+    longest: int = LONGEST,
     task: Task = UNWATCHED,
-) -> Gathered:  # fmt: skip
+) -> Gathered:
     """The sentences of texts that a bank may hold.
 
     Parameters
@@ -160,10 +163,14 @@ def build_bank(
         vectors = _encoded(sentences, parts, task)
         codes, largest, usual = bank_codes(vectors, steps)
         said = {
-            "title": title, "origin": origin, "licence": licence, "steps": steps,
-            "largest_error": float(f"{largest:.3g}"), "usual_error": float(f"{usual:.3g}"),
+            "title": title,
+            "origin": origin,
+            "licence": licence,
+            "steps": steps,
+            "largest_error": float(f"{largest:.3g}"),
+            "usual_error": float(f"{usual:.3g}"),
             "left_out": gathered.left_out,
-        }  # fmt: skip
+        }
         about = write_bank(folder, sentences, codes, said)
         shutil.rmtree(folder / _PARTS)
     except OSError as error:

@@ -64,9 +64,14 @@ class Asked(OfSetting, Private):
         options = self.setting.to_query()
         del options["mechanism"]
         return {
-            "file": self.file, "column": self.column, "header": self.header, "keep": list(self.keep),
-            "mechanism": self.mechanism, "options": options, **({"polish": True} if self.polish else {}),
-        }  # fmt: skip
+            "file": self.file,
+            "column": self.column,
+            "header": self.header,
+            "keep": list(self.keep),
+            "mechanism": self.mechanism,
+            "options": options,
+            **({"polish": True} if self.polish else {}),
+        }
 
     @classmethod
     def from_dict(cls, about: dict[str, Any]) -> Asked:
@@ -167,9 +172,13 @@ def example() -> bytes:
 
 
 def look(
-    path: Path, header: bool = True, rows: int = FIRST, most: int | None = None, wide: int | None = None,
+    path: Path,
+    header: bool = True,
+    rows: int = FIRST,
+    most: int | None = None,
+    wide: int | None = None,
     task: Task = UNWATCHED,
-) -> Look:  # fmt: skip
+) -> Look:
     """Read all of a file once. most, wide: rows and columns that are taken. Raises InputError, Cancelled."""
     columns = tables.heading(path, header, task)
     if not columns:

@@ -218,9 +218,12 @@ def environment() -> dict[str, Any]:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             found[name] = importlib.metadata.version(name)
     return {
-        "dptext-studio": __version__, "python": platform.python_version(), "system": platform.system(),
-        "machine": platform.machine(), "packages": found,
-    }  # fmt: skip
+        "dptext-studio": __version__,
+        "python": platform.python_version(),
+        "system": platform.system(),
+        "machine": platform.machine(),
+        "packages": found,
+    }
 
 
 def _difference(there: Any, here: Mapping[str, Any]) -> str:

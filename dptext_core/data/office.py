@@ -64,9 +64,17 @@ def docx(path: Path, task: Task = UNWATCHED) -> Iterator[Row]:
     except InputError:
         raise
     except (
-        zipfile.BadZipFile, KeyError, expat.ExpatError, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError,
-        NotImplementedError, _Refused,
-    ):  # fmt: skip
+        zipfile.BadZipFile,
+        KeyError,
+        expat.ExpatError,
+        zlib.error,
+        lzma.LZMAError,
+        EOFError,
+        OSError,
+        ValueError,
+        NotImplementedError,
+        _Refused,
+    ):
         raise InputError(broken) from None
     except RuntimeError:  # how zipfile says that a password is needed
         raise InputError(f"{path.name} is locked with a password. Save it without one.") from None

@@ -149,9 +149,16 @@ def seeded(seed: int) -> NoiseStream:
 
 
 def rewrite_part(
-    rows: Iterable[Any], first: int, m: Mechanism, column: str, *, stream: NoiseStream | None, draws: int | None = None,
-    batch: int = BATCH, task: Task = UNWATCHED,
-) -> Iterator[Record]:  # fmt: skip
+    rows: Iterable[Any],
+    first: int,
+    m: Mechanism,
+    column: str,
+    *,
+    stream: NoiseStream | None,
+    draws: int | None = None,
+    batch: int = BATCH,
+    task: Task = UNWATCHED,
+) -> Iterator[Record]:
     """Some rows of many, the first with the number ``first``, as :func:`rewrite_records` gives them of all.
 
     stream: that of all rows (:func:`seeded`), or, where the mechanism draws for all texts together, the one that all
@@ -176,9 +183,16 @@ def shared_draws(rows: Iterable[Any], m: Mechanism, column: str, task: Task = UN
 
 
 def _records(
-    rows: Iterator[Any], at: int, m: Mechanism, column: str, stream: NoiseStream | None, size: int | None,
-    draws: int | None, task: Task, polish: bool = False,
-) -> Iterator[Record]:  # fmt: skip
+    rows: Iterator[Any],
+    at: int,
+    m: Mechanism,
+    column: str,
+    stream: NoiseStream | None,
+    size: int | None,
+    draws: int | None,
+    task: Task,
+    polish: bool = False,
+) -> Iterator[Record]:
     while block := list(itertools.islice(rows, size)):
         task.check()
         own = NoiseStream() if stream is None else stream
@@ -362,12 +376,21 @@ class Overall:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it: null where a total is not finite, or a row has no promise."""
-        totals = {"one_row": self.one, "one_row_delta": self.one_delta, "all_rows": self.all,
-                  "all_rows_delta": self.all_delta}  # fmt: skip
+        totals = {
+            "one_row": self.one,
+            "one_row_delta": self.one_delta,
+            "all_rows": self.all,
+            "all_rows_delta": self.all_delta,
+        }
         promised = "none" not in self.notions
         return {
-            "rows": self.rows, "errors": self.errors, "untouched": self.untouched, "notions": dict(self.notions),
+            "rows": self.rows,
+            "errors": self.errors,
+            "untouched": self.untouched,
+            "notions": dict(self.notions),
             **{k: v if promised and math.isfinite(v) else None for k, v in totals.items()},
-            "seeded": self.seeded, "exposed": list(self.exposed), "counted": self.counted(),
+            "seeded": self.seeded,
+            "exposed": list(self.exposed),
+            "counted": self.counted(),
             "sentence": self.sentence(),
-        }  # fmt: skip
+        }

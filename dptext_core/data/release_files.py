@@ -70,8 +70,10 @@ def inspection(
 def check_suffix(out: str | Path, allowed: Sequence[str]) -> None:
     """Raises ConfigError where a file of this name has no format that is among these."""
     if (suffix := Path(out).suffix.lower()) not in allowed:
-        raise ConfigError(f"A file named {suffix or 'without an ending'} cannot be written here: end it with one of "
-                          f"{', '.join(allowed)}.")  # fmt: skip
+        raise ConfigError(
+            f"A file named {suffix or 'without an ending'} cannot be written here: end it with one of "
+            f"{', '.join(allowed)}."
+        )
 
 
 def _write(rows: Callable[[], Iterable[Row]], names: Sequence[str], out: Path, exact: bool) -> int:

@@ -91,11 +91,18 @@ def config_of(
     """What the rows of a run follow from: its config.json."""
     options, loads = asked(m)
     return {
-        "mode": "rewrite", "mechanism": m.name, "options": options, **({"loads": loads} if loads else {}),
-        "data": data.to_dict(), "column": column,
-        "keep": list(keep), "seed": seed, "batch": batch, "version": __version__,
+        "mode": "rewrite",
+        "mechanism": m.name,
+        "options": options,
+        **({"loads": loads} if loads else {}),
+        "data": data.to_dict(),
+        "column": column,
+        "keep": list(keep),
+        "seed": seed,
+        "batch": batch,
+        "version": __version__,
         **({"polish": True} if polish else {}),
-    }  # fmt: skip
+    }
 
 
 def check_columns(column: str, keep: Sequence[str]) -> None:
@@ -182,10 +189,19 @@ def promise_of(own: dict[str, Any]) -> Guarantee | None:
     numbers = {k: math.inf if own[k] is None else own[k] for k in ("epsilon", "delta", "total")}
     what = "as the mechanism says"
     return Guarantee(
-        own["notion"], numbers["epsilon"], "", "", own["draws"], numbers["total"], delta=numbers["delta"],
-        exposed=tuple(own["exposed"]), reason=own.get("reason", ""), seeded="note" in own,
-        metric=what * (own["notion"] == "metric"), group=what * (own["notion"] == "group"),
-    )  # fmt: skip
+        own["notion"],
+        numbers["epsilon"],
+        "",
+        "",
+        own["draws"],
+        numbers["total"],
+        delta=numbers["delta"],
+        exposed=tuple(own["exposed"]),
+        reason=own.get("reason", ""),
+        seeded="note" in own,
+        metric=what * (own["notion"] == "metric"),
+        group=what * (own["notion"] == "group"),
+    )
 
 
 def polished(data: Source, folder: Path, column: str) -> dict[str, Any]:

@@ -60,9 +60,13 @@ class Source:
 
 
 def source(
-    given: str | Path, columns: Sequence[str], header: bool | None = None, split: str = "", each: bool = False,
+    given: str | Path,
+    columns: Sequence[str],
+    header: bool | None = None,
+    split: str = "",
+    each: bool = False,
     task: Task = UNWATCHED,
-) -> Source:  # fmt: skip
+) -> Source:
     """The data set that ``given`` names: a file, the folder of a rewriting run, or a loader of somebody's own.
 
     Its rows have these ``columns``, named as they are asked for. header: whether the first row of a CSV or TSV file
@@ -157,9 +161,12 @@ def _folder(
     parts = [_file(p, p.name, columns, header, each, task) for p in found]
     digest = hashlib.sha256("".join(f"{len(p.name)} {p.name} {p.sha256}\n" for p in parts).encode())
     return Source(
-        name, digest.hexdigest(), sum(p.count for p in parts),
-        lambda: itertools.chain.from_iterable(p.rows() for p in parts), sum(p.unread for p in parts),
-    )  # fmt: skip
+        name,
+        digest.hexdigest(),
+        sum(p.count for p in parts),
+        lambda: itertools.chain.from_iterable(p.rows() for p in parts),
+        sum(p.unread for p in parts),
+    )
 
 
 def _kind(path: Path) -> str:

@@ -48,9 +48,12 @@ class DPRewriter(TransformerMixin, BaseEstimator):
     """
 
     def __init__(
-        self, mechanism: str = DEFAULT_MECHANISM, epsilon: float | None = None,
-        options: Mapping[str, Any] | None = None, seed: int | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        mechanism: str = DEFAULT_MECHANISM,
+        epsilon: float | None = None,
+        options: Mapping[str, Any] | None = None,
+        seed: int | None = None,
+    ) -> None:
         self.mechanism = mechanism
         self.epsilon = epsilon
         self.options = options

@@ -63,6 +63,10 @@ def coverage(bank: SentenceBank, texts: Sequence[str], task: Task = UNWATCHED) -
     found = nearest(bank, sentences, task)
     low, high = np.quantile(found, [0.1, 0.9])
     return Coverage(
-        len(found), float(found.mean()), half_width(found.tolist()), float(low), float(high),
+        len(found),
+        float(found.mean()),
+        half_width(found.tolist()),
+        float(low),
+        float(high),
         float((found >= NEAR).mean()),
-    )  # fmt: skip
+    )

@@ -343,8 +343,12 @@ class _Search:
                 before = kind == "name" and self.follows(k) and self.begins(k - 1) and self.capital(k - 1)
                 known = {self.words[k - 1]} & clues.titles or {self.words[k]} & clues.first_names
                 self.take(kind, k - 1 if before and not known else k, end)
-        known = {self.words[k] for first, kind in self.kinds.items() if kind == "name"
-                 for k in range(first, self.ends[first])}  # fmt: skip
+        known = {
+            self.words[k]
+            for first, kind in self.kinds.items()
+            if kind == "name"
+            for k in range(first, self.ends[first])
+        }
         for k in range(n):
             word = self.tokens[k]
             if word.kind != "word" or k in self.used or not (self.small or word.text[0].isupper()):

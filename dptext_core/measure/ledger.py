@@ -240,12 +240,26 @@ class Ledger:
         with self._lock:
             return self._put(
                 LedgerEntry(
-                    self._clock(), self._number_of(texts), m.name, m.config, notion, epsilon, every[0],
-                    min(1.0, every[1]), noise_id, seeded, released, kind, reason, count, one[0], min(1.0, one[1]),
+                    self._clock(),
+                    self._number_of(texts),
+                    m.name,
+                    m.config,
+                    notion,
+                    epsilon,
+                    every[0],
+                    min(1.0, every[1]),
+                    noise_id,
+                    seeded,
+                    released,
+                    kind,
+                    reason,
+                    count,
+                    one[0],
+                    min(1.0, one[1]),
                     _texts=texts,
                 ),
                 _same_run,
-            )  # fmt: skip
+            )
 
     def account(self, text: int | str) -> Account:
         """What the released results of one text amount to. text: its number here, or itself."""
@@ -339,11 +353,16 @@ class Ledger:
                 # One output of one draw may stand in two lists of texts, and a run may have gone on: the larger of what
                 # they promise holds.
                 new = dataclasses.replace(
-                    old, text=entry.text, released=old.released or entry.released,
-                    total=max(old.total, entry.total), delta=max(old.delta, entry.delta),
-                    one=max(old.one, entry.one), one_delta=max(old.one_delta, entry.one_delta),
-                    rows=max(old.rows, entry.rows), _texts=entry._texts if entry.rows >= old.rows else old._texts,
-                )  # fmt: skip
+                    old,
+                    text=entry.text,
+                    released=old.released or entry.released,
+                    total=max(old.total, entry.total),
+                    delta=max(old.delta, entry.delta),
+                    one=max(old.one, entry.one),
+                    one_delta=max(old.one_delta, entry.one_delta),
+                    rows=max(old.rows, entry.rows),
+                    _texts=entry._texts if entry.rows >= old.rows else old._texts,
+                )
                 if new != old:
                     self._entries[i] = new
                 return self._entries[i]
@@ -358,10 +377,26 @@ class Ledger:
         self._texts |= dict.fromkeys(keys, number)
         g = result.guarantee
         return LedgerEntry(
-            self._clock(), number, result.mechanism, result.config, g.notion, g.epsilon, g.total, g.total_delta,
-            result.noise_id, result.seed is not None, released, _kind(g), g.reason, 0, g.total, g.total_delta,
-            self._hash(result.text), result.batch, self._hash(result.original),
-        )  # fmt: skip
+            self._clock(),
+            number,
+            result.mechanism,
+            result.config,
+            g.notion,
+            g.epsilon,
+            g.total,
+            g.total_delta,
+            result.noise_id,
+            result.seed is not None,
+            released,
+            _kind(g),
+            g.reason,
+            0,
+            g.total,
+            g.total_delta,
+            self._hash(result.text),
+            result.batch,
+            self._hash(result.original),
+        )
 
 
 def _letters(text: str) -> str:

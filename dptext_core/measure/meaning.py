@@ -28,9 +28,14 @@ class MeaningKept(Private):
 
 
 def meaning_kept(
-    mechanism: Mechanism, prepared: Prepared, stream: NoiseStream, changes: Sequence[float], *, most: int = MOST,
+    mechanism: Mechanism,
+    prepared: Prepared,
+    stream: NoiseStream,
+    changes: Sequence[float],
+    *,
+    most: int = MOST,
     task: Task = UNWATCHED,
-) -> MeaningKept:  # fmt: skip
+) -> MeaningKept:
     """Rewrite at each ε at which the text changes, and compare. changes: those ε, the lowest the axis' lower end.
 
     Each cosine is that of :func:`dptext_core.metrics.score`. Raises Cancelled.

@@ -50,9 +50,16 @@ FEWEST = 4
 Prepare = Callable[[Mechanism], Prepared]
 
 _BAYES = Metric(
-    "bayes", "Best guess of a drawn word right", "privacy", "share", False, 0, 1, "the Bayes-optimal attacker",
+    "bayes",
+    "Best guess of a drawn word right",
+    "privacy",
+    "share",
+    False,
+    0,
+    1,
+    "the Bayes-optimal attacker",
     "How often the best guess of a drawn word from its replacement is right.",
-)  # fmt: skip
+)
 _OWN = {"bayes": _BAYES, "best": replace(metric_of("attack_best"), name="best")}
 
 
@@ -182,9 +189,14 @@ def tradeoff(
 
 
 def _points(
-    text: str, axes: list[list[Mechanism]], draws: int, names: tuple[str, ...], stream: NoiseStream,
-    prepare: Prepare | None, task: Task,
-) -> Iterator[TradeOffPoint]:  # fmt: skip
+    text: str,
+    axes: list[list[Mechanism]],
+    draws: int,
+    names: tuple[str, ...],
+    stream: NoiseStream,
+    prepare: Prepare | None,
+    task: Task,
+) -> Iterator[TradeOffPoint]:
     held: dict[tuple, Prepared | str] = {}
 
     def scores(m: Mechanism) -> Prepared:
@@ -368,8 +380,10 @@ class Advice:
 def enough(points: Sequence[TradeOffPoint], settings: int, wanted: int, hidden: str, kept: str) -> bool:
     """Whether the points so far are worth an answer: each of so many settings has :data:`FEWEST` of its ``wanted`` ones
     measured, or all of them, or what it was refused for."""
-    stands = [sum(p.setting == j and bool(p.error or (p.has(hidden) and p.has(kept))) for p in points)
-              for j in range(settings)]  # fmt: skip
+    stands = [
+        sum(p.setting == j and bool(p.error or (p.has(hidden) and p.has(kept))) for p in points)
+        for j in range(settings)
+    ]
     return all(n >= min(FEWEST, wanted) for n in stands)
 
 
@@ -421,10 +435,13 @@ def rows(points: Sequence[TradeOffPoint]) -> list[dict[str, Any]]:
     out = []
     for p in sorted(points, key=lambda p: (p.setting, p.epsilon)):
         row: dict[str, Any] = {
-            "mechanism": p.mechanism.name, "options": p.mechanism.setting.described(),
-            "epsilon": p.epsilon, "counts": counted(p.mechanism.name),
-            "total_epsilon": None if math.isnan(p.total) else p.total, "draws": len(p.texts),
-        }  # fmt: skip
+            "mechanism": p.mechanism.name,
+            "options": p.mechanism.setting.described(),
+            "epsilon": p.epsilon,
+            "counts": counted(p.mechanism.name),
+            "total_epsilon": None if math.isnan(p.total) else p.total,
+            "draws": len(p.texts),
+        }
         for n in names:
             v = p.value(n) if p.has(n) else None
             row[n] = v and v.mean

@@ -259,15 +259,23 @@ class Mechanism(ABC):
     # A str is a Sequence[str] too, so that the overloads overlap; the first one decides.
     @overload
     def rewrite(  # type: ignore[overload-overlap]
-        self, text: str | Prepared, seed: int | None = None, *, stream: NoiseStream | None = None,
+        self,
+        text: str | Prepared,
+        seed: int | None = None,
+        *,
+        stream: NoiseStream | None = None,
         task: Task | None = None,
-    ) -> RewriteResult: ...  # fmt: skip
+    ) -> RewriteResult: ...
 
     @overload
     def rewrite(
-        self, text: Sequence[str], seed: int | None = None, *, stream: NoiseStream | None = None,
+        self,
+        text: Sequence[str],
+        seed: int | None = None,
+        *,
+        stream: NoiseStream | None = None,
         task: Task | None = None,
-    ) -> list[RewriteResult]: ...  # fmt: skip
+    ) -> list[RewriteResult]: ...
 
     def rewrite(self, text, seed=None, *, stream=None, task: Task | None = None):
         """Rewrite one text, or a list of texts, each with a noise stream of its own.

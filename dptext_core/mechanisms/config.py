@@ -78,16 +78,28 @@ def option(
         if kind == "integer" and any(end is not None and end != int(end) for end in (min, max)):
             kind = "number"
     meta = {
-        "label": label, "help": help, "kind": kind, "min": min, "max": max, "unit": unit,
-        "choices": tuple(choices) if choices else None, "advanced": advanced, "live": live, **more,
-    }  # fmt: skip
+        "label": label,
+        "help": help,
+        "kind": kind,
+        "min": min,
+        "max": max,
+        "unit": unit,
+        "choices": tuple(choices) if choices else None,
+        "advanced": advanced,
+        "live": live,
+        **more,
+    }
     return dataclasses.field(default=default, metadata=meta)
 
 
 def epsilon_option(
-    default: float | None, low: float, high: float, unit: str = "per word",
-    spent: str = "Every word that is replaced spends it.", most: float = MAX_EPSILON,
-) -> Any:  # fmt: skip
+    default: float | None,
+    low: float,
+    high: float,
+    unit: str = "per word",
+    spent: str = "Every word that is replaced spends it.",
+    most: float = MAX_EPSILON,
+) -> Any:
     """The field ``epsilon``; ``low`` and ``high`` are the ends of its slider, not the limits of what is allowed.
 
     spent: a sentence on what spends it. most: the largest that is taken; another one than MAX_EPSILON where no chance

@@ -64,11 +64,17 @@ class AutoencoderShape:
         """Names and shapes of the weights."""
         h, e = self.hidden, trunk_width()
         return {
-            "read": (e, h), "write": (e, h),
-            "encoder.input": (4 * h, h), "encoder.state": (4 * h, h), "encoder.bias": (4 * h,),
-            "bridge.weight": (2 * h, 2 * h), "bridge.bias": (2 * h,),
-            "decoder.input": (4 * h, 3 * h), "decoder.state": (4 * h, h), "decoder.bias": (4 * h,),
-        }  # fmt: skip
+            "read": (e, h),
+            "write": (e, h),
+            "encoder.input": (4 * h, h),
+            "encoder.state": (4 * h, h),
+            "encoder.bias": (4 * h,),
+            "bridge.weight": (2 * h, 2 * h),
+            "bridge.bias": (2 * h,),
+            "decoder.input": (4 * h, 3 * h),
+            "decoder.state": (4 * h, h),
+            "decoder.bias": (4 * h,),
+        }
 
 
 class Autoencoder:

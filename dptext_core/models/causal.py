@@ -99,9 +99,12 @@ class Judge:
         try:
             with quiet():
                 model = AutoModelForCausalLM.from_pretrained(
-                    folder, local_files_only=True, use_safetensors=True, trust_remote_code=False,
+                    folder,
+                    local_files_only=True,
+                    use_safetensors=True,
+                    trust_remote_code=False,
                     dtype=getattr(torch, self.dtype),
-                )  # fmt: skip
+                )
         except (OSError, ValueError, KeyError) as error:
             raise ModelUnavailable(
                 f"{folder} holds no causal language model that can be read ({_first_line(error)}). Add the model "

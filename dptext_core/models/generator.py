@@ -532,9 +532,14 @@ def _from_folder(spec: GeneratorSpec) -> tuple[Any, Any]:
     auto: Any = AutoModelForSeq2SeqLM if spec.kind == "encoder-decoder" else AutoModelForCausalLM
     try:
         model, report = auto.from_pretrained(
-            spec.folder, local_files_only=True, use_safetensors=True, trust_remote_code=False, dtype=torch.float32,
-            attn_implementation="eager", output_loading_info=True,
-        )  # fmt: skip
+            spec.folder,
+            local_files_only=True,
+            use_safetensors=True,
+            trust_remote_code=False,
+            dtype=torch.float32,
+            attn_implementation="eager",
+            output_loading_info=True,
+        )
     except OSError as error:
         raise ModelUnavailable(
             f"The files of {spec.id!r} are incomplete on this machine: get them again ({_first_line(error)})."

@@ -93,10 +93,15 @@ class Training:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "settings": asdict(self.settings), "data": self.data, "best": self.best, "ended": self.ended,
-            "history": [{k: float(f"{v:.6g}") if isinstance(v, float) else v for k, v in asdict(e).items()}
-                        for e in self.history],
-        }  # fmt: skip
+            "settings": asdict(self.settings),
+            "data": self.data,
+            "best": self.best,
+            "ended": self.ended,
+            "history": [
+                {k: float(f"{v:.6g}") if isinstance(v, float) else v for k, v in asdict(e).items()}
+                for e in self.history
+            ],
+        }
 
 
 def pretrain(
@@ -359,13 +364,17 @@ class _Model:
 
     def named(self) -> list[tuple[str, Any]]:
         return [
-            ("read", self.read), ("write", self.write),
-            ("encoder.input", self.encoder.weight_ih_l0), ("encoder.state", self.encoder.weight_hh_l0),
+            ("read", self.read),
+            ("write", self.write),
+            ("encoder.input", self.encoder.weight_ih_l0),
+            ("encoder.state", self.encoder.weight_hh_l0),
             ("encoder.bias", self.encoder.bias_ih_l0),
-            ("bridge.weight", self.bridge.weight), ("bridge.bias", self.bridge.bias),
-            ("decoder.input", self.decoder.weight_ih_l0), ("decoder.state", self.decoder.weight_hh_l0),
+            ("bridge.weight", self.bridge.weight),
+            ("bridge.bias", self.bridge.bias),
+            ("decoder.input", self.decoder.weight_ih_l0),
+            ("decoder.state", self.decoder.weight_hh_l0),
             ("decoder.bias", self.decoder.bias_ih_l0),
-        ]  # fmt: skip
+        ]
 
     def parameters(self) -> list[Any]:
         return [p for _, p in self.named()]
@@ -399,8 +408,10 @@ class _Model:
             context = context * (self.shape.clip_norm / norm.clamp(min=self.shape.clip_norm))
         context = context * self.shape.scale
         both = self.bridge(context)
-        start = (torch.tanh(both[:, : self.shape.hidden])[None].contiguous(),
-                 both[:, self.shape.hidden :][None].contiguous())  # fmt: skip
+        start = (
+            torch.tanh(both[:, : self.shape.hidden])[None].contiguous(),
+            both[:, self.shape.hidden :][None].contiguous(),
+        )
         # As many pieces as are written, and the mark behind them where it fits.
         most = self.shape.max_tokens
         given = [[self.begin, *t][:most] for t in texts]

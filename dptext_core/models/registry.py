@@ -43,9 +43,16 @@ ALIASES = {
 }
 # Models that number positions from pad_token_id + 1 and so have fewer than max_position_embeddings.
 _OFFSET_POSITIONS = {
-    "camembert", "data2vec-text", "ibert", "longformer", "mpnet", "roberta", "roberta-prelayernorm", "xlm-roberta",
+    "camembert",
+    "data2vec-text",
+    "ibert",
+    "longformer",
+    "mpnet",
+    "roberta",
+    "roberta-prelayernorm",
+    "xlm-roberta",
     "xlm-roberta-xl",
-}  # fmt: skip
+}
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?", re.ASCII)
 
 

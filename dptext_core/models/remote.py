@@ -94,9 +94,11 @@ class Replica:
         except DPTextError as error:
             return WorkOutcome(refused=error)
         except Exception as error:
-            return WorkOutcome(refused=ModelUnavailable(
-                f"The model's replica stopped with {type(error).__name__}. Look at its node, and try again."
-            ))  # fmt: skip
+            return WorkOutcome(
+                refused=ModelUnavailable(
+                    f"The model's replica stopped with {type(error).__name__}. Look at its node, and try again."
+                )
+            )
 
 
 def identity(model: str) -> tuple[str, str]:

@@ -154,10 +154,16 @@ def a_text_that_is_too_long_is_refused(make: Make) -> None:
     m, text = make(), "a doctor " * 5
     said = "This text has 45 characters, and at most 40 are rewritten at once. Split it into several texts."
     ways = (
-        m.plan, m.prepare, m.reading.coverage, m.rewrite, lambda t: m.rewrite([t]), lambda t: m.rewrites(t, 2),
-        lambda t: list(m.prepare_many([t])), lambda t: list(m.rewrite_each([t])),
+        m.plan,
+        m.prepare,
+        m.reading.coverage,
+        m.rewrite,
+        lambda t: m.rewrite([t]),
+        lambda t: m.rewrites(t, 2),
+        lambda t: list(m.prepare_many([t])),
+        lambda t: list(m.rewrite_each([t])),
         lambda t: m.sweep(t, [m.config.epsilon]),
-    )  # fmt: skip
+    )
     with patch.object(document, "LARGEST", 40):
         for asked in ways:
             with _refused(InputError, "a text of more characters than are taken", said):
@@ -368,16 +374,29 @@ def no_look_of_an_audit_refutes_it(make: Make) -> None:
 CHECKS: dict[str, Callable[[Make], None]] = {
     check.__name__: check
     for check in (
-        the_spec_is_complete, the_config_is_frozen, a_wrong_epsilon_is_refused, an_unknown_option_is_refused,
-        steps_cover_the_text, what_is_no_text_is_refused, a_text_that_is_too_long_is_refused,
-        a_seed_repeats_and_is_said, the_export_does_not_hold_the_original,
-        texts_of_a_list_have_noise_of_their_own, the_noise_of_a_text_follows_from_seed_and_place,
-        equal_texts_in_a_row_are_read_once, what_was_drawn_is_in_its_distribution,
-        a_rewrite_is_as_likely_as_its_pieces, what_is_possible_can_be_drawn,
-        a_sweep_is_the_same_rewrite_at_each_epsilon, a_prepared_text_stands_for_its_text, the_guarantee_adds_up,
-        no_listed_word_is_released, progress_and_cancel, no_look_of_an_audit_refutes_it,
+        the_spec_is_complete,
+        the_config_is_frozen,
+        a_wrong_epsilon_is_refused,
+        an_unknown_option_is_refused,
+        steps_cover_the_text,
+        what_is_no_text_is_refused,
+        a_text_that_is_too_long_is_refused,
+        a_seed_repeats_and_is_said,
+        the_export_does_not_hold_the_original,
+        texts_of_a_list_have_noise_of_their_own,
+        the_noise_of_a_text_follows_from_seed_and_place,
+        equal_texts_in_a_row_are_read_once,
+        what_was_drawn_is_in_its_distribution,
+        a_rewrite_is_as_likely_as_its_pieces,
+        what_is_possible_can_be_drawn,
+        a_sweep_is_the_same_rewrite_at_each_epsilon,
+        a_prepared_text_stands_for_its_text,
+        the_guarantee_adds_up,
+        no_listed_word_is_released,
+        progress_and_cancel,
+        no_look_of_an_audit_refutes_it,
     )
-}  # fmt: skip
+}
 
 
 def check_mechanism(

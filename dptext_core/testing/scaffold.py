@@ -44,9 +44,11 @@ def new_mechanism(name: str, into: Path | str | None = None) -> list[Path]:
     module, cls = "_".join(["dptext", *parts]), "".join(part.capitalize() for part in parts)
     fields = {"name": name, "module": module, "cls": cls, "title": " ".join(parts).capitalize(), "version": __version__}
     files = {
-        "pyproject.toml": "pyproject", "README.md": "README", f"{module}.py": "module",
+        "pyproject.toml": "pyproject",
+        "README.md": "README",
+        f"{module}.py": "module",
         f"test_{module}.py": "test_module",
-    }  # fmt: skip
+    }
     folder, written = Path(into or name), []
     try:
         folder.mkdir(parents=True)

@@ -8,6 +8,15 @@ from .lists import WordList, word_list, word_lists
 from .space import WordSpace, common_vocabulary, word_space, word_spaces
 
 __all__ = [
-    "Antonyms", "Lexicon", "WordList", "WordSpace", "antonyms", "common_vocabulary", "stop_words", "word_list",
-    "word_lists", "word_space", "word_spaces",
-]  # fmt: skip
+    "Antonyms",
+    "Lexicon",
+    "WordList",
+    "WordSpace",
+    "antonyms",
+    "common_vocabulary",
+    "stop_words",
+    "word_list",
+    "word_lists",
+    "word_space",
+    "word_spaces",
+]

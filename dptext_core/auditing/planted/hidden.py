@@ -82,9 +82,16 @@ class NoisyLength(Mechanism):
         text = self.words[min(7, max(0, math.floor(8 * noisy)))]
         piece = Release((0, len(text)), text, self.config.epsilon, "drawn")
         return RewriteResult(
-            text, prepared.text, (), self.guarantee(prepared), self.name, self.config, stream.seed, stream.noise_id,
+            text,
+            prepared.text,
+            (),
+            self.guarantee(prepared),
+            self.name,
+            self.config,
+            stream.seed,
+            stream.noise_id,
             pieces=(piece,),
-        )  # fmt: skip
+        )
 
 
 class _Length(Audited[NoisyLength]):
@@ -123,8 +130,10 @@ class LateDiffractor(Diffractor):
 
     def _draw(self, draws: Draws, *arguments, **more) -> list[str]:
         drawn = super()._draw(draws, *arguments, **more)
-        return [self.vocabulary.words[r] if int(i) >= LATE else w  # type: ignore[index]
-                for r, i, w in zip(draws.rows, draws.paths, drawn, strict=True)]  # fmt: skip
+        return [
+            self.vocabulary.words[r] if int(i) >= LATE else w  # type: ignore[index]
+            for r, i, w in zip(draws.rows, draws.paths, drawn, strict=True)
+        ]
 
 
 class FirstCusText(CusText):

@@ -184,9 +184,14 @@ class TwiceTable(ScoreTable):
     def at(self, epsilon: float) -> TokenDistribution:
         stated = super().at(epsilon)
         return TokenDistribution(
-            stated.candidates, stated.log_probs, stated.source, stated.epsilon, None, self._keep,
+            stated.candidates,
+            stated.log_probs,
+            stated.source,
+            stated.epsilon,
+            None,
+            self._keep,
             lambda n, stream: draw(2 * epsilon * self.scores, stream, n),
-        )  # fmt: skip
+        )
 
     def draw(self, epsilon: float, stream: NoiseStream) -> int:
         return super().draw(2 * epsilon, stream)

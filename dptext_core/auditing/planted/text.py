@@ -60,8 +60,17 @@ class TinyWriter(Mechanism):
     summary = "Writes six words of ten, each likelier where it shares letters with the text."
     config_cls = WriterConfig
     words: ClassVar[tuple[str, ...]] = (
-        "sun", "rain", "walks", "sings", "slowly", "home", "again", "today", "blue", "warm",
-    )  # fmt: skip
+        "sun",
+        "rain",
+        "walks",
+        "sings",
+        "slowly",
+        "home",
+        "again",
+        "today",
+        "blue",
+        "warm",
+    )
     length: ClassVar[int] = 6
 
     @property
@@ -78,9 +87,15 @@ class TinyWriter(Mechanism):
     def guarantee(self, text: str | Prepared) -> Guarantee:
         epsilon, n = float(self.config.epsilon), self.length
         return Guarantee(
-            "pure", epsilon, "released piece", "any two texts", n, epsilon * n,
-            exposed=(f"that {n} words are written, whatever the text is",), bounded_range=True,
-        )  # fmt: skip
+            "pure",
+            epsilon,
+            "released piece",
+            "any two texts",
+            n,
+            epsilon * n,
+            exposed=(f"that {n} words are written, whatever the text is",),
+            bounded_range=True,
+        )
 
     def rewrite_prepared(self, prepared: Prepared, stream: NoiseStream, task: Task) -> RewriteResult:
         letters, epsilon = set(prepared.text.lower()), float(self.config.epsilon)
@@ -90,9 +105,17 @@ class TinyWriter(Mechanism):
         at = [drawn(stream.at(k)) for k in range(self.length)]
         text, pieces = self._composed(prepared.text, [self.words[k] for k in at])
         return RewriteResult(
-            text, prepared.text, (), self.guarantee(prepared), self.name, self.config, stream.seed, stream.noise_id,
-            self._trace(table, epsilon, at), tuple(pieces),
-        )  # fmt: skip
+            text,
+            prepared.text,
+            (),
+            self.guarantee(prepared),
+            self.name,
+            self.config,
+            stream.seed,
+            stream.noise_id,
+            self._trace(table, epsilon, at),
+            tuple(pieces),
+        )
 
     def _trace(self, table: ScoreTable, epsilon: float, drawn: Sequence[int]) -> WriterTrace:
         return WriterTrace(table, epsilon)
@@ -300,52 +323,76 @@ def _of(cls: type[Mechanism], name: str, title: str, explanation: str) -> Fault:
 
 TEXT = (
     _of(
-        AppendingWriter, "appended-original", "The original after the drawn pieces",
+        AppendingWriter,
+        "appended-original",
+        "The original after the drawn pieces",
         "A mechanism that writes a new text from honest draws, and appends the original, which no piece covers.",
     ),
     _of(
-        CountingWriter, "counting-blanks", "Blanks that count the words",
+        CountingWriter,
+        "counting-blanks",
+        "Blanks that count the words",
         "A mechanism that writes a new text, with as many blanks at its end as the original has words.",
     ),
     _of(
-        LookingWriter, "looking-polish", "A polish that looks at the original",
+        LookingWriter,
+        "looking-polish",
+        "A polish that looks at the original",
         "A mechanism that writes a new text and polishes it, and whose polish brings back what is nearest to the "
         "original. One that looks at the drawn words alone would cost nothing.",
     ),
     _of(
-        InsertingWriter, "other-piece", "A piece that is not what was drawn",
+        InsertingWriter,
+        "other-piece",
+        "A piece that is not what was drawn",
         "A mechanism that writes a new text, in which one piece is a word of the original in the place of its draw.",
     ),
     _of(
-        MarkingWriter, "telling-rule", "A rule that reads the original",
+        MarkingWriter,
+        "telling-rule",
+        "A rule that reads the original",
         "A mechanism that writes a new text, whose mark at the end is said to follow a rule and tells the length.",
     ),
     _of(
-        CopyingWriter, "copied-word", "A word that is copied as if by rule",
+        CopyingWriter,
+        "copied-word",
+        "A word that is copied as if by rule",
         "A mechanism that writes a new text, and adds the last word of the original as a piece placed by rule.",
     ),
     _of(
-        BlanksSanText, "blanks-at-the-end", "Blanks after a text that count its words",
+        BlanksSanText,
+        "blanks-at-the-end",
+        "Blanks after a text that count its words",
         "SanText, with a blank at the end of the released text for each word of the original.",
     ),
     _of(
-        OneOptionSanText, "one-option", "Right but for one option",
+        OneOptionSanText,
+        "one-option",
+        "Right but for one option",
         "SanText that returns the text as it is where capital letters are left as listed, an option that is not set.",
     ),
     _of(
-        ExposingSanText, "telling-exposed", "A list of what is exposed that tells more",
+        ExposingSanText,
+        "telling-exposed",
+        "A list of what is exposed that tells more",
         "SanText whose list of what is exposed depends on the words that it hides.",
     ),
     _of(
-        TotalSanText, "telling-total", "A total that depends on the words",
+        TotalSanText,
+        "telling-total",
+        "A total that depends on the words",
         "SanText whose total is a little larger for some words than for others.",
     ),
     _of(
-        RefusingSanText, "telling-error", "An error that depends on the words",
+        RefusingSanText,
+        "telling-error",
+        "An error that depends on the words",
         "SanText that refuses some words of its vocabulary with an error: whoever sees it knows of them.",
     ),
     _of(
-        NotingSanText, "telling-note", "A note that depends on the words",
+        NotingSanText,
+        "telling-note",
+        "A note that depends on the words",
         "SanText whose note on how a text is read depends on its words, though nothing is read otherwise.",
     ),
-)  # fmt: skip
+)

@@ -155,17 +155,29 @@ def begin(orders: Orders) -> tuple[Worker | None, WorkOutcome]:
     except DPTextError as error:
         return None, WorkOutcome(refused=error)
     except Exception as error:
-        return None, WorkOutcome(refused=ModelUnavailable(
-            f"A worker could not make the mechanism {orders.mechanism}: it stopped with {type(error).__name__}. "
-            "Install the same packages and files wherever workers run."
-        ))  # fmt: skip
+        return None, WorkOutcome(
+            refused=ModelUnavailable(
+                f"A worker could not make the mechanism {orders.mechanism}: it stopped with {type(error).__name__}. "
+                "Install the same packages and files wherever workers run."
+            )
+        )
 
 
 def rewrite_data(
-    data: Source, m: Mechanism, out: str | Path, open_workers: Open, *, column: str = "text",
-    keep: Sequence[str] = (), seed: int | None = None, block: int = BLOCK, batch: int = BATCH,
-    measures: Sequence[str] = (), plugins: Sequence[str] = (), task: Task = UNWATCHED,
-) -> dict[str, Any]:  # fmt: skip
+    data: Source,
+    m: Mechanism,
+    out: str | Path,
+    open_workers: Open,
+    *,
+    column: str = "text",
+    keep: Sequence[str] = (),
+    seed: int | None = None,
+    block: int = BLOCK,
+    batch: int = BATCH,
+    measures: Sequence[str] = (),
+    plugins: Sequence[str] = (),
+    task: Task = UNWATCHED,
+) -> dict[str, Any]:
     """As ``rewriting.rewrite_data``, by workers: the same folder, the same rows where a seed is given. Raises what that
     does, and InputError where a block was lost again and again."""
     rewriting.check_columns(column, keep)

@@ -572,10 +572,17 @@ class MaskedWords(Mechanism):
                 drawn.append((i, True))
 
         return RewriteResult(
-            spliced.text, document.text, tuple(steps), promise or self.guarantee(prepared), self.name, self.config,
-            stream.seed, stream.noise_id, MaskedTrace(self, prepared, acts, tuple(drawn), stream, promise is not None),
+            spliced.text,
+            document.text,
+            tuple(steps),
+            promise or self.guarantee(prepared),
+            self.name,
+            self.config,
+            stream.seed,
+            stream.noise_id,
+            MaskedTrace(self, prepared, acts, tuple(drawn), stream, promise is not None),
             language=self.language,
-        )  # fmt: skip
+        )
 
 
 class _Scores(KeptScores[MaskedWords]):

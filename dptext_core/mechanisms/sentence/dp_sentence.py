@@ -360,9 +360,17 @@ class DPSentence(Mechanism):
             adjacency, exposed = f"{adjacency} {among}", ["how many sentences your text has"]
         exposed += self.never.exposed()
         return Guarantee(
-            "pure", epsilon, "released sentence", adjacency, n, epsilon * n, exposed=tuple(exposed), bounded_range=True,
-            among=among, never=len(self.never),
-        )  # fmt: skip
+            "pure",
+            epsilon,
+            "released sentence",
+            adjacency,
+            n,
+            epsilon * n,
+            exposed=tuple(exposed),
+            bounded_range=True,
+            among=among,
+            never=len(self.never),
+        )
 
     # --- rewriting
 
@@ -427,9 +435,18 @@ class DPSentence(Mechanism):
     def _result(self, prepared: SentencePrepared, chosen: tuple[int, ...], stream: NoiseStream) -> RewriteResult:
         text, pieces = self._spelled(chosen)
         return RewriteResult(
-            text, prepared.text, (), self.guarantee(prepared), self.name, self.config, stream.seed, stream.noise_id,
-            SentenceTrace(self, prepared, chosen, stream), pieces, language=self.language,
-        )  # fmt: skip
+            text,
+            prepared.text,
+            (),
+            self.guarantee(prepared),
+            self.name,
+            self.config,
+            stream.seed,
+            stream.noise_id,
+            SentenceTrace(self, prepared, chosen, stream),
+            pieces,
+            language=self.language,
+        )
 
     def _spelled(self, chosen: Sequence[int]) -> tuple[str, tuple[Release, ...]]:
         """Text and pieces of drawn candidates, and of nothing else."""

@@ -517,11 +517,16 @@ class CusText(PriorMechanism):
         similarity = y @ x / (np.linalg.norm(y, axis=1) * np.linalg.norm(x))
         return (
             GroupView(
-                space.words[row], released, tuple(table.candidates),
-                similarity, table.at(epsilon).probs,
-                tuple(space.words[i] for i in groups.members(row)), groups.alone, len(groups.outputs),
+                space.words[row],
+                released,
+                tuple(table.candidates),
+                similarity,
+                table.at(epsilon).probs,
+                tuple(space.words[i] for i in groups.members(row)),
+                groups.alone,
+                len(groups.outputs),
             ),
-        )  # fmt: skip
+        )
 
     def log_likelihood(self, released: str, epsilon: float, task: Task = UNWATCHED) -> tuple[np.ndarray, float]:
         """Only words of groups whose set has ``released``. As :meth:`channel`, all words of a group at once."""

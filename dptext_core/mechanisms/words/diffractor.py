@@ -255,9 +255,15 @@ def geometric_steps(epsilon: Any, log_uniform: Any) -> np.ndarray:
 
 
 def noisy_place(
-    noise: str, epsilon: Any, at: np.ndarray, length: Any, gamma: float | None, sign: Any, log_uniform: Any,
+    noise: str,
+    epsilon: Any,
+    at: np.ndarray,
+    length: Any,
+    gamma: float | None,
+    sign: Any,
+    log_uniform: Any,
     log_far: Any,
-) -> np.ndarray:  # fmt: skip
+) -> np.ndarray:
     """Where places (m,) land, int64 (m,). sign: ±1; log_uniform: ln U behind the distance; log_far: ln of a uniform
     behind a place beyond γ."""
     if noise == "geometric":
@@ -326,9 +332,15 @@ class DiffractorChannel(Channel):
             total = log_p if total is None else np.logaddexp(total, log_p)
         assert total is not None
         return TokenDistribution(
-            self.candidates, total - np.log(n), self.source, float(epsilon), None, self.source_index,
-            lambda m, stream: self._sample(epsilon, m, stream), LOG_DEPTH,
-        )  # fmt: skip
+            self.candidates,
+            total - np.log(n),
+            self.source,
+            float(epsilon),
+            None,
+            self.source_index,
+            lambda m, stream: self._sample(epsilon, m, stream),
+            LOG_DEPTH,
+        )
 
     def _sample(self, epsilon: float, n: int, stream: NoiseStream) -> np.ndarray:
         return released(self.bundle, np.full(n, self.row), np.full(n, epsilon), self.noise, self.gamma, stream, n)[0]
@@ -359,8 +371,10 @@ class DiffractorChannel(Channel):
             # From where it is beyond γ, its place changes whenever the window gets smaller: at whole γ.
             gone = _crossing(
                 lambda e: args[2] <= (n := Window.of(e, at, length, None)).beyond - np.logaddexp(n.inside, n.beyond),
-                1, low, high,
-            )  # fmt: skip
+                1,
+                low,
+                high,
+            )
             whole = np.arange(1, int(min(window(None, low, length), length)) + 1)
             edges = 2 * span(length) / whole * (1 + 1e-15)
             points += [gone, edges[(edges > (gone[0] if len(gone) else np.inf)) & (edges < high)]]
@@ -413,9 +427,13 @@ class DiffractorChannel(Channel):
         b = self.bundle
         to = b.where[:, which][:, :, None]
         log_p = log_pmf(
-            self.noise, np.asarray(epsilons), b.places[:, self.row][:, None, None], to, b.lengths[:, None, None],
+            self.noise,
+            np.asarray(epsilons),
+            b.places[:, self.row][:, None, None],
+            to,
+            b.lengths[:, None, None],
             self.gamma,
-        )  # fmt: skip
+        )
         log_p = np.where(to >= 0, log_p, -np.inf)
         return np.logaddexp.reduce(log_p, axis=0) - np.log(len(b.order))
 
@@ -447,9 +465,15 @@ def _read(bundle: Bundle, words: np.ndarray, token: Place):
 
 
 def released(
-    bundle: Bundle, rows: np.ndarray, epsilons: np.ndarray, noise: str, gamma: float | None, stream: NoiseStream,
-    n: int, tokens: np.ndarray | None = None,
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    bundle: Bundle,
+    rows: np.ndarray,
+    epsilons: np.ndarray,
+    noise: str,
+    gamma: float | None,
+    stream: NoiseStream,
+    n: int,
+    tokens: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
     """The released output of each row (m,), and the list it came from.
 
     tokens: which of the n tokens of the stream each row is; all in order without it.

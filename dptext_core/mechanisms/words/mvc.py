@@ -110,11 +110,16 @@ class NoiseChannel(Channel):
         with np.errstate(divide="ignore"):
             log_p = np.log(counts / DRAWS)
         return TokenDistribution(
-            self.candidates, log_p, self.source, float(epsilon), DRAWS, self.source_index,
+            self.candidates,
+            log_p,
+            self.source,
+            float(epsilon),
+            DRAWS,
+            self.source_index,
             lambda n, stream: self.mechanism.released(
                 np.full(n, self.row), np.full(n, epsilon), [stream.at("fresh", k) for k in range(n)]
             ),
-        )  # fmt: skip
+        )
 
     def _winners(self, epsilon: float, block: NoiseBlock, n: int) -> np.ndarray:
         """Rows released under the first n noises of the block, int64 (n,)."""
@@ -319,10 +324,17 @@ class MVC(SpaceMechanism):
         landed = source + self.noise(stream) / epsilon
         return (
             CloudView(
-                space.words[row], released, tuple(space.words[i] for i in shown), plane.xy,
-                plane.of(cloud), plane.of(landed[None])[0], len(cloud), space.vectors.shape[1], plane.share,
+                space.words[row],
+                released,
+                tuple(space.words[i] for i in shown),
+                plane.xy,
+                plane.of(cloud),
+                plane.of(landed[None])[0],
+                len(cloud),
+                space.vectors.shape[1],
+                plane.share,
             ),
-        )  # fmt: skip
+        )
 
     closed_form = False
 

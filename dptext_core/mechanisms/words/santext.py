@@ -144,9 +144,14 @@ class PassThrough(Channel):
         if self.p < 1:
             log_p[self.row] = np.log1p(-self.p)
         return TokenDistribution(
-            self.candidates, log_p, self.source, float(epsilon), None, self.source_index,
+            self.candidates,
+            log_p,
+            self.source,
+            float(epsilon),
+            None,
+            self.source_index,
             lambda n, stream: self._sample(epsilon, n, stream),
-        )  # fmt: skip
+        )
 
     def _sample(self, epsilon: float, n: int, stream: NoiseStream) -> np.ndarray:
         passes = stream.at("pass").uniforms(n) >= self.p

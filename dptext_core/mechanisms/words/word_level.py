@@ -479,9 +479,14 @@ class WordMechanism(Mechanism):
             last = epsilon, shared | self.promise(epsilon)
             self.__dict__["_promised"] = last  # most texts have that of the one before
         return Guarantee(
-            epsilon=epsilon, draws=len(spent), total=float(sum(spent)), spent=tuple(spent),
-            exposed=self._exposed(prepared), never=len(self.never), **last[1],
-        )  # fmt: skip
+            epsilon=epsilon,
+            draws=len(spent),
+            total=float(sum(spent)),
+            spent=tuple(spent),
+            exposed=self._exposed(prepared),
+            never=len(self.never),
+            **last[1],
+        )
 
     def _spent(self, prepared: WordPrepared, each: list[float]) -> list[float]:
         """ε of each draw that looks at a word."""
@@ -563,9 +568,14 @@ class WordMechanism(Mechanism):
         return out
 
     def _draw_texts(
-        self, texts: Sequence[WordPrepared], known: Sequence[np.ndarray], epsilons: Sequence[Sequence[float]],
-        streams: Sequence[NoiseStream], draws: Draws, task: Task = UNWATCHED,
-    ) -> list[str]:  # fmt: skip
+        self,
+        texts: Sequence[WordPrepared],
+        known: Sequence[np.ndarray],
+        epsilons: Sequence[Sequence[float]],
+        streams: Sequence[NoiseStream],
+        draws: Draws,
+        task: Task = UNWATCHED,
+    ) -> list[str]:
         """The released words of texts, whose drawn tokens are ``known``: where places do not matter, by their rows."""
         return self._draw(draws, task)
 
@@ -596,9 +606,12 @@ class WordMechanism(Mechanism):
         return out
 
     def _rewrite_all(
-        self, texts: Sequence[WordPrepared], stream: Sequence[NoiseStream], task: Task = UNWATCHED,
+        self,
+        texts: Sequence[WordPrepared],
+        stream: Sequence[NoiseStream],
+        task: Task = UNWATCHED,
         numbers: Sequence[int] | None = None,
-    ) -> Iterator[RewriteResult]:  # fmt: skip
+    ) -> Iterator[RewriteResult]:
         """numbers: those of these texts among all that are rewritten; None: 0, 1, …"""
         task.check()
         known = [p.known for p in texts]
@@ -652,16 +665,26 @@ class WordMechanism(Mechanism):
             shown[i] = self._case(word, capital)
         spliced = skeleton.fill(shown)
         return RewriteResult(
-            spliced.text, prepared.text,
+            spliced.text,
+            prepared.text,
             Lazy(len(shown), self._steps, prepared, epsilons, shown, capitals, spliced.spans),
-            promise, self.name, self.config, stream.seed, stream.noise_id,
-            WordTrace(self, prepared, epsilons, stream, unknown), language=self.language,
-        )  # fmt: skip
+            promise,
+            self.name,
+            self.config,
+            stream.seed,
+            stream.noise_id,
+            WordTrace(self, prepared, epsilons, stream, unknown),
+            language=self.language,
+        )
 
     def _steps(
-        self, prepared: WordPrepared, epsilons: Sequence[float], shown: Sequence[str | None],
-        capitals: Mapping[int, bool], spans: Sequence[tuple[int, int]],
-    ) -> list[Step]:  # fmt: skip
+        self,
+        prepared: WordPrepared,
+        epsilons: Sequence[float],
+        shown: Sequence[str | None],
+        capitals: Mapping[int, bool],
+        spans: Sequence[tuple[int, int]],
+    ) -> list[Step]:
         made = []
         columns = zip(prepared.document.words, prepared.document.starts, prepared.rows.tolist(), spans, strict=True)
         for i, (original, start, row, out) in enumerate(columns):

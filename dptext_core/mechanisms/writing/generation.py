@@ -365,9 +365,12 @@ class Generation(Clipped):
     # --- scores to distributions
 
     def table(
-        self, logits: np.ndarray, public: np.ndarray | None = None, candidates: Sequence[str] | None = None,
+        self,
+        logits: np.ndarray,
+        public: np.ndarray | None = None,
+        candidates: Sequence[str] | None = None,
         before: Sequence[int] = (),
-    ) -> ScoreTable:  # fmt: skip
+    ) -> ScoreTable:
         """Raw logits float32 (n,) of the next token → scores whose spread is at most 1/2. public: the same without the
         private text, where the draw starts from it. candidates: those of the model, where the caller has them. before:
         the tokens that were written, which say what would end a word that is never released."""
@@ -460,9 +463,17 @@ class Generation(Clipped):
             exposed = ["how many words and marks your text has, by the largest length"]
         exposed += self.never.exposed()
         return Guarantee(
-            "pure", epsilon, "released token", adjacency, n, epsilon * n, exposed=tuple(exposed), bounded_range=True,
-            among=among, never=len(self.never),
-        )  # fmt: skip
+            "pure",
+            epsilon,
+            "released token",
+            adjacency,
+            n,
+            epsilon * n,
+            exposed=tuple(exposed),
+            bounded_range=True,
+            among=among,
+            never=len(self.never),
+        )
 
     # --- writing
 
@@ -587,9 +598,17 @@ class Generation(Clipped):
     def _result(self, prepared: GenerationPrepared, written: Written, stream: NoiseStream) -> RewriteResult:
         text, pieces = self._spelled(written.tokens)
         return RewriteResult(
-            text, prepared.text, (), self.guarantee(prepared), self.name, self.config, stream.seed, stream.noise_id,
-            GenerationTrace(self, prepared, written), pieces,
-        )  # fmt: skip
+            text,
+            prepared.text,
+            (),
+            self.guarantee(prepared),
+            self.name,
+            self.config,
+            stream.seed,
+            stream.noise_id,
+            GenerationTrace(self, prepared, written),
+            pieces,
+        )
 
     def _spelled(self, tokens: Sequence[int]) -> tuple[str, tuple[Release, ...]]:
         """Text and pieces of written tokens, and of nothing else."""
