@@ -13,19 +13,26 @@ let_threads_sleep()  # a room of visitors needs the processor for its pages
 #: Section → page → its title. The pages without a section come first, and stand in the bar by themselves.
 SECTIONS = {
     "": {
-        "explore": "Explore", "compare": "Compare", "batch": "Batch", "learn": "Learn",
+        "explore": "Explore",
+        "compare": "Compare",
+        "batch": "Batch",
+        "learn": "Learn",
     },
     "Research": {"benchmarks": "Benchmarks", "findings": "What we found", "audit": "Audit"},
-}  # fmt: skip
+}
 #: Opens at the bare address, where links with a setting lead to.
 FIRST = "explore"
 #: Other addresses → the page that they lead to, and where on it: those of earlier links, and that of the first page, to
 #: which Streamlit gives none. Each earlier one has a file below pages too: a server that nobody has visited yet knows
 #: no others, and would call it lost.
 ALSO: dict[str, tuple[str, dict[str, str]]] = {
-    FIRST: (FIRST, {}), "playground": (FIRST, {}), "home": (FIRST, {}), "about": (FIRST, {}),
-    "case_study": ("learn", {"lesson": "9"}), "tradeoff": ("compare", {"view": "map"}),
-}  # fmt: skip
+    FIRST: (FIRST, {}),
+    "playground": (FIRST, {}),
+    "home": (FIRST, {}),
+    "about": (FIRST, {}),
+    "case_study": ("learn", {"lesson": "9"}),
+    "tradeoff": ("compare", {"view": "map"}),
+}
 
 NAME = "DP-Text Studio"
 # An icon of our own: Streamlit's named ones are fetched from another site for the browser's tab.

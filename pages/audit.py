@@ -93,9 +93,14 @@ def chosen_mechanism(choice: Any, below: Any) -> tuple[str, dpt.Setting, bool, b
 
 def epsilon_input(place: Any, default: float, key: str) -> float:
     return place.number_input(
-        "Privacy budget ε of one draw", min_value=0.001, max_value=dpt.MAX_EPSILON, value=float(default), format="%g",
-        key=stay(f"audit-epsilon-{key}"), help=said_of("ε"),
-    )  # fmt: skip
+        "Privacy budget ε of one draw",
+        min_value=0.001,
+        max_value=dpt.MAX_EPSILON,
+        value=float(default),
+        format="%g",
+        key=stay(f"audit-epsilon-{key}"),
+        help=said_of("ε"),
+    )
 
 
 def request(choice: Any, below: Any) -> tuple[Request | None, bool]:
@@ -103,16 +108,21 @@ def request(choice: Any, below: Any) -> tuple[Request | None, bool]:
     title, setting, planted, twin = chosen_mechanism(choice, below)
     pressed = choice.button("Run the audit", type="primary", width="stretch", key="audit_run")
     typed = below.text_area(
-        "Words or texts, one on each line", key=stay("audit_lines"), height=120,
+        "Words or texts, one on each line",
+        key=stay("audit_lines"),
+        height=120,
         placeholder="Empty: words of the public vocabulary, or short texts for language models.",
         help="Each drawn word is compared with each other one that the promise makes alike.",
-    )  # fmt: skip
+    )
     claim = None
     with below.expander("More"):
         draws = st.select_slider(
-            "Rewrites of each text", [200, 500, 1000, 2000, 5000, 20000], value=500, key=stay("audit_draws"),
+            "Rewrites of each text",
+            [200, 500, 1000, 2000, 5000, 20000],
+            value=500,
+            key=stay("audit_draws"),
             help="More rewrites take longer and find smaller leaks, above all where a mechanism has no formula.",
-        )  # fmt: skip
+        )
         if st.toggle(
             "Hold it against an ε of mine", key=stay("audit_own"), help="Then any two inputs count as neighbours."
         ):
@@ -155,15 +165,17 @@ def shown(asked: Request, report: core.AuditReport) -> None:
     claimed.metric("Claimed", report.limit)
     measured.metric("Stated loss" if released else "Measured" if report.exact else "Measured, at least", report.loss)
     shown_by.metric(
-        "Draws could show", at_least(report.detectable),
+        "Draws could show",
+        at_least(report.detectable),
         help="This is the largest loss that the draws of this audit could have shown by themselves, without a formula.",
-    )  # fmt: skip
+    )
     if report.leak is not None:
         leak.metric(
-            "Leak seen from", core.share(report.leak_fresh or report.leak),
+            "Leak seen from",
+            core.share(report.leak_fresh or report.leak),
             help="Words that stay in so many of the fresh draws too many would have been seen, with a chance of 95%; "
             f"in each of the other ways to rewrite, {core.share(report.leak)}.",
-        )  # fmt: skip
+        )
     if released:
         st.caption(
             "The distributions that the mechanism states keep the promise: this is their loss. What it releases does "
@@ -187,10 +199,16 @@ def shown(asked: Request, report: core.AuditReport) -> None:
                 {"input": [w for w, _ in report.skipped], "why": [why for _, why in report.skipped]}, hide_index=True
             )
     download.button(
-        "Download the report", json.dumps(report.to_dict(), ensure_ascii=False, indent=1), "audit.json",
-        "application/json", icon=":material/download:", key="audit_download", on_click="ignore", holds="private",
+        "Download the report",
+        json.dumps(report.to_dict(), ensure_ascii=False, indent=1),
+        "audit.json",
+        "application/json",
+        icon=":material/download:",
+        key="audit_download",
+        on_click="ignore",
+        holds="private",
         help="It names the inputs: for their owner's eyes where they are private.",
-    )  # fmt: skip
+    )
 
 
 def checks(report: core.AuditReport) -> None:

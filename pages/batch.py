@@ -44,9 +44,11 @@ def begin() -> None:
     left, right = st.columns([1.6, 1], gap="large")
     with left:
         sent = st.file_uploader(
-            "A file with a text in each row", type=[k[1:] for k in limits().kinds], max_upload_size=limits().upload,
+            "A file with a text in each row",
+            type=[k[1:] for k in limits().kinds],
+            max_upload_size=limits().upload,
             key=f"batch_upload_{mine.uploads}",
-        )  # fmt: skip
+        )
         example = st.button("Use an example", key="batch_example")
         tables_taken = "CSV, TSV, JSONL or Parquet" if ".parquet" in limits().kinds else "CSV, TSV or JSONL"
         rows = f" and {limits().rows:,} rows" if limits().rows else ""
@@ -129,9 +131,11 @@ def setup(upload: Upload) -> None:
         header = True
         if upload.path.suffix.lower() in tables.TABLES:
             header = st.toggle(
-                "The first row names the columns", value=True, key=stay(f"batch_header_{upload.folder.name}", True),
+                "The first row names the columns",
+                value=True,
+                key=stay(f"batch_header_{upload.folder.name}", True),
                 help="Turn this off where the first row is data already.",
-            )  # fmt: skip
+            )
         work = session().at("batch_read")
         if work.asked != (upload.folder, header):
             path = upload.path
@@ -166,13 +170,19 @@ def choices(upload: Upload, look: core.Look, header: bool) -> core.Asked | None:
     """Column, mechanism and settings; None where they do not fit together."""
     key = f"{upload.folder.name}_{header}"
     column = st.selectbox(
-        "Column to rewrite", look.columns, look.columns.index(look.longest()), format_func=named(header),
+        "Column to rewrite",
+        look.columns,
+        look.columns.index(look.longest()),
+        format_func=named(header),
         key=stay(f"batch_column_{key}", look.longest()),
-    )  # fmt: skip
+    )
     keep = st.multiselect(
-        "Columns to keep as they are", [c for c in look.columns if c != column],
-        key=stay(f"batch_keep_{key}_{column}"), format_func=named(header), placeholder="None: only the rewrites leave",
-    )  # fmt: skip
+        "Columns to keep as they are",
+        [c for c in look.columns if c != column],
+        key=stay(f"batch_keep_{key}_{column}"),
+        format_func=named(header),
+        placeholder="None: only the rewrites leave",
+    )
     if keep:
         st.warning("Nothing protects the columns that you keep. A name or a date in them tells who wrote the row.")
     specs = {s.name: s for s in dpt.mechanisms()}
@@ -193,15 +203,21 @@ def choices(upload: Upload, look: core.Look, header: bool) -> core.Asked | None:
     chosen = controls.options(spec, "batch")
     default = controls.epsilon_range(spec, chosen)[2]
     chosen["epsilon"] = budget.number_input(
-        "Privacy budget ε of one draw", min_value=0.001, max_value=dpt.MAX_EPSILON, value=float(default), format="%g",
-        key=stay(f"batch-epsilon-{spec.name}-{default:g}", float(default)), help=said_of("ε"),
-    )  # fmt: skip
+        "Privacy budget ε of one draw",
+        min_value=0.001,
+        max_value=dpt.MAX_EPSILON,
+        value=float(default),
+        format="%g",
+        key=stay(f"batch-epsilon-{spec.name}-{default:g}", float(default)),
+        help=said_of("ε"),
+    )
     polish = st.toggle(
-        "Polish the texts", key=stay("batch_polish", False),
+        "Polish the texts",
+        key=stay("batch_polish", False),
         help="What was drawn is read again with the bundled language model, and written out as it would most likely "
         "be. Nothing private is looked at, so that this spends no ε: the promise is the same. It may bring back what "
         "an attacker who reads the release would have found. What was drawn stays in the run.",
-    )  # fmt: skip
+    )
     asked = core.Asked(upload.file, column, header, tuple(keep), dpt.Setting.of(spec.name, **chosen), polish)
     try:
         asked.setting.make()
@@ -227,8 +243,13 @@ def ten(upload: Upload, look: core.Look, asked: core.Asked | None) -> None:
     elif not done:
         label = f"Rewrite the first {n} rows" if n > 1 else "Rewrite the row"
         st.button(
-            label, type="primary", key="batch_ten", disabled=asked is None, on_click=first, args=(upload, asked),
-        )  # fmt: skip
+            label,
+            type="primary",
+            key="batch_ten",
+            disabled=asked is None,
+            on_click=first,
+            args=(upload, asked),
+        )
     if work.running():
         work.waiting("batch_ten_stop")
         return
@@ -378,9 +399,14 @@ def code(upload: Upload) -> None:
                 f"{time.strftime('%d %B at %H:%M', time.gmtime(upload.expires))} (UTC)."
             )
         right.button(
-            "Delete now", key="batch_delete", on_click=leave, args=(True,), icon=":material/delete:", width="stretch",
+            "Delete now",
+            key="batch_delete",
+            on_click=leave,
+            args=(True,),
+            icon=":material/delete:",
+            width="stretch",
             help="This stops the job and deletes your file and all results from this server.",
-        )  # fmt: skip
+        )
 
 
 def onward(upload: Upload, batch: core.Batch) -> None:
@@ -435,9 +461,11 @@ def results(upload: Upload, batch: core.Batch, found: core.Found, done: bool) ->
         more = f" The first {len(found.errors):,} are shown." if wrong > len(found.errors) else ""
         st.caption(f"Nothing of their texts is in the release: their text is empty there.{more}")
         st.dataframe(
-            [{"row": row, "why": why} for row, why in found.errors], hide_index=True, key="batch_errors",
+            [{"row": row, "why": why} for row, why in found.errors],
+            hide_index=True,
+            key="batch_errors",
             height=min(320, 36 * (1 + len(found.errors)) + 2),
-        )  # fmt: skip
+        )
     st.subheader("Rows")
     browse(batch, found.rows)
 
@@ -504,19 +532,32 @@ def downloads(batch: core.Batch, found: core.Found, done: bool) -> None:
         key = stay("batch_inspection")
         suffix = st.selectbox("Format", release_files.INSPECTION, format_func=FORMATS.__getitem__, key=key)
         download.button(
-            "Download, private", lambda: batch.inspection(suffix).read_bytes(),
-            f"{batch.stem}-PRIVATE-with-originals{suffix}", "application/octet-stream", icon=":material/lock:",
-            key="batch_private", on_click="ignore", width="stretch", holds="private",
+            "Download, private",
+            lambda: batch.inspection(suffix).read_bytes(),
+            f"{batch.stem}-PRIVATE-with-originals{suffix}",
+            "application/octet-stream",
+            icon=":material/lock:",
+            key="batch_private",
+            on_click="ignore",
+            width="stretch",
+            holds="private",
             what=f"with originals, {FORMATS[suffix]}",
-        )  # fmt: skip
+        )
     with right, st.container(border=True):
         st.markdown("**The promise**")
         st.caption("What is promised of each row and of all, as JSON, to go with the release.")
         download.button(
-            "Download the promise", json.dumps(found.promise, ensure_ascii=False, indent=1),
-            f"{batch.stem}-promise.json", "application/json", icon=":material/receipt_long:", key="batch_promise",
-            on_click="ignore", width="stretch", holds="promise", what="promise",
-        )  # fmt: skip
+            "Download the promise",
+            json.dumps(found.promise, ensure_ascii=False, indent=1),
+            f"{batch.stem}-promise.json",
+            "application/json",
+            icon=":material/receipt_long:",
+            key="batch_promise",
+            on_click="ignore",
+            width="stretch",
+            holds="promise",
+            what="promise",
+        )
 
 
 def release(batch: core.Batch, how_far: str) -> None:
@@ -524,18 +565,26 @@ def release(batch: core.Batch, how_far: str) -> None:
     exact = False
     if suffix in tables.TABLES:
         exact = st.toggle(
-            "Leave formulas in cells", key=stay("batch_exact"),
+            "Leave formulas in cells",
+            key=stay("batch_exact"),
             help="A spreadsheet would run a cell that begins with =, +, - or @. So such a cell begins with an "
             "apostrophe here, whoever wrote it. For programs, turn this on: then each cell is exactly as it is, and no "
             "byte-order mark stands before the first.",
-        )  # fmt: skip
+        )
     download.button(
-        "Download" + (f" {how_far}" if how_far else ""), lambda: batch.release(suffix, exact).read_bytes(),
-        f"{batch.stem}-release{suffix}", "application/octet-stream", icon=":material/download:",
-        key="batch_download", on_click="ignore", type="primary", width="stretch", holds="rewrite",
+        "Download" + (f" {how_far}" if how_far else ""),
+        lambda: batch.release(suffix, exact).read_bytes(),
+        f"{batch.stem}-release{suffix}",
+        "application/octet-stream",
+        icon=":material/download:",
+        key="batch_download",
+        on_click="ignore",
+        type="primary",
+        width="stretch",
+        holds="rewrite",
         what=f"release, {FORMATS[suffix]}",
         release=lambda book: book.record_rows(batch.mechanism, batch.promised(), batch.noise_id, released=True),
-    )  # fmt: skip
+    )
 
 
 @st.fragment
@@ -552,10 +601,11 @@ def browse(batch: core.Batch, rows: int) -> None:
         by_row = {p.row: p for p in shown if p.original.strip()}
         row = st.selectbox("Look at a row word by word", list(by_row), key="batch_row", width=240)
         if row in by_row and st.button(
-            "Open it in Explore", key="batch_to_explore",
+            "Open it in Explore",
+            key="batch_to_explore",
             help="Its original is drawn afresh there, with noise of its own: to look at, and not to release beside "
             "the result.",
-        ):  # fmt: skip
+        ):
             session().text = by_row[row].original
             st.switch_page("pages/explore.py", query_params=links.to_query(batch.asked.setting))
 

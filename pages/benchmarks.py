@@ -49,9 +49,12 @@ def chosen_data(found: results.Results) -> tuple[str, list[str]]:
     there = curves.mechanisms_of(found, data)
     first = [m for m in (*FIRST, *there) if m in there]
     chosen = right.multiselect(
-        "Mechanisms", there, default=list(dict.fromkeys(first))[:MOST], format_func=curves.title,
+        "Mechanisms",
+        there,
+        default=list(dict.fromkeys(first))[:MOST],
+        format_func=curves.title,
         key=stay(f"bench_mechanisms_{data}"),
-    )  # fmt: skip
+    )
     return data, chosen
 
 
@@ -70,13 +73,21 @@ def switches(place: Any, found: results.Results, data: str, metrics: list[str], 
     else:
         printed = x == "epsilon" and any(curves.paper_series(data, m, names) for m in metrics)
     papers = switch(
-        place, "The papers' numbers", "bench_papers", True, printed,
+        place,
+        "The papers' numbers",
+        "bench_papers",
+        True,
+        printed,
         help="The papers' numbers are hollow marks with dotted lines.",
-    )  # fmt: skip
+    )
     everything = switch(
-        place, "All configurations", "bench_all", False, more,
+        place,
+        "All configurations",
+        "bench_all",
+        False,
+        more,
         help="When this is off, each mechanism is shown with the options that were measured at most points.",
-    )  # fmt: skip
+    )
     return everything, papers
 
 
@@ -96,17 +107,20 @@ def across(data: str, alike: list[str], mixed: bool) -> str:
     axes = (["Same attacker"] if attackers else []) + (["Same N_w"] if "n_w" in alike else []) + ["ε"]
     first = axes[0] if mixed else "ε"
     picked = st.segmented_control(
-        "Across", axes, default=first, key=stay(f"bench_x_{data}_{mixed}"),
+        "Across",
+        axes,
+        default=first,
+        key=stay(f"bench_x_{data}_{mixed}"),
         help="Same attacker: curves stand where an attacker is right equally often, at first the best of those that "
         f"every point was measured by; the reader is not among them. N_w: {said_of('N_w')} "
         f"ε: {said_of('ε')}",
-    )  # fmt: skip
+    )
     if (picked or first) != "Same attacker":
         return {"Same N_w": "n_w", "ε": "epsilon"}[picked or first]
     about = " ".join(f"{measure(m).title}: {measure(m).about}" for m in attackers)
     return st.selectbox(
         "Attacker", attackers, format_func=lambda m: measure(m).title, key=stay(f"bench_attacker_{data}"), help=about
-    )  # fmt: skip
+    )
 
 
 def take_point(key: str) -> None:
@@ -152,9 +166,15 @@ def chart(place: Any, found: results.Results, data: str, metric: str, x: str, ou
     whole = curves.baseline(found, data, metric)
     guess = curves.majority(found, data, metric)
     figure = figures.panels(
-        ours, printed, metric, x, baseline=whole.value if whole else None, majority=guess,
-        chosen=state.get("bench_point") or "", dark=st.context.theme.type == "dark",
-    )  # fmt: skip
+        ours,
+        printed,
+        metric,
+        x,
+        baseline=whole.value if whole else None,
+        majority=guess,
+        chosen=state.get("bench_point") or "",
+        dark=st.context.theme.type == "dark",
+    )
     name = measure(metric).title
     alt = f"{name} over {x}, a panel for each mechanism; the view Table has the numbers"
     draw(place, figure, f"benchmark_{data}_{metric}_{x}", alt)
@@ -183,9 +203,14 @@ def plane(found: results.Results, data: str, metrics: tuple[str, str], names: li
         return
     whole = curves.baseline(found, data, utility)
     figure = figures.plane(
-        spots, printed, utility, privacy, baseline=whole.value if whole else None,
-        chosen=state.get("bench_point") or "", dark=st.context.theme.type == "dark",
-    )  # fmt: skip
+        spots,
+        printed,
+        utility,
+        privacy,
+        baseline=whole.value if whole else None,
+        chosen=state.get("bench_point") or "",
+        dark=st.context.theme.type == "dark",
+    )
     alt = " over ".join(measure(m).title for m in metrics)
     draw(st, figure, f"plane_{data}_{utility}_{privacy}", f"{alt}; the view Table has the numbers")
     st.caption(
@@ -199,9 +224,13 @@ def card(found: results.Results, ours: list[curves.Series]) -> None:
     if state.get("bench_point") not in known:
         state.bench_point = None
     point = st.selectbox(
-        "Point", list(known), index=None, format_func=lambda i: known[i][0], key="bench_point",
+        "Point",
+        list(known),
+        index=None,
+        format_func=lambda i: known[i][0],
+        key="bench_point",
         placeholder="Click a mark, or choose one",
-    )  # fmt: skip
+    )
     if point is None:
         st.caption("What was measured there appears here.")
         return
@@ -213,9 +242,11 @@ def card(found: results.Results, ours: list[curves.Series]) -> None:
     st.markdown("  \n".join(lines))
     if row.mechanism in {s.name for s in dpt.mechanisms()}:
         st.button(
-            "Open in Explore", icon=":material/edit_note:", key="bench_open",
+            "Open in Explore",
+            icon=":material/edit_note:",
+            key="bench_open",
             on_click=lambda: state.update(bench_opened=point),
-        )  # fmt: skip
+        )
     st.caption("To measure it again:")
     st.code(curves.command(row), language="sh", wrap_lines=True)
 
@@ -323,18 +354,22 @@ def bought() -> None:
         "The promises are not the same: see the table."
     )
     plain_chart(
-        budget_chart(rows, measure, dark=dark()), key="bench_budget",
+        budget_chart(rows, measure, dark=dark()),
+        key="bench_budget",
         alt=f"{total_budget.MEASURES[measure]} over the total ε of a text, for each system",
-    )  # fmt: skip
+    )
     draws = {r.system: r.value for r in rows if r.measure == "draws"}
     st.dataframe(
         [
             {
-                "system": r.system, "draws": draws.get(r.system), "nothing of the text": r.value,
+                "system": r.system,
+                "draws": draws.get(r.system),
+                "nothing of the text": r.value,
                 "promise": NOTIONS[dpt.mechanism_class(r.mechanism).notion],
                 "everyone can see": total_budget.SEEN[r.mechanism],
             }
-            for r in shown if not r.total
+            for r in shown
+            if not r.total
         ],
         column_config={
             "draws": st.column_config.NumberColumn(format="%.1f", help="This is the mean number of draws of a text."),
@@ -343,7 +378,7 @@ def bought() -> None:
             ),
         },
         hide_index=True,
-    )  # fmt: skip
+    )
 
 
 def main() -> None:
@@ -398,9 +433,12 @@ def main() -> None:
     else:
         points = [r["point"] for r in rows]
         wide.dataframe(
-            [{k: v for k, v in r.items() if k != "again"} for r in rows], hide_index=True, key="bench_table",
-            on_select=lambda: take_row(points), selection_mode="single-row",
-        )  # fmt: skip
+            [{k: v for k, v in r.items() if k != "again"} for r in rows],
+            hide_index=True,
+            key="bench_table",
+            on_select=lambda: take_row(points),
+            selection_mode="single-row",
+        )
     with narrow, st.container(key="bench_card", border=True):
         card(found, ours)
     named = dict.fromkeys(s.label for s in ours if s.label != curves.title(s.mechanism))

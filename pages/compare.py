@@ -32,7 +32,7 @@ def main() -> None:
     head.markdown("## Compare")
     view = which.segmented_control(
         "View", list(VIEWS), format_func=VIEWS.__getitem__, key=stay(VIEW, "cards"), label_visibility="collapsed"
-    )  # fmt: skip
+    )
     view = view or "cards"
     st.caption(ABOUT[view])
     (point_map if view == "map" else cards).follow_link()

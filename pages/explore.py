@@ -224,13 +224,21 @@ def headline() -> None:
     says.markdown(f"{literal(mine.problem) if mine else OWN_TEXT} **Drag.**")
     with others, st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small"):
         st.pills(
-            "Examples", [e.title for e in examples()], key="play_example", on_change=use_example, wrap=True,
-            label_visibility="collapsed", width="content",
-        )  # fmt: skip
+            "Examples",
+            [e.title for e in examples()],
+            key="play_example",
+            on_change=use_example,
+            wrap=True,
+            label_visibility="collapsed",
+            width="content",
+        )
         st.button(
-            "Close the editor" if state.get("play_editing") else "Your text", icon=":material/edit:", key="play_edit",
-            on_click=turn, args=("play_editing", not state.get("play_editing", False)),
-        )  # fmt: skip
+            "Close the editor" if state.get("play_editing") else "Your text",
+            icon=":material/edit:",
+            key="play_edit",
+            on_click=turn,
+            args=("play_editing", not state.get("play_editing", False)),
+        )
 
 
 def turn(what: str, to: bool) -> None:
@@ -252,10 +260,14 @@ def text_box() -> None:
     if not state.get("play_editing"):
         st.html(NARROW)
     st.text_area(
-        "Text", state.play_text, key="play_text", height=120,
+        "Text",
+        state.play_text,
+        key="play_text",
+        height=120,
         placeholder="Type or paste a text, or pick an example below.",
-        help="It stays in this session. It is not stored and not logged.", on_change=forget_problems,
-    )  # fmt: skip
+        help="It stays in this session. It is not stored and not logged.",
+        on_change=forget_problems,
+    )
     before = session().undo
     if before and before != state.play_text:
         st.button("Undo", on_click=use_text, args=(before,), help="This brings the last text back.")
@@ -277,10 +289,14 @@ def options_column() -> runs.Inputs | None:
     first = list(specs).index(state.get("play_mechanism", next(iter(specs))))
     spec = specs[
         st.selectbox(
-            "Mechanism", list(specs), first, key="play_mechanism",
-            format_func=lambda n: named(specs[n]), on_change=use_mechanism,
+            "Mechanism",
+            list(specs),
+            first,
+            key="play_mechanism",
+            format_func=lambda n: named(specs[n]),
+            on_change=use_mechanism,
         )
-    ]  # fmt: skip
+    ]
     st.caption(spec.summary)
     chosen = controls.options(spec, "play", skip=frozenset({Clipping.name}))
     spec, chosen = public_start(spec, specs, chosen)
@@ -305,9 +321,12 @@ def options_column() -> runs.Inputs | None:
             st.caption("Seeded runs are not private.")
     with st.expander("Open a file"):
         st.file_uploader(
-            "Plain text in UTF-8, or a saved session", type=["txt", "md", "json"], key="play_upload",
-            on_change=use_upload, max_upload_size=MAX_MB,
-        )  # fmt: skip
+            "Plain text in UTF-8, or a saved session",
+            type=["txt", "md", "json"],
+            key="play_upload",
+            on_change=use_upload,
+            max_upload_size=MAX_MB,
+        )
         if session().upload_error:
             st.error(literal(session().upload_error))
     text = state.play_text
@@ -326,11 +345,16 @@ def public_start(
     except dpt.DPTextError:  # said where the rewrite would stand
         return spec, chosen
     # Of the same mechanism it is an option, which has a control of its own.
-    if public is None or public.name == spec.name or not st.toggle(
-        "Start from what is public", key="play_public",
-        help="The kept words are public anyway. A language model that sees only them proposes words that fit, and the "
-        "private text moves the proposal. The promise for ε stays the same, between texts with the same kept words.",
-    ):  # fmt: skip
+    if (
+        public is None
+        or public.name == spec.name
+        or not st.toggle(
+            "Start from what is public",
+            key="play_public",
+            help="The kept words are public anyway. A language model that sees only them proposes words that fit, and the "
+            "private text moves the proposal. The promise for ε stays the same, between texts with the same kept words.",
+        )
+    ):
         return spec, chosen
     fields = {f.name for f in dataclasses.fields(public.config)}
     return specs[public.name], {k: v for k, v in chosen.items() if k in fields}
@@ -351,8 +375,11 @@ def nothing_to_rewrite() -> None:
         return
     st.error(too_long(text, ", or rewrite it with `python -m dptext_core rewrite --file FILE`"))
     st.button(
-        "Keep as much as fits", key="play_shorten", type="primary", on_click=lambda: use_text(shortened(text)),
-    )  # fmt: skip
+        "Keep as much as fits",
+        key="play_shorten",
+        type="primary",
+        on_click=lambda: use_text(shortened(text)),
+    )
     if session().run is None:
         advanced()
     else:
@@ -379,11 +406,15 @@ def clip_control(spec: dpt.MechanismSpec, chosen: dict[str, Any]) -> dict[str, A
     lowest, highest = (min(c.low for c in clips.values()), max(c.high for c in clips.values())) if clips else exact
     pad = (highest - lowest) / 4
     picked = st.slider(
-        "Ends of the range", round(lowest - pad, 1), round(highest + pad, 1), (low, high), step=0.1,
+        "Ends of the range",
+        round(lowest - pad, 1),
+        round(highest + pad, 1),
+        (low, high),
+        step=0.1,
         key=f"play_clip_{spec.name}_{chosen.get('model', 'bundled')}_{name}",
         help=f"{said_of('clipping')} Move an end to set a range of your own. Any range has the same promise, as long "
         "as it does not depend on the text.",
-    )  # fmt: skip
+    )
     if "masked language model" in spec.needs:
         clip_figure()
     if clips and picked == (low, high):
@@ -400,9 +431,10 @@ def clip_figure() -> None:
     if not st.toggle("Show what the width costs", key="play_clip_costs"):
         return
     chart(
-        figures.clipping(rows, dark=dark()), key="play_clip_figure",
+        figures.clipping(rows, dark=dark()),
+        key="play_clip_figure",
         alt="Likeness in meaning and chance of staying over the width of the clipping range, for several ε",
-    )  # fmt: skip
+    )
     st.caption(
         f"{rows[0].texts} sentences of SST-2, {rows[0].words:,} drawn words, with the bundled model. A range goes from "
         "the mean μ of the scores to so many standard deviations σ above it: the paper's to 4σ, the tuned one to "
@@ -453,8 +485,16 @@ def start(inputs: runs.Inputs, axis: tuple[float, float, float], redraw: bool, l
 
     def work(task: dpt.Task):
         made = runs.make(
-            inputs, number_, epsilon, axis, before=before, given=given, redraw=redraw, pin=pin, task=task,
-        )  # fmt: skip
+            inputs,
+            number_,
+            epsilon,
+            axis,
+            before=before,
+            given=given,
+            redraw=redraw,
+            pin=pin,
+            task=task,
+        )
         if not linked:
             return made
         # The browser keeps its slider where the user left it; a link moves it.
@@ -585,10 +625,14 @@ def families(run: runs.Run) -> None:
         *cards, further_, drawers = st.columns([1, 1, 1, 1, 0.6, 1.1], vertical_alignment="center", gap="small")
         for card, (title, does, name) in zip(cards, FAMILIES, strict=True):
             card.button(
-                f"**{title}**  \n{does}", key=f"play_family_{name}", width="stretch",
-                type="primary" if run.inputs.mechanism == name else "secondary", on_click=choose, args=(name,),
+                f"**{title}**  \n{does}",
+                key=f"play_family_{name}",
+                width="stretch",
+                type="primary" if run.inputs.mechanism == name else "secondary",
+                on_click=choose,
+                args=(name,),
                 help=literal(bought[name]) if name in bought else None,
-            )  # fmt: skip
+            )
         with further_.popover("More", width="stretch"), st.container(width=WIDE):
             for name, spec in specs.items():
                 if name not in {family[2] for family in FAMILIES}:
@@ -785,19 +829,29 @@ def further(run: runs.Run, result: dpt.RewriteResult, token: int | None, epsilon
 def actions(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool) -> None:
     again, save, more = st.columns(3)
     if again.button(
-        "Draw again", icon=":material/casino:", width="stretch", key="play_again",
+        "Draw again",
+        icon=":material/casino:",
+        width="stretch",
+        key="play_again",
         help="This draws with fresh noise. Each rewrite that you release spends its budget. If you choose among "
         "several, "
         "count all of them.",
-    ):  # fmt: skip
+    ):
         redraw()
         st.rerun(scope="app")
     with save:
         download.button(
-            "Download text", result.text, "rewrite.txt", "text/plain", icon=":material/download:", width="stretch",
-            key="play_download", holds="rewrite", release=lambda book: book.record(result, released=True),
+            "Download text",
+            result.text,
+            "rewrite.txt",
+            "text/plain",
+            icon=":material/download:",
+            width="stretch",
+            key="play_download",
+            holds="rewrite",
+            release=lambda book: book.record(result, released=True),
             help="What you download counts as released in the ledger.",
-        )  # fmt: skip
+        )
     with more:
         share.popover(run, result, epsilon, void)
 
@@ -881,7 +935,7 @@ def more(run: runs.Run, result: dpt.RewriteResult, token: int | None, axis: tupl
 
 def clip_panel(
     result: dpt.RewriteResult, token: int, d: dpt.TokenDistribution, logits: np.ndarray, costs: Sequence[ClipCost]
-) -> None:  # fmt: skip
+) -> None:
     """The model's scores at the chosen word with all named clipping ranges, and what each costs there."""
     step = result.units[token]
     marks = {w: float(logits[at[0]]) for w in (step.original, step.text) if w and len(at := d.index(w))}
@@ -890,9 +944,13 @@ def clip_panel(
     aligned = "alignment" in result.can
     used = next(c for c in costs if c.used)
     figure = figures.logit_histogram(
-        logits, used.low, used.high, marks=marks, others={c.name: (c.low, c.high) for c in costs if not c.used},
+        logits,
+        used.low,
+        used.high,
+        marks=marks,
+        others={c.name: (c.low, c.high) for c in costs if not c.used},
         dark=dark(),
-    )  # fmt: skip
+    )
     chart(figure, key="play_histogram", alt="The model's scores, with the clipping ranges of the table below")
     st.dataframe(
         {
@@ -913,7 +971,7 @@ def clip_panel(
             ),
         },
         hide_index=True,
-    )  # fmt: skip
+    )
     st.caption(f"Shaded: the range in use. {len(logits):,} words have a score. All ranges have the same promise.")
 
 
@@ -934,9 +992,13 @@ def over_all(run: runs.Run, result: dpt.RewriteResult, token: int, axis: tuple[f
     which: str | None = "S_w"
     if "alignment" in result.can:
         which = st.segmented_control(
-            "Statistic", ["N_w", "S_w"], default="N_w", key="play_statistic", format_func=_STATISTICS.__getitem__,
+            "Statistic",
+            ["N_w", "S_w"],
+            default="N_w",
+            key="play_statistic",
+            format_func=_STATISTICS.__getitem__,
             help=f"N_w: {said_of('N_w')} S_w: {said_of('S_w')}",
-        )  # fmt: skip
+        )
     y_title, top = (figures.S_W, 100) if which == "S_w" else (figures.N_W, None)
     per = next(f for f in dataclasses.fields(result.config) if f.name == "epsilon").metadata["unit"] or "per word"
     figure = figures.curves(lines[which or "N_w"], y_title, x_title=f"ε {per}", top=top, dark=dark())

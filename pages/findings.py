@@ -94,13 +94,19 @@ def choice(rows: leaderboard.Rows, sets: Sequence[str]) -> tuple[str, str, str, 
     left, middle, right = st.columns(3)
     data = left.selectbox("Data set", sets, format_func=title_of_data, key=stay("found_data"))
     judge = middle.selectbox(
-        "Judged by", rows.judges(data), format_func=lambda m: measure(m).title, key=stay(f"found_judge_{data}"),
+        "Judged by",
+        rows.judges(data),
+        format_func=lambda m: measure(m).title,
+        key=stay(f"found_judge_{data}"),
         help="What is kept of the text, and who says so.",
-    )  # fmt: skip
+    )
     privacy = right.selectbox(
-        "Same privacy", rows.measures(data), format_func=lambda m: measure(m).title, key=stay(f"found_privacy_{data}"),
+        "Same privacy",
+        rows.measures(data),
+        format_func=lambda m: measure(m).title,
+        key=stay(f"found_privacy_{data}"),
         help="What is measured to be the same for all: how often a word stays, or how often an attacker succeeds.",
-    )  # fmt: skip
+    )
     levels = rows.levels(data, privacy)
 
     # The middle level, where there is something to compare; else the one at which most can be.
@@ -111,13 +117,14 @@ def choice(rows: leaderboard.Rows, sets: Sequence[str]) -> tuple[str, str, str, 
     key = stay(f"found_level_{data}_{privacy}", first)
     at = st.segmented_control(
         "Level", levels, default=first, format_func=lambda x: leaderboard.level(privacy, x), key=key
-    )  # fmt: skip
+    )
     left, right = st.columns(2)
     every = left.toggle("All settings of each mechanism", key=stay("found_every", False))
     drawn = right.toggle(
-        "Stop words are drawn, too", key=stay("found_stop_words", False),
+        "Stop words are drawn, too",
+        key=stay("found_stop_words", False),
         help="Only settings that draw the same words are set side by side.",
-    )  # fmt: skip
+    )
     return data, judge, privacy, first if at is None else at, every, not drawn
 
 
@@ -142,9 +149,15 @@ def files(name: str, csv: str, latex: str) -> None:
     with st.container(horizontal=True):
         for label, text, ending, kind in (("CSV", csv, "csv", "text/csv"), ("LaTeX", latex, "tex", "text/x-tex")):
             download.button(
-                label, text, f"{name}.{ending}", kind, on_click="ignore", key=f"found_{name}_{ending}",
-                icon=":material/download:", holds="nothing",
-            )  # fmt: skip
+                label,
+                text,
+                f"{name}.{ending}",
+                kind,
+                on_click="ignore",
+                key=f"found_{name}_{ending}",
+                icon=":material/download:",
+                holds="nothing",
+            )
 
 
 # --- the claims -----------------------------------------------------------------------------------------------------
@@ -202,10 +215,14 @@ def claims(all_of_them: Sequence[ClaimFinding], whole: results.Results) -> None:
     counts = {v: sum(f.verdict == v for f in all_of_them) for v in MEANS}
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         chosen = st.pills(
-            "Verdict", [v for v in MEANS if counts[v]], selection_mode="multi", key=stay("found_verdict"),
-            format_func=lambda v: f"{v} ({counts[v]})", label_visibility="collapsed",
+            "Verdict",
+            [v for v in MEANS if counts[v]],
+            selection_mode="multi",
+            key=stay("found_verdict"),
+            format_func=lambda v: f"{v} ({counts[v]})",
+            label_visibility="collapsed",
             help="  \n".join(f"**{v}**: {MEANS[v]}" for v in MEANS if counts[v]),
-        )  # fmt: skip
+        )
         with st.popover("Files", icon=":material/download:"):
             files("claims", tables.as_csv(all_of_them), tables.as_latex(all_of_them))
     with st.container(key="claims_head"):

@@ -112,14 +112,22 @@ def control(lesson: Lesson) -> Any:
     with st.container(key="learn_control"):
         if all(isinstance(v, str) for v in made.values) and made.values:
             value = st.radio(
-                made.label, made.values, made.values.index(start), format_func=made.said, help=made.help or None,
+                made.label,
+                made.values,
+                made.values.index(start),
+                format_func=made.said,
+                help=made.help or None,
                 key=f"learn_value_{lesson.name}",
-            )  # fmt: skip
+            )
         elif made.values:
             value = st.select_slider(
-                made.label, made.values, start, format_func=made.said, help=made.help or None,
+                made.label,
+                made.values,
+                start,
+                format_func=made.said,
+                help=made.help or None,
                 key=f"learn_value_{lesson.name}",
-            )  # fmt: skip
+            )
         else:
             value = st.text_input(
                 made.label, start, max_chars=40, help=made.help or None, key=f"learn_value_{lesson.name}"
@@ -208,10 +216,15 @@ def ask(lesson: Lesson, question: Question, value: Any) -> None:
     with st.container(border=True):
         st.markdown(f"**{literal(question.text)}**")
         chosen = st.radio(
-            "Your answer", range(len(question.answers)), index=mine.answers.get(lesson.name),
-            format_func=lambda i: literal(question.answers[i]), key=f"learn_answer_{lesson.name}",
-            label_visibility="collapsed", on_change=answered, args=(lesson, asked),
-        )  # fmt: skip
+            "Your answer",
+            range(len(question.answers)),
+            index=mine.answers.get(lesson.name),
+            format_func=lambda i: literal(question.answers[i]),
+            key=f"learn_answer_{lesson.name}",
+            label_visibility="collapsed",
+            on_change=answered,
+            args=(lesson, asked),
+        )
         if asked is not None and chosen is not None:
             if mine.counted == (mine.room, asked):
                 st.caption("Counted for your class: which answer, and not whose.")
@@ -219,9 +232,13 @@ def ask(lesson: Lesson, question: Question, value: Any) -> None:
                 st.caption(CLOSED)
         with st.container(key="learn_check"):
             st.button(
-                "Show the answer", type="primary", key=f"learn_reveal_{lesson.name}", disabled=chosen is None,
-                on_click=mine.revealed.add, args=(lesson.name,),
-            )  # fmt: skip
+                "Show the answer",
+                type="primary",
+                key=f"learn_reveal_{lesson.name}",
+                disabled=chosen is None,
+                on_click=mine.revealed.add,
+                args=(lesson.name,),
+            )
 
 
 def door(lesson: Lesson, value: Any) -> None:
@@ -239,14 +256,22 @@ def reading() -> None:
     with top:
         state.learn_lesson = mine.at
         st.pills(
-            "Lesson", range(len(LESSONS)), format_func=lambda i: f"{i + 1}", key="learn_lesson", required=True,
+            "Lesson",
+            range(len(LESSONS)),
+            format_func=lambda i: f"{i + 1}",
+            key="learn_lesson",
+            required=True,
             on_change=lambda: mine.go(state.learn_lesson if state.learn_lesson is not None else mine.at),
             label_visibility="collapsed",
-        )  # fmt: skip
+        )
     wall.button(
-        "Present", icon=":material/slideshow:", key="learn_present", width="stretch", on_click=present,
+        "Present",
+        icon=":material/slideshow:",
+        key="learn_present",
+        width="stretch",
+        on_click=present,
         help="One thing at a time, in large type. Turn with the arrow keys or a clicker; Escape ends it.",
-    )  # fmt: skip
+    )
     lesson = mine.lesson
     st.markdown(f"### {mine.at + 1}. {literal(lesson.title)}")
     sentences(lesson.said)
@@ -268,27 +293,34 @@ def reading() -> None:
             st.button("Back", icon=":material/arrow_back:", key="learn_back", on_click=mine.go, args=(mine.at - 1,))
         if mine.at + 1 < len(LESSONS):
             st.button(
-                f"Next: {LESSONS[mine.at + 1].title}", icon=":material/arrow_forward:", key="learn_next",
+                f"Next: {LESSONS[mine.at + 1].title}",
+                icon=":material/arrow_forward:",
+                key="learn_next",
                 type="primary" if lesson.name in mine.revealed else "secondary",
-                on_click=mine.go, args=(mine.at + 1,),
-            )  # fmt: skip
+                on_click=mine.go,
+                args=(mine.at + 1,),
+            )
         if value is not None:
             door(lesson, value)
     with (
         st.container(key="learn_teacher"),
         st.expander(
-            "For teachers: an address, a QR code, pages to print", icon=":material/school:", key="learn_for_class",
+            "For teachers: an address, a QR code, pages to print",
+            icon=":material/school:",
+            key="learn_for_class",
             on_change="rerun",
         ) as opened,
-    ):  # fmt: skip
+    ):
         if opened.open:
             state.learn_counts = bool(mine.room)
             st.toggle(
-                "Count the answers of my class", key="learn_counts", on_change=count,
+                "Count the answers of my class",
+                key="learn_counts",
+                on_change=count,
                 help="The address below gets a room. Whoever answers there is counted, and the presenter view shows "
                 "the numbers as they come in. No names and no texts are kept, and the room is forgotten after some "
                 "hours, or when this is off.",
-            )  # fmt: skip
+            )
             if mine.room and not votes.VOTES.is_open(mine.room):
                 st.warning(f"{CLOSED} Switch counting off and on for a new address.")
             classroom.panel(mine.at + 1, lesson, lesson.control.start if value is None else value, mine.room)
@@ -349,9 +381,13 @@ def presenting() -> None:
     with st.container(horizontal=True, key="wall_turn"):
         for label, icon, by, off in (("Back", "arrow_back", -1, first), ("Next", "arrow_forward", 1, last)):
             st.button(
-                label, icon=f":material/{icon}:", key=f"wall_{label.lower()}", on_click=mine.turn, args=(by,),
+                label,
+                icon=f":material/{icon}:",
+                key=f"wall_{label.lower()}",
+                on_click=mine.turn,
+                args=(by,),
                 disabled=off,
-            )  # fmt: skip
+            )
         st.button("End", icon=":material/close:", key="wall_end", on_click=mine.turn, args=(0,), type="tertiary")
 
 

@@ -34,13 +34,71 @@ SAID = re.compile(
 )
 #: Insults that have harmless senses too, or stand in examples of other words.
 MORE = (
-    "ass", "asses", "arse", "arsehole", "bastard", "bastards", "bitch", "bitches", "bitchy", "bugger", "crap", "cunt",
-    "damn", "damned", "dickhead", "fucked", "fucker", "fucks", "goddamn", "goddamned", "idiot", "idiots", "moron",
-    "morons", "nazi", "nazis", "negro", "negroes", "pissed", "pisses", "rape", "raped", "rapes", "rapist", "retard",
-    "retarded", "shitty", "slut", "sluts", "twat", "wanker", "whore", "whores", "imbecile", "cripple", "crippled",
-    "savages", "suicide", "slave", "slaves", "shit", "fucking", "prick", "piss", "queer", "faggot", "fag", "fagot",
-    "chink", "coon", "dyke", "tits", "whoring", "bimbo",
-)  # fmt: skip
+    "ass",
+    "asses",
+    "arse",
+    "arsehole",
+    "bastard",
+    "bastards",
+    "bitch",
+    "bitches",
+    "bitchy",
+    "bugger",
+    "crap",
+    "cunt",
+    "damn",
+    "damned",
+    "dickhead",
+    "fucked",
+    "fucker",
+    "fucks",
+    "goddamn",
+    "goddamned",
+    "idiot",
+    "idiots",
+    "moron",
+    "morons",
+    "nazi",
+    "nazis",
+    "negro",
+    "negroes",
+    "pissed",
+    "pisses",
+    "rape",
+    "raped",
+    "rapes",
+    "rapist",
+    "retard",
+    "retarded",
+    "shitty",
+    "slut",
+    "sluts",
+    "twat",
+    "wanker",
+    "whore",
+    "whores",
+    "imbecile",
+    "cripple",
+    "crippled",
+    "savages",
+    "suicide",
+    "slave",
+    "slaves",
+    "shit",
+    "fucking",
+    "prick",
+    "piss",
+    "queer",
+    "faggot",
+    "fag",
+    "fagot",
+    "chink",
+    "coon",
+    "dyke",
+    "tits",
+    "whoring",
+    "bimbo",
+)
 NOTICE = Path("/usr/share/doc/wordnet-base/copyright")
 
 
@@ -104,15 +162,22 @@ def main(argv: list[str] | None = None) -> int:
         print(f"left out, {why}: {n:,}")
     made = args.out / "building"
     about = build_bank(
-        gathered, made, title="Example sentences of WordNet 3.0", origin="WordNet 3.0, the examples in its glosses",
-        licence="WordNet 3.0 licence", steps=STEPS, task=on_terminal("encoding"),
-    )  # fmt: skip
+        gathered,
+        made,
+        title="Example sentences of WordNet 3.0",
+        origin="WordNet 3.0, the examples in its glosses",
+        licence="WordNet 3.0 licence",
+        steps=STEPS,
+        task=on_terminal("encoding"),
+    )
     for name in (SENTENCES, VECTORS, ABOUT):
         (made / name).replace(args.out / name)
     shutil.rmtree(made)
     size = sum(f.stat().st_size for f in args.out.iterdir())
-    print(f"{about.sentences:,} sentences, {size:,} bytes, a cosine moves by {about.usual_error:.2g} as a rule and by "
-          f"{about.largest_error:.2g} at most")  # fmt: skip
+    print(
+        f"{about.sentences:,} sentences, {size:,} bytes, a cosine moves by {about.usual_error:.2g} as a rule and by "
+        f"{about.largest_error:.2g} at most"
+    )
     return 0
 
 

@@ -35,9 +35,14 @@ def build(path: Path) -> None:
     directions = np.linalg.svd(table - mean, full_matrices=False)[2][:DIRECTIONS]
     codes = np.rint((table - mean) @ directions.T / STEP).astype(np.int16)
     np.savez_compressed(
-        path, words_sha256=words_sha256(space.words), epsilon=grid, mean=mean, directions=directions, step=STEP,
+        path,
+        words_sha256=words_sha256(space.words),
+        epsilon=grid,
+        mean=mean,
+        directions=directions,
+        step=STEP,
         codes=np.ascontiguousarray(codes.T),
-    )  # fmt: skip
+    )
 
 
 def check(words: int = 1000) -> float:

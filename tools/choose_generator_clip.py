@@ -61,10 +61,13 @@ def main() -> None:
         path = m.generator().spec.folder / "spec.json"
         spec = json.loads(path.read_text(encoding="utf-8"))
         spec |= {
-            "clip_min": round(found.paper.low, 4), "clip_max": round(found.paper.high, 4),
-            "clip_source": found.paper.source, "tuned_min": round(low, 4), "tuned_max": round(high, 4),
+            "clip_min": round(found.paper.low, 4),
+            "clip_max": round(found.paper.high, 4),
+            "clip_source": found.paper.source,
+            "tuned_min": round(low, 4),
+            "tuned_max": round(high, 4),
             "tuned_source": f"μ + {a:g}σ to μ + {b:g}σ of public texts (tools/choose_generator_clip.py)",
-        }  # fmt: skip
+        }
         path.write_text(json.dumps(spec, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

@@ -86,8 +86,13 @@ def main() -> None:
     parser.add_argument("--stopwords", help="one word a line; else the default list")
     parser.add_argument("--n", type=int, default=60)
     parser.add_argument("--fixed", action="store_true", help="only the bundled shape, and one range for all ε")
-    parser.add_argument("--beside", nargs=5, type=float, metavar=("LOW", "WIDTH", "GROWTH", "FIRM", "POWER"),
-                        help="only the bundled shape and this one, on the same texts")  # fmt: skip
+    parser.add_argument(
+        "--beside",
+        nargs=5,
+        type=float,
+        metavar=("LOW", "WIDTH", "GROWTH", "FIRM", "POWER"),
+        help="only the bundled shape and this one, on the same texts",
+    )
     args = parser.parse_args()
     m = DPMLMPrior.create(**({"stopwords": args.stopwords} if args.stopwords else {}))
     prepared = [p for p in (m.prepare(t) for t in lines(args.texts, args.n)) if drawn_tokens(m, p)]

@@ -62,11 +62,16 @@ def main(argv: list[str] | None = None) -> int:
         for ends in tried:
             tried[ends] = expected(cosines, epsilon, ends)
         best = max(tried, key=lambda ends: tried[ends])
-        rows.append([
-            f"{epsilon:g}", f"{law[0]:.2f} to {law[1]:.2f}", f"{expected(cosines, epsilon, law):.3f}",
-            f"{best[0]:.2f} to {best[1]:.2f}", f"{tried[best]:.3f}",
-            *(f"{expected(cosines, epsilon, ends):.3f}" for ends in FIXED),
-        ])  # fmt: skip
+        rows.append(
+            [
+                f"{epsilon:g}",
+                f"{law[0]:.2f} to {law[1]:.2f}",
+                f"{expected(cosines, epsilon, law):.3f}",
+                f"{best[0]:.2f} to {best[1]:.2f}",
+                f"{tried[best]:.3f}",
+                *(f"{expected(cosines, epsilon, ends):.3f}" for ends in FIXED),
+            ]
+        )
     fixed = [f"{low:g} to {high:g}" for low, high in FIXED]
     print(markdown(["ε", "law", "cosine", "best range", "cosine", *fixed], rows))
     print(f"{len(cosines)} sentences; the nearest of the bank is at {cosines.max(axis=1).mean():.3f}.")

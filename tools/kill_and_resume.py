@@ -69,9 +69,20 @@ def table(folder: Path) -> None:
 
 def batch(folder: Path) -> list[str]:
     return [
-        "rewrite-data", "--data", str(folder / "data.txt"), "--mechanism", "diffractor", "--epsilon", "2",
-        "--seed", "7", "--out", str(folder / "out"), "--batch", "4",
-    ]  # fmt: skip
+        "rewrite-data",
+        "--data",
+        str(folder / "data.txt"),
+        "--mechanism",
+        "diffractor",
+        "--epsilon",
+        "2",
+        "--seed",
+        "7",
+        "--out",
+        str(folder / "out"),
+        "--batch",
+        "4",
+    ]
 
 
 def some_rows(folder: Path, wanted: dict[str, str]) -> None:
@@ -116,9 +127,19 @@ def old_file(folder: Path) -> None:
 
 def rewrite(folder: Path) -> list[str]:
     return [
-        "rewrite", "--quiet", "--mechanism", "diffractor", "--epsilon", "2", "--seed", "7", "--file",
-        str(folder / "data.txt"), "--out", str(folder / "out.txt"),
-    ]  # fmt: skip
+        "rewrite",
+        "--quiet",
+        "--mechanism",
+        "diffractor",
+        "--epsilon",
+        "2",
+        "--seed",
+        "7",
+        "--file",
+        str(folder / "data.txt"),
+        "--out",
+        str(folder / "out.txt"),
+    ]
 
 
 def old_or_new(folder: Path, wanted: dict[str, str]) -> None:

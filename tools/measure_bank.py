@@ -88,8 +88,13 @@ def main(argv: list[str] | None = None) -> int:
                 [sys.executable, __file__, "--folder", made], capture_output=True, text=True, check=True
             )
             found = json.loads(done.stdout)
-        rows.append([f"{n:,}", *(f"{found[k]:,.0f}" for k in ("files", "memory", "read", "distribution")),
-                     f"{found['draw']:.1f}"])  # fmt: skip
+        rows.append(
+            [
+                f"{n:,}",
+                *(f"{found[k]:,.0f}" for k in ("files", "memory", "read", "distribution")),
+                f"{found['draw']:.1f}",
+            ]
+        )
     heading = ["sentences", "files, MB", "memory, MB", "reading, ms", "a distribution, ms", "a draw, ms"]
     print(markdown(heading, rows))
     embed(["The film was short, but I liked the old actor."])

@@ -83,8 +83,11 @@ class Generator(nn.Module):
                 k.split(f"encoder.layer.{layer}.")[1]: v for k, v in state.items() if f"encoder.layer.{layer}." in k
             }
             if kind == "encoder-decoder":
-                part |= {k.replace("attention.", "crossattention.", 1): v
-                         for k, v in part.items() if k.startswith("attention.")}  # fmt: skip
+                part |= {
+                    k.replace("attention.", "crossattention.", 1): v
+                    for k, v in part.items()
+                    if k.startswith("attention.")
+                }
             self.decoder.encoder.layer[to].load_state_dict(part)
         self.dense.load_state_dict({"weight": state["dense.weight"], "bias": state["dense.bias"]})
         self.norm.load_state_dict({"weight": state["norm.weight"], "bias": state["norm.bias"]})

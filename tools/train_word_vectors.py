@@ -72,9 +72,17 @@ def train_word2vec(texts: list[list[str]], words: Sequence[str], min_count: int)
     from gensim.models import Word2Vec
 
     model = Word2Vec(
-        texts, vector_size=DIM, window=WINDOW, min_count=min_count, sg=1, negative=10, sample=1e-4, epochs=25,
-        workers=1, seed=SEED,
-    )  # fmt: skip
+        texts,
+        vector_size=DIM,
+        window=WINDOW,
+        min_count=min_count,
+        sg=1,
+        negative=10,
+        sample=1e-4,
+        epochs=25,
+        workers=1,
+        seed=SEED,
+    )
     return centred(np.stack([model.wv[word] for word in words]))
 
 
@@ -83,9 +91,20 @@ def train_fasttext(texts: list[list[str]], words: Sequence[str], min_count: int)
     from gensim.models import FastText
 
     model = FastText(
-        texts, vector_size=DIM, window=WINDOW, min_count=min_count, sg=1, negative=5, sample=1e-4, epochs=15,
-        min_n=3, max_n=6, bucket=200_000, workers=1, seed=SEED,
-    )  # fmt: skip
+        texts,
+        vector_size=DIM,
+        window=WINDOW,
+        min_count=min_count,
+        sg=1,
+        negative=5,
+        sample=1e-4,
+        epochs=15,
+        min_n=3,
+        max_n=6,
+        bucket=200_000,
+        workers=1,
+        seed=SEED,
+    )
     return centred(np.stack([model.wv[word] for word in words]))
 
 

@@ -89,8 +89,10 @@ def main() -> None:
         print(f"| {total:g} | {' | '.join(cells)} |")
     for first in FIRST:
         best, own = [float(c.max()) for c in after[first]], [float(c[0]) for c in after[first]]
-        print(f"ε₁ = {first:g}: drawn {np.mean(own):.3f}, nearest variation {np.mean(best):.3f} "
-              f"of {np.mean([len(c) for c in after[first]]):.0f}")  # fmt: skip
+        print(
+            f"ε₁ = {first:g}: drawn {np.mean(own):.3f}, nearest variation {np.mean(best):.3f} "
+            f"of {np.mean([len(c) for c in after[first]]):.0f}"
+        )
 
 
 if __name__ == "__main__":

@@ -212,13 +212,17 @@ def _query(
     if not _replaced(step):
         return
     if step.reason:
-        st.caption(f"“{literal(step.original)}” is {step.reason}: it is drawn without being looked at. Any number of "
-                   "answers tells nothing about it.")  # fmt: skip
+        st.caption(
+            f"“{literal(step.original)}” is {step.reason}: it is drawn without being looked at. Any number of "
+            "answers tells nothing about it."
+        )
         return
     found = _work(
-        "query", (run.number, result.config, token), "Asking again and again",
+        "query",
+        (run.number, result.config, token),
+        "Asking again and again",
         lambda task: query.query_number(result.distribution(token), task=task),
-    )  # fmt: skip
+    )
     if found is not None:
         number, own, rival = st.columns(3)
         number.metric("Answers needed", "never" if math.isinf(found.n) else f"about {found.n:,.0f}")
@@ -231,18 +235,22 @@ def _query(
     epsilons = np.geomspace(run.payload["lo"], run.payload["hi"], POINTS).tolist()
     kind = (run.number, channel.draws is None)
     curve = _work(
-        "curve", (*kind, token), "Working out the curve",
+        "curve",
+        (*kind, token),
+        "Working out the curve",
         lambda task: query.query_curve(channel, epsilons, task=task),
         ask=None if channel.draws is None else "Show the number at every ε",
-    )  # fmt: skip
+    )
     channels = query.drawn_channels(result)
     text = None
     if len(channels) > 1:
         text = _work(
-            "text curve", kind, "Working out the curve of the text",
+            "text curve",
+            kind,
+            "Working out the curve of the text",
             lambda task: query.query_curve(channels, epsilons[::2], task=task),
             ask=f"Add the curve of all {len(channels)} words",
-        )  # fmt: skip
+        )
     lines = {f"“{step.original}”": curve} if curve is not None else {}
     if text is not None:
         lines[f"half of the {many(text.words, 'word')}"] = text
@@ -262,9 +270,11 @@ def _nearest(
 ) -> None:
     """The released word, or its nearest neighbour, as the guess."""
     found = _work(
-        "nearest", (run.number, result.config), "Looking for the nearest words",
+        "nearest",
+        (run.number, result.config),
+        "Looking for the nearest words",
         lambda task: nearest.attack(mechanism, result, task=task),
-    )  # fmt: skip
+    )
     if found is None:
         return
     same, near, chance = st.columns(3)
@@ -281,10 +291,12 @@ def _nearest(
         st.caption(f"“{literal(guess.released)}” is not in the word space {literal(found.space)}.")
         return
     words = [guess.released, *guess.neighbours]
-    _table({
-        "guess": words,
-        "": ["◀ yours" if w.lower() == guess.original.lower() else "" for w in words],
-    })  # fmt: skip
+    _table(
+        {
+            "guess": words,
+            "": ["◀ yours" if w.lower() == guess.original.lower() else "" for w in words],
+        }
+    )
     if guess.rank is not None and guess.rank >= len(words):
         st.caption(f"“{literal(guess.original)}” comes in place {guess.rank + 1:,}.")
 
@@ -293,21 +305,30 @@ def _read(
     attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
 ) -> None:
     """The whole release as somebody reads it who knows the mechanism and the language."""
-    seen = st.segmented_control(
-        "Rewrites that it reads", SEEN, default=1, key="attack_reader_seen",
-        help="1: the one above. More: others of the same text with fresh noise, made for this. To release them would "
-        "spend their ε too.",
-    ) or 1  # fmt: skip
+    seen = (
+        st.segmented_control(
+            "Rewrites that it reads",
+            SEEN,
+            default=1,
+            key="attack_reader_seen",
+            help="1: the one above. More: others of the same text with fresh noise, made for this. To release them would "
+            "spend their ε too.",
+        )
+        or 1
+    )
 
     def work(task: dpt.Task):
         return reader.read(mechanism, which_text.rewrites_seen(mechanism, result, seen, task=task), task=task)
 
     found = _work(
-        "reader", (run.number, result.config, seen), "Reading", work,
+        "reader",
+        (run.number, result.config, seen),
+        "Reading",
+        work,
         ask="Read the release",
         note="This attacker joins the chances of the mechanism with what the bundled language model expects in each "
         "place. Where words are drawn by the words around them, a second or two for each word pass.",
-    )  # fmt: skip
+    )
     if found is None:
         return
     right, alone, same, chance = st.columns(4)
@@ -319,15 +340,17 @@ def _read(
     )
     st.caption("The release as it is read:")
     st.markdown(literal(found.text))
-    _table({
-        "released": [w.released for w in found.words],
-        "read": [w.word for w in found.words],
-        "": ["✓ right" if w.rank == 1 else "" for w in found.words],
-        "how sure": [percent(w.guesses[0][1]) for w in found.words],
-        "your word": [w.original for w in found.words],
-        "its place": ["not listed" if w.rank is None else f"{w.rank:,}" for w in found.words],
-        "other likely words": [", ".join(word for word, _ in w.guesses[1:]) for w in found.words],
-    })  # fmt: skip
+    _table(
+        {
+            "released": [w.released for w in found.words],
+            "read": [w.word for w in found.words],
+            "": ["✓ right" if w.rank == 1 else "" for w in found.words],
+            "how sure": [percent(w.guesses[0][1]) for w in found.words],
+            "your word": [w.original for w in found.words],
+            "its place": ["not listed" if w.rank is None else f"{w.rank:,}" for w in found.words],
+            "other likely words": [", ".join(word for word, _ in w.guesses[1:]) for w in found.words],
+        }
+    )
     st.markdown(literal(found.sentence()))
 
 
@@ -337,10 +360,13 @@ def _mask(
     """What a language model reads from the words around."""
     assert isinstance(attacker, mask_inference.LanguageModel)
     found = _work(
-        attacker.name, (run.number, result.config), "The language model guesses",
+        attacker.name,
+        (run.number, result.config),
+        "The language model guesses",
         lambda task: attacker.attack(mechanism, result, task=task),
-        ask="Let the language model guess", note=attacker.how,
-    )  # fmt: skip
+        ask="Let the language model guess",
+        note=attacker.how,
+    )
     if found is None:
         return
     first, ten, chance = st.columns(3)
@@ -353,13 +379,15 @@ def _mask(
     )
     st.markdown(literal(found.sentence()))
     steps = result.steps
-    _table({
-        "released": [g.released for g in found.guesses],
-        "your word": [steps[g.step].original for g in found.guesses],
-        "its place": ["cannot be said" if g.rank is None else f"{g.rank:,}" for g in found.guesses],
-        "the model's guesses": [", ".join(g.guesses) for g in found.guesses],
-        "": ["◀ chosen" if g.step == token else "" for g in found.guesses],
-    })  # fmt: skip
+    _table(
+        {
+            "released": [g.released for g in found.guesses],
+            "your word": [steps[g.step].original for g in found.guesses],
+            "its place": ["cannot be said" if g.rank is None else f"{g.rank:,}" for g in found.guesses],
+            "the model's guesses": [", ".join(g.guesses) for g in found.guesses],
+            "": ["◀ chosen" if g.step == token else "" for g in found.guesses],
+        }
+    )
 
 
 def _which(
@@ -374,11 +402,17 @@ def _which(
     if made is None:
         return
     what, lineup = made
-    seen = st.segmented_control(
-        "Rewrites that it sees", SEEN, default=1, key="attack_which_seen",
-        help="1: the one above. More: others of the same text with fresh noise, made for this. To release them would "
-        "spend their ε too.",
-    ) or 1  # fmt: skip
+    seen = (
+        st.segmented_control(
+            "Rewrites that it sees",
+            SEEN,
+            default=1,
+            key="attack_which_seen",
+            help="1: the one above. More: others of the same text with fresh noise, made for this. To release them would "
+            "spend their ε too.",
+        )
+        or 1
+    )
 
     def work(task: dpt.Task):
         texts = lineup()
@@ -407,13 +441,13 @@ def _which(
     st.markdown(literal(found.sentence()))
     draws = which_text.fresh(mechanism)
     measured = _work(
-        "which text, fresh", (result.config, what), "Rewriting the texts, and guessing",
-        lambda task: which_text.measure(
-            mechanism, found.lineup, draws, SEEN, task=task
-        ),
+        "which text, fresh",
+        (result.config, what),
+        "Rewriting the texts, and guessing",
+        lambda task: which_text.measure(mechanism, found.lineup, draws, SEEN, task=task),
         ask=f"Measure it on {draws} fresh rewrites",
         note="How often is such a guess right? Each of the texts is rewritten as often, and the attacker guesses.",
-    )  # fmt: skip
+    )
     if measured is None:
         return
     _table(
@@ -476,15 +510,20 @@ def _two(
 
 
 def _texts_of(
-    run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, key: str = "attack_which",
+    run: runs.Run,
+    mechanism: dpt.Mechanism,
+    result: dpt.RewriteResult,
+    key: str = "attack_which",
     n: int = which_text.TEXTS,
-) -> tuple[tuple, Callable[[], attacks.Lineup]] | None:  # fmt: skip
+) -> tuple[tuple, Callable[[], attacks.Lineup]] | None:
     """Controls, with keys that begin so, for the texts that it could have been, n where they are made by exchanging a
     word: what was asked for, and what makes them."""
     words = _work(
-        f"which words {key}", (run.inputs.text, run.inputs.setting), "Looking words up",
+        f"which words {key}",
+        (run.inputs.text, run.inputs.setting),
+        "Looking words up",
         lambda task: which_text.content_words(mechanism, result.original),
-    )  # fmt: skip
+    )
     if words is None:
         return None
     kinds = ["All but one word", "Another text" if n == 2 else "A list of texts"]
@@ -497,14 +536,18 @@ def _texts_of(
         if st.session_state.get(f"{key}_word") not in words:
             st.session_state.pop(f"{key}_word", None)
         word = st.selectbox(
-            "The word that it does not know", words, key=f"{key}_word",
+            "The word that it does not know",
+            words,
+            key=f"{key}_word",
             help="The other texts have a word in its place that is near it in the word space.",
-        )  # fmt: skip
+        )
         return (kind, word), lambda: which_text.lineup(mechanism, result.original, word, n)
     given = st.text_area(
-        "Another text" if n == 2 else "Other texts that it could have been, one a line", key=f"{key}_list", height=120,
+        "Another text" if n == 2 else "Other texts that it could have been, one a line",
+        key=f"{key}_list",
+        height=120,
         help="Yours is added. The list counts as public: the attacker has it.",
-    )  # fmt: skip
+    )
     others = tuple(line for line in (given or "").splitlines() if line.strip())
     if not others:
         st.caption("Type at least one other text, and press Ctrl+Enter.")
@@ -523,9 +566,11 @@ def _any(
     st.caption(literal(attacker.question))
     unit = token if attacker.scope == "word" else None
     found = _work(
-        attacker.name, (run.number, result.config, unit), attacker.title,
+        attacker.name,
+        (run.number, result.config, unit),
+        attacker.title,
         lambda task: attacker.attack(mechanism, result, unit, task=task),
-    )  # fmt: skip
+    )
     if found is not None:
         success, chance = st.columns(2)
         success.metric("Right", percent(found.success))
@@ -538,27 +583,33 @@ def _best(
 ) -> None:
     """Who of all on single words finds most."""
     found = _work(
-        attacker.name, (run.number, result.config), "Asking all attackers",
+        attacker.name,
+        (run.number, result.config),
+        "Asking all attackers",
         lambda task: best.ask(mechanism, [result], task=task),
         ask="Ask all attackers",
         note=f"Asked are: {', '.join(best.ASKED.values()).lower()}. They guess the same words of the rewrite above.",
-    )  # fmt: skip
+    )
     if found is None:
         return
     who, right, chance = st.columns(3)
     who.metric("Best attacker", found.title)
     right.metric(
-        "Right", percent(found.success),
+        "Right",
+        percent(found.success),
         help=f"95% interval, corrected for the choice: {percent(found.low)} to {percent(found.high)}.",
-    )  # fmt: skip
+    )
     chance.metric(
         "Without the output", percent(found.chance), help="This is what always guessing the most frequent word reaches."
     )
-    _table({
-        "attacker": [best.title(name) for name in found.shares],
-        "": ["◀ best" if name == found.name else "" for name in found.shares],
-        "right": list(found.shares.values()),
-    }, "right")  # fmt: skip
+    _table(
+        {
+            "attacker": [best.title(name) for name in found.shares],
+            "": ["◀ best" if name == found.name else "" for name in found.shares],
+            "right": list(found.shares.values()),
+        },
+        "right",
+    )
     st.markdown(literal(found.sentence()))
     st.caption("The best of several on the same few words looks a little better than it is: read the interval.")
 

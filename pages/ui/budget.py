@@ -88,12 +88,18 @@ def _editor(mechanism: dpt.Mechanism, text: str, even: budget.Budget, key: str) 
         column_config={
             "word": st.column_config.TextColumn("word", disabled=True),
             "share": st.column_config.NumberColumn(
-                "share of the total, %", min_value=0.0, max_value=100.0, format="%g", help="A word with an empty "
-                "cell gets an even part of the rest."
+                "share of the total, %",
+                min_value=0.0,
+                max_value=100.0,
+                format="%g",
+                help="A word with an empty cell gets an even part of the rest.",
             ),
         },
-        hide_index=True, num_rows="fixed", height=220, key=name,
-    )  # fmt: skip
+        hide_index=True,
+        num_rows="fixed",
+        height=220,
+        key=name,
+    )
     return shares(state[name].get("edited_rows", {}), even.drawn)
 
 

@@ -40,8 +40,13 @@ NEXT = ("diffractor", "santext", "custext", "dp-mlm")
 STEPS = 61
 #: What the keys of containers begin with that show rewrites, also those of before while new ones come.
 BEFORE = "compare_before"
-MODES = {"own": "An ε for each", "epsilon": "Equal ε", "total": "Equal total ε", "best": "Equal best attacker",
-         "n_w": "Equal N_w"}  # fmt: skip
+MODES = {
+    "own": "An ε for each",
+    "epsilon": "Equal ε",
+    "total": "Equal total ε",
+    "best": "Equal best attacker",
+    "n_w": "Equal N_w",
+}
 #: Modes in which a share of the drawn words is equal: what their slider says, and where it begins, in percent.
 SHARES = {
     "best": ("Share of the drawn words that the best of all attackers names", 40),
@@ -162,10 +167,13 @@ def column_controls(id_: int, setting: dpt.Setting, mode: str, more: bool) -> Co
     """The controls of one column, and what they are at."""
     specs = {s.name: s for s in dpt.mechanisms()}
     name = st.selectbox(
-        "Mechanism", list(specs), list(specs).index(state[f"compare{id_}_mechanism"]), key=f"compare{id_}_mechanism",
+        "Mechanism",
+        list(specs),
+        list(specs).index(state[f"compare{id_}_mechanism"]),
+        key=f"compare{id_}_mechanism",
         format_func=lambda n: specs[n].title,
         label_visibility="collapsed",
-    )  # fmt: skip
+    )
     with st.container(horizontal=True):
         with st.popover("Options", icon=":material/tune:", key=f"compare{id_}_tune"):
             st.caption(specs[name].summary)
@@ -200,12 +208,18 @@ def target_controls(mode: str, drafts: Sequence[dpt.Setting], text: str) -> tupl
     if mode in SHARES:
         label, first = SHARES[mode]
         share = st.slider(
-            label, 5, 95, first, step=5, format="%d%%", key=stay(f"compare_{mode}", first),
+            label,
+            5,
+            95,
+            first,
+            step=5,
+            format="%d%%",
+            key=stay(f"compare_{mode}", first),
             help=f"{said_of('N_w')} Each mechanism gets the ε at which it keeps so many of the words that all draw."
             if mode == "n_w"
             else "Each mechanism gets the ε at which so many of the words that all draw are found. Rewrites are read "
             "at some ε for each: half a minute, or minutes where words are drawn by the words around them.",
-        )  # fmt: skip
+        )
         return mode, share / 100
     ranges = [dpt.mechanism_class(s.mechanism).epsilon_range(s.options) for s in drafts]
     if mode == "epsilon":
@@ -259,7 +273,7 @@ def show_rewrite(column: Column, outcome: ComparedOutcome, word: int | None) -> 
     key = f"compare{column.id}_view"
     data = payload(
         side_by_side.pieces(result), chosen=word, copies=outcome.looked.number, name=f"Rewrite by {column.title}"
-    )  # fmt: skip
+    )
     for copy in rewrite_view(data, key=key, on_word=partial(choose, key)):
         if (left := session().kept.shown.get(copy)) is not None:  # exactly the rewrite that stood there
             mine = session().ledger
@@ -269,14 +283,22 @@ def show_rewrite(column: Column, outcome: ComparedOutcome, word: int | None) -> 
         st.warning(literal(result.guarantee.sentence()))
     with st.container(horizontal=True):
         download.button(
-            "Download", result.text, "rewrite.txt", "text/plain", icon=":material/download:", holds="rewrite",
-            release=lambda book: book.record(result, released=True), key=f"compare{column.id}_download",
+            "Download",
+            result.text,
+            "rewrite.txt",
+            "text/plain",
+            icon=":material/download:",
+            holds="rewrite",
+            release=lambda book: book.record(result, released=True),
+            key=f"compare{column.id}_download",
             help="What you download or copy counts as released in the ledger.",
-        )  # fmt: skip
+        )
         if st.button(
-            "Explore", icon=":material/edit_note:", key=f"compare{column.id}_open",
+            "Explore",
+            icon=":material/edit_note:",
+            key=f"compare{column.id}_open",
             help="Open this setting in Explore",
-        ):  # fmt: skip
+        ):
             links.open_explore(column.setting.at(outcome.epsilon))
 
 
@@ -293,9 +315,12 @@ def show_word(column: Column, which: int, word: side_by_side.OneWord, result: dp
     stays = f"the original stays with {percent(found.keep)}" if found.known else "the original is not among them"
     figure = figures.word_bars(word, which, dark=st.context.theme.type == "dark")
     st.plotly_chart(
-        figure, theme=None, config={"displayModeBar": False}, key=f"compare{column.id}_bars",
+        figure,
+        theme=None,
+        config={"displayModeBar": False},
+        key=f"compare{column.id}_bars",
         alt=f"Chances of the words under {column.title}; {stays}",
-    )  # fmt: skip
+    )
 
 
 def measures(asked: Asked, both: Sequence[tuple[Column, ComparedOutcome]]) -> dict[str, list[str]]:
@@ -359,14 +384,20 @@ def compared(text: str) -> None:
     mine = session()
     top, again = st.columns([4, 1], vertical_alignment="bottom")
     mode = top.segmented_control(
-        "What is equal", list(MODES), format_func=MODES.__getitem__, key=stay("compare_mode", "own"),
+        "What is equal",
+        list(MODES),
+        format_func=MODES.__getitem__,
+        key=stay("compare_mode", "own"),
         help=MODES_HELP,
-    )  # fmt: skip
+    )
     mode = mode or "own"
     redraw = again.button(
-        "Draw again", icon=":material/casino:", key="compare_again", width="stretch",
+        "Draw again",
+        icon=":material/casino:",
+        key="compare_again",
+        width="stretch",
         help="Fresh noise for all of them. Each rewrite that you release spends its budget.",
-    )  # fmt: skip
+    )
     one_slider = st.container()
     places = st.columns(len(mine.columns), gap="medium", border=True)
     columns = []
@@ -478,9 +509,10 @@ def below(
     for reason in reasons:
         st.caption(literal(reason))
     st.toggle(
-        "Measure the likeness in meaning (cosine)", key="compare_likeness",
+        "Measure the likeness in meaning (cosine)",
+        key="compare_likeness",
         help="A model of sentences reads both texts. Loading it takes some seconds, once.",
-    )  # fmt: skip
+    )
     attackers(asked, both)
     with st.expander("Two texts: what tells them apart"):
         told_apart.panel([_subject(c, o) for c, o in both], "compare_two")
@@ -494,17 +526,16 @@ def below(
 
 def attackers(asked: Asked, both: Sequence[tuple[Column, ComparedOutcome]]) -> None:
     """What the best of all attackers finds under each setting, on demand."""
-    able = [
-        (c, o.looked) for c, o in both
-        if o.looked is not None and o.figures is not None and o.figures.words
-    ]  # fmt: skip
+    able = [(c, o.looked) for c, o in both if o.looked is not None and o.figures is not None and o.figures.words]
     if not able:
         return
     work, key = session().at("compare best"), (asked.text, tuple((c.title, looked.number) for c, looked in able))
     if st.button(
-        "Ask all attackers", icon=":material/search:", key="compare_attack",
+        "Ask all attackers",
+        icon=":material/search:",
+        key="compare_attack",
         help="Fresh rewrites by each setting are read by all attackers on single words. They are not released.",
-    ):  # fmt: skip
+    ):
         made = [mechanism_of(looked.result) for _, looked in able]
         work.start(key, lambda task: measured_together(made, "best", asked.text, task=task), "Asking all attackers")
     if work.asked != key:
@@ -525,8 +556,9 @@ def attackers(asked: Asked, both: Sequence[tuple[Column, ComparedOutcome]]) -> N
                     "{} to {}".format(*map(percent, m.interval)) if isinstance(m, Measured) else "" for _, m in found
                 ],
             },
-            hide_index=True, key="compare_attackers",
-        )  # fmt: skip
+            hide_index=True,
+            key="compare_attackers",
+        )
         st.caption(
             "How often the attacker who finds most names a word that all of them draw. Intervals are corrected for the "
             f"choice among {', '.join(best.ASKED.values()).lower()}."

@@ -27,9 +27,12 @@ def request(pretrained: str) -> core.Question:
     epsilons = {named(e): e for e in reversed(core.EPSILONS)}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         epsilon = st.select_slider(
-            "Privacy budget ε", list(epsilons), value=named(1000.0), key=stay("case_epsilon"),
+            "Privacy budget ε",
+            list(epsilons),
+            value=named(1000.0),
+            key=stay("case_epsilon"),
             help="ε of the whole sentence. Without noise nothing is promised.",
-        )  # fmt: skip
+        )
         again = st.button("Draw again", icon=":material/refresh:", key="case_again", help="Each draw spends its own ε.")
     before = session().at("case").asked
     draw = (0 if before is None else before.draw) + again
@@ -111,9 +114,10 @@ def measured() -> None:
         "answers in the style and the words of its own set."
     )
     chart(
-        figure_of(found, dark=dark()), key="case_figure",
+        figure_of(found, dark=dark()),
+        key="case_figure",
         alt="Macro F1 of the intent over ε, for both data sets; the table below has the numbers",
-    )  # fmt: skip
+    )
     heading, *rows = core.table(found)
     st.dataframe([dict(zip(heading, row, strict=True)) for row in rows], hide_index=True, height=240, key="case_table")
     for note in core.notes(found):

@@ -84,10 +84,15 @@ def panel(number: int, lesson: Lesson, value: Any, room: str = "") -> None:
             "The code on these pages would lead each reader to a machine of their own: open the app as said above."
         )
     download.button(
-        "Download the hand-out", lambda: handout(lessons.LESSONS, address=lessons_at, code=code(lessons_at)),
-        "lessons.html", "text/html", icon=":material/print:", key="learn_handout", on_click="ignore",
+        "Download the hand-out",
+        lambda: handout(lessons.LESSONS, address=lessons_at, code=code(lessons_at)),
+        "lessons.html",
+        "text/html",
+        icon=":material/print:",
+        key="learn_handout",
+        on_click="ignore",
         holds="nothing",
         help="All lessons with their figures and questions, and the answers at the end: one file, to be printed from "
         "a browser. It takes some seconds.",
-    )  # fmt: skip
+    )
     st.caption(literal("The figures are those of the lessons as they begin, worked out when you press the button."))

@@ -116,9 +116,12 @@ def _epsilons(asked: Asked, draws: Sequence[Draw | str], task: dpt.Task) -> list
         return [""] * len(draws)
     try:
         found = dpt.equal_privacy(
-            [d.mechanism for d in able], {kind: value}, text=[d.prepared for d in able], tolerance=NEAR,
+            [d.mechanism for d in able],
+            {kind: value},
+            text=[d.prepared for d in able],
+            tolerance=NEAR,
             task=task,
-        )  # fmt: skip
+        )
     except dpt.Cancelled:
         raise
     except dpt.DPTextError as error:  # such as: no word that all of them draw

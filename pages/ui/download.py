@@ -16,9 +16,16 @@ RANDOM = 16
 
 
 def button(
-    label: str, data: str | bytes | Callable[[], str | bytes], name: str, kind: str, *, holds: str, what: str = "",
-    release: Callable[[Ledger], object] | None = None, **given: Any,
-) -> bool:  # fmt: skip
+    label: str,
+    data: str | bytes | Callable[[], str | bytes],
+    name: str,
+    kind: str,
+    *,
+    holds: str,
+    what: str = "",
+    release: Callable[[Ledger], object] | None = None,
+    **given: Any,
+) -> bool:
     """A button that downloads a file; whether it was just pressed. data: of the file, or what makes it. kind: its MIME
     type. holds: of ``ledger.HOLDS``. what: how the ledger calls the file, where its name has parts of a user's.
     release: writes down the rewrites that are in it; called in other threads than the page, and more than once. given:

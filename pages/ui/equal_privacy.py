@@ -49,9 +49,12 @@ def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
     )
     value = _value(kind, result) if own else None
     chosen = st.multiselect(
-        "Mechanisms", others, default=[n for n in _FIRST if n in others],
-        format_func=lambda n: specs[n].title, key=f"equal_with_{run.inputs.mechanism}",
-    )  # fmt: skip
+        "Mechanisms",
+        others,
+        default=[n for n in _FIRST if n in others],
+        format_func=lambda n: specs[n].title,
+        key=f"equal_with_{run.inputs.mechanism}",
+    )
     work = session().at("equal privacy")
     asked = Asked(run.inputs.text, result.config if value is None else run.inputs.setting, kind, value, tuple(chosen))
     if st.button("Find their ε", key="equal_start", disabled=work.running(0)):
@@ -144,9 +147,10 @@ def to_compare(found: list[Calibration]) -> None:
     with st.container(horizontal=True):
         for c in others:
             if st.button(
-                f"{first.mechanism.title} and {c.mechanism.title}", icon=":material/compare_arrows:",
+                f"{first.mechanism.title} and {c.mechanism.title}",
+                icon=":material/compare_arrows:",
                 key=f"equal_compare_{c.mechanism.name}",
-            ):  # fmt: skip
+            ):
                 compare([first, c])
         if len(others) > 1 and st.button("All of them", icon=":material/compare_arrows:", key="equal_compare"):
             compare([first, *others])

@@ -43,15 +43,21 @@ def panel(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
     printed = curves.paper_series(data, metric, [name], shown)
     whole = curves.baseline(found, data, metric)
     figure = benchmark_figures.curves(
-        shown, curves.main_series(printed), metric, baseline=whole.value if whole else None,
-        majority=curves.majority(found, data, metric), yours=None if run.spread else epsilon,
+        shown,
+        curves.main_series(printed),
+        metric,
+        baseline=whole.value if whole else None,
+        majority=curves.majority(found, data, metric),
+        yours=None if run.spread else epsilon,
         your_text=None if run.spread else of_text(result, metric),
-        dark=dark(), width=450,
-    )  # fmt: skip
+        dark=dark(),
+        width=450,
+    )
     chart(
-        figure, key="play_bench_figure",
+        figure,
+        key="play_bench_figure",
         alt=f"{measure(metric).title} over ε, as it was measured; the page Benchmarks has the numbers",
-    )  # fmt: skip
+    )
     if run.spread:
         st.caption("Each word has an ε of its own (see Budget): there is no single place on this axis.")
     for series in shown:

@@ -67,9 +67,15 @@ def cite() -> None:
         more = f" It also stands on: {literal(' '.join(others))}" if others else ""
         lines.append(f"**{literal(spec.title)}** {said}{more}")
     download.button(
-        "Download all as BibTeX", references.bibtex(tuple(used)), "dp-text-studio.bib", "application/x-bibtex",
-        icon=":material/format_quote:", key="footer_bibtex", on_click="ignore", holds="nothing",
-    )  # fmt: skip
+        "Download all as BibTeX",
+        references.bibtex(tuple(used)),
+        "dp-text-studio.bib",
+        "application/x-bibtex",
+        icon=":material/format_quote:",
+        key="footer_bibtex",
+        on_click="ignore",
+        holds="nothing",
+    )
     for line in lines:
         st.markdown(line)
 

@@ -8,21 +8,31 @@ from pages.ui.session import session
 
 #: What is kept where, as (what, where, until when).
 KEPT = (
-    ("The text, its rewrites and the ledger", "in the memory of this program, in your session",
-     "you forget them here, or two minutes after the page is closed"),
-    ("In a class that is counted: which answers you chose, without a name", "in the memory of this program",
-     "the teacher ends it, or six hours after the last answer of the class"),
-    ("What is on the screen, where sliders stand, what was copied", "in the memory of this tab",
-     "it is closed or loaded anew"),
+    (
+        "The text, its rewrites and the ledger",
+        "in the memory of this program, in your session",
+        "you forget them here, or two minutes after the page is closed",
+    ),
+    (
+        "In a class that is counted: which answers you chose, without a name",
+        "in the memory of this program",
+        "the teacher ends it, or six hours after the last answer of the class",
+    ),
+    (
+        "What is on the screen, where sliders stand, what was copied",
+        "in the memory of this tab",
+        "it is closed or loaded anew",
+    ),
     ("Light or dark, the width of a bar", "in the storage of the browser, by Streamlit", "its data are cleared"),
     ("A token against forged requests", "in a cookie, by Streamlit", "the browser is closed"),
     ("What you download or copy", "on your disk and in your clipboard", "you delete it: this page cannot"),
-)  # fmt: skip
+)
 
 _RELOAD = st.components.v2.component(
-    "dptext_reload", html="<span hidden></span>",
+    "dptext_reload",
+    html="<span hidden></span>",
     js="export default function () { window.location.replace(window.location.pathname); }",
-)  # fmt: skip
+)
 
 
 def forget() -> None:
@@ -53,9 +63,12 @@ def reload() -> bool:
 def panel(key: str) -> None:
     """The button, and what is kept where."""
     st.button(
-        "Forget everything here", icon=":material/delete_sweep:", key=key, on_click=forget,
+        "Forget everything here",
+        icon=":material/delete_sweep:",
+        key=key,
+        on_click=forget,
         help="This empties your session and loads the page anew. There is no way back.",
-    )  # fmt: skip
+    )
     st.markdown("\n".join(f"- **{what}**: {where}, until {until}." for what, where, until in KEPT))
     st.caption(
         "No text is sent to another machine or put into an address, and but for the files of Batch, of which that page "

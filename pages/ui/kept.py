@@ -64,9 +64,12 @@ class Kept(Private):
     _shown: ClassVar[tuple[str, ...]] = ("draws", "scores", "shown")
 
     def prepared(
-        self, text: str, mechanism: dpt.Mechanism, run: Run | None = None,
+        self,
+        text: str,
+        mechanism: dpt.Mechanism,
+        run: Run | None = None,
         task: Task = UNWATCHED,
-    ) -> dpt.Prepared:  # fmt: skip
+    ) -> dpt.Prepared:
         """The text with its scores: those that are here, those of Explore's run, bundled ones, or new ones."""
         key = (text, mechanism.key)
         found = self.scores.get(key)
@@ -80,9 +83,15 @@ class Kept(Private):
             return _newest(self.scores, key, found, TEXTS)
 
     def draw(
-        self, text: str, setting: dpt.Setting, run: Run | None = None, task: Task = UNWATCHED,
-        *, ledger: Ledger, edited: str | None = None,
-    ) -> Draw:  # fmt: skip
+        self,
+        text: str,
+        setting: dpt.Setting,
+        run: Run | None = None,
+        task: Task = UNWATCHED,
+        *,
+        ledger: Ledger,
+        edited: str | None = None,
+    ) -> Draw:
         """The draw of a setting, made where there is none: that of Explore's run where it is the same one. Else
         it has the noise of this setting on the text that this one was ``edited`` from, so that each place keeps its
         own, unless that was released by the ``ledger``."""

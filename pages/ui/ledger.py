@@ -42,9 +42,16 @@ def panel(ledger: Ledger, results: Sequence[dpt.RewriteResult] = ()) -> None:
             "selected by hand outside of a rewrite, printing, a picture of a page or of a chart."
         )
     download.button(
-        "Download the ledger", ledger.to_json, "ledger.json", "application/json", icon=":material/receipt_long:",
-        key="ledger_download", on_click="ignore", holds="promise", help="The file does not hold your texts.",
-    )  # fmt: skip
+        "Download the ledger",
+        ledger.to_json,
+        "ledger.json",
+        "application/json",
+        icon=":material/receipt_long:",
+        key="ledger_download",
+        on_click="ignore",
+        holds="promise",
+        help="The file does not hold your texts.",
+    )
 
 
 def _height(rows: dict[str, list]) -> int:

@@ -51,10 +51,12 @@ def from_file(query: Mapping[str, str]) -> dict[str, str]:
 def _query(setting: Setting, fields: Mapping[str, dataclasses.Field], file: bool = False) -> dict[str, str]:
     elsewhere = {n: f.default for n, f in controls.begun(setting.mechanism).items()}
     told = {
-        name: value for name, value in (elsewhere | dict(setting.options)).items()
-        if name in fields and not _lies(fields[name], value)
+        name: value
+        for name, value in (elsewhere | dict(setting.options)).items()
+        if name in fields
+        and not _lies(fields[name], value)
         and (not _same(fields[name], value) or (file and name in elsewhere))
-    }  # fmt: skip
+    }
     return dataclasses.replace(setting, options=told).to_query()
 
 

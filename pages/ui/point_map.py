@@ -39,8 +39,13 @@ FIRST = ("diffractor", "santext", "dp-mlm", "custext")
 KEPT = ("cosine", "bleu", "unchanged", "bertscore")
 #: Measured with every point, as it costs next to nothing.
 CHEAP = ("unchanged", "bleu", "n_w")
-HIDDEN = {"best": "Best of all attackers", "n_w": "Chance of staying (N_w)", "bayes": "Best guess of an attacker",
-          "unchanged": "Words unchanged", "epsilon": "ε alone"}  # fmt: skip
+HIDDEN = {
+    "best": "Best of all attackers",
+    "n_w": "Chance of staying (N_w)",
+    "bayes": "Best guess of an attacker",
+    "unchanged": "Words unchanged",
+    "epsilon": "ε alone",
+}
 HIDDEN_HELP = (
     "Best of all attackers: how often the one that finds most names a drawn word; of same word, nearest word, best "
     f"guess, language model and reader, on rewrites of the same text. N_w: {said_of('N_w')} Best guess: how often the "
@@ -114,15 +119,22 @@ def settings_controls() -> tuple[tuple[dpt.Setting, ...], int, int]:
     specs = {s.name: s for s in dpt.mechanisms()}
     first = [n for n in FIRST if n in specs]
     names = st.multiselect(
-        "Mechanisms", list(specs), first, format_func=lambda n: specs[n].title, key=stay("trade_mechanisms", first),
-    )  # fmt: skip
+        "Mechanisms",
+        list(specs),
+        first,
+        format_func=lambda n: specs[n].title,
+        key=stay("trade_mechanisms", first),
+    )
     found: list[dpt.Setting] = []
     with st.expander("More points"):
         points = st.select_slider("ε of each mechanism", POINTS, 7, key=stay("trade_points", 7), help=said_of("ε"))
         draws = st.select_slider(
-            "Draws at each point", DRAWS, 5, key=stay("trade_draws", 5),
+            "Draws at each point",
+            DRAWS,
+            5,
+            key=stay("trade_draws", 5),
             help="Each is a rewrite with fresh noise. More draws tell more surely which point is better.",
-        )  # fmt: skip
+        )
         for name in names:
             values: Sequence[Any] = ()
             if (second := trade_off.second_option(name)) is not None:
@@ -157,9 +169,15 @@ def start(tried: Tried) -> None:
             return kept.prepared(tried.text, m, run, task)
 
         for point in trade_off.tradeoff(
-            tried.text, tried.mechanisms(), None, tried.draws, CHEAP, points=tried.points, prepare=prepare,
+            tried.text,
+            tried.mechanisms(),
+            None,
+            tried.draws,
+            CHEAP,
+            points=tried.points,
+            prepare=prepare,
             task=task,
-        ):  # fmt: skip
+        ):
             found.append(point)
 
     mine.at("trade-off more").stop()
@@ -175,9 +193,7 @@ def start_more(tried: Tried, names: tuple[str, ...]) -> None:
         def prepare(m: dpt.Mechanism) -> dpt.Prepared:
             return kept.prepared(tried.text, m, run, task)
 
-        for i, point in enumerate(
-            trade_off.more(list(found), names, prepare, task=task)
-        ):  # fmt: skip
+        for i, point in enumerate(trade_off.more(list(found), names, prepare, task=task)):
             found[i] = point
 
     mine.at("trade-off more").start((tried, names), work, "Measuring more")
@@ -219,22 +235,32 @@ def picture(
         return
     best = advice.best if advice and not early else None
     figure = figures.trade_off(
-        points, hidden, kept, chosen=state.get("trade_point"),
+        points,
+        hidden,
+        kept,
+        chosen=state.get("trade_point"),
         best=None if best is None else (best.setting, best.epsilon),
-        limit=advice.limit if advice else None, dark=st.context.theme.type == "dark",
-    )  # fmt: skip
+        limit=advice.limit if advice else None,
+        dark=st.context.theme.type == "dark",
+    )
     config = {
-        "displaylogo": False, "toImageButtonOptions": {"format": "png", "filename": "trade-off", "scale": 2},
+        "displaylogo": False,
+        "toImageButtonOptions": {"format": "png", "filename": "trade-off", "scale": 2},
         "modeBarButtonsToRemove": ["select2d", "lasso2d", "zoomIn2d", "zoomOut2d", "autoScale2d", "zoom2d", "pan2d"],
-    }  # fmt: skip
+    }
     alt = f"{trade_off.about(kept).title} over what is hidden; “The numbers” below has them as a table"
     if live:
         st.plotly_chart(figure, theme=None, config=config, key="trade_live", alt=alt)
     else:
         st.plotly_chart(
-            figure, theme=None, config=config, key="trade_figure", on_select=partial(take_point, "trade_figure"),
-            selection_mode="points", alt=alt,
-        )  # fmt: skip
+            figure,
+            theme=None,
+            config=config,
+            key="trade_figure",
+            on_select=partial(take_point, "trade_figure"),
+            selection_mode="points",
+            alt=alt,
+        )
     st.caption(
         "A mark is a mechanism at one ε; filled marks are on the Pareto front (the broad line): no other mark hides "
         "more and keeps more. Bars: one standard deviation of the draws. Every mark has fresh noise."
@@ -245,10 +271,12 @@ def advice_panel(points: list[TradeOffPoint], hidden: str, kept: str) -> Advice 
     """The limit that is wanted, and what to start with; None where nothing is measured."""
     if hidden == "epsilon":
         return None
-    ask = {"best": "The best of all attackers may name at most this many of the drawn words",
-           "n_w": "Of the drawn words, at most this many may stay",
-           "bayes": "An attacker may guess at most this many of the drawn words",
-           "unchanged": "At most this many of all words may stand unchanged"}[hidden]  # fmt: skip
+    ask = {
+        "best": "The best of all attackers may name at most this many of the drawn words",
+        "n_w": "Of the drawn words, at most this many may stay",
+        "bayes": "An attacker may guess at most this many of the drawn words",
+        "unchanged": "At most this many of all words may stand unchanged",
+    }[hidden]
     limit = st.slider(ask, 1, 99, LIMITS[hidden], format="%d%%", key=stay(f"trade_limit_{hidden}", LIMITS[hidden]))
     return trade_off.advise(points, hidden, limit / 100, kept)
 
@@ -295,9 +323,13 @@ def point_panel(points: list[TradeOffPoint], text: str) -> None:
         state.trade_point = None
     st.subheader("Read the rewrites of a point")
     chosen = st.selectbox(
-        "Point", list(known), index=None, key="trade_point", placeholder="Click a mark, or choose a point here",
+        "Point",
+        list(known),
+        index=None,
+        key="trade_point",
+        placeholder="Click a mark, or choose a point here",
         format_func=lambda k: f"{known[k].label}, ε = {number(k[1])}",
-    )  # fmt: skip
+    )
     if chosen is None:
         return
     point = known[chosen]
@@ -345,14 +377,27 @@ def take_away(points: list[TradeOffPoint], tried: Tried, hidden: str, kept: str)
     with st.container(horizontal=True):
         if any(p.has(hidden) and p.has(kept) for p in points):
             download.button(
-                "Figure (HTML)", page, "trade-off.html", "text/html", icon=":material/download:", on_click="ignore",
-                key="trade_html", holds="private",
+                "Figure (HTML)",
+                page,
+                "trade-off.html",
+                "text/html",
+                icon=":material/download:",
+                on_click="ignore",
+                key="trade_html",
+                holds="private",
                 help="It needs no network, and holds no text. The camera over the chart saves a PNG.",
-            )  # fmt: skip
+            )
         download.button(
-            "Data (CSV)", trade_off.to_csv(points), "trade-off.csv", "text/csv", icon=":material/download:",
-            on_click="ignore", key="trade_csv", holds="private", help="It holds figures, and no text.",
-        )  # fmt: skip
+            "Data (CSV)",
+            trade_off.to_csv(points),
+            "trade-off.csv",
+            "text/csv",
+            icon=":material/download:",
+            on_click="ignore",
+            key="trade_csv",
+            holds="private",
+            help="It holds figures, and no text.",
+        )
         with st.popover("Link", icon=":material/link:"):
             share.link(query_of(tried, hidden, kept), (), "these settings")
         with st.popover("Code (Python)", icon=":material/code:"):
@@ -443,12 +488,15 @@ def point_map(text: str) -> None:
     with left:
         settings, points, draws = settings_controls()
         kept = st.selectbox(
-            "What is kept", KEPT, format_func=lambda n: trade_off.about(n).title, key=stay("trade_kept"),
+            "What is kept",
+            KEPT,
+            format_func=lambda n: trade_off.about(n).title,
+            key=stay("trade_kept"),
             help="How useful the rewrite still is. The cosine compares meanings, by a model of sentences.",
-        )  # fmt: skip
+        )
         hidden = st.selectbox(
             "What is hidden", list(HIDDEN), format_func=HIDDEN.__getitem__, key=stay("trade_hidden"), help=HIDDEN_HELP
-        )  # fmt: skip
+        )
         again = st.button(
             "Draw again", icon=":material/casino:", width="stretch", key="trade_again", help="Every point anew."
         )

@@ -15,11 +15,12 @@ PLACE = "polish"
 def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
     """A switch under the rewrite ``result`` of ``run``; while it is on, the polished text."""
     if not st.toggle(
-        "Polish the text", key="play_polish",
+        "Polish the text",
+        key="play_polish",
         help="What was drawn is read again with the bundled language model, and written out as it would most likely "
         "be. Nothing private is looked at, so that this spends no ε: the promise below holds for the polished text "
         "too.",
-    ):  # fmt: skip
+    ):
         return
     held = session().at(PLACE)
     if held.asked != (run.number, result.config):
@@ -37,8 +38,14 @@ def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
     said.caption(literal(found.sentence()) + " To give it away counts as releasing the rewrite.")
     with save:
         download.button(
-            "Download polished text", found.text, "polished.txt", "text/plain", icon=":material/download:",
-            width="stretch", key="play_polish_download", holds="rewrite",
+            "Download polished text",
+            found.text,
+            "polished.txt",
+            "text/plain",
+            icon=":material/download:",
+            width="stretch",
+            key="play_polish_download",
+            holds="rewrite",
             release=lambda book: book.record(result, released=True),
             help="What you download counts as released in the ledger: what was drawn, since all is computed from it.",
-        )  # fmt: skip
+        )

@@ -45,14 +45,34 @@ class Limits:
 
 
 OWN = Limits(
-    1000, 50, None, 1000, None, tables.KINDS,
-    pieces=24, minutes=None, sessions=None, lists=None, keeps=True, chooses=True,
-)  # fmt: skip
+    1000,
+    50,
+    None,
+    1000,
+    None,
+    tables.KINDS,
+    pieces=24,
+    minutes=None,
+    sessions=None,
+    lists=None,
+    keeps=True,
+    chooses=True,
+)
 # Nothing in a Parquet file says safely how large it is once it is unfolded.
 PUBLIC = Limits(
-    500, 2, 1000, 100, 500, tuple(k for k in tables.KINDS if k != ".parquet"),
-    pieces=6, minutes=5.0, sessions=200, lists=12, keeps=False, chooses=False,
-)  # fmt: skip
+    500,
+    2,
+    1000,
+    100,
+    500,
+    tuple(k for k in tables.KINDS if k != ".parquet"),
+    pieces=6,
+    minutes=5.0,
+    sessions=200,
+    lists=12,
+    keeps=False,
+    chooses=False,
+)
 
 
 def limits() -> Limits:

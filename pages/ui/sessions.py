@@ -121,9 +121,7 @@ def _asking(seconds: float, fragment: str) -> ForwardMsg:
     return message
 
 
-def _wake(
-    server: runtime.Runtime, name: str, fragment: str, waits: Callable[[], bool], told: bool = False
-) -> None:  # fmt: skip
+def _wake(server: runtime.Runtime, name: str, fragment: str, waits: Callable[[], bool], told: bool = False) -> None:
     """told: the browser asks again and again by now, and is to stop once its page has begun to run."""
     session = server.get_app_session(name) if server.is_active_session(name) else None
     if session is None or not waits():

@@ -43,11 +43,17 @@ def popover(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool
             st.markdown("**As Python**, with your text in a file. Without a seed each run draws anew.")
             st.code(exports.as_python(mechanism, run.inputs.seed), language="python", wrap_lines=True)
             download.button(
-                "Notebook", partial(exports.as_notebook, mechanism, run.inputs.seed), "setting.ipynb",
-                "application/x-ipynb+json", icon=":material/download:", key="share_notebook", holds="nothing",
-                on_click="ignore", help="Jupyter: the rewrite, what each word was drawn from, and what attackers find. "
+                "Notebook",
+                partial(exports.as_notebook, mechanism, run.inputs.seed),
+                "setting.ipynb",
+                "application/x-ipynb+json",
+                icon=":material/download:",
+                key="share_notebook",
+                holds="nothing",
+                on_click="ignore",
+                help="Jupyter: the rewrite, what each word was drawn from, and what attackers find. "
                 "It holds no text, and reads yours from a file.",
-            )  # fmt: skip
+            )
         with without:
             st.caption(
                 "The rewritten text, its setting and its promise. No original word is in these files but those that "
@@ -65,9 +71,12 @@ def popover(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool
             found = attackers.worked_out(run, result)
             named = f" and {len(found)} attacker{'s' if len(found) > 1 else ''}" if found else ""
             _file(
-                f"Report with originals{named}", "inspection", "report", "html",
+                f"Report with originals{named}",
+                "inspection",
+                "report",
+                "html",
                 partial(exports.report, result, "inspection", findings=found, warning=warning),
-            )  # fmt: skip
+            )
             _file("Data (JSON)", "inspection", "rewrite", "json", partial(exports.record, result, "inspection"))
             if "distribution" in result.can:
                 st.caption(
@@ -86,24 +95,38 @@ def popover(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool
                 st.caption(literal(f"The file does not carry {', '.join(lacks)}."))
             saved = exports.SavedSession(query, run.inputs.seed, run.inputs.text if with_text else None)
             download.button(
-                "Save the session", saved.to_json, f"{'PRIVATE-' if with_text else ''}session.json", "application/json",
-                icon=":material/save:", key="share_session", on_click="ignore",
+                "Save the session",
+                saved.to_json,
+                f"{'PRIVATE-' if with_text else ''}session.json",
+                "application/json",
+                icon=":material/save:",
+                key="share_session",
+                on_click="ignore",
                 holds="private" if with_text else "nothing",
-            )  # fmt: skip
+            )
 
 
 def _file(
-    label: str, kind: str, what: str, suffix: str, make: Callable[[], str],
+    label: str,
+    kind: str,
+    what: str,
+    suffix: str,
+    make: Callable[[], str],
     released: dpt.RewriteResult | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """A file that is made when it is asked for. released: the rewrite in it, where it counts as released."""
     counted: dict[str, Any] = {"holds": "private", "on_click": "ignore"}
     if released is not None:
         counted = {"holds": "rewrite", "release": lambda book: book.record(released, released=True)}
     download.button(
-        label, make, exports.file_name(kind, what, suffix), KINDS[suffix],
-        icon=":material/download:", key=f"share_{kind}_{what}_{suffix}", **counted,
-    )  # fmt: skip
+        label,
+        make,
+        exports.file_name(kind, what, suffix),
+        KINDS[suffix],
+        icon=":material/download:",
+        key=f"share_{kind}_{what}_{suffix}",
+        **counted,
+    )
 
 
 def is_session(name: str) -> bool:

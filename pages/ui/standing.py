@@ -10,9 +10,14 @@ from dptext_core.measure.leaks import KINDS
 
 #: Light and dark pages read the text on each of these.
 COLORS = {
-    "name": "blue", "place": "green", "date": "orange", "number": "violet", "phone number": "red",
-    "e-mail address": "red", "web address": "red",
-}  # fmt: skip
+    "name": "blue",
+    "place": "green",
+    "date": "orange",
+    "number": "violet",
+    "phone number": "red",
+    "e-mail address": "red",
+    "web address": "red",
+}
 
 
 def table(rows: Sequence[tuple[int, Sequence[tuple[str, str]]]], key: str) -> None:

@@ -16,8 +16,12 @@ def text_box(key: str, height: int) -> str:
         kept = session().text
         state[key] = next((e.text for e in examples()), "") if kept is None else kept
     st.text_area(
-        "Text", state[key], key=key, height=height, placeholder="Type or paste a text.",
+        "Text",
+        state[key],
+        key=key,
+        height=height,
+        placeholder="Type or paste a text.",
         help="The same text as on Explore. It stays in this session.",
-    )  # fmt: skip
+    )
     session().text = state[key]
     return state[key]

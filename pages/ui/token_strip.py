@@ -38,10 +38,12 @@ def _read_view(raw: Any) -> dict[str, Any] | None:
         return None
     tint = raw.get("tint")
     return {
-        "run": int(run), "eps": float(eps), "token": None if token is None else int(token),
+        "run": int(run),
+        "eps": float(eps),
+        "token": None if token is None else int(token),
         "copies": _read_copies(raw.get("copies")),
         "tint": tint if isinstance(tint, str) else "",
-    }  # fmt: skip
+    }
 
 
 def _read_copies(raw: Any) -> list[tuple[str, int, float]]:

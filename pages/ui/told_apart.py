@@ -57,9 +57,11 @@ def panel(subjects: Sequence[Subject], place: str) -> None:
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = st.segmented_control(
-            "How far they are apart", two_texts.DISTANCES, format_func=str.capitalize,
+            "How far they are apart",
+            two_texts.DISTANCES,
+            format_func=str.capitalize,
             key=stay(f"{place}_pair", two_texts.DISTANCES[0]),
-        )  # fmt: skip
+        )
         pressed = st.button("Tell two texts apart", icon=":material/compare:", key=f"{place}_start")
     pair = next((p for p in PAIRS if p.distance == chosen), PAIRS[0])
     st.markdown(literal(f"“{pair.one}”") + "  \n" + literal(f"“{pair.other}”"))
@@ -105,11 +107,12 @@ def _table(subjects: Sequence[Subject], found: Sequence[TwoTexts | str]) -> None
                 ],
                 "rewrites of each": [f"{f.draws:,}" for _, f in rows],
             },
-            hide_index=True, key="told_apart_table",
+            hide_index=True,
+            key="told_apart_table",
             column_config={
                 name: st.column_config.Column(help=said_of(name)) for name in ("advantage", "ε at least", "could show")
             },
-        )  # fmt: skip
+        )
         st.caption(_BOUND)
     for subject, one in zip(subjects, found, strict=True):
         if isinstance(one, str):
