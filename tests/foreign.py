@@ -68,9 +68,15 @@ class Swap(dpt.Mechanism):
         every, channels = self.epsilons(prepared), self._channels(prepared)
         spent = tuple(every[i] for i in channels)
         return dpt.Guarantee(
-            "pure", max(spent, default=0.0), "released word", self.adjacency(), len(spent), sum(spent), spent=spent,
+            "pure",
+            max(spent, default=0.0),
+            "released word",
+            self.adjacency(),
+            len(spent),
+            sum(spent),
+            spent=spent,
             exposed=("every other word", "the spacing and the line breaks"),
-        )  # fmt: skip
+        )
 
     def distribution(self, text, index):
         prepared = self.prepared(text)
@@ -92,9 +98,16 @@ class Swap(dpt.Mechanism):
             for i, t in enumerate(tokens)
         )
         return dpt.RewriteResult(
-            out.text, prepared.text, steps, self.guarantee(prepared), self.name, self.config, stream.seed,
-            stream.noise_id, SwapTrace(channels, epsilons, stream),
-        )  # fmt: skip
+            out.text,
+            prepared.text,
+            steps,
+            self.guarantee(prepared),
+            self.name,
+            self.config,
+            stream.seed,
+            stream.noise_id,
+            SwapTrace(channels, epsilons, stream),
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,9 +145,14 @@ class Generator(dpt.Mechanism):
     def guarantee(self, text):
         c = self.config
         return dpt.Guarantee(
-            "pure", c.epsilon, "released piece", "any two texts", c.length, c.epsilon * c.length,
+            "pure",
+            c.epsilon,
+            "released piece",
+            "any two texts",
+            c.length,
+            c.epsilon * c.length,
             exposed=("the number of pieces, which you set",),
-        )  # fmt: skip
+        )
 
     def table(self, prepared, before: str) -> dpt.ScoreTable:
         letters = set(prepared.text.lower())
@@ -151,9 +169,17 @@ class Generator(dpt.Mechanism):
             text += before
         pieces.append(dpt.Release((len(text), len(text) + 1), ".", 0.0, "rule", reason="the end"))
         return dpt.RewriteResult(
-            text + ".", prepared.text, (), self.guarantee(prepared), self.name, self.config, stream.seed,
-            stream.noise_id, GeneratorTrace(tables, self.config.epsilon), tuple(pieces),
-        )  # fmt: skip
+            text + ".",
+            prepared.text,
+            (),
+            self.guarantee(prepared),
+            self.name,
+            self.config,
+            stream.seed,
+            stream.noise_id,
+            GeneratorTrace(tables, self.config.epsilon),
+            tuple(pieces),
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -196,9 +222,16 @@ class Latent(dpt.Mechanism):
         text = f"{PIECES[at[0]]} {PIECES[at[1]]}"
         piece = dpt.Release((0, len(text)), text, c.epsilon, "drawn")
         return dpt.RewriteResult(
-            text, prepared.text, (), self.guarantee(prepared), self.name, self.config, stream.seed, stream.noise_id,
+            text,
+            prepared.text,
+            (),
+            self.guarantee(prepared),
+            self.name,
+            self.config,
+            stream.seed,
+            stream.noise_id,
             pieces=(piece,),
-        )  # fmt: skip
+        )
 
 
 ALL = (Swap, Generator, Latent)

@@ -31,9 +31,13 @@ sys.path[:0] = [str(TOP), str(TOP / "tests")]
 ROUND = 200
 TABLE = 'id,text,label\n1,My doctor called my sister.,a\n2,"A letter, he said, was lost.",b\n'
 SESSION = {
-    "kind": "DP-Text Studio session", "version": 1, "mechanism": "custext", "options": {"epsilon": "3", "k": "5"},
-    "seed": 7, "text": "My doctor called.",
-}  # fmt: skip
+    "kind": "DP-Text Studio session",
+    "version": 1,
+    "mechanism": "custext",
+    "options": {"epsilon": "3", "k": "5"},
+    "seed": 7,
+    "text": "My doctor called.",
+}
 
 
 @dataclass(frozen=True)
@@ -362,9 +366,11 @@ def fuzz(name: str, examples: int = ROUND, seed: int = 0, run: bool = True) -> A
     entrance = ENTRANCES[name]
     test = hypothesis.given(entrance.given())(tried(entrance.run))
     test = hypothesis.settings(
-        max_examples=max(1, examples // entrance.cost), deadline=None, database=None,
+        max_examples=max(1, examples // entrance.cost),
+        deadline=None,
+        database=None,
         suppress_health_check=list(hypothesis.HealthCheck),
-    )(test)  # fmt: skip
+    )(test)
     test = hypothesis.seed(seed)(test)
     return test() if run else test
 

@@ -85,9 +85,11 @@ class Marker:
             fresh = {
                 id(r): r
                 for r in referred
-                if ((t := type(r)) is not str or len(r) >= shortest) and t is not int and t is not float
+                if ((t := type(r)) is not str or len(r) >= shortest)
+                and t is not int
+                and t is not float
                 and id(r) not in seen
-            }  # fmt: skip
+            }
             seen.update(fresh)
             todo += read(fresh.values(), part)
         return found

@@ -39,10 +39,20 @@ def write_model(folder: Path, kind: str, **options) -> Path:
     write_tokenizer(folder)
     size = len(json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["model"]["vocab"])
     plan = {
-        "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2,
-        "num_key_value_heads": 1, "head_dim": 8, "sliding_window": 4, "max_position_embeddings": 64,
-        "vocab_size": size, "bos_token_id": 0, "eos_token_id": 1, "pad_token_id": 1, "initializer_range": 0.4,
-    }  # fmt: skip
+        "hidden_size": 16,
+        "intermediate_size": 32,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "num_key_value_heads": 1,
+        "head_dim": 8,
+        "sliding_window": 4,
+        "max_position_embeddings": 64,
+        "vocab_size": size,
+        "bos_token_id": 0,
+        "eos_token_id": 1,
+        "pad_token_id": 1,
+        "initializer_range": 0.4,
+    }
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(3)
         if kind == "gpt2":

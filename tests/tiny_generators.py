@@ -48,17 +48,33 @@ def tiny_generator(path: str | Path, kind: str, seed: int = 5) -> Path:
         torch.manual_seed(seed)
         if kind == "t5":
             config = hf.T5Config(
-                vocab_size=size, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4, decoder_start_token_id=0,
-                pad_token_id=0, eos_token_id=1,
-            )  # fmt: skip
+                vocab_size=size,
+                d_model=32,
+                d_kv=8,
+                d_ff=64,
+                num_layers=2,
+                num_heads=4,
+                decoder_start_token_id=0,
+                pad_token_id=0,
+                eos_token_id=1,
+            )
             model = hf.T5ForConditionalGeneration(config)
         elif kind == "bart":
             # As facebook/bart-base: the decoder starts with the end token, and the beginning is forced after it.
             config = hf.BartConfig(
-                vocab_size=size, d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
-                decoder_attention_heads=4, encoder_ffn_dim=64, decoder_ffn_dim=64, max_position_embeddings=160,
-                decoder_start_token_id=1, tie_word_embeddings=False, **ends,
-            )  # fmt: skip
+                vocab_size=size,
+                d_model=32,
+                encoder_layers=2,
+                decoder_layers=2,
+                encoder_attention_heads=4,
+                decoder_attention_heads=4,
+                encoder_ffn_dim=64,
+                decoder_ffn_dim=64,
+                max_position_embeddings=160,
+                decoder_start_token_id=1,
+                tie_word_embeddings=False,
+                **ends,
+            )
             model = hf.BartForConditionalGeneration(config)
             model.generation_config.forced_bos_token_id = 2
         elif kind == "gpt2":
@@ -67,9 +83,17 @@ def tiny_generator(path: str | Path, kind: str, seed: int = 5) -> Path:
             )
         else:
             config = hf.Gemma3TextConfig(
-                vocab_size=size, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
-                num_key_value_heads=1, head_dim=8, max_position_embeddings=160, sliding_window=16, **ends,
-            )  # fmt: skip
+                vocab_size=size,
+                hidden_size=32,
+                intermediate_size=64,
+                num_hidden_layers=2,
+                num_attention_heads=4,
+                num_key_value_heads=1,
+                head_dim=8,
+                max_position_embeddings=160,
+                sliding_window=16,
+                **ends,
+            )
             model = hf.Gemma3ForCausalLM(config)
         for p in model.parameters():  # tiny random models say next to nothing otherwise
             if p.ndim > 1:

@@ -30,11 +30,20 @@ def weights(seed: int = 5) -> dict[str, np.ndarray]:
 
     def block(k: int) -> Iterator[tuple[str, tuple[int, ...]]]:
         for name, shape in (
-            ("attn_q", (WIDTH * HEADS, WIDTH)), ("attn_k", (WIDTH, WIDTH)), ("attn_v", (WIDTH, WIDTH)),
-            ("attn_output", (WIDTH, WIDTH * HEADS)), ("ffn_gate", (INNER, WIDTH)), ("ffn_up", (INNER, WIDTH)),
-            ("ffn_down", (WIDTH, INNER)), ("attn_norm", (WIDTH,)), ("post_attention_norm", (WIDTH,)),
-            ("ffn_norm", (WIDTH,)), ("post_ffw_norm", (WIDTH,)), ("attn_q_norm", (WIDTH,)), ("attn_k_norm", (WIDTH,)),
-        ):  # fmt: skip
+            ("attn_q", (WIDTH * HEADS, WIDTH)),
+            ("attn_k", (WIDTH, WIDTH)),
+            ("attn_v", (WIDTH, WIDTH)),
+            ("attn_output", (WIDTH, WIDTH * HEADS)),
+            ("ffn_gate", (INNER, WIDTH)),
+            ("ffn_up", (INNER, WIDTH)),
+            ("ffn_down", (WIDTH, INNER)),
+            ("attn_norm", (WIDTH,)),
+            ("post_attention_norm", (WIDTH,)),
+            ("ffn_norm", (WIDTH,)),
+            ("post_ffw_norm", (WIDTH,)),
+            ("attn_q_norm", (WIDTH,)),
+            ("attn_k_norm", (WIDTH,)),
+        ):
             yield f"blk.{k}.{name}.weight", shape
 
     shapes = {"token_embd.weight": (size, WIDTH), "output_norm.weight": (WIDTH,)}

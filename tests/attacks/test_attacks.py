@@ -424,10 +424,13 @@ def test_sentences_name_the_guess_its_chance_and_the_original():
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        ("custext", {}), ("diffractor", {}), ("diffractor", {"lists": ("L1",), "noise": "tem"}), ("santext", {}),
+        ("custext", {}),
+        ("diffractor", {}),
+        ("diffractor", {"lists": ("L1",), "noise": "tem"}),
+        ("santext", {}),
         ("tem", {}),
     ],
-)  # fmt: skip
+)
 def test_one_token_needs_no_preparation(name, options):
     m = dpt.get_mechanism(name, **options)
     assert bayes.is_available(m) and bayes.is_ready(m, m.config.epsilon)

@@ -158,8 +158,12 @@ def test_words_that_never_came_out_weigh_no_more_than_one_draw_together():
     m = dpt.get_mechanism("mvc", epsilon=150.0)
     result = m.rewrite("A banana sued the violin, and the cathedral borrowed a turtle from the plumber.", seed=3)
     found = reader.read(m, result)
-    stays = [w for w in found.words if w.released == w.original and m.by_word.channel(m.token_row(
-        m.prepare(result.original), w.step)).at(150.0).p(w.original) > 0.9]  # fmt: skip
+    stays = [
+        w
+        for w in found.words
+        if w.released == w.original
+        and m.by_word.channel(m.token_row(m.prepare(result.original), w.step)).at(150.0).p(w.original) > 0.9
+    ]
     assert len(stays) >= 3 and all(w.rank == 1 for w in stays)
 
 

@@ -42,7 +42,7 @@ def test_two_hundred_repetitions_on_a_mechanism_whose_epsilon_is_known():
             coin, ("a", "b"), 60, classifiers=("likelihood",), confidence=0.5, stream=stream.at(k)
         ).epsilon
         for k in range(60)
-    ]  # fmt: skip
+    ]
     assert sum(x <= found.true for x in careless) < 57
 
 

@@ -108,8 +108,10 @@ def test_rewrites_of_another_mechanism_are_refused(folders):
 
 def chance_of(m, text, released):
     """By the stated distribution of every token, one by one."""
-    return sum(math.log(m.distribution(text, i).p(w)) if m.distribution(text, i).p(w) else -math.inf
-               for i, w in enumerate(released.split()))  # fmt: skip
+    return sum(
+        math.log(m.distribution(text, i).p(w)) if m.distribution(text, i).p(w) else -math.inf
+        for i, w in enumerate(released.split())
+    )
 
 
 @pytest.mark.parametrize("name", ["custext", "santext", "tem", "santext-plus"])
@@ -171,9 +173,13 @@ def test_a_language_model_reads_each_text(tiny_model, order):
 
 @pytest.mark.parametrize(
     ("name", "says"),
-    [("adept", "bounds any guess there is how far the vectors"), ("dp-bart", "which_text.limit"),
-     ("mvc", "no formula for the chances"), ("dp-mlm-plus", "adds and deletes words by chance")],
-)  # fmt: skip
+    [
+        ("adept", "bounds any guess there is how far the vectors"),
+        ("dp-bart", "which_text.limit"),
+        ("mvc", "no formula for the chances"),
+        ("dp-mlm-plus", "adds and deletes words by chance"),
+    ],
+)
 def test_where_there_is_no_formula_it_says_why(name, says):
     with pytest.raises(dpt.NoDistribution, match=says):
         get_attacker("which-text").check(dpt.get_mechanism(name))

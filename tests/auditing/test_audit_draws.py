@@ -30,9 +30,15 @@ from dptext_core.privacy.gaussian import gaussian_advantage, laplace_advantage
 from dptext_core.privacy.sampling import NoiseStream
 
 LOOKS = {
-    "no-noise": behind_a_text, "weak-noise": behind_a_text, "full-batches": in_batches, "late-words": in_long_texts,
-    "first-rewrite": at_first, "one-word": released_words, "one-word-stated": stated_words, "shared-noise": in_batches,
-}  # fmt: skip
+    "no-noise": behind_a_text,
+    "weak-noise": behind_a_text,
+    "full-batches": in_batches,
+    "late-words": in_long_texts,
+    "first-rewrite": at_first,
+    "one-word": released_words,
+    "one-word-stated": stated_words,
+    "shared-noise": in_batches,
+}
 
 
 def look(m, which, seed=1, text="doctor nurse", **more):
@@ -62,11 +68,18 @@ def test_other_looks_do_not_refute_what_is_sound():
     """Fixed seeds; a look refutes wrongly with less than 1e-7."""
     space = random_space(60, 4)
     made = [
-        on(space, "custext", k=5, keep_stopwords=False), on(space, "custext", k=5, strategy="record"),
-        on(space, "custext", k=5, strategy="dataset"), on(space, "santext", keep_stopwords=False),
-        on(space, "santext-plus"), on(space, "tem"), on(space, "mvc", epsilon=5.0), Swap.create(), Generator.create(),
-        Latent.create(), sound("weak-noise"),
-    ]  # fmt: skip
+        on(space, "custext", k=5, keep_stopwords=False),
+        on(space, "custext", k=5, strategy="record"),
+        on(space, "custext", k=5, strategy="dataset"),
+        on(space, "santext", keep_stopwords=False),
+        on(space, "santext-plus"),
+        on(space, "tem"),
+        on(space, "mvc", epsilon=5.0),
+        Swap.create(),
+        Generator.create(),
+        Latent.create(),
+        sound("weak-noise"),
+    ]
     for m in made:
         text = " ".join(words(4)) if m.by_word is not None else "doctor nurse water music"
         for which in LATER:
@@ -125,8 +138,10 @@ def test_a_leak_at_the_stated_power_is_refuted_that_often():
         def rewrite_list(self, texts, stream, task):
             results = super().rewrite_list(texts, stream, task)
             leaks = stream.at("leak").uniforms(len(results)) < self.share
-            return [replace(r, steps=tuple(replace(s, replacement=s.original) for s in r.steps)) if yes else r
-                    for r, yes in zip(results, leaks.tolist(), strict=True)]  # fmt: skip
+            return [
+                replace(r, steps=tuple(replace(s, replacement=s.original) for s in r.steps)) if yes else r
+                for r, yes in zip(results, leaks.tolist(), strict=True)
+            ]
 
     m = over(random_space(60, 4), Sometimes, k=5, keep_stopwords=False)
     text = " ".join(words(4))
@@ -256,10 +271,13 @@ TEXT = "doctor nurse sister letter water music garden window"
 @pytest.mark.parametrize(
     ("make", "which"),
     [
-        (SecondSwap, at_first), (BatchSwap, in_batches), (LateGenerator, in_long_texts), (CachedLatent, at_first),
+        (SecondSwap, at_first),
+        (BatchSwap, in_batches),
+        (LateGenerator, in_long_texts),
+        (CachedLatent, at_first),
         (CountedSwap, in_batches),
     ],
-)  # fmt: skip
+)
 def test_plugins_of_strangers_are_refuted_and_their_sound_bases_are_not(make, which):
     def subject(m):
         each = TEXT.split() if isinstance(m, Swap) else []

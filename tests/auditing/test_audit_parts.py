@@ -43,8 +43,10 @@ def loss(p: np.ndarray, q: np.ndarray) -> float:
 def brute(log_p: np.ndarray, apart: np.ndarray) -> float:
     values = [
         loss(log_p[a], log_p[b]) / apart[a, b]
-        for a in range(len(log_p)) for b in range(len(log_p)) if np.isfinite(apart[a, b])
-    ]  # fmt: skip
+        for a in range(len(log_p))
+        for b in range(len(log_p))
+        if np.isfinite(apart[a, b])
+    ]
     return max(values, default=0.0)
 
 

@@ -23,10 +23,21 @@ LANGUAGE_MODELS = ("float32-softmax", "unchanged-text", "telling-capitals")
 
 def test_none_is_registered():
     assert [f.name for f in STATED] == [
-        "float32-softmax", "private-support", "l2-clipping", "other-sampler", "halved-sensitivity", "unchanged-text",
-        "unchanged-noise", "alone-only", "seldom-leak", "too-often", "other-unit", "telling-spaces", "telling-capitals",
+        "float32-softmax",
+        "private-support",
+        "l2-clipping",
+        "other-sampler",
+        "halved-sensitivity",
+        "unchanged-text",
+        "unchanged-noise",
+        "alone-only",
+        "seldom-leak",
+        "too-often",
+        "other-unit",
+        "telling-spaces",
+        "telling-capitals",
         "reading-prior",
-    ]  # fmt: skip
+    ]
     registered = {dpt.mechanism_class(s.name) for s in dpt.mechanisms()}
     for fault in FAULTS.values():
         assert fault.broken not in registered and fault.explanation and fault.title

@@ -85,8 +85,11 @@ def test_a_word_is_held_against_what_it_was_drawn_from(name, options):
     edits = 0
     for seed in range(3):
         result = m.rewrite(prepared, seed=seed)
-        own = {s.index: d for s, d in zip(result.steps, map(dict(result.distributions()).get, range(99)), strict=False)
-               if s.action == "replace"}  # fmt: skip
+        own = {
+            s.index: d
+            for s, d in zip(result.steps, map(dict(result.distributions()).get, range(99)), strict=False)
+            if s.action == "replace"
+        }
         found = Reader(m, Meter()).read(prepared, result)
         assert {s.place for s in found} == {i for i, d in own.items() if d is not None}
         for s in found:

@@ -190,9 +190,24 @@ class Crashes(TooLong):
 
 
 HOSTILE = (
-    Paragraph, TwoBlanks, Inside, BlanksInside, Invisible, Letters, Refuses, Cases, Synonyms, Counts, Notes, Results,
-    InLists, Digits, LongTotals, TooLong, Crashes,
-)  # fmt: skip
+    Paragraph,
+    TwoBlanks,
+    Inside,
+    BlanksInside,
+    Invisible,
+    Letters,
+    Refuses,
+    Cases,
+    Synonyms,
+    Counts,
+    Notes,
+    Results,
+    InLists,
+    Digits,
+    LongTotals,
+    TooLong,
+    Crashes,
+)
 
 
 @functools.cache
@@ -220,8 +235,10 @@ def test_a_plugin_that_tells_of_the_text_never_holds(cls):
 def test_what_they_are_made_of_holds_and_says_what_was_not_seen(cls):
     report = audited(cls)
     assert report.verdict in ("holds", "inconclusive") and {c.status for c in report.checks} <= {
-        "proven", "tested", "not looked at",
-    }  # fmt: skip
+        "proven",
+        "tested",
+        "not looked at",
+    }
     if report.holds:
         first, *others = report.sentence().split(". ")
         assert first.startswith("Holds for what was tried ✓") and "the draws could not have seen" in first
@@ -274,9 +291,7 @@ def test_noise_that_two_texts_share_in_a_mirror_is_refuted():
 
 
 def test_the_figure_says_what_the_text_says():
-    report = AuditReport(
-        "m", 50.0, "pure", 50.04, 26.58, True, 2.0, "holds", "", None, "", 9, 36, (), 10, None, 0.95
-    )  # fmt: skip
+    report = AuditReport("m", 50.0, "pure", 50.04, 26.58, True, 2.0, "holds", "", None, "", 9, 36, (), 10, None, 0.95)
     assert report.loss == at_least(26.58) == "26.5" and report.limit == "50.1"
     assert f"the largest loss is {report.loss}," in report.sentence()
     assert list(audit_figure(report).data[0].text) == [report.loss, report.limit]

@@ -224,8 +224,9 @@ class KeepsSome(SanText):
 class KeepsFar(SanText):
     def _draw(self, draws, task):
         drawn = super()._draw(draws, task)
-        return [self.vocabulary.words[r] if p >= 20 else w
-                for r, p, w in zip(draws.rows, draws.paths, drawn, strict=True)]  # fmt: skip
+        return [
+            self.vocabulary.words[r] if p >= 20 else w for r, p, w in zip(draws.rows, draws.paths, drawn, strict=True)
+        ]
 
 
 class Capitals(SanText):
@@ -255,9 +256,16 @@ class OneWay(SanText):
 
 @pytest.mark.parametrize(
     ("cls", "options"),
-    [(KeepsUnknown, {}), (KeepsSome, {}), (KeepsFar, {}), (Capitals, {"recase": "sentence"}), (Promises, {}),
-     (Total, {}), (OneWay, {"recase": "none"})],
-)  # fmt: skip
+    [
+        (KeepsUnknown, {}),
+        (KeepsSome, {}),
+        (KeepsFar, {}),
+        (Capitals, {"recase": "sentence"}),
+        (Promises, {}),
+        (Total, {}),
+        (OneWay, {"recase": "none"}),
+    ],
+)
 def test_what_an_audit_of_single_words_would_not_see(cls, options):
     report = checked(of(cls, **options))
     assert report.verdict == "refuted", report.sentence()

@@ -12,38 +12,78 @@ from dptext_core.auditing.report import AuditReport, Check, Witness, _capital, _
 
 WITNESS = Witness("cat", "dog", ("sun",), math.log(0.5), math.log(0.25), 1.0)
 REPORT = AuditReport(
-    "m", 2.0, "pure", 2.0, 1.5, True, 0.7, "holds", "", WITNESS, "", 3, 2, (), 40, 0.5, 0.95,
+    "m",
+    2.0,
+    "pure",
+    2.0,
+    1.5,
+    True,
+    0.7,
+    "holds",
+    "",
+    WITNESS,
+    "",
+    3,
+    2,
+    (),
+    40,
+    0.5,
+    0.95,
     checks=(
         Check("a", "proven", "formulas were compared."),
         Check("b", "tested", "words were drawn.", blind="a leak; nor a loss", draws=40),
         Check("c", "not looked at", "", "no list was given."),
     ),
-)  # fmt: skip
+)
 REST = "Inputs that were not tried may lose more."
 
 
 @pytest.mark.parametrize(
     ("log_p", "said"),
-    [(-math.inf, "0"), (0.0, "1"), (math.log(0.123), "0.12"), (math.log(1.01e-4), "0.0001"),
-     (math.log(1e-4), "1.0e-4"), (math.log(2.5e-7), "2.5e-7"), (-800.0, "3.7e-348")],
-)  # fmt: skip
+    [
+        (-math.inf, "0"),
+        (0.0, "1"),
+        (math.log(0.123), "0.12"),
+        (math.log(1.01e-4), "0.0001"),
+        (math.log(1e-4), "1.0e-4"),
+        (math.log(2.5e-7), "2.5e-7"),
+        (-800.0, "3.7e-348"),
+    ],
+)
 def test_a_chance(log_p, said):
     assert chance(log_p) == said
 
 
 @pytest.mark.parametrize(
     ("leak", "said"),
-    [(0.0007, "0.07%"), (0.00701, "0.71%"), (0.0099, "0.99%"), (0.01, "1.0%"), (0.0311, "3.2%"), (0.031, "3.1%"),
-     (0.0999, "10.0%"), (0.1, "10%"), (0.631, "64%"), (1.0, "100%"), (0.0, "0.00%")],
-)  # fmt: skip
+    [
+        (0.0007, "0.07%"),
+        (0.00701, "0.71%"),
+        (0.0099, "0.99%"),
+        (0.01, "1.0%"),
+        (0.0311, "3.2%"),
+        (0.031, "3.1%"),
+        (0.0999, "10.0%"),
+        (0.1, "10%"),
+        (0.631, "64%"),
+        (1.0, "100%"),
+        (0.0, "0.00%"),
+    ],
+)
 def test_a_share_is_rounded_up(leak, said):
     assert share(leak) == said
 
 
 def test_a_sentence_begins_with_its_capital_and_a_symbol_stays():
     assert [_capital(x) for x in ("abc", "zbc", "δ is", "Abc", "", "{x", "`x")] == [
-        "Abc", "Zbc", "δ is", "Abc", "", "{x", "`x",
-    ]  # fmt: skip
+        "Abc",
+        "Zbc",
+        "δ is",
+        "Abc",
+        "",
+        "{x",
+        "`x",
+    ]
 
 
 def test_plain_values():
@@ -86,13 +126,17 @@ def test_a_report_that_holds():
         f"likely); the draws could not have seen a leak. Nor could they have seen a loss. {REST}"
     )
     assert report.parts() == (
-        ("proven", ("Formulas were compared.",)), ("tested", ("Words were drawn.",)),
+        ("proven", ("Formulas were compared.",)),
+        ("tested", ("Words were drawn.",)),
         ("not looked at", ("No list was given.",)),
-    )  # fmt: skip
+    )
     assert report.lines() == (
-        report.line, f"O{report.first()[1:]}", "Proven: Formulas were compared.", "Tested: Words were drawn.",
+        report.line,
+        f"O{report.first()[1:]}",
+        "Proven: Formulas were compared.",
+        "Tested: Words were drawn.",
         "Not looked at: No list was given.",
-    )  # fmt: skip
+    )
     assert report.sentence() == (
         f"{report.line}: {report.first()} Proven: Formulas were compared. Tested: Words were drawn. Not looked at: No "
         "list was given."

@@ -38,7 +38,7 @@ from dptext_core.auditing import (
     told,
     verdict,
     vocabulary,
-)  # fmt: skip
+)
 from dptext_core.auditing.inputs import Meter, probes_of
 from dptext_core.auditing.looks import Subject
 from dptext_core.auditing.planted import FAULTS, broken, hidden, sound
@@ -52,19 +52,56 @@ SPACE = random_space(24, 4)
 LISTS = shuffled_lists(24, 2)
 #: Looks that an audit takes one after the other.
 LOOKS = {
-    "released": released.released_text, "told": told.told, "stated": vocabulary.stated_words,
-    "words": vocabulary.released_words, "batches": batches.in_batches, "first": first_calls.at_first,
-    "long": long_texts.in_long_texts, "latent": latent.behind_a_text,
-}  # fmt: skip
+    "released": released.released_text,
+    "told": told.told,
+    "stated": vocabulary.stated_words,
+    "words": vocabulary.released_words,
+    "batches": batches.in_batches,
+    "first": first_calls.at_first,
+    "long": long_texts.in_long_texts,
+    "latent": latent.behind_a_text,
+}
 MODULES = (
-    batches, distance, exact, first_calls, guesses, inputs, latent, long_texts, looks, outputs, released, releases,
-    report, rules, sampled, seen, told, verdict, vocabulary,
-)  # fmt: skip
+    batches,
+    distance,
+    exact,
+    first_calls,
+    guesses,
+    inputs,
+    latent,
+    long_texts,
+    looks,
+    outputs,
+    released,
+    releases,
+    report,
+    rules,
+    sampled,
+    seen,
+    told,
+    verdict,
+    vocabulary,
+)
 #: What comes out of these is held too, wherever they are used.
 NUMBERS = (
-    "too_many", "least_hits", "least_share", "once_in", "misfit", "two_samples", "largest_loss", "event", "could_show",
-    "lower_bound", "_fit", "_chance_of", "_apart", "_leak", "_uniform", "_one_word", "_mass",
-)  # fmt: skip
+    "too_many",
+    "least_hits",
+    "least_share",
+    "once_in",
+    "misfit",
+    "two_samples",
+    "largest_loss",
+    "event",
+    "could_show",
+    "lower_bound",
+    "_fit",
+    "_chance_of",
+    "_apart",
+    "_leak",
+    "_uniform",
+    "_one_word",
+    "_mass",
+)
 
 
 def small(name: str, make, **options):
@@ -271,12 +308,15 @@ def test_releases_are_looked_at_in_the_same_way(name, noted, monkeypatch):
 
 
 WRITTEN = {
-    "generator": Generator.create, "latent": Latent.create, "length": lambda: sound("weak-noise"),
-    "writer": lambda: sound("appended-original"), "copying": lambda: broken("copied-word"),
+    "generator": Generator.create,
+    "latent": Latent.create,
+    "length": lambda: sound("weak-noise"),
+    "writer": lambda: sound("appended-original"),
+    "copying": lambda: broken("copied-word"),
     "misstates": Misstates.create,
     "wide latent": lambda: Latent.create(epsilon=0.4, delta=0.3),
     "tight writer": lambda: sound("appended-original", epsilon=0.2),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("claim", [None, 0.05, 6.0])

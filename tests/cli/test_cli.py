@@ -78,9 +78,16 @@ class Shout(dpt.Mechanism):
             for i, (mark, t) in enumerate(zip(marks, tokens, strict=True))
         ]
         return dpt.RewriteResult(
-            out.text, prepared.text, tuple(steps), self.guarantee(prepared), self.name, self.config, stream.seed, "f",
+            out.text,
+            prepared.text,
+            tuple(steps),
+            self.guarantee(prepared),
+            self.name,
+            self.config,
+            stream.seed,
+            "f",
             Stated(lambda i: self.distribution(prepared, i)),
-        )  # fmt: skip
+        )
 
 
 @pytest.fixture(autouse=True)
@@ -191,9 +198,11 @@ def test_the_default_epsilon_is_one_number(run):
 
 def test_the_default_epsilon_follows_the_other_options():
     for name, options in (
-        ("custext", {"space": "word2vec"}), ("diffractor", {"noise": "tem"}), ("mvc", {"space": "nowhere.txt"}),
+        ("custext", {"space": "word2vec"}),
+        ("diffractor", {"noise": "tem"}),
+        ("mvc", {"space": "nowhere.txt"}),
         ("diffractor", {"noise": "tem", "gamma": 5}),
-    ):  # fmt: skip
+    ):
         expected = dpt.mechanism_class(name).epsilon_range(options)[2]
         assert dpt.get_mechanism(name, **options).config.epsilon == expected
         assert dpt.get_mechanism(name, **options, epsilon=3).config.epsilon == 3.0
@@ -414,8 +423,11 @@ def test_a_reader_that_goes_away_leaves_no_traceback():
 def test_output_is_utf8_whatever_the_locale():
     done = subprocess.run(
         [sys.executable, "-m", "dptext_core", "mechanisms"],
-        cwd=ROOT, capture_output=True, timeout=60, env={**os.environ, "LC_ALL": "C", "PYTHONIOENCODING": "ascii"},
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        timeout=60,
+        env={**os.environ, "LC_ALL": "C", "PYTHONIOENCODING": "ascii"},
+    )
     assert done.returncode == 0 and "ε" in done.stdout.decode("utf-8")
 
 
@@ -442,8 +454,11 @@ posix = pytest.mark.skipif(os.name == "nt", reason="streams are closed so on POS
 def shell(argv: list[str], redirect: str, **env: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         ["sh", "-c", f'"$@" {redirect}', "sh", *SHELL, *argv],
-        cwd=ROOT, capture_output=True, timeout=120, env={**os.environ, **env},
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        timeout=120,
+        env={**os.environ, **env},
+    )
 
 
 @posix
@@ -609,8 +624,10 @@ def test_attack_asks_which_text_was_rewritten(run, writer, tmp_path):
     assert status == 0 and "95% interval" in out and "2 rewrites" in out and "author's eyes" in err
     assert "rewrites were made" not in err and "9 rewrites were made, not 7" in run(*given, "--draws", "7", text)[2]
     assert {line.rpartition("  ")[0].strip() for line in out.splitlines()[1:4]} == {
-        text, "A lawyer went home.", "My friend.",
-    }  # fmt: skip
+        text,
+        "A lawyer went home.",
+        "My friend.",
+    }
     status, out, _ = run("attack", *writer, "--attacker", "which-text", "--draws", "0", "--word", "doctor", text)
     assert status == 0 and "all of the text but “doctor”" in out and "95% interval" not in out
     assert run(*given, "--word", "doctor", text)[0] == 2
@@ -645,8 +662,10 @@ def test_attack_and_audit_tell_two_texts_apart(run, writer, tmp_path, light, few
     assert status == 0
     told = [line for line in out.splitlines() if line.startswith("Two texts, ")]
     assert [line.partition(":")[0] for line in told] == [
-        "Two texts, one word", "Two texts, one sentence", "Two texts, another text",
-    ]  # fmt: skip
+        "Two texts, one word",
+        "Two texts, one sentence",
+        "Two texts, another text",
+    ]
     assert len(two_texts.measure.found) == 3
     rows = json.loads(run(*audited, "--json")[1])["two_texts"]
     assert all(r["promised"] is None and r["most"] >= r["epsilon_least"] > 0 for r in rows)
@@ -689,8 +708,13 @@ def test_app_hands_its_flags_and_plugins_to_a_process_of_its_own(monkeypatch):
     monkeypatch.setattr(plugins, "files", lambda: ("/one.py", "/two.py"))
     assert cli.main(["app", "--port", "8600", "--headless"]) == 0
     assert asked["argv"][1:] == [
-        "-m", "streamlit", "run", str(ROOT / "app.py"), "--server.port=8600", "--server.headless=true",
-    ]  # fmt: skip
+        "-m",
+        "streamlit",
+        "run",
+        str(ROOT / "app.py"),
+        "--server.port=8600",
+        "--server.headless=true",
+    ]
     assert asked["env"][plugins.VARIABLE] == os.pathsep.join(["/one.py", "/two.py"])
     monkeypatch.setattr(app.subprocess, "call", lambda argv, env: 3)
     with pytest.raises(SystemExit) as ended:

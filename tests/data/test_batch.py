@@ -96,10 +96,11 @@ def test_a_file_is_read_in_a_time_that_grows_with_its_bytes(tmp_path, name, cont
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("a.csv", "," * 100 + "\n" + "x," * 100 + "\n"), ("a.tsv", "\t" * 100 + "\nx\n"),
+        ("a.csv", "," * 100 + "\n" + "x," * 100 + "\n"),
+        ("a.tsv", "\t" * 100 + "\nx\n"),
         ("a.jsonl", json.dumps(dict.fromkeys(range(101), 1)) + "\n"),
     ],
-)  # fmt: skip
+)
 def test_a_file_with_too_many_columns_is_refused_before_its_rows_are_read(tmp_path, monkeypatch, name, content):
     path = tmp_path / name
     path.write_text(content, encoding="utf-8")
@@ -166,9 +167,14 @@ def test_reading_stops_when_it_is_asked_to(tmp_path, kind):
 
 @pytest.mark.parametrize(
     ("given", "name"),
-    [("../../etc/notes.csv", "notes.csv"), ("C:\\x\\Noté 1.TXT", "Noté 1.TXT"), ("a<b>&.csv", "a_b_.csv"),
-     ("..csv", "csv"), ("x" * 300 + ".csv", None)],
-)  # fmt: skip
+    [
+        ("../../etc/notes.csv", "notes.csv"),
+        ("C:\\x\\Noté 1.TXT", "Noté 1.TXT"),
+        ("a<b>&.csv", "a_b_.csv"),
+        ("..csv", "csv"),
+        ("x" * 300 + ".csv", None),
+    ],
+)
 def test_the_name_of_an_upload_leads_nowhere_else(given, name):
     if name == "csv":
         with pytest.raises(dpt.InputError, match="none of"):

@@ -59,9 +59,15 @@ class Echo(dpt.Mechanism):
             for i, t in enumerate(prepared.document.tokens)
         )
         return dpt.RewriteResult(
-            prepared.text, prepared.text, words, self.guarantee(prepared), self.name, self.config, stream.seed,
+            prepared.text,
+            prepared.text,
+            words,
+            self.guarantee(prepared),
+            self.name,
+            self.config,
+            stream.seed,
             stream.noise_id,
-        )  # fmt: skip
+        )
 
 
 def released(names, given, suffix, exact=False) -> bytes:

@@ -309,9 +309,15 @@ def test_a_run_leaves_its_rows_config_versions_log_and_result(tmp_path, swap):
     assert [x["dp"]["row"] for x in found] == list(range(40)) and seen == [(n, 40) for n in (0, 16, 32, 40)]
     assert all(x["label"] == str(i % 2) and x["text"].startswith(f"Row {i}: My ") for i, x in enumerate(found))
     assert found[0]["dp"] == {
-        "row": 0, "notion": "pure", "epsilon": 2.0, "delta": 0.0, "draws": 3, "total": 6.0,
-        "exposed": ["every other word", "the spacing and the line breaks"], "error": None,
-    }  # fmt: skip
+        "row": 0,
+        "notion": "pure",
+        "epsilon": 2.0,
+        "delta": 0.0,
+        "draws": 3,
+        "total": 6.0,
+        "exposed": ["every other word", "the spacing and the line breaks"],
+        "error": None,
+    }
     assert result == json.loads((out / "result.json").read_text()) and result["all_rows"] == 240.0
     assert 0 < result["measures"]["unchanged"]["mean"] < 1 and result["measures"]["unchanged"]["n"] == 40
     config = json.loads((out / "config.json").read_text())
@@ -669,8 +675,9 @@ def labelled(path: Path, n: int, flip: int = 0) -> Path:
     words = {"good": ("sun", "music", "garden"), "bad": ("rain", "noise", "dust")}
     text = "".join(
         f"{mood},{words[mood][(i + flip) % 3]} and {words[mood][i % 3]} number {i}\n"
-        for i in range(n) for mood in ("good", "bad", "good")
-    )  # fmt: skip
+        for i in range(n)
+        for mood in ("good", "bad", "good")
+    )
     return write(path, "label,text\n" + text)
 
 
@@ -776,14 +783,23 @@ def test_runs_are_compared_by_what_differs_and_what_they_found(tmp_path, swap, r
         rewrite_file(data, swap.replace(epsilon=epsilon), folders[-1], keep=("label",))
     (first,) = compare(folders)
     assert first[0] == [
-        "run", "mode", "state", "mechanism", "epsilon", "data", "rows", "errors", "notion", "ε of a row, at most",
+        "run",
+        "mode",
+        "state",
+        "mechanism",
+        "epsilon",
+        "data",
+        "rows",
+        "errors",
+        "notion",
+        "ε of a row, at most",
         "ε of all rows",
-    ]  # fmt: skip
+    ]
     pure = "pure differential privacy"
     assert [row[:5] + row[-3:] for row in first[1:]] == [
         ["e2", "rewrite", "finished", swap.name, "2 per word", pure, "6", "24"],
         ["e4", "rewrite", "finished", swap.name, "4 per word", pure, "12", "48"],
-    ]  # fmt: skip
+    ]
     folders.append(tmp_path / "scored")
     source = tables.source(folders[0], ("text", "label"))
     downstream(source, source, folders[-1], seeds=2)
@@ -889,9 +905,18 @@ def test_a_package_brings_a_data_set_and_a_classifier(package, tmp_path, swap, r
     assert run("rewrite-data", *argv, tmp_path / "rewritten")[0] == 0
     assert json.loads((tmp_path / "rewritten" / "config.json").read_text())["data"]["name"] == "mine/train"
     status, out, _ = run(
-        "downstream", "--train", tmp_path / "rewritten", "--test", "mine", "--classifier", "first", "--seeds", 1,
-        "--out", tmp_path / "scored",
-    )  # fmt: skip
+        "downstream",
+        "--train",
+        tmp_path / "rewritten",
+        "--test",
+        "mine",
+        "--classifier",
+        "first",
+        "--seeds",
+        1,
+        "--out",
+        tmp_path / "scored",
+    )
     assert status == 0 and "accuracy  0.500" in out
     problems = plugins.problems()
     assert len(problems) == 2 and all("'embeddings' of the package own-parts" in p for p in problems)
@@ -942,9 +967,16 @@ class Parrot(Swap):
         text = prepared.text if known else sentences[int(stream.words(1)[0]) % len(sentences)]
         piece = dpt.Release((0, len(text)), text, self.config.epsilon, "drawn")
         return dpt.RewriteResult(
-            text, prepared.text, (), self.guarantee(prepared), self.name, self.config, stream.seed, stream.noise_id,
+            text,
+            prepared.text,
+            (),
+            self.guarantee(prepared),
+            self.name,
+            self.config,
+            stream.seed,
+            stream.noise_id,
             pieces=(piece,),
-        )  # fmt: skip
+        )
 
     aligned = chances = None
 

@@ -128,9 +128,11 @@ def test_a_folder_with_files_of_somebody_is_refused_and_nothing_in_it_is_touched
     before, rights = listing(base), base.stat().st_mode
     later = time.time() + 100 * 24 * 3600
     asked = [
-        job_folders.session_folder, job_folders.sweep, lambda: job_folders.sweep(later),
+        job_folders.session_folder,
+        job_folders.sweep,
+        lambda: job_folders.sweep(later),
         lambda: job_folders.find("code"),
-    ]  # fmt: skip
+    ]
     if made:
         asked += [lambda: job_folders.keep(folder, {}), lambda: job_folders.find(kept)]
     for ask in asked:

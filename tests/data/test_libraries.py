@@ -14,9 +14,10 @@ import dptext_core as dpt
 from dptext_core.data.libraries import BatchRewriter, DocRewriter
 
 TEXTS = [
-    "My doctor treated my sister in the hospital of the town.", "A long letter came from home and brought bad news.",
+    "My doctor treated my sister in the hospital of the town.",
+    "A long letter came from home and brought bad news.",
     "Bad pain at night keeps the patient from any sleep.",
-]  # fmt: skip
+]
 COMPONENT = "dptext_core.data.spacy_component"
 
 

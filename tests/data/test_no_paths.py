@@ -124,8 +124,16 @@ def test_of_a_place_its_last_part_is_told_and_names_stay_as_they_are(tmp_path, m
     for name in ("bundled", "facebook/bart-base", "minilm-1", "L0", "a b", "é", "", "minilm@3", "lists/other.txt"):
         assert placeless(name) == name
     for name, left in {
-        "/srv/a/b.txt": "b.txt", "~/b.txt": "b.txt", "~ada/b.txt@7": "b.txt@7", "C:\\ada\\b.txt": "b.txt",
-        "\\\\host\\share\\b": "b", "/srv/model/": "model", "./b.txt": "b.txt", "../ada/b": "b", "/": ".",
-        "lists/mine.txt": "mine.txt", "lists/mine.txt@2": "mine.txt@2",
-    }.items():  # fmt: skip
+        "/srv/a/b.txt": "b.txt",
+        "~/b.txt": "b.txt",
+        "~ada/b.txt@7": "b.txt@7",
+        "C:\\ada\\b.txt": "b.txt",
+        "\\\\host\\share\\b": "b",
+        "/srv/model/": "model",
+        "./b.txt": "b.txt",
+        "../ada/b": "b",
+        "/": ".",
+        "lists/mine.txt": "mine.txt",
+        "lists/mine.txt@2": "mine.txt@2",
+    }.items():
         assert placeless(name) == left, name

@@ -78,9 +78,12 @@ def test_a_node_that_dies_in_the_middle_takes_no_row_with_it(tmp_path):
     alone = rewrite_data(data, dpt.get_mechanism("custext", epsilon=2.0), tmp_path / "alone", seed=3)
     done = subprocess.run(
         [sys.executable, Path(__file__).with_name("two_nodes.py"), tmp_path / "data.jsonl", out, "3"],
-        cwd=Path(dpt.__file__).parent.parent, env=os.environ | {"PYTHONPATH": "."}, capture_output=True, text=True,
+        cwd=Path(dpt.__file__).parent.parent,
+        env=os.environ | {"PYTHONPATH": "."},
+        capture_output=True,
+        text=True,
         timeout=300,
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["rows"] == 1500 == alone["rows"] and 500 < found["killed"][0] < 1500

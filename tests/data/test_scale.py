@@ -124,8 +124,12 @@ def test_seeded_rows_are_those_of_one_machine_whatever_the_workers_and_the_block
         assert (out / "rows.jsonl").read_bytes() == rows
         assert workers.most <= 2 * n, "no more is read than workers take"
         assert {p.name for p in out.iterdir()} == {
-            "config.json", "environment.json", "log.txt", "result.json", "rows.jsonl"
-        }  # fmt: skip
+            "config.json",
+            "environment.json",
+            "log.txt",
+            "result.json",
+            "rows.jsonl",
+        }
 
 
 def test_a_block_that_is_lost_is_given_again_and_one_that_always_is_ends_the_run(tmp_path, data):
@@ -417,9 +421,11 @@ def test_a_call_to_replicas_ends_and_takes_back_what_is_open(remote):
     stop = dpt.Task()
     stop.cancel()
     for options, given, expected in (
-        ({"never": True}, {"task": stop}, dpt.Cancelled), ({"never": True}, {"timeout": 0.01}, dpt.Busy),
-        ({"error": Full()}, {}, dpt.Busy), ({"error": OSError()}, {}, dpt.Busy),
-    ):  # fmt: skip
+        ({"never": True}, {"task": stop}, dpt.Cancelled),
+        ({"never": True}, {"timeout": 0.01}, dpt.Busy),
+        ({"error": Full()}, {}, dpt.Busy),
+        ({"error": OSError()}, {}, dpt.Busy),
+    ):
         engine = remote(**options)
         with pytest.raises(expected):
             engine.score(requests, **given)

@@ -20,10 +20,15 @@ LABELS = [1, 0, 1, 0] * 3
 
 #: What scikit-learn asks of every estimator that it asks without a table of numbers: those, it leaves out for texts.
 ASKED = (
-    "check_estimator_cloneable", "check_estimator_repr", "check_estimator_tags_renamed", "check_get_params_invariance",
-    "check_no_attributes_set_in_init", "check_parameters_default_constructible", "check_set_params",
+    "check_estimator_cloneable",
+    "check_estimator_repr",
+    "check_estimator_tags_renamed",
+    "check_get_params_invariance",
+    "check_no_attributes_set_in_init",
+    "check_parameters_default_constructible",
+    "check_set_params",
     "check_valid_tag_types",
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("check", ASKED)

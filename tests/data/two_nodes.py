@@ -14,9 +14,11 @@ import tempfile
 
 PLACE = tempfile.mkdtemp(prefix="dptext-")
 os.environ |= {
-    "RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32),
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_AUTH_MODE": "token",
+    "RAY_AUTH_TOKEN": secrets.token_hex(32),
     "RAY_TMPDIR": PLACE,
-}  # fmt: skip
+}
 
 from ray.cluster_utils import Cluster  # noqa: E402 (it reads these when it is imported)
 
@@ -40,9 +42,14 @@ def main(path: str, out: str, seed: str) -> None:
                 nodes.remove_node(first, allow_graceful=False)
 
         found = blocks.rewrite_data(
-            tables.source(path, ("text",)), dpt.get_mechanism("custext", epsilon=2.0), out, cluster.ray_workers(),
-            seed=int(seed), block=20, task=dpt.Task(progress),
-        )  # fmt: skip
+            tables.source(path, ("text",)),
+            dpt.get_mechanism("custext", epsilon=2.0),
+            out,
+            cluster.ray_workers(),
+            seed=int(seed),
+            block=20,
+            task=dpt.Task(progress),
+        )
         print(json.dumps({"rows": found["rows"], "killed": killed}))
     finally:
         nodes.shutdown()

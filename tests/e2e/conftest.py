@@ -120,9 +120,12 @@ def harness(
     command = [sys.executable, str(TOP / "tests/e2e/memory_harness.py"), *map(str, (port, ask, stop, close)), *options]
     with log.open("wb") as sink:
         process = subprocess.Popen(
-            command, cwd=TOP, env=os.environ | {"DPTEXT_JOBS": str(folder / "jobs")} | env, stdout=sink,
+            command,
+            cwd=TOP,
+            env=os.environ | {"DPTEXT_JOBS": str(folder / "jobs")} | env,
+            stdout=sink,
             stderr=subprocess.STDOUT,
-        )  # fmt: skip
+        )
     url = f"http://127.0.0.1:{port}"
     deadline = time.monotonic() + START_SECONDS
     try:

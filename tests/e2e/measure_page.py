@@ -155,9 +155,12 @@ def ages(page: Page, pid: int, rounds: int, per_second: float = 5.0) -> None:
             seen.append(typed.watched(page, per_second=per_second))
             spent, took = spent + cpu(pid) - before, took + time.monotonic() - begun
         every = typed.Watched(
-            [age for s in seen for age in s.ages], sum(s.unknown for s in seen), sum(s.backwards for s in seen),
-            sum(s.unfocused for s in seen), statistics.median(s.settled for s in seen),
-        )  # fmt: skip
+            [age for s in seen for age in s.ages],
+            sum(s.unknown for s in seen),
+            sum(s.backwards for s in seen),
+            sum(s.unfocused for s in seen),
+            statistics.median(s.settled for s in seen),
+        )
         print(
             f"{title:<14}age of what is shown: median {every.age(0.5):.2f} s, 95% {every.age(0.95):.2f} s; after the "
             f"last key {every.settled:.2f} s; {spent / took:.2f} of a processor; {len(every.ages):,} looks, of them "
@@ -290,10 +293,14 @@ def main() -> None:
             server.wait(10)
     head = ("action", "waited, s", "server's CPU, s", "sent, kB")
     table = [
-        (r.name, f"{statistics.median(r.waited):.2f}", f"{statistics.median(r.spent):.2f}",
-         f"{statistics.median(r.sent) / 1000:.0f}")
+        (
+            r.name,
+            f"{statistics.median(r.waited):.2f}",
+            f"{statistics.median(r.spent):.2f}",
+            f"{statistics.median(r.sent) / 1000:.0f}",
+        )
         for r in meter.rows.values()
-    ]  # fmt: skip
+    ]
     if a.markdown:
         for row in (head, ("---", "---:", "---:", "---:"), *table):
             print("| " + " | ".join(row) + " |")

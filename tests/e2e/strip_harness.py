@@ -153,9 +153,19 @@ def make_payload(repeat: int = 1) -> tuple[dict[str, Any], list[np.ndarray | Non
     for j in range(len(tokens), len(many), len(tokens)):
         many[j]["pre"] = ".\n\n" if j % (4 * len(tokens)) == 0 else ". "
     payload = {
-        "run": 1, "eps": 50.0, "lo": LO, "hi": HI, "n_grid": N_GRID, "default_eps": 50.0, "live": True, "seeded": False,
-        "total_candidates": N_CANDIDATES, "unit": "per word", "tail": ".\n", "tokens": many,
-    }  # fmt: skip
+        "run": 1,
+        "eps": 50.0,
+        "lo": LO,
+        "hi": HI,
+        "n_grid": N_GRID,
+        "default_eps": 50.0,
+        "live": True,
+        "seeded": False,
+        "total_candidates": N_CANDIDATES,
+        "unit": "per word",
+        "tail": ".\n",
+        "tokens": many,
+    }
     return payload, scores * repeat
 
 
@@ -328,9 +338,16 @@ def fake_rewrite(
 
     nothing = Guarantee("none", epsilon, "word", "", len(steps), 0.0, reason="made up")
     return RewriteResult(
-        out, text, tuple(steps), nothing, "fake", FakeConfig(epsilon), None, "",
+        out,
+        text,
+        tuple(steps),
+        nothing,
+        "fake",
+        FakeConfig(epsilon),
+        None,
+        "",
         Stated(lambda k: locked(k)[0].at(epsilon), locked if live else None),
-    )  # fmt: skip
+    )
 
 
 @lru_cache(maxsize=1)

@@ -876,11 +876,14 @@ def test_points_of_the_trade_off_come_and_one_is_read(open_app: Callable):
 
 #: What a page shows when it is ready, in the order in which a visitor may go through them.
 PAGES = {
-    "Explore": (".strip .text button", ""), "Compare": (".rewrite .word", ""), "Batch": ("text=Come back to a job", ""),
+    "Explore": (".strip .text button", ""),
+    "Compare": (".rewrite .word", ""),
+    "Batch": ("text=Come back to a job", ""),
     "Learn": ("[role=radiogroup] label", ""),
-    "Benchmarks": (".js-plotly-plot .main-svg", "Research"), "What we found": ("text=Which mechanism", "Research"),
+    "Benchmarks": (".js-plotly-plot .main-svg", "Research"),
+    "What we found": ("text=Which mechanism", "Research"),
     "Audit": ("text=The verdict appears here", "Research"),
-}  # fmt: skip
+}
 
 
 #: Of axe-core: what WCAG demands, in the page's own document (there are no others).

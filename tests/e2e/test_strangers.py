@@ -27,11 +27,22 @@ pytestmark = pytest.mark.e2e
 
 #: What Streamlit answers, by the server's own list. One that is not here has to be looked at first.
 ROUTES = {
-    "/_stcore/health", "/_stcore/metrics", "/_stcore/host-config", "/media/{file_id:path}",
-    "/_stcore/upload_file/{session_id}/{file_id}", "/component/{path:path}", "/_stcore/bidi-components/{path:path}",
-    "/_stcore/stream", "/auth/login", "/auth/logout", "/oauth2callback", "/_stcore/agent/interact",
-    "/_stcore/agent/openapi.json", "/_stcore/agent/mcp", "",
-}  # fmt: skip
+    "/_stcore/health",
+    "/_stcore/metrics",
+    "/_stcore/host-config",
+    "/media/{file_id:path}",
+    "/_stcore/upload_file/{session_id}/{file_id}",
+    "/component/{path:path}",
+    "/_stcore/bidi-components/{path:path}",
+    "/_stcore/stream",
+    "/auth/login",
+    "/auth/logout",
+    "/oauth2callback",
+    "/_stcore/agent/interact",
+    "/_stcore/agent/openapi.json",
+    "/_stcore/agent/mcp",
+    "",
+}
 #: Of what says that it is one of these, a stranger learns nothing by it.
 KINDS = ("text/plain", "text/html", "application/json", "text/csv", "application/octet-stream", "")
 DOWNLOADS = ("play_download", "share_release_rewrite_json", "share_inspection_rewrite_json", "share_session")

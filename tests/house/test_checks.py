@@ -19,10 +19,25 @@ from dptext_core.words.lists import list_space, user_list
 NAMES = [spec.name for spec in dpt.mechanisms()]
 HUGE = 10**400
 ODD = {
-    "None": None, "bytes": b"x", "array": np.array(["a", "b"]), "numbers": np.arange(3.0), "list": ["a", 1],
-    "dict": {"a": 1}, "set": {"a"}, "huge": HUGE, "endless": 10**5000, "bool": True, "complex": 1j, "object": object(),
-    "nan": float("nan"), "NUL": "a\0b", "surrogate": "a\ud800b", "long": "x" * 5000, "nested": [["a"]], "type": str,
-}  # fmt: skip
+    "None": None,
+    "bytes": b"x",
+    "array": np.array(["a", "b"]),
+    "numbers": np.arange(3.0),
+    "list": ["a", 1],
+    "dict": {"a": 1},
+    "set": {"a"},
+    "huge": HUGE,
+    "endless": 10**5000,
+    "bool": True,
+    "complex": 1j,
+    "object": object(),
+    "nan": float("nan"),
+    "NUL": "a\0b",
+    "surrogate": "a\ud800b",
+    "long": "x" * 5000,
+    "nested": [["a"]],
+    "type": str,
+}
 NO_PATH = {
     "NUL": "a\0b",
     "surrogate": "a\ud800b",

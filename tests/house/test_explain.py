@@ -25,17 +25,28 @@ def hood(name="list-1", words=("nurse", "doctor", "dentist"), candidate="nurse",
 
 def group(**changes):
     values = dict(
-        source="doctor", released="nurse", words=("doctor", "nurse"), similarities=[1.0, 0.5], probs=[0.7, 0.3],
-        crowd=("doctor", "medic"), alone_share=0.033, groups=3608,
-    )  # fmt: skip
+        source="doctor",
+        released="nurse",
+        words=("doctor", "nurse"),
+        similarities=[1.0, 0.5],
+        probs=[0.7, 0.3],
+        crowd=("doctor", "medic"),
+        alone_share=0.033,
+        groups=3608,
+    )
     return GroupView(**(values | changes))
 
 
 def cloud(**changes):
     values = dict(
-        source="doctor", released="nurse", words=("doctor", "nurse"), xy=[[0, 0], [1, 0]], noise=[[0.1, 0.2]],
-        landed=[0.6, 0.1], draws=100,
-    )  # fmt: skip
+        source="doctor",
+        released="nurse",
+        words=("doctor", "nurse"),
+        xy=[[0, 0], [1, 0]],
+        noise=[[0.1, 0.2]],
+        landed=[0.6, 0.1],
+        draws=100,
+    )
     return CloudView(**(values | changes))
 
 
@@ -148,19 +159,28 @@ def test_a_projection_refuses_what_is_no_finite_matrix(x):
 
 def proposal(**changes):
     values = dict(
-        source="doctor", released="nurse", words=("nurse", "doctor"), proposed=[0.3, 0.1], shift=[2.0, 0.0],
-        probs=[0.6, 0.1], most=2.5,
-    )  # fmt: skip
+        source="doctor",
+        released="nurse",
+        words=("nurse", "doctor"),
+        proposed=[0.3, 0.1],
+        shift=[2.0, 0.0],
+        probs=[0.6, 0.1],
+        most=2.5,
+    )
     return ProposalView(**(values | changes))
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"shift": [3.0, 0.0]}, {"shift": [-1.0, 0.0]}, {"released": "other"}, {"proposed": [0.9, 0.9]}, {"most": -1.0},
+        {"shift": [3.0, 0.0]},
+        {"shift": [-1.0, 0.0]},
+        {"released": "other"},
+        {"proposed": [0.9, 0.9]},
+        {"most": -1.0},
         {"probs": [0.5]},
     ],
-)  # fmt: skip
+)
 def test_a_proposal_that_does_not_fit_is_refused(changes):
     proposal()
     with pytest.raises(InputError):

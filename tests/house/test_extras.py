@@ -30,8 +30,13 @@ import dptext_core as dpt
 
 def without(code: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", HIDE + code], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", HIDE + code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout
 
@@ -78,9 +83,15 @@ print(main(["app"]), main(["bench", "speed"]))
     assert extras.install("app") in app and extras.install("models") in bench and status == "2 2"
 
 
-@pytest.mark.parametrize(("module", "extra"), [
-    ("text.names", "names"), ("data.office", "office"), ("_internal.ray", "ray"), ("models.added", "llm"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("module", "extra"),
+    [
+        ("text.names", "names"),
+        ("data.office", "office"),
+        ("_internal.ray", "ray"),
+        ("models.added", "llm"),
+    ],
+)
 def test_whoever_misses_an_extra_says_the_same_words(module, extra):
     import importlib
 

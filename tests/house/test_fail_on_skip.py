@@ -25,9 +25,13 @@ def ran(folder: Path, *options: str) -> tuple[int, list[str]]:
     env = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "xdist", "-p", "no:cacheprovider", "-c", "pytest.ini"]
     done = subprocess.run(
-        [*command, *options], cwd=folder, env=env | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
-        capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
+        [*command, *options],
+        cwd=folder,
+        env=env | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     return done.returncode, done.stdout.splitlines()
 
 

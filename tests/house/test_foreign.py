@@ -227,8 +227,9 @@ def test_what_is_released_is_still_looked_at_where_a_loss_is_stated():
 
         def rewrite_prepared(self, prepared, stream, task):
             piece = dpt.Release((0, len(prepared.text)), prepared.text, self.config.epsilon, "drawn")
-            return dataclasses.replace(super().rewrite_prepared(prepared, stream, task), text=prepared.text,
-                                       pieces=(piece,))  # fmt: skip
+            return dataclasses.replace(
+                super().rewrite_prepared(prepared, stream, task), text=prepared.text, pieces=(piece,)
+            )
 
     assert dpt.audit(Tells.create(epsilon=1.0), ["sun", "water"], draws=400, seed=1).verdict == "refuted"
 
@@ -256,8 +257,14 @@ class Liar(Generator):
             for k, p in enumerate(r.releases)
         ]
         text = word + r.text[r.releases[0].span[1] :]
-        return type(r)(text, *[getattr(r, n) for n in ("original", "steps", "guarantee", "mechanism", "config", "seed",
-                                                       "noise_id", "trace")], tuple(pieces))  # fmt: skip
+        return type(r)(
+            text,
+            *[
+                getattr(r, n)
+                for n in ("original", "steps", "guarantee", "mechanism", "config", "seed", "noise_id", "trace")
+            ],
+            tuple(pieces),
+        )
 
 
 class Frank(Latent):
@@ -271,9 +278,16 @@ class Frank(Latent):
             return r
         piece = dpt.Release((0, len(prepared.text)), prepared.text, self.config.epsilon, "drawn")
         return dpt.RewriteResult(
-            prepared.text, prepared.text, (), r.guarantee, self.name, self.config, stream.seed, stream.noise_id,
+            prepared.text,
+            prepared.text,
+            (),
+            r.guarantee,
+            self.name,
+            self.config,
+            stream.seed,
+            stream.noise_id,
             pieces=(piece,),
-        )  # fmt: skip
+        )
 
 
 @pytest.mark.parametrize("cls", slow_but([Liar], [Loud, Liar, Frank]))

@@ -24,8 +24,11 @@ def test_a_sample_has_of_each_file_its_share_and_is_the_same_for_a_seed():
 def test_annotations_are_left_out_and_nothing_else():
     tree = ast.parse("x: int | None = 1 | 2\ndef f(a: int | str, *b: 'x') -> int | None:\n    return a | 3\n")
     places = mutants.annotations(tree)
-    inside = [(line, column) for line, column in ((1, 7), (1, 19), (2, 13), (2, 37), (3, 13))
-              if any(start <= (line, column) < end for start, end in places)]  # fmt: skip
+    inside = [
+        (line, column)
+        for line, column in ((1, 7), (1, 19), (2, 13), (2, 37), (3, 13))
+        if any(start <= (line, column) < end for start, end in places)
+    ]
     assert inside == [(1, 7), (2, 13), (2, 37)]
 
 
@@ -35,8 +38,13 @@ def lines(tmp_path):
     (tmp_path / "m.py").write_text(source)
     found = object.__new__(mutants.Lines)
     found.tree = tmp_path
-    found.seconds = {"tests/test_m.py::a": 9.0, "tests/test_m.py::b": 2.0, "tests/test_n.py::c": 0.1,
-                     "tests/test_n.py::d": 40.0, "tests/test_n.py::e": 30.0}  # fmt: skip
+    found.seconds = {
+        "tests/test_m.py::a": 9.0,
+        "tests/test_m.py::b": 2.0,
+        "tests/test_n.py::c": 0.1,
+        "tests/test_n.py::d": 40.0,
+        "tests/test_n.py::e": 30.0,
+    }
     by_line = {2: ["tests/test_m.py::a", "tests/test_n.py::d", "tests/test_m.py::gone"], 4: list(found.seconds)}
     found.data = type("Data", (), {"contexts_by_lineno": lambda self, file: by_line})()
     return found
@@ -51,8 +59,9 @@ def test_a_mutant_meets_the_tests_of_its_line_its_own_files_first(lines):
     chosen = lambda line, most: lines.chosen(Path("m.py"), line, most)  # noqa: E731
     assert chosen(5, mutants.FIRST) == (["tests/test_m.py::b"], 2.0), "those of its own file, as far as time goes"
     assert chosen(5, mutants.THEN) == (
-        ["tests/test_n.py::c", "tests/test_m.py::b", "tests/test_m.py::a", "tests/test_n.py::e"], 41.1
-    )  # fmt: skip
+        ["tests/test_n.py::c", "tests/test_m.py::b", "tests/test_m.py::a", "tests/test_n.py::e"],
+        41.1,
+    )
     assert chosen(2, 100.0) == (["tests/test_m.py::a", "tests/test_n.py::d"], 49.0), "what does not pass here is none"
     assert len(chosen(7, 100.0)[0]) == 5, "a line that no test runs meets those of the module"
 
@@ -69,8 +78,18 @@ def test_every_rule_for_what_is_not_valid_says_why():
 
 
 def test_the_score_is_of_the_valid_ones_and_survivors_are_named(tmp_path, capsys):
-    row = {"file": "a.py", "line": 3, "function": "f", "operator": "NumberReplacer", "before": "x = 1",
-           "after": "x = 2", "outcome": "killed", "by": "t", "tests": 1, "seconds": 1.0}  # fmt: skip
+    row = {
+        "file": "a.py",
+        "line": 3,
+        "function": "f",
+        "operator": "NumberReplacer",
+        "before": "x = 1",
+        "after": "x = 2",
+        "outcome": "killed",
+        "by": "t",
+        "tests": 1,
+        "seconds": 1.0,
+    }
     rows = [row] * 18 + [row | {"by": "time"}, row | {"outcome": "survived"}, row | {"outcome": "no program"}]
     rows += [row | {"outcome": "survived", "before": "progress(1, n)"}] * 3 + [row | {"before": "progress(1, n)"}]
     (tmp_path / "sample-7.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))

@@ -173,9 +173,14 @@ def test_the_installed_command_rewrites(installed):
     assert found
     out = command(
         *([sys.executable, found[0]] if found[0].suffix != ".exe" else found),
-        "rewrite", "--mechanism", "santext", "--quiet", "My doctor treated my sister.",
-        cwd=installed, PYTHONPATH=str(installed),
-    )  # fmt: skip
+        "rewrite",
+        "--mechanism",
+        "santext",
+        "--quiet",
+        "My doctor treated my sister.",
+        cwd=installed,
+        PYTHONPATH=str(installed),
+    )
     assert out.startswith("My ") and out.endswith(".\n")
 
 
@@ -188,9 +193,13 @@ def test_the_installed_app_opens_with_its_settings_wherever_it_is_started(instal
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "DPTEXT", "STREAMLIT"))}
     argv = [sys.executable, "-m", "dptext_core", "app", "--headless", "--port", str(port)]
     with subprocess.Popen(
-        argv, cwd=tmp_path, env=clean | {"PYTHONPATH": str(installed)}, stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL, start_new_session=True,
-    ) as server:  # fmt: skip
+        argv,
+        cwd=tmp_path,
+        env=clean | {"PYTHONPATH": str(installed)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as server:
         try:
             for _ in range(600):
                 try:

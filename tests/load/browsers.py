@@ -34,9 +34,15 @@ async def chromium() -> AsyncIterator[Browser]:
 
 
 async def browse(
-    browser: Browser, url: str, seen: InBrowsers, seconds: float, every: float, dice: random.Random,
-    text: Callable[[random.Random], str], started: Callable[[], Awaitable[Any]],
-) -> None:  # fmt: skip
+    browser: Browser,
+    url: str,
+    seen: InBrowsers,
+    seconds: float,
+    every: float,
+    dice: random.Random,
+    text: Callable[[random.Random], str],
+    started: Callable[[], Awaitable[Any]],
+) -> None:
     """One of them, from the first picture to the end: a text of its own every so many seconds."""
     context = await browser.new_context(viewport={"width": 1280, "height": 720})
     page: Page = await context.new_page()

@@ -232,9 +232,10 @@ def test_the_largest_total_that_is_offered_is_taken():
 
 
 @given(
-    st.lists(st.floats(1e-3, 1.0), min_size=0, max_size=6), st.floats(0.01, 3000.0),
+    st.lists(st.floats(1e-3, 1.0), min_size=0, max_size=6),
+    st.floats(0.01, 3000.0),
     st.lists(st.sampled_from(["doctor", "the", "insulin", "Lisbon", "nurse", "left", "Xq"]), min_size=8, max_size=30),
-)  # fmt: skip
+)
 @settings(max_examples=60)
 def test_it_always_adds_up(raw, total, words):
     m = dpt.get_mechanism("dp-mlm", keep_stopwords=False)

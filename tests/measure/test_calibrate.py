@@ -24,9 +24,7 @@ def chances(mechanism, epsilon: float, text: str = TEXT) -> list[float]:
     """N_w of each drawn word of a text, by the public contract."""
     m = mechanism.replace(epsilon=epsilon)
     steps = m.rewrite(text).steps
-    return [
-        m.distribution(text, i).p_keep() for i, s in enumerate(steps) if s.action == "replace" and not s.reason
-    ]  # fmt: skip
+    return [m.distribution(text, i).p_keep() for i, s in enumerate(steps) if s.action == "replace" and not s.reason]
 
 
 def kept(mechanism, epsilon: float, text: str = TEXT) -> float:
@@ -34,9 +32,13 @@ def kept(mechanism, epsilon: float, text: str = TEXT) -> float:
 
 
 CLOSED = {
-    "santext": {}, "tem": {}, "diffractor": {}, "custext": {}, "diffractor-tem": {"noise": "tem"},
+    "santext": {},
+    "tem": {},
+    "diffractor": {},
+    "custext": {},
+    "diffractor-tem": {"noise": "tem"},
     "custext-record": {"strategy": "record"},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", CLOSED)

@@ -16,9 +16,16 @@ from dptext_core.models import added, causal, internals
 from dptext_core.research import bench_run, public_prior
 
 TEXTS = [
-    "the doctor changed a dose", "it", "", " \n", "so it goes on and on and on here", "green!", "<s> the </s>", "the",
+    "the doctor changed a dose",
+    "it",
+    "",
+    " \n",
+    "so it goes on and on and on here",
+    "green!",
+    "<s> the </s>",
+    "the",
     "nobody here sells any green bicycles on monday and so the doctor changed it",
-]  # fmt: skip
+]
 
 
 @pytest.fixture(scope="module", params=["gemma3", "gpt2"])

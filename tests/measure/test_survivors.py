@@ -39,11 +39,17 @@ FOUND = [
     ("She is forty-two, room B12, £3,500.", ["number forty-two", "number B12", "number 3,500"]),
     ("Call +47 555 12 345, in 2001-2004.", ["phone number +47 555 12 345", "number 2001-2004"]),
     ("a.b@example.org, www.example.org/x.", ["e-mail address a.b@example.org", "web address www.example.org/x"]),
-    ("mrs halvorsen told anna in lisbon on tuesday, my sister in law", [
-        "name halvorsen", "name anna", "place lisbon", "date tuesday",
-    ]),
+    (
+        "mrs halvorsen told anna in lisbon on tuesday, my sister in law",
+        [
+            "name halvorsen",
+            "name anna",
+            "place lisbon",
+            "date tuesday",
+        ],
+    ),
     ("", []),
-]  # fmt: skip
+]
 
 #: A note as people write them: telling words are in brackets. The rules are not tuned to it.
 NOTE = """[Tomasz] called at noon. My neighbour [Mrs Okonkwo] drove me to the [Royal Infirmary] on [3 June]; [Grace] and
@@ -79,10 +85,33 @@ def test_rules_miss_some_and_flag_harmless_ones():
 
 
 ODD = st.text(st.sampled_from(list("aAIİß’'.,:-/+@ \n\t(\u00a0🙂é漢0129")) | st.characters(), max_size=60)
-LIKELY = st.lists(st.sampled_from([
-    "Mrs", "Anna", "of", "March", "12", "'s", "Lane", "in", "New", "York", ".", "von", "+47", "555", "twenty-one", "St",
-    "May", "1987", "“", "\n",
-]), max_size=14).map(" ".join)  # fmt: skip
+LIKELY = st.lists(
+    st.sampled_from(
+        [
+            "Mrs",
+            "Anna",
+            "of",
+            "March",
+            "12",
+            "'s",
+            "Lane",
+            "in",
+            "New",
+            "York",
+            ".",
+            "von",
+            "+47",
+            "555",
+            "twenty-one",
+            "St",
+            "May",
+            "1987",
+            "“",
+            "\n",
+        ]
+    ),
+    max_size=14,
+).map(" ".join)
 
 
 @settings(max_examples=150, deadline=None)
@@ -100,8 +129,11 @@ def test_a_language_without_lists_has_figures_and_addresses_alone():
     text = "Frau Berg wohnt seit 1987 in Köln, Tel. 0221 555 123, b@example.org, 3.4.2020"
     found = [(t.kind, t.text) for t in telling(text, Language("German", "de"))]
     assert found == [
-        ("number", "1987"), ("phone number", "0221 555 123"), ("e-mail address", "b@example.org"), ("date", "3.4.2020"),
-    ]  # fmt: skip
+        ("number", "1987"),
+        ("phone number", "0221 555 123"),
+        ("e-mail address", "b@example.org"),
+        ("date", "3.4.2020"),
+    ]
 
 
 def test_survivors_are_what_came_through_unchanged():
@@ -120,9 +152,7 @@ def test_survivors_are_what_came_through_unchanged():
 def test_where_nothing_answers_to_a_word_a_survivor_is_one_that_stands_anywhere():
     result = Generator.create().rewrite("My friend Blue is warm; I met Anna Rain and 2 others.", seed=3)
     text = "Rainy rain sings blue 22 2."
-    pieces = tuple(
-        dpt.Release((a, a + len(w)), w, 1.0, "drawn") for w in text[:-1].split() for a in [text.rindex(w)]
-    )  # fmt: skip
+    pieces = tuple(dpt.Release((a, a + len(w)), w, 1.0, "drawn") for w in text[:-1].split() for a in [text.rindex(w)])
     pieces = tuple(sorted(pieces, key=lambda p: p.span))
     result = dataclasses.replace(result, text=text, pieces=pieces)
     assert leaks.survivors(result) == (
@@ -183,9 +213,13 @@ class Pipeline:
     def __call__(self, text):
         assert self.zones == 1
         marked = {
-            "Tomasz": "PERSON", "lower Wojciech,": "PER", "the garden": "GPE", "Mill Lane": "FAC", "noon": "TIME",
+            "Tomasz": "PERSON",
+            "lower Wojciech,": "PER",
+            "the garden": "GPE",
+            "Mill Lane": "FAC",
+            "noon": "TIME",
             "Mrs Berg": "PERSON",
-        }  # fmt: skip
+        }
         found = [(text.find(w), w, label) for w, label in marked.items() if w in text]
         ents = [SimpleNamespace(label_=label, start_char=a, end_char=a + len(w)) for a, w, label in sorted(found)]
         return SimpleNamespace(ents=ents)

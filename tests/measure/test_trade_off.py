@@ -263,14 +263,33 @@ def test_the_table_has_no_text_and_all_figures():
 
 
 def test_the_command_prints_the_points(capsys):
-    argv = ["tradeoff", "--setting", SWAP, "--setting", "diffractor:noise=tem", "--epsilon", "1,4", "--draws", "2",
-            "--metric", "unchanged", "--metric", "n_w", "--seed", "7", TEXT]  # fmt: skip
+    argv = [
+        "tradeoff",
+        "--setting",
+        SWAP,
+        "--setting",
+        "diffractor:noise=tem",
+        "--epsilon",
+        "1,4",
+        "--draws",
+        "2",
+        "--metric",
+        "unchanged",
+        "--metric",
+        "n_w",
+        "--seed",
+        "7",
+        TEXT,
+    ]
     assert cli.main(argv) == 0
     out, error = capsys.readouterr()
     rows = list(csv.DictReader(io.StringIO(out)))
     assert [(r["mechanism"], r["options"], r["epsilon"]) for r in rows] == [
-        (SWAP, "", "1"), (SWAP, "", "4"), ("diffractor", "tem", "1"), ("diffractor", "tem", "4")
-    ]  # fmt: skip
+        (SWAP, "", "1"),
+        (SWAP, "", "4"),
+        ("diffractor", "tem", "1"),
+        ("diffractor", "tem", "4"),
+    ]
     settings = [dpt.get_mechanism(SWAP), dpt.get_mechanism("diffractor", noise="tem")]
     same = list(tradeoff(TEXT, settings, (1.0, 4.0), 2, ("unchanged", "n_w"), 7))
     assert out == trade_off.to_csv(same) and "not private" in error and "not for release" in error

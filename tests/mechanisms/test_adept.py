@@ -58,8 +58,9 @@ def test_a_vector_within_the_norm_stays_and_the_largest_one_reaches_it():
 #: Every float: subnormal, beyond what a product holds, infinite, not a number.
 ANY_FLOATS = st.lists(
     st.one_of(st.floats(width=32), st.floats(), st.sampled_from([1e308, -1e308, 5e-324, math.inf, math.nan])),
-    min_size=1, max_size=40,
-)  # fmt: skip
+    min_size=1,
+    max_size=40,
+)
 
 
 @settings(max_examples=300, deadline=None)
@@ -256,10 +257,22 @@ def test_a_text_of_which_nothing_comes_is_shown_and_written_down(tiny_autoencode
 
 @pytest.mark.parametrize(
     "options",
-    [{"clip_norm": 0.0}, {"clip_norm": math.nan}, {"clip_norm": math.inf}, {"clip_norm": -5.0}, {"max_tokens": 0},
-     {"max_tokens": 2.5}, {"max_tokens": 10**9}, {"no_noise": "yes"}, {"rescale": 1}, {"checkpoint": ""},
-     {"checkpoint": "no/such/folder"}, {"checkpoint": 3}, {"epsilon": (1.0, 2.0)}],
-)  # fmt: skip
+    [
+        {"clip_norm": 0.0},
+        {"clip_norm": math.nan},
+        {"clip_norm": math.inf},
+        {"clip_norm": -5.0},
+        {"max_tokens": 0},
+        {"max_tokens": 2.5},
+        {"max_tokens": 10**9},
+        {"no_noise": "yes"},
+        {"rescale": 1},
+        {"checkpoint": ""},
+        {"checkpoint": "no/such/folder"},
+        {"checkpoint": 3},
+        {"epsilon": (1.0, 2.0)},
+    ],
+)
 def test_absurd_options_are_refused(tiny_autoencoder, options):
     with pytest.raises(dpt.DPTextError, match=next(iter(options)) if "epsilon" not in options else "one ε"):
         dpt.get_mechanism("adept", **({"checkpoint": tiny_autoencoder} | options))
@@ -468,9 +481,19 @@ def test_another_run_in_the_folder_is_not_gone_on_with(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options", [{"epochs": 0}, {"lr": math.nan}, {"lr": 0}, {"hidden": 0}, {"hidden": 10**6}, {"clip_norm": -1.0},
-                {"batch": 1.5}, {"seed": -1}, {"patience": True}]
-)  # fmt: skip
+    "options",
+    [
+        {"epochs": 0},
+        {"lr": math.nan},
+        {"lr": 0},
+        {"hidden": 0},
+        {"hidden": 10**6},
+        {"clip_norm": -1.0},
+        {"batch": 1.5},
+        {"seed": -1},
+        {"patience": True},
+    ],
+)
 def test_absurd_settings_are_refused_before_anything_is_written(tmp_path, options):
     with pytest.raises(dpt.ConfigError, match=next(iter(options))):
         pretrain(SENTENCES, None, tmp_path / "run", **{**SMALL, **options})
@@ -498,12 +521,12 @@ def test_settings_are_those_of_the_paper():
 @pytest.mark.parametrize(
     ("name", "content", "column"),
     [
-        ("a.csv", "intent,text\nx,play jazz\ny,\"show flights, now\"\n", "text"),
-        ("b.csv", "x,play jazz\ny,\"show flights, now\"\n", "2"),
+        ("a.csv", 'intent,text\nx,play jazz\ny,"show flights, now"\n', "text"),
+        ("b.csv", 'x,play jazz\ny,"show flights, now"\n', "2"),
         ("c.tsv", "intent\ttext\nx\tplay jazz\ny\tshow flights, now\n", "text"),
         ("d.jsonl", '{"text": "play jazz"}\n\n{"text": "show flights, now", "intent": 3}\n', "text"),
     ],
-)  # fmt: skip
+)
 def test_the_command_reads_tables(tmp_path, capsys, name, content, column):
     (tmp_path / name).write_text(content, encoding="utf-8")
     data = tables.source(tmp_path / name, (column,))

@@ -48,9 +48,15 @@ class Upper(dpt.Mechanism):
             for i, t in enumerate(prepared.document.tokens)
         )
         return dpt.RewriteResult(
-            prepared.text, prepared.text, steps, self.guarantee(prepared), self.name, self.config, stream.seed,
+            prepared.text,
+            prepared.text,
+            steps,
+            self.guarantee(prepared),
+            self.name,
+            self.config,
+            stream.seed,
             stream.noise_id,
-        )  # fmt: skip
+        )
 
 
 @pytest.fixture(autouse=True)
@@ -99,9 +105,12 @@ def make(request, tiny_model, small_generators, tiny_autoencoder, small_space, s
     fields = {f.name: f.metadata for f in dataclasses.fields(dpt.mechanism_class(request.param).spec().config_cls)}
     writes = fields.get("model", {}).get("generators")
     small = {
-        "model": small_generators[writes[0] or "decoder"] if writes else tiny_model, "space": small_space,
-        "lists": (f"{small_space}@1", f"{small_space}@2"), "checkpoint": tiny_autoencoder, "bank": small_bank,
-    }  # fmt: skip
+        "model": small_generators[writes[0] or "decoder"] if writes else tiny_model,
+        "space": small_space,
+        "lists": (f"{small_space}@1", f"{small_space}@2"),
+        "checkpoint": tiny_autoencoder,
+        "bank": small_bank,
+    }
 
     def build(**options):
         return dpt.get_mechanism(request.param, **({k: v for k, v in small.items() if k in fields} | options))

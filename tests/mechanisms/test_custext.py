@@ -79,9 +79,13 @@ def check(vectors: np.ndarray, k: int, mapping: str, metric: str) -> None:
 
 @settings(max_examples=60)
 @given(
-    st.integers(1, 45), st.integers(1, 50), st.sampled_from(MAPPINGS), st.sampled_from(["cosine", "euclidean"]),
-    st.integers(0, 10_000), st.booleans(),
-)  # fmt: skip
+    st.integers(1, 45),
+    st.integers(1, 50),
+    st.sampled_from(MAPPINGS),
+    st.sampled_from(["cosine", "euclidean"]),
+    st.integers(0, 10_000),
+    st.booleans(),
+)
 def test_the_mappings_are_those_of_the_algorithm(n, k, mapping, metric, seed, twins):
     rng = np.random.default_rng(seed)
     vectors = rng.normal(size=(n, int(rng.integers(2, 12)))).astype(np.float32)

@@ -143,9 +143,15 @@ def test_the_sampler_at_the_ends(gamma, epsilon):
             stream = NoiseStream(at)
             sign = np.where(stream.at("s").uniforms(1500) < 0.5, -1, 1)
             to = noisy_place(
-                noise, epsilon, np.full(1500, at), 7, gamma, sign,
-                stream.log_uniforms(1500), stream.at("f").log_uniforms(1500),
-            )  # fmt: skip
+                noise,
+                epsilon,
+                np.full(1500, at),
+                7,
+                gamma,
+                sign,
+                stream.log_uniforms(1500),
+                stream.at("f").log_uniforms(1500),
+            )
             expected = geometric(epsilon, at, 7) if noise == "geometric" else tem(epsilon, at, 7, gamma)
             assert to.dtype == np.int64 and fit(np.bincount(to, minlength=7), expected) > 1e-5
 
@@ -159,8 +165,11 @@ def test_what_lies_beyond_the_computed_window_is_drawn_as_often_as_stated(monkey
             row = m.vocabulary.words.index(words(24)[11])
             d = m.channel(row).at(epsilon)
             window = module.window(None, epsilon, 24)
-            far = [abs(one.tolist().index(w) - p[row]) > window for w in range(24)
-                   for one, p in [(m.vocabulary.order[0], m.vocabulary.places[0])]]  # fmt: skip
+            far = [
+                abs(one.tolist().index(w) - p[row]) > window
+                for w in range(24)
+                for one, p in [(m.vocabulary.order[0], m.vocabulary.places[0])]
+            ]
             assert any(far) and (lists > 1 or d.probs[np.array(far)].sum() > 0.05)
             out = [d.candidates.index(w) for w in rewritten(m, words(24)[11], 4000, 3)]
             assert fit(np.bincount(out, minlength=24), d.probs) > 1e-5
@@ -252,8 +261,16 @@ def test_the_ends_of_a_long_list_are_reached_from_everywhere(noise):
             end = length - 1 if sign > 0 else 0
             if noise == "geometric":
                 # The least uniform that still moves so far.
-                place = noisy_place(noise, epsilon, np.array([at]), length, 1000, np.array([sign]),
-                                    np.array([-epsilon * abs(end - at) - 1.0]), np.array([-0.7]))  # fmt: skip
+                place = noisy_place(
+                    noise,
+                    epsilon,
+                    np.array([at]),
+                    length,
+                    1000,
+                    np.array([sign]),
+                    np.array([-epsilon * abs(end - at) - 1.0]),
+                    np.array([-0.7]),
+                )
                 assert place[0] == end
     deep = bundle(("minilm-full",))
     m = diffractor([list(words(40))], epsilon=1400.0)
@@ -277,8 +294,11 @@ def test_beyond_the_window_every_place_is_reached():
 
 @settings(max_examples=60)
 @given(
-    st.integers(0, 10_000), st.sampled_from(NOISES), st.integers(1, 30), st.integers(1, 3),
-)  # fmt: skip
+    st.integers(0, 10_000),
+    st.sampled_from(NOISES),
+    st.integers(1, 30),
+    st.integers(1, 3),
+)
 @pytest.mark.slow
 def test_under_locked_stream_the_word_only_comes_nearer(seed, noise, n, lists):
     orders = shuffled_lists(n, lists, seed)

@@ -63,8 +63,9 @@ def test_clipping_is_exact():
 @settings(max_examples=300, deadline=None)
 @given(
     st.lists(st.one_of(st.floats(), st.floats(width=16), st.sampled_from([1e308, 5e-324, math.nan])), min_size=1),
-    st.floats(1e-4, 1e4), st.sampled_from([np.float64, np.float32, np.float16]),
-)  # fmt: skip
+    st.floats(1e-4, 1e4),
+    st.sampled_from([np.float64, np.float32, np.float16]),
+)
 @example([math.nan, math.inf, -math.inf], 0.1, np.float64)
 @example([1e308, -1e308], 1e-4, np.float64)
 def test_the_bound_holds_for_every_float(values, bound, dtype):

@@ -99,9 +99,12 @@ def test_ends_are_given_together_and_in_order(near):
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    epsilon=st.floats(0.01, 1400), low=st.floats(-1, 0.98), width=st.floats(0.001, 1),
-    data=st.lists(st.lists(st.floats(-1, 1), min_size=12, max_size=12), min_size=2, max_size=2), law=st.booleans(),
-)  # fmt: skip
+    epsilon=st.floats(0.01, 1400),
+    low=st.floats(-1, 0.98),
+    width=st.floats(0.001, 1),
+    data=st.lists(st.lists(st.floats(-1, 1), min_size=12, max_size=12), min_size=2, max_size=2),
+    law=st.booleans(),
+)
 def test_no_two_sentences_are_told_apart_by_more_than_epsilon(epsilon, low, width, data, law):
     """Whatever the cosines are: also those that no encoder would give."""
     ends = None if law else (low, min(1.0, low + width))

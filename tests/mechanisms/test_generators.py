@@ -387,8 +387,30 @@ def test_a_folder_without_weights_or_with_broken_ones_says_so(folders, tmp_path)
 
 
 def test_word_pieces_become_text_by_a_public_rule():
-    words = ["don", "'", "t", "sit", ",", "ana", "'", "s", "(", "old", ")", "cat", "##s", ":", "5", "-", "6", '"', "a",
-             '"', ".", END]  # fmt: skip
+    words = [
+        "don",
+        "'",
+        "t",
+        "sit",
+        ",",
+        "ana",
+        "'",
+        "s",
+        "(",
+        "old",
+        ")",
+        "cat",
+        "##s",
+        ":",
+        "5",
+        "-",
+        "6",
+        '"',
+        "a",
+        '"',
+        ".",
+        END,
+    ]
     assert "".join(_word_pieces(words)).strip() == "don't sit, ana's (old) cats: 5-6 \"a\"."
 
 

@@ -126,7 +126,7 @@ FIGURES = {
         for e in (0.3, 2.0, 50.0)
         for gamma in (None, 2.0, 2.5, 30.0)
     ],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", FIGURES)

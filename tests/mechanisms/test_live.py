@@ -44,20 +44,28 @@ def test_a_place_keeps_its_noise_while_a_text_is_edited_behind_it(name):
 def test_a_model_draws_each_place_with_its_own_noise_whatever_stands_behind_it():
     first = run_of("dp-mlm", "My doctor told the lawyer", redraw=False)
     longer = run_of("dp-mlm", "My doctor told the lawyer everything", first, redraw=False)
-    streams = [{s.index: r.result.locked(i)[1].gumbel(4).tolist() for i, s in enumerate(r.result.steps) if s.drawn}
-               for r in (first, longer)]  # fmt: skip
+    streams = [
+        {s.index: r.result.locked(i)[1].gumbel(4).tolist() for i, s in enumerate(r.result.steps) if s.drawn}
+        for r in (first, longer)
+    ]
     assert len(streams[0]) > 1 and streams[0].items() <= streams[1].items()
 
 
 @pytest.mark.parametrize(
     ("before", "after", "edited"),
     [
-        ("M", "My", True), ("My doctor", "My", True), (TEXT, f"{TEXT}!", True), (TEXT, f"Now {TEXT}", True),
-        (TEXT, TEXT.replace("sold", "quickly sold"), True), (TEXT, TEXT, False), (TEXT, "", False), ("  ", TEXT, False),
+        ("M", "My", True),
+        ("My doctor", "My", True),
+        (TEXT, f"{TEXT}!", True),
+        (TEXT, f"Now {TEXT}", True),
+        (TEXT, TEXT.replace("sold", "quickly sold"), True),
+        (TEXT, TEXT, False),
+        (TEXT, "", False),
+        ("  ", TEXT, False),
         (TEXT, "My brother drives again after his fall in the mountains", False),
         ("The doctor paid.", "The lawyer never came to court.", False),
     ],
-)  # fmt: skip
+)
 def test_an_edit_is_told_from_another_text(before, after, edited):
     assert runs.from_edit(before, after) is edited
 

@@ -63,11 +63,40 @@ def test_the_set_is_the_vocabulary_without_them(space):
 #: One of each kind that Unicode calls default ignorable: joiners, hyphens that are not shown, directions, selectors,
 #: fillers, tags, and what is reserved for more of them.
 INVISIBLE = (
-    "\u00ad", "\u034f", "\u061c", "\u115f", "\u1160", "\u17b4", "\u17b5", "\u180b", "\u180e", "\u180f",
-    "\u200b", "\u200c", "\u200d", "\u200e", "\u202e", "\u2060", "\u2065", "\u2069", "\u206f", "\u3164",
-    "\ufe00", "\ufe0f", "\ufeff", "\uffa0", "\ufff0", "\ufff8", "\U0001bca0", "\U0001d173", "\U000e0000",
-    "\U000e0041", "\U000e0100", "\U000e01ef", "\U000e0fff",
-)  # fmt: skip
+    "\u00ad",
+    "\u034f",
+    "\u061c",
+    "\u115f",
+    "\u1160",
+    "\u17b4",
+    "\u17b5",
+    "\u180b",
+    "\u180e",
+    "\u180f",
+    "\u200b",
+    "\u200c",
+    "\u200d",
+    "\u200e",
+    "\u202e",
+    "\u2060",
+    "\u2065",
+    "\u2069",
+    "\u206f",
+    "\u3164",
+    "\ufe00",
+    "\ufe0f",
+    "\ufeff",
+    "\uffa0",
+    "\ufff0",
+    "\ufff8",
+    "\U0001bca0",
+    "\U0001d173",
+    "\U000e0000",
+    "\U000e0041",
+    "\U000e0100",
+    "\U000e01ef",
+    "\U000e0fff",
+)
 
 
 @pytest.mark.parametrize("hidden", INVISIBLE, ids=ascii)
@@ -223,8 +252,11 @@ def test_a_text_in_pieces_never_spells_one(tmp_path):
 def test_what_is_no_word_is_refused_with_what_to_do(space):
     assert word_set("never", ["Heck ", "darn", "heck", ""]) == ("darn", "heck")
     for listed, why in {
-        "two words": "not one word", "x" * 101: "not one word", "...": "is a mark", "f*ck": "is 3 of them",
-    }.items():  # fmt: skip
+        "two words": "not one word",
+        "x" * 101: "not one word",
+        "...": "is a mark",
+        "f*ck": "is 3 of them",
+    }.items():
         with pytest.raises(dpt.ConfigError, match=why):
             dpt.get_mechanism("santext", never=[listed])
     with pytest.raises(dpt.ConfigError, match="60,000 letters"):

@@ -88,8 +88,10 @@ def forced(name: str, options: dict, tiny_model: str) -> dpt.Mechanism:
     def draw(draws, task=None):
         first: dict[tuple, int] = {}
         places = [first.setdefault((draws.owners[j], draws.paths[j]), j) for j in range(len(draws.rows))]
-        return [RELEASED[int(draws.texts[draws.owners[j]][0].at("forced", k).uniform() * len(RELEASED))]
-                for j, k in enumerate(places)]  # fmt: skip
+        return [
+            RELEASED[int(draws.texts[draws.owners[j]][0].at("forced", k).uniform() * len(RELEASED))]
+            for j, k in enumerate(places)
+        ]
 
     m.__dict__["_draw"] = draw
     return m

@@ -42,19 +42,23 @@ CLOSED = {
     "tem, given γ": (lambda e: on(SPACE, "tem", epsilon=e, gamma=1.3), RARE, (1.5, 6.0)),
     **{
         f"custext, {mapping}": (
-            lambda e, mapping=mapping: on(SPACE, "custext", epsilon=e, k=8, mapping=mapping), RARE, (1.0, 6.0)
+            lambda e, mapping=mapping: on(SPACE, "custext", epsilon=e, k=8, mapping=mapping),
+            RARE,
+            (1.0, 6.0),
         )
         for mapping in ("balanced", "conservative", "aggressive")
     },
     "custext, Euclidean": (lambda e: on(SPACE, "custext", epsilon=e, k=8, metric="euclidean"), COMMON, (1.0, 6.0)),
     **{
         f"1-Diffractor, {noise}, {n} lists": (
-            lambda e, noise=noise, n=n: diffractor(LISTS[:n], epsilon=e, noise=noise, gamma=4), words(25)[5], (0.2, 1.5)
+            lambda e, noise=noise, n=n: diffractor(LISTS[:n], epsilon=e, noise=noise, gamma=4),
+            words(25)[5],
+            (0.2, 1.5),
         )
         for noise in ("geometric", "tem")
         for n in (1, 3)
     },
-}  # fmt: skip
+}
 #: Mechanisms without: the same.
 DRAWN = {
     "mvc": (lambda e: on(SPACE, "mvc", epsilon=e), RARE, (2.0, 12.0)),
@@ -291,8 +295,9 @@ def test_rates_are_tokens_a_processor_second_of_each_in_turns(tmp_path, capsys, 
     monkeypatch.setattr(speeds, "RATED", (("diffractor", {"noise": "geometric", "lists": ("L2",)}, 40), ("tem", {}, 1)))
     rows = speeds.rates(speeds.RATED, rounds=3)
     assert [(r.mechanism, r.metric, r.seeds) for r in rows] == [
-        ("diffractor", "tokens_per_second", 3), ("tem", "tokens_per_second", 3)
-    ]  # fmt: skip
+        ("diffractor", "tokens_per_second", 3),
+        ("tem", "tokens_per_second", 3),
+    ]
     tokens = [len(dpt.Document.parse(t).tokens) for t in speeds._texts()[:40]]
     assert [r.n for r in rows] == [sum(tokens), tokens[0]]
     for row in rows:

@@ -198,8 +198,9 @@ def test_bits_on_a_model_of_real_size(dtype):
                 got, got_at = both(mixed, long, where)
                 assert torch.equal(got[place], want[row]) and torch.equal(got_at[place], want_at[row])
 
-        head = _Affine((torch.cos(torch.arange(5000.0 * 384)).reshape(5000, 384), torch.zeros(5000)), device="cpu",
-                       dtype=x.dtype)  # fmt: skip
+        head = _Affine(
+            (torch.cos(torch.arange(5000.0 * 384)).reshape(5000, 384), torch.zeros(5000)), device="cpu", dtype=x.dtype
+        )
         own, read, others = x[0, :TILE], x[1, :TILE], other[:2, :TILE]
         want = head(last.finish(own, read))
         for row in range(TILE):
@@ -410,9 +411,10 @@ def test_a_pass_without_memory_is_made_again_and_then_said(lm, monkeypatch, erro
     import torch
 
     raised = {
-        "torch": torch.OutOfMemoryError("CUDA out of memory."), "python": MemoryError(),
+        "torch": torch.OutOfMemoryError("CUDA out of memory."),
+        "python": MemoryError(),
         "processor": RuntimeError("DefaultCPUAllocator: not enough memory: you tried to allocate 9 bytes."),
-    }[error]  # fmt: skip
+    }[error]
     inputs = [lm.model_input(r) for r in requests(lm, SHORT)]
     shape = lm.shape_for(max(len(x.ids) for x in inputs))
     wanted, logits, left = lm.forward(inputs[: shape[0]], *shape), lm._logits, [1]

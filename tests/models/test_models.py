@@ -135,9 +135,17 @@ def test_unknown_range_is_none(bert, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "notes", ['{"clip_min": 3, "clip_max": 1}', '{"clip_min": 3}', "[1]", "{", '{"clip_min": NaN, "clip_max": 1}',
-              '{"clip_min": "x", "clip_max": 1}', '{"max_length": 3}'],
-)  # fmt: skip
+    "notes",
+    [
+        '{"clip_min": 3, "clip_max": 1}',
+        '{"clip_min": 3}',
+        "[1]",
+        "{",
+        '{"clip_min": NaN, "clip_max": 1}',
+        '{"clip_min": "x", "clip_max": 1}',
+        '{"max_length": 3}',
+    ],
+)
 def test_broken_notes_are_refused(bert, tmp_path, notes):
     copy = shutil.copytree(bert, tmp_path / "m")
     (copy / "dptext.json").write_text(notes)
@@ -348,12 +356,25 @@ def test_any_other_architecture_gives_its_own_logits(bert, tmp_path, architectur
     common = {"vocab_size": size, "pad_token_id": 0, "initializer_range": 0.3, "max_position_embeddings": 128}
     sizes = {
         "DistilBert": {"dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 64},
-        "Electra": {"embedding_size": 32, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
-                    "intermediate_size": 64},
-        "ModernBert": {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 64,
-                       "cls_token_id": 3, "sep_token_id": 4, "bos_token_id": 3, "eos_token_id": 4,
-                       "attn_implementation": "sdpa"},
-    }[architecture]  # fmt: skip
+        "Electra": {
+            "embedding_size": 32,
+            "hidden_size": 32,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 4,
+            "intermediate_size": 64,
+        },
+        "ModernBert": {
+            "hidden_size": 32,
+            "num_hidden_layers": 3,
+            "num_attention_heads": 4,
+            "intermediate_size": 64,
+            "cls_token_id": 3,
+            "sep_token_id": 4,
+            "bos_token_id": 3,
+            "eos_token_id": 4,
+            "attn_implementation": "sdpa",
+        },
+    }[architecture]
     config = getattr(transformers, f"{architecture}Config")(**common, **sizes)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(3)

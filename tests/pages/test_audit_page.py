@@ -161,10 +161,24 @@ def test_the_bundled_table_is_shown_or_the_command_that_makes_it(monkeypatch):
 
 def report(**more) -> core.AuditReport:
     values = {
-        "mechanism": "tem", "epsilon": 2.0, "notion": "none", "claimed": float("inf"), "measured": 1.0, "exact": True,
-        "detectable": float("inf"), "verdict": "inconclusive", "reason": "x", "witness": None, "unit": "", "inputs": 2,
-        "pairs": 1, "skipped": (), "draws": 0, "sampler_p": None, "confidence": 0.95,
-    }  # fmt: skip
+        "mechanism": "tem",
+        "epsilon": 2.0,
+        "notion": "none",
+        "claimed": float("inf"),
+        "measured": 1.0,
+        "exact": True,
+        "detectable": float("inf"),
+        "verdict": "inconclusive",
+        "reason": "x",
+        "witness": None,
+        "unit": "",
+        "inputs": 2,
+        "pairs": 1,
+        "skipped": (),
+        "draws": 0,
+        "sampler_p": None,
+        "confidence": 0.95,
+    }
     return core.AuditReport(**(values | more))
 
 

@@ -34,9 +34,16 @@ class Parrot(Latent):
     def rewrite_prepared(self, prepared, stream, task):
         piece = dpt.Release((0, len(self.said)), self.said, 1.0, "drawn")
         return dpt.RewriteResult(
-            self.said, prepared.text, (), self.guarantee(prepared), self.name, self.config, stream.seed,
-            stream.noise_id, pieces=(piece,),
-        )  # fmt: skip
+            self.said,
+            prepared.text,
+            (),
+            self.guarantee(prepared),
+            self.name,
+            self.config,
+            stream.seed,
+            stream.noise_id,
+            pieces=(piece,),
+        )
 
 
 def score(mean: float) -> dict:
@@ -45,13 +52,26 @@ def score(mean: float) -> dict:
 
 def made_up() -> dict:
     rows = [
-        {"pretrained": pre, "data": name, "epsilon": e, "rows": 9, "macro_f1": score(0.9 if pre == name else 0.2),
-         "accuracy": score(0.95), "seeds": 2, **({"verbatim": 0.5, "nearest": 0.9, "own": 0.1} if pre else {})}
-        for name in core.SETS for pre in ("", *core.SETS) for e in (core.EPSILONS if pre else (None,))
-    ]  # fmt: skip
+        {
+            "pretrained": pre,
+            "data": name,
+            "epsilon": e,
+            "rows": 9,
+            "macro_f1": score(0.9 if pre == name else 0.2),
+            "accuracy": score(0.95),
+            "seeds": 2,
+            **({"verbatim": 0.5, "nearest": 0.9, "own": 0.1} if pre else {}),
+        }
+        for name in core.SETS
+        for pre in ("", *core.SETS)
+        for e in (core.EPSILONS if pre else (None,))
+    ]
     none = {name: {"macro_f1": 0.04, "accuracy": 0.2} for name in core.SETS}
-    return {"about": {"command": "python -m dptext_core case-study", "n": 9, "seeds": 2}, "no_information": none,
-            "rows": rows}  # fmt: skip
+    return {
+        "about": {"command": "python -m dptext_core case-study", "n": 9, "seeds": 2},
+        "no_information": none,
+        "rows": rows,
+    }
 
 
 @pytest.fixture

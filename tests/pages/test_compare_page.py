@@ -81,8 +81,9 @@ def page() -> AppTest:
 def test_two_settings_stand_beside_each_other_with_what_changed(page):
     results = [o.looked.result for o in mine(page).at("compare").result]
     assert [r.config.epsilon for r in results] == [1.1, 0.7] and [r.config.noise for r in results] == [
-        "geometric", "tem"
-    ]  # fmt: skip
+        "geometric",
+        "tem",
+    ]
     assert texts(page) == [r.text for r in results]
     assert [[p[1] for p in v["pieces"]] for v in views(page)] == [
         [int(p.changed) for p in side_by_side.pieces(r)] for r in results
@@ -150,8 +151,12 @@ def test_the_address_carries_what_is_compared_and_brings_it_back(page):
     settle(page)
     query = next(q for v in views(page, "query") if (q := dict(parse_qsl(v["query"]))))
     assert query == {
-        "1.mechanism": "diffractor", "2.mechanism": "diffractor", "2.noise": "tem", "equal": "n_w", "at": "0.3"
-    }  # fmt: skip
+        "1.mechanism": "diffractor",
+        "2.mechanism": "diffractor",
+        "2.noise": "tem",
+        "equal": "n_w",
+        "at": "0.3",
+    }
     # Another page was shown: Streamlit has forgotten the controls, and the session has not.
     again = opened((), mine=mine(page))
     assert again.segmented_control(key="compare_mode").value == "n_w" and again.slider(key="compare_n_w").value == 30
@@ -161,9 +166,11 @@ def test_the_address_carries_what_is_compared_and_brings_it_back(page):
     assert other.slider(key="compare_n_w").value == 70 and not other.warning
     assert [s.options for _, s in mine(other).columns] == [{}, {"noise": "tem"}]
     for wrong, said in (
-        ({"at": "much"}, "at "), ({"equal": "x"}, "equal is one of"), ({"2.mechanism": "x"}, "Unknown mechanism"),
+        ({"at": "much"}, "at "),
+        ({"equal": "x"}, "equal is one of"),
+        ({"2.mechanism": "x"}, "Unknown mechanism"),
         ({"3.mechanism": "tem", "4.mechanism": "tem", "5.mechanism": "tem"}, "2 to 4"),
-    ):  # fmt: skip
+    ):
         mine(other).query = query | wrong
         settle(other)
         assert "not followed" in other.warning[0].value and said in other.warning[0].value.replace("\\", "")

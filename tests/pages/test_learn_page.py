@@ -192,8 +192,12 @@ def test_a_link_hides_controls_and_keeps_their_values():
 
 def test_every_page_is_in_the_navigation_and_every_other_file_is_an_earlier_address():
     tree = ast.parse((TOP / "app.py").read_text(encoding="utf-8"))
-    said = {ast.unparse(t): n.value for n in tree.body if isinstance(n, ast.Assign | ast.AnnAssign)
-            for t in (n.targets if isinstance(n, ast.Assign) else [n.target])}  # fmt: skip
+    said = {
+        ast.unparse(t): n.value
+        for n in tree.body
+        if isinstance(n, ast.Assign | ast.AnnAssign)
+        for t in (n.targets if isinstance(n, ast.Assign) else [n.target])
+    }
     first, sections = (ast.literal_eval(said[name]) for name in ("FIRST", "SECTIONS"))
     named = {name for pages in sections.values() for name in pages}
     other = {k.value for k in said["ALSO"].keys if isinstance(k, ast.Constant)}

@@ -62,16 +62,24 @@ LEAVES = {
 }
 STATE = {
     "explore": {
-        "play_text": TEXT, "play_mechanism": "diffractor", "play_further": "Ledger", "share_with_text": True,
+        "play_text": TEXT,
+        "play_mechanism": "diffractor",
+        "play_further": "Ledger",
+        "share_with_text": True,
     },
     "compare": {"compare_text": TEXT},
     "map": {
-        "compare_view": "map", "compare_text": TEXT, "trade_mechanisms": ["diffractor", "santext"],
-        "trade_points": 3, "trade_draws": 3, "trade_kept": "bleu", "trade_hidden": "n_w",
+        "compare_view": "map",
+        "compare_text": TEXT,
+        "trade_mechanisms": ["diffractor", "santext"],
+        "trade_points": 3,
+        "trade_draws": 3,
+        "trade_kept": "bleu",
+        "trade_hidden": "n_w",
     },
     "learn": {"learn_for_class": True},
     "audit": {"audit_mechanism": "diffractor"},
-}  # fmt: skip
+}
 SETTINGS = [
     dpt.Setting("diffractor", {}, 1.1),
     dpt.Setting("diffractor", {"noise": "tem"}, 0.7),

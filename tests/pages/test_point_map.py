@@ -135,9 +135,15 @@ def test_coming_back_to_the_page_draws_nothing_anew(page):
     # The address carries it all, and brings it to a session that knows nothing.
     (query,) = [dict(parse_qsl(q)) for e in again.get("bidi_component") if (q := json.loads(e.proto.json).get("query"))]
     assert query == {
-        "view": "map", "1.mechanism": "diffractor", "2.mechanism": "santext", "points": "5", "draws": "3",
-        "kept": "bleu", "hidden": "n_w", "limit": "40",
-    }  # fmt: skip
+        "view": "map",
+        "1.mechanism": "diffractor",
+        "2.mechanism": "santext",
+        "points": "5",
+        "draws": "3",
+        "kept": "bleu",
+        "hidden": "n_w",
+        "limit": "40",
+    }
     other = AppTest.from_file(PAGE, default_timeout=120)
     link = query | {"2.mechanism": "custext", "2.k": "5", "hidden": "unchanged", "limit": "70", "points": "3"}
     link |= {"3.mechanism": "custext", "3.k": "5", f"{'9' * 5000}.mechanism": "tem"}

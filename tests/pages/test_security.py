@@ -70,11 +70,16 @@ def test_the_limits_are_those_of_the_document(monkeypatch):
         column = 1 if name else 0
         numbers = {n: told[n][column].replace(",", "") for n in told}
         wanted = {
-            "words and marks of a text": of.words, "MB of an upload": of.upload, "rows of a table": of.rows,
-            "columns of a table": of.columns, "words and marks of a row": of.row,
-            "pieces of work of one session": of.pieces, "minutes of a piece of work": of.minutes,
-            "sessions": of.sessions, "lists of never-released words": of.lists,
-        }  # fmt: skip
+            "words and marks of a text": of.words,
+            "MB of an upload": of.upload,
+            "rows of a table": of.rows,
+            "columns of a table": of.columns,
+            "words and marks of a row": of.row,
+            "pieces of work of one session": of.pieces,
+            "minutes of a piece of work": of.minutes,
+            "sessions": of.sessions,
+            "lists of never-released words": of.lists,
+        }
         for key, value in wanted.items():
             assert numbers[key] == ("none" if value is None else f"{value:g}"), key
     for value, on in {"": False, "0": False, "no": False, "OFF": False, "1": True, "yes": True, "2": True}.items():
@@ -124,11 +129,19 @@ def test_headless_streamlit_installs_nothing_for_a_visitor(monkeypatch, tmp_path
 #: What hands out addresses in the pinned Streamlit: these modules of it, and what pages call of them. The icon of the
 #: browser's tab is a file of ours; answers by agents are off; texts of the cache are not used.
 HANDS_OUT = {
-    "commands/logo.py", "commands/page_config.py", "elements/iframe.py", "elements/image.py",
-    "elements/lib/agent_data.py", "elements/lib/image_utils.py", "elements/lib/subtitle_utils.py",
-    "elements/media.py", "elements/pyplot.py", "elements/widgets/button.py", "elements/widgets/chat.py",
+    "commands/logo.py",
+    "commands/page_config.py",
+    "elements/iframe.py",
+    "elements/image.py",
+    "elements/lib/agent_data.py",
+    "elements/lib/image_utils.py",
+    "elements/lib/subtitle_utils.py",
+    "elements/media.py",
+    "elements/pyplot.py",
+    "elements/widgets/button.py",
+    "elements/widgets/chat.py",
     "runtime/caching/cached_message_replay.py",
-}  # fmt: skip
+}
 CALLED = {"audio", "chat_message", "download_button", "iframe", "image", "logo", "pdf", "pyplot", "video"}
 
 
@@ -247,9 +260,15 @@ def test_a_text_of_a_stranger_has_few_words(strangers):
 
 
 MARKS = {
-    "full stops": ". ", "commas": ",", "clitics": "'s ", "clitics alone": "'s", "quotes": "\"'", "signs": "+ ",
-    "pictures": "\U0001f642 ", "possessives": "it's ",
-}  # fmt: skip
+    "full stops": ". ",
+    "commas": ",",
+    "clitics": "'s ",
+    "clitics alone": "'s",
+    "quotes": "\"'",
+    "signs": "+ ",
+    "pictures": "\U0001f642 ",
+    "possessives": "it's ",
+}
 
 
 @pytest.mark.parametrize("of", MARKS)

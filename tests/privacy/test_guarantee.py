@@ -95,9 +95,16 @@ def test_odds_that_are_rounded_up_to_ten_carry():
 
 @pytest.mark.parametrize(
     ("x", "said"),
-    [(0.25, "0.25"), (0.123456, "0.123456"), (0.001, "0.001"), (0.00099, "0.001"), (1e-5, "1e−5"),
-     (1.1e-5, "2e−5"), (0.0, "0")],
-)  # fmt: skip
+    [
+        (0.25, "0.25"),
+        (0.123456, "0.123456"),
+        (0.001, "0.001"),
+        (0.00099, "0.001"),
+        (1e-5, "1e−5"),
+        (1.1e-5, "2e−5"),
+        (0.0, "0"),
+    ],
+)
 def test_a_delta_has_one_digit_where_it_is_small(x, said):
     assert scientific(x) == said
 
@@ -123,10 +130,20 @@ def test_numbers(x, expected):
 @pytest.mark.parametrize(
     ("x", "expected"),
     [
-        (50.0, "50"), (2.5, "2.5"), (1234.49, "1,235"), (2.3449, "2.35"), (999.1, "1,000"), (99.95, "100"),
-        (0.1 + 0.2, "0.3"), (0.30001, "0.301"), (1e-9, "1e-09"), (0.0, "0"), (123456.0, "123,456"), (math.inf, "∞"),
+        (50.0, "50"),
+        (2.5, "2.5"),
+        (1234.49, "1,235"),
+        (2.3449, "2.35"),
+        (999.1, "1,000"),
+        (99.95, "100"),
+        (0.1 + 0.2, "0.3"),
+        (0.30001, "0.301"),
+        (1e-9, "1e-09"),
+        (0.0, "0"),
+        (123456.0, "123,456"),
+        (math.inf, "∞"),
     ],
-)  # fmt: skip
+)
 def test_a_bound_is_rounded_up_and_exact_values_stay(x, expected):
     assert bound(x) == expected
 
@@ -178,9 +195,16 @@ def test_every_promise_is_rounded_up():
 
 
 METRIC = Guarantee(
-    "metric", 2.0, "released word", "any two texts of one length", 3, 6.0,
-    metric="Euclidean, in the word space minilm", near=0.5, largest=1.5,
-)  # fmt: skip
+    "metric",
+    2.0,
+    "released word",
+    "any two texts of one length",
+    3,
+    6.0,
+    metric="Euclidean, in the word space minilm",
+    near=0.5,
+    largest=1.5,
+)
 
 
 def test_a_metric_promise_names_its_distance_and_gives_odds_near_and_far():

@@ -32,9 +32,29 @@ EPSILONS = np.array([0.05, 0.7, 3.0, 40.0])
 LOGS = np.log(np.array([0.5, 0.25, 0.125, 0.0625, 0.0625]))
 #: On both sides of where a number is written otherwise.
 ODD = (
-    0.0, 1e-9, 1.04e-5, 0.000999, 0.001, 0.00101, 0.0994, 0.0995, 0.0996, 0.12345678, 0.3, 1.0, 2.5, 9.999, 99.95,
-    999.4, 999.5, 999.6, 1234.49, 12000.0, 1e15, 1e16,
-)  # fmt: skip
+    0.0,
+    1e-9,
+    1.04e-5,
+    0.000999,
+    0.001,
+    0.00101,
+    0.0994,
+    0.0995,
+    0.0996,
+    0.12345678,
+    0.3,
+    1.0,
+    2.5,
+    9.999,
+    99.95,
+    999.4,
+    999.5,
+    999.6,
+    1234.49,
+    12000.0,
+    1e15,
+    1e16,
+)
 
 FIGURES = {
     "streams": lambda: [
@@ -153,13 +173,27 @@ def test_a_figure_stays(name):
     held_case("draws", name, {"found": plain(found)})
 
 
-NOTIONS = {"pure": {}, "metric": {"metric": "places"}, "group": {"group": "a group"}, "approx": {"delta": 0.001},
-           "none": {"reason": "it is not known."}}  # fmt: skip
+NOTIONS = {
+    "pure": {},
+    "metric": {"metric": "places"},
+    "group": {"group": "a group"},
+    "approx": {"delta": 0.001},
+    "none": {"reason": "it is not known."},
+}
 MORE = (
-    {}, {"draws": 1, "total": 2.0}, {"draws": 0, "total": 0.0}, {"exposed": ("a", "b")}, {"expected": 3.2},
-    {"never": 2}, {"seeded": True}, {"spent": (2.0, 2.0, 1.0)}, {"among": "of one skeleton"}, {"epsilon": 0.00004},
-    {"epsilon": 60.0}, {"epsilon": 24.0, "delta": 1e-5},
-)  # fmt: skip
+    {},
+    {"draws": 1, "total": 2.0},
+    {"draws": 0, "total": 0.0},
+    {"exposed": ("a", "b")},
+    {"expected": 3.2},
+    {"never": 2},
+    {"seeded": True},
+    {"spent": (2.0, 2.0, 1.0)},
+    {"among": "of one skeleton"},
+    {"epsilon": 0.00004},
+    {"epsilon": 60.0},
+    {"epsilon": 24.0, "delta": 1e-5},
+)
 
 
 @pytest.mark.parametrize("notion", NOTIONS)

@@ -441,9 +441,12 @@ def test_draws_in_blocks_are_those_of_one_block(size, monkeypatch):
             return self.inner.update(data)
 
     monkeypatch.setattr(
-        NoiseStream, "_cipher", lambda self, purpose, block=0: Counted(cipher(self, purpose, block))
-        if purpose == "prefix" else cipher(self, purpose, block),
-    )  # fmt: skip
+        NoiseStream,
+        "_cipher",
+        lambda self, purpose, block=0: (
+            Counted(cipher(self, purpose, block)) if purpose == "prefix" else cipher(self, purpose, block)
+        ),
+    )
     assert sampling.draw(log_probs, stream, n).tolist() == many.tolist()
     block = (1 << 19) // size
     assert asked == [4 * size * block, 4 * size * 50]

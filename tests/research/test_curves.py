@@ -34,18 +34,25 @@ MEASURED = [
 METRICS = {
     "sst2": {"accuracy": "utility", "cosine": "similarity", "n_w": "deniability", "s_w": "deniability"},
     "reviews": {
-        "f1": "utility", "f1_static": "privacy", "relative_gain_static": "privacy", "n_w": "deniability",
+        "f1": "utility",
+        "f1_static": "privacy",
+        "relative_gain_static": "privacy",
+        "n_w": "deniability",
     },
-}  # fmt: skip
+}
 
 
 def value(metric: str, share: float) -> float:
     """share: how far along its range of ε a point is, 0 to 1."""
     return {
-        "accuracy": 0.55 + 0.3 * share**0.7, "cosine": 0.2 + 0.75 * share, "n_w": 0.02 + 0.93 * share,
-        "s_w": 80 - 75 * share, "f1": 0.5 + 0.2 * share, "f1_static": 0.4 + 0.5 * share**2,
+        "accuracy": 0.55 + 0.3 * share**0.7,
+        "cosine": 0.2 + 0.75 * share,
+        "n_w": 0.02 + 0.93 * share,
+        "s_w": 80 - 75 * share,
+        "f1": 0.5 + 0.2 * share,
+        "f1_static": 0.4 + 0.5 * share**2,
         "relative_gain_static": 0.3 * share * (1 - share),
-    }[metric]  # fmt: skip
+    }[metric]
 
 
 def made_up(measured=MEASURED) -> dict:
@@ -56,11 +63,20 @@ def made_up(measured=MEASURED) -> dict:
         half = 0.02 * abs(v)
         rows.append(
             {
-                "mechanism": mechanism, "options": options, "epsilon": epsilon, "data": data, "task": task,
-                "metric": metric, "value": v, "low": v - half, "high": v + half, "n": 400, "seeds": seeds,
+                "mechanism": mechanism,
+                "options": options,
+                "epsilon": epsilon,
+                "data": data,
+                "task": task,
+                "metric": metric,
+                "value": v,
+                "low": v - half,
+                "high": v + half,
+                "n": 400,
+                "seeds": seeds,
                 "point": point,
             }
-        )  # fmt: skip
+        )
 
     for data, metrics in METRICS.items():
         for metric, task in metrics.items():
@@ -73,23 +89,66 @@ def made_up(measured=MEASURED) -> dict:
                     if (metric, mechanism, j) != ("n_w", "mvc", 0):  # one N_w was not measured
                         add(mechanism, options, epsilon, data, metric, task, value(metric, share), point)
     sets = {
-        d: {"title": d.upper(), "file": f"{d}/test.tsv", "sha256": "0" * 64, "n_train": 2000, "n_test": 400,
-            "max_words": None, "tokens": 8000, "note": ""}
+        d: {
+            "title": d.upper(),
+            "file": f"{d}/test.tsv",
+            "sha256": "0" * 64,
+            "n_train": 2000,
+            "n_test": 400,
+            "max_words": None,
+            "tokens": 8000,
+            "note": "",
+        }
         for d in METRICS
-    }  # fmt: skip
+    }
     gates = [
-        {"data": "sst2", "task": "sentiment", "role": "utility", "metric": "accuracy", "score": 0.82,
-         "majority": 0.51, "se": 0.02, "n_test": 400, "enters": True},
-        {"data": "reviews", "task": "author", "role": "privacy", "metric": "f1", "score": 0.9, "majority": 0.35,
-         "se": 0.02, "n_test": 400, "enters": True},
-        {"data": "cola", "task": "acceptability", "role": "utility", "metric": "accuracy", "score": 0.7,
-         "majority": 0.69, "se": 0.02, "n_test": 400, "enters": False},
-    ]  # fmt: skip
+        {
+            "data": "sst2",
+            "task": "sentiment",
+            "role": "utility",
+            "metric": "accuracy",
+            "score": 0.82,
+            "majority": 0.51,
+            "se": 0.02,
+            "n_test": 400,
+            "enters": True,
+        },
+        {
+            "data": "reviews",
+            "task": "author",
+            "role": "privacy",
+            "metric": "f1",
+            "score": 0.9,
+            "majority": 0.35,
+            "se": 0.02,
+            "n_test": 400,
+            "enters": True,
+        },
+        {
+            "data": "cola",
+            "task": "acceptability",
+            "role": "utility",
+            "metric": "accuracy",
+            "score": 0.7,
+            "majority": 0.69,
+            "se": 0.02,
+            "n_test": 400,
+            "enters": False,
+        },
+    ]
     about = {
-        "command": "python -m dptext_core bench run --grid full", "version": "0.1.0", "machine": "a machine",
-        "device": "cpu", "finished": "2025-01-01", "seeds": [1, 2, 3], "points": 100, "missing": 0,
-        "core_minutes": 80.0, "cut": "Long texts.", "data": sets,
-    }  # fmt: skip
+        "command": "python -m dptext_core bench run --grid full",
+        "version": "0.1.0",
+        "machine": "a machine",
+        "device": "cpu",
+        "finished": "2025-01-01",
+        "seeds": [1, 2, 3],
+        "points": 100,
+        "missing": 0,
+        "core_minutes": 80.0,
+        "cut": "Long texts.",
+        "data": sets,
+    }
     return {"about": about, "gates": gates, "rows": rows}
 
 
@@ -138,8 +197,11 @@ def test_at_equal_measured_privacy_a_point_stands_at_its_own_n_w(found):
     (other,) = curves.series(found, "reviews", "f1", ["mvc"], "n_w")
     assert {p.row.data for p in other.points} == {"reviews"}
     # At an attacker's success it stands at that, and keeps its N_w.
-    named = [replace(r, metric="attack_bayes", value=r.value / 2, low=None, high=None)
-             for r in found.rows if r.metric == "n_w"]  # fmt: skip
+    named = [
+        replace(r, metric="attack_bayes", value=r.value / 2, low=None, high=None)
+        for r in found.rows
+        if r.metric == "n_w"
+    ]
     attacked = replace(found, rows=(*found.rows, *named))
     (half,) = curves.series(attacked, "sst2", "accuracy", ["mvc"], "attack_bayes")
     assert [p.x for p in half.points] == [n_w[100.0] / 2, n_w[150.0] / 2] and half.points[0].n_w == n_w[100.0]

@@ -36,8 +36,11 @@ def test_points_stand_at_the_crossings_and_the_lists_are_single_ones_too():
     ]
     points = equal_privacy.points_of("equal", "sst2", size, (1, 2), found)
     assert [(p.mechanism, p.epsilon, p.seed) for p in points] == [
-        ("baseline", None, 1), ("baseline", None, 2), ("tem", 12.7, 1), ("tem", 12.7, 2),
-    ]  # fmt: skip
+        ("baseline", None, 1),
+        ("baseline", None, 2),
+        ("tem", 12.7, 1),
+        ("tem", 12.7, 2),
+    ]
     lists = equal_privacy.points_of("lists", "sst2", size, (1,), ())
     names = {tuple(p.options["lists"]) for p in lists[1:]}
     assert names == {("L0",), ("L1",), ("L2",), *equal_privacy.SINGLE} and len(equal_privacy.SINGLE) == 5
@@ -93,6 +96,5 @@ def test_answers_are_counted_at_the_same_chance_whatever_the_size_of_the_set(tmp
     assert rows[0].n is not None and rows[1].n is not None and rows[0].n > rows[1].n > 1
     assert rows[0].epsilon < rows[1].epsilon
     path = tmp_path / "queries.json"
-    path.write_text(json.dumps({"rows": [{"word": "x", "k": 5, "epsilon": 1.0, "p": 0.2,
-                                          "n": None}]}))  # fmt: skip
+    path.write_text(json.dumps({"rows": [{"word": "x", "k": 5, "epsilon": 1.0, "p": 0.2, "n": None}]}))
     assert queries.MEASUREMENT.read(path)[0].n is None

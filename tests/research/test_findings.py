@@ -95,10 +95,15 @@ def headline(sign: int, put: Callable):
 
 def generators(sign: int, put: Callable):
     fast = {"DP-MLM": 10 if sign > 0 else 1, "DP-Paraphrase": 10 if sign > 0 else 1, "DP-Prompt": 5}
-    put(dp_mlm, "generators", lambda: tuple(
-        WritingLine("sst2", s, e, 9, 0.5, 0.1, 9.0, 9.0, None, None, 100 * n, 1.0)
-        for s, n in fast.items() for e in (10.0, 25.0)
-    ))  # fmt: skip
+    put(
+        dp_mlm,
+        "generators",
+        lambda: tuple(
+            WritingLine("sst2", s, e, 9, 0.5, 0.1, 9.0, 9.0, None, None, 100 * n, 1.0)
+            for s, n in fast.items()
+            for e in (10.0, 25.0)
+        ),
+    )
     return []
 
 
@@ -151,10 +156,14 @@ def far(sign: int, put: Callable):
     n_w = np.array([0.05, 0.08, 0.12]) if sign > 0 else np.array([0.5, 0.6, 0.7])
     ends = np.stack([n_w - 0.001, n_w + 0.001], axis=1)
     curve = Curve(np.array([8.0, 10.0, 12.5]), n_w, ends, n_w, ends, 100, 200)
-    put(diffractor, "measured_deniability", lambda: (
-        Measured(dpt.Setting("mahalanobis", {"space": diffractor.GLOVE}), curve),
-        Measured(dpt.Setting("diffractor", {"noise": "geometric", "lists": ["L2"]}), one_dimension()),
-    ))  # fmt: skip
+    put(
+        diffractor,
+        "measured_deniability",
+        lambda: (
+            Measured(dpt.Setting("mahalanobis", {"space": diffractor.GLOVE}), curve),
+            Measured(dpt.Setting("diffractor", {"noise": "geometric", "lists": ["L2"]}), one_dimension()),
+        ),
+    )
     return []
 
 
@@ -168,11 +177,15 @@ def one_dimension() -> Curve:
 
 def ranges(sign: int, put: Callable):
     tight, wide = ((0.2, 2.0), (10.0, 200.0)) if sign > 0 else ((0.2, 200.0), (10.0, 20.0))
-    put(diffractor, "bundled_crossings", lambda: tuple(
-        Crossing(dpt.Setting(m, options, e), n, True)
-        for m, options, ends in (("diffractor", GEOMETRIC, tight), ("mvc", {}, wide))
-        for n, e in zip((0.1, 0.8), ends, strict=True)
-    ))  # fmt: skip
+    put(
+        diffractor,
+        "bundled_crossings",
+        lambda: tuple(
+            Crossing(dpt.Setting(m, options, e), n, True)
+            for m, options, ends in (("diffractor", GEOMETRIC, tight), ("mvc", {}, wide))
+            for n, e in zip((0.1, 0.8), ends, strict=True)
+        ),
+    )
     return []
 
 
@@ -186,12 +199,15 @@ def equal(first: str, second: str, module):
     """Rows of two mechanisms at the same N_w."""
 
     def made(sign: int, put: Callable):
-        in_file(put, [
-            row(name, "sst2", metric, e, value, 0.001 if metric == "n_w" else 0.01)
-            for name, more in ((first, 0.1 * sign), (second, 0.0))
-            for e, n_w in ((1.0, 0.1), (2.0, 0.3), (3.0, 0.5))
-            for metric, value in (("accuracy", 0.6 + more), ("cosine", 0.6 + more), ("n_w", n_w), ("s_w", 20.0))
-        ])  # fmt: skip
+        in_file(
+            put,
+            [
+                row(name, "sst2", metric, e, value, 0.001 if metric == "n_w" else 0.01)
+                for name, more in ((first, 0.1 * sign), (second, 0.0))
+                for e, n_w in ((1.0, 0.1), (2.0, 0.3), (3.0, 0.5))
+                for metric, value in (("accuracy", 0.6 + more), ("cosine", 0.6 + more), ("n_w", n_w), ("s_w", 20.0))
+            ],
+        )
         return []
 
     return made
@@ -199,14 +215,19 @@ def equal(first: str, second: str, module):
 
 def judged(sign: int, put: Callable):
     """Rows of two mechanisms at the same N_w, the better of which is better by every other judge too, or worse."""
-    in_file(put, [
-        row(name, "sst2", metric, e, value, 0.001 if metric == "n_w" else 0.01)
-        for name, better in (("diffractor", 1), ("tem", 0))
-        for e, n_w in ((1.0, 0.1), (2.0, 0.3), (3.0, 0.5))
-        for metric, value in (
-            ("accuracy", 0.6 + 0.1 * better), ("n_w", n_w), *((j, 0.6 + 0.1 * sign * better) for j in ours.OTHERS)
-        )
-    ])  # fmt: skip
+    in_file(
+        put,
+        [
+            row(name, "sst2", metric, e, value, 0.001 if metric == "n_w" else 0.01)
+            for name, better in (("diffractor", 1), ("tem", 0))
+            for e, n_w in ((1.0, 0.1), (2.0, 0.3), (3.0, 0.5))
+            for metric, value in (
+                ("accuracy", 0.6 + 0.1 * better),
+                ("n_w", n_w),
+                *((j, 0.6 + 0.1 * sign * better) for j in ours.OTHERS),
+            )
+        ],
+    )
     return []
 
 
@@ -296,9 +317,11 @@ def alone(sign: int, put: Callable):
         (r.options["k"], r.options["mapping"]): x
         for x, r in base.printed("CusText", "Table 4", "sst2", "custext", "not_n_to_m")
     }
-    put(custext.mappings, "bundled", lambda: tuple(
-        Alone(k, m, x if sign > 0 else 0.5, x if sign > 0 else 0.5, 100) for (k, m), x in theirs.items()
-    ))  # fmt: skip
+    put(
+        custext.mappings,
+        "bundled",
+        lambda: tuple(Alone(k, m, x if sign > 0 else 0.5, x if sign > 0 else 0.5, 100) for (k, m), x in theirs.items()),
+    )
     return []
 
 
@@ -322,19 +345,33 @@ def stops(sign: int, put: Callable):
 
 
 def answers(sign: int, put: Callable):
-    put(custext.queries, "bundled", lambda: tuple(
-        Queries("happy", k, 7.5, p, 100 if sign > 0 else 100 * k)
-        for k in (5, 50, 500) for p in (0.3, 0.5)
-    ))  # fmt: skip
+    put(
+        custext.queries,
+        "bundled",
+        lambda: tuple(
+            Queries("happy", k, 7.5, p, 100 if sign > 0 else 100 * k) for k in (5, 50, 500) for p in (0.3, 0.5)
+        ),
+    )
     return []
 
 
 def studied(nearest: float, own: float, other: float, verbatim: float = 0.0):
     rows = [
-        {"pretrained": p, "data": d, "epsilon": e, "rows": 300, "seeds": 5, "nearest": nearest, "own": 0.1,
-         "verbatim": verbatim, "macro_f1": {"mean": own if p == d else other, "deviation": 0.01}}
-        for p in ("snips", "atis") for d in ("snips", "atis") for e in (None, 1000.0)
-    ]  # fmt: skip
+        {
+            "pretrained": p,
+            "data": d,
+            "epsilon": e,
+            "rows": 300,
+            "seeds": 5,
+            "nearest": nearest,
+            "own": 0.1,
+            "verbatim": verbatim,
+            "macro_f1": {"mean": own if p == d else other, "deviation": 0.01},
+        }
+        for p in ("snips", "atis")
+        for d in ("snips", "atis")
+        for e in (None, 1000.0)
+    ]
     return lambda: {"rows": rows}
 
 
@@ -349,30 +386,54 @@ def inflation(sign: int, put: Callable):
 
 
 CLAIMS = {
-    several.rises_with_epsilon: utility, several.adaptive_beats_static: attackers,
-    dp_mlm.dp_mlm_keeps_utility: dp_mlm_loss, dp_mlm.dp_mlm_gains: gains, dp_mlm.dp_mlm_plus: plus,
-    dp_mlm.dp_mlm_headline: headline, dp_mlm.dp_mlm_speed: generators,
-    diffractor.one_list_is_best: one_list, diffractor.more_lists: two_lists, diffractor.noises_differ: noises,
-    diffractor.sixty_percent: sixty, diffractor.mahalanobis_changes: far, diffractor.tight_range: ranges,
-    diffractor.one_dimension_wins: five, diffractor.beats_tem_at_equal_privacy: equal("diffractor", "tem", diffractor),
-    diffractor.drop_of_fifteen: drops, diffractor.attackers_weakened: weakened, diffractor.tem_beside_tables: windows,
-    diffractor.speed: rates, diffractor.little_memory: held,
-    custext.small_k: ks, custext.small_k_fades: fading, custext.mappings_utility: maps, custext.mappings_alone: alone,
-    custext.record_strategy: strategies("accuracy", 0.1), custext.stop_words: stops,
+    several.rises_with_epsilon: utility,
+    several.adaptive_beats_static: attackers,
+    dp_mlm.dp_mlm_keeps_utility: dp_mlm_loss,
+    dp_mlm.dp_mlm_gains: gains,
+    dp_mlm.dp_mlm_plus: plus,
+    dp_mlm.dp_mlm_headline: headline,
+    dp_mlm.dp_mlm_speed: generators,
+    diffractor.one_list_is_best: one_list,
+    diffractor.more_lists: two_lists,
+    diffractor.noises_differ: noises,
+    diffractor.sixty_percent: sixty,
+    diffractor.mahalanobis_changes: far,
+    diffractor.tight_range: ranges,
+    diffractor.one_dimension_wins: five,
+    diffractor.beats_tem_at_equal_privacy: equal("diffractor", "tem", diffractor),
+    diffractor.drop_of_fifteen: drops,
+    diffractor.attackers_weakened: weakened,
+    diffractor.tem_beside_tables: windows,
+    diffractor.speed: rates,
+    diffractor.little_memory: held,
+    custext.small_k: ks,
+    custext.small_k_fades: fading,
+    custext.mappings_utility: maps,
+    custext.mappings_alone: alone,
+    custext.record_strategy: strategies("accuracy", 0.1),
+    custext.stop_words: stops,
     custext.strategies_alike: strategies("unchanged", 0.1, 0.003),
-    custext.custext_against_santext: equal("custext", "santext", custext), custext.queries_by_k: answers,
-    dp_rewrite.memorises: memorised, dp_rewrite.inflated: inflation,
-    ours.at_equal_privacy: equal("diffractor", "tem", ours), ours.judges_agree: judged,
-}  # fmt: skip
+    custext.custext_against_santext: equal("custext", "santext", custext),
+    custext.queries_by_k: answers,
+    dp_rewrite.memorises: memorised,
+    dp_rewrite.inflated: inflation,
+    ours.at_equal_privacy: equal("diffractor", "tem", ours),
+    ours.judges_agree: judged,
+}
 #: Claims whose rows stand in files of their own.
 ELSEWHERE = {
-    (dp_mlm, "generators"): tuple, (equal_privacy, "bundled"): lambda what: None,
+    (dp_mlm, "generators"): tuple,
+    (equal_privacy, "bundled"): lambda what: None,
     (diffractor, "measured_deniability"): tuple,
-    (diffractor, "bundled_crossings"): tuple, (memory, "bundled"): tuple,
-    (speeds, "bundled"): tuple, (custext.mappings, "bundled"): tuple,
-    (custext.queries, "bundled"): tuple, (case_study, "bundled"): dict, (ours.clipping, "bundled"): tuple,
+    (diffractor, "bundled_crossings"): tuple,
+    (memory, "bundled"): tuple,
+    (speeds, "bundled"): tuple,
+    (custext.mappings, "bundled"): tuple,
+    (custext.queries, "bundled"): tuple,
+    (case_study, "bundled"): dict,
+    (ours.clipping, "bundled"): tuple,
     (ours.public_prior, "bundled"): tuple,
-}  # fmt: skip
+}
 
 
 @pytest.fixture
@@ -425,11 +486,14 @@ def test_what_a_judge_turns_round_is_named(nothing_else):
 
 
 def test_judges_that_did_not_look_are_named_and_leave_it_open(nothing_else):
-    in_file(nothing_else, [
-        row(name, "sst2", metric, 1.0, 0.3 if metric == "n_w" else 0.6 + better / 10, 0.001)
-        for name, better in (("diffractor", 1), ("tem", 0))
-        for metric in ("accuracy", "cosine", "n_w")
-    ])  # fmt: skip
+    in_file(
+        nothing_else,
+        [
+            row(name, "sst2", metric, 1.0, 0.3 if metric == "n_w" else 0.6 + better / 10, 0.001)
+            for name, better in (("diffractor", 1), ("tem", 0))
+            for metric in ("accuracy", "cosine", "n_w")
+        ],
+    )
     found = ours.judges_agree.look(f.Runs([]))
     assert found.verdict == f.OPEN
     assert "Not measured there: Accuracy, bag of words, chrF without case, BLEU without case." in found.numbers
@@ -467,8 +531,12 @@ def test_a_claim_that_flips_with_the_range_cannot_be_told_and_shows_both():
 
     unprotected = row("baseline", "sst2", "accuracy", None, 0.85)
     for paper, tuned, verdict in (
-        (0.3, -0.3, f.OPEN), (0.3, 0.0, f.OPEN), (0.0, 0.0, f.AGREES), (0.3, 0.3, f.DISAGREES), (-0.3, 0.3, f.OPEN),
-    ):  # fmt: skip
+        (0.3, -0.3, f.OPEN),
+        (0.3, 0.0, f.OPEN),
+        (0.0, 0.0, f.AGREES),
+        (0.3, 0.3, f.DISAGREES),
+        (-0.3, 0.3, f.OPEN),
+    ):
         found = dp_mlm.dp_mlm_keeps_utility.look(f.Runs([unprotected, *at("paper", paper), *at("tuned", tuned)]))
         assert found.verdict == verdict, (paper, tuned)
         assert all(f"with {name}" in found.effect for name in ("the paper's range", "the tuned range"))
@@ -515,11 +583,15 @@ def test_fewer_words_change_than_under_mahalanobis_noise_though_not_by_its_figur
         return Curve(np.array([8.0, 10.0, 12.5]), n_w, ends, n_w, ends, 100, 200)
 
     for kept, verdict in ((0.21, f.PARTLY), (0.08, f.AGREES), (0.5, f.DISAGREES)):
-        nothing_else(diffractor, "measured_deniability", lambda kept=kept: (
-            Measured(dpt.Setting("mahalanobis", {"space": diffractor.GLOVE}), at(kept)),
-            Measured(dpt.Setting("tem", {"space": diffractor.GLOVE}), at(0.98)),
-            Measured(dpt.Setting("diffractor", {"noise": "geometric", "lists": ["L2"]}), one_dimension()),
-        ))  # fmt: skip
+        nothing_else(
+            diffractor,
+            "measured_deniability",
+            lambda kept=kept: (
+                Measured(dpt.Setting("mahalanobis", {"space": diffractor.GLOVE}), at(kept)),
+                Measured(dpt.Setting("tem", {"space": diffractor.GLOVE}), at(0.98)),
+                Measured(dpt.Setting("diffractor", {"noise": "geometric", "lists": ["L2"]}), one_dimension()),
+            ),
+        )
         found = diffractor.mahalanobis_changes.look(f.Runs([]))
         assert found.verdict == verdict
         assert f"Mahalanobis {100 - 100 * kept:.0f}%, TEM 2%" in " ".join(found.numbers), "others are named"
@@ -530,9 +602,22 @@ def test_fewer_words_change_than_under_mahalanobis_noise_though_not_by_its_figur
     [(0.3, 0.2, 0.0, f.PARTLY), (0.3, 0.2, 0.3, f.AGREES), (0.2, 0.3, 0.3, f.DISAGREES)],
 )
 def test_nearer_to_what_was_learned_is_not_yet_learned_by_heart(nothing_else, nearest, own, verbatim, verdict):
-    nothing_else(case_study, "bundled", lambda: {"rows": [
-        {"pretrained": "atis", "data": "snips", "epsilon": None, "nearest": nearest, "own": own, "verbatim": verbatim}
-    ]})  # fmt: skip
+    nothing_else(
+        case_study,
+        "bundled",
+        lambda: {
+            "rows": [
+                {
+                    "pretrained": "atis",
+                    "data": "snips",
+                    "epsilon": None,
+                    "nearest": nearest,
+                    "own": own,
+                    "verbatim": verbatim,
+                }
+            ]
+        },
+    )
     assert dp_rewrite.memorises.look(f.Runs([])).verdict == verdict
 
 
@@ -542,8 +627,9 @@ def test_speeds_of_an_unsteady_machine_are_not_comparable(nothing_else):
         rates = {"DP-MLM": (45.0, 45.0), "DP-Paraphrase": (45.0, 45.0), "DP-Prompt": (30.0, 30.0 / slow)}
         return lambda: tuple(
             WritingLine("sst2", s, e, 9, 0.5, 0.1, 9.0, 9.0, None, None, 600, 600 / x)
-            for s, found in rates.items() for e, x in zip((10.0, 50.0), found, strict=True)
-        )  # fmt: skip
+            for s, found in rates.items()
+            for e, x in zip((10.0, 50.0), found, strict=True)
+        )
 
     nothing_else(dp_mlm, "generators", timed(1.1))
     assert dp_mlm.dp_mlm_speed.look(f.Runs([])).verdict == f.AGREES
@@ -669,8 +755,9 @@ def test_a_claim_of_several_parts_is_refuted_by_one_and_left_open_by_one():
 
 
 def test_paired_outcomes_decide_where_rows_have_them():
-    rows = [row("custext", "reviews", m, 1.0, 0.5 + 0.02 * (m == "f1_adaptive"), 0.05)
-            for m in ("f1_static", "f1_adaptive")]  # fmt: skip
+    rows = [
+        row("custext", "reviews", m, 1.0, 0.5 + 0.02 * (m == "f1_adaptive"), 0.05) for m in ("f1_static", "f1_adaptive")
+    ]
     assert several.adaptive_beats_static.look(f.Runs(rows)).verdict == f.OPEN
 
     @dataclasses.dataclass
@@ -753,8 +840,13 @@ def test_the_memory_of_a_mechanism_grows_with_what_it_holds():
 
 def public_means(gain: float, ratio: float) -> tuple[Mean, ...]:
     shared = {
-        "data": "sst2", "system": "with prior, parallel", "half": 0.01, "texts": 9, "seeds": 1, "beside": "DP-MLM",
-    }  # fmt: skip
+        "data": "sst2",
+        "system": "with prior, parallel",
+        "half": 0.01,
+        "texts": 9,
+        "seeds": 1,
+        "beside": "DP-MLM",
+    }
     return tuple(
         Mean(
             epsilon=e,

@@ -16,8 +16,19 @@ def columns(texts) -> np.ndarray:
 
 
 def test_what_they_read():
-    assert judges.words("The dog's BONE.") == ["the", "dog", "'", "s", "bone", ".", "the dog", "dog '", "' s", "s bone",
-                                               "bone ."]  # fmt: skip
+    assert judges.words("The dog's BONE.") == [
+        "the",
+        "dog",
+        "'",
+        "s",
+        "bone",
+        ".",
+        "the dog",
+        "dog '",
+        "' s",
+        "s bone",
+        "bone .",
+    ]
     assert judges.letters("A \n b")[:4] == [" a", "a ", " b", "b "] and max(map(len, judges.letters("abcdefgh"))) == 5
 
 

@@ -69,9 +69,11 @@ def test_what_is_read_between_two_points_is_as_uncertain_as_the_less_certain_one
             for r in (row("mvc", "n_w", e, n_w), row("mvc", "accuracy", e, x, half or 0.0))
         ]
         rows = [
-            dataclasses.replace(r, low=None, high=None) if r.metric == "accuracy" and halves[r.epsilon == 100.0] is None
-            else r for r in rows
-        ]  # fmt: skip
+            dataclasses.replace(r, low=None, high=None)
+            if r.metric == "accuracy" and halves[r.epsilon == 100.0] is None
+            else r
+            for r in rows
+        ]
         (entry,) = leaderboard.board(table_of(*rows), "sst2", "accuracy", at=0.3).entries
         assert entry.between == (50.0, 100.0) and entry.value == pytest.approx(0.65)
         return entry
@@ -102,8 +104,10 @@ def test_the_order_by_every_judge():
 def test_a_metric_of_which_less_is_better_turns_the_order():
     rows = [
         dataclasses.replace(r, metric="perplexity", value=100 * r.value, low=99 * r.value, high=101 * r.value)
-        if r.metric == "accuracy" else r for r in ROWS
-    ]  # fmt: skip
+        if r.metric == "accuracy"
+        else r
+        for r in ROWS
+    ]
     assert leaderboard.board(table_of(*rows), "sst2", "perplexity", at=0.3).entries[0].label == "TEM"
 
 
@@ -134,8 +138,9 @@ def test_the_sentence_and_its_doubt_are_made_from_the_rows():
         "80.0% without rewriting."
     )
     assert doubt.startswith("It cannot be told from MVC. 1 other keeps less, beyond doubt. 1 of 3 were read between")
-    clear = leaderboard.board(table_of(*points("tem", (1.0, 0.3, 0.9)), *points("mvc", (1.0, 0.3, 0.5))), "sst2",
-                              "accuracy", at=0.3)  # fmt: skip
+    clear = leaderboard.board(
+        table_of(*points("tem", (1.0, 0.3, 0.9)), *points("mvc", (1.0, 0.3, 0.5))), "sst2", "accuracy", at=0.3
+    )
     assert leaderboard.answer(clear, "SST-2")[1] == "1 other keeps less, beyond doubt."
     none = leaderboard.board(table_of(*ROWS), "sst2", "accuracy", at=0.77)
     assert not none.entries and "no setting was measured" in leaderboard.answer(none, "SST-2")[0]
@@ -156,13 +161,17 @@ def test_what_else_is_known_of_the_first_is_part_of_the_doubt():
 
 
 def test_other_judges_agree_or_name_another():
-    rows = [*ROWS, *(dataclasses.replace(r, metric="cosine") for r in ROWS if r.metric == "accuracy"),
-            *(dataclasses.replace(r, metric="bleu", value=-r.value, low=-1.0, high=0.0) for r in ROWS
-              if r.metric == "accuracy")]  # fmt: skip
+    rows = [
+        *ROWS,
+        *(dataclasses.replace(r, metric="cosine") for r in ROWS if r.metric == "accuracy"),
+        *(
+            dataclasses.replace(r, metric="bleu", value=-r.value, low=-1.0, high=0.0)
+            for r in ROWS
+            if r.metric == "accuracy"
+        ),
+    ]
     found = leaderboard.board(table_of(*rows), "sst2", "accuracy", at=0.3)
-    assert leaderboard.agreement(table_of(*rows), found) == (
-        "1 of 2 other judges name it, too; BLEU names TEM."
-    )  # fmt: skip
+    assert leaderboard.agreement(table_of(*rows), found) == ("1 of 2 other judges name it, too; BLEU names TEM.")
 
 
 def test_the_best_possible_guess_comes_before_the_chance_that_a_word_stays():
@@ -182,9 +191,17 @@ def test_the_best_possible_guess_comes_before_the_chance_that_a_word_stays():
 
 
 def test_another_measure_of_privacy_may_name_another():
-    rows = [*ROWS, *(row(m, "s_w", e, x, **o) for m, e, x, o in (
-        ("tem", 20.0, 20.0, {}), ("mvc", 100.0, 20.0, {}), ("diffractor", 0.6, 60.0, {"lists": ["L2"]}),
-    ))]  # fmt: skip
+    rows = [
+        *ROWS,
+        *(
+            row(m, "s_w", e, x, **o)
+            for m, e, x, o in (
+                ("tem", 20.0, 20.0, {}),
+                ("mvc", 100.0, 20.0, {}),
+                ("diffractor", 0.6, 60.0, {"lists": ["L2"]}),
+            )
+        ),
+    ]
     found = leaderboard.board(table_of(*rows), "sst2", "accuracy", at=0.3)
     assert leaderboard.elsewhere(table_of(*rows), found) == (
         "Where 100 draws of a word give 20 different ones, TEM is first, within doubt (1-Diffractor has no point "
@@ -252,20 +269,41 @@ def test_the_command_prints_each_form_and_refuses_what_is_not_there(capsys):
 def line(mechanism: str, seed: int, epsilon: float | None = None, **more) -> RunLine:
     """A point as ``bench run`` writes it."""
     setting = {
-        "mechanism": mechanism, "options": more.pop("options", {}), "epsilon": epsilon, "data": "builtin", "seed": seed,
-        "n_train": 12, "n_test": 6, "max_words": 10,
-    }  # fmt: skip
+        "mechanism": mechanism,
+        "options": more.pop("options", {}),
+        "epsilon": epsilon,
+        "data": "builtin",
+        "seed": seed,
+        "n_train": 12,
+        "n_test": 6,
+        "max_words": 10,
+    }
     scores = {"accuracy": 0.7 + 0.01 * seed, "cosine": 0.6 + 0.01 * seed, "f1_static": 0.5, "tokens_per_second": 9.0}
     made = {
-        "version": "1", "command": "python -m dptext_core bench run", "data_sha256": "abc", "device": "cpu",
-        "machine": "one", "stopwords": "a list", "finished": "2026-01-31T12:00:00Z",
-    }  # fmt: skip
-    return RunLine.read({
-        **setting, "id": point_id(setting), "scores": scores, "errors": dict.fromkeys(scores, 0.01),
-        "counts": dict.fromkeys(scores, 6), "outcomes": {}, "seconds": 1.0, "tokens": 60, "provenance": made,
-        "gates": [], "dataset": {},
-        **more,
-    })  # fmt: skip
+        "version": "1",
+        "command": "python -m dptext_core bench run",
+        "data_sha256": "abc",
+        "device": "cpu",
+        "machine": "one",
+        "stopwords": "a list",
+        "finished": "2026-01-31T12:00:00Z",
+    }
+    return RunLine.read(
+        {
+            **setting,
+            "id": point_id(setting),
+            "scores": scores,
+            "errors": dict.fromkeys(scores, 0.01),
+            "counts": dict.fromkeys(scores, 6),
+            "outcomes": {},
+            "seconds": 1.0,
+            "tokens": 60,
+            "provenance": made,
+            "gates": [],
+            "dataset": {},
+            **more,
+        }
+    )
 
 
 @pytest.fixture

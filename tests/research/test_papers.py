@@ -71,16 +71,60 @@ CELLS = [
     ("DP-MLM", 3, "dp-mlm", {}, 10, "trustpilot", "f1_static", "59.74", None, "Privacy F1 (stat.) |69.60 59.74", 1),
     ("DP-MLM", 3, "dp-prompt", {}, 250, "trustpilot", "pp_plus", "+270", None, "PP+ - |+62", 14),
     ("DP-MLM", 3, "dp-paraphrase", {}, 100, "yelp", "f1_adaptive", "20.53", "1.0", "Privacy F1 (adap.) |87.20", 9),
-    ("DP-MLM", 3, "dp-prompt", {}, 25, "yelp", "relative_gain_adaptive", "0.83", None,
-     "Relative Gain (adap.) |0.26", 11),
-    ("DP-MLM", 4, "dp-mlm-plus", {"add_prob": 0.25, "del_prob": 0.05}, 50, "trustpilot", "cosine", "70.91", None,
-     "CS |34.05", 3),
-    ("DP-MLM", 4, "dp-mlm-plus", {"add_prob": 0.1, "del_prob": 0.05}, 100, "trustpilot", "f1_adaptive", "66.37", "1.0",
-     "Privacy F1 (adap.) |69.60 60.94", 5),
+    (
+        "DP-MLM",
+        3,
+        "dp-prompt",
+        {},
+        25,
+        "yelp",
+        "relative_gain_adaptive",
+        "0.83",
+        None,
+        "Relative Gain (adap.) |0.26",
+        11,
+    ),
+    (
+        "DP-MLM",
+        4,
+        "dp-mlm-plus",
+        {"add_prob": 0.25, "del_prob": 0.05},
+        50,
+        "trustpilot",
+        "cosine",
+        "70.91",
+        None,
+        "CS |34.05",
+        3,
+    ),
+    (
+        "DP-MLM",
+        4,
+        "dp-mlm-plus",
+        {"add_prob": 0.1, "del_prob": 0.05},
+        100,
+        "trustpilot",
+        "f1_adaptive",
+        "66.37",
+        "1.0",
+        "Privacy F1 (adap.) |69.60 60.94",
+        5,
+    ),
     ("1-Diffractor", 1, "diffractor", {**G, **L2}, 1, "sst2", "accuracy", "85.40", "0.8", "1 |71.11", 5),
     ("1-Diffractor", 1, "diffractor", {**T, **L2}, 1, "sst2", "accuracy", "81.27", "0.7", "1 |68.36", 5),
-    ("1-Diffractor", 1, "diffractor", {**T, **L0}, 0.1, "stsb", "pearson_spearman", "39.40", "5.1",
-     "1-DT 0.1 |68.49", 12),
+    (
+        "1-Diffractor",
+        1,
+        "diffractor",
+        {**T, **L0},
+        0.1,
+        "stsb",
+        "pearson_spearman",
+        "39.40",
+        "5.1",
+        "1-DT 0.1 |68.49",
+        12,
+    ),
     ("1-Diffractor", 1, "diffractor", {**G, **L1}, 0.1, "wnli", "accuracy", "47.42", "7.7", "1-DG 0.1 |55.85", 7),
     ("1-Diffractor", 1, "diffractor", {**G, **L1}, 10, "rte", "accuracy", "61.73", "1.3", "10 |76.17", 10),
     ("1-Diffractor", 1, "diffractor", {**T, **L1}, 5, "qnli", "accuracy", "82.31", "0.3", "5 |72.77", 4),
@@ -94,14 +138,47 @@ CELLS = [
     ("1-Diffractor", 5, "vickrey", {}, None, "vocabulary", "mib_per_word", "0.170", None, "per-word |0.00005", 4),
     ("CusText", 1, "santext", {}, 1, "qnli", "accuracy", "0.4921", None, "QNLI |0.4921", 0),
     ("CusText", 1, "custext", {"k": 1000, **BAL}, 1, "sst2", "accuracy", "0.7706", None, "SST-2 |0.5021", 8),
-    ("CusText", 3, "custext", {"k": 100, "mapping": "conservative", "strategy": "record"}, 0, "sst2", "accuracy",
-     "0.5356", None, "100 |0.8624", 2),
-    ("CusText", 4, "custext", {"k": 50, "mapping": "balanced"}, None, "sst2", "not_n_to_m", "0.04", None,
-     "50 |99.20", 1),
+    (
+        "CusText",
+        3,
+        "custext",
+        {"k": 100, "mapping": "conservative", "strategy": "record"},
+        0,
+        "sst2",
+        "accuracy",
+        "0.5356",
+        None,
+        "100 |0.8624",
+        2,
+    ),
+    (
+        "CusText",
+        4,
+        "custext",
+        {"k": 50, "mapping": "balanced"},
+        None,
+        "sst2",
+        "not_n_to_m",
+        "0.04",
+        None,
+        "50 |99.20",
+        1,
+    ),
     ("CusText", 5, "custext", R_PLUS, 10, "sst2", "accuracy", "0.9266", None, "R^+ |0.8922", 2),
     ("CusText", 5, "custext", R, 5, "qnli", "accuracy", "0.6616", None, "R |0.8624", 4),
-    ("CusText", 6, "custext", {"k": 50, "strategy": "dataset", "keep_stopwords": False}, 10, "qnli", "unchanged",
-     "16.03", None, "D |3.15", 5),
+    (
+        "CusText",
+        6,
+        "custext",
+        {"k": 50, "strategy": "dataset", "keep_stopwords": False},
+        10,
+        "qnli",
+        "unchanged",
+        "16.03",
+        None,
+        "D |3.15",
+        5,
+    ),
     ("CusText", 7, "custext", {"k": 500}, 31, "happy", "queries", "405", None, "0.3 |1530", 6),
     ("CusText", 7, "custext", {"k": 2000}, 753, "happy", "n_w", "0.99", None, "|0.99 1 83 1 108", 0),
     ("CusText", 8, "santext", {}, 3, "happy", "n_w", "62.95", None, "happy |4255", 5),
@@ -110,7 +187,7 @@ CELLS = [
     ("DP-Rewrite", 1, "adept", {"pretrained": "atis"}, 1000, "snips", "macro_f1", "0.20", "0.02", "|0.20 (0.02)", 0),
     ("DP-Rewrite", 1, "adept", {"pretrained": "atis"}, None, "atis", "macro_f1", "0.73", "0.06", "|0.73 (0.06)", 0),
     ("DP-Rewrite", 1, "baseline", {}, None, "atis", "macro_f1", "0.87", "0.03", "|0.87 (0.03)", 0),
-]  # fmt: skip
+]
 
 
 def tables(**options) -> dict[tuple[str, str], dict]:
@@ -124,8 +201,9 @@ def readable(line: str) -> str:
     line = re.sub(r"ε𝜀\S+", "ε", line)
     line = re.sub(r"1-?D([GT])\d?subscript.*?end_POSTSUBSCRIPT", r"1-D\1", line)
     number = r"\d+\.\d+"
-    line = re.sub(rf"(?<=\s){number}\S*subscript\S*\}}(?:bold_)?({number}) start_\w+ (?:bold_)?({number}) end_\w+",
-                  r"\1±\2", line)  # fmt: skip
+    line = re.sub(
+        rf"(?<=\s){number}\S*subscript\S*\}}(?:bold_)?({number}) start_\w+ (?:bold_)?({number}) end_\w+", r"\1±\2", line
+    )
     return re.sub(r" +", " ", re.sub(r" ±(?=\d)", "±", line))
 
 
@@ -136,8 +214,11 @@ def near(table: dict) -> list[str]:
     if (section := (table["paper"], name.partition(",")[0])) in PROSE:
         first, last = (next(i for i, line in enumerate(lines) if line.startswith(start)) for start in PROSE[section])
         return [readable(line) for line in lines[first + 1 : last]]
-    at = next(i for i, line in enumerate(lines) if re.match(rf"{name}[:.] |Efficiency$", line) and
-              (name == "Efficiency") == (line == "Efficiency"))  # fmt: skip
+    at = next(
+        i
+        for i, line in enumerate(lines)
+        if re.match(rf"{name}[:.] |Efficiency$", line) and (name == "Efficiency") == (line == "Efficiency")
+    )
     before, behind = (0, 40) if name == "Efficiency" else (110, 2) if table["paper"] == "DP-Rewrite" else (40, 18)
     lines = [readable(line) for line in lines[max(0, at - before) : at + behind]]
     if (table["paper"], name) == ("DP-MLM", "Table 3"):  # printed as one line a data set
@@ -220,8 +301,10 @@ def test_relative_gain_and_pp_plus_follow_from_the_f1(name):
             assert abs(row["value"] - 100 * (f1 - majority[data])) < 1.01
         elif metric.startswith("relative_gain"):
             attack = metric.replace("relative_gain", "f1")
-            share = [rows[m, o, e, data, attack]["value"] for m, o, e in
-                     ((mechanism, options, epsilon), ("baseline", "{}", None))]  # fmt: skip
+            share = [
+                rows[m, o, e, data, attack]["value"]
+                for m, o, e in ((mechanism, options, epsilon), ("baseline", "{}", None))
+            ]
             gain = f1 / rows["baseline", "{}", None, data, "f1"]["value"] - share[0] / share[1]
             assert abs(row["value"] - gain) < 0.008  # three printed gains are off by more than rounding
             checked += 1
@@ -265,8 +348,17 @@ def test_callers_cannot_change_each_others_rows():
 
 
 def _broken(**change) -> list:
-    row = {"mechanism": "tem", "options": {}, "epsilon": 1, "data": "sst2", "task": "utility", "metric": "accuracy",
-           "value": 0.5, "spread": None, "note": ""}  # fmt: skip
+    row = {
+        "mechanism": "tem",
+        "options": {},
+        "epsilon": 1,
+        "data": "sst2",
+        "task": "utility",
+        "metric": "accuracy",
+        "value": 0.5,
+        "spread": None,
+        "note": "",
+    }
     table = {c: "x" for c in papers.ABOUT} | {"units": {"accuracy": "fraction"}, "rows": [{**row, **change}]}
     return [table]
 

@@ -260,8 +260,18 @@ def test_our_worker_answers(folder, title):
 def test_what_a_worker_cannot_do_is_said(folder):
     with process.Process("ours", folder, 1) as ours:
         with pytest.raises(DPTextError, match="no-such-mechanism"):
-            ours.ask("make", space="part.npz", job={"ours": "no-such-mechanism", "epsilon": 1.0, "options": {},
-                                                    "theirs": "", "by_place": False, "reference": ""})  # fmt: skip
+            ours.ask(
+                "make",
+                space="part.npz",
+                job={
+                    "ours": "no-such-mechanism",
+                    "epsilon": 1.0,
+                    "options": {},
+                    "theirs": "",
+                    "by_place": False,
+                    "reference": "",
+                },
+            )
         # It answers the next request all the same.
         assert ours.ask("versions", packages=["numpy"]) == {"numpy": np.__version__}
     with process.Process("theirs", folder, 1, sys.executable) as theirs:
@@ -298,8 +308,11 @@ def test_the_worker_needs_none_of_our_packages(tmp_path):
     code = process.THEIRS.replace("sys.exit(worker(*sys.argv[2:]))", "print(*sorted(sys.modules))")
     out = subprocess.run(
         [sys.executable, "-I", "-c", code, str(ROOT / "dptext_core" / "research" / "peers")],
-        capture_output=True, text=True, check=True, cwd=tmp_path,
-    ).stdout.split()  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+    ).stdout.split()
     assert "numpy" in out and not [m for m in out if m.startswith(("dptext_core", "torch", "gensim"))]
 
 

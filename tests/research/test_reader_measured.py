@@ -27,10 +27,14 @@ def test_both_attackers_look_at_one_rewrite_of_each_text_that_has_a_word():
     assert row.reader == pytest.approx(np.mean([f.success for f in every]))
     assert row.alone == pytest.approx(np.mean([f.alone for f in every]))
     assert row.gain == pytest.approx(row.reader - row.alone) and row.low <= row.gain <= row.high and row.exact
-    found = best.of_texts({
-        name: [hits[name] for k, text in enumerate(TEXTS[:2]) for hits, _ in [best.guesses(m, m.rewrite(text, seed=k))]]
-        for name in best.ASKED
-    })  # fmt: skip
+    found = best.of_texts(
+        {
+            name: [
+                hits[name] for k, text in enumerate(TEXTS[:2]) for hits, _ in [best.guesses(m, m.rewrite(text, seed=k))]
+            ]
+            for name in best.ASKED
+        }
+    )
     assert (row.best, row.best_low, row.best_high) == (found.name, found.low, found.high)
     assert {name: getattr(row, column) for name, column in reader.COLUMNS.items()} == found.shares
     assert row.seconds > 0 and row.options == {}
@@ -53,9 +57,11 @@ def test_of_the_grids_attackers_the_best_is_a_row_that_says_who_is_not_among_the
     rows = [
         Row(setting, "sst2", "deniability", metric, value, low, high, 200, 1, "p")
         for metric, value, low, high in (
-            ("n_w", 0.3, 0.2, 0.4), ("attack_bayes", 0.35, 0.3, 0.4), ("attack_mask", 0.05, 0.0, 0.1),
+            ("n_w", 0.3, 0.2, 0.4),
+            ("attack_bayes", 0.35, 0.3, 0.4),
+            ("attack_mask", 0.05, 0.0, 0.1),
         )
-    ]  # fmt: skip
+    ]
     given = Results({}, (), tuple(rows))
     *same, made = attacker_rows.with_few(given).rows
     assert tuple(same) == given.rows and (made.metric, made.value, made.point) == ("attack_best_few", 0.35, "p")

@@ -118,15 +118,27 @@ def letters(text: str) -> np.ndarray:
 
 def as_json(point: grid.GridPoint, finished: str = "2030-01-01T00:00:00Z", **scores: float) -> dict:
     provenance = {
-        "version": "1", "command": "c", "data_sha256": "d", "device": "cpu", "machine": "m", "stopwords": "s",
+        "version": "1",
+        "command": "c",
+        "data_sha256": "d",
+        "device": "cpu",
+        "machine": "m",
+        "stopwords": "s",
         "finished": finished,
-    }  # fmt: skip
+    }
     more = {"dataset": {"title": point.data}, "gates": []} if point.mechanism == "baseline" else {}
     return {
-        "id": point.id, **point.named, "scores": scores, "errors": {k: 0.01 for k in scores},
-        "counts": {k: 50 for k in scores}, "outcomes": {},
-        "seconds": 6.0, "tokens": 100, "provenance": provenance, **more,
-    }  # fmt: skip
+        "id": point.id,
+        **point.named,
+        "scores": scores,
+        "errors": {k: 0.01 for k in scores},
+        "counts": {k: 50 for k in scores},
+        "outcomes": {},
+        "seconds": 6.0,
+        "tokens": 100,
+        "provenance": provenance,
+        **more,
+    }
 
 
 def line(point: grid.GridPoint, finished: str = "2030-01-01T00:00:00Z", **scores: float) -> RunLine:
@@ -176,12 +188,16 @@ def test_a_broken_line_elsewhere_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"scores": None}, "must be objects"), ({"scores": {"cosine": "x"}}, "finite numbers"),
-        ({"seconds": None}, "finite numbers"), ({"counts": {"cosine": 0.5}}, "whole numbers"),
-        ({"provenance": {}}, "provenance needs version"), ({"id": 3}, "id must be a text"),
-        ({"errors": {"cosine": True}}, "finite numbers or null"), ({"outcomes": {"cosine": "x"}}, "no packed text"),
+        ({"scores": None}, "must be objects"),
+        ({"scores": {"cosine": "x"}}, "finite numbers"),
+        ({"seconds": None}, "finite numbers"),
+        ({"counts": {"cosine": 0.5}}, "whole numbers"),
+        ({"provenance": {}}, "provenance needs version"),
+        ({"id": 3}, "id must be a text"),
+        ({"errors": {"cosine": True}}, "finite numbers or null"),
+        ({"outcomes": {"cosine": "x"}}, "no packed text"),
     ],
-)  # fmt: skip
+)
 def test_a_line_of_another_shape_is_named(tmp_path, change, message):
     """Each of them once passed and failed later, where nobody could tell the file."""
     path = tmp_path / "points.jsonl"
@@ -242,8 +258,10 @@ def test_a_row_keeps_each_seed_and_what_each_text_has():
     from dptext_core.research.paired import unpack
 
     texts = ("0 1 1 1100", "0 1 1 1010", "0 1 1 1000")
-    lines = [replace(line(p, accuracy=v), outcomes={"accuracy": t})
-             for p, v, t in zip(TEM, (0.5, 0.5, 0.25), texts, strict=True)]  # fmt: skip
+    lines = [
+        replace(line(p, accuracy=v), outcomes={"accuracy": t})
+        for p, v, t in zip(TEM, (0.5, 0.5, 0.25), texts, strict=True)
+    ]
     (row,) = merged(line(BASE), *lines)[0].rows
     assert row.runs == (0.5, 0.5, 0.25) and unpack(row.texts) == pytest.approx([1, 1 / 3, 1 / 3, 0])
     assert Row.read(json.loads(json.dumps(row.to_dict()))) == row
@@ -365,10 +383,7 @@ def summary(path: Path, tmp_path: Path) -> list[Row]:
     assert bench_run.main([*PART, "--merge", str(path), "--summary", str(tmp_path / "summary.json")]) == 0
     rows = results.read(tmp_path / "summary.json").rows
     # Seconds are measured anew, and the noise behind Mahalanobis' estimates is fresh in each process.
-    return [
-        r for r in rows
-        if r.task != "speed" and not (r.mechanism == "mahalanobis" and r.task == "deniability")
-    ]  # fmt: skip
+    return [r for r in rows if r.task != "speed" and not (r.mechanism == "mahalanobis" and r.task == "deniability")]
 
 
 def test_what_was_added_to_a_grid_joins_an_older_summary(tmp_path, capsys):
@@ -429,8 +444,11 @@ def test_the_quick_grid_gives_the_same_summary_after_a_kill(tmp_path, capsys):
         assert attacked | {f"{name}_bag" for name in attacked} | {"accuracy_bag"} <= set(found.scores)
         assert "tokens_per_second" not in found.scores and len(found.outcomes["f1_static_bag"]) == len("0 1 1 ") + 10
     assert {g.metric for line in results.read_lines(whole) for g in line.gates or ()} == {
-        "accuracy", "f1", "accuracy_bag", "f1_bag",
-    }  # fmt: skip
+        "accuracy",
+        "f1",
+        "accuracy_bag",
+        "f1_bag",
+    }
     # More ε, more of the original.
     for mechanism in ("dp-mlm", "diffractor", "custext", "mahalanobis", "tem"):
         low, high = [r.value for r in rows if r.mechanism == mechanism and r.metric == "cosine"]

@@ -25,12 +25,17 @@ def found():
 
 def test_words_answer_place_by_place_or_in_equal_runs():
     assert scored.aligned("My doctor treated my sister.", "My nurse cured my brother.") == [
-        (1, "doctor"), (2, "treated"), (4, "sister"),
-    ]  # fmt: skip
+        (1, "doctor"),
+        (2, "treated"),
+        (4, "sister"),
+    ]
     # One word less: those between words that stayed answer to each other, the run of another length to none.
     assert scored.aligned("The tall doctor treated Anna kindly", "The doctor cured Anna kindly") == [
-        (1, "doctor"), (2, "treated"), (3, "Anna"), (4, "kindly"),
-    ]  # fmt: skip
+        (1, "doctor"),
+        (2, "treated"),
+        (3, "Anna"),
+        (4, "kindly"),
+    ]
     assert scored.aligned("and the", "or a") == []
 
 
@@ -136,10 +141,16 @@ def mention(text: str, part: str, entity: str, kind: str, nth: int = 0) -> dict:
     for _ in range(nth + 1):
         start = text.index(part, start + 1)
     return {
-        "entity_type": "PERSON", "entity_mention_id": f"{entity}_{nth}", "start_offset": start,
-        "end_offset": start + len(part), "span_text": part, "edit_type": "check", "identifier_type": kind,
-        "entity_id": entity, "confidential_status": "NOT_CONFIDENTIAL",
-    }  # fmt: skip
+        "entity_type": "PERSON",
+        "entity_mention_id": f"{entity}_{nth}",
+        "start_offset": start,
+        "end_offset": start + len(part),
+        "span_text": part,
+        "edit_type": "check",
+        "identifier_type": kind,
+        "entity_id": entity,
+        "confidential_status": "NOT_CONFIDENTIAL",
+    }
 
 
 TRIAL = "Mr Ian Craig sued Norway in 1999. Craig lost."
@@ -150,11 +161,18 @@ def annotated(*mentions) -> dict:
 
 
 def test_an_identifier_is_hidden_only_where_no_mention_survives(tmp_path):
-    file = tab(tmp_path, [annotated(
-        mention(TRIAL, "Ian Craig", "a", "DIRECT"), mention(TRIAL, "Craig", "a", "DIRECT", 1),
-        mention(TRIAL, "Norway", "b", "QUASI"), mention(TRIAL, "1999", "c", "QUASI"),
-        mention(TRIAL, "Mr", "d", "NO_MASK"),
-    )])  # fmt: skip
+    file = tab(
+        tmp_path,
+        [
+            annotated(
+                mention(TRIAL, "Ian Craig", "a", "DIRECT"),
+                mention(TRIAL, "Craig", "a", "DIRECT", 1),
+                mention(TRIAL, "Norway", "b", "QUASI"),
+                mention(TRIAL, "1999", "c", "QUASI"),
+                mention(TRIAL, "Mr", "d", "NO_MASK"),
+            )
+        ],
+    )
     known = identifiers.read_tab(file)[TRIAL]
     assert [(i.kind, len(i.mentions), i.weight) for i in known] == [("direct", 2, 1), ("quasi", 1, 1), ("quasi", 1, 1)]
     assert identifiers.hidden("A man sued Norway in 2001. CRAIG lost.", known) == [False, False, True]
@@ -163,10 +181,13 @@ def test_an_identifier_is_hidden_only_where_no_mention_survives(tmp_path):
 
 def test_recall_is_over_identifiers_and_each_annotator_counts_the_same(tmp_path):
     two = annotated(mention(TRIAL, "Norway", "b", "QUASI"))
-    two["annotations"]["annotator2"] = {"entity_mentions": [
-        mention(TRIAL, "Norway", "b", "QUASI"), mention(TRIAL, "1999", "c", "QUASI"),
-        mention(TRIAL, "Ian Craig", "a", "QUASI"),
-    ]}  # fmt: skip
+    two["annotations"]["annotator2"] = {
+        "entity_mentions": [
+            mention(TRIAL, "Norway", "b", "QUASI"),
+            mention(TRIAL, "1999", "c", "QUASI"),
+            mention(TRIAL, "Ian Craig", "a", "QUASI"),
+        ]
+    }
     known = identifiers.read_tab(tab(tmp_path, [two]))[TRIAL]
     (found,) = identifiers.recall(["He sued Norway."], [known])
     # The first has 0 of 1, the second 2 of 3.

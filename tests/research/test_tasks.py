@@ -165,8 +165,16 @@ def test_finetune_learns_and_repeats(tiny_model):
     wanted = ["praise", "complaint", "complaint"]
     assert train(1, epochs=6, rate=1e-3, task=Task(lambda *at: seen.append(at))) == wanted
     assert seen == [(i, 19) for i in range(1, 20)]
-    assert finetune([(*GOOD, "yes"), (*GOOD, "no")] * 32, ["y", "n"] * 32, [(*GOOD, "no"), (*GOOD, "yes")],
-                    seed=1, model=tiny_model, device="cpu", epochs=10, rate=3e-3) == ["n", "y"]  # fmt: skip
+    assert finetune(
+        [(*GOOD, "yes"), (*GOOD, "no")] * 32,
+        ["y", "n"] * 32,
+        [(*GOOD, "no"), (*GOOD, "yes")],
+        seed=1,
+        model=tiny_model,
+        device="cpu",
+        epochs=10,
+        rate=3e-3,
+    ) == ["n", "y"]
 
 
 def test_finetune_draws_nothing_but_the_order(tiny_model):
@@ -213,7 +221,11 @@ def test_finetune_of_the_bundled_encoder():
     data = load("builtin", None, n_train=48, n_test=12)
     labels = data.targets["author"]
     guessed = finetune(
-        [data.texts[i] for i in data.train], [labels[i] for i in data.train], [data.texts[i] for i in data.test],
-        seed=1, epochs=3, device="cpu",
-    )  # fmt: skip
+        [data.texts[i] for i in data.train],
+        [labels[i] for i in data.train],
+        [data.texts[i] for i in data.test],
+        seed=1,
+        epochs=3,
+        device="cpu",
+    )
     assert score("f1", [labels[i] for i in data.test], guessed) > 0.8

@@ -46,9 +46,10 @@ def test_every_text_spends_the_same_whatever_its_draws(small_bank, monkeypatch):
     m = dpt.get_mechanism("dp-sentence", bank=small_bank)
     rows = measure("S", m, SAID, [30.0, 60.0], seeds=[1, 2], few=0)
     assert [(n, round(total, 6)) for n, total in spent] == [
-        *[(1, 0.0), (2, 0.0), (1, 0.0)] * 2, *[(1, 30.0), (2, 30.0), (1, 30.0)] * 2,
+        *[(1, 0.0), (2, 0.0), (1, 0.0)] * 2,
+        *[(1, 30.0), (2, 30.0), (1, 30.0)] * 2,
         *[(1, 60.0), (2, 60.0), (1, 60.0)] * 2,
-    ]  # fmt: skip
+    ]
     assert values(rows, "draws") == {0.0: pytest.approx(4 / 3)}
     assert {(r.measure, r.total, r.texts, r.seeds) for r in rows if r.measure != "draws"} == {
         (name, total, 3, 2) for name in ("cosine", "task", "linked") for total in (0.0, 30.0, 60.0)

@@ -14,8 +14,10 @@ def test_it_prints_and_writes_a_row_for_each_pair(tmp_path, capsys):
     printed = capsys.readouterr().out.splitlines()
     rows = json.loads(out.read_text(encoding="utf-8"))["rows"]
     assert [r["distance"] for r in rows] == list(two_texts.DISTANCES) and len(printed) == len(rows)
-    assert all(r["draws"] == 20 and r["promised"] is None and "nothing promised" in line
-               for r, line in zip(rows, printed, strict=True))  # fmt: skip
+    assert all(
+        r["draws"] == 20 and r["promised"] is None and "nothing promised" in line
+        for r, line in zip(rows, printed, strict=True)
+    )
     assert bench.MEASUREMENT.read(out)[0].mechanism == "custext"
 
 

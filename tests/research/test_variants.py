@@ -58,8 +58,9 @@ def two():
 def test_a_foreign_mechanism_is_audited_and_measured_as_it_says(two):
     assert [s.options for s in audit.configurations() if s.mechanism == "two"] == [{"far": False}, {"far": True}]
     assert [s.options for s in deniability.configurations(["minilm", "glove"]) if s.mechanism == "two"] == [
-        {"space": "minilm"}, {"space": "glove"},
-    ]  # fmt: skip
+        {"space": "minilm"},
+        {"space": "glove"},
+    ]
     _, high, default = two.epsilon_range()
     assert audit.epsilons(dpt.Setting("two")) == (default, high)
     two.closed_form = False

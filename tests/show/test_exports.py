@@ -32,11 +32,54 @@ from dptext_core.show.figures import browser
 TEXT = "My doctor sent a letter.\u2028</script><img src=x onerror=alert(1)> My sister's <b>water</b> & “nurse”."
 #: Elements that our own files have beside those of the token view; a text brings in none.
 OWN = {
-    "html", "head", "meta", "title", "link", "style", "body", "main", "h1", "h2", "h3", "p", "div", "dl", "dt", "dd",
-    "ul", "li", "strong", "pre", "code", "footer", "noscript", "script", "section", "svg", "path", "figure",
-    "figcaption", "rect", "text", "line", "nav", "a", "details", "summary", "ol", "i", "small", "span", "table",
-    "thead", "tbody", "tr", "th", "td", "polyline",
-} | set(re.findall(r"<([a-z]\w*)", browser.markup()))  # fmt: skip
+    "html",
+    "head",
+    "meta",
+    "title",
+    "link",
+    "style",
+    "body",
+    "main",
+    "h1",
+    "h2",
+    "h3",
+    "p",
+    "div",
+    "dl",
+    "dt",
+    "dd",
+    "ul",
+    "li",
+    "strong",
+    "pre",
+    "code",
+    "footer",
+    "noscript",
+    "script",
+    "section",
+    "svg",
+    "path",
+    "figure",
+    "figcaption",
+    "rect",
+    "text",
+    "line",
+    "nav",
+    "a",
+    "details",
+    "summary",
+    "ol",
+    "i",
+    "small",
+    "span",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "polyline",
+} | set(re.findall(r"<([a-z]\w*)", browser.markup()))
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -215,10 +258,12 @@ def test_a_command_and_python_make_the_same_mechanism():
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        ("custext", {}), ("diffractor", {"noise": "tem"}), ("dp-sentence", {}),
+        ("custext", {}),
+        ("diffractor", {"noise": "tem"}),
+        ("dp-sentence", {}),
         *(pytest.param(name, {}, marks=pytest.mark.slow) for name in ("dp-bart", "dp-prompt", "dp-mlm-prior")),
     ],
-)  # fmt: skip
+)
 def test_a_notebook_of_the_setting_runs_beside_a_text(name, options, tmp_path, monkeypatch, capsys):
     m = dpt.get_mechanism(name, **options)
     notebook = json.loads(exports.as_notebook(m, 3))
@@ -242,9 +287,11 @@ plain = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0
 names, options = plain.filter(bool), st.dictionaries(plain, plain, max_size=5)
 queries = st.builds(lambda name, options: {**options, "mechanism": name}, names, options)
 sessions = st.builds(
-    exports.SavedSession, queries,
-    st.none() | st.integers(-session_file.MAX_SEED, session_file.MAX_SEED), st.none() | plain,
-)  # fmt: skip
+    exports.SavedSession,
+    queries,
+    st.none() | st.integers(-session_file.MAX_SEED, session_file.MAX_SEED),
+    st.none() | plain,
+)
 
 
 @settings(max_examples=30)
@@ -327,16 +374,25 @@ def test_a_gallery_goes_on_and_keeps_what_would_come_out_the_same(made, tmp_path
     (made / "foreign-latent-review.html").unlink()
     said = []
     again = gallery(made, ["foreign-latent"], seed=9, say=said.append)
-    assert again.kept == 1 and len(again.pages) == 6 and [s.partition(".html")[0] for s in said] == [
-        "foreign-latent-clinic-note", "foreign-latent-support-mail", "foreign-latent-review",
-    ]  # fmt: skip
+    assert (
+        again.kept == 1
+        and len(again.pages) == 6
+        and [s.partition(".html")[0] for s in said]
+        == [
+            "foreign-latent-clinic-note",
+            "foreign-latent-support-mail",
+            "foreign-latent-review",
+        ]
+    )
     for name, (changed, content) in before.items():
         assert (made / name).read_bytes() == content
         assert (made / name).stat().st_mtime_ns == changed or name == "foreign-latent-review.html"
     assert gallery(made, ["foreign-swap"], ["review"], seed=10).kept == 0, "another seed"
     for names, chosen, told, what in (
-        (["nobody"], [], [], "mechanism"), ([], ["letter"], [], "example"), ([], [], ["sums"], "lesson"),
-    ):  # fmt: skip
+        (["nobody"], [], [], "mechanism"),
+        ([], ["letter"], [], "example"),
+        ([], [], ["sums"], "lesson"),
+    ):
         with pytest.raises(dpt.InputError, match=f"There is no {what}"):
             gallery(made, names, chosen, told)
     (tmp_path / "mine.txt").write_text("x")
@@ -383,8 +439,9 @@ def test_the_commands_write_their_pages_and_refuse_what_would_give_originals_awa
     text = "The doctor sent a letter."
     status, out, err = run(capsys, *swap, text)
     assert status == 0 and "sent a" in check(out).said and "any two texts" in out and "original words" not in err
-    status, out, err = run(capsys, *swap, "--kind", "inspection", "--attack", "repeated-answers", "--out",
-                           str(tmp_path), text)  # fmt: skip
+    status, out, err = run(
+        capsys, *swap, "--kind", "inspection", "--attack", "repeated-answers", "--out", str(tmp_path), text
+    )
     assert (status, out) == (0, "") and "original words" in err
     assert "Repeated answers" in check((tmp_path / "PRIVATE-report.html").read_text(encoding="utf-8")).said
     status, out, _ = run(capsys, *swap, "--kind", "draggable", text)
@@ -397,6 +454,7 @@ def test_the_commands_write_their_pages_and_refuse_what_would_give_originals_awa
     ):
         status, out, err = run(capsys, *swap, *wrong, text)
         assert (status, out) == (2, "") and why in err
-    status, out, err = run(capsys, "gallery", "--out", str(tmp_path / "g"), "--mechanism", "foreign-swap",
-                           "--example", "review")  # fmt: skip
+    status, out, err = run(
+        capsys, "gallery", "--out", str(tmp_path / "g"), "--mechanism", "foreign-swap", "--example", "review"
+    )
     assert status == 0 and Path(out.strip()).is_file() and "1 page," in err

@@ -34,9 +34,10 @@ def written(node: ast.expr, around: ast.AST) -> Iterator[str]:
         yield "".join(str(v.value) if isinstance(v, ast.Constant) else ANY for v in node.values)
     elif isinstance(node, ast.Name):
         values = [
-            a.value for a in ast.walk(around) if isinstance(a, ast.Assign)
-            and any(isinstance(t, ast.Name) and t.id == node.id for t in a.targets)
-        ]  # fmt: skip
+            a.value
+            for a in ast.walk(around)
+            if isinstance(a, ast.Assign) and any(isinstance(t, ast.Name) and t.id == node.id for t in a.targets)
+        ]
         assert values, f"nothing says what {node.id} is"
         for value in values:
             yield from written(value, around)

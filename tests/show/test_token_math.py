@@ -52,10 +52,45 @@ EPSILONS = [LOW, 5.1, *np.geomspace(LOW, HIGH, 17)[1:-1] * 1.003, 499.0, HIGH]
 LISTED = [LIST_LO, 0.1003, *np.geomspace(LIST_LO, LIST_HI, 17)[1:-1] * 1.003, 9.97, LIST_HI]
 
 WORDS = (
-    "doctor", "ßen", "ŉa", "ǆabc", "ﬁnd", "i", "i'm", "i’ll", "'tis", "‘quoted’", "3rd", "🙂ok", "<b>x</b>", "&amp;",
-    "e\u0301a", "\u0345a", "𐐨𐐩", "ⓐb", "აბგ", "ömer", "ıslak", "ñu", "İstanbul", "жизнь", "العربية", "שלום", "日本",
-    "a\u200db", "$&", "\\u0061", "`${x}`", "</script>", "\u2028line", '"quoted"', "", "…", "McX", "éÉ",
-)  # fmt: skip
+    "doctor",
+    "ßen",
+    "ŉa",
+    "ǆabc",
+    "ﬁnd",
+    "i",
+    "i'm",
+    "i’ll",
+    "'tis",
+    "‘quoted’",
+    "3rd",
+    "🙂ok",
+    "<b>x</b>",
+    "&amp;",
+    "e\u0301a",
+    "\u0345a",
+    "𐐨𐐩",
+    "ⓐb",
+    "აბგ",
+    "ömer",
+    "ıslak",
+    "ñu",
+    "İstanbul",
+    "жизнь",
+    "العربية",
+    "שלום",
+    "日本",
+    "a\u200db",
+    "$&",
+    "\\u0061",
+    "`${x}`",
+    "</script>",
+    "\u2028line",
+    '"quoted"',
+    "",
+    "…",
+    "McX",
+    "éÉ",
+)
 
 
 def capitals(words):
@@ -114,16 +149,30 @@ def hostile(epsilon: float) -> dpt.RewriteResult:
     out = skeleton.render([Edit(w) for w in new])
     steps = tuple(
         dpt.Step(
-            (t.start, t.end), t.text, t.text if new[i] is None else new[i], "replace" if drawn[i] else "keep",
-            "" if drawn[i] else "symbol", epsilon if drawn[i] else 0.0, out.spans[i], i, starts[i],
+            (t.start, t.end),
+            t.text,
+            t.text if new[i] is None else new[i],
+            "replace" if drawn[i] else "keep",
+            "" if drawn[i] else "symbol",
+            epsilon if drawn[i] else 0.0,
+            out.spans[i],
+            i,
+            starts[i],
         )
         for i, t in enumerate(document.tokens)
-    )  # fmt: skip
+    )
     promise = dpt.Guarantee("none", epsilon, "word", "", len(steps), 0.0, reason="made up")
     return dpt.RewriteResult(
-        out.text, document.text, steps, promise, "hostile", FakeConfig(epsilon), None, "",
+        out.text,
+        document.text,
+        steps,
+        promise,
+        "hostile",
+        FakeConfig(epsilon),
+        None,
+        "",
         Stated(lambda k: table.at(epsilon), lambda k: (table, stream.at(k))),
-    )  # fmt: skip
+    )
 
 
 def test_hostile_words_leave_as_the_core_writes_them():
@@ -260,9 +309,15 @@ def test_what_an_attacker_would_get_is_that_of_the_core_at_every_epsilon_where_i
 
 #: Each definition and the one that it extends.
 TYPES = {
-    Payload: None, Attack: None, Command: None, Telling: None, PlacedToken: None, DrawnToken: PlacedToken,
-    ScoredToken: DrawnToken, GridToken: DrawnToken,
-}  # fmt: skip
+    Payload: None,
+    Attack: None,
+    Command: None,
+    Telling: None,
+    PlacedToken: None,
+    DrawnToken: PlacedToken,
+    ScoredToken: DrawnToken,
+    GridToken: DrawnToken,
+}
 
 
 def keys(kind, needed: bool = False) -> set[str]:

@@ -205,8 +205,13 @@ def test_a_channel_can_be_stopped_between_two_words(listed):
     channel_of.cache_clear()
     with pytest.raises(dpt.Cancelled):
         token_view.payload(
-            fake_rewrite(LIST_TEXT), run=1, low=LIST_LO, high=LIST_HI, default=1.0, task=stop,
-        )  # fmt: skip
+            fake_rewrite(LIST_TEXT),
+            run=1,
+            low=LIST_LO,
+            high=LIST_HI,
+            default=1.0,
+            task=stop,
+        )
     channels = [channel_of(word)[1] for word in LIST_TEXT.split() if word in VOCABULARY]
     assert 0 < sum(channel.asked for channel in channels) < len(channels) / 2
 

@@ -93,9 +93,14 @@ def broken(cls: type[dpt.Mechanism], check: str) -> type[dpt.Mechanism]:
 
 
 BREAKS = (
-    "a_seed_repeats_and_is_said", "the_guarantee_adds_up", "a_prepared_text_stands_for_its_text", "progress_and_cancel",
-    "no_listed_word_is_released", "what_is_possible_can_be_drawn", "texts_of_a_list_have_noise_of_their_own",
-)  # fmt: skip
+    "a_seed_repeats_and_is_said",
+    "the_guarantee_adds_up",
+    "a_prepared_text_stands_for_its_text",
+    "progress_and_cancel",
+    "no_listed_word_is_released",
+    "what_is_possible_can_be_drawn",
+    "texts_of_a_list_have_noise_of_their_own",
+)
 
 
 @pytest.mark.parametrize("check", BREAKS)

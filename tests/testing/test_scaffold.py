@@ -34,9 +34,12 @@ def test_its_own_tests_pass_and_the_program_takes_it(tmp_path):
     new_mechanism("my-own", tmp_path / "made")
     env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": ""}
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"], cwd=tmp_path / "made", env=env, text=True,
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+        cwd=tmp_path / "made",
+        env=env,
+        text=True,
         capture_output=True,
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stdout[-3000:]
     assert "failed" not in done.stdout and " passed" in done.stdout
     command = [sys.executable, "-m", "dptext_core", "--plugin", "dptext_my_own.py", "rewrite", "--mechanism", "my-own"]

@@ -23,11 +23,70 @@ from dptext_core.text.languages import english
 
 # Characters that break tokenizers more often than random code points do.
 PIECES = st.sampled_from(
-    ["'", '"', "''", "``", "’", "“", "”", ".", "...", "…", ",", ":", "(", ")", "-", "--", "—", " ", "  ", "\t", "\n",
-     "\r\n", "\0", "\x1c", "\x85", "\u00a0", "\u200b", "\u200d", "\u2028", "\ufeff", "\u0301", "😀", "👍🏽", "👩‍👩‍👧",
-     "🇩🇪", "can't", "don’t", "it's", "I'd've", "n't", "U.S.", "Dr.", "e.g.", "3.5", "10,000", "a@b.org",
-     "http://x.y/(z)", "\ud800", "مرحبا", "שלום", "你好。", "ि", "½", "cannot", "word", "i", "é", "_", "`", "$", "%"]
-)  # fmt: skip
+    [
+        "'",
+        '"',
+        "''",
+        "``",
+        "’",
+        "“",
+        "”",
+        ".",
+        "...",
+        "…",
+        ",",
+        ":",
+        "(",
+        ")",
+        "-",
+        "--",
+        "—",
+        " ",
+        "  ",
+        "\t",
+        "\n",
+        "\r\n",
+        "\0",
+        "\x1c",
+        "\x85",
+        "\u00a0",
+        "\u200b",
+        "\u200d",
+        "\u2028",
+        "\ufeff",
+        "\u0301",
+        "😀",
+        "👍🏽",
+        "👩‍👩‍👧",
+        "🇩🇪",
+        "can't",
+        "don’t",
+        "it's",
+        "I'd've",
+        "n't",
+        "U.S.",
+        "Dr.",
+        "e.g.",
+        "3.5",
+        "10,000",
+        "a@b.org",
+        "http://x.y/(z)",
+        "\ud800",
+        "مرحبا",
+        "שלום",
+        "你好。",
+        "ि",
+        "½",
+        "cannot",
+        "word",
+        "i",
+        "é",
+        "_",
+        "`",
+        "$",
+        "%",
+    ]
+)
 # English as people write it: most of these sentences are cut by one expression, without NLTK.
 ENGLISH = """
 the a of I film went Monday Boys' dogs' can't don’t isn't cannot gonna wanna more'n d'ye o'clock O'Neill it's we’re
@@ -99,13 +158,26 @@ def test_tokens(text, expected):
 
 def test_kinds():
     assert kinds("It's 3.5 km, right? 👍 1st") == [
-        ("It", "word"), ("'s", "clitic"), ("3.5", "number"), ("km", "word"), (",", "punct"), ("right", "word"),
-        ("?", "punct"), ("👍", "symbol"), ("1st", "word"),
-    ]  # fmt: skip
+        ("It", "word"),
+        ("'s", "clitic"),
+        ("3.5", "number"),
+        ("km", "word"),
+        (",", "punct"),
+        ("right", "word"),
+        ("?", "punct"),
+        ("👍", "symbol"),
+        ("1st", "word"),
+    ]
     assert kinds("the film 's good and does n't bore") == [
-        ("the", "word"), ("film", "word"), ("'s", "clitic"), ("good", "word"), ("and", "word"), ("does", "word"),
-        ("n't", "clitic"), ("bore", "word"),
-    ]  # fmt: skip
+        ("the", "word"),
+        ("film", "word"),
+        ("'s", "clitic"),
+        ("good", "word"),
+        ("and", "word"),
+        ("does", "word"),
+        ("n't", "clitic"),
+        ("bore", "word"),
+    ]
     assert kinds("mail a@b.org")[1] == ("a@b.org", "word")
 
 
@@ -177,11 +249,18 @@ def test_the_short_way_is_taken(monkeypatch):
     monkeypatch.setattr(document, "_general_spans", lambda *sentence: pytest.fail("went to NLTK"))
     assert Document.parse(text).tokens == general
     found = subprocess.run(
-        [sys.executable, "-c", f"import sys; from dptext_core.text.document import Document; "
-         f"d = Document.parse({text!r}); "
-         "print(len(d.tokens), 'nltk' in sys.modules)"],
-        capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2],
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-c",
+            f"import sys; from dptext_core.text.document import Document; "
+            f"d = Document.parse({text!r}); "
+            "print(len(d.tokens), 'nltk' in sys.modules)",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parents[2],
+    )
     assert found.stdout.split() == [str(len(general)), "False"]
 
 
@@ -212,11 +291,15 @@ def test_cutting_a_text_loads_no_nltk_and_does_where_its_files_are_others(tmp_pa
     )
     said = [
         subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2],
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=Path(__file__).parents[2],
             env=os.environ | {"PYTHONPATH": path},
         ).stdout.strip()
         for path in ("", str(tmp_path))
-    ]  # fmt: skip
+    ]
     tokens = [t.text for t in Document.parse(text).tokens]
     assert said[0] == f"{tokens} False" and said[1].endswith(" True")
 

@@ -65,19 +65,30 @@ def of_toy(name: str, vocabulary=None, **options):
 @pytest.mark.parametrize(
     ("word", "start", "expected"),
     [
-        ("monday", True, "Monday"), ("monday", False, "monday"), ("i", False, "I"), ("i'm", False, "I'm"),
-        ("i’ll", False, "I’ll"), ("in", False, "in"), ("in", True, "In"), ("NASA", False, "NASA"), ("1st", True, "1st"),
-        ("ßa", True, "ßa"), ("", True, ""), ("'tis", True, "'Tis"),
+        ("monday", True, "Monday"),
+        ("monday", False, "monday"),
+        ("i", False, "I"),
+        ("i'm", False, "I'm"),
+        ("i’ll", False, "I’ll"),
+        ("in", False, "in"),
+        ("in", True, "In"),
+        ("NASA", False, "NASA"),
+        ("1st", True, "1st"),
+        ("ßa", True, "ßa"),
+        ("", True, ""),
+        ("'tis", True, "'Tis"),
     ],
-)  # fmt: skip
+)
 def test_the_capitals_of_english(word, start, expected):
     assert ENGLISH.case(word, start) == expected
 
 
 def test_the_words_of_english():
     assert [p for p in ("the", "A", "i", "b", "##s", "x1", "naïve", "", "'s", "K") if ENGLISH.is_word(p)] == [
-        "the", "A", "i",
-    ]  # fmt: skip
+        "the",
+        "A",
+        "i",
+    ]
     assert not ENGLISH.is_word("a", shortest=2)
     assert ENGLISH.is_letter("b") and not ENGLISH.is_letter("é") and not ENGLISH.is_letter("ab")
 
@@ -105,10 +116,12 @@ def test_a_language_without_clitics_has_none():
 @pytest.mark.parametrize(
     ("text", "together"),
     [
-        ("Da kom hr. Olsen", "hr."), ("Da kom osv. Olsen", "osv."), ("Se nummer. 5", "nummer."),
+        ("Da kom hr. Olsen", "hr."),
+        ("Da kom osv. Olsen", "osv."),
+        ("Se nummer. 5", "nummer."),
         ("Da kom O.P. Olsen", "O.P."),
     ],
-)  # fmt: skip
+)
 def test_sentence_ends_go_by_the_language(text, together):
     assert together in cut(text, TOY)
     if "O.P." not in together:
@@ -283,9 +296,10 @@ def test_no_test_of_words_by_ascii_letters():
     """Such tests stand in a language; what is left is about numbers, encodings, names of files and addresses."""
     asks = re.compile(r"\.isascii\(\)|\[A-Za-z\]|\[a-z\][{*+]")
     found = {
-        path for path, text in texts(".py").items()
+        path
+        for path, text in texts(".py").items()
         if re.match(r"dptext_core/(?!research/speed/|research/peers/|text/languages/)", path) and asks.search(text)
-    }  # fmt: skip
+    }
     named = (
         "cli/console.py",
         "mechanisms/codec.py",

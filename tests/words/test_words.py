@@ -334,9 +334,14 @@ def test_products_of_whole_numbers_are_exact(name):
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.integers(1, 40), st.integers(1, 6), st.integers(0, 2**31), st.sampled_from([1.0, 1e-3, 1e3]), st.booleans(),
-    st.integers(1, 45), st.integers(1, 30),
-)  # fmt: skip
+    st.integers(1, 40),
+    st.integers(1, 6),
+    st.integers(0, 2**31),
+    st.sampled_from([1.0, 1e-3, 1e3]),
+    st.booleans(),
+    st.integers(1, 45),
+    st.integers(1, 30),
+)
 def test_against_a_plain_loop(n, d, seed, scale, whole, k, block):
     rng = np.random.default_rng(seed)
     # Whole numbers make many exact ties.
@@ -462,10 +467,14 @@ def test_a_space_cannot_be_changed(small):
 @pytest.mark.parametrize(
     ("words", "rows"),
     [
-        ((), np.ones((0, 3))), (("a",), np.ones((2, 3))), (("a", "A"), np.ones((2, 3))), (("a",), np.zeros((1, 3))),
-        (("a",), [[np.nan, 1]]), (("a",), [1.0]),
+        ((), np.ones((0, 3))),
+        (("a",), np.ones((2, 3))),
+        (("a", "A"), np.ones((2, 3))),
+        (("a",), np.zeros((1, 3))),
+        (("a",), [[np.nan, 1]]),
+        (("a",), [1.0]),
     ],
-)  # fmt: skip
+)
 def test_a_space_checks_its_parts(words, rows):
     with pytest.raises(InputError):
         WordSpace("x", "X", words, np.asarray(rows))
