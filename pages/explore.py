@@ -351,8 +351,9 @@ def public_start(
         or not st.toggle(
             "Start from what is public",
             key="play_public",
-            help="The kept words are public anyway. A language model that sees only them proposes words that fit, and the "
-            "private text moves the proposal. The promise for ε stays the same, between texts with the same kept words.",
+            help="The kept words are public anyway. A language model that sees only them proposes words that fit, and "
+            "the private text moves the proposal. The promise for ε stays the same, between texts with the same kept "
+            "words.",
         )
     ):
         return spec, chosen

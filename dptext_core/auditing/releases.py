@@ -219,8 +219,8 @@ def _check(out: Tested, m: Mechanism, probes: Sequence[Probe], count: int, seeds
         out.breach, out.reason = (
             _told(worst, m),
             (
-                "what is released does not follow the distribution that the mechanism states, so that no promise computed "
-                "from that distribution is kept."
+                "what is released does not follow the distribution that the mechanism states, so that no promise "
+                "computed from that distribution is kept."
             ),
         )
 

@@ -311,8 +311,8 @@ def _read(
             SEEN,
             default=1,
             key="attack_reader_seen",
-            help="1: the one above. More: others of the same text with fresh noise, made for this. To release them would "
-            "spend their ε too.",
+            help="1: the one above. More: others of the same text with fresh noise, made for this. To release them "
+            "would spend their ε too.",
         )
         or 1
     )
@@ -408,8 +408,8 @@ def _which(
             SEEN,
             default=1,
             key="attack_which_seen",
-            help="1: the one above. More: others of the same text with fresh noise, made for this. To release them would "
-            "spend their ε too.",
+            help="1: the one above. More: others of the same text with fresh noise, made for this. To release them "
+            "would spend their ε too.",
         )
         or 1
     )
