@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,8 +44,6 @@ LEAST = {
     "f1_adaptive": 0.01,
     "unchanged": 0.01,
 }
-#: Why a point of accuracy: the standard deviations that the papers print of their own repeated trainings.
-ONE_POINT = "a point: the papers' own repeated trainings differ by about as much (Tables 1, mostly 0.2 to 1.2 points)"
 
 
 @dataclass(frozen=True)
@@ -275,20 +276,24 @@ OURS = "Ours"
 REGISTERED: list[Claim] = []
 
 
-def claim(
-    says: str,
-    *,
-    paper: str,
-    test: Test,
-    turns: str,
-    place: str = "",
-    quote: str = "",
-    itself: str | Callable[[], str] = "",
-) -> Callable[[Callable[[Runs], ClaimOutcome]], Claim]:
-    """Makes a claim of the function that looks at its rows, and lists it; the claim has the function's name."""
+@cache
+def _written() -> dict[str, dict[str, str]]:
+    """What is written of every claim; the end of a line counts as a blank."""
+    with Path(__file__).with_name("claims.toml").open("rb") as file:
+        claims = tomllib.load(file)
+    return {name: {key: " ".join(text.split()) for key, text in parts.items()} for name, parts in claims.items()}
+
+
+def claim(itself: Callable[[], str] | None = None) -> Callable[[Callable[[Runs], ClaimOutcome]], Claim]:
+    """Makes a claim of the function that looks at its rows, and lists it: what it says and what decides stands below
+    the function's name in ``claims.toml``. itself: counts where the paper says something else."""
 
     def made(look: Callable[[Runs], ClaimOutcome]) -> Claim:
-        REGISTERED.append(Claim(look.__name__, says, paper, place, quote, test, turns, itself, look))
+        written = _written()[look.__name__]
+        test = Test(**{part.name: written[part.name] for part in fields(Test)})
+        told = {key: written.get(key, "") for key in ("paper", "place", "quote", "turns")}
+        counted = itself or written.get("itself", "")
+        REGISTERED.append(Claim(look.__name__, written["says"], **told, test=test, itself=counted, look=look))
         return REGISTERED[-1]
 
     return made

@@ -12,13 +12,11 @@ from .base import (
     DISAGREES,
     EQUAL,
     LEAST,
-    ONE_POINT,
     PARTLY,
     ClaimEvidence,
     ClaimOutcome,
     Difference,
     Runs,
-    Test,
     both,
     claim,
     full_options,
@@ -57,20 +55,7 @@ def _k_contradicts() -> str:
     )
 
 
-@claim(
-    "A smaller K keeps more utility at a small ε.",
-    paper=PAPER,
-    place="Section 5.2; Table 1",
-    quote="performs better with a smaller K",
-    test=Test(
-        "Accuracy on SST-2 at ε = 1 (balanced, record): what a set of a tenth of the size brings, the slope over the "
-        "logarithm of K.",
-        "Above 0.",
-        ONE_POINT,
-    ),
-    turns="More texts; at the same privacy instead of the same ε, since with 5 words at least one in five stays.",
-    itself=_k_contradicts,
-)
+@claim(itself=_k_contradicts)
 def small_k(runs: Runs) -> ClaimOutcome:
     tally, rows, numbers = ClaimEvidence(), [], []
     for epsilon in _levels(runs):
@@ -94,18 +79,7 @@ def small_k(runs: Runs) -> ClaimOutcome:
     )
 
 
-@claim(
-    "The advantage of a small K fades as ε grows.",
-    paper=PAPER,
-    place="Section 5.2",
-    quote="will gradually weaken when ϵ gets bigger",
-    test=Test(
-        "Accuracy on SST-2 of the smallest K less that of the largest: at the smallest ε less at the largest.",
-        "Above 0.",
-        "two points: twice what matters in one difference",
-    ),
-    turns="An ε well beyond 2 ln K, 12 to 15 for the largest K, where the word itself outweighs all others.",
-)
+@claim()
 def small_k_fades(runs: Runs) -> ClaimOutcome:
     levels = _levels(runs)
     if len(levels) < 2:
@@ -141,19 +115,7 @@ def _mapping_runs(runs: Runs, first: str, second: str) -> tuple[ClaimEvidence, l
     return tally, rows
 
 
-@claim(
-    "Aggressive mapping keeps the most utility, conservative the least.",
-    paper=PAPER,
-    place="Section 5.3; Table 3",
-    quote="the aggressive mapping can provide the best utility",
-    test=Test(
-        "Accuracy on SST-2 at the same ε and K: aggressive less balanced, and balanced less conservative.",
-        "Both above 0.",
-        ONE_POINT,
-    ),
-    turns="More texts. What aggressive mapping costs in privacy is the next claim.",
-    itself="Section 5.3 and Table 3 print ε = 0; at 0 the word itself is no likelier than the others of its set.",
-)
+@claim()
 def mappings_utility(runs: Runs) -> ClaimOutcome:
     first, a = _mapping_runs(runs, "aggressive", "balanced")
     second, b = _mapping_runs(runs, "balanced", "conservative")
@@ -175,19 +137,7 @@ def mappings_utility(runs: Runs) -> ClaimOutcome:
     )
 
 
-@claim(
-    "Under aggressive mapping nearly every word is alone in its set; under balanced nearly none is.",
-    paper=PAPER,
-    place="Section 5.3; Table 4",
-    quote="most input tokens do not belong to type N - M",
-    test=Test(
-        "Share of SST-2's words whose set is no other word's, by mapping and K.",
-        "Above nine in ten under aggressive mapping, below one in a hundred of the occurrences under the others; "
-        "under balanced mapping as Table 4 prints.",
-        "half a point from Table 4's share of words",
-    ),
-    turns="The paper's vectors, and whether it counts words or occurrences, which it does not say.",
-)
+@claim()
 def mappings_alone(runs: Runs) -> ClaimOutcome:
     ours = {(row.k, row.mapping): row for row in mappings.bundled()}
     theirs = {
@@ -239,19 +189,7 @@ def _record_contradicts() -> str:
     return f"In Table 5 record is the highest in {sst2} of {n} columns of SST-2, and in {qnli} of {m} of QNLI."
 
 
-@claim(
-    "One draw for each distinct word of a text (record) is the better strategy.",
-    paper=PAPER,
-    place="Section 5.4; Table 5",
-    quote="record-level strategy is more applicable compared to the other two",
-    test=Test(
-        "Accuracy on SST-2 at the same ε, K = 50: record less token, and record less dataset.",
-        "Both above 0.",
-        ONE_POINT,
-    ),
-    turns="A task over pairs of texts, for which repeated words matter; none of ours enters.",
-    itself=_record_contradicts,
-)
+@claim(itself=_record_contradicts)
 def record_strategy(runs: Runs) -> ClaimOutcome:
     tallies, rows = {}, []
     for other in ("token", "dataset"):
@@ -275,20 +213,7 @@ def record_strategy(runs: Runs) -> ClaimOutcome:
     )
 
 
-@claim(
-    "Keeping stop words keeps more utility under the same guarantee.",
-    paper=PAPER,
-    place="Section 5.4; Table 5",
-    quote="saving stopwords could boost the utility under the same privacy guarantee",
-    test=Test(
-        "Accuracy on SST-2 at the same ε and strategy, K = 50: stop words kept less drawn.",
-        "Above 0.",
-        ONE_POINT,
-    ),
-    turns="The same share of unchanged words instead of the same ε: kept words have no guarantee.",
-    itself="“The same privacy guarantee” holds a word that is drawn: in Table 6 the words in common with the original "
-    "rise from 2.8% to 43.5% at ε = 1 where stop words are kept.",
-)
+@claim()
 def stop_words(runs: Runs) -> ClaimOutcome:
     tally, rows = ClaimEvidence(), []
     for row in runs.find("sst2", "accuracy", NAME, keep_stopwords=True, mapping="balanced", k=50):
@@ -323,19 +248,7 @@ def _strategies_contradict() -> str:
     )
 
 
-@claim(
-    "The three strategies leave the same share of words unchanged.",
-    paper=PAPER,
-    place="Section 6.1; Table 6",
-    quote="no significant difference in the proportion of original tokens",
-    test=Test(
-        "Share of unchanged words on SST-2 at the same ε, K = 50: record less token, and record less dataset.",
-        "None: at most 2 points either way.",
-        "2 points; Table 6's own SST-2 columns differ by up to 2.1",
-    ),
-    turns="A data set with few distinct words that are frequent: under dataset each is drawn once for all.",
-    itself=_strategies_contradict,
-)
+@claim(itself=_strategies_contradict)
 def strategies_alike(runs: Runs) -> ClaimOutcome:
     tallies, rows = {}, []
     for other in ("token", "dataset"):
@@ -374,20 +287,7 @@ def _santext_contradicts() -> str:
     )
 
 
-@claim(
-    "CusText has a better trade-off between utility and privacy than SanText.",
-    paper=PAPER,
-    place="Section 6.3; Tables 1 and 8",
-    quote="can not achieve a good privacy-utility trade-off compared to our method",
-    test=Test(
-        "Accuracy on SST-2 where a drawn word stays with the same chance (N_w 0.1, 0.3, 0.5; ε from the closed form), "
-        "stop words kept by both: CusText (K = 50) less SanText.",
-        "Above 0.",
-        ONE_POINT,
-    ),
-    turns="More texts, or another measure of privacy: a set of 50 words hides in 50, a vocabulary in 21,719.",
-    itself=_santext_contradicts,
-)
+@claim(itself=_santext_contradicts)
 def custext_against_santext(runs: Runs) -> ClaimOutcome:
     found = equal_privacy.bundled("equal")
     equal = Runs([] if found is None else found.rows)
@@ -435,20 +335,7 @@ def _queries_contradict() -> str:
     )
 
 
-@claim(
-    "At the same chance p₀ that a word stays, the number of answers that give it away hardly depends on K.",
-    paper=PAPER,
-    place="Section 6.2; Table 7",
-    quote="is almost not sensitive to K",
-    test=Test(
-        "Number of answers that give a word away with 95%, at the same p₀ on the bundled vectors, by K: the largest "
-        "over K divided by the smallest, wherever three K or more reach p₀.",
-        "Below 2 at every p₀ and word.",
-        "a factor of 2; Table 7 for K of 50 and more stays within 1.4 up to p₀ = 0.5",
-    ),
-    turns="A set in which the other words are about as likely as each other, whatever K.",
-    itself=_queries_contradict,
-)
+@claim(itself=_queries_contradict)
 def queries_by_k(runs: Runs) -> ClaimOutcome:
     table: dict[tuple[str, float], dict[int, int | None]] = {}
     for row in queries.bundled():

@@ -21,14 +21,12 @@ from .base import (
     DISAGREES,
     EQUAL,
     METRIC_DP,
-    ONE_POINT,
     PARTLY,
     TITLES,
     ClaimEvidence,
     ClaimOutcome,
     Difference,
     Runs,
-    Test,
     both,
     claim,
     full_options,
@@ -45,7 +43,6 @@ PAPER = "1-Diffractor"
 NAME = "diffractor"
 GLOVE = "glove-840b"
 GEOMETRIC, TEM = {"noise": "geometric"}, {"noise": "tem", "gamma": None}
-STATISTICS = "a word of S_w, a point of N_w: what the paper's 100 draws of 100 words can show at best"
 LISTS = "bench equal-privacy lists --data DIR --stopwords FILE --out FILE --summary assets/benchmarks/lists.json"
 
 
@@ -75,22 +72,7 @@ def _mean(runs: Runs, metric: str, epsilon: float | None, names: Sequence[tuple[
     return float(np.mean([r.value for r in found])), float(np.mean([half(r) for r in found]))
 
 
-@claim(
-    "One list (L2) keeps more utility than five or ten (L0, L1), and hides less.",
-    paper=PAPER,
-    place="Section 7, Analysis of Experiments; Table 1, Figures 2 and 4",
-    quote="clearly better utility preservation, at the cost of lower privacy protection",
-    test=Test(
-        "At the same ε and noise: accuracy on SST-2 of L2 less that of L0 and L1; different words in 100 draws (S_w) "
-        "of L0 and L1 less those of L2. N_w is printed beside them.",
-        "Both above 0.",
-        f"{ONE_POINT}; {STATISTICS}",
-    ),
-    turns="More texts to train and test. Single lists of the five spaces, which tell the number of lists from their "
-    "spaces, in the same grid.",
-    itself="L2 is a list of one space, L0 of five: Section 7 says number of lists, and Section 4.1.3 changes the "
-    "spaces with it.",
-)
+@claim()
 def one_list_is_best(runs: Runs) -> ClaimOutcome:
     utility, hidden, kept, rows = ClaimEvidence(), ClaimEvidence(), ClaimEvidence(), []
     lists = beside()
@@ -139,19 +121,7 @@ def one_list_is_best(runs: Runs) -> ClaimOutcome:
     )
 
 
-@claim(
-    "Two lists of each model (L1) hide slightly more than one (L0).",
-    paper=PAPER,
-    place="Section 7, Analysis of Experiments; Figure 4",
-    quote="provides a slight increase in privacy (plausible deniability) over only one list per model (L0)",
-    test=Test(
-        "In closed form at the same ε and noise: different words in 100 draws (S_w) with L1 less with L0; N_w with L0 "
-        "less with L1 must not be below 0 by more than matters.",
-        "S_w above 0.",
-        STATISTICS,
-    ),
-    turns="Lists of one space that share fewer neighbours.",
-)
+@claim()
 def more_lists(runs: Runs) -> ClaimOutcome:
     lists, more, stays, rows = beside(), ClaimEvidence(), ClaimEvidence(), []
     for noise in (GEOMETRIC, TEM):
@@ -180,19 +150,7 @@ def more_lists(runs: Runs) -> ClaimOutcome:
     )
 
 
-@claim(
-    "Geometric noise hides less than TEM noise at the same ε.",
-    paper=PAPER,
-    place="Section 7, The Privacy-Efficiency Trade-off; Figure 4",
-    quote="exhibits lower theoretical privacy guarantees (via plausible deniability statistics)",
-    test=Test(
-        "In closed form at the same ε and lists: N_w under geometric less under TEM noise; S_w under TEM less under "
-        "geometric noise.",
-        "Both above 0.",
-        STATISTICS,
-    ),
-    turns="A window γ that makes TEM's N_w larger than tanh(ε/2) somewhere: there is none.",
-)
+@claim()
 def noises_differ(runs: Runs) -> ClaimOutcome:
     lists, kept, different, rows, shown = beside(), ClaimEvidence(), ClaimEvidence(), [], []
     for choice in CHOICES[:3]:
@@ -227,21 +185,7 @@ def _changed(paper: str, table: str, mechanism: str) -> float:
     return next(x for x, row in printed(paper, table, VOCABULARY, mechanism, "changed"))
 
 
-@claim(
-    "At ε = 1 about 60% of the words change.",
-    paper=PAPER,
-    place="Section 7, The Question of an Optimal Obfuscation Mechanism",
-    quote="only around 60% of tokens are perturbed",
-    test=Test(
-        "Share of words that change at ε = 1, in closed form, less 60%: under geometric noise, under TEM noise, and "
-        "the mean of the two, since the sentence names no noise.",
-        "None: at most 5 points either way. A part of it holds where the mean alone is as near.",
-        "5 points, half of a step of ten: what “around” can mean",
-    ),
-    turns="Another equation: both shares follow from the paper's own.",
-    itself="Equation 4 gives 1 − tanh(½) = 53.8% at ε = 1, on any list but for its ends; TEM noise 75.5%. Section 5.1 "
-    "calls the share that stays N_w, Section 7 the share that changes.",
-)
+@claim()
 def sixty_percent(runs: Runs) -> ClaimOutcome:
     rows: list[Row] = []
     theirs = _changed(PAPER, "Section 7, prose", NAME)
@@ -282,21 +226,7 @@ def sixty_percent(runs: Runs) -> ClaimOutcome:
     )
 
 
-@claim(
-    "At ε = 1 1-Diffractor changes fewer words than Mahalanobis noise does at ε = 10 (92%).",
-    paper=PAPER,
-    place="Section 7, The Question of an Optimal Obfuscation Mechanism",
-    quote="still significantly lower than other mechanisms even at higher values such as 10",
-    test=Test(
-        "The sentence: share of words that change at ε = 10 under Mahalanobis noise on GloVe 840B, the one of the "
-        "paper's five spaces that can be installed, less that of 1-Diffractor at ε = 1, under either noise. The "
-        "parenthesis: the former less 92%.",
-        "The sentence above 0; the parenthesis none, at most 5 points either way.",
-        "a point; 5 points for the figure: 100 words, 100 draws each, and other vectors",
-    ),
-    turns="The paper's own vectors (which of its five, Section 7 does not say).",
-    itself="Section 7 writes N_w@10 = 0.92 for a share that changes; by Section 5.1 it would be the share that stays.",
-)
+@claim()
 def mahalanobis_changes(runs: Runs) -> ClaimOutcome:
     theirs = _changed(PAPER, "Section 7, N_w@10", "mahalanobis")
     sentence, figure = ClaimEvidence(), ClaimEvidence(same=True)
@@ -349,20 +279,7 @@ def _changes(curve: Curve, epsilon: float) -> tuple[float, float, bool]:
     return 1 - kept, (high - low) / 2, bool(curve.epsilons[0] <= epsilon)
 
 
-@claim(
-    "1-Diffractor goes from much to little privacy within a tighter range of ε than the other metric mechanisms.",
-    paper=PAPER,
-    place="Section 7, Analysis of Experiments",
-    quote="made most clear by Figures 4 and 5",
-    test=Test(
-        "ε where N_w is 0.1 and 0.8, from closed forms where there are any: the width between them, and, since ε has "
-        "another unit in each mechanism, the factor.",
-        "Both smaller than those of every other mechanism.",
-        "a fifth of the width or of the factor; the paper names no number",
-    ),
-    turns="A definition of the unit of ε that is the same for all.",
-    itself="The same paragraph grants that this may be “simply a matter of scale”.",
-)
+@claim()
 def tight_range(runs: Runs) -> ClaimOutcome:
     ends: dict[str, dict[float, float | None]] = {}
     exact, names = set(), {}
@@ -397,18 +314,7 @@ def tight_range(runs: Runs) -> ClaimOutcome:
     )
 
 
-@claim(
-    "At the same ε, 1-Diffractor keeps more utility than the other metric mechanisms.",
-    paper=PAPER,
-    place="Section 7, Open Challenges; Table 3",
-    quote="remains competitive across all tested values",
-    test=Test(
-        "Accuracy on SST-2 of 1-Diffractor (geometric, L2) less that of each of the five others at the same ε.",
-        "Above 0.",
-        ONE_POINT,
-    ),
-    turns="Nothing that is measured at the same ε: the same number means other noise in each. See the next claim.",
-)
+@claim()
 def one_dimension_wins(runs: Runs) -> ClaimOutcome:
     utility, rows = ClaimEvidence(), []
     for mechanism in METRIC_DP:
@@ -466,21 +372,7 @@ def _tem_contradicts() -> str:
     )
 
 
-@claim(
-    "At similar privacy 1-Diffractor keeps more utility than TEM.",
-    paper=PAPER,
-    place="Section 7, Open Challenges; Table 3",
-    quote="consistently achieves higher utility scores while maintaining similar privacy levels",
-    test=Test(
-        "Accuracy on SST-2 where a drawn word stays with the same chance (N_w 0.1, 0.3, 0.5; ε from the closed form): "
-        "of 1-Diffractor, under both noises, less that of TEM.",
-        "Above 0.",
-        ONE_POINT,
-    ),
-    turns="More texts, or another measure of privacy: N_w says how often a word stays, not how well a changed one can "
-    "be guessed.",
-    itself=_tem_contradicts,
-)
+@claim(itself=_tem_contradicts)
 def beats_tem_at_equal_privacy(runs: Runs) -> ClaimOutcome:
     equal, tally, cosine, rows = _equal(), ClaimEvidence(), ClaimEvidence(), []
     variety: list[str] = []
@@ -512,19 +404,7 @@ def beats_tem_at_equal_privacy(runs: Runs) -> ClaimOutcome:
     )
 
 
-@claim(
-    "Utility drops by about 15 points at ε = 0.1, and hardly at all above 5.",
-    paper=PAPER,
-    place="Section 7, Analysis of Experiments; Table 1",
-    quote="an average utility drop of around 15 percentage points at 0.1",
-    test=Test(
-        "On SST-2, of the accuracy above always guessing, the share that is lost at ε 0.1, 5 and 10: ours less the "
-        "paper's, with the same noise and lists.",
-        "None: at most a tenth either way.",
-        "a tenth of what unprotected text has above guessing; the paper's average is over nine tasks, ours over one",
-    ),
-    turns="The nine tasks of GLUE, most of which our classifier cannot do.",
-)
+@claim()
 def drop_of_fifteen(runs: Runs) -> ClaimOutcome:
     base = runs.one("sst2", "accuracy", "baseline")
     if base is None:
@@ -569,19 +449,7 @@ def drop_of_fifteen(runs: Runs) -> ClaimOutcome:
     )
 
 
-@claim(
-    "1-Diffractor weakens an attacker who guesses the author.",
-    paper=PAPER,
-    place="Section 7, Analysis of Experiments; Table 4, Figure 5",
-    quote="reduces the predictive power of adversaries",
-    test=Test(
-        "F1 of the author by an attacker trained on originals: on unprotected text less on rewritten text, on reviews "
-        "and speeches, at ε up to 1, where half of the words or more change.",
-        "Above 0.",
-        ONE_POINT,
-    ),
-    turns="An attacker who trains on rewritten texts: see the claim about adaptive attackers.",
-)
+@claim()
 def attackers_weakened(runs: Runs) -> ClaimOutcome:
     tally, rows, shown = ClaimEvidence(), [], []
     for data in ("reviews", "authors"):
@@ -623,20 +491,7 @@ def _table_2_contradicts() -> str:
     )
 
 
-@claim(
-    "With a window that depends on ε, TEM noise keeps a little less than geometric noise, as in Tables 1 and 2.",
-    paper=PAPER,
-    place="Section 4.1.3; Tables 1 and 2",
-    quote="whose value depends on the chosen ε",
-    test=Test(
-        "At ε 0.5, 1 and 3: cosine under TEM noise with γ(ε), divided by that under geometric noise, less the same of "
-        "Table 2; and the difference of accuracy on SST-2 (L2), less that of Table 1.",
-        "None: at most 0.05 either way.",
-        "0.05: two digits are printed, and the paper averages over lists and three data sets",
-    ),
-    turns="Another window: the released code's γ = 5 keeps no word at ε 1.",
-    itself=_table_2_contradicts,
-)
+@claim(itself=_table_2_contradicts)
 def tem_beside_tables(runs: Runs) -> ClaimOutcome:
     lists, ratios, gaps, rows, shown = beside(), ClaimEvidence(same=True), ClaimEvidence(same=True), [], []
     theirs = {(r.options["noise"], r.epsilon): x for x, r in printed(PAPER, "Table 2", "mrpc+rte+sst2", NAME, "cosine")}
@@ -676,18 +531,7 @@ def tem_beside_tables(runs: Runs) -> ClaimOutcome:
     )
 
 
-@claim(
-    "1-Diffractor with geometric noise is many times faster than the other metric mechanisms; TEM noise is slower.",
-    paper=PAPER,
-    place="Section 7, The Privacy-Efficiency Trade-off; Figure 6",
-    quote="over 15x from a theoretical estimate and over 90x from an empirical measurement",
-    test=Test(
-        "Tokens a second of geometric noise, text in and text out, as a multiple of each other mechanism's.",
-        "Above 2 for every one.",
-        "twice as fast; the paper's figures are 15 and 90 times",
-    ),
-    turns="The code that the paper timed: bench peers compares with released packages.",
-)
+@claim()
 def speed(runs: Runs) -> ClaimOutcome:
     rates: dict[str, Row] = {}
     for row in words.bundled():
@@ -714,19 +558,7 @@ def speed(runs: Runs) -> ClaimOutcome:
     )
 
 
-@claim(
-    "1-Diffractor rewrites with far less memory than the others.",
-    paper=PAPER,
-    place="Section 7, The Privacy-Efficiency Trade-off; Table 5, Figure 7",
-    quote="already begins to use less memory than all other mechanisms",
-    test=Test(
-        "The most memory held while 1,000 words are rewritten: 1-Diffractor's, under each noise, against the least of "
-        "the others.",
-        "Below a fifth.",
-        "a fifth; the paper's Table 5 has 0.05 against 78 MiB and more",
-    ),
-    turns="Blocks of another size: they set the others' figure.",
-)
+@claim()
 def little_memory(runs: Runs) -> ClaimOutcome:
     ours: dict[str, Row] = {}
     for row in memory.bundled():

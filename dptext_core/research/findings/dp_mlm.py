@@ -11,13 +11,11 @@ from ..rows import Row
 from .base import (
     AGREES,
     DISAGREES,
-    ONE_POINT,
     OPEN,
     ClaimEvidence,
     ClaimOutcome,
     Difference,
     Runs,
-    Test,
     both,
     claim,
     full_options,
@@ -43,19 +41,7 @@ def _epsilon(row: Row | PaperRow) -> float:
     return row.epsilon or 0.0
 
 
-@claim(
-    "DP-MLM keeps as much of the accuracy on SST-2 as the paper prints.",
-    paper=PAPER,
-    place="Section 7, Utility; Table 1",
-    quote="clearly demonstrates the ability to produce utility-preserving DP rewritten text",
-    test=Test(
-        "Of the accuracy above always guessing, the share that is lost at each ε: ours less the paper's.",
-        "None: at most a tenth either way, with the paper's range of clipping and with the tuned one.",
-        "a tenth of what unprotected text has above guessing, five times the spread of the paper's trainings (0.02)",
-    ),
-    turns="roberta-base in the bundled model's place, or a tuned classifier: bench run --finetune with dp-mlm. The "
-    "range of clipping alone turns it.",
-)
+@claim()
 def dp_mlm_keeps_utility(runs: Runs) -> ClaimOutcome:
     base = runs.one("sst2", "accuracy", "baseline")
     theirs = {_epsilon(row): x for x, row in printed(PAPER, "Table 1", "sst2", "dp-mlm", "accuracy")}
@@ -99,19 +85,7 @@ def dp_mlm_keeps_utility(runs: Runs) -> ClaimOutcome:
     )
 
 
-@claim(
-    "DP-MLM brings more privacy than it costs in utility (relative gain above 0), against every adaptive attacker.",
-    paper=PAPER,
-    place="Section 7, Privacy; Table 3",
-    quote="positive gains in all adpative scenarios",
-    test=Test(
-        "Relative gain γ = U_r/U_o − P_r/P_o against the adaptive attacker on reviews, at each ε; U by the trained "
-        "encoder where the first classifier cannot do the task.",
-        "Above 0.",
-        "0.01, the last digit that the paper prints",
-    ),
-    turns="A task in which unprotected text beats guessing clearly, in utility as in authorship.",
-)
+@claim()
 def dp_mlm_gains(runs: Runs) -> ClaimOutcome:
     rows: list[Row] = []
     for metric in ("relative_gain_adaptive", "relative_gain_adaptive" + TUNED):
@@ -168,20 +142,7 @@ def _plus_contradicts() -> str:
     )
 
 
-@claim(
-    "Adding and deleting words (DP-MLM±) brings more utility, and loses privacy against an adaptive attacker.",
-    paper=PAPER,
-    place="Appendix C; Table 4",
-    quote="higher utility results but lower empirical privacy, especially in the adaptive setting",
-    test=Test(
-        "At the same ε, with additions and deletions less without: accuracy on SST-2, and F1 of the adaptive attacker "
-        "on speeches.",
-        "Both above 0.",
-        ONE_POINT,
-    ),
-    turns="More texts and seeds: the paper's own differences are a point or two.",
-    itself=_plus_contradicts,
-)
+@claim(itself=_plus_contradicts)
 def dp_mlm_plus(runs: Runs) -> ClaimOutcome:
     utility, privacy, rows = ClaimEvidence(), ClaimEvidence(), []
     for data, metric, tally in (("sst2", "accuracy", utility), ("authors", "f1_adaptive", privacy)):
@@ -231,21 +192,7 @@ def _headline_contradicts() -> str:
 GENERATORS = ("dp-paraphrase", "dp-prompt")
 
 
-@claim(
-    "DP-MLM keeps more utility than DP-Paraphrase and DP-Prompt at the same ε a token.",
-    paper=PAPER,
-    place="Section 7, Utility; Table 2",
-    quote="DP-MLM consistently outperforms the other two state-of-the-art methods",
-    test=Test(
-        "Accuracy on SST-2 of DP-MLM less that of each generator, at each ε, where both clip to the same kind of "
-        "range: the paper's, or one that was chosen on public text. Other pairs are shown and decide nothing.",
-        "Above 0.",
-        ONE_POINT,
-    ),
-    turns="More texts, more seeds of the generators, and the papers' own models. Equal ε a token is not equal "
-    "privacy of a text, since a generator draws every token and DP-MLM keeps stop words.",
-    itself=_headline_contradicts,
-)
+@claim(itself=_headline_contradicts)
 def dp_mlm_headline(runs: Runs) -> ClaimOutcome:
     tallies: dict[tuple[str, str], ClaimEvidence] = {}
     rows: list[Row] = []
@@ -301,20 +248,7 @@ def dp_mlm_headline(runs: Runs) -> ClaimOutcome:
     )
 
 
-@claim(
-    "DP-MLM rewrites as fast as DP-Paraphrase, and both much faster than DP-Prompt.",
-    paper=PAPER,
-    place="Section 7, Efficiency; Section 6",
-    quote="both methods greatly outperform DP-Prompt",
-    test=Test(
-        "Tokens a second within one run: of DP-MLM and of DP-Paraphrase, as multiples of DP-Prompt's. A token is the "
-        "same work at every ε: as far as a system's own rates differ over ε, other work on the machine moved them.",
-        "Both above 1.2, whatever that changes.",
-        "a fifth; the paper's advantage is a half (797 and 802 against 535 tokens a minute, 1.49 and 1.50 times)",
-    ),
-    turns="All systems timed in turns on a quiet machine, by processor time; and the papers' own models, whose sizes "
-    "differ as those of the bundled ones do not.",
-)
+@claim()
 def dp_mlm_speed(runs: Runs) -> ClaimOutcome:
     rate = {(x.system, x.epsilon): x.tokens / x.seconds for x in generators() if x.data == "sst2"}
     epsilons = sorted({e for system, e in rate if system == "DP-Prompt"})

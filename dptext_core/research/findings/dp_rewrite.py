@@ -15,7 +15,6 @@ from .base import (
     ClaimOutcome,
     Difference,
     Runs,
-    Test,
     both,
     claim,
     in_part,
@@ -46,21 +45,7 @@ def _floor_contradicts() -> str:
     )
 
 
-@claim(
-    "An autoencoder that was trained without privacy rewrites other texts into its training texts.",
-    paper=PAPER,
-    place="Section 4.3; Figure 3",
-    quote="very similar to the data used for pre-training",
-    test=Test(
-        "Without noise and at ε = 1,000, texts of one set rewritten by the model of the other. The sentence: words in "
-        "common with the nearest training text, less those with the original. “Memorized”, word for word: the share of "
-        "rewrites that are a training text.",
-        "The sentence above 0 in every setting, by the means, whose spread over texts is not kept; word for word above "
-        "one in a hundred somewhere.",
-        "any difference; one in a hundred, where the paper says “many of its examples” and gives no share",
-    ),
-    turns="A larger autoencoder, or the paper's: Figure 3 shows two examples, and no share.",
-)
+@claim()
 def memorises(runs: Runs) -> ClaimOutcome:
     rows = [r for r in _rows() if r.get("pretrained") and "nearest" in r]
     across = [r for r in rows if r["pretrained"] != r["data"] and (r["epsilon"] is None or r["epsilon"] >= 1000)]
@@ -93,20 +78,7 @@ def memorises(runs: Runs) -> ClaimOutcome:
     )
 
 
-@claim(
-    "Scores are inflated where a model was trained on the data set that it rewrites.",
-    paper=PAPER,
-    place="Section 4.3; Table 1, Figure 2",
-    quote="if the datasets for pre-training and rewriting are the same",
-    test=Test(
-        "Macro F1 of the intent without noise and at ε = 1,000: text rewritten by the model of its own set, less by "
-        "that of the other.",
-        "Above 0 in both sets.",
-        "0.05: what the paper's five seeds differ by at most, but in one cell",
-    ),
-    turns="Pre-training on text that neither set is of.",
-    itself=_floor_contradicts,
-)
+@claim(itself=_floor_contradicts)
 def inflated(runs: Runs) -> ClaimOutcome:
     at = {(r["data"], r["pretrained"], r["epsilon"]): r for r in _rows() if r.get("pretrained")}
     each: dict[str, ClaimEvidence] = {}

@@ -19,13 +19,10 @@ from .base import (
     DISAGREES,
     EQUAL,
     METRIC_DP,
-    ONE_POINT,
-    OURS,
     PARTLY,
     ClaimEvidence,
     ClaimOutcome,
     Runs,
-    Test,
     both,
     claim,
     labels,
@@ -37,17 +34,7 @@ NEAR = ("dp-mlm", "dp-mlm-prior", "diffractor", "custext")
 WIDE = ("santext", "santext-plus", *METRIC_DP)
 
 
-@claim(
-    "With the clipping range μ to μ + 4σ, a larger ε brings the text closer to the original.",
-    paper=OURS,
-    place="the range is the rule of DP-MLM, and closer is what a larger ε means",
-    test=Test(
-        "N_w of the bundled model with the paper's range, at the largest ε less at the smallest.",
-        "Above one half.",
-        "one half: what a mechanism that ends near the original has to gain",
-    ),
-    turns="Another model: the range is a property of its logits.",
-)
+@claim()
 def clipping_range(runs: Runs) -> ClaimOutcome:
     rows = clipping.bundled()
     at = {(r.width, r.epsilon): r for r in rows}
@@ -93,19 +80,7 @@ def clipping_range(runs: Runs) -> ClaimOutcome:
     )
 
 
-@claim(
-    "From a public prior, DP-MLM writes a better text at the same ε.",
-    paper=OURS,
-    place="better is nearer in meaning and more fluent than DP-MLM with the best of three ranges, polished or not",
-    test=Test(
-        "Paired over texts at the same ε, with the prior less without: cosine, and the logarithm of the perplexity "
-        "under a causal language model; against whichever of DP-MLM's six rows is better there by that measure.",
-        "Cosine above 0 and perplexity below, each beyond chance after correction for all cells (Holm), everywhere.",
-        "any difference beyond chance; the numbers say how large it is",
-    ),
-    turns="A judge of fluency that knows what is said: stop words read easily. At equal success of the best attacker "
-    "the comparison is another one.",
-)
+@claim()
 def starts_from_what_is_public(runs: Runs) -> ClaimOutcome:
     rows, system = public_prior.bundled(), "with prior, parallel"
     found = {(r.data, r.epsilon, r.measure): r for r in rows if r.system == system and r.difference is not None}
@@ -155,18 +130,7 @@ def starts_from_what_is_public(runs: Runs) -> ClaimOutcome:
 OTHERS = ("accuracy_bag", "chrf", "bleu_uncased", "cosine")
 
 
-@claim(
-    "Which of two systems keeps more does not depend on who judges.",
-    paper=OURS,
-    place="the first classifier reads the encoder that is a word space, too, and the trunk of the bundled model",
-    test=Test(
-        "All pairs of systems on SST-2 at N_w 0.1, 0.3 and 0.5 that the first classifier tells apart: how much more "
-        "the better one keeps by a bag of words, chrF, BLEU without case, and the encoder's cosine.",
-        "Above 0 by every one of these judges.",
-        "of accuracy a point, of cosine 0.005, of the others any difference",
-    ),
-    turns="A judge that is a person.",
-)
+@claim()
 def judges_agree(runs: Runs) -> ClaimOutcome:
     found = equal_privacy.bundled("equal")
     equal = Runs([] if found is None else found.rows)
@@ -214,19 +178,7 @@ def judges_agree(runs: Runs) -> ClaimOutcome:
     )
 
 
-@claim(
-    "Where the same share of the drawn words stays, few or fitting candidates (lists, groups, a language model) keep "
-    "more than a whole space does.",
-    paper=OURS,
-    place="stop words kept by all",
-    test=Test(
-        "Accuracy on SST-2 at N_w 0.1, 0.3 and 0.5 (ε from the closed form): of each mechanism with few or fitting "
-        "candidates less that of each that reaches over the whole space.",
-        "Above 0.",
-        ONE_POINT,
-    ),
-    turns="Privacy measured by an attacker's success instead: a meaning that is kept helps an attacker too.",
-)
+@claim()
 def at_equal_privacy(runs: Runs) -> ClaimOutcome:
     found = equal_privacy.bundled("equal")
     equal = Runs([] if found is None else found.rows)

@@ -5,22 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 
 from ..curves import title
-from .base import ONE_POINT, TITLES, UTILITY, ClaimEvidence, ClaimOutcome, Runs, Test, both, claim, printed, value
+from .base import TITLES, UTILITY, ClaimEvidence, ClaimOutcome, Runs, both, claim, printed, value
 
 
-@claim(
-    "A larger ε keeps more: utility and similarity rise with it.",
-    paper="1-Diffractor",
-    place="Section 7, Analysis of Experiments (the other papers say so too)",
-    quote="graceful degradation in privacy (and increase in utility) as the ε value increases",
-    test=Test(
-        "Utility at the largest ε less that at the smallest, of each mechanism and data set; cosine at each ε less "
-        "that at the one before.",
-        "Both are above 0.",
-        f"{ONE_POINT}; cosine 0.005, the third digit that the papers do not print",
-    ),
-    turns="A mechanism whose utility falls beyond doubt over its whole range of ε.",
-)
+@claim()
 def rises_with_epsilon(runs: Runs) -> ClaimOutcome:
     tally, cosines, rows, falls = ClaimEvidence(), ClaimEvidence(), [], []
     for data, metric in UTILITY.items():
@@ -49,18 +37,7 @@ def rises_with_epsilon(runs: Runs) -> ClaimOutcome:
     )
 
 
-@claim(
-    "An attacker who trains on rewritten texts (adaptive) finds out more than one who trains on originals (static).",
-    paper="DP-MLM",
-    place="Section 5.2, Tasks; Table 3",
-    quote="more closely matching the distribution of the target privatized texts",
-    test=Test(
-        "F1 of the author, adaptive less static, of each mechanism and ε on reviews and speeches.",
-        "Above 0.",
-        ONE_POINT,
-    ),
-    turns="More texts: a single point of 274 or 501 texts can show a difference of about ten points only.",
-)
+@claim()
 def adaptive_beats_static(runs: Runs) -> ClaimOutcome:
     tally, rows = ClaimEvidence(), []
     worst = None
