@@ -4,34 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+_MATHS = {
+    **{"ε": r"\varepsilon", "γ": r"\gamma", "μ": r"\mu", "σ": r"\sigma", "½": r"\frac12", "₀": "_0", "⁵": "^5"},
+    **{"±": r"\pm", "−": "-", "×": r"\times", "·": r"\cdot", "∞": r"\infty", "≤": r"\le", "≥": r"\ge", "→": r"\to"},
+}
 _LATEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "ε": r"$\varepsilon$",
-    "γ": r"$\gamma$",
-    "±": r"$\pm$",
-    "−": "$-$",
-    "μ": r"$\mu$",
-    "σ": r"$\sigma$",
-    "×": r"$\times$",
-    "∞": r"$\infty$",
-    "₀": r"$_0$",
-    "½": r"$\frac12$",
-    "⁵": r"$^5$",
-    "·": r"$\cdot$",
-    "“": "``",
-    "”": "''",
-    "≤": r"$\le$",
-    "≥": r"$\ge$",
-    "→": r"$\to$",
+    **{c: f"\\{c}" for c in "&%$#_{}"},
+    **{c: f"${written}$" for c, written in _MATHS.items()},
+    **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "“": "``", "”": "''"},
 }
 
 
@@ -43,20 +23,17 @@ def latex(text: str) -> str:
 def tabular(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]], caption: str, label: str) -> str:
     """A table in the form that a paper prints, with booktabs. columns: heading and alignment."""
     body = [" & ".join(latex(cell) for cell in row) + r" \\" for row in rows]
+    heading = " & ".join(latex(c) for c, _ in columns) + r" \\"
     return "\n".join(
-        (
+        [
             r"\begin{table}",
             r"\centering",
             rf"\caption{{{latex(caption)}}}",
             rf"\label{{{label}}}",
             rf"\begin{{tabular}}{{{''.join(a for _, a in columns)}}}",
-            r"\toprule",
-            " & ".join(latex(c) for c, _ in columns) + r" \\",
-            r"\midrule",
-            *body,
-            r"\bottomrule",
+            *(r"\toprule", heading, r"\midrule", *body, r"\bottomrule"),
             r"\end{tabular}",
             r"\end{table}",
             "",
-        )
+        ]
     )

@@ -2,8 +2,8 @@
 
 Every verdict and every number comes from the rows of ``assets/benchmarks`` and ``assets/papers``; a file keeps what
 they come to. One paper a file: a claim is a function that looks at rows, and writing it lists it; the paper's words,
-where they stand, and what decides are below its name in ``claims.toml``. All comparisons of a claim are corrected for their number (Holm); a difference
-counts where it is then beyond chance and at least as large as matters.
+where they stand, and what decides are below its name in ``claims.toml``. All comparisons of a claim are corrected for
+their number (Holm); a difference counts where it is then beyond chance and at least as large as matters.
 """
 
 from .base import AGREES, DISAGREES, MISSING, OPEN, PARTLY, Runs

@@ -11,6 +11,7 @@ import ast
 import importlib.util
 import re
 import sys
+import tomllib
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -162,161 +163,18 @@ def _antonyms() -> Antonyms:
     )
 
 
-# --- what names, places, dates and numbers are told by: facts of common knowledge, written by hand
+# --- what names, places, dates and numbers are told by
 
-_PLACES = _set_of(
-    "afghanistan albania algeria argentina armenia australia austria azerbaijan bangladesh belarus belgium bolivia "
-    "bosnia brazil britain bulgaria cambodia cameroon canada chad chile china colombia congo croatia cuba cyprus "
-    "czechia denmark ecuador egypt england estonia ethiopia finland france georgia germany ghana greece guatemala "
-    "haiti honduras hungary iceland india indonesia iran iraq ireland israel italy jamaica japan jordan kazakhstan "
-    "kenya kuwait laos latvia lebanon liberia libya lithuania luxembourg malaysia mali malta mexico moldova mongolia "
-    "montenegro morocco mozambique myanmar namibia nepal netherlands nicaragua niger nigeria norway oman pakistan "
-    "palestine panama paraguay peru philippines poland portugal qatar romania russia rwanda scotland senegal serbia "
-    "singapore slovakia slovenia somalia spain sudan sweden switzerland syria taiwan tanzania thailand tunisia "
-    "turkey uganda ukraine uruguay uzbekistan venezuela vietnam wales yemen zambia zimbabwe usa us uk u.s u.k uae eu "
-    "africa asia europe america antarctica scandinavia alabama alaska arizona california colorado connecticut "
-    "delaware florida hawaii idaho illinois indiana iowa kansas kentucky louisiana maine maryland massachusetts "
-    "michigan minnesota mississippi missouri montana nebraska nevada ohio oklahoma oregon pennsylvania tennessee "
-    "texas utah vermont virginia wisconsin wyoming ontario quebec abuja accra algiers amman amsterdam ankara athens "
-    "atlanta auckland baghdad baltimore bangalore bangkok barcelona bath beijing beirut belfast belgrade bergen "
-    "berlin birmingham bogota bologna boston bratislava brisbane bristol brussels bucharest budapest cairo calgary "
-    "cambridge canberra caracas cardiff casablanca chennai chicago cologne copenhagen cork dakar dallas damascus "
-    "delhi denver detroit dhaka dubai dublin dresden edinburgh florence frankfurt geneva genoa glasgow gothenburg "
-    "hamburg hanoi havana helsinki houston hyderabad islamabad istanbul jakarta jerusalem johannesburg kabul karachi "
-    "kathmandu khartoum kinshasa kolkata krakow kyiv kiev kyoto lagos lahore leeds leipzig leicester lima lisbon "
-    "liverpool ljubljana london lyon madrid manchester manila marseille melbourne memphis miami milan milwaukee "
-    "minneapolis minsk mobile montreal moscow mumbai munich nairobi naples nashville newcastle nice nottingham "
-    "oakland orlando osaka oslo ottawa oxford palermo paris perth philadelphia phoenix pittsburgh portland porto "
-    "prague reading reykjavik riga rome rotterdam santiago sarajevo seattle seoul seville shanghai sheffield sofia "
-    "southampton stavanger stockholm stuttgart sydney tallinn tampa tehran tokyo toronto toulouse trondheim tripoli "
-    "tunis turin uppsala valencia vancouver venice vienna vilnius warsaw wellington york zagreb zurich african "
-    "american arab argentinian asian australian austrian belgian brazilian british bulgarian canadian chilean "
-    "chinese colombian croatian cuban czech danish dutch egyptian english ethiopian european finnish french german "
-    "greek hungarian indian indonesian iranian iraqi irish israeli italian japanese kenyan korean mexican moroccan "
-    "nigerian norwegian pakistani palestinian peruvian polish portuguese romanian russian scottish serbian somali "
-    "spanish swedish swiss syrian thai turkish ukrainian vietnamese welsh"
-) | {
-    "bosnia and herzegovina",
-    "costa rica",
-    "czech republic",
-    "dominican republic",
-    "el salvador",
-    "great britain",
-    "hong kong",
-    "ivory coast",
-    "new zealand",
-    "north korea",
-    "northern ireland",
-    "saudi arabia",
-    "sierra leone",
-    "south africa",
-    "south korea",
-    "sri lanka",
-    "united arab emirates",
-    "united kingdom",
-    "united states",
-    "new hampshire",
-    "new jersey",
-    "new mexico",
-    "north carolina",
-    "north dakota",
-    "rhode island",
-    "south carolina",
-    "south dakota",
-    "west virginia",
-    "british columbia",
-    "addis ababa",
-    "buenos aires",
-    "cape town",
-    "kuala lumpur",
-    "las vegas",
-    "los angeles",
-    "mexico city",
-    "new delhi",
-    "new orleans",
-    "new york",
-    "new york city",
-    "rio de janeiro",
-    "salt lake city",
-    "san antonio",
-    "san diego",
-    "san francisco",
-    "san jose",
-    "sao paulo",
-    "são paulo",
-    "st petersburg",
-    "tel aviv",
-    "the hague",
-}
-_FIRST_NAMES = _set_of(
-    "aaron abdul adam ahmed alan albert alex alexander alexandra ali alice alicia amanda amir amy ana andrea andreas "
-    "andrew angela anita ann anna anne anthony antonio arthur astrid barbara beatrice ben benjamin betty bob brian "
-    "bruce carl carla carlos carol caroline catherine charles charlotte chris christian christina christine "
-    "christopher claire clara claudia daniel david deborah dennis diana diego dmitri donald donna dorothy edward "
-    "elena eleanor elizabeth ella ellen emily emma eric erik ethan eva evelyn fatima felix fernando fiona frances "
-    "francis frank fred gary george giovanni greta gregory hans hannah harold harry hassan heather heidi helen "
-    "helena henry howard ian ibrahim igor ingrid irene isabel isabella ivan jack jacob james jan jane janet jason "
-    "jean jeff jennifer jeremy jessica jim joan joe john jonas jonathan jose joseph joshua juan judith julia julian "
-    "julie karen karl kate katherine kathleen keith kelly ken kevin khalid kim lars laura lauren lea leo leon liam "
-    "linda lisa lucas lucia lucy luis luke magnus marco margaret maria marie marion mario marta martha martin mary "
-    "matthew max megan mei melissa mia michael michelle miguel mike mohamed mohammed monica muhammad nadia nancy "
-    "natalie nicholas nicole nina noah olga oliver olivia omar oscar pablo pamela patricia paul paula pedro peter "
-    "philip priya rachel rebecca richard robert robin roger ronald rosa ruth ryan samantha samuel sandra sara sarah "
-    "sean sergei sharon simon sofia sophia sophie stephanie stephen steven susan tanya thomas tim timothy tom tony "
-    "ursula vanessa victor victoria vincent walter wei wendy william yusuf zoe"
-)
-_CLUES = Clues(
-    capitals=True,
-    common=_set_of(
-        "i a an the and but or nor so yet for as at by from in into of on to with without about after before since "
-        "until he she it we they you his her its our their my your this that these those there here who what when "
-        "where why how which while if then than not no yes please thanks thank hello hi dear best kind regards "
-        "sincerely yours ok okay today tomorrow yesterday now later soon again also however all some any both each "
-        "every most many much more is are was were be been am do does did have has had can could will would shall "
-        "should may might must let i'm i've i'd i'll god internet christmas easter ms mr mrs dr tv pm am"
-    ),
-    titles=_set_of(
-        "mr mrs ms miss mx dr doctor prof professor sir madam lord lady rev reverend father sister brother aunt "
-        "uncle grandma grandpa captain capt colonel col major sgt sergeant lt lieutenant gen general judge senator "
-        "president king queen prince princess pope bishop nurse officer"
-    ),
-    first_names=_FIRST_NAMES,
-    particles=_set_of("von van de del della der den di da du la le bin ibn al el af av zu y"),
-    places=_PLACES,
-    places_or_words=_set_of(
-        "bath chad china cork georgia jordan mali mobile nice niger oman orlando phoenix polish reading turkey "
-        "florence sofia venice virginia us eu york"
-    ),
-    place_ends=_set_of(
-        "street st road rd lane avenue ave drive boulevard blvd square court close crescent terrace alley highway "
-        "bridge hospital clinic university college school church cathedral mosque synagogue hotel airport station "
-        "park museum library theatre theater county valley island lake river mountain beach"
-    ),
-    before_place=_set_of("in near outside around across throughout"),
-    months=_set_of(
-        "january february march april may june july august september october november december jan feb mar apr jun "
-        "jul aug sept sep oct nov dec"
-    ),
-    months_or_words=_set_of("march may mar august jan jun jul sat sun mon wed"),
-    weekdays=_set_of(
-        "monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays "
-        "saturdays sundays mon tue tues wed thu thur thurs fri sat sun"
-    ),
-    ordinals=_set_of("st nd rd th"),
-    joining=_set_of("of the and"),
-    before_year=_set_of(
-        "in since until till from of by before after during around circa year spring summer autumn fall winter"
-    ),
-    numbers=_set_of(
-        "eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty "
-        "seventy eighty ninety hundred thousand million billion twenties thirties forties fifties sixties seventies "
-        "eighties nineties"
-    ),
-    small_numbers=_set_of(
-        "one two three four five six seven eight nine ten first second third fourth fifth sixth seventh eighth ninth "
-        "year years old"
-    ),
-)
+
+def _clues() -> Clues:
+    with Path(__file__).with_suffix(".toml").open("rb") as file:
+        found = tomllib.load(file)
+    places = frozenset(found.pop("long_places")) | _set_of(found.pop("places"))
+    capitals = found.pop("capitals")
+    return Clues(capitals=capitals, places=places, **{name: _set_of(words) for name, words in found.items()})
+
+
+_CLUES = _clues()
 
 
 ENGLISH = Language(
