@@ -54,8 +54,7 @@ def begin() -> None:
         rows = f" and {limits().rows:,} rows" if limits().rows else ""
         st.caption(
             f"{tables_taken}: choose the column with the text. TXT: each line is a row. DOCX: each paragraph. PDF: "
-            "each page. "
-            f"At most {limits().upload} MB{rows}; the command line takes more."
+            f"each page. At most {limits().upload} MB{rows}; the command line takes more."
         )
         if not office.ready():
             st.caption(f"PDF is not ready on this server. Its owner can add it: `{office.INSTALL}`")

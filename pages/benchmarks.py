@@ -112,8 +112,7 @@ def across(data: str, alike: list[str], mixed: bool) -> str:
         default=first,
         key=stay(f"bench_x_{data}_{mixed}"),
         help="Same attacker: curves stand where an attacker is right equally often, at first the best of those that "
-        f"every point was measured by; the reader is not among them. N_w: {said_of('N_w')} "
-        f"ε: {said_of('ε')}",
+        f"every point was measured by; the reader is not among them. N_w: {said_of('N_w')} ε: {said_of('ε')}",
     )
     if (picked or first) != "Same attacker":
         return {"Same N_w": "n_w", "ε": "epsilon"}[picked or first]

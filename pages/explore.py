@@ -835,8 +835,7 @@ def actions(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool
         width="stretch",
         key="play_again",
         help="This draws with fresh noise. Each rewrite that you release spends its budget. If you choose among "
-        "several, "
-        "count all of them.",
+        "several, count all of them.",
     ):
         redraw()
         st.rerun(scope="app")

@@ -81,10 +81,9 @@ class Best(Private):
         who = f"Of {many(len(self.shares), 'attacker')}, "
         who += f"“{self.title}” finds most" if self.success else "none finds anything"
         said = (
-            f"{who}: {percent(self.success)} of "
-            f"{many(self.words, 'drawn word')} (95% interval, corrected for the choice: {percent(self.low)} to "
-            f"{percent(self.high)}). Always guessing the most frequent word is right {percent(self.chance)} of the "
-            "time."
+            f"{who}: {percent(self.success)} of {many(self.words, 'drawn word')} (95% interval, corrected for the "
+            f"choice: {percent(self.low)} to {percent(self.high)}). Always guessing the most frequent word is right "
+            f"{percent(self.chance)} of the time."
         )
         for name, why in self.left_out.items():
             said += f" “{title(name)}” was not asked: {why}"

@@ -196,9 +196,8 @@ def stopwords_option() -> Any:
         page=False,
         around=True,
         stop_list=True,
-        help="The file has one word a line. Without a file, the list is that of NLTK where its data is installed, "
-        "else that of "
-        "gensim.",
+        help="The file has one word a line. Without a file, the list is that of NLTK where its data is installed, else "
+        "that of gensim.",
     )
 
 

@@ -148,8 +148,7 @@ class Guarantee:
             return (
                 "Near words are hard to tell apart, far ones are not: a released word is at most e^(ε·distance) as "
                 f"likely under your word as under another{self._in_texts()}{f' ({examples})' if examples else ''}. "
-                f"{words}, with "
-                f"ε = {each} for each unit of distance ({self.metric})."
+                f"{words}, with ε = {each} for each unit of distance ({self.metric})."
             )
         if self.notion == "group":
             return (

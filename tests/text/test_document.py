@@ -252,8 +252,7 @@ def test_the_short_way_is_taken(monkeypatch):
         [
             sys.executable,
             "-c",
-            f"import sys; from dptext_core.text.document import Document; "
-            f"d = Document.parse({text!r}); "
+            f"import sys; from dptext_core.text.document import Document; d = Document.parse({text!r}); "
             "print(len(d.tokens), 'nltk' in sys.modules)",
         ],
         capture_output=True,

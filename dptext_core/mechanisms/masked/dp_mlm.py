@@ -67,8 +67,7 @@ class DPMLMConfig:
         draws=True,
         choices=("parallel", "sequential"),
         help="In parallel order every word is masked in the original text; in sequential order (Algorithm 2) later "
-        "words see "
-        "the replacements of earlier ones. Both orders spend the same.",
+        "words see the replacements of earlier ones. Both orders spend the same.",
         said="{} order",
     )
     contextualize: bool = option(
@@ -76,8 +75,7 @@ class DPMLMConfig:
         label="Show the original text to the model",
         draws=True,
         help="The model reads the original text, and then the text with one word masked. When this is off, it reads "
-        "only the "
-        "masked text.",
+        "only the masked text.",
         said=("only the masked text shown", "original text shown"),
     )
     keep_stopwords: bool = keep_stopwords_option()
@@ -89,10 +87,9 @@ class DPMLMConfig:
         choices=("tuned", "paper"),
         live=True,
         help="The model's scores are cut to this range before a word is drawn. The tuned range was chosen on public "
-        "text and "
-        "is wide enough to keep the best words apart. The paper's range goes from the mean to four standard deviations "
-        "above it, where many words are tied at the upper end. The promise is the same. A model for which only one "
-        "range is known uses that one.",
+        "text and is wide enough to keep the best words apart. The paper's range goes from the mean to four standard "
+        "deviations above it, where many words are tied at the upper end. The promise is the same. A model for which "
+        "only one range is known uses that one.",
         said="clipping range: {}",
     )
     clip_min: float | None = option(
@@ -121,8 +118,7 @@ class DPMLMConfig:
         advanced=True,
         live=True,
         help="The logit is the model's own score. The similarity (Appendix A) is the likeness to the original word "
-        "plus α "
-        "times the logit.",
+        "plus α times the logit.",
     )
     alpha: float = option(
         0.003,
@@ -140,9 +136,8 @@ class DPMLMConfig:
         draws=True,
         advanced=True,
         live=True,
-        help="Opposites of the original word are removed. What can come out then depends on the private word, so "
-        "that there "
-        "is no guarantee.",
+        help="Opposites of the original word are removed. What can come out then depends on the private word, so that "
+        "there is no guarantee.",
         said=("antonyms allowed", "antonyms removed"),
     )
     recase: str = recase_option()

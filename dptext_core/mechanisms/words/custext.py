@@ -70,8 +70,7 @@ class CusTextConfig(SpaceConfig):
         draws=True,
         choices=("balanced", "conservative", "aggressive"),
         help="It decides which words share a set of output words. In the aggressive mapping nearly none do, so that "
-        "nearly no "
-        "word is protected.",
+        "nearly no word is protected.",
         said="{}",
     )
     strategy: str = option(
@@ -79,8 +78,7 @@ class CusTextConfig(SpaceConfig):
         label="Strategy",
         choices=("token", "record", "dataset"),
         help="“Token” draws every occurrence of a word; “record” draws each distinct word of a text once, and "
-        "“dataset” each "
-        "distinct word of all texts. Drawn once, a word shows where it is repeated.",
+        "“dataset” each distinct word of all texts. Drawn once, a word shows where it is repeated.",
         said="{}",
         rows={
             "token": "Each place is drawn by itself: a row spends one draw a word, and a repeated word comes out anew.",

@@ -99,9 +99,8 @@ class DiffractorConfig(WordConfig):
         min=0.0,
         max=1000.0,
         advanced=True,
-        help="The TEM noise uses it: places farther away than γ all count alike. Without a value, γ is computed from "
-        "ε and the "
-        "length of the list, as in the paper. The authors' released code takes 5 at every ε.",
+        help="The TEM noise uses it: places farther away than γ all count alike. Without a value, γ is computed from ε "
+        "and the length of the list, as in the paper. The authors' released code takes 5 at every ε.",
         said="γ = {}",
         unset="γ from ε",
     )
