@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from data.test_batch import block
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -71,3 +72,8 @@ def test_what_is_wrong_is_said_in_a_sentence():
             step.transform(wrong)
     with pytest.raises(dpt.InputError, match="text"):
         step.transform([["a"], ["b"]])
+
+
+def test_the_python_of_the_document_runs(capsys):
+    exec(compile(block("sklearn"), "sklearn", "exec"), {})
+    assert capsys.readouterr().out.strip() in ("[0]", "[1]")
