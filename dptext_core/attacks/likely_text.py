@@ -7,7 +7,7 @@ place counts as in `mask_inference`; behind the first guesses the order stays th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -30,9 +30,11 @@ def attack(
     *,
     model: str = "bundled",
     judge: causal.Judge | None = None,
+    only: Collection[int] | None = None,
     task: Task = UNWATCHED,
 ) -> MaskInference:
-    """Mask inference by ``model``, its first guesses in the order of ``judge`` (None: the model that was added).
+    """Mask inference by ``model``, its first guesses in the order of ``judge`` (None: the model that was added). only:
+    the steps that are attacked, where not all are.
 
     Raises ModelUnavailable where there is no judge, and what `mask_inference.attack` raises.
     """
@@ -43,7 +45,7 @@ def attack(
         losses = [reading.loss for reading in reader.read([placed(result.text, out, word) for word in words])]
         return np.argsort(losses, kind="stable").tolist()
 
-    return mask_inference.attack(mechanism, result, model=model, rescore=rescore, task=task)
+    return mask_inference.attack(mechanism, result, model=model, rescore=rescore, only=only, task=task)
 
 
 def placed(text: str, span: tuple[int, int], word: str) -> str:

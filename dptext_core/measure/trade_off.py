@@ -4,9 +4,10 @@
         print(point.label, point.epsilon, point.value("cosine").mean, point.value("n_w").mean)
 
 A point is one setting at one ε with several rewrites of its own noise. What is kept is measured on these rewrites (the
-metrics of a text); what is hidden is the success of the best of all attackers, N_w or the success of the best guess, as
-in :mod:`dptext_core.measure.calibration`. The scores of a text are prepared once for each setting, and settings that
-differ only in what needs no new pass share them.
+metrics of a text). What is hidden is the success of the best of all attackers, N_w or the success of the best guess, as
+in :mod:`dptext_core.measure.calibration`, or how well a rewrite is told from one of the same text with one other word
+(:mod:`dptext_core.attacks.two_texts`), which needs no word that answers to another. The scores of a text are prepared
+once for each setting, and settings that differ only in what needs no new pass share them.
 
 The points are for the owner of the text. Nothing is released by looking at them, so nothing is spent; but a setting
 that is chosen by them is chosen by looking at the private text, and tells something of it (docs/tradeoff.md).
@@ -27,6 +28,7 @@ from .._internal.checks import listed, real, shown, whole
 from .._internal.private import Private
 from .._internal.statistics import student
 from .._internal.task import UNWATCHED, Task
+from ..attacks import two_texts, which_text
 from ..errors import Cancelled, ConfigError, DPTextError, InputError, NoDistribution
 from ..mechanisms.base import Mechanism, Prepared
 from ..mechanisms.registry import counted, get_mechanism, mechanism_class
@@ -39,8 +41,10 @@ from .metrics import METRICS, score
 from .metrics.registry import Metric
 from .metrics.registry import measure as metric_of
 
-#: What may be measured of a point: metrics of its rewrites, and what is worked out from chances.
-MEASURES = (*METRICS, *(t for t in TARGETS if t != "total"))
+#: How often a rewrite is told from one of another text.
+TOLD = "two_texts"
+#: What may be measured of a point: metrics of its rewrites, what is worked out from chances, and two texts.
+MEASURES = (*METRICS, *(t for t in TARGETS if t != "total"), TOLD)
 #: Points on each mechanism's own ε axis, and rewrites at each point, where none are asked for.
 POINTS, DRAWS = 7, 5
 #: Points of each setting before there is a first answer: the middle, both ends, and one between them.
@@ -60,7 +64,19 @@ _BAYES = Metric(
     "the Bayes-optimal attacker",
     "How often the best guess of a drawn word from its replacement is right.",
 )
-_OWN = {"bayes": _BAYES, "best": replace(metric_of("attack_best"), name="best")}
+_TOLD = Metric(
+    TOLD,
+    "Rewrite told from one of another text",
+    "privacy",
+    "share",
+    False,
+    0,
+    1,
+    "the best of several classifiers",
+    "How often a classifier says rightly of which of two texts a fresh rewrite is: this one, and the same with one "
+    "other word. A coin is right half of the time.",
+)
+_OWN = {"bayes": _BAYES, "best": replace(metric_of("attack_best"), name="best"), TOLD: _TOLD}
 
 
 def about(name: str) -> Metric:
@@ -116,7 +132,8 @@ class TradeOffPoint(Private):
         return name == "epsilon" or name in self.scores or name in self.measured
 
     def value(self, name: str) -> Value:
-        """A metric, "best", "n_w", "bayes" or "epsilon" of this point. Raises NoDistribution, with the reason."""
+        """A metric, "best", "n_w", "bayes", "two_texts" or "epsilon" of this point. Raises NoDistribution, with the
+        reason."""
         if name == "epsilon":
             return Value(self.epsilon, self.epsilon, self.epsilon)
         if (found := self.measured.get(name)) is not None:
@@ -217,12 +234,18 @@ def _points(
 
         part = task.child(n, n + 1, len(order))
         place = TradeOffPoint(j, axes[j][i], seed=stream.seed, index=i)
-        yield _point(place, draws, names, stream.at(j, i), scores, part)
+        yield _point(place, draws, names, stream.at(j, i), scores, axes[0][0], part)
         part.report(1, 1)
 
 
 def _point(
-    place: TradeOffPoint, draws: int, names: tuple[str, ...], stream: NoiseStream, scores: Prepare, task: Task
+    place: TradeOffPoint,
+    draws: int,
+    names: tuple[str, ...],
+    stream: NoiseStream,
+    scores: Prepare,
+    first: Mechanism,
+    task: Task,
 ) -> TradeOffPoint:
     m = place.mechanism
     try:
@@ -234,13 +257,13 @@ def _point(
     except DPTextError as error:
         return dataclasses.replace(place, error=str(error))
     point = dataclasses.replace(place, total=total, texts=tuple(r.text for r in results))
-    return _with(point, names, prepared, stream, task)
+    return _with(point, names, prepared, stream, first, task)
 
 
 def _with(
-    point: TradeOffPoint, names: Sequence[str], prepared: Prepared, stream: NoiseStream, task: Task
+    point: TradeOffPoint, names: Sequence[str], prepared: Prepared, stream: NoiseStream, first: Mechanism, task: Task
 ) -> TradeOffPoint:
-    """The point with what is not measured of it yet."""
+    """The point with what is not measured of it yet. first: the setting that chooses the other text for all."""
     kept, hidden, reasons = dict(point.scores), dict(point.measured), dict(point.reasons)
     for name in names:
         if point.error or point.has(name):
@@ -249,6 +272,8 @@ def _with(
             if name in TARGETS:
                 figure = measured(point.mechanism, name, prepared, stream=stream.at(name), task=task.quiet)
                 hidden[name] = figure(point.epsilon)
+            elif name == TOLD:
+                hidden[name] = _told(point.mechanism, prepared.text, first, stream.at(name), task.quiet)
             else:
                 kept[name] = tuple(score(name, [prepared.text] * len(point.texts), point.texts))
         except Cancelled:
@@ -256,6 +281,14 @@ def _with(
         except DPTextError as error:
             reasons[name] = str(error)
     return dataclasses.replace(point, scores=kept, measured=hidden, reasons=reasons)
+
+
+def _told(m: Mechanism, text: str, first: Mechanism, stream: NoiseStream, task: Task) -> Measured:
+    pair = which_text.lineup(first, text, None, 2).texts
+    found = two_texts.measure(m, (pair[0], pair[1]), stream=stream, task=task)
+    # An advantage below that of a coin is chance.
+    low, high = ((1 + max(0.0, x)) / 2 for x in found.interval)
+    return Measured((1 + max(0.0, found.advantage)) / 2, (low, high), found.draws, found.best.title)
 
 
 def more(
@@ -269,7 +302,8 @@ def more(
         task.check()
         wanted = [name for name in metrics if not (point.error or point.has(name) or name in point.reasons)]
         stream = NoiseStream(point.seed).at(point.setting, point.index)
-        yield _with(point, wanted, prepare(point.mechanism), stream, task) if wanted else point
+        first = min(points, key=lambda p: p.setting).mechanism
+        yield _with(point, wanted, prepare(point.mechanism), stream, first, task) if wanted else point
         task.report(n + 1, len(points))
 
 
@@ -308,6 +342,7 @@ def hides(name: str) -> str:
         "best": "the best of all attackers names a drawn word",
         "n_w": "a drawn word stays what it is",
         "bayes": "the best guess of a drawn word is right",
+        TOLD: "a rewrite is told from one of the text with one other word",
         "unchanged": "a word of the text stands unchanged",
     }[name]
 
@@ -446,8 +481,8 @@ def rows(points: Sequence[TradeOffPoint]) -> list[dict[str, Any]]:
             v = p.value(n) if p.has(n) else None
             row[n] = v and v.mean
             row[f"{n}_low"], row[f"{n}_high"] = (v.low, v.high) if v else (None, None)
-            if n == "best":
-                row["best_by"] = p.measured[n].by if v else None
+            if n in ("best", TOLD):
+                row[f"{n}_by"] = p.measured[n].by if v else None
             if n in METRICS:
                 row[f"{n}_sd"] = v and v.spread
         out.append(row | {"error": p.error})

@@ -178,7 +178,7 @@ def score(
     if identifiers is not None:
         if len(identifiers) != len(before):
             raise InputError("score needs the identifiers of each original, an empty list where it has none.")
-        for r in recall(after, identifiers):
+        for r in recall(before, after, identifiers):
             title = f"{r.kind.capitalize()} identifiers hidden"
             rows.append(Scored(f"recall_{r.kind}", title, "hidden", r.value, r.low, r.high, r.n))
     for given, name, role, kind in (

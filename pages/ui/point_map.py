@@ -43,17 +43,19 @@ HIDDEN = {
     "best": "Best of all attackers",
     "n_w": "Chance of staying (N_w)",
     "bayes": "Best guess of an attacker",
+    "two_texts": "Two texts told apart",
     "unchanged": "Words unchanged",
     "epsilon": "ε alone",
 }
 HIDDEN_HELP = (
     "Best of all attackers: how often the one that finds most names a drawn word; of same word, nearest word, best "
     f"guess, language model and reader, on rewrites of the same text. N_w: {said_of('N_w')} Best guess: how often the "
-    "best attacker guesses a drawn word from its replacement. Words "
+    "best attacker guesses a drawn word from its replacement. Two texts: how often classifiers tell a rewrite from one "
+    "of your text with one other word, for mechanisms that write a new text too; it takes many rewrites a mark. Words "
     f"unchanged: counted in the rewrites, kept words included. ε alone: what is promised. {said_of('ε')}"
 )
 #: Where the limit begins, in percent.
-LIMITS = {"best": 40, "n_w": 30, "bayes": 30, "unchanged": 60}
+LIMITS = {"best": 40, "n_w": 30, "bayes": 30, "two_texts": 75, "unchanged": 60}
 #: How many ε of each mechanism, and how many draws at each point.
 POINTS, DRAWS = (3, 5, 7, 9, 13, 17), (1, 3, 5, 10, 20, 50)
 #: Rewrites of a chosen point that are shown beside each other.
@@ -275,6 +277,7 @@ def advice_panel(points: list[TradeOffPoint], hidden: str, kept: str) -> Advice 
         "best": "The best of all attackers may name at most this many of the drawn words",
         "n_w": "Of the drawn words, at most this many may stay",
         "bayes": "An attacker may guess at most this many of the drawn words",
+        "two_texts": "At most this many rewrites may be told from those of your text with one other word",
         "unchanged": "At most this many of all words may stand unchanged",
     }[hidden]
     limit = st.slider(ask, 1, 99, LIMITS[hidden], format="%d%%", key=stay(f"trade_limit_{hidden}", LIMITS[hidden]))

@@ -13,6 +13,7 @@ from scipy import stats
 
 import dptext_core as dpt
 from dptext_core import cli
+from dptext_core.attacks import two_texts, which_text
 from dptext_core.measure import calibration, metrics, trade_off
 from dptext_core.measure.calibration import Measured
 from dptext_core.measure.trade_off import (
@@ -66,6 +67,26 @@ def test_a_seeded_run_is_a_plain_loop():
                     assert (v.low, v.high) == pytest.approx((max(0, low), min(metrics.measure(name).high, high)))
             kept = [m.distribution(TEXT, k).p_keep() for k in m.aligned.drawn(TEXT)]
             assert p.value("n_w").mean == pytest.approx(np.mean(kept)) and p.value("n_w").draws is None
+
+
+def test_two_texts_are_told_apart_where_no_word_answers_to_another(monkeypatch):
+    monkeypatch.setattr(two_texts, "DRAWS", 40)
+    settings = [dpt.get_mechanism(SWAP), dpt.get_mechanism(Generator.name)]
+    found = points(settings, (2.0,), 1, ("n_w", "two_texts"))
+    pair = which_text.lineup(settings[0].replace(epsilon=2.0), TEXT, None, 2).texts
+    assert pair[0] == TEXT != pair[1]
+    for j, p in enumerate(found):
+        stream = NoiseStream(7).at(j, 0).at("two_texts")
+        told = two_texts.measure(settings[j].replace(epsilon=2.0), pair, stream=stream)
+        v = p.value("two_texts")
+        assert v.mean == (1 + max(0, told.advantage)) / 2 and 0.5 <= v.low <= v.mean <= v.high <= 1
+        assert (v.draws, p.measured["two_texts"].by) == (40, told.best.title)
+    assert not found[1].has("n_w") and found[1].has("two_texts")
+    again = list(more(points(settings, (2.0,), 1, ()), ("two_texts",), lambda m: m.prepare(TEXT)))
+    assert [p.measured for p in again] == [{"two_texts": p.measured["two_texts"]} for p in found]
+    assert "told from one of the text with one other word" in advise(found, "two_texts", 0.99, "two_texts").sentence()
+    (row, _) = trade_off.rows(found)
+    assert row["two_texts_by"] == found[0].measured["two_texts"].by
 
 
 def test_the_best_guess_is_that_of_a_calibration_with_the_noise_of_the_point(monkeypatch):

@@ -728,6 +728,25 @@ def test_one_difference_of_many_is_not_beyond_doubt():
     assert base.ClaimEvidence(comparisons=[paired, base.Difference(0.0, 0.04)]).yes == 1
 
 
+def test_what_is_in_doubt_says_how_many_texts_would_tell():
+    open_ = base.Difference(0.0, 0.04, None, 0.01, "accuracy", 900)
+    alone = base.ClaimEvidence(comparisons=[open_]).sentence("Accuracy")
+    # (1.960 + 0.842)² · (0.04 / 1.96 / 0.01)² · 900
+    assert alone.endswith(
+        "1 point would be told with 80% by about 29,000 test texts, and seeds in proportion, in the "
+        "place of 900 (median of those in doubt)."
+    )
+    # A power of 80% by simulation: so many texts, whose mean difference is a point.
+    error = 0.04 / 1.96 * np.sqrt(900 / 29_000)
+    p = [base.Difference(x, 1.96 * error).chance for x in np.random.default_rng(1).normal(0.01, error, 4000)]
+    assert np.mean(np.array(p) < 0.05) == pytest.approx(0.8, abs=0.02)
+    ten = base.ClaimEvidence(comparisons=[open_] * 10)
+    assert float(ten.power.split("about ")[1].split(" ")[0].replace(",", "")) > 29_000, "as Holm asks more of each"
+    sure = base.Difference(0.5, 0.01, None, 0.01, "accuracy", 900)
+    assert not base.ClaimEvidence(comparisons=[sure]).power
+    assert not base.ClaimEvidence(comparisons=[base.Difference(0.0, 0.04, None, 0.01)]).power, "texts not known"
+
+
 def test_a_difference_that_is_too_small_to_matter_does_not_count_however_sure_it_is():
     exact = [base.Difference(x, 0.0, None, 0.01, "n_w") for x in (0.0001, 0.1)]
     tally = base.ClaimEvidence(comparisons=exact)

@@ -174,12 +174,31 @@ def test_an_identifier_is_hidden_only_where_no_mention_survives(tmp_path):
         ],
     )
     known = identifiers.read_tab(file)[TRIAL]
-    assert [(i.kind, len(i.mentions), i.weight) for i in known] == [("direct", 2, 1), ("quasi", 1, 1), ("quasi", 1, 1)]
-    assert identifiers.hidden("A man sued Norway in 2001. CRAIG lost.", known) == [False, False, True]
-    assert identifiers.hidden("A man sued Sweden in 19990. Craigs lost.", known) == [True, True, True], "whole words"
+    assert [(i.kind, len(i.mentions)) for i in known] == [("direct", 2), ("quasi", 1), ("quasi", 1)]
+    assert identifiers.hidden(TRIAL, "A man sued Norway in 2001. CRAIG lost.", known) == [False, False, True]
+    other = "A man sued Sweden in 19990. Craigs lost."
+    assert identifiers.hidden(TRIAL, other, known) == [True, True, True], "whole words"
 
 
-def test_recall_is_over_identifiers_and_each_annotator_counts_the_same(tmp_path):
+@pytest.mark.parametrize(
+    ("rewrite", "hidden"),
+    [
+        ("Dr Ian Craig sued Norway in 1999. Craig lost.", False),
+        ("Mr Ian Smith sued Norway in 1999. Smith lost.", False),  # a part of the name is left in its place
+        ("Mr X Y sued Norway in 1999. Z lost.", True),
+        ("Mr *** *** sued Norway in 1999. *** lost.", True),
+        ("Norway was sued, and lost, by one Ian Craig.", False),  # elsewhere
+        ("Mr X Y sued Norway in 1999 as Ian did. Z lost.", True),  # a word of it elsewhere is not the name
+    ],
+)
+def test_a_mention_is_hidden_word_by_word_as_tab_counts_and_titles_do_not_count(rewrite, hidden, tmp_path):
+    file = tab(
+        tmp_path, [annotated(mention(TRIAL, "Mr Ian Craig", "a", "DIRECT"), mention(TRIAL, "Craig", "a", "DIRECT", 1))]
+    )
+    assert identifiers.hidden(TRIAL, rewrite, identifiers.read_tab(file)[TRIAL]) == [hidden]
+
+
+def test_recall_is_over_the_identifiers_of_all_annotators(tmp_path):
     two = annotated(mention(TRIAL, "Norway", "b", "QUASI"))
     two["annotations"]["annotator2"] = {
         "entity_mentions": [
@@ -189,13 +208,13 @@ def test_recall_is_over_identifiers_and_each_annotator_counts_the_same(tmp_path)
         ]
     }
     known = identifiers.read_tab(tab(tmp_path, [two]))[TRIAL]
-    (found,) = identifiers.recall(["He sued Norway."], [known])
+    (found,) = identifiers.recall([TRIAL], ["He sued Norway."], [known])
     # The first has 0 of 1, the second 2 of 3.
-    assert (found.kind, found.identifiers) == ("quasi", 2.0) and found.value == pytest.approx((0 + 2) / (1 + 3))
+    assert (found.kind, found.identifiers, found.value) == ("quasi", 4, 0.5)
     assert (found.low, found.high) == (0.0, 1.0), "one document says nothing of others"
     other = identifiers.Identifier("quasi", ("Paris",))
-    (many,) = identifiers.recall(["He sued Norway.", "x", "x"], [known, [other], [other] * 3])
-    assert many.value == pytest.approx((0.5 * 2 + 1 + 3) / (0.5 * 4 + 1 + 3)) and 0 < many.low < many.value < many.high
+    (many,) = identifiers.recall([TRIAL, "y", "y"], ["He sued Norway.", "x", "x"], [known, [other], [other] * 3])
+    assert many.value == pytest.approx((2 + 1 + 3) / (4 + 1 + 3)) and 0 < many.low < many.value < many.high
 
 
 def test_the_command_reads_annotations_and_refuses_another_format(tmp_path, capsys):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,9 @@ TITLES = {"sst2": "SST-2", "snips": "Snips", "atis": "ATIS", "reviews": "film re
 METRIC_DP = ("mahalanobis", "mvc", "vickrey", "gumbel", "tem")
 #: What measures the points where systems are equally private.
 EQUAL = "bench equal-privacy equal --data DIR --stopwords FILE --out FILE --summary assets/benchmarks/equal.json"
-#: Chance at which a comparison counts, for all of a claim's comparisons together.
-LEVEL = 0.05
+#: Chance at which a comparison counts, for all of a claim's comparisons together; and with which a difference that
+#: matters would be told by the number of texts that is said to tell it.
+LEVEL, POWER = 0.05, 0.8
 #: Differences too small to matter, by metric; of other metrics any difference matters.
 LEAST = {
     "n_w": 0.01,
@@ -63,7 +65,8 @@ class Difference:
     """One difference that a claim stands on: above 0 where it is as the claim says.
 
     half: of its 95% interval, 0 where it is exact. p: of no difference, from paired outcomes; None where there are
-    none, and then it follows from the interval, taken as that of a normal distribution. least: what matters.
+    none, and then it follows from the interval, taken as that of a normal distribution. least: what matters. n: test
+    texts behind it, words where it is measured of words; 0 where that is not known.
     """
 
     difference: float
@@ -71,6 +74,7 @@ class Difference:
     p: float | None = None
     least: float = 0.0
     metric: str = ""
+    n: int = 0
 
     @property
     def chance(self) -> float:
@@ -139,6 +143,28 @@ class ClaimEvidence:
         return sum(c.small for c in self.comparisons)
 
     @property
+    def power(self) -> str:
+        """Of the comparisons in doubt, by how many texts a difference that just matters would be told; "" where none
+        is, or their texts are not known."""
+        z = NormalDist().inv_cdf(1 - LEVEL / 2 / max(1, self.n)) + NormalDist().inv_cdf(POWER)
+        told = {*self.beyond(1), *self.beyond(-1)}
+        open_ = [
+            (c.n * (z * c.half / NORMAL / c.least) ** 2, i)
+            for i, c in enumerate(self.comparisons)
+            if i not in told and not c.small and c.n and c.least and 0 < c.half < math.inf
+        ]
+        if not (open_ := sorted((needed, i) for needed, i in open_ if needed > self.comparisons[i].n)):
+            return ""
+        needed, i = open_[len(open_) // 2]
+        c = self.comparisons[i]
+        what = "words" if measure(c.metric).once else "test texts"
+        least = said(c.least, c.metric).removeprefix("+").replace("1.0 points", "1 point")
+        return (
+            f" A difference of {least} would be told with {POWER:.0%} by about {float(f'{needed:.2g}'):,.0f} {what}, "
+            f"and seeds in proportion, in the place of {c.n:,} (median of those in doubt)."
+        )
+
+    @property
     def towards(self) -> int:
         """Those whose means are as the claim says, whatever the doubt."""
         return sum(c.difference > 0 for c in self.comparisons)
@@ -175,7 +201,7 @@ class ClaimEvidence:
             (one,) = self.comparisons
             wide = said(one.half, one.metric).removeprefix("+")
             sure = "exact" if one.half <= 0 else "p < 0.001" if one.chance < 0.001 else f"p = {one.chance:.3f}"
-            return f"{what}: {said(one.difference, one.metric)} ± {wide}, {sure}."
+            return f"{what}: {said(one.difference, one.metric)} ± {wide}, {sure}.{self.power}"
         unsure = self.n - self.yes - self.no - (0 if self.same else self.small)
         if self.same:
             counts = f"{self.yes} of {self.n} shown too small to matter, {self.no} beyond that, {unsure} in doubt"
@@ -184,7 +210,7 @@ class ClaimEvidence:
                 f"{self.yes} of {self.n} comparisons for it, {self.no} against, {self.small} too small to matter, "
                 f"{max(0, unsure)} in doubt; by their means {self.towards} for it"
             )
-        return f"{what}: {counts}. Median difference {self.effect}."
+        return f"{what}: {counts}. Median difference {self.effect}.{self.power}"
 
 
 def said(difference: float, metric: str = "") -> str:
@@ -331,8 +357,9 @@ class Runs:
         known = self._paired(more, less) if self._paired is not None else None
         if known is not None:
             wide = max(known.high - known.difference, known.difference - known.low)
-            return Difference(known.difference, wide, known.p, smallest, more.metric)
-        return Difference(more.value - less.value, math.hypot(half(more), half(less)), None, smallest, more.metric)
+            return Difference(known.difference, wide, known.p, smallest, more.metric, more.n or 0)
+        wide = math.hypot(half(more), half(less))
+        return Difference(more.value - less.value, wide, None, smallest, more.metric, min(more.n or 0, less.n or 0))
 
     def share_lost(self, base: Row, row: Row, guess: float) -> tuple[float, float]:
         """Of what unprotected text has above always guessing the share that ``row`` has lost, and half of its 95%

@@ -19,6 +19,7 @@ AXES = {
     "best": "Hidden: share of the drawn words that the best of all attackers does not name",
     "n_w": "Hidden: chance that a drawn word does not stay (1 − N_w)",
     "bayes": "Hidden: chance that the best guess of a drawn word is wrong",
+    "two_texts": "Hidden: share of rewrites not told from those of a text with one other word (a coin: 50%)",
     "unchanged": "Hidden: share of the words that do not stand unchanged",
     "epsilon": "ε, which counts something else for each mechanism",
 }
@@ -210,7 +211,7 @@ def _said(p: TradeOffPoint, hidden: str, kept: str, on_front: bool) -> str:
     lines = [f"<b>{escaped(p.label)}</b>", f"ε = {number(p.epsilon)}, {counted(p.mechanism.name)}"]
     for name in dict.fromkeys((kept, hidden)):
         if name != "epsilon":
-            by = f", “{title(p.measured[name].by)}”" if name == "best" else ""
+            by = f", “{title(p.measured[name].by)}”" if name in p.measured and p.measured[name].by else ""
             lines.append(f"{_CHANCES.get(name, about(name).title)}: {_value(p.value(name), about(name).digits)}{by}")
     lines.append(f"{len(p.texts)} {'draw' if len(p.texts) == 1 else 'draws'}" + " · on the front" * on_front)
     return "<br>".join(lines)
