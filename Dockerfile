@@ -7,7 +7,7 @@ ARG PIP_OPTIONS=""
 WORKDIR /app
 COPY requirements.txt ./
 RUN pip install --no-cache-dir $PIP_OPTIONS -r requirements.txt \
-    && useradd --system --no-create-home --shell /usr/sbin/nologin dptext
+    && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin dptext
 COPY app.py ./
 COPY .streamlit ./.streamlit
 COPY assets ./assets
@@ -17,7 +17,8 @@ COPY pages ./pages
 # Nothing below is the user's to change, and the container's file system may be read-only: only /tmp is written to.
 ENV DPTEXT_PUBLIC=1 HOME=/tmp XDG_CACHE_HOME=/tmp/cache PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 \
     HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
-USER dptext
+# By its number, which a cluster that forbids root can check.
+USER 10001
 EXPOSE 8501
 HEALTHCHECK CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8501/_stcore/health')"]
 # DPTEXT_HOST: the name under which the demo is reached.

@@ -384,7 +384,7 @@ def main() -> None:
     st.markdown("## Benchmarks")
     st.caption("What each mechanism keeps of a text and what it hides, measured here, beside what the papers print.")
     try:
-        found = results.bundled()
+        found = results.shown()
         found = None if found is None else attacker_rows.with_few(found)
     except dpt.DPTextError as error:
         st.error(literal(str(error)))

@@ -1,12 +1,14 @@
 """What whoever starts this program for others says, by environment variables.
 
 DPTEXT_PUBLIC: it serves strangers. Then no plugin is loaded, and the pages take less: ``pages/ui/public.py`` has the
-limits. DPTEXT_POCKET: the address of a site that rewrites in its visitor's browser.
+limits. DPTEXT_POCKET: the address of a site that rewrites in its visitor's browser. DPTEXT_RESULTS: files of results of
+one's own, which pages show beside the bundled ones.
 """
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 VARIABLE = "DPTEXT_PUBLIC"
 
@@ -20,3 +22,8 @@ def pocket() -> str:
     """The address of the site that rewrites in its visitor's browser; empty where none is named."""
     named = os.environ.get("DPTEXT_POCKET", "").strip()
     return named if named.startswith(("https://", "http://", "/")) else ""
+
+
+def results() -> list[Path]:
+    """The files of results that are shown beside the bundled ones, separated as in PATH."""
+    return [Path(part) for part in os.environ.get("DPTEXT_RESULTS", "").split(os.pathsep) if part.strip()]

@@ -254,7 +254,9 @@ class Mechanism(ABC):
         ModelUnavailable
             What the mechanism reads with is not on this machine.
         """
-        return self.prepare_document(self.document(text), task or UNWATCHED)
+        task = task or UNWATCHED
+        task.check()
+        return self.prepare_document(self.document(text), task)
 
     # A str is a Sequence[str] too, so that the overloads overlap; the first one decides.
     @overload
@@ -308,6 +310,7 @@ class Mechanism(ABC):
             What the mechanism reads with is not on this machine.
         """
         task = task or UNWATCHED
+        task.check()
         stream = _one_stream(seed, stream)
         if isinstance(text, str | Prepared):
             return self._checked(self.rewrite_prepared(self.prepared(text, task), stream.at(0), task))

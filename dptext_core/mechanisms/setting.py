@@ -122,6 +122,22 @@ class Setting:
 
     # --- a command line, and Python
 
+    @classmethod
+    def from_text(cls, text: str) -> Setting:
+        """What a command takes as a setting: ``NAME``, or ``NAME:OPTION=VALUE:OPTION=VALUE``. Raises ConfigError."""
+        name, *given = text.split(":")
+        names = [option for option in fields_of(name) if option != "epsilon"]
+        options = {}
+        for part in given:
+            key, equals, value = part.partition("=")
+            key = key.strip().replace("-", "_")
+            if not equals or key not in names:
+                raise ConfigError(
+                    f"{shown(part)} is no option of {name}. Write NAME:OPTION=VALUE, with one of {', '.join(names)}."
+                )
+            options[key] = value
+        return cls.from_query({**options, "mechanism": name})
+
     def call(self) -> str:
         """As Python: the call that makes it."""
         arguments = [repr(self.mechanism), *(f"{name}={value!r}" for name, value in self.given().items())]

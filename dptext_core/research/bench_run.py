@@ -5,6 +5,11 @@ summary of any number of such files. The grids are in ``research/grid.py``.
 
     python -m dptext_core bench run --grid full --data FOLDER --stopwords FILE --shard 1/3 --out 1.jsonl
     python -m dptext_core bench run --grid full --merge 1.jsonl 2.jsonl 3.jsonl --summary results.json
+
+With --setting, mechanisms of one's own are run in the place of a grid, plugins among them:
+
+    python -m dptext_core bench run --setting my-mechanism:size=3000 --out mine.jsonl
+    python -m dptext_core bench run --setting my-mechanism:size=3000 --merge mine.jsonl --summary mine.json
 """
 
 from __future__ import annotations
@@ -17,10 +22,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from .._internal.checks import whole
 from ..errors import ConfigError, InputError
+from ..mechanisms import codec
+from ..mechanisms.setting import Setting
 from . import equal_privacy
 from . import results as store
-from .grid import GRIDS, Grid, GridPoint, Size, cost, groups, named, shard
+from .grid import GRIDS, LEVELS, SEEDS, Grid, GridPoint, Size, cost, groups, named, of_settings, shard
 from .measurement import parser
 from .rows import Row
 from .run import JUDGED, RunConfig, one_thread, run, run_group, stop_list
@@ -30,10 +38,23 @@ def _parser() -> argparse.ArgumentParser:
     takes = parser("run", __doc__)
     takes.add_argument(
         "--grid",
-        default="quick",
         metavar="NAME",
         help=f"what is run: {', '.join(sorted(GRIDS))}, or several with + between them (default quick)",
     )
+    takes.add_argument(
+        "--setting",
+        action="append",
+        metavar="NAME[:OPTION=VALUE]",
+        help="a mechanism in the place of a grid, with options; may be repeated",
+    )
+    takes.add_argument("--epsilon", metavar="E,E", help=f"with --setting: its ε (default {LEVELS} of its own axis)")
+    takes.add_argument(
+        "--set",
+        action="append",
+        metavar="DATA",
+        help="with --setting: a data set; may be repeated (default sst2, without --data builtin)",
+    )
+    takes.add_argument("--seeds", type=int, metavar="N", help=f"with --setting: so many seeds (default {len(SEEDS)})")
     takes.add_argument("--data", type=Path, metavar="FOLDER", help="the folder with the data sets")
     takes.add_argument("--out", type=Path, metavar="FILE", help="where points go, a JSON line each")
     takes.add_argument("--shard", default="1/1", metavar="I/N", help="the I-th of N parts of about the same cost")
@@ -61,12 +82,12 @@ def main(argv: Sequence[str] = ()) -> int:
     """The command ``bench run``."""
     args = _parser().parse_args(argv)
     if args.point:
-        if args.only or args.shard != "1/1" or args.out or args.merge:
+        if args.only or args.shard != "1/1" or args.out or args.merge or args.setting:
             raise ConfigError(
-                "--point runs one point and writes no file: leave out --only, --shard, --out and --merge."
+                "--point runs one point and writes no file: leave out --only, --shard, --out, --merge and --setting."
             )
         return _point(args)
-    grid = named(args.grid, args.data is not None)
+    grid = _grid(args)
     if args.n is not None:
         grid = grid.smaller(args.n)
     points = [p for p in grid.points() if args.only is None or args.only in f"{p.mechanism}/{p.data}"]
@@ -90,6 +111,20 @@ def main(argv: Sequence[str] = ()) -> int:
         print(f"Stopped. What is done is in {args.out}; the same command goes on from there.", file=sys.stderr)
         raise
     return 0
+
+
+def _grid(args: argparse.Namespace) -> Grid:
+    """What is run: the grid that is named, or the settings."""
+    if not args.setting:
+        if args.epsilon or args.set or args.seeds is not None:
+            raise ConfigError("--epsilon, --set and --seeds go with --setting.")
+        return named(args.grid or "quick", args.data is not None)
+    if args.grid:
+        raise ConfigError("--setting stands in the place of --grid: give one of the two.")
+    seeds = len(SEEDS) if args.seeds is None else whole("--seeds", args.seeds, least=1)
+    epsilons = [codec.real("ε", part.strip()) for part in (args.epsilon or "").split(",") if part.strip()]
+    data = args.set or ["builtin" if args.data is None else "sst2"]
+    return of_settings([Setting.from_text(s) for s in args.setting], data, epsilons, range(1, seeds + 1))
 
 
 def _setup(args: argparse.Namespace, grid: Grid) -> RunConfig:
@@ -124,7 +159,11 @@ def _share(text: str) -> tuple[int, int]:
 
 def _command(args: argparse.Namespace) -> str:
     """The command that made a line, without this machine's paths."""
-    words = ["python", "-m", "dptext_core", "bench", "run", "--grid", args.grid]
+    words = ["python", "-m", "dptext_core", "bench", "run"]
+    words += [w for s in args.setting or () for w in ("--setting", s)] or ["--grid", args.grid or "quick"]
+    words += ["--epsilon", args.epsilon] if args.epsilon else []
+    words += [w for name in args.set or () for w in ("--set", name)]
+    words += ["--seeds", str(args.seeds)] if args.seeds is not None else []
     words += ["--data", "FOLDER"] * (args.data is not None)
     words += ["--stopwords", Path(args.stopwords).name] if args.stopwords else []
     words += ["--n", str(args.n)] if args.n else []
@@ -170,7 +209,7 @@ def _merge(args: argparse.Namespace, grid: Grid, points: Sequence[GridPoint]) ->
 def declared(wanted: str, args: argparse.Namespace, summary: store.Results | None) -> tuple[Grid, GridPoint]:
     """The point of this id, and the grid it belongs to: of the grid that is named, any other, or the bundled summary,
     which may be of an older edition of a grid. Raises ConfigError where there is none."""
-    grids = [named(name, args.data is not None) for name in dict.fromkeys([args.grid, *GRIDS])]
+    grids = [named(name, args.data is not None) for name in dict.fromkeys([args.grid or "quick", *GRIDS])]
     for grid in [g if args.n is None else g.smaller(args.n) for g in grids]:
         if wanted in grid.by_id:
             return grid, grid.by_id[wanted]

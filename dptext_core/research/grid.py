@@ -2,8 +2,9 @@
 
 A point is one mechanism with its options at one ε, on one data set, with one seed: of the noise, and of the texts that
 are trained on. Points that share data and a preparation are a group: its texts are prepared once and serve every ε and
-seed. A mechanism that is registered later needs an entry in ``_entries`` and a line in ``COST``, nothing else. Entries
-stand in the order in which they are run, what answers most first, so that a run that is cut off leaves whole ones.
+seed. A mechanism that is built in needs an entry in ``_entries`` and a line in ``COST``, nothing else; `of_settings`
+makes a grid of any other. Entries stand in the order in which they are run, what answers most first, so that a run that
+is cut off leaves whole ones.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from ..errors import ConfigError
+from ..measure import trade_off
 from ..mechanisms.registry import fields_of, mechanism_class
 from ..mechanisms.setting import OfSetting, Setting
 from ..mechanisms.words.diffractor import NOISES
@@ -349,6 +351,32 @@ GRIDS: dict[str, Grid] = {
     "full": Grid("full", _entries(), SIZES | CLOSED, _PLAIN, CUT, {"bertscore": 50}, ATTACKERS),
     "tuned": _TUNED,
 }
+
+
+#: How many ε of its own axis a setting is run at, where none are named.
+LEVELS = 5
+
+
+def of_settings(
+    settings: Sequence[Setting], data: Sequence[str], epsilons: Sequence[float] = (), seeds: Sequence[int] = SEEDS
+) -> Grid:
+    """A grid of somebody's own settings, plugins among them, on texts of the sizes of the full one, so that its points
+    stand beside the bundled ones. Without ``epsilons`` each is run at `LEVELS` ε of its own axis. Raises ConfigError.
+    """
+    sizes = {**GRIDS["full"].sizes, **GRIDS["quick"].sizes}
+    for name in data:
+        if name not in sizes:
+            raise ConfigError(f"There is no data set {name!r}: use one of {', '.join(sizes)}.")
+    entries = []
+    for setting in settings:
+        levels = epsilons or trade_off.grid(setting.make(), LEVELS)
+        made = tuple(setting.ordered().at(e) for e in levels)
+        for one in made:
+            one.make()  # what is wrong with an ε is said before anything is measured
+        entries.append(GridEntry(made, tuple(data), tuple(seeds)))
+    return Grid(
+        "own", tuple(entries), sizes, dict.fromkeys(data, tuple(seeds)), "Settings that somebody named.", {}, ATTACKERS
+    )
 
 
 def named(name: str, data: bool) -> Grid:

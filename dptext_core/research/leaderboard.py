@@ -154,13 +154,13 @@ class Rows:
 
 
 def bundled() -> Rows:
-    """What the page shows: the points at equal privacy, and the results."""
+    """What the page shows: the points at equal privacy, and the results, with those of one's own."""
     return Rows(_bundled())
 
 
 def _bundled() -> Iterator[Results]:
     yield attacker_rows.of_reader()
-    for one in (equal_privacy.bundled("equal"), store.bundled()):
+    for one in (*store.own(), equal_privacy.bundled("equal"), store.bundled()):
         if one is not None:
             yield attacker_rows.with_few(one)
 

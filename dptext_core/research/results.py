@@ -17,11 +17,11 @@ import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from .._internal import assets
+from .._internal import assets, hosting
 from .._internal.statistics import NORMAL, standard_error, student
 from ..errors import InputError
 from ..measure.metrics.registry import judged, measure
@@ -374,6 +374,58 @@ def read(path: Path) -> Results:
 def bundled() -> Results | None:
     """The results that come with the program; None where there are none."""
     return assets.bundled("benchmarks/results.json", read, None)
+
+
+def own() -> list[Results]:
+    """The summaries that DPTEXT_RESULTS names. Raises InputError that names the file which cannot be read."""
+    found = []
+    for path in hosting.results():
+        try:
+            found.append(_kept(path, path.stat().st_mtime_ns))
+        except OSError as error:
+            raise InputError(
+                f"DPTEXT_RESULTS names {path}, which cannot be read: {error.strerror or error}."
+            ) from error
+    return found
+
+
+@lru_cache(maxsize=16)
+def _kept(path: Path, changed: int) -> Results:
+    return read(path)
+
+
+def shown() -> Results | None:
+    """What pages show: the bundled results, and those of one's own beside them. Raises InputError."""
+    whole = bundled()
+    return _beside(whole, tuple(added)) if (added := own()) else whole
+
+
+@lru_cache(maxsize=4)
+def _beside(whole: Results | None, added: tuple[Results, ...]) -> Results:
+    for new in added:
+        whole = new if whole is None else beside(whole, new)
+    assert whole is not None
+    return whole
+
+
+def beside(old: Results, new: Results) -> Results:
+    """Two summaries to be looked at together; what is said about the whole is of the first one. Raises InputError where
+    they share a data set and were not made alike."""
+    shared = [name for name in new.about["data"] if name in old.about["data"]]
+    for what in ("version", "stopwords"):
+        if shared and old.about[what] != new.about[what]:
+            raise InputError(
+                f"These results of {', '.join(shared)} differ in {what}: {old.about[what]} and {new.about[what]}. Run "
+                "yours with the same."
+            )
+    if changed := [name for name in shared if old.about["data"][name] != new.about["data"][name]]:
+        raise InputError(f"The two summaries were made from different files of {', '.join(changed)}.")
+    there = {(r.setting, r.data) for r in old.rows}
+    return Results(
+        old.about | {"data": new.about["data"] | old.about["data"]},
+        (*old.gates, *(g for g in new.gates if g.data not in shared)),
+        (*old.rows, *(r for r in new.rows if (r.setting, r.data) not in there)),
+    )
 
 
 #: SHA-256 of the bundled language model's weights that fill masks for the attacker in the bundled results of other

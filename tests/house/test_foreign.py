@@ -53,6 +53,15 @@ def test_pieces_stand_in_the_released_text_in_order(cls):
     assert r.can == made(cls).can
 
 
+@pytest.mark.parametrize("cls", ALL)
+def test_what_nobody_waits_for_is_not_begun_though_its_author_never_asks(cls):
+    stop = dpt.Task()
+    stop.cancel()
+    for begun in (lambda m: m.prepare(TEXT, task=stop), lambda m: m.rewrite(m.prepare(TEXT), task=stop)):
+        with pytest.raises(dpt.Cancelled):
+            begun(made(cls))
+
+
 def test_a_generator_has_pieces_with_distributions_and_no_steps():
     m = made(Generator)
     r = m.rewrite(TEXT, seed=3)

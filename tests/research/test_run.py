@@ -22,7 +22,7 @@ from scipy import stats
 import dptext_core as dpt
 from dptext_core.errors import ConfigError, InputError
 from dptext_core.measure.metrics import measure
-from dptext_core.research import bench_run, equal_privacy, grid, results, run
+from dptext_core.research import bench_run, equal_privacy, grid, leaderboard, results, run
 from dptext_core.research.paired import unpack
 from dptext_core.research.rows import Gate, Row, RunLine
 
@@ -466,6 +466,65 @@ def test_the_command_says_what_is_wrong(tmp_path):
     ):
         with pytest.raises(error, match=message):
             bench_run.main(args)
+
+
+def test_settings_of_ones_own_are_run_in_the_place_of_a_grid():
+    tem, mine = dpt.Setting("tem"), dpt.Setting("custext", {"k": 5})
+    made = grid.of_settings([tem, mine], ["sst2"], seeds=(1, 2))
+    points = made.points()
+    assert [p.mechanism for p in points[:2]] == ["baseline"] * 2 and len(points) == 2 + 2 * 2 * grid.LEVELS
+    low, high, _ = dpt.mechanism_class("tem").epsilon_range()
+    levels = sorted({p.epsilon for p in points if p.mechanism == "tem"})
+    assert levels[0] == pytest.approx(low, rel=0.01) and levels[-1] == pytest.approx(high, rel=0.01)
+    named = grid.of_settings([mine], ["sst2"], [1.0])
+    same = {p.id for p in FULL if p.setting.mechanism == "baseline" and p.data == "sst2"}
+    assert {p.id for p in named.points() if p.mechanism == "baseline"} <= same, "beside the bundled unprotected text"
+    for wrong, said in (
+        (["--setting", "no-such"], "Unknown mechanism"),
+        (["--setting", "custext:q=3"], "no option of custext"),
+        (["--setting", "custext", "--epsilon", "-1"], "epsilon"),
+        (["--setting", "custext", "--set", "nowhere"], "no data set 'nowhere'"),
+        (["--setting", "custext", "--seeds", "0"], "--seeds"),
+        (["--setting", "custext", "--grid", "full"], "one of the two"),
+        (["--epsilon", "3"], "go with --setting"),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            bench_run.main([*wrong, "--list"])
+
+
+@pytest.mark.slow
+def test_results_of_ones_own_stand_beside_the_bundled(tmp_path, monkeypatch, capsys):
+    lines, summary = tmp_path / "mine.jsonl", tmp_path / "mine.json"
+    asked = ["--setting", "custext:k=7", "--epsilon", "2,9", "--seeds", "2", "--n", "12"]
+    bench_run.main([*asked, "--out", str(lines)])
+    bench_run.main([*asked, "--merge", str(lines), "--summary", str(summary)])
+    assert "--setting custext:k=7 --epsilon 2,9" in results.read(summary).about["command"]
+    bundled = results.bundled()
+    assert results.shown() is bundled and "builtin" not in bundled.about["data"]
+    monkeypatch.setenv("DPTEXT_RESULTS", str(summary))
+    shown = results.shown()
+    mine = [r for r in shown.rows if r.data == "builtin" and r.mechanism == "custext" and r.metric == "cosine"]
+    assert [(r.epsilon, dict(r.options), r.seeds) for r in mine] == [(2.0, {"k": 7}, 2), (9.0, {"k": 7}, 2)]
+    assert shown.rows[: len(bundled.rows)] == bundled.rows and results.shown() is shown
+    capsys.readouterr()
+    (level,) = [r.value for r in shown.rows if r.data == "builtin" and (r.metric, r.epsilon) == ("n_w", 9.0)]
+    leaderboard.main(["--set", "builtin", "--privacy", "n_w", "--at", str(level)])
+    assert "  1  " in (said := capsys.readouterr().out) and "CusText, at ε 9" in said
+    monkeypatch.setenv("DPTEXT_RESULTS", str(tmp_path / "none.json"))
+    with pytest.raises(InputError, match="DPTEXT_RESULTS names"):
+        results.shown()
+
+
+def test_results_of_other_files_or_stop_words_do_not_stand_beside_each_other():
+    bundled = results.bundled()
+    same = replace(bundled, rows=bundled.rows[:3])
+    assert results.beside(bundled, same).rows == bundled.rows
+    other = replace(same, about=bundled.about | {"stopwords": "none"})
+    with pytest.raises(InputError, match="differ in stopwords"):
+        results.beside(bundled, other)
+    changed = {"sst2": bundled.about["data"]["sst2"] | {"sha256": "0"}}
+    with pytest.raises(InputError, match="different files of sst2"):
+        results.beside(bundled, replace(same, about=bundled.about | {"data": changed}))
 
 
 def test_a_list_of_stop_words_that_is_another_is_refused(tmp_path):

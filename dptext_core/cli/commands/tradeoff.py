@@ -6,13 +6,10 @@ import argparse
 
 import dptext_core as dpt
 
-from ..._internal.checks import shown
 from ..._internal.task import on_terminal
-from ...errors import ConfigError
 from ...measure import trade_off
 from ...mechanisms import codec
 from ...mechanisms.base import Mechanism
-from ...mechanisms.registry import fields_of
 from ..arguments import add_seed, add_text, positive, read_by
 from ..console import SEED_WARNING, emit, note, read_text
 
@@ -58,18 +55,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def read_setting(text: str) -> Mechanism:
     """A mechanism with options. Raises ConfigError."""
-    name, *given = text.split(":")
-    names = [option for option in fields_of(name) if option != "epsilon"]
-    options = {}
-    for part in given:
-        key, equals, value = part.partition("=")
-        key = key.strip().replace("-", "_")
-        if not equals or key not in names:
-            raise ConfigError(
-                f"{shown(part)} is no option of {name}. Write NAME:OPTION=VALUE, with one of {', '.join(names)}."
-            )
-        options[key] = value
-    return dpt.Setting.from_query({**options, "mechanism": name}).make()
+    return dpt.Setting.from_text(text).make()
 
 
 def _epsilons(text: str) -> list[float]:
