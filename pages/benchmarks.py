@@ -10,6 +10,7 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core._internal.checks import many
 from dptext_core.measure.metrics import measure
+from dptext_core.mechanisms import recommended
 from dptext_core.privacy.guarantee import NOTIONS
 from dptext_core.research import attacker_rows, curves, data_sets, results, total_budget
 from dptext_core.show.figures import benchmarks as figures
@@ -23,8 +24,7 @@ from pages.ui.shell import within_app
 from pages.ui.stay import stay
 from pages.ui.text import literal
 
-#: Shown at first, as far as they were measured: one of each family before others of the same.
-FIRST = ("dp-mlm", "diffractor", "custext", "santext", "tem", "mvc")
+#: So many are shown at first, as far as they were measured.
 MOST = 6
 VIEWS = ("Curves", "Plane", "Table")
 KEPT = ("utility", "similarity", "speed", "other")
@@ -47,7 +47,7 @@ def chosen_data(found: results.Results) -> tuple[str, list[str]]:
     left, right = st.columns([1, 2.4], gap="medium")
     data = left.selectbox("Data set", list(titles), format_func=titles.__getitem__, key=stay("bench_data"))
     there = curves.mechanisms_of(found, data)
-    first = [m for m in (*FIRST, *there) if m in there]
+    first = [m for m in (*recommended.ORDER, *there) if m in there]
     chosen = right.multiselect(
         "Mechanisms",
         there,

@@ -14,6 +14,7 @@ import dptext_core as dpt
 from dptext_core._internal.assets import Example, examples
 from dptext_core.measure.coverage import WAITS, coverage_note
 from dptext_core.measure.ledger import SHARED_NOISE, Ledger
+from dptext_core.mechanisms import recommended
 from dptext_core.mechanisms.clipped import ClipCost, Clipping
 from dptext_core.models import clip
 from dptext_core.privacy.guarantee import bound, number, percent
@@ -92,13 +93,13 @@ NARROW = "<style>@media (max-width: 860px) { .st-key-play_example { display: non
 SHUT = "<style>.st-key-{} {{ display: {}; }}</style>"
 #: What opens below everything else, and where it stands.
 DRAWERS = {"play_far_open": "play_far", "play_options_open": "play_options"}
-#: Cards of families: what one does, in a few words, and the mechanism that it begins with.
-FAMILIES = (
-    ("Language model", "a word that fits the sentence", "dp-mlm"),
-    ("Neighbours", "a word of like meaning", "custext"),
-    ("Noise on vectors", "what lies near a moved point", "mahalanobis"),
-    ("Whole sentences", "a public sentence instead", "dp-sentence"),
-)
+#: Cards of families: the mechanism that each begins with, and what it does in a few words.
+FAMILIES = {
+    "dp-mlm": ("Language model", "a word that fits the sentence"),
+    "custext": ("Neighbours", "a word of like meaning"),
+    "mahalanobis": ("Noise on vectors", "what lies near a moved point"),
+    "dp-sentence": ("Whole sentences", "a public sentence instead"),
+}
 BRING = """<script>
 setTimeout(() => document.querySelector(".st-key-{}")?.scrollIntoView({{ block: "start" }}), 200);
 </script>"""
@@ -286,7 +287,7 @@ def patience() -> str:
 def options_column() -> runs.Inputs | None:
     """Mechanism and options. None where there is nothing to rewrite yet."""
     specs = {s.name: s for s in dpt.mechanisms()}
-    first = list(specs).index(state.get("play_mechanism", next(iter(specs))))
+    first = list(specs).index(state.get("play_mechanism", recommended.ORDER[0]))
     spec = specs[
         st.selectbox(
             "Mechanism",
@@ -624,7 +625,9 @@ def families(run: runs.Run) -> None:
         specs = {s.name: s for s in dpt.mechanisms()}
         bought = total_budget.in_a_sentence(total_budget.bundled())
         *cards, further_, drawers = st.columns([1, 1, 1, 1, 0.6, 1.1], vertical_alignment="center", gap="small")
-        for card, (title, does, name) in zip(cards, FAMILIES, strict=True):
+        offered = [name for name in recommended.ORDER if name in FAMILIES]
+        for card, name in zip(cards, offered, strict=True):
+            title, does = FAMILIES[name]
             card.button(
                 f"**{title}**  \n{does}",
                 key=f"play_family_{name}",
@@ -636,7 +639,7 @@ def families(run: runs.Run) -> None:
             )
         with further_.popover("More", width="stretch"), st.container(width=WIDE):
             for name, spec in specs.items():
-                if name not in {family[2] for family in FAMILIES}:
+                if name not in FAMILIES:
                     st.button(named(spec), key=f"play_family_{name}", on_click=choose, args=(name,), type="tertiary")
                     st.caption(spec.summary)
         with drawers, st.container(horizontal=True, gap="small", horizontal_alignment="right"):

@@ -10,8 +10,9 @@ from typing import Any
 import streamlit as st
 
 import dptext_core as dpt
+from dptext_core.mechanisms import recommended
 from dptext_core.show.lessons import LESSONS, Lesson, Question, Reveal
-from pages.ui import case_study, classroom, controls, hide, links, votes
+from pages.ui import case_study, classroom, hide, links, votes
 from pages.ui.drawing import drawing
 from pages.ui.keys import keys
 from pages.ui.session import session
@@ -244,7 +245,7 @@ def ask(lesson: Lesson, question: Question, value: Any) -> None:
 def door(lesson: Lesson, value: Any) -> None:
     with st.container(key="learn_door"):
         if st.button("Try it in Explore", icon=":material/open_in_new:", key=f"learn_door_{lesson.name}"):
-            query = links.to_query(controls.beginning(lesson.setting(value)))
+            query = links.to_query(recommended.beginning(lesson.setting(value)))
             st.switch_page("pages/explore.py", query_params=query)
 
 
@@ -361,8 +362,9 @@ def presenting() -> None:
     value = mine.values.get(lesson.name, lesson.control.start)
     if step == "said":
         st.markdown(f"# {literal(lesson.title)}")
-        sentences(lesson.said)
+        sentences(lesson.said[: -lesson.beside])
     elif step == "shown":
+        sentences(lesson.said[-lesson.beside :])
         value = control(lesson)
         if value is not None:
             shown(lesson, value)

@@ -53,7 +53,7 @@ def check(words: int = 1000) -> float:
     worst = 0.0
     for e in (0.3, 2.2, 5.1, 8.7, 11.3, 13.9, 16.4, 18.1, 19.7, 22.3, 26.2, 31.0, 37.0, 45.0, 70.0, 150.0, 500.0):
         exact = np.log(np.exp(-e / 2 * distances).sum(axis=1))
-        error = float(np.abs(normalisers.bundled_log_z(e)[rows] - exact).max())
+        error = float(np.abs(normalisers.bundled_log_z(e, space)[0][rows] - exact).max())
         print(f"ε {e:5g}: ln Z from {exact.min():.4f} to {exact.max():.4f}, largest error {error:.1e}")
         worst = max(worst, error)
     return worst

@@ -15,7 +15,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
+from typing import Any
 
 from .._internal.assets import assets_folder
 from .._internal.checks import shown
@@ -112,10 +113,16 @@ class Never(Private):
     def exposed(self) -> tuple[str, ...]:
         """What the list may show: a part of what a guarantee names as exposed."""
         one = "the list of words that are never released, which tells something if it was chosen by looking at the text"
-        return (one,) if self.words - self.public else ()
+        return (one,) if self.own else ()
 
-    def __len__(self) -> int:
-        return len(self.words)
+    @cached_property
+    def own(self) -> frozenset[str]:
+        """Those that a user listed."""
+        return self.words - self.public
+
+    def counts(self) -> dict[str, Any]:
+        """How many of each there are: fields of a guarantee."""
+        return {"never": len(self.own), "loaded": len(loaded()) if self.public else 0}
 
     def bans(self, token: str) -> bool:
         """Whether this token may not be released."""

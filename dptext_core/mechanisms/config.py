@@ -66,7 +66,9 @@ def option(
         ``apart=True`` keeps it out of forms and addresses, where a page has another kind of control for it;
         ``around=True`` says that it decides which words are drawn and how a text is put together, not what a word is
         drawn from; ``shared`` that a mechanism which is set beside another takes its value over: "all" from any, "kind"
-        from one that needs the same kind of model; ``stop_list=True`` names the file of stop words; ``rows`` says what
+        from one that needs the same kind of model; ``begins`` is what is recommended where that is not the default (see
+        ``recommended``); ``everyones=True`` says that it takes the few words of the program's list out of what is
+        drawn, and leaves all else as it is; ``stop_list=True`` names the file of stop words; ``rows`` says what
         each choice means for the rows of a data set.
 
     Returns
@@ -222,7 +224,8 @@ def loaded_words_option() -> Any:
         True,
         label="Loaded words can come out",
         begins=False,
-        shared="kind",
+        everyones=True,
+        shared="all",
         draws=True,
         advanced=True,
         help="When this is off, words that a public list calls likely abusive, sexual or violent are taken out of what "

@@ -69,8 +69,9 @@ class Guarantee:
     bounded_range : bool
         Whether the log-ratios of a draw lie in an interval of length ε, as those of an exponential mechanism (draws
         ∝ exp(ε·s), s within 1/2) do.
-    never : int
-        How many words a public list keeps out of everything that can be released.
+    never, loaded : int
+        How many words are kept out of everything that can be released: by a list of the user's, and by that of the
+        program, which is the same for every text.
     """
 
     notion: str
@@ -92,6 +93,7 @@ class Guarantee:
     spent: tuple[float, ...] = ()
     bounded_range: bool = False
     never: int = 0
+    loaded: int = 0
 
     def __post_init__(self) -> None:
         for notion, what in (("group", "which words are a group"), ("metric", "what the distance is")):
@@ -204,8 +206,14 @@ class Guarantee:
             out.append(f"Expected: {number(self.expected)}; an expectation is not a guarantee.")
         if extra := self.extra():
             out.append(extra)
+        if self.loaded:
+            out.append(
+                f"Never released: the {self.loaded:,} words of the program's list of loaded words. It is the same for "
+                "every text, and takes them out before anything is drawn, so ε stays as it is."
+            )
         if self.never:
-            out.append(f"Never released: {blocklist_note(self.never)}")
+            also = " by a list of your own" if self.loaded else ""
+            out.append(f"Never released{also}: {blocklist_note(self.never)}")
         if self.seeded:
             out.append("Seeded: void for whoever knows the seed.")
         return tuple(out)

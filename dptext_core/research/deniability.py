@@ -127,12 +127,16 @@ def channel_curve(channel: Channel, epsilons: np.ndarray) -> tuple[np.ndarray, n
 
 
 def bundled(mechanism: Mechanism) -> Curve | None:
-    """The bundled curve of a mechanism at its default options (space, noise and lists may differ), else None."""
+    """The bundled curve of a mechanism at its default options (space, noise and lists may differ, and the few words of
+    the program's list may be left out, which were measured with), else None."""
     config = mechanism.config
     for found in measured():
         if found.mechanism == mechanism.name:
             plain = found.setting.make().config
-            compared = [f for f in fields(plain) if f.metadata["kind"] != "epsilon" and not f.metadata.get("around")]
+            free = ("around", "everyones")
+            compared = [
+                f for f in fields(plain) if f.metadata["kind"] != "epsilon" and not any(map(f.metadata.get, free))
+            ]
             if all(getattr(config, f.name) == getattr(plain, f.name) for f in compared):
                 return found.curve
     return None

@@ -19,6 +19,7 @@ import numpy as np
 from .._internal.assets import assets_folder
 from ..errors import InputError
 from ..mechanisms.base import Mechanism, Prepared
+from ..mechanisms.registry import fields_of
 from ..mechanisms.setting import Setting
 from ..text.document import Document, Token
 
@@ -26,8 +27,6 @@ _FILE = "precomputed.npz"
 #: The values that kept scores are rounded to: coarse below the clipping ranges, which cut them to one value, and fine
 #: where the candidates are that come out.
 _LEVELS = np.concatenate([np.arange(-40, -2, 0.5), np.arange(-2, 3, 1 / 16), np.arange(3, 40, 1 / 64)])
-#: Options that take words out of what is drawn: scores of the others stay what they are.
-_ANYWAY = {"loaded_words"}
 _BETWEEN = (_LEVELS[1:] + _LEVELS[:-1]) / 2
 
 
@@ -74,7 +73,10 @@ def _scores(k: int) -> np.ndarray:
 
 def load(text: str, setting: Setting) -> Prepared | None:
     """A bundled text as if it had just been prepared; None for any other text, mechanism or options."""
-    if setting.options.keys() - _ANYWAY or (about := _about()) is None or about["mechanism"] != setting.mechanism:
+    if (about := _about()) is None or about["mechanism"] != setting.mechanism:
+        return None
+    fields = fields_of(setting.mechanism)
+    if not all(fields[name].metadata.get("everyones") for name in setting.options):
         return None
     k = next((k for k, one in enumerate(about["texts"]) if one["text"] == text), None)
     if k is None or about["model"] != _model_hash():

@@ -76,6 +76,7 @@ class WordSpace:
     None where that is not known. ``delta`` may be given where it is known. ``codes``: int8 (n, d), where the vectors
     are these whole numbers scaled to length 1: products of them are exact in float32, at half the cost of float64.
     ``known_bounds``: what no distance of two words is below and above, where ``delta`` itself is not known.
+    ``smaller_than``: the bundled space that it is without the words at some places, and those places.
 
     The arrays are read-only, so a space can be shared between threads. Raises InputError where the numbers of words,
     vectors and counts differ, counts are negative or ascend, a word comes twice, or a vector is zero or not finite.
@@ -89,6 +90,7 @@ class WordSpace:
     known_delta: tuple[float, float] | None = field(default=None, repr=False)
     codes: NDArray[np.int8] | None = field(default=None, repr=False)
     known_bounds: tuple[float, float] | None = field(default=None, repr=False)
+    smaller_than: tuple[WordSpace, tuple[int, ...]] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         words = tuple(self.words)
@@ -463,8 +465,9 @@ def space_file(name: str | Path) -> tuple[Path, int, int] | None:
     return path, seen.st_mtime_ns, seen.st_size
 
 
-def without(space: WordSpace, places: tuple[int, ...]) -> WordSpace:
-    """The space without the words at these places. Raises ConfigError where none is left."""
+def without(space: WordSpace, places: tuple[int, ...], everyones: bool = False) -> WordSpace:
+    """The space without the words at these places. everyones: by the program's list alone, so that all visitors of a
+    server have this one. Raises ConfigError where none is left."""
     if not places:
         return space
     if len(places) >= len(space):
@@ -472,7 +475,7 @@ def without(space: WordSpace, places: tuple[int, ...]) -> WordSpace:
             f"The list of words that are never released leaves no word of the word space {space.name}. Take some out "
             "of the list."
         )
-    return _without(space, places)
+    return _everyones(space, places) if everyones else _without(space, places)
 
 
 #: Spaces without some words that this process holds, each as large as the whole one, and how many it may hold: None
@@ -487,6 +490,11 @@ def hold_at_most(n: int) -> None:
     most_smaller = n
 
 
+@lru_cache(maxsize=len(SPACES))
+def _everyones(space: WordSpace, places: tuple[int, ...]) -> WordSpace:
+    return _made_without(space, places)
+
+
 @lru_cache(maxsize=2)
 def _without(space: WordSpace, places: tuple[int, ...]) -> WordSpace:
     # By places, so that what is kept for the process is which public words are missing, and nothing that was typed.
@@ -497,13 +505,18 @@ def _without(space: WordSpace, places: tuple[int, ...]) -> WordSpace:
                 "This server holds as many lists of words that are never released as it has room for. Empty the list, "
                 "or try again in some minutes."
             )
+    made = _made_without(space, places)
+    _smaller.add(made)
+    return made
+
+
+def _made_without(space: WordSpace, places: tuple[int, ...]) -> WordSpace:
     kept = np.delete(np.arange(len(space)), places)
     words = tuple(space.words[i] for i in kept.tolist())
     counts = None if space.counts is None else space.counts[kept]
     codes = None if space.codes is None else space.codes[kept]
-    made = WordSpace(space.name, space.title, words, space.vectors[kept], counts, None, codes, space.bounds)
-    _smaller.add(made)
-    return made
+    whole = (space, places) if space.name in SPACES else None  # a user's is not held for one that is smaller
+    return WordSpace(space.name, space.title, words, space.vectors[kept], counts, None, codes, space.bounds, whole)
 
 
 @cache

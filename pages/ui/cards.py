@@ -16,7 +16,7 @@ from dptext_core.attacks import best
 from dptext_core.measure import side_by_side
 from dptext_core.measure.calibration import Measured, measured_together
 from dptext_core.measure.metrics import score
-from dptext_core.mechanisms import codec
+from dptext_core.mechanisms import codec, recommended
 from dptext_core.mechanisms.registry import counted, fields_of, mechanism_of
 from dptext_core.privacy.guarantee import bound, number, percent
 from dptext_core.research import curves
@@ -34,9 +34,6 @@ from pages.ui.token_strip import view_of
 PAGE = "compare"
 state = st.session_state
 
-#: What the first visit compares: what answers at once.
-FIRST = ("dp-mlm", "santext")
-NEXT = ("diffractor", "santext", "custext", "dp-mlm")
 STEPS = 61
 #: What the keys of containers begin with that show rewrites, also those of before while new ones come.
 BEFORE = "compare_before"
@@ -117,8 +114,7 @@ def settle() -> None:
     mine = session()
     if not mine.columns:
         first = [] if mine.run is None else [setting_of_run()]
-        others = [n for n in FIRST if not first or n != first[0].mechanism]
-        first += [plain(n) for n in others]
+        first += [plain(n) for n in recommended.others(first[0].mechanism if first else "")]
         mine.compare(first[:2])
     fresh, mine.columns_new = mine.columns_new, False
     for id_, setting in mine.columns:
@@ -139,19 +135,21 @@ def setting_of_run() -> dpt.Setting:
 
 
 def plain(name: str) -> dpt.Setting:
-    return controls.beginning(dpt.Setting(name, {}, dpt.mechanism_class(name).epsilon_range({})[2]))
+    return recommended.beginning(dpt.Setting(name, {}, dpt.mechanism_class(name).epsilon_range({})[2]))
 
 
 def put_beside(setting: dpt.Setting) -> None:
     """Show a setting beside those that are there, in the place of the first where there are as many as can be."""
-    others = [s for _, s in session().columns] or [plain(next(n for n in FIRST if n != setting.mechanism))]
+    others = [s for _, s in session().columns] or [plain(recommended.others(setting.mechanism)[0])]
     session().compare([*others[-(COLUMNS - 1) :], setting])
 
 
 def add() -> None:
     mine = session()
     there = {s.mechanism for _, s in mine.columns}
-    name = next((n for n in (*NEXT, *(s.name for s in dpt.mechanisms())) if n not in there), NEXT[0])
+    name = next(
+        (n for n in (*recommended.ORDER, *(s.name for s in dpt.mechanisms())) if n not in there), recommended.ORDER[0]
+    )
     mine.columns.append((mine.next_number(), plain(name)))
 
 

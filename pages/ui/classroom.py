@@ -9,10 +9,11 @@ from urllib.parse import urlencode, urlsplit
 import segno
 import streamlit as st
 
+from dptext_core.mechanisms import recommended
 from dptext_core.show import lessons
 from dptext_core.show.figures.handout import handout
 from dptext_core.show.lessons import Lesson
-from pages.ui import controls, download, hide, links, votes
+from pages.ui import download, hide, links, votes
 from pages.ui.text import literal
 
 _QR = st.components.v2.component(
@@ -60,7 +61,9 @@ def panel(number: int, lesson: Lesson, value: Any, room: str = "") -> None:
     lesson_opens = target == "this lesson"
     offered = [t for t, n in known.items() if (n in there) == lesson_opens]
     hidden = st.multiselect("Do not show", offered, key=f"learn_hide_{lesson_opens}")
-    query = {"lesson": str(number)} if lesson_opens else dict(links.to_query(controls.beginning(lesson.setting(value))))
+    query = (
+        {"lesson": str(number)} if lesson_opens else dict(links.to_query(recommended.beginning(lesson.setting(value))))
+    )
     if hidden:
         query[hide.PARAMETER] = ",".join(known[t] for t in hidden)
     if lesson_opens and room:

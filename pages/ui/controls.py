@@ -8,9 +8,8 @@ from typing import Any
 
 import streamlit as st
 
-from dptext_core import ConfigError, Mechanism, MechanismSpec, Setting, mechanism_class, words
-from dptext_core.mechanisms import blocklist, codec
-from dptext_core.mechanisms.registry import fields_of
+from dptext_core import ConfigError, Mechanism, MechanismSpec, mechanism_class, words
+from dptext_core.mechanisms import blocklist, codec, recommended
 from dptext_core.privacy.guarantee import blocklist_note
 from dptext_core.words.lists import CONFIGURATIONS
 from pages.ui import public
@@ -69,22 +68,6 @@ def _shown(field: dataclasses.Field, value: Any) -> Any:
     return codec.write(field, value) if value else ""
 
 
-def begins(field: dataclasses.Field) -> Any:
-    """What pages begin with: an option's default, where it does not say another value."""
-    return field.metadata.get("begins", field.default)
-
-
-def begun(mechanism: str) -> dict[str, dataclasses.Field]:
-    """The options with which pages begin elsewhere than at their default."""
-    return {name: f for name, f in fields_of(mechanism).items() if begins(f) != f.default}
-
-
-def beginning(setting: Setting) -> Setting:
-    """The setting with what pages begin with for options that it does not name."""
-    first = {name: begins(f) for name, f in begun(setting.mechanism).items() if name not in setting.options}
-    return dataclasses.replace(setting, options=dict(setting.options) | first)
-
-
 def _picked(field: dataclasses.Field) -> bool:
     meta = field.metadata
     offered = meta.get("models") or meta.get("generators") or meta.get("spaces") or meta.get("offered")
@@ -112,7 +95,7 @@ def _asked(cls: type[Mechanism], field: dataclasses.Field, key: str) -> Any:
     if kind == "choice":
         index = None if default is None else meta["choices"].index(default)
         return st.selectbox(label, meta["choices"], index=index, format_func=str.capitalize, help=help, key=key)
-    start = _shown(field, begins(field))
+    start = _shown(field, recommended.begins(field))
     if kind == "flag" and default is not None:
         return st.toggle(label, value=start, help=help, key=key)
     if kind == "flag":

@@ -11,8 +11,9 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core.attacks.best import title
 from dptext_core.measure.calibration import TARGETS, Calibration, equal_privacy, refusals
+from dptext_core.mechanisms import recommended
 from dptext_core.privacy.guarantee import bound, number
-from pages.ui import controls, runs
+from pages.ui import runs
 from pages.ui.session import COLUMNS, session
 from pages.ui.text import literal
 
@@ -22,7 +23,6 @@ _HELP = (
     "seconds for each ε that is tried. N_w: the chance that a word stays what it is. Bayes success: how often the best "
     "attacker guesses a word of yours from its replacement. Total ε: the whole budget, which does not measure privacy."
 )
-_FIRST = ("custext", "santext", "diffractor")
 
 
 def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
@@ -51,7 +51,7 @@ def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
     chosen = st.multiselect(
         "Mechanisms",
         others,
-        default=[n for n in _FIRST if n in others],
+        default=[n for n in recommended.ORDER if n in others][:3],
         format_func=lambda n: specs[n].title,
         key=f"equal_with_{run.inputs.mechanism}",
     )
@@ -115,7 +115,7 @@ def like(run: runs.Run, name: str) -> dpt.Mechanism:
     alike = ("all", "kind") if other.needs == run.mechanism.needs else ("all",)
     fields = {f.name for f in dataclasses.fields(other.config_cls) if f.metadata.get("shared") in alike}
     options = {k: v for k, v in run.inputs.options.items() if k in fields}
-    return controls.beginning(dpt.Setting.of(name, epsilon=1.0, **options)).make()
+    return recommended.recommended(name, epsilon=1.0, **options)
 
 
 def table(found: list[Calibration]) -> dict[str, list[str]]:

@@ -15,7 +15,7 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core import Setting, words
 from dptext_core._internal.checks import shown, told
-from dptext_core.mechanisms import codec
+from dptext_core.mechanisms import codec, recommended
 from dptext_core.mechanisms.registry import fields_of
 from dptext_core.words.lists import CONFIGURATIONS
 from pages.ui import controls, public
@@ -44,12 +44,12 @@ def from_file(query: Mapping[str, str]) -> dict[str, str]:
     """What :func:`to_file` wrote, of an older version too, for :func:`from_query`: what it does not name is at its
     default, whatever pages begin with by now."""
     name = query.get("mechanism", "")
-    begun = controls.begun(name) if any(s.name == name for s in dpt.mechanisms()) else {}
+    begun = recommended.begun(name) if any(s.name == name for s in dpt.mechanisms()) else {}
     return {n: codec.write(f, f.default) for n, f in begun.items()} | dict(query)
 
 
 def _query(setting: Setting, fields: Mapping[str, dataclasses.Field], file: bool = False) -> dict[str, str]:
-    elsewhere = {n: f.default for n, f in controls.begun(setting.mechanism).items()}
+    elsewhere = {n: f.default for n, f in recommended.begun(setting.mechanism).items()}
     told = {
         name: value
         for name, value in (elsewhere | dict(setting.options)).items()
@@ -92,7 +92,7 @@ def from_query(
             raise dpt.ConfigError("epsilon is one number in a link, not one for each word.")
         for key, value in setting.options.items():
             _check_offered(fields[key], value)
-        given = controls.beginning(setting).options
+        given = recommended.beginning(setting).options
         options = {key: value for key, value in given.items() if value is not None and value != fields[key].default}
         Setting(name, options).make()
     except dpt.DPTextError as error:
@@ -174,7 +174,7 @@ def open_explore(setting: Setting) -> None:
 
 def _same(field: dataclasses.Field, value: Any) -> bool:
     """Whether pages begin with it."""
-    return value is None or value == controls.begins(field)
+    return value is None or value == recommended.begins(field)
 
 
 def _check_offered(field: dataclasses.Field, value: Any) -> None:

@@ -8,12 +8,13 @@ from contextlib import suppress
 
 from streamlit import runtime
 
-from dptext_core import Document, DPTextError, get_mechanism, models
+from dptext_core import Document, DPTextError, models
 from dptext_core._internal.assets import examples
+from dptext_core.mechanisms import recommended
 from dptext_core.models.worker import Engine
 
 #: Mechanisms whose vocabularies are read once the model is there, so that a first rewrite with them waits for nothing.
-SOON = ("custext", "santext", "diffractor")
+SOON = recommended.ORDER[1:4]
 _done = {"words": False, "soon": False}
 
 
@@ -38,7 +39,7 @@ def _read_vocabularies(engine: Engine) -> None:
     for name in SOON:
         time.sleep(0.5)  # who is at work comes first
         with suppress(DPTextError):
-            get_mechanism(name).rewrite(examples()[0].text)
+            recommended.recommended(name).rewrite(examples()[0].text)
 
 
 def where(engine: Engine) -> str:

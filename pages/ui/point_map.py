@@ -13,14 +13,14 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core.measure import side_by_side, trade_off
 from dptext_core.measure.trade_off import Advice, TradeOffPoint
-from dptext_core.mechanisms import codec
+from dptext_core.mechanisms import codec, recommended
 from dptext_core.privacy.guarantee import bound, number
 from dptext_core.research import curves
 from dptext_core.show import figures
 from dptext_core.show.exports import FILE
 from dptext_core.show.figures import to_html
 from dptext_core.show.figures.glossary import said_of
-from pages.ui import address, cards, controls, download, hide, links, share
+from pages.ui import address, cards, download, hide, links, share
 from pages.ui.jobs import LOOK, Work
 from pages.ui.rewrite_view import payload, rewrite_view
 from pages.ui.session import session
@@ -35,7 +35,7 @@ state = st.session_state
 importlib.import_module("pandas")
 
 #: What answers at once comes first.
-FIRST = ("diffractor", "santext", "dp-mlm", "custext")
+FIRST = recommended.ORDER[:4]
 KEPT = ("cosine", "bleu", "unchanged", "bertscore")
 #: Measured with every point, as it costs next to nothing.
 CHEAP = ("unchanged", "bleu", "n_w")
@@ -86,7 +86,7 @@ def follow(settings: list[dpt.Setting], query: Mapping[str, str]) -> str:
         name = setting.mechanism
         option, tries = trade_off.second_option(name) or ("", ())
         value = setting.full().get(option)
-        begun = controls.beginning(dpt.Setting(name)).options
+        begun = recommended.beginning(dpt.Setting(name)).options
         others = {k for k, v in setting.options.items() if k != option and (k not in begun or v != begun[k])}
         if others or (option and value not in tries):
             return f"This link was not followed: this page does not try these options of {curves.title(name)}."
@@ -142,7 +142,7 @@ def settings_controls() -> tuple[tuple[dpt.Setting, ...], int, int]:
             if (second := trade_off.second_option(name)) is not None:
                 values = second_control(name, *second)
             found += [
-                controls.beginning(dpt.Setting(name, {second[0]: v} if second and v is not None else {}))
+                recommended.beginning(dpt.Setting(name, {second[0]: v} if second and v is not None else {}))
                 for v in values or (None,)
             ]
     return tuple(found), int(points), int(draws)

@@ -12,9 +12,11 @@ from small_spaces import diffractor, on, random_space, shuffled_lists, words
 import dptext_core as dpt
 from dptext_core import attacks
 from dptext_core.attacks import Prior, bayes, likely_text, mask_inference, nearest, query, risk
+from dptext_core.mechanisms.blocklist import Never, loaded
 from dptext_core.mechanisms.words import normalisers
 from dptext_core.mechanisms.words.custext import Groups
 from dptext_core.words import word_space
+from dptext_core.words.space import without
 
 TEXT = (
     "The movie was wonderful and the actors were brilliant, but the weather in Lisbon ruined our holiday and my doctor "
@@ -169,12 +171,18 @@ def exact_log_z(space, rows, epsilon, gamma=np.inf, first=0):
 
 
 def test_the_bundled_normalisers_are_as_exact_as_they_say():
-    space = word_space()
-    assert normalisers.is_bundled(space)
-    rows = np.random.default_rng(1).choice(len(space), 150, replace=False)
-    for epsilon in (0.7, 6.1, 12.4, 15.7, 17.3, 19.1, 24.6, 41.0, 190.0, 900.0):
-        found = normalisers.bundled_log_z(epsilon)
-        assert np.abs(found[rows] - exact_log_z(space, rows, epsilon)).max() < normalisers.ERROR
+    # Words that were taken out are taken out of the sums: those nearest to others, and the program's own list.
+    whole = word_space()
+    near = tuple(sorted(set(whole.nearest(np.arange(0, 4000, 200), 6)[0].ravel().tolist())))
+    for space in (whole, without(whole, Never(loaded()).places(whole.words)), without(whole, near)):
+        assert normalisers.is_bundled(space)
+        rows = np.random.default_rng(1).choice(len(space), 100, replace=False)
+        if space is not whole:  # the words that lie nearest to what is gone
+            rows = np.concatenate([rows, np.argsort(normalisers._to_others(space).min(axis=1))[:30]])
+        for epsilon in (0.7, 6.1, 12.4, 15.7, 17.3, 19.1, 24.6, 41.0, 190.0, 900.0):
+            found, error = normalisers.bundled_log_z(epsilon, space)
+            assert error < 3 * normalisers.ERROR and (space is not whole or error == normalisers.ERROR)
+            assert np.abs(found[rows] - exact_log_z(space, rows, epsilon)).max() < error
 
 
 def test_counted_normalisers_are_as_exact_as_they_say():

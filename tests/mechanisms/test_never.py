@@ -23,6 +23,7 @@ from dptext_core.mechanisms.masked.masked_words import candidates
 from dptext_core.mechanisms.words.custext import build_groups, utilities
 from dptext_core.mechanisms.words.mvc import nearest_words
 from dptext_core.mechanisms.writing.spelling import Spelling
+from dptext_core.research import deniability
 from dptext_core.words import WordSpace
 from dptext_core.words import space as word_spaces
 
@@ -333,6 +334,38 @@ def test_a_space_without_some_words_goes_with_the_last_who_uses_it(space, monkey
     assert LEFT and held[-1].rewrite(TEXT).text
 
 
+@pytest.mark.parametrize("name", [*SPACE_NAMES, "diffractor"])
+def test_word_spaces_leave_loaded_words_out_as_they_leave_out_a_list(name):
+    plain = dpt.get_mechanism(name)
+    without = plain.replace(loaded_words=False)
+    listed = plain.replace(never=sorted(loaded()))
+    assert plain.config.loaded_words and not plain.never, "by itself it is the published mechanism"
+    gone = set(plain.vocabulary.words) - set(without.vocabulary.words)
+    assert len(gone) == 66 and gone <= loaded() and without.vocabulary.words == listed.vocabulary.words
+    text = "My doctor paid for a pistol."
+    assert without.rewrite(text, seed=3).text == listed.rewrite(text, seed=3).text
+    mine, theirs = without.guarantee(text), plain.guarantee(text)
+    assert (mine.epsilon, mine.never, mine.loaded, theirs.loaded) == (theirs.epsilon, 0, len(loaded()), 0)
+    assert "list of words that are never released" not in " ".join(mine.exposed)
+    assert "unknown" in " ".join(mine.exposed), "pistol is a word that it does not have"
+    assert deniability.bundled(without) is deniability.bundled(plain)
+
+
+def test_everyones_space_takes_no_room_that_lists_of_visitors_have(monkeypatch):
+    monkeypatch.setattr(word_spaces, "most_smaller", 0)
+    name = "santext"
+    spaces = [dpt.get_mechanism(name, loaded_words=False).vocabulary for _ in range(2)]
+    assert spaces[0] is spaces[1] and spaces[0] not in word_spaces._smaller
+
+
+def test_a_bank_leaves_out_sentences_with_loaded_words():
+    plain = dpt.get_mechanism("dp-sentence")
+    without = plain.replace(loaded_words=False)
+    gone = set(plain.candidates) - set(without.candidates)
+    assert gone and len(without.candidates) == len(plain.candidates) - len(gone)
+    assert all(without.never.words.intersection(w for t in one.lower().split() for w in forms(t)) for one in gone)
+
+
 @pytest.mark.parametrize("name", ["dp-mlm", "dp-mlm-plus", "dp-mlm-prior"])
 def test_without_loaded_words_it_is_the_mechanism_over_the_others(name):
     text, epsilon = "My brother paid the clinic for a whore.", 20.0
@@ -352,10 +385,12 @@ def test_without_loaded_words_it_is_the_mechanism_over_the_others(name):
     assert not loaded() & {"hiv", "protestant", "homosexual", "stupid", "god"}, "no illness, faith or plain word"
     assert "whore" not in without.rewrite(text, seed=1).text, "a listed word is drawn as any other"
     mine, theirs = without.guarantee(text), plain.guarantee(text)
-    assert (mine.epsilon, mine.total, mine.never) == (theirs.epsilon, theirs.total, len(loaded()))
+    assert (mine.epsilon, mine.total, mine.never, mine.loaded) == (theirs.epsilon, theirs.total, 0, len(loaded()))
     assert mine.exposed == theirs.exposed, "everybody's list tells nothing of this text"
     own = without.replace(never=("clinic",)).guarantee(text)
-    assert own.never == len(loaded()) + 1 and any("chosen by looking" in one for one in own.exposed)
+    assert (own.never, own.loaded) == (1, len(loaded())) and any("chosen by looking" in one for one in own.exposed)
+    program, user = (line for line in own.lines() if line.startswith("Never released"))
+    assert "1,372 words of the program's list" in program and "by a list of your own: 1 word is" in user
 
 
 def test_bundled_scores_serve_the_others_too():

@@ -16,6 +16,7 @@ from streamlit.testing.v1 import AppTest
 import dptext_core as dpt
 from dptext_core.attacks import best
 from dptext_core.measure import calibration, side_by_side
+from dptext_core.mechanisms.recommended import ORDER
 from dptext_core.privacy.guarantee import percent
 from dptext_core.show.figures.glossary import said_of
 from pages.ui import cards, equal_privacy
@@ -156,6 +157,8 @@ def test_the_address_carries_what_is_compared_and_brings_it_back(page):
         "2.noise": "tem",
         "equal": "n_w",
         "at": "0.3",
+        "1.loaded_words": "yes",
+        "2.loaded_words": "yes",
     }
     # Another page was shown: Streamlit has forgotten the controls, and the session has not.
     again = opened((), mine=mine(page))
@@ -296,7 +299,7 @@ def test_draw_again_is_fresh_noise_for_all(page):
 def test_a_third_is_added_and_taken_away(page):
     page.button(key="compare_add").click()
     settle(page)
-    assert len(views(page)) == 3 and mine(page).columns[2][1].mechanism == "santext"
+    assert len(views(page)) == 3 and mine(page).columns[2][1].mechanism == ORDER[0]
     third = mine(page).columns[2][0]
     page.button(key=f"compare{third}_close").click()
     settle(page)

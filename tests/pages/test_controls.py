@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
+from dptext_core.mechanisms import recommended
 from dptext_core.mechanisms.config import epsilon_option, option
 from pages.ui import controls, links
 from pages.ui.session import Session
@@ -111,7 +112,7 @@ def test_what_is_typed_goes_with_the_session_and_in_no_address(monkeypatch):
     monkeypatch.setattr(links.st, "switch_page", lambda page, query_params: went.append(query_params))
     setting = dpt.Setting("santext", {"never": ("darn", "heck")}, 16.0)
     links.open_explore(setting)
-    assert went == [{"mechanism": "santext", "epsilon": "16"}]
+    assert went == [{"mechanism": "santext", "epsilon": "16", "loaded_words": "yes"}]
     assert links.from_query(mine.query) == (setting, None)
 
 
@@ -129,7 +130,7 @@ def test_pages_begin_without_loaded_words_and_a_link_tells_only_what_they_do_not
     at.toggle(key="k-dp-mlm-loaded_words").set_value(True).run()
     assert at.session_state["chosen"] == {}
     without, with_ = (dpt.Setting("dp-mlm", o, 9.0) for o in ({"loaded_words": False}, {}))
-    assert controls.beginning(with_) == without == controls.beginning(without)
+    assert recommended.beginning(with_) == without == recommended.beginning(without)
     assert links.to_query(without) == {"mechanism": "dp-mlm", "epsilon": "9"}
     assert links.to_query(with_) == {"mechanism": "dp-mlm", "epsilon": "9", "loaded_words": "yes"}
     for setting in (without, with_):

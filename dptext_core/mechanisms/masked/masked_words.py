@@ -360,7 +360,7 @@ class MaskedWords(Mechanism):
             spent=tuple(spent) * (most // max(1, len(spent))),
             bounded_range=True,
             among=self._among(),
-            never=len(self.never),
+            **self.never.counts(),
         )
 
     def _among(self) -> str:

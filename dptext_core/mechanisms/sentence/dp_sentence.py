@@ -53,7 +53,7 @@ from ...words.vocabulary import trunk_folder
 from ..audited import Audited
 from ..base import Mechanism, Prepared, in_runs
 from ..chances import Chances, check_made
-from ..config import epsilon_option, never_option, option
+from ..config import epsilon_option, loaded_words_option, never_option, option
 from ..facets import Reading
 
 #: Scores of sentences that one result keeps once they were asked for.
@@ -120,6 +120,7 @@ class DPSentenceConfig:
     low: float | None = end_option(upper=False)
     high: float | None = end_option(upper=True)
     never: tuple[str, ...] = never_option()
+    loaded_words: bool = loaded_words_option()
 
 
 @dataclass(frozen=True, eq=False)
@@ -369,7 +370,7 @@ class DPSentence(Mechanism):
             exposed=tuple(exposed),
             bounded_range=True,
             among=among,
-            never=len(self.never),
+            **self.never.counts(),
         )
 
     # --- rewriting

@@ -15,6 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from ..._internal.assets import assets_folder
+from ..._internal.cache import weak_cache
 from ..._internal.task import UNWATCHED, Task
 from ...words import WordSpace, word_space
 from ...words.space import words_sha256
@@ -95,10 +96,11 @@ def log_z(
     """ln Σ_y exp(−ε·min(d(x, y), γ)/2) over the words y from row ``first`` on, for every x: float64 (V,); and how far
     it may be off.
 
-    From the bundled table for the default space without γ and ``first``; else from one pass, kept for the process.
+    From the bundled table for the default space, words taken out or not, without γ and ``first``; else from one pass,
+    kept for the process.
     """
     if gamma is None and first == 0 and is_bundled(space):
-        return bundled_log_z(epsilon), ERROR
+        return bundled_log_z(epsilon, space)
     key = (id(space), first)
     with _lock:
         found = _spreads.get(key)
@@ -119,19 +121,35 @@ def is_ready(space: WordSpace, gamma: float | None = None, first: int = 0) -> bo
 
 
 def is_bundled(space: WordSpace) -> bool:
-    """Whether the bundled table belongs to this space."""
-    return space.name == "minilm" and space is word_space("minilm") and _table() is not None
+    """Whether the bundled table belongs to this space, or to the one that it is without some words."""
+    whole = space if space.smaller_than is None else space.smaller_than[0]
+    return whole.name == "minilm" and whole is word_space("minilm") and _table() is not None
 
 
-def bundled_log_z(epsilon: float) -> np.ndarray:
-    """ln Z of the default space at ``epsilon``, float64 (V,); 0 beyond the table, where no other word counts."""
+def bundled_log_z(epsilon: float, space: WordSpace) -> tuple[np.ndarray, float]:
+    """ln Z of the default space, or of it without some words, at ``epsilon``, float64 (V,), and how far it may be off;
+    0 beyond the table, where no other word counts.
+
+    What words that were taken out add to Z is known exactly, and is taken out of it.
+    """
     found = _table()
     assert found is not None
     curves, codes, last = found
-    if epsilon >= last:
-        return np.zeros(codes.shape[1])
-    at = curves(epsilon)
-    return np.maximum(0.0, at[0] + at[1:] @ codes)
+    at = curves(min(epsilon, last))
+    whole = np.zeros(codes.shape[1]) if epsilon >= last else np.maximum(0.0, at[0] + at[1:] @ codes)
+    if space.smaller_than is None:
+        return whole, ERROR
+    z = np.exp(np.delete(whole, space.smaller_than[1]))
+    left = np.maximum(1.0, z - np.exp(-epsilon / 2 * _to_others(space)).sum(axis=1))  # a word is one of its own
+    return np.log(left), -float(np.log1p(-np.minimum(0.5, np.expm1(ERROR) * z / left).max()))
+
+
+@weak_cache(1)
+def _to_others(space: WordSpace) -> np.ndarray:
+    """Distances of the words of a space to those that were taken out of it, float64 (V, m)."""
+    assert space.smaller_than is not None
+    whole, places = space.smaller_than
+    return np.delete(whole.distance_rows(list(places)).T, places, axis=0)
 
 
 @lru_cache(maxsize=1)

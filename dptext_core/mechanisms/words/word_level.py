@@ -38,7 +38,15 @@ from ..audited import Audited, apart
 from ..base import Mechanism, Prepared, WordByWord, in_runs
 from ..blocklist import Never
 from ..chances import Chances
-from ..config import epsilon_option, keep_stopwords_option, never_option, option, recase_option, stopwords_option
+from ..config import (
+    epsilon_option,
+    keep_stopwords_option,
+    loaded_words_option,
+    never_option,
+    option,
+    recase_option,
+    stopwords_option,
+)
 from ..facets import Aligned, Reading
 
 if TYPE_CHECKING:
@@ -75,6 +83,7 @@ class WordConfig:
     recase: str = recase_option()
     stopwords: str | None = stopwords_option()
     never: tuple[str, ...] = never_option()
+    loaded_words: bool = loaded_words_option()
 
 
 @dataclass(frozen=True)
@@ -279,11 +288,14 @@ class WordMechanism(Mechanism):
     @cached_property
     def vocabulary(self) -> Vocabulary:
         """The words that it knows, those that are never released left out; rows count in them."""
+        return self._known()
+
+    def _known(self) -> WordSpace:
         from ...words import word_space
         from ...words.space import without
 
         whole = word_space(self.config.space, language=self.language)
-        return without(whole, self.never.places(whole.words))
+        return without(whole, self.never.places(whole.words), everyones=not self.never.own)
 
     @abstractmethod
     def channel(self, row: int) -> Channel:
@@ -403,7 +415,7 @@ class WordMechanism(Mechanism):
         if self._draws_listed:
             raise ConfigError(
                 f"{self.title} draws from words of its own, and does not take any out of them. Leave the list of words "
-                "that are never released empty."
+                "that are never released empty, and let loaded words come out."
             )
         unknown_stay = self.config.oov == "keep"
         rows = list(map(codes.get, document.words, repeat(UNKNOWN)))
@@ -484,7 +496,7 @@ class WordMechanism(Mechanism):
             total=float(sum(spent)),
             spent=tuple(spent),
             exposed=self._exposed(prepared),
-            never=len(self.never),
+            **self.never.counts(),
             **last[1],
         )
 

@@ -12,8 +12,8 @@ import numpy as np
 from ..._internal.cache import weak_cache
 from ..._internal.checks import placeless
 from ...privacy.distribution import Channel
-from ...words import WordSpace, word_space
-from ...words.space import SIZES, without
+from ...words import WordSpace
+from ...words.space import SIZES
 from ..base import check_depth
 from .word_level import WordMechanism
 
@@ -30,8 +30,7 @@ class SpaceMechanism(WordMechanism):
 
     @cached_property
     def vocabulary(self) -> WordSpace:
-        whole = word_space(self.config.space, language=self.language)
-        return without(whole, self.never.places(whole.words))
+        return self._known()
 
     @property
     def space(self) -> WordSpace:

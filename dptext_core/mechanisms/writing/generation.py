@@ -472,7 +472,7 @@ class Generation(Clipped):
             exposed=tuple(exposed),
             bounded_range=True,
             among=among,
-            never=len(self.never),
+            **self.never.counts(),
         )
 
     # --- writing

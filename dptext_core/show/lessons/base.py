@@ -117,12 +117,13 @@ class Reveal:
 
 
 class Lesson(ABC):
-    """One lesson. said: two or three short sentences. promise: in a few words, what it is about, for a list.
-    door: what Explore opens with."""
+    """One lesson. said: two or three short sentences, and how many of the last ones are about what is moved and shown.
+    promise: in a few words, what it is about, for a list. door: what Explore opens with."""
 
     name: ClassVar[str]
     title: ClassVar[str]
     promise: ClassVar[str]
+    beside: ClassVar[int] = 1
     said: ClassVar[tuple[str, ...]]
     control: ClassVar[Control]
     door: ClassVar[Setting]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...explain import same_word
-from ...mechanisms.registry import get_mechanism
+from ...mechanisms.recommended import recommended
 from ...mechanisms.setting import Setting
 from ...privacy.distribution import Channel
 from ...privacy.guarantee import number, odds_text, percent
@@ -21,7 +21,7 @@ WORD, OTHER = "doctor", "nurse"
 @lru_cache(maxsize=1)
 def channels() -> tuple[Channel, Channel]:
     """What the two words are drawn from."""
-    by_word = get_mechanism(ComeBack.door.mechanism).by_word
+    by_word = recommended(ComeBack.door.mechanism).by_word
     assert by_word is not None
     words = [w.lower() for w in by_word.vocabulary.words]
     one, other = by_word.channels(np.array([words.index(WORD), words.index(OTHER)]))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...measure.calibration import equal_privacy
 from ...mechanisms.base import Mechanism
-from ...mechanisms.registry import get_mechanism
+from ...mechanisms.recommended import recommended
 from ...mechanisms.setting import Setting
 from ...privacy.distribution import Channel
 from ...privacy.guarantee import NOTIONS, number, percent
@@ -22,7 +22,7 @@ TARGET = 0.5
 
 
 def mechanisms() -> tuple[Mechanism, ...]:
-    return tuple(get_mechanism(name) for name in NAMES)
+    return tuple(recommended(name) for name in NAMES)
 
 
 @lru_cache(maxsize=8)

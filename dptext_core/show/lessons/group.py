@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from ..._internal.checks import many
 from ...explain import GroupView
-from ...mechanisms.registry import get_mechanism
+from ...mechanisms.recommended import recommended
 from ...mechanisms.setting import Setting
 from ...privacy.guarantee import percent
 from ...words import WordSpace, word_space
@@ -23,7 +23,7 @@ def group(k: int) -> GroupView:
 
 
 def _result(k: int) -> Any:
-    return get_mechanism(Group.door.mechanism, epsilon=EPSILON, k=k).rewrite(WORD, seed=1)
+    return recommended(Group.door.mechanism, epsilon=EPSILON, k=k).rewrite(WORD, seed=1)
 
 
 def own_sets(space: WordSpace, word: str, k: int) -> tuple[str, ...]:
@@ -73,7 +73,7 @@ class Group(Lesson):
     def reveal(self, value: Any) -> Reveal:
         space, view = word_space(), group(value)
         alone = {w: len(own_sets(space, w, value)) - 1 for w in (WORD, *OTHERS)}
-        m = get_mechanism(self.door.mechanism, epsilon=EPSILON, k=value)
+        m = recommended(self.door.mechanism, epsilon=EPSILON, k=value)
         shared = {w: len(m.rewrite(w, seed=1).views(0)[0].crowd) - 1 for w in alone}
         lonely = sum(n == 0 for n in alone.values())
         return Reveal(

@@ -50,6 +50,7 @@ class Leaks(Lesson):
         "Here is the doctor's note as it would be released. It looks well shuffled.",
         "Choose an ε and read it as a stranger would: what do you learn?",
     )
+    beside = 2
     control = Control("Privacy budget", (10.0, 50.0, 100.0, 200.0), 50.0, epsilon_text)
     door: ClassVar[Setting] = Setting(note.MECHANISM, {}, 50.0)
 

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 from ...errors import InputError
 from ...explain import DiffractionView
-from ...mechanisms.registry import get_mechanism
+from ...mechanisms.recommended import recommended
 from ...mechanisms.setting import Setting
 from ...privacy.guarantee import odds_text, percent
-from ...words import word_list, word_lists, word_space
+from ...words import WordList, word_lists, word_space
 from ...words.lists import list_space
 from . import base
 from .base import Bars, Control, Lane, Lesson, Part, Question, Reveal, Row
@@ -19,23 +19,30 @@ EPSILON = 0.5
 NEAREST, BESIDE = 10, 10
 
 
+def line() -> WordList:
+    """The row of words, those that are left out by default left out."""
+    m: Any = recommended(LineLesson.door.mechanism)
+    return m.vocabulary.lists[0]
+
+
 def nearest(word: str) -> tuple[str, ...]:
-    """The nearest words in the space of the list."""
-    return tuple(w for w, _ in word_space(list_space(word_lists()[0])).neighbours(word, NEAREST))
+    """The nearest of these words in the space of the list."""
+    near = word_space(list_space(word_lists()[0])).neighbours(word, 3 * NEAREST)
+    return tuple(w for w, _ in near if line().index(w) is not None)[:NEAREST]
 
 
 def places(word: str) -> dict[str, int]:
     """How far from the word its nearest words stand on the line, the sign saying on which side."""
-    line = word_list(word_lists()[0])
-    own = line.index(word)
+    row = line()
+    own = row.index(word)
     assert own is not None
-    found = {w: line.index(w) for w in nearest(word)}
+    found = {w: row.index(w) for w in nearest(word)}
     return {w: at - own for w, at in found.items() if at is not None}
 
 
 def walk(word: str) -> DiffractionView:
     """The words around it on the line, with their chances."""
-    m = get_mechanism(LineLesson.door.mechanism, epsilon=EPSILON, keep_stopwords=False)
+    m = recommended(LineLesson.door.mechanism, epsilon=EPSILON, keep_stopwords=False)
     result = m.rewrite(word, seed=1)
     for i in range(len(result.units)):
         for view in result.views(i):
@@ -59,7 +66,7 @@ class LineLesson(Lesson):
 
     def checked(self, value: Any) -> str:
         word = super().checked(value)
-        if word_list(word_lists()[0]).index(word) is None:
+        if line().index(word) is None:
             raise InputError("This is not one of the words on the line. Type another English word.")
         return word
 

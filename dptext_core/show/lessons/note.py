@@ -14,12 +14,13 @@ import numpy as np
 from ..._internal.assets import examples
 from ...errors import ModelUnavailable
 from ...mechanisms.base import Mechanism, Prepared
-from ...mechanisms.registry import get_mechanism
+from ...mechanisms.recommended import ORDER, beginning, recommended
 from ...mechanisms.setting import Setting
 from ...result import RewriteResult
 from .. import precomputed
+from .base import Marked
 
-MECHANISM = "dp-mlm"
+MECHANISM = ORDER[0]
 SEED = 7
 #: The word that lessons look at, where the example has it.
 WORD = "heart"
@@ -30,8 +31,8 @@ def _read() -> tuple[Mechanism, Prepared]:
     every = examples()
     if not every:
         raise ModelUnavailable("The bundled examples are missing. Take the folder 'assets' from the repository again.")
-    mechanism = get_mechanism(MECHANISM)
-    given = precomputed.load(every[0].text, Setting(MECHANISM))
+    mechanism = recommended(MECHANISM)
+    given = precomputed.load(every[0].text, beginning(Setting(MECHANISM)))
     return mechanism, mechanism.prepare(every[0].text) if given is None else given
 
 
@@ -59,6 +60,16 @@ def place(result: RewriteResult) -> int:
     """The step of WORD, or the first that was drawn."""
     there = drawn(result)
     return next((i for i in there if result.steps[i].original.lower() == WORD), there[0])
+
+
+def in_its_sentence() -> Marked:
+    """The word of :func:`place` where it stands in the note."""
+    document, result = prepared().document, rewritten(float(mechanism().config.epsilon))
+    word, text = result.steps[place(result)].original, document.text
+    a, b = next((a, b) for a, b in document.sentences if word in text[a:b])
+    at = text.index(word, a)
+    pieces = ((text[a:at], ""), (word, "same"), (text[at + len(word) : b], ""))
+    return Marked("From a doctor's note", pieces, {})
 
 
 def kept(epsilons: Sequence[float]) -> np.ndarray:

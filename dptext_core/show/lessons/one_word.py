@@ -34,7 +34,8 @@ class OneWord(Lesson):
     def show(self, value: Any) -> tuple[Part, ...]:
         result = note.rewritten(value)
         d = result.distribution(note.place(result))
-        return (Bars(f"What comes in the place of “{d.source}” at {epsilon_text(value)}", likely(d), top=1.0),)
+        title = f"What comes in the place of “{d.source}” at {epsilon_text(value)}"
+        return note.in_its_sentence(), Bars(title, likely(d), top=1.0)
 
     def ask(self, value: Any) -> Question:
         n = len(note.drawn(note.rewritten(note.mechanism().config.epsilon)))

@@ -54,7 +54,7 @@ class Temperature(Lesson):
         title = (
             f"What comes in the place of “{own.source}”: the range {named(value)}, a temperature of {temperature:.3g}"
         )
-        return (Bars(title, likely(own), top=1.0),)
+        return note.in_its_sentence(), Bars(title, likely(own), top=1.0)
 
     def ask(self, value: Any) -> Question:
         source = drawn_from(1.0)[0].source

@@ -11,7 +11,7 @@ from ...attacks import bayes
 from ...explain import same_word
 from ...measure.ledger import Ledger
 from ...mechanisms.base import Mechanism
-from ...mechanisms.registry import get_mechanism
+from ...mechanisms.recommended import recommended
 from ...mechanisms.setting import Setting
 from ...privacy.guarantee import bound, number, percent
 from ...result import RewriteResult
@@ -24,7 +24,7 @@ WORDS = ("doctor", "sister", "letter", "music", "winter", "money", "river", "sch
 
 
 def mechanism() -> Mechanism:
-    return get_mechanism(Twice.door.mechanism, epsilon=EPSILON)
+    return recommended(Twice.door.mechanism, epsilon=EPSILON)
 
 
 @lru_cache(maxsize=1)

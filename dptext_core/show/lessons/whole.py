@@ -9,7 +9,7 @@ import numpy as np
 
 from ...measure.metrics import score
 from ...mechanisms.base import Mechanism, Prepared
-from ...mechanisms.registry import get_mechanism
+from ...mechanisms.recommended import recommended
 from ...mechanisms.setting import Setting
 from . import note
 from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, epsilon_text, likely
@@ -27,7 +27,7 @@ def _whole() -> tuple[Mechanism, Prepared]:
     document = note.prepared().document
     every = [document.text[a:b] for a, b in document.sentences]
     sentence = next((s for s in every if note.WORD in s), every[0])
-    mechanism = get_mechanism(Whole.door.mechanism)
+    mechanism = recommended(Whole.door.mechanism)
     return mechanism, mechanism.prepare(sentence)
 
 

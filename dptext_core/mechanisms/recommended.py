@@ -1,0 +1,44 @@
+"""What is recommended to begin with: in one order of mechanisms, with one set of options.
+
+Pages and lessons follow it, and benchmarks show these mechanisms first. Measurements, the package by itself and the
+command line begin with what the papers have.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from .base import Mechanism
+from .registry import DEFAULT_MECHANISM, fields_of
+from .setting import Setting
+
+#: The first keeps most at the same measured privacy (``research.leaderboard``; which one follows is within doubt). Then
+#: one of each family before others of the same, and those that answer at once first.
+ORDER = (DEFAULT_MECHANISM, "custext", "santext", "diffractor", "mahalanobis", "dp-sentence")
+
+
+def others(mechanism: str) -> list[str]:
+    """What is recommended to stand beside it, in order."""
+    return [name for name in ORDER if name != mechanism]
+
+
+def begins(field: dataclasses.Field) -> Any:
+    """What an option begins with: its default, where it does not say another value."""
+    return field.metadata.get("begins", field.default)
+
+
+def begun(mechanism: str) -> dict[str, dataclasses.Field]:
+    """The options that begin elsewhere than at their default."""
+    return {name: f for name, f in fields_of(mechanism).items() if begins(f) != f.default}
+
+
+def beginning(setting: Setting) -> Setting:
+    """The setting with what is recommended for options that it does not name."""
+    first = {name: begins(f) for name, f in begun(setting.mechanism).items() if name not in setting.options}
+    return dataclasses.replace(setting, options=dict(setting.options) | first)
+
+
+def recommended(mechanism: str = ORDER[0], /, **options: Any) -> Mechanism:
+    """The mechanism as it is recommended, but for what is given."""
+    return beginning(Setting.of(mechanism, **options)).make()

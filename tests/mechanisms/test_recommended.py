@@ -1,0 +1,25 @@
+"""What pages begin with is what the measurements say, and is the same wherever it is asked for."""
+
+from __future__ import annotations
+
+import dptext_core as dpt
+from dptext_core.mechanisms.recommended import ORDER, beginning, begun, others, recommended
+from dptext_core.research import leaderboard
+from pages.ui import cards, point_map
+
+
+def test_the_first_is_the_one_that_keeps_most_at_the_same_measured_privacy():
+    rows = leaderboard.bundled()
+    data = rows.data_sets()[0]
+    judge, privacy = rows.judges(data)[0], rows.measures(data)[0]
+    for level in rows.levels(data, privacy):
+        assert leaderboard.board(rows, data, judge, privacy, level, every=False).entries[0].mechanism == ORDER[0]
+
+
+def test_pages_follow_it():
+    assert ORDER[:4] == point_map.FIRST and cards.plain(ORDER[1]).options == beginning(dpt.Setting(ORDER[1])).options
+    assert others(ORDER[1]) == [ORDER[0], *ORDER[2:]]
+    for name in ORDER:
+        m = recommended(name)
+        assert m.config.loaded_words is False and begun(name).keys() == {"loaded_words"}
+        assert recommended(name, loaded_words=True).config == type(m).create().config
