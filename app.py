@@ -71,8 +71,9 @@ st.html("""<style>
 @media (min-width: 2200px) and (min-height: 1100px) { html { font-size: 130%; --zoom: 1.3; } }
 @media (min-width: 3400px) and (min-height: 1700px) { html { font-size: 190%; --zoom: 1.9; } }
 [data-testid='stCaptionContainer'] { color: light-dark(#5d5b57, #b3b0a9) !important; opacity: 1 !important; }
-[data-testid='stMainBlockContainer'] { padding: 3.7rem clamp(1rem, 2.5vw, 2rem) 3rem; max-width: 100rem; }
+[data-testid='stMainBlockContainer'] { padding: 3.6rem clamp(1rem, 2.5vw, 2rem) 2rem; max-width: 100rem; }
 [data-testid='stMarkdownContainer'] :is(p, li) { max-width: 90ch; }
+[data-testid='stMarkdownContainer'] h2 { padding-top: 0; }
 [data-testid='stButtonGroup'] [role] { flex-wrap: wrap; }
 [data-testid='stMultiSelect'] :has(> [data-testid='stMultiSelectTagsContainer']) { height: auto; max-height: none; }
 [data-testid='stMultiSelectTagsContainer'] { flex-wrap: wrap; row-gap: 0.25rem; padding-block: 0.3rem; }

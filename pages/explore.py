@@ -72,15 +72,17 @@ LOOK = """<style>
 .st-key-play_head > :first-child { margin-bottom: 0.4rem; }
 .st-key-play_says { flex-wrap: nowrap; margin-top: 0.4rem; transition: opacity 0.15s; }
 :root[data-dragging] .st-key-play_says { opacity: 0.4; }
-.st-key-play_says [data-testid=stMarkdown] p { font-size: 13px; line-height: 1.35; }
+.st-key-play_says [data-testid=stMarkdown] p { font-size: 0.8125rem; line-height: 1.35; }
 .st-key-play_before { position: relative; }
 .st-key-play_head h1 { font-size: 1.75rem; line-height: 1.2; padding: 0; }
 .st-key-play_head [data-testid=stMarkdownContainer] p { max-width: none; }
 .st-key-play_says [data-testid=stMarkdown] { flex: 1; }
-.st-key-play_prompt { position: absolute; top: 0.3rem; z-index: 1; width: 34%; font-size: 14px; }
-.st-key-play_prompt p, .st-key-play_says p { font-size: 14px; max-width: none; margin: 0; }
+.st-key-play_prompt { position: absolute; top: 0.3rem; z-index: 1; width: 34%; gap: 0.4rem; }
+.st-key-play_prompt p, .st-key-play_says p { font-size: 0.875rem; max-width: none; margin: 0; }
+.st-key-play_prompt [data-testid=stMarkdownContainer] { margin: 0; }
+.st-key-play_prompt button { min-height: 0; padding: 0; text-decoration: underline; }
 .st-key-play_families button { min-height: 3rem; padding: 0.25rem 0.75rem; }
-.st-key-play_families button p { font-size: 14px; line-height: 1.3; max-width: none; }
+.st-key-play_families button p { font-size: 0.875rem; line-height: 1.3; max-width: none; }
 @media (max-width: 860px) {
   [data-testid=stMainBlockContainer] { padding: 3.4rem 1rem 1rem; }
   .st-key-play_head h1 { font-size: 1.15rem; padding-bottom: 0.6rem; }
@@ -734,8 +736,14 @@ def prompts(run: runs.Run, epsilon: float) -> None:
         elif now == "word":
             st.markdown(step + "click a word to see what else it could have become.", width="content")
         else:
-            st.markdown(step + "what could somebody guess who sees only the rewrite?", width="content")
-            st.button("See what an attacker guesses", key="play_prompt_attack", on_click=open_panel, args=(PANELS[0],))
+            st.markdown(step.rstrip(), width="content")
+            st.button(
+                "see what an attacker finds in it",
+                key="play_prompt_attack",
+                type="tertiary",
+                on_click=open_panel,
+                args=(PANELS[0],),
+            )
 
 
 def open_panel(name: str) -> None:

@@ -30,6 +30,7 @@ from .._internal.statistics import student
 from .._internal.task import UNWATCHED, Task
 from ..attacks import two_texts, which_text
 from ..errors import Cancelled, ConfigError, DPTextError, InputError, NoDistribution
+from ..mechanisms import recommended
 from ..mechanisms.base import Mechanism, Prepared
 from ..mechanisms.registry import counted, get_mechanism, mechanism_class
 from ..privacy.guarantee import number
@@ -126,7 +127,7 @@ class TradeOffPoint(Private):
     @property
     def label(self) -> str:
         """The setting without its ε, in words."""
-        return self.mechanism.setting.label()
+        return recommended.plainly(self.mechanism.setting).label()
 
     def has(self, name: str) -> bool:
         return name == "epsilon" or name in self.scores or name in self.measured

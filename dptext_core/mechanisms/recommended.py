@@ -42,3 +42,17 @@ def beginning(setting: Setting) -> Setting:
 def recommended(mechanism: str = ORDER[0], /, **options: Any) -> Mechanism:
     """The mechanism as it is recommended, but for what is given."""
     return beginning(Setting.of(mechanism, **options)).make()
+
+
+def plainly(setting: Setting) -> Setting:
+    """The setting without options that are at what is recommended."""
+    first = begun(setting.mechanism)
+    rest = {k: v for k, v in setting.options.items() if k not in first or v != begins(first[k])}
+    return dataclasses.replace(setting, options=rest)
+
+
+def label(setting: Setting) -> str:
+    """The mechanism's title with what differs from what is recommended, in words."""
+    other = {name: f.default for name, f in begun(setting.mechanism).items() if name not in setting.options}
+    rest = plainly(setting)
+    return dataclasses.replace(rest, options=dict(rest.options) | other).label()

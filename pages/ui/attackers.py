@@ -44,8 +44,9 @@ def panel(run: runs.Run, result: dpt.RewriteResult, token: int | None) -> None:
         return
     token = token if token is not None and token < len(result.units) else drawn[0]
     st.caption(OWN)
-    # One that cannot attack this mechanism is not shown first.
-    first = next((a.title for a, refusal in zip(every, refusals, strict=True) if not refusal), every[0].title)
+    # First who finds most, which is what a newcomer asks for; never one that cannot attack this mechanism.
+    able = [a for a, refusal in zip(every, refusals, strict=True) if not refusal] or every
+    first = next((a for a in able if a.name == "best"), able[0]).title
     tabs = st.tabs([a.title for a in every], default=first)
     for tab, attacker, refusal in zip(tabs, every, refusals, strict=True):
         with tab:

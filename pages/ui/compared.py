@@ -12,6 +12,7 @@ import dptext_core as dpt
 from dptext_core._internal.private import Private
 from dptext_core.measure import side_by_side
 from dptext_core.measure.ledger import Ledger
+from dptext_core.mechanisms import recommended
 from dptext_core.mechanisms.setting import OfSetting
 from pages.ui.kept import Draw, Kept, Looked
 from pages.ui.runs import Run
@@ -29,7 +30,7 @@ class Column(OfSetting):
 
     @property
     def title(self) -> str:
-        return self.setting.label()
+        return recommended.label(self.setting)
 
 
 @dataclass(frozen=True)

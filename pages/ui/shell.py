@@ -34,10 +34,9 @@ def plugin_problems() -> None:
 
 
 def compact(width: str) -> None:
-    """Begin right below the navigation, and keep lines readable on a wide screen, from the left edge of every page."""
+    """Keep lines readable on a wide screen, from the left edge of every page."""
     st.html(
-        "<style>[data-testid=stMainBlockContainer] { padding-top: 3.6rem; padding-bottom: 2rem; }\n"
-        f"[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] {{ max-width: {width}; }}</style>"
+        f"<style>[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] {{ max-width: {width}; }}</style>"
     )
 
 

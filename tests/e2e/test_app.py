@@ -390,7 +390,7 @@ def test_the_first_minute(open_app: Callable) -> None:
     page.locator(".strip .text button", has_text="brother").or_(
         page.locator(".strip .text button", has_text="daughter")
     ).first.click()
-    page.get_by_role("button", name="See what an attacker guesses").click()
+    page.get_by_role("button", name="see what an attacker finds in it").click()
     page.get_by_role("heading", name="What an attacker gets").wait_for(timeout=LONG)
     settled(page)
     page.get_by_text("Try it,").wait_for(state="detached", timeout=LONG)  # each is gone once it was followed

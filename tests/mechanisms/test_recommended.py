@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dptext_core as dpt
-from dptext_core.mechanisms.recommended import ORDER, beginning, begun, others, recommended
+from dptext_core.mechanisms.recommended import ORDER, beginning, begun, label, others, plainly, recommended
 from dptext_core.research import leaderboard
 from pages.ui import cards, point_map
 
@@ -23,3 +23,6 @@ def test_pages_follow_it():
         m = recommended(name)
         assert m.config.loaded_words is False and begun(name).keys() == {"loaded_words"}
         assert recommended(name, loaded_words=True).config == type(m).create().config
+        title = label(m.setting)
+        assert "loaded" not in title and plainly(m.setting).options == {}
+        assert label(type(m).create().setting) == f"{title} (loaded words allowed)"
