@@ -323,6 +323,7 @@ def notes(found: results.Results, data: str, shown: list[curves.Series]) -> None
 BOUGHT = {
     "cosine": ("Meaning", "How near a rewrite comes to its text, by a model of sentences."),
     "task": ("Task", "How often a classifier that learnt from original texts still tells the label from a rewrite."),
+    "author": ("Who wrote it", "How often an attacker who learnt from original texts tells who wrote one."),
     "linked": ("Which text", "How often an attacker who has all these texts tells which of them a rewrite is of."),
     "named": ("Which words", "The share of a text's words, without stop words, that the best attacker names."),
     "perplexity": ("Fluency", "The surprise of a language model at each word: less reads better."),
@@ -336,14 +337,16 @@ def bought() -> None:
         return
     st.markdown("### What a total budget buys")
     with st.container(horizontal=True, horizontal_alignment="distribute"):
-        there = [m for m in BOUGHT if any(r.measure == m for r in rows)]
-        measure = st.segmented_control(
-            "What is measured", there, format_func=lambda m: BOUGHT[m][0], key=stay("bench_bought", there[0])
-        )
         sets = list(dict.fromkeys(r.data for r in rows))
         data = st.segmented_control("Texts", sets, format_func=data_sets.title, key=stay("bench_bought_data", sets[0]))
-    measure, data = measure or there[0], data or sets[0]
-    rows = tuple(r for r in rows if r.data == data)
+        data = data or sets[0]
+        rows = tuple(r for r in rows if r.data == data)
+        there = [m for m in BOUGHT if any(r.measure == m for r in rows)]
+        key = stay("bench_bought", there[0])
+        if state[key] not in (*there, None):  # chosen for other texts
+            state[key] = there[0]
+        measure = st.segmented_control("What is measured", there, format_func=lambda m: BOUGHT[m][0], key=key)
+    measure = measure or there[0]
     shown = [r for r in rows if r.measure == measure]
     sizes = sorted({r.texts for r in shown})
     of = f"{' or '.join(map(str, sizes))} texts, {many(shown[0].seeds, 'rewrite')} of each"

@@ -6,7 +6,10 @@ one (kept stop words, a public proposal, the bank). Measured of the same texts:
 
 * cosine: the likeness of a rewrite to its text (all-MiniLM-L6-v2);
 * task: how often the label of a text is told from its rewrite, by a classifier that was trained on original texts
-  (``tasks.classify``);
+  (``tasks.classify``), where the data set has a label that is of use;
+* author: how often who wrote a text is told from its rewrite, where the data set says so, by a classifier that was
+  trained on original texts: on their sentence vectors, or on their sequences of letters (``judges.classify``),
+  whichever is right more often;
 * linked: how often an attacker who has all texts of the test tells which one a rewrite is of: the text whose sentence
   vector is nearest, or that has the most words and pairs of words in common, whichever attacker is right more often;
 * named: the share of a text's words, without stop words, that the best of the attackers of ``scored`` names from what
@@ -31,22 +34,24 @@ from typing import Any
 import numpy as np
 
 from .._internal import assets
+from .._internal.checks import shown
 from .._internal.statistics import half_width
 from .._internal.task import UNWATCHED, Task, on_terminal
 from ..attacks import corpus
 from ..data.bank_building import build_bank, gather
+from ..errors import ConfigError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.config import MIN_EPSILON
 from ..mechanisms.registry import fields_of, get_mechanism
 from ..models import causal, sentence_encoder
 from ..privacy.sampling import NoiseStream
-from . import data_sets, scored, tasks
+from . import data_sets, judges, scored, tasks
 from .measurement import Measurement, markdown, options_in, parser, which_stop_words
 
 TOTALS = (10.0, 20.0, 30.0, 50.0, 75.0, 100.0, 150.0, 200.0, 400.0)
-SETS = ("sst2", "snips")
+SETS = ("sst2", "snips", "reviews", "authors")
 NOTHING = 0.0
-TEXTS, SEEDS = 100, (1, 2)
+TEXTS, SEEDS = 100, (1, 2, 3, 4, 5)
 #: Texts whose words are attacked, and which a language model reads, and the totals at which that is done.
 FEW, SOME = 12, (NOTHING, 20.0, 50.0, 100.0, 200.0, 400.0)
 #: Texts that the classifier learns from.
@@ -57,12 +62,16 @@ OWN_BANK = 8000
 MEASURES = {
     "cosine": "cosine to the original",
     "task": "accuracy of the task",
+    "author": "share of texts whose author is told",
     "linked": "share of texts that the best attacker links",
     "named": "share of words that the best attacker names",
     "perplexity": "ln perplexity of a word",
 }
+#: The measure of what a task of each role tells.
+_TOLD = {"utility": "task", "privacy": "author"}
 #: Systems as charts call them: whole sentences drawn, and words drawn one by one.
 WHOLE, WORDS = "One draw a sentence", "DP-MLM"
+OWN = f"{WHOLE}, bank of the domain"
 #: What everyone sees of a text beside what is drawn, as far as it differs between what is compared here.
 _KEPT = "stop words, punctuation, and how many words there are"
 SEEN = {
@@ -117,12 +126,14 @@ def systems(bank: str | None, options: Mapping[str, Any]) -> dict[str, Mechanism
     """What is compared, by name. bank: the folder of a bank of the texts' domain. options: of those that take them."""
     wanted: dict[str, tuple[str, dict[str, Any]]] = {
         WHOLE: ("dp-sentence", {}),
+        "Two for each sentence": ("dp-sentence", {"each": 2}),
+        "Three for each sentence": ("dp-sentence", {"each": 3}),
         WORDS: ("dp-mlm", {}),
         "DP-MLM, public prior": ("dp-mlm-prior", {}),
         "CusText, within its groups": ("custext", {}),
     }
     if bank is not None:
-        wanted[f"{WHOLE}, bank of the domain"] = ("dp-sentence", {"bank": bank})
+        wanted[OWN] = ("dp-sentence", {"bank": bank})
     return {
         system: get_mechanism(name, **given, **{k: v for k, v in options.items() if k in fields_of(name)})
         for system, (name, given) in wanted.items()
@@ -131,14 +142,15 @@ def systems(bank: str | None, options: Mapping[str, Any]) -> dict[str, Mechanism
 
 @dataclass(frozen=True)
 class Sample:
-    """The texts that are rewritten, with the label of each, and texts of the same kind to learn labels from: all that
-    the measures of a data set have in common."""
+    """The texts that are rewritten, and texts of the same kind to learn from: all that the measures of a data set have
+    in common. labels: by what they tell ("task", "author"), of each text; learnt_labels: of each that is learnt from.
+    """
 
     data: str
     texts: Sequence[str]
-    labels: Sequence[str]
+    labels: Mapping[str, Sequence[str]]
     learnt: Sequence[str]
-    learnt_labels: Sequence[str]
+    learnt_labels: Mapping[str, Sequence[str]]
 
 
 def rewrites(
@@ -201,13 +213,13 @@ def measure(
         The number of draws, and every measure at each total.
     """
     own, draws, found = rewrites(mechanism, test.texts, (NOTHING, *totals), seeds, task)
-    texts, truth = [test.texts[i] for i in own], [test.labels[i] for i in own]
+    texts = [test.texts[i] for i in own]
     distinct = list(dict.fromkeys([*texts, *(t for some in found.values() for t in some)]))
     at = {text: k for k, text in enumerate(distinct)}
     vectors = sentence_encoder.embed(distinct)
     if told is None:
         told = sentence_encoder.embed(test.learnt)
-    guessed = np.array(tasks.classify(told, test.learnt_labels, vectors) if test.learnt else [])
+    guesses = _guesses(test, told, vectors, distinct)
 
     def row(total: float, name: str, values: Sequence[float] | np.ndarray, of: int) -> Bought:
         x = np.asarray(values, np.float64)
@@ -215,21 +227,24 @@ def measure(
 
     rows = [row(NOTHING, "draws", draws, 1)]
     for total in (NOTHING, *totals):
-        each: dict[str, list[np.ndarray]] = {}
+        each: dict[Any, list[np.ndarray]] = {}
         for seed in seeds:
             released = found[total, seed]
             one, other = vectors[[at[t] for t in texts]], vectors[[at[t] for t in released]]
-            per = {
+            per: dict[Any, np.ndarray] = {
                 "cosine": np.clip((one * other).sum(axis=1), -1, 1),
                 "vectors": corpus.linked((other @ one.T).astype(np.float64)),
                 "words": corpus.linked(corpus.in_common(released, texts)),
             }
-            if test.learnt:
-                per["task"] = guessed[[at[t] for t in released]] == np.array(truth)
+            for way, guessed in guesses.items():
+                truth = [test.labels[way[0]][i] for i in own]
+                per[way] = np.array([guessed[at[t]] for t in released], object) == np.array(truth, object)
             for name, values in per.items():
                 each.setdefault(name, []).append(np.asarray(values, np.float64))
         mean = {name: np.mean(values, axis=0) for name, values in each.items()}
         mean["linked"] = max((mean.pop("vectors"), mean.pop("words")), key=np.mean)
+        for told_of in test.labels:
+            mean[told_of] = max((mean.pop(by) for by in guesses if by[0] == told_of), key=np.mean)
         rows += [row(total, name, mean[name], len(seeds)) for name in MEASURES if name in mean]
         some = found[total, seeds[0]][:few] if total in SOME else []
         if some:
@@ -237,6 +252,17 @@ def measure(
         if some and judge is not None:
             rows.append(row(total, "perplexity", [x for x in judge(some) if math.isfinite(x)], 1))
     return rows
+
+
+def _guesses(
+    test: Sample, told: np.ndarray, vectors: np.ndarray, distinct: Sequence[str]
+) -> dict[tuple[str, str], list[str]]:
+    """What classifiers say of texts with these vectors: (what they tell, by what they tell it) → a label of each."""
+    found = {(name, "vectors"): tasks.classify(told, known, vectors) for name, known in test.learnt_labels.items()}
+    if (known := test.learnt_labels.get("author")) is not None:
+        learnt, read = ([(text,) for text in texts] for texts in (test.learnt, distinct))
+        found["author", "letters"] = judges.classify("privacy", learnt, known, read)
+    return found
 
 
 def in_a_sentence(rows: Sequence[Bought], total: float = 50.0) -> dict[str, str]:
@@ -278,27 +304,21 @@ def _tests(names: Sequence[str], folder: Path, n: int, own: int) -> Iterator[tup
     """Each data set, what is measured on it, and texts that make a bank of its domain."""
     for name in names:
         found = data_sets.load(name, folder, n_train=max(own, TRAINED), n_test=n, max_words=40)
-        target = next(iter(found.targets))
         text = [parts[0] for parts in found.texts]
-        label = found.targets[target]
+        labels = {_TOLD[t.role]: found.targets[t.target] for t in tasks.tasks_of(name)}
+
+        def of(places: Sequence[int], labels: Mapping[str, Sequence[str]] = labels) -> dict[str, list[str]]:
+            return {name: [label[i] for i in places] for name, label in labels.items()}
+
         learnt = found.train[:TRAINED]
-        yield (
-            found,
-            Sample(
-                name,
-                [text[i] for i in found.test],
-                [label[i] for i in found.test],
-                [text[i] for i in learnt],
-                [label[i] for i in learnt],
-            ),
-            [text[i] for i in found.train[:own]],
-        )
+        test = Sample(name, [text[i] for i in found.test], of(found.test), [text[i] for i in learnt], of(learnt))
+        yield found, test, [text[i] for i in found.train[:own]]
 
 
 def main(argv: Sequence[str] = ()) -> int:
     """The command ``bench budget``."""
     takes = parser("budget", __doc__, "data", "stopwords", "out", required=["data"])
-    takes.add_argument("--sets", nargs="+", default=list(SETS), metavar="NAME", help=f"{' and '.join(SETS)} by default")
+    takes.add_argument("--sets", nargs="+", default=list(SETS), metavar="NAME", help=f"{' '.join(SETS)} by default")
     takes.add_argument("--n", type=int, default=TEXTS, help=f"texts of each test, {TEXTS} by default")
     takes.add_argument(
         "--few",
@@ -315,16 +335,21 @@ def main(argv: Sequence[str] = ()) -> int:
         metavar="N",
         help=f"texts to train that make a bank of the domain (default {OWN_BANK}; 0: none)",
     )
+    takes.add_argument("--system", action="append", metavar="NAME", help="only this system, by its name in the tables")
     takes.add_argument("--judge", metavar="NAME", help="a causal language model that was added, for perplexity")
     args = takes.parse_args(argv)
     judge = causal.judge(args.judge) if args.judge else None
+    if wrong := set(args.system or ()) - {*systems(None, options_in(args)), OWN}:
+        raise ConfigError(f"There is no system {shown(min(wrong))}. There are {', '.join(systems(None, {}))}, {OWN}.")
     rows, read = _begun(args.out)
     for found, test, texts in _tests(args.sets, args.data, args.n, args.own):
-        read[test.data] = {"title": found.title, "sha256": found.sha256, "learnt": len(test.learnt)}
+        of = {"title": found.title, "sha256": found.sha256, "learnt": len(test.learnt), "seeds": args.seeds}
+        read[test.data] = read.get(test.data, {}) | of
         told = sentence_encoder.embed(test.learnt)
         with tempfile.TemporaryDirectory() as folder:
             bank = None
-            if args.own:
+            there = {r.system for r in rows if r.data == test.data}
+            if args.own and OWN not in there and (not args.system or OWN in args.system):
                 bank = str(Path(folder) / "bank")
                 about = build_bank(
                     gather(texts),
@@ -337,7 +362,7 @@ def main(argv: Sequence[str] = ()) -> int:
                 read[test.data]["bank"] = about.sentences
                 print(f"The bank of the domain has {about.sentences:,} sentences of {found.title}'s texts to train.")
             for system, mechanism in systems(bank, options_in(args)).items():
-                if any((r.data, r.system) == (test.data, system) for r in rows):
+                if system in there or (args.system and system not in args.system):
                     continue
                 rows += measure(
                     system,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -36,6 +36,8 @@ DEFAULT_BANK = "wordnet"
 #: Steps of a coordinate from 0 to 1: of a text's vector, and of a bank's unless another number is asked for.
 TEXT_STEPS, BANK_STEPS = 1 << 14, 500
 DIMENSIONS = 384
+#: Sentences whose vectors are added up at most before another one: sums of products stay exact.
+MOST_ADDED = 4
 _FORMAT = 1
 _EXACT = 1 << 24
 #: Sentences whose vectors are looked at together: 12 MB in float32.
@@ -147,6 +149,32 @@ class SentenceBank:
         out /= np.where(lengths > 0, lengths, 1.0)[:, None]
         out /= self.lengths
         return out
+
+    def added(self, cosines: NDArray[np.float64], drawn: Sequence[int]) -> NDArray[np.float64]:
+        """Cosine of a text with the sum of some sentences' vectors and each further one, from its own cosines.
+
+        Parameters
+        ----------
+        cosines
+            The text's row of :meth:`cosines`, float64 (n,).
+        drawn
+            Places of the sentences, four at most; one may come twice.
+
+        Returns
+        -------
+        ndarray
+            float64 (n,), in [−1, 1]. Sums of vectors are sums of their codes.
+        """
+        if len(drawn) > MOST_ADDED:
+            raise ConfigError(f"At most {MOST_ADDED} sentences are added up.")
+        places = list(drawn)
+        sum_ = self.codes[places].astype(np.float32).sum(axis=0)
+        with_each = np.empty(len(self))
+        for start in range(0, len(self), _BLOCK):
+            with_each[start : start + _BLOCK] = self.codes[start : start + _BLOCK].astype(np.float32) @ sum_
+        squares = np.square(sum_, dtype=np.float64).sum() + 2 * with_each + np.square(self.lengths)
+        along = (cosines[places] * self.lengths[places]).sum() + cosines * self.lengths
+        return np.clip(along / np.sqrt(np.maximum(squares, 1.0)), -1.0, 1.0)
 
     @cached_property
     def _places(self) -> dict[str, list[int]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -77,11 +78,12 @@ def test_sentences_come_out_as_often_as_the_law_says(near):
     assert likely.sum() > 5 and chi < 3 * likely.sum()
 
 
-def test_the_range_is_a_range_at_every_epsilon():
+@pytest.mark.parametrize("before", [0, 1, 2, 4])
+def test_the_range_is_a_range_at_every_epsilon(before):
     for epsilon in (1e-9, 0.1, 1.0, 10.0, 40.0, 50.0, 200.0, 1400.0):
-        low, high = sentence_range(epsilon)
+        low, high = sentence_range(epsilon, before)
         assert 0 <= low < high <= 1
-    ends = [sentence_range(e) for e in np.geomspace(0.1, 1400, 200)]
+    ends = [sentence_range(e, before) for e in np.geomspace(0.1, 1400, 200)]
     assert all(a[0] <= b[0] and a[1] <= b[1] for a, b in itertools.pairwise(ends)), "it never falls"
 
 
@@ -148,6 +150,100 @@ def test_which_texts_are_alike(near):
 def test_an_audit_holds_exactly(near, few_looks):
     report = dpt.audit(make(near, epsilon=20.0), inputs=[FIRST, SECOND, "Nobody came.", "A b c."])
     assert report.holds and report.exact and report.claimed == 20.0 and 1 < report.measured <= 20.0
+
+
+# --- more sentences for one
+
+
+def after(m, sentence: str, drawn: list[int], epsilon: float, low: float, high: float) -> list[float]:
+    """P(s | x) of every sentence once some were drawn, by the formula, one number at a time."""
+    x = text_codes(meaningless([sentence]))[0].astype(float)
+    codes, weights = m.bank.codes.astype(float), []
+    for s in codes:
+        sum_ = [a + sum(codes[i][k] for i in drawn) for k, a in enumerate(s)]
+        cosine = sum(a * b for a, b in zip(x, sum_, strict=True))
+        cosine /= math.sqrt(sum(a * a for a in x)) * math.sqrt(sum(b * b for b in sum_))
+        weights.append(math.exp(epsilon * (min(max(cosine, low), high) - low) / (high - low) / 2))
+    return [w / sum(weights) for w in weights]
+
+
+@pytest.mark.parametrize("ends", [None, (-0.5, 0.9)])
+def test_a_further_sentence_is_drawn_by_what_those_before_lack(near, ends):
+    m = make(near, each=3, epsilon=25.0, **({} if ends is None else {"low": ends[0], "high": ends[1]}))
+    r = m.rewrite(TEXT, seed=3)
+    drawn = [r.candidate(i) for i in range(6)]
+    assert [p.text for p in r.releases] == [SENTENCES[i] for i in drawn]
+    for i, sentence in enumerate((FIRST, FIRST, FIRST, SECOND, SECOND, SECOND)):
+        before = drawn[i - i % 3 : i]
+        want = after(m, sentence, before, 25.0, *(ends or sentence_range(25.0, len(before))))
+        assert r.distribution(i).probs == pytest.approx(want, rel=1e-6)
+
+
+def test_further_sentences_come_out_as_often_as_they_should(near):
+    m = make(near, each=2, epsilon=12.0)
+    drawn = [(r.candidate(0), r.candidate(1)) for r in m.rewrites(m.prepare(FIRST), 3000, seed=2)]
+    first = Counter(a for a, _ in drawn).most_common(1)[0][0]
+    own = [b for a, b in drawn if a == first]
+    want = np.array(after(m, FIRST, [first], 12.0, *sentence_range(12.0, 1)))
+    counts, likely = np.bincount(own, minlength=len(SENTENCES)), want > 0.01
+    chi = ((counts - len(own) * want)[likely] ** 2 / (len(own) * want[likely])).sum()
+    assert len(own) > 200 and likely.sum() > 5 and chi < 3 * likely.sum()
+
+
+def test_draws_of_one_sentence_add_up_and_keep_the_promise(near, few_looks):
+    m = make(near, each=2, epsilon=10.0)
+    g = m.guarantee(TEXT)
+    assert (g.epsilon, g.draws, g.total, g.notion) == (10.0, 4, 40.0, "pure")
+    assert g.exposed == ("how many sentences your text has",)
+    assert make(near, each=2, slots=3).guarantee(TEXT).exposed == ("that 6 sentences are drawn, which you set",)
+    report = dpt.audit(m, inputs=[FIRST, SECOND, "Nobody came.", "A b c."])
+    assert report.holds and report.exact and 1 < report.measured <= report.claimed
+
+
+def test_chances_with_further_sentences_are_the_products_of_each_draw(near):
+    m = make(near, each=2, epsilon=15.0)
+    texts = [m.prepare(t) for t in (TEXT, f"{SECOND} {FIRST}", FIRST)]
+    results = m.rewrites(texts[0], 3, seed=5)
+    log = m.chances.log(texts, results)
+    for b, r in enumerate(results):
+        stated = [m.chances.given(t, r) for t in texts]
+        assert stated[2] is None and log[2, b] == -np.inf
+        for a in (0, 1):
+            want = sum(d.log_probs[r.candidate(i)] for i, d in enumerate(stated[a]))
+            assert log[a, b] == pytest.approx(want, abs=1e-9)
+    assert log[0] == pytest.approx(
+        [sum(r.distribution(i).log_probs[r.candidate(i)] for i in range(4)) for r in results]
+    )
+
+
+def test_one_for_each_draws_what_it_always_drew_and_more_begin_with_it(near):
+    one, two = make(near, epsilon=20.0), make(near, epsilon=20.0, each=2)
+    a, b = (m.rewrite(TEXT, seed=9) for m in (one, two))
+    assert [a.candidate(0), a.candidate(1)] == [b.candidate(0), b.candidate(2)]
+    listed = two.rewrite([TEXT, FIRST], seed=4)
+    assert [len(r.releases) for r in listed] == [4, 2]
+    assert "sweep" in a.can and "sweep" not in b.can and "sweep" not in two.can
+    with pytest.raises(dpt.NoDistribution):
+        b.trace.locked(0, b.units[0])
+
+
+def test_an_empty_slot_stays_empty_however_many_are_drawn_for_it(near):
+    m = make(near, slots=2, each=2, epsilon=1400.0)
+    r = m.rewrite(FIRST, seed=1)
+    assert [p.text for p in r.releases][2:] == ["", ""] and all(p.text for p in r.releases[:2])
+    for i in (2, 3):
+        d = r.distribution(i)
+        assert d.probs[-1] > 0.99
+
+
+def test_words_that_are_never_released_stay_out_of_further_sentences_too(near):
+    m = make(near, each=2, epsilon=40.0, never=("doctor",))
+    r = m.rewrite(FIRST, seed=1)
+    places = [i for i, s in enumerate(SENTENCES) if "doctor" not in s]
+    assert len(r.distribution(1).probs) == len(places)
+    first = places[r.candidate(0)]
+    want = np.array(after(m, FIRST, [first], 40.0, *sentence_range(40.0, 1)))[places]
+    assert r.distribution(1).probs == pytest.approx(want / want.sum(), rel=1e-6)
 
 
 # --- texts, slots, lists

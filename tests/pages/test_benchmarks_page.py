@@ -399,6 +399,20 @@ def test_what_a_total_budget_buys_stands_first_with_what_each_shows(found, monke
         assert all_charts(at)[0]["layout"]["yaxis"]["title"]["text"] == total_budget.MEASURES[measure]
         floor = [r.value for r in total_budget.bundled() if (r.data, r.measure, r.total) == ("sst2", measure, 0.0)]
         assert list(at.dataframe[0].value["nothing of the text"]) == floor
+    for data in {r.data for r in total_budget.bundled()}:
+        own = {r.measure for r in total_budget.bundled() if r.data == data} - {"draws"}
+        at.segmented_control(key="bench_bought").set_value("linked").run()
+        at.segmented_control(key="bench_bought_data").set_value(data).run()
+        assert not at.exception and at.segmented_control(key="bench_bought").value == "linked"
+        assert len(at.segmented_control(key="bench_bought").options) == len(own)
+    rows = total_budget.bundled()
+    alone = [replace(r, data="atis") for r in rows if r.data == "sst2" and r.measure in ("cosine", "draws")]
+    monkeypatch.setattr(total_budget, "bundled", lambda: (*rows, *alone))
+    at.run()
+    at.segmented_control(key="bench_bought_data").set_value("atis").run()
+    assert not at.exception and at.segmented_control(key="bench_bought").value == "cosine", (
+        "the only one of these texts"
+    )
     monkeypatch.setattr(total_budget, "bundled", lambda: ())
     at = page()
     assert not at.exception and len(all_charts(at)) == 2

@@ -25,7 +25,8 @@ def encoder(monkeypatch):
     monkeypatch.setattr(sentence_encoder, "embed", meaningless)
 
 
-SAID = Sample("builtin", TEXTS, ["ill", "ill", "garden"], TEXTS, ["ill", "ill", "garden"])
+LABELS = {"task": ["ill", "ill", "garden"]}
+SAID = Sample("builtin", TEXTS, LABELS, TEXTS, LABELS)
 
 
 def values(rows, name: str) -> dict[float, float]:
@@ -57,7 +58,7 @@ def test_every_text_spends_the_same_whatever_its_draws(small_bank, monkeypatch):
 
 
 def test_a_text_without_a_draw_is_left_out():
-    test = dataclasses.replace(SAID, texts=["of the", "My doctor paid."], labels=["a", "b"])
+    test = dataclasses.replace(SAID, texts=["of the", "My doctor paid."], labels={"task": ["a", "b"]})
     rows = measure("D", dpt.get_mechanism("custext", oov="drop"), test, [5.0], seeds=[1], few=0)
     assert all(r.texts == 1 for r in rows) and {r.mechanism for r in rows} == {"custext"}
 
@@ -88,6 +89,38 @@ def test_a_text_that_is_kept_is_linked_named_and_told(monkeypatch):
     assert [values(rows, name)[50.0] for name in ("cosine", "task", "linked", "named")] == pytest.approx([1.0] * 4)
     assert values(rows, "perplexity")[50.0] == np.mean([len(t) for t in TEXTS[:2]])
     assert {r.texts for r in rows if r.measure in ("named", "perplexity")} == {2}
+
+
+def test_an_author_is_told_by_vectors_or_by_letters_whichever_is_right_more_often(monkeypatch):
+    m = dpt.get_mechanism("custext", epsilon=1.0)
+    monkeypatch.setattr(type(m), "rewrite", lambda self, p, stream: SimpleNamespace(text=p.text))
+    authors = {"author": ["Ada", "Bo", "Ada"]}
+    test = dataclasses.replace(SAID, labels=authors, learnt_labels=authors)
+    said = {"vectors": ["Ada", "Ada", "Bo"], "letters": ["Ada", "Bo", "Bo"]}
+
+    def by(which):
+        def classify(*given):
+            read = given[-1]
+            assert given[-2] == ["Ada", "Bo", "Ada"] and len(read) == 3
+            return said[which]
+
+        return classify
+
+    monkeypatch.setattr(total_budget.tasks, "classify", by("vectors"))
+    monkeypatch.setattr(total_budget.judges, "classify", by("letters"))
+    for told, share in ((said, 2 / 3), ({"vectors": ["Ada", "Bo", "Ada"], "letters": ["Bo", "Ada", "Bo"]}, 1.0)):
+        said = told
+        rows = measure("K", m, test, [50.0], seeds=[1, 2], few=0)
+        assert values(rows, "author") == {0.0: pytest.approx(share), 50.0: pytest.approx(share)}
+        assert not values(rows, "task"), "nothing of use is to be told of these texts"
+
+
+def test_what_is_of_use_and_who_wrote_it_are_kept_apart():
+    ((_, test, own),) = total_budget._tests(["builtin"], None, 6, 4)
+    assert set(test.labels) == set(test.learnt_labels) == {"task", "author"}
+    assert {len(test.labels["task"]), len(test.labels["author"]), len(test.texts)} == {6} and len(own) == 4
+    assert set(test.learnt_labels["author"]) == {"Ada", "Bruno", "Cleo"}
+    assert set(test.learnt_labels["task"]) == {"praise", "complaint"}
 
 
 def test_the_nearest_is_found_and_ties_count_their_part():
@@ -128,7 +161,7 @@ def test_the_chart_has_every_curve_with_its_band_and_its_floor(measured):
 
 
 def test_a_file_of_rows_is_gone_on_with(monkeypatch, tmp_path, capsys):
-    measured, wanted = [], ["A"]
+    measured, wanted = [], ["A", "not wanted", "B"]
 
     def noted(system, mechanism, test, **more):
         measured.append((system, test.data, len(test.texts), list(more["seeds"])))
@@ -138,13 +171,14 @@ def test_a_file_of_rows_is_gone_on_with(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(total_budget, "systems", lambda bank, options: dict.fromkeys(wanted))
     out = tmp_path / "budget.json"
     call = ["--data", str(tmp_path), "--sets", "builtin", "--own", "0", "--n", "5", "--seeds", "4", "--out", str(out)]
-    for then in ("A", "B"):
-        wanted.append(then)
-        assert total_budget.main(call) == 0
+    for also in ([], ["--system", "B"]):
+        assert total_budget.main([*call, "--system", "A", *also]) == 0
     assert measured == [("A", "builtin", 5, [4]), ("B", "builtin", 5, [4])]
     found = total_budget.MEASUREMENT.read(out)
     assert [(r.system, r.total) for r in found] == [("A", 0.0), ("A", 10.0), ("B", 0.0), ("B", 10.0)]
     assert "| nothing of the text | 0.500 ± 0.100 | 0.500 ± 0.100 |" in capsys.readouterr().out
+    with pytest.raises(dpt.ConfigError, match=r"no system 'C'\. There are A, not wanted, B"):
+        total_budget.main([*call, "--system", "C"])
 
 
 def test_what_is_bundled_says_what_the_documents_say():

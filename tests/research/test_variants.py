@@ -112,7 +112,7 @@ def test_every_built_in_mechanism_is_audited_in_all_its_ways():
     assert found["adept"] == found["adept-original"] == [{"checkpoint": "snips"}, {"checkpoint": "atis"}]
     assert found["dp-prompt"] == [{}, {"prior": "released"}, {"length": "input"}]
     assert found["dp-paraphrase"] == [{}, {"prior": "released"}]
-    assert found["dp-sentence"] == [{}, {"slots": 3}]
+    assert found["dp-sentence"] == [{}, {"slots": 3}, {"each": 2}]
     without = {
         "dp-mlm",
         "dp-mlm-plus",

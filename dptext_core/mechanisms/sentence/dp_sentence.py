@@ -16,6 +16,12 @@ bank has one more candidate, the empty sentence. Its cosine counts as 1 with an 
 that of a bank's sentence with an empty slot as −1. A text of blanks alone is read as one empty sentence: without slots
 every sentence of the bank is as likely for it as any other.
 
+More for one. With ``each`` = r a sentence is released as r sentences of the bank, drawn one after the other. The first
+is drawn as above. For a further one u has, in the place of the cosine of e(x) and e(s), that of e(x) and the sum of
+e(s) and the vectors of those that were drawn for the same sentence before: s is likely where it says what they lack.
+What was drawn before is public, so that given it the bound is the same whatever x and x′ are, and the draws add up:
+r·ε a sentence. The empty sentence adds nothing to a sum, and its cosine stays as it is.
+
 The range. Without one given, a and b follow from ε by :func:`sentence_range`, which is public. A small ε tells little
 apart, and spends itself best on whether a sentence is alike at all; a large one can rank those that are. Where ε moves,
 so does the range, and the noise stays: under a law a released sentence may come back at another ε.
@@ -33,7 +39,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -49,6 +55,7 @@ from ...privacy.sampling import NoiseStream, Sampler
 from ...result import Release, RewriteResult, Trace, Unit
 from ...text.document import Document
 from ...words import bank as banks
+from ...words.bank import MOST_ADDED
 from ...words.vocabulary import trunk_folder
 from ..audited import Audited
 from ..base import Mechanism, Prepared, in_runs
@@ -65,11 +72,28 @@ _NOTHING = ""
 FAR = 0.4
 
 
-def sentence_range(epsilon: float) -> tuple[float, float]:
-    """The range of cosines that are told apart where none is given: a public law of ε, chosen on public text
-    (tools/choose_sentence_range.py)."""
+def sentence_range(epsilon: float, before: int = 0) -> tuple[float, float]:
+    """The range of cosines that are told apart where none is given: a public law of ε, and of how many sentences were
+    drawn before for the same one, chosen on public text (tools/choose_sentence_range.py)."""
+    if before:
+        low = 0.25 + min(0.15, epsilon / 150) + 0.1 * min(before - 1, 2)
+        return low, min(1.0, low + min(epsilon / 150, 0.15 + epsilon / 500))
     low = min(0.2, epsilon / 50)
     return low, min(1.0, low + min(epsilon / 100, 0.3 + epsilon / 400))
+
+
+def each_option() -> Any:
+    """The field ``each``."""
+    return option(
+        1,
+        label="Sentences for each",
+        kind="integer",
+        min=1,
+        max=MOST_ADDED + 1,
+        help="So many sentences are drawn for each of yours, one after the other: a further one by what those before "
+        "lack. Each spends ε. With much to spend they keep more together than one alone.",
+        said="{} for each sentence",
+    )
 
 
 def end_option(upper: bool) -> Any:
@@ -117,6 +141,7 @@ class DPSentenceConfig:
         said="{} slots",
         unset="one draw for each sentence",
     )
+    each: int = each_option()
     low: float | None = end_option(upper=False)
     high: float | None = end_option(upper=True)
     never: tuple[str, ...] = never_option()
@@ -142,16 +167,19 @@ class CosineTable(Channel):
         float64 (n,), each in [−1, 1].
     ends
         The range that they are cut to; None: that of :func:`sentence_range` at each ε.
+    before
+        How many sentences were drawn before for the same one.
     """
 
     candidates: Sequence[str]
     cosines: np.ndarray
     ends: tuple[float, float] | None = None
     source: str | None = None
+    before: int = 0
 
     def utilities(self, epsilon: float) -> np.ndarray:
         """u of every candidate, float64 (n,), in [0, 1]."""
-        low, high = self.ends or sentence_range(epsilon)
+        low, high = self.ends or sentence_range(epsilon, self.before)
         return np.clip((np.clip(self.cosines, low, high) - low) / (high - low), 0.0, 1.0)
 
     def log_weights(self, epsilon: float) -> np.ndarray:
@@ -179,24 +207,26 @@ class CosineTable(Channel):
         order = np.lexsort((-noise, -self.cosines))
         ordered = noise[order]
         front = np.sort(order[np.append(True, ordered[1:] > np.maximum.accumulate(ordered)[:-1])])
-        few = CosineTable((), self.cosines[front], self.ends)
+        few = CosineTable((), self.cosines[front], self.ends, before=self.before)
         found = search_flips(lambda e: int(np.argmax(few.log_weights(e) + noise[front])), low, high)
         return [(epsilon, int(front[i])) for epsilon, i in found]
 
 
 class SentenceTrace(Trace):
-    """What was drawn for each sentence. Chances are computed again from the vectors, to the same bits."""
-
-    can = frozenset({"distribution", "sweep"})
+    """What was drawn for each sentence. Chances are computed again from the vectors, to the same bits. What a further
+    sentence is drawn from depends on those before it, which are others at another ε."""
 
     def __init__(self, mechanism: DPSentence, prepared: SentencePrepared, chosen: tuple[int, ...], stream: NoiseStream):
         self._mechanism, self._prepared, self._stream = mechanism, prepared, stream
         self.chosen = chosen
+        self.can = frozenset({"distribution", "sweep"} if mechanism.config.each == 1 else {"distribution"})
         self._tables: dict[int, CosineTable] = {}
 
     def _table(self, i: int) -> CosineTable:
         if i not in self._tables:
-            table = self._mechanism.tables(self._prepared, [i])[0]
+            each = self._mechanism.config.each
+            table = self._mechanism.tables(self._prepared, [i // each])[0]
+            table = self._mechanism.after(table, self.chosen[i - i % each : i])
             if len(self._tables) >= _KEPT:
                 return table
             self._tables[i] = table
@@ -206,6 +236,8 @@ class SentenceTrace(Trace):
         return self._table(i).at(self._mechanism.config.epsilon)
 
     def locked(self, i: int, unit: Unit) -> tuple[Channel, NoiseStream]:
+        if "sweep" not in self.can:
+            return super().locked(i, unit)
         return self._table(i), self._stream.at(i)
 
     def candidate(self, i: int, unit: Unit) -> int:
@@ -246,7 +278,7 @@ class DPSentence(Mechanism):
 
     @property
     def chances(self) -> Chances[DPSentence]:
-        return _Chances(self, sweeps=True)
+        return _Chances(self, sweeps=self.config.each == 1)
 
     @property
     def aligned(self) -> None:
@@ -338,6 +370,36 @@ class DPSentence(Mechanism):
         for start in range(0, len(codes), _TOGETHER):
             yield from self._tables(codes[start : start + _TOGETHER], task)
 
+    def after(self, table: CosineTable, drawn: Sequence[int]) -> CosineTable:
+        """What a further sentence is drawn from for the same one, once these candidates were.
+
+        Parameters
+        ----------
+        table
+            What the first one is drawn from.
+        drawn
+            Their places among the candidates, in any order.
+        """
+        if not drawn:
+            return table
+        n = len(self.candidates) - (self.config.slots is not None)
+        places = [i for i in drawn if i < n]
+        cosines = table.cosines
+        if places and table.cosines[:n].max() > -1.0:  # an empty sentence has no direction
+            every = np.zeros(len(self.bank))
+            where = slice(None) if self._open is None else self._open
+            every[where] = cosines[:n]
+            added = self.bank.added(every, np.arange(len(self.bank))[where][places].tolist())[where]
+            cosines = np.concatenate([added, cosines[n:]])
+        return dataclasses.replace(table, cosines=cosines, before=len(drawn))
+
+    def _draws(self, table: CosineTable, stream: NoiseStream) -> list[int]:
+        """The candidates that are drawn for one sentence, from what the first is drawn from."""
+        drawn = [table.draw(self.config.epsilon, stream)]
+        while len(drawn) < self.config.each:
+            drawn.append(self.after(table, drawn).draw(self.config.epsilon, stream.at("further", len(drawn))))
+        return drawn
+
     def nearest(self, prepared: Prepared) -> float:
         """Mean cosine of the sentences that are read with the nearest candidate of each. For the owner's eyes."""
         codes = self._encoded(prepared).codes
@@ -353,7 +415,7 @@ class DPSentence(Mechanism):
         return tuple((found + [_NOTHING] * slots)[:slots])
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
-        n = len(self._read(self._document_of(text)))
+        n = len(self._read(self._document_of(text))) * self.config.each
         epsilon = float(self.config.epsilon)
         adjacency, among, exposed = "any two texts", "", [f"that {many(n, 'sentence')} are drawn, which you set"]
         if self.config.slots is None:
@@ -408,17 +470,20 @@ class DPSentence(Mechanism):
         """Sentences of many texts are held against the bank together, which changes no bit of their cosines."""
         every = [p for text, n in in_runs(texts) for p in [self._encoded(self.plan(text), task.quiet)] * n]
         streams = [stream.at(i) for i in range(len(every))]
-        each = [own.at(i) for p, own in zip(every, streams, strict=True) for i in range(len(p.codes))]
+        of = [own.at(i) for p, own in zip(every, streams, strict=True) for i in range(len(p.codes))]
         codes = np.concatenate([p.codes for p in every]) if every else np.zeros((0, banks.DIMENSIONS), np.int16)
-        chosen = iter(self._drawn(codes, each, task))
-        return [self._result(p, tuple(islice(chosen, len(p.codes))), s) for p, s in zip(every, streams, strict=True)]
+        chosen = iter(self._drawn(codes, of, task))
+        each = self.config.each
+        return [
+            self._result(p, tuple(islice(chosen, each * len(p.codes))), s) for p, s in zip(every, streams, strict=True)
+        ]
 
     def _drawn(self, codes: np.ndarray, streams: Sequence[NoiseStream], task: Task) -> tuple[int, ...]:
         """What is drawn for each of these sentences, each with its stream."""
         chosen: list[int] = []
-        for table, stream in zip(self._each_table(codes, task), streams, strict=True):
-            chosen.append(table.draw(self.config.epsilon, stream))
-            task.report(len(chosen), len(codes))
+        for k, (table, stream) in enumerate(zip(self._each_table(codes, task), streams, strict=True)):
+            chosen += self._draws(table, stream)
+            task.report(k + 1, len(codes))
         return tuple(chosen)
 
     def rewrite_repeatedly(self, prepared: Prepared, n: int, stream: NoiseStream, task: Task) -> list[RewriteResult]:
@@ -427,9 +492,17 @@ class DPSentence(Mechanism):
         streams = [stream.at("fresh", k) for k in range(n)]
         chosen: list[list[int]] = [[] for _ in streams]
         for i, table in enumerate(self._each_table(encoded.codes, task)):
-            draw = table.drawer(self.config.epsilon)
+
+            @lru_cache(maxsize=_TOGETHER)
+            def draw(drawn: tuple[int, ...], table: CosineTable = table) -> Callable[[NoiseStream], int]:
+                return self.after(table, drawn).drawer(self.config.epsilon)
+
             for own, one in zip(streams, chosen, strict=True):
-                one.append(draw(own.at(i)))
+                task.check()
+                drawn: tuple[int, ...] = ()
+                for k in range(self.config.each):
+                    drawn += (draw(drawn)(own.at(i).at("further", k) if k else own.at(i)),)
+                one += drawn
             task.report(i + 1, len(encoded.codes))
         return [self._result(encoded, tuple(one), own) for own, one in zip(streams, chosen, strict=True)]
 
@@ -461,15 +534,21 @@ class DPSentence(Mechanism):
 
     @classmethod
     def variants(cls) -> tuple[dict[str, Any], ...]:
-        return ({}, {"slots": 3})
+        return ({}, {"slots": 3}, {"each": 2})
 
 
 class _Chances(Chances[DPSentence]):
-    """Of whole sentences, each by itself."""
+    """Of whole sentences, each by itself, and of further ones for the same given those before."""
 
     def given(self, prepared: Prepared, result: RewriteResult) -> list[TokenDistribution] | None:
-        tables = self.m.tables(prepared)
-        return [t.at(self.m.config.epsilon) for t in tables] if len(tables) == len(result.releases) else None
+        tables, each = self.m.tables(prepared), self.m.config.each
+        if not isinstance(result.trace, SentenceTrace) or len(tables) * each != len(result.trace.chosen):
+            return None
+        chosen = result.trace.chosen
+        return [
+            self.m.after(tables[i // each], chosen[i - i % each : i]).at(self.m.config.epsilon)
+            for i in range(len(chosen))
+        ]
 
     def log(
         self, texts: Sequence[Prepared], results: Sequence[RewriteResult], *, task: Task | None = None
@@ -480,12 +559,19 @@ class _Chances(Chances[DPSentence]):
         chosen = [r.trace.chosen for r in results if isinstance(r.trace, SentenceTrace)]
         out = np.full((len(texts), len(results)), -np.inf)
         for a, text in enumerate(texts):
-            codes = self.m._encoded(text, task).codes
-            alike = [b for b, drawn in enumerate(chosen) if len(drawn) == len(codes)]
+            codes, each = self.m._encoded(text, task).codes, self.m.config.each
+            alike = [b for b, drawn in enumerate(chosen) if len(drawn) == each * len(codes)]
             out[a, alike] = 0.0
             for i, table in enumerate(self.m._each_table(codes, task) if alike else ()):
-                stated = table.at(self.m.config.epsilon).log_probs
-                out[a, alike] += stated[[chosen[b][i] for b in alike]]
+
+                @lru_cache(maxsize=_TOGETHER)
+                def stated(drawn: tuple[int, ...], table: CosineTable = table) -> np.ndarray:
+                    return self.m.after(table, drawn).at(self.m.config.epsilon).log_probs
+
+                for b in alike:
+                    task.check()
+                    drawn = chosen[b][i * each : (i + 1) * each]
+                    out[a, b] += sum(stated(drawn[:k])[drawn[k]] for k in range(each))
             task.report(a + 1, len(texts))
         return out
 

@@ -1,0 +1,182 @@
+"""Whether a sentence's total is better spent otherwise than on one draw from the bank: four ways, at equal total.
+
+Run:  python tools/try_more_than_one_draw.py --data DIR
+
+* clauses: the sentence is cut at marks and at "and", "but", "or" and "because", and a sentence of the bank is drawn for
+  each clause; how many clauses there are shows.
+* two, the second for what is missing: a sentence is drawn as ``dp-sentence`` does; then another one, by the cosine of
+  the text with the sum of both vectors. What was drawn first is public, so that the two add up.
+* three, five: the same with further ones.
+* code: one of CODES centroids of the bank's vectors is drawn by its cosine. It is public then, and a text is written
+  for it at no cost: paraphrases by the bundled decoder of the sentences nearest to it, and these sentences, of which
+  the one nearest to the code is taken.
+
+Every cosine is that of the whole released text with the whole sentence (all-MiniLM-L6-v2). One draw is the exact
+expectation. Later draws and codes have the range that is best of RANGES on these very texts, by their vectors, which no
+public law could know. Gains are within a text. Sentences are from SST-2's part to train.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import dptext_core as dpt
+from dptext_core._internal.statistics import half_width
+from dptext_core.mechanisms.sentence.dp_sentence import CosineTable
+from dptext_core.models.sentence_encoder import embed
+from dptext_core.research import data_sets
+from dptext_core.research.measurement import markdown
+from dptext_core.words.bank import sentence_bank, text_codes
+
+TOTALS = (50.0, 75.0, 100.0, 150.0, 200.0, 300.0, 400.0)
+MORE = {"two": 2, "three": 3, "five": 5}
+RANGES = [(a / 10, b / 10) for a in range(1, 7) for b in range(a + 1, 11)]
+CODES, ROUNDS = 2048, 4
+#: Sentences near a code that are paraphrased, paraphrases of each, and the decoder's ε, which promises nothing here.
+NEAREST, PARAPHRASES, EASE = 2, 4, 400.0
+_CLAUSE = re.compile(r"\s*[,;:]\s+|\s+--\s+|\s+(?=(?:and|but|or|because)\s)")
+
+
+def unit(vectors: np.ndarray) -> np.ndarray:
+    """Each row divided by its length."""
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-9)
+
+
+def clauses(sentence: str) -> list[str]:
+    """Parts of a sentence of two words or more; shorter ones stay with what is before them."""
+    out: list[str] = []
+    for part in _CLAUSE.split(sentence):
+        if out and (len(part.split()) < 2 or len(out[-1].split()) < 2):
+            out[-1] += f" {part}"
+        elif part:
+            out.append(part)
+    return out
+
+
+def chances(cosines: np.ndarray, epsilon: float, ends: tuple[float, float] | None) -> np.ndarray:
+    """What the exponential mechanism draws by; without ends those of the law."""
+    return CosineTable((), cosines, ends).at(epsilon).probs
+
+
+def best(each: Sequence[np.ndarray], epsilon: float) -> tuple[float, float]:
+    """The range under which draws have the highest cosine on average."""
+    return max(RANGES, key=lambda ends: float(np.mean([chances(c, epsilon, ends) @ c for c in each])))
+
+
+def codebook(vectors: np.ndarray) -> np.ndarray:
+    """Centroids of length 1, by spherical k-means from sentences of the bank."""
+    codes = vectors[np.random.default_rng(0).permutation(len(vectors))[:CODES]]
+    for _ in range(ROUNDS):
+        of = np.concatenate([(part @ codes.T).argmax(axis=1) for part in np.array_split(vectors, 16)])
+        sums = np.zeros_like(codes)
+        np.add.at(sums, of, vectors)
+        codes = unit(np.where(np.bincount(of, minlength=CODES)[:, None] > 0, sums, codes))
+    return codes
+
+
+def added(x: np.ndarray, drawn: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Cosine of x with the sum of what was drawn and each further vector."""
+    lengths = np.sqrt(np.maximum(drawn @ drawn + 1 + 2 * (vectors @ drawn), 1e-9))
+    return np.clip((x @ drawn + vectors @ x) / lengths, -1, 1)
+
+
+class Writer:
+    """A text for each code, made once."""
+
+    def __init__(self, codes: np.ndarray, vectors: np.ndarray, sentences: Sequence[str]):
+        self.codes, self.vectors, self.sentences = codes, vectors, sentences
+        self.decoder = dpt.get_mechanism("dp-paraphrase", epsilon=EASE)
+        self.known: dict[int, str] = {}
+
+    def __call__(self, code: int) -> str:
+        if code not in self.known:
+            near = [self.sentences[i] for i in np.argsort(-(self.vectors @ self.codes[code]))[:NEAREST]]
+            tried = list(near)
+            for k, sentence in enumerate(near):
+                stream = dpt.NoiseStream(3).at(code).at(k)
+                tried += [r.text for r in self.decoder.rewrites(sentence, PARAPHRASES, stream=stream)]
+            tried = [t for t in dict.fromkeys(tried) if t.strip()]
+            self.known[code] = tried[int(np.argmax(embed(tried) @ self.codes[code]))]
+        return self.known[code]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--data", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--n", type=int, default=40, help="texts")
+    parser.add_argument("--draws", type=int, default=3, help="of each text at each total (of codes: one)")
+    args = parser.parse_args()
+    found = data_sets.load("sst2", args.data, n_train=3 * args.n, n_test=1, max_words=40)
+    one = dpt.get_mechanism("dp-sentence")
+    texts = [t for i in found.train if len((t := found.texts[i][0]).split()) > 5 and one.guarantee(t).draws == 1]
+    texts = texts[: args.n]
+    bank = sentence_bank()
+    vectors, x = unit(bank.codes.astype(np.float32)), embed(texts)
+    cosines = bank.cosines(text_codes(x))
+    parts = [clauses(t) for t in texts]
+    of_parts = [bank.cosines(text_codes(embed(p))) for p in parts]
+    codes = codebook(vectors)
+    to_codes = (x @ codes.T).astype(np.float64)
+    writer = Writer(codes, vectors, bank.sentences)
+    rng = np.random.default_rng(1)
+    ways = ("clauses", *MORE, "code")
+    rows, ceilings = [], []
+    for total in TOTALS:
+        released: dict[str, list[list[str]]] = {way: [] for way in ways}
+        pairs: dict[str, list[list[int]]] = {}
+        for way, n in MORE.items():
+            epsilon = total / n
+            chosen = [
+                [int(rng.choice(len(c), p=chances(c, epsilon, None)))] for c in cosines for _ in range(args.draws)
+            ]
+            for _ in range(n - 1):
+                now = [added(x[k // args.draws], vectors[c].sum(axis=0), vectors) for k, c in enumerate(chosen)]
+                ends = best(now[:: args.draws], epsilon)
+                print(f"total {total:g}, {way}: range {ends[0]:g} to {ends[1]:g}", file=sys.stderr, flush=True)
+                for c, row in zip(chosen, now, strict=True):
+                    c.append(int(rng.choice(len(row), p=chances(row, epsilon, ends))))
+            pairs[way] = chosen
+        ends = best(to_codes, total)
+        drawn_codes = []
+        for k in range(len(texts)):
+            epsilon = total / len(parts[k])
+            released["clauses"].append(
+                [
+                    " ".join(bank.sentences[rng.choice(len(c), p=chances(c, epsilon, None))] for c in of_parts[k])
+                    for _ in range(args.draws)
+                ]
+            )
+            for way, chosen in pairs.items():
+                mine = chosen[k * args.draws : (k + 1) * args.draws]
+                released[way].append([" ".join(bank.sentences[i] for i in c) for c in mine])
+            code = int(rng.choice(CODES, p=chances(to_codes[k], total, ends)))
+            drawn_codes.append(float(to_codes[k][code]))
+            released["code"].append([writer(code)])
+        base = np.array([float(chances(c, total, None) @ c) for c in cosines])
+        cells = [f"{total:g}", f"{base.mean():.3f} ± {half_width(base.tolist()):.3f}"]
+        for way in ways:
+            flat = embed([t for own in released[way] for t in own]).reshape(len(texts), len(released[way][0]), -1)
+            values = np.einsum("tdi,ti->td", flat, x).mean(axis=1)
+            gain = values - base
+            cells += [f"{values.mean():.3f}", f"{gain.mean():+.3f} ± {half_width(gain.tolist()):.3f}"]
+        rows.append(cells)
+        ceilings.append(f"{total:g}: {np.mean(drawn_codes):.3f}")
+        print(" | ".join(cells), file=sys.stderr, flush=True)
+    print(markdown(["total ε", "one draw", *(cell for way in ways for cell in (way, "gain"))], rows))
+    print(
+        f"{len(texts)} texts, {args.draws} draws of each; {np.mean([len(p) for p in parts]):.2f} clauses a text; "
+        f"nearest sentence {cosines.max(axis=1).mean():.3f}, nearest code {to_codes.max(axis=1).mean():.3f}; the "
+        f"drawn code itself at {'; '.join(ceilings)}"
+    )
+
+
+if __name__ == "__main__":
+    main()
