@@ -57,8 +57,8 @@ class ListNeighbourhood(Private):
 
     def at(self, offset: int) -> int | None:
         """The index of an offset in ``words``; None outside the window."""
-        found = np.flatnonzero(self.offsets == offset)
-        return int(found[0]) if len(found) else None
+        places = np.flatnonzero(self.offsets == offset)
+        return int(places[0]) if len(places) else None
 
     @property
     def original(self) -> str:

@@ -15,7 +15,7 @@ from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -254,6 +254,43 @@ class RewriteResult(Private):
     pieces: Sequence[Release] | None = dataclasses.field(default=None, repr=False)
     batch: str = ""
     language: Language = ENGLISH
+
+    @classmethod
+    def of(
+        cls,
+        mechanism: Any,
+        prepared: Any,
+        stream: NoiseStream,
+        text: str,
+        steps: Sequence[Step] = (),
+        guarantee: Guarantee | None = None,
+        **more: Any,
+    ) -> Self:
+        """What a mechanism makes of a prepared text by a stream of noise.
+
+        Parameters
+        ----------
+        text : str
+            What is released.
+        steps : sequence of Step
+            Where words were replaced; else ``pieces`` says what stands in the text.
+        guarantee : Guarantee, optional
+            By default what the mechanism says of the prepared text.
+        **more
+            ``pieces`` and ``trace``.
+        """
+        return cls(
+            text,
+            prepared.text,
+            steps,
+            guarantee or mechanism.guarantee(prepared),
+            mechanism.name,
+            mechanism.config,
+            stream.seed,
+            stream.noise_id,
+            language=mechanism.language,
+            **more,
+        )
 
     def __repr__(self) -> str:
         drawn = sum(u.drawn for u in self.units)

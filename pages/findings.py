@@ -63,25 +63,25 @@ def question(rows: leaderboard.Rows) -> None:
     place = st.container()
     with st.expander("Another data set, judge, or level of privacy", key="found_choice"):
         data, judge, privacy, at, every, stop_words = choice(rows, sets)
-    found = leaderboard.board(rows, data, judge, privacy, at, stop_words, every)
+    ranking = leaderboard.board(rows, data, judge, privacy, at, stop_words, every)
     name = title_of_data(data)
     with place:
-        sentence, doubt = leaderboard.answer(found, name)
+        sentence, doubt = leaderboard.answer(ranking, name)
         st.markdown(f"**{literal(sentence)}** {literal(doubt)}")
-        if said := " ".join((leaderboard.agreement(rows, found), leaderboard.elsewhere(rows, found))).strip():
+        if said := " ".join((leaderboard.agreement(rows, ranking), leaderboard.elsewhere(rows, ranking))).strip():
             st.markdown(literal(said))
-        if found.entries:
-            figure = figures.leaderboard(found, dark=dark())
+        if ranking.entries:
+            figure = figures.leaderboard(ranking, dark=dark())
             chart(figure, key="found_board", alt=f"{sentence} The table below has all numbers.")
-            st.caption(literal(legend(found)))
+            st.caption(literal(legend(ranking)))
     with st.expander("The table, and files for a paper"):
-        st.dataframe(leaderboard.shown(found), hide_index=True)
-        files("board", to_csv(leaderboard.table(found)), leaderboard.to_latex(found, name))
+        st.dataframe(leaderboard.shown(ranking), hide_index=True)
+        files("board", to_csv(leaderboard.table(ranking)), leaderboard.to_latex(ranking, name))
     with st.expander("The order by every judge", key="found_judges", on_change="rerun") as place:
         if place.open:
-            places, alike = leaderboard.rankings(rows, found)
+            places, alike = leaderboard.rankings(rows, ranking)
             st.dataframe(places, hide_index=True)
-            if said := leaderboard.said_rankings(found, alike):
+            if said := leaderboard.said_rankings(ranking, alike):
                 st.caption(literal(said))
     st.caption(
         "Anybody's mechanism can stand here: docs/development/contributed_results.md says how it is measured, checked "
@@ -239,13 +239,13 @@ def claims(all_of_them: Sequence[ClaimFinding], whole: results.Results) -> None:
 def main() -> None:
     st.markdown("## What we found")
     try:
-        found = results.bundled()
+        measured = results.bundled()
         all_of_them = bundled()
         rows = leaderboard.bundled()
     except DPTextError as error:
         st.error(literal(str(error)))
         return
-    if found is None:
+    if measured is None:
         st.info(
             "No benchmark results are here. `python -m dptext_core bench run --grid full --data DIR --out FILE` makes "
             "them; `--grid full --merge FILE --summary assets/benchmarks/results.json` puts them where this page looks."
@@ -253,8 +253,8 @@ def main() -> None:
         return
     st.html(LOOK)
     question(rows)
-    claims(all_of_them, found)
-    about = found.about
+    claims(all_of_them, measured)
+    about = measured.about
     st.caption(
         literal(
             "Every number above is made from the bundled results. A difference counts where it is beyond doubt "

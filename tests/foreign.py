@@ -97,16 +97,8 @@ class Swap(dpt.Mechanism):
             else dpt.Step((t.start, t.end), t.text, t.text, "keep", "not of the eight", 0.0, out.spans[i], i)
             for i, t in enumerate(tokens)
         )
-        return dpt.RewriteResult(
-            out.text,
-            prepared.text,
-            steps,
-            self.guarantee(prepared),
-            self.name,
-            self.config,
-            stream.seed,
-            stream.noise_id,
-            SwapTrace(channels, epsilons, stream),
+        return dpt.RewriteResult.of(
+            self, prepared, stream, out.text, steps, trace=SwapTrace(channels, epsilons, stream)
         )
 
 
@@ -168,17 +160,8 @@ class Generator(dpt.Mechanism):
             pieces.append(dpt.Release((len(text), len(text) + len(before)), before, self.config.epsilon, "drawn"))
             text += before
         pieces.append(dpt.Release((len(text), len(text) + 1), ".", 0.0, "rule", reason="the end"))
-        return dpt.RewriteResult(
-            text + ".",
-            prepared.text,
-            (),
-            self.guarantee(prepared),
-            self.name,
-            self.config,
-            stream.seed,
-            stream.noise_id,
-            GeneratorTrace(tables, self.config.epsilon),
-            tuple(pieces),
+        return dpt.RewriteResult.of(
+            self, prepared, stream, text + ".", trace=GeneratorTrace(tables, self.config.epsilon), pieces=tuple(pieces)
         )
 
 
@@ -221,17 +204,7 @@ class Latent(dpt.Mechanism):
         at = [int(5 * (math.tanh(v) + 1) - 1e-9) for v in (x, y)]
         text = f"{PIECES[at[0]]} {PIECES[at[1]]}"
         piece = dpt.Release((0, len(text)), text, c.epsilon, "drawn")
-        return dpt.RewriteResult(
-            text,
-            prepared.text,
-            (),
-            self.guarantee(prepared),
-            self.name,
-            self.config,
-            stream.seed,
-            stream.noise_id,
-            pieces=(piece,),
-        )
+        return dpt.RewriteResult.of(self, prepared, stream, text, pieces=(piece,))
 
 
 ALL = (Swap, Generator, Latent)

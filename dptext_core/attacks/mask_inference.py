@@ -104,10 +104,10 @@ class MaskInference:
 @weak_cache(1)
 def _places(lm: MaskedLM) -> dict[str, list[int]]:
     """Word, case ignored → where it stands among what the model can say."""
-    found: dict[str, list[int]] = {}
+    places: dict[str, list[int]] = {}
     for j, word in enumerate(lm.candidates):
-        found.setdefault(word.casefold(), []).append(j)
-    return found
+        places.setdefault(word.casefold(), []).append(j)
+    return places
 
 
 def attack(
@@ -129,7 +129,7 @@ def attack(
     aligned(mechanism, "leaves no word in whose place another stands")
     released = Document.parse(result.text, mechanism.language)
     steps = [(i, s) for i, s in enumerate(result.steps) if s.action == "replace" and (only is None or i in only)]
-    found: list[MaskGuess] = []
+    guesses: list[MaskGuess] = []
     if steps:
         lm_engine = engine(model, language=mechanism.language)
         lm_engine.warm()
@@ -149,11 +149,11 @@ def attack(
                     likely = likely[list(rescore(s.out, [lm.candidates[j] for j in likely]))]
                     if (among := np.flatnonzero(np.isin(likely, own or ()))).size:
                         rank = 1 + int(among[0])
-                    task.report(len(found) + 1, len(steps))
+                    task.report(len(guesses) + 1, len(steps))
                 words = tuple(lm.candidates[j] for j in likely[:SHOWN])
-                found.append(MaskGuess(i, s.original, s.replacement, rank, words))
+                guesses.append(MaskGuess(i, s.original, s.replacement, rank, words))
     prior = public_prior(mechanism)
-    return MaskInference(tuple(found), prior.chance, prior.chance_of(10), model)
+    return MaskInference(tuple(guesses), prior.chance, prior.chance_of(10), model)
 
 
 def masked(lm: MaskedLM, released: Document, steps: Sequence[Step]) -> list[MaskRequest]:

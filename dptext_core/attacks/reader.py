@@ -318,10 +318,10 @@ class _OfDraws(_OfSomeWords):
     """Words that are drawn by themselves, by chances that are estimated from draws."""
 
     def __init__(self, mechanism: Mechanism, releases: Sequence[Mapping[int, Step]], epsilons: Mapping[int, float]):
-        found = mechanism.by_word
-        assert found is not None
-        self._by_word, self._releases, self._epsilons = found, releases, epsilons
-        self._place = {w.lower(): k for k, w in enumerate(found.vocabulary.words)}
+        by_word = mechanism.by_word
+        assert by_word is not None
+        self._by_word, self._releases, self._epsilons = by_word, releases, epsilons
+        self._place = {w.lower(): k for k, w in enumerate(by_word.vocabulary.words)}
         self._held: dict[tuple[str, float], np.ndarray] = {}
 
     def _counted(self, log_p: np.ndarray, draws: int) -> np.ndarray:

@@ -234,12 +234,12 @@ def lineup(mechanism: Mechanism, text: str, word: str | None = None, n: int = TE
 
 def listed_lineup(text: str, others: Sequence[str]) -> Lineup:
     """The text and those of a list, each once. Raises InputError for a list without another text, or a long one."""
-    found = list(dict.fromkeys([text.strip(), *(t.strip() for t in listed(others) if t.strip())]))
-    if len(found) < 2:
+    distinct = list(dict.fromkeys([text.strip(), *(t.strip() for t in listed(others) if t.strip())]))
+    if len(distinct) < 2:
         raise InputError("The list has no text besides yours. Give at least one other, one a line.")
-    if len(found) > MOST:
-        raise InputError(f"The list has {len(found):,} texts. Give at most {MOST}: each is read by the mechanism.")
-    return Lineup((text, *found[1:]), 0)
+    if len(distinct) > MOST:
+        raise InputError(f"The list has {len(distinct):,} texts. Give at most {MOST}: each is read by the mechanism.")
+    return Lineup((text, *distinct[1:]), 0)
 
 
 def _one_stem(a: str, b: str) -> bool:
@@ -317,8 +317,8 @@ def measure(
         own = None if seed is None else seed * 1_000_003 + true
         part = task.child(middle * true / n, middle * (true + 1) / n)
         written += mechanism.rewrites(p, per, own, task=part)
-    found = stated(mechanism).log(prepared, written, task=task.child(middle, 1))
-    table = found.reshape(n, n, per).swapaxes(0, 1)
+    log_p = stated(mechanism).log(prepared, written, task=task.child(middle, 1))
+    table = log_p.reshape(n, n, per).swapaxes(0, 1)
     return tuple(_measured(table, k, texts.true) for k in each if k <= per)
 
 

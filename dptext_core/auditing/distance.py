@@ -61,10 +61,10 @@ def _euclidean(space: Any, words: Sequence[str], lam: float | None = None) -> np
         covariance *= len(covariance) / np.trace(covariance)
         matrix = lam * covariance + (1 - lam) * np.eye(len(covariance))
         x = np.linalg.solve(np.linalg.cholesky(matrix), x.T).T
-    found = cdist(x, x)
-    found[rows < 0] = np.nan
-    found[:, rows < 0] = np.nan
-    return found
+    distances = cdist(x, x)
+    distances[rows < 0] = np.nan
+    distances[:, rows < 0] = np.nan
+    return distances
 
 
 def _places(lists: Sequence[Any], words: Sequence[str], gamma: float | None = None) -> np.ndarray:

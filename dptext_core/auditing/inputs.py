@@ -245,9 +245,9 @@ def _together(m: Mechanism, given: Sequence[str | Prepared]) -> Sequence[str | P
 def _look(m: Mechanism, prepared: Prepared, i: int) -> TokenDistribution | str:
     """The distribution of token i, or why there is none."""
     try:
-        found = m.distribution(prepared, i)
+        distribution = m.distribution(prepared, i)
     except NoDistribution as reason:
         return str(reason)
     if m.by_word is not None and m.by_word.token_row(prepared, i) is None:
         return "not in the vocabulary"
-    return found
+    return distribution

@@ -139,10 +139,10 @@ class Reader:
         """Bare word → where it stands among the candidates."""
         known = self._places.get(id(d.candidates))
         if known is None:
-            found: dict[str, list[int]] = {}
+            places: dict[str, list[int]] = {}
             for i, word in enumerate(d.candidates):
-                found.setdefault(bare(word), []).append(i)
-            known = {w: np.array(at) for w, at in found.items()}, d.candidates
+                places.setdefault(bare(word), []).append(i)
+            known = {w: np.array(at) for w, at in places.items()}, d.candidates
             self._places[id(d.candidates)] = known
         return known[0]
 

@@ -153,12 +153,12 @@ def _folder(
     path: Path, name: str, columns: tuple[str, ...], header: bool | None, split: str, each: bool, task: Task
 ) -> Source:
     """The files of a folder, one after the other by their names; those of other kinds are passed over."""
-    found = sorted(p for p in path.iterdir() if p.suffix.lower() in KINDS and p.is_file() and p.name[0] not in "._")
+    files = sorted(p for p in path.iterdir() if p.suffix.lower() in KINDS and p.is_file() and p.name[0] not in "._")
     if split:
         raise InputError(f"{name} is a folder, and folders have no splits. Name a folder with the files of that split.")
-    if not found:
+    if not files:
         raise InputError(f"The folder {name} has no file of {', '.join(KINDS)}. Name another folder, or a file.")
-    parts = [_file(p, p.name, columns, header, each, task) for p in found]
+    parts = [_file(p, p.name, columns, header, each, task) for p in files]
     digest = hashlib.sha256("".join(f"{len(p.name)} {p.name} {p.sha256}\n" for p in parts).encode())
     return Source(
         name,

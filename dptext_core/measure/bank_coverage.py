@@ -60,13 +60,13 @@ def coverage(bank: SentenceBank, texts: Sequence[str], task: Task = UNWATCHED) -
     sentences = [text[a:b] for text in texts for a, b in Document.parse(text).sentences]
     if not sentences:
         raise InputError("There is no sentence in these texts. Give others.")
-    found = nearest(bank, sentences, task)
-    low, high = np.quantile(found, [0.1, 0.9])
+    neighbours = nearest(bank, sentences, task)
+    low, high = np.quantile(neighbours, [0.1, 0.9])
     return Coverage(
-        len(found),
-        float(found.mean()),
-        half_width(found.tolist()),
+        len(neighbours),
+        float(neighbours.mean()),
+        half_width(neighbours.tolist()),
         float(low),
         float(high),
-        float((found >= NEAR).mean()),
+        float((neighbours >= NEAR).mean()),
     )

@@ -88,12 +88,12 @@ def traced(result: RewriteResult, finder: Finder | None = None) -> list[tuple[Te
     finder: beside the rules; without it, the one that the environment names (``names``), if any.
     Where pieces answer to words: the steps of its words, whatever became of them. Else the pieces in which it stands.
     """
-    found = telling(result.original, result.language, finder or names.finder())
+    told = telling(result.original, result.language, finder or names.finder())
     if "alignment" in result.can:
         steps = _Spans((k, s.span) for k, s in enumerate(result.steps) if s.action != "insert")
-        return [(t, steps.overlapping(t.words)) for t in found]
+        return [(t, steps.overlapping(t.words)) for t in told]
     pieces = _Spans((k, p.span) for k, p in enumerate(result.releases))
-    return [(t, pieces.overlapping(spans)) for t, spans in _standing(found, result.original, result.text)]
+    return [(t, pieces.overlapping(spans)) for t, spans in _standing(told, result.original, result.text)]
 
 
 def stands(result: RewriteResult, unit: int) -> bool:
@@ -117,8 +117,8 @@ def survivors(result: RewriteResult, finder: Finder | None = None) -> tuple[Surv
                     out.add((step.out, t.kind, step.replacement, k))
     else:
         pieces = _Spans((k, p.span) for k, p in enumerate(result.releases))
-        found = telling(result.original, result.language, finder or names.finder())
-        for t, spans in _standing(found, result.original, result.text):
+        told = telling(result.original, result.language, finder or names.finder())
+        for t, spans in _standing(told, result.original, result.text):
             for a, b in spans:
                 units = pieces.overlapping([(a, b)])
                 out.add(((a, b), t.kind, result.text[a:b], units[0] if len(units) == 1 else -1))
@@ -130,8 +130,8 @@ def still_there(
 ) -> tuple[Telling, ...]:
     """What was found in a text and stands anywhere in a released one, of a name or place a word of it: where nothing
     is known of how that one was made."""
-    found = telling(original, language, finder)
-    return tuple(t for t, spans in _standing(found, original, released) if spans)
+    told = telling(original, language, finder)
+    return tuple(t for t, spans in _standing(told, original, released) if spans)
 
 
 def _standing(

@@ -316,8 +316,8 @@ class Ledger:
 
     def _hash(self, text: str) -> int:
         """A text as nobody without the key of this ledger can find it again."""
-        found = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8, key=self._key).digest()
-        return int.from_bytes(found, "big")
+        digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8, key=self._key).digest()
+        return int.from_bytes(digest, "big")
 
     def _number(self, text: int | str) -> int:
         """The number of a text; 0 where it has none."""
@@ -451,12 +451,12 @@ def _account(text: int, mine: list[LedgerEntry], every: Sequence[LedgerEntry]) -
 
 def _totals(entries: Sequence[LedgerEntry], epsilon: str, delta: str) -> tuple[Total, ...]:
     """The sums of each kind, of these two fields."""
-    found: dict[str, Total] = {}
+    totals: dict[str, Total] = {}
     for e in entries:
-        t = found.get(e.kind, Total(e.kind, 0.0, 0.0, 0))
+        t = totals.get(e.kind, Total(e.kind, 0.0, 0.0, 0))
         sums = t.epsilon + getattr(e, epsilon), min(1.0, t.delta + getattr(e, delta))
-        found[e.kind] = Total(e.kind, *sums, t.releases + 1)
-    return tuple(found.values())
+        totals[e.kind] = Total(e.kind, *sums, t.releases + 1)
+    return tuple(totals.values())
 
 
 def _void(mine: list[LedgerEntry], released: list[LedgerEntry]) -> str:

@@ -50,14 +50,14 @@ class Chances(Facet[M]):
     def at(self, places: Sequence[tuple[Prepared, int]], task: Task = UNWATCHED) -> list[TokenDistribution | None]:
         """As :meth:`Mechanism.distribution` of a token of each text, together where that is less work; None where no
         word is drawn."""
-        found: list[TokenDistribution | None] = []
+        distributions: list[TokenDistribution | None] = []
         for prepared, index in places:
             task.check()
             try:
-                found.append(self.m.distribution(prepared, index))
+                distributions.append(self.m.distribution(prepared, index))
             except NoDistribution:
-                found.append(None)
-        return found
+                distributions.append(None)
+        return distributions
 
     def given(self, prepared: Prepared, result: RewriteResult) -> list[TokenDistribution] | None:
         """What each piece of ``result`` would have been drawn from, had ``prepared`` been read, given the pieces before

@@ -294,7 +294,7 @@ def read_shape(folder: Path) -> AutoencoderShape:
     """What config.json says. Raises ConfigError for another kind of model, ModelUnavailable where it is missing."""
     path = folder / CONFIG
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         if not folder.is_dir():
             raise ModelUnavailable(f"There is no folder {folder.name!r} with a checkpoint. Name another one.") from None
@@ -308,16 +308,16 @@ def read_shape(folder: Path) -> AutoencoderShape:
         raise ModelUnavailable(
             f"{folder.name}/{CONFIG} is damaged or cut off: it is no JSON. Take the folder again."
         ) from error
-    if not isinstance(found, dict) or found.get("kind") != KIND:
+    if not isinstance(content, dict) or content.get("kind") != KIND:
         raise ConfigError(
             f"{folder.name} holds another kind of model than {KIND!r}. Name a folder that the command pretrain wrote."
         )
-    if found.get("trunk_sha256") != TRUNK_SHA256:
+    if content.get("trunk_sha256") != TRUNK_SHA256:
         raise ConfigError(
-            f"{folder.name} was trained on the word embeddings of another model ({shown(found.get('trunk'))}), not on "
-            f"those of {TRUNK_REPOSITORY} as they are here. Train it again with the command pretrain."
+            f"{folder.name} was trained on the word embeddings of another model ({shown(content.get('trunk'))}), not "
+            f"on those of {TRUNK_REPOSITORY} as they are here. Train it again with the command pretrain."
         )
-    values: dict[str, Any] = {k: found.get(k) for k in ("hidden", "window", "max_tokens", "clip_norm")}
+    values: dict[str, Any] = {k: content.get(k) for k in ("hidden", "window", "max_tokens", "clip_norm")}
     for name, (low, high) in _LIMITS.items():
         value = values[name]
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:

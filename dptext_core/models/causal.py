@@ -129,19 +129,19 @@ class Judge:
     def read(self, texts: Sequence[str]) -> list[Reading]:
         """What the model says of each text. A text that comes twice is read once."""
         distinct = list(dict.fromkeys(texts))
-        found: dict[str, Reading] = {}
+        readings: dict[str, Reading] = {}
         encoded = [self._encode(text) for text in distinct]
         for rows in _batches([len(ids) for ids, _ in encoded]):
             losses = self._losses([encoded[i][0] for i in rows])
             for i, loss in zip(rows, losses, strict=True):
                 ids, words = encoded[i]
-                found[distinct[i]] = Reading(loss, max(0, len(ids) - 1), words)
-        if any(math.isnan(reading.loss) for reading in found.values()):
+                readings[distinct[i]] = Reading(loss, max(0, len(ids) - 1), words)
+        if any(math.isnan(reading.loss) for reading in readings.values()):
             raise ModelUnavailable(
                 "The judge gives scores that are not numbers: its weights are damaged. Remove the model and add it "
                 "again."
             )
-        return [found[text] for text in texts]
+        return [readings[text] for text in texts]
 
     def _encode(self, text: str) -> tuple[list[int], int]:
         """The ids of a text that are read, and the words among them."""

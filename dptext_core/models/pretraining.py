@@ -266,16 +266,16 @@ class _Run:
         """The weights, the optimizer's numbers and the figures of the last whole epoch, which are one file."""
         import torch
 
-        found = ae.read_weights(path)
+        weights = ae.read_weights(path)
         try:
-            record = json.loads(bytes(found.pop("record")).decode())
-            model.set({k: v for k, v in found.items() if "/" not in k})
+            record = json.loads(bytes(weights.pop("record")).decode())
+            model.set({k: v for k, v in weights.items() if "/" not in k})
             names = [name for name, _ in model.named()]
             moments = {
                 i: {
                     "step": torch.tensor(float(record["steps"])),
-                    "exp_avg": torch.from_numpy(found[f"first/{n}"]).to(self.device),
-                    "exp_avg_sq": torch.from_numpy(found[f"second/{n}"]).to(self.device),
+                    "exp_avg": torch.from_numpy(weights[f"first/{n}"]).to(self.device),
+                    "exp_avg_sq": torch.from_numpy(weights[f"second/{n}"]).to(self.device),
                 }
                 for i, n in enumerate(names)
                 if record["steps"]

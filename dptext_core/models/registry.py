@@ -168,11 +168,11 @@ def _hub_folder(name: str) -> Path | None:
         if repo is None:
             continue
         try:
-            found = try_to_load_from_cache(repo, "config.json")
+            cached = try_to_load_from_cache(repo, "config.json")
         except HFValidationError as error:
             raise ConfigError(f"{name!r} is neither a folder on this machine nor a hub id like 'org/name'.") from error
-        if isinstance(found, str):
-            return Path(found).parent
+        if isinstance(cached, str):
+            return Path(cached).parent
     return None
 
 
@@ -211,10 +211,10 @@ def while_unchanged(describe: Callable[[Path, str, str], T]) -> Callable[[Path, 
 
 def _state(path: str) -> tuple[int, int] | None:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size
+    return status.st_mtime_ns, status.st_size
 
 
 @while_unchanged

@@ -118,14 +118,14 @@ def overlapping(lengths: Sequence[int], room: int) -> list[tuple[int, int]]:
     has one of its own."""
     ends = list(accumulate(lengths))
     starts = [0, *ends[:-1]]
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     first = 0
     while True:
         after = max(first + 1, bisect_right(ends, starts[first] + room)) if ends else 0
         if after >= len(ends):
             full = bisect_left(starts, ends[-1] - room) if ends else 0
-            return [*found, (min(first, full), len(ends))]
-        found.append((first, after))
+            return [*spans, (min(first, full), len(ends))]
+        spans.append((first, after))
         first = min(max(first + 1, bisect_left(starts, starts[first] + room // 2)), after)
 
 

@@ -160,9 +160,9 @@ def _hits(
         if len(hits) >= WORDS:
             break
         try:
-            found = attack(mechanism, result)
+            finding = attack(mechanism, result)
         except NoDistribution:
             return [], []
-        hits += found
-        owners += [i] * len(found)
+        hits += finding
+        owners += [i] * len(finding)
     return hits, owners

@@ -165,9 +165,9 @@ def _there(out: Path | None, places: Mapping[Setting, int]) -> dict[int, dict[st
     """The rows of the file that are asked for still, by their place in the table. Raises InputError."""
     if out is None or not out.exists():
         return {}
-    found = assets.read_json(out)
+    content = assets.read_json(out)
     try:
-        about, rows = found["about"], {of_row(r): r for r in found["rows"]}
+        about, rows = content["about"], {of_row(r): r for r in content["rows"]}
         made = {k: about[k] for k in ("command", "version", "seed")}
     except (KeyError, TypeError) as error:
         raise InputError(f"{out.name} is there and holds no table of audits. Name another file for --out.") from error

@@ -167,10 +167,10 @@ def case_study(
             by = f"by {SETS[pre]}, ε = {epsilon_text(epsilon)}" if pre else "original"
             tell(f"{k}/{len(points)} {SETS[name]}, {by}, seed {seed}: macro F1 {line['macro_f1']:.3f}")
             reader.forget([*keep, *(t for some in fixed.values() for t in some if t is not None)])
-        found = summary(lines, sets, config, seeds)
-        run.finish({**found, "mode": "case-study"})
+        results = summary(lines, sets, config, seeds)
+        run.finish({**results, "mode": "case-study"})
         run.log("done")
-    return found
+    return results
 
 
 def _scored(there: _Set, texts: Sequence[str | None], reader: Embeddings, seed: int) -> dict[str, Any]:

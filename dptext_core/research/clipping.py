@@ -57,8 +57,8 @@ bundled = MEASUREMENT.bundled
 
 def prepare(mechanism: DPMLM, texts: Sequence[str]) -> list[MaskedPrepared]:
     """The texts that have drawn words, with their scores before clipping."""
-    found = [cast(MaskedPrepared, mechanism.prepare(t)) for t in texts]
-    return [p for p in found if p.targets]
+    prepared = [cast(MaskedPrepared, mechanism.prepare(t)) for t in texts]
+    return [p for p in prepared if p.targets]
 
 
 def measure(
@@ -127,14 +127,14 @@ def main(argv: Sequence[str] = ()) -> int:
     takes.add_argument("--epsilons", nargs="+", type=float, default=list(EPSILONS), metavar="E")
     args = takes.parse_args(argv)
     part = {"n_train": args.n} if args.train else {"n_test": args.n}
-    found = data_sets.load(DATA, args.data, max_words=40, **part)
-    texts = [found.texts[i][0] for i in (found.train if args.train else found.test)]
+    data = data_sets.load(DATA, args.data, max_words=40, **part)
+    texts = [data.texts[i][0] for i in (data.train if args.train else data.test)]
     mechanism = DPMLM.create(**options_in(args))
     rows = measure(mechanism, prepare(mechanism, texts), ends(mechanism), args.epsilons)
     print(table(rows))
     about = MEASUREMENT.about(
-        data=found.title,
-        sha256=found.sha256,
+        data=data.title,
+        sha256=data.sha256,
         seed=SEED,
         stopwords=which_stop_words(args),
         model="bundled",

@@ -45,10 +45,10 @@ def _table(rows: Sequence[tuple[dict[str, str], dict[str, str]]]) -> list[list[s
         for name in names
         if any(name in a for a, _ in rows) and (name in ALWAYS or len({a.get(name, "") for a, _ in rows}) > 1)
     ]
-    found = list(dict.fromkeys(name for _, f in rows for name in f))
+    distinct = list(dict.fromkeys(name for _, f in rows for name in f))
     return [
-        [*asked, *found],
-        *([*(a.get(name, "") for name in asked), *(f.get(name, "") for name in found)] for a, f in rows),
+        [*asked, *distinct],
+        *([*(a.get(name, "") for name in asked), *(f.get(name, "") for name in distinct)] for a, f in rows),
     ]
 
 

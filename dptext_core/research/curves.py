@@ -168,9 +168,9 @@ def data_sets(results: Results) -> dict[str, str]:
 
 def metrics_of(results: Results, data: str, kinds: Sequence[str] = ()) -> list[str]:
     """Metrics that a data set has rows of, in the order of the registry; of these kinds only, where some are given."""
-    found = {r.metric for r in results.rows if r.data == data and r.mechanism != BASELINE}
-    known = [n for m in REGISTRY for n in (m, *(m + judge for judge in JUDGES)) if n in found]
-    known += sorted(found.difference(known))
+    metrics = {r.metric for r in results.rows if r.data == data and r.mechanism != BASELINE}
+    known = [n for m in REGISTRY for n in (m, *(m + judge for judge in JUDGES)) if n in metrics]
+    known += sorted(metrics.difference(known))
     return [n for n in known if (not kinds or measure(n).kind in kinds) and not measure(n).of]
 
 

@@ -148,26 +148,26 @@ def downstream(
     text: str = "text",
     label: str = "label",
     seeds: int = SEEDS,
-    with_: str = "embeddings",
+    learner: str = "embeddings",
     model: str = "bundled",
     task: Task = UNWATCHED,
 ) -> dict[str, Any]:
     """Train on one source and test on another into the folder ``out``; the scores, as its result.json has them.
 
     A run that was stopped, or is asked for more seeds, goes on behind the last one that was done.
-    with_: "embeddings", "finetune" (whose encoder is ``model``), or the name of a classifier of one's own. Raises
+    learner: "embeddings", "finetune" (whose encoder is ``model``), or the name of a classifier of one's own. Raises
     ConfigError, InputError, Cancelled.
     """
     seeds = whole("seeds", seeds, least=1)
-    made = classifier(with_, model, task)
+    made = classifier(learner, model, task)
     config = {
         "mode": "downstream",
         "train": train.to_dict(),
         "test": test.to_dict(),
         "text": text,
         "label": label,
-        "classifier": with_,
-        **({"model": model} if with_ == "finetune" else {}),
+        "classifier": learner,
+        **({"model": model} if learner == "finetune" else {}),
         "version": __version__,
     }
     with RunFolder(out, config) as folder:

@@ -167,8 +167,8 @@ def bundled(what: str) -> Results | None:
 
 def bundled_crossings() -> tuple[Crossing, ...]:
     """The crossings that ``equal`` was measured at."""
-    found = bundled("equal")
-    return () if found is None else tuple(record(Crossing, c) for c in found.about.get("crossings", ()))
+    points = bundled("equal")
+    return () if points is None else tuple(record(Crossing, c) for c in points.about.get("crossings", ()))
 
 
 def holds(point: str) -> str | None:

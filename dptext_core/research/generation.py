@@ -77,8 +77,8 @@ def run(
     model: str | None = None,
 ) -> Iterator[WritingLine]:
     """Measure, line by line. model: the generators' in the place of the bundled ones."""
-    found = data_sets.load(name, folder, n_test=n, max_words=MOST_WORDS)
-    texts = [found.texts[i][0] for i in found.test]
+    data = data_sets.load(name, folder, n_test=n, max_words=MOST_WORDS)
+    texts = [data.texts[i][0] for i in data.test]
     for system in systems:
         own = SYSTEMS[system]
         mine = dict(options) if own.mechanism.startswith("dp-mlm") else ({} if model is None else {"model": model})

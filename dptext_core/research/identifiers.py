@@ -52,11 +52,11 @@ class Identifier(Private):
 
 def read_tab(path: str | Path) -> dict[str, tuple[Identifier, ...]]:
     """The identifiers of each document, by its text. Raises InputError for another format."""
-    found = read_json(Path(path))
-    if not isinstance(found, list) or not found:
+    content = read_json(Path(path))
+    if not isinstance(content, list) or not content:
         raise InputError("Annotated texts are a JSON list of documents, as TAB publishes them.")
     out: dict[str, tuple[Identifier, ...]] = {}
-    for number, document in enumerate(found, 1):
+    for number, document in enumerate(content, 1):
         try:
             text, annotations = document["text"], document["annotations"]
             by_annotator = [given["entity_mentions"] for given in annotations.values()]

@@ -558,32 +558,32 @@ def main(argv: Sequence[str] = ()) -> int:
         raise ConfigError(f"--at: {privacy} is between {bounds.low:g} and {bounds.high:g}, not {args.at:g}.")
     if args.judges and args.format == "latex":
         raise ConfigError("--judges prints CSV or JSON.")
-    found = board(
+    ranking = board(
         rows, args.set, judge, privacy, steps[1] if args.at is None else args.at, not args.draw_stop_words, args.every
     )
     name = _title(args.set)
-    if not found.entries and (args.judges or args.format != "text"):
-        raise ConfigError(answer(found, name)[0] + " Choose another level (--at), measure (--privacy) or judge.")
+    if not ranking.entries and (args.judges or args.format != "text"):
+        raise ConfigError(answer(ranking, name)[0] + " Choose another level (--at), measure (--privacy) or judge.")
     if args.judges:
-        places, alike = rankings(rows, found)
+        places, alike = rankings(rows, ranking)
         if args.format == "json":
             print(json.dumps({"places": places, "tau": alike}, ensure_ascii=False, indent=1))
             return 0
         print(to_csv(places), end="")
-        print(said_rankings(found, alike), file=sys.stderr)
+        print(said_rankings(ranking, alike), file=sys.stderr)
         return 0
     if args.format == "text":
-        print("\n".join(filter(None, (*answer(found, name), agreement(rows, found), elsewhere(rows, found)))))
-        for e in found.entries:
+        print("\n".join(filter(None, (*answer(ranking, name), agreement(rows, ranking), elsewhere(rows, ranking)))))
+        for e in ranking.entries:
             where = f"between ε {e.between[0]:g} and {e.between[1]:g}" if e.between else f"at ε {e.epsilon:g}"
             apart = "" if e.p is None else "  p < 0.001" if e.p < 0.001 else f"  p {e.p:.3f}"
             print(f"{e.place:3d}  {with_interval(e, judge):>16s}  {e.label}, {where}{apart}")
-        if found.left_out:
-            print(f"Without points near: {', '.join(found.left_out)}.", file=sys.stderr)
+        if ranking.left_out:
+            print(f"Without points near: {', '.join(ranking.left_out)}.", file=sys.stderr)
     elif args.format == "json":
-        print(json.dumps(table(found), ensure_ascii=False, indent=1))
+        print(json.dumps(table(ranking), ensure_ascii=False, indent=1))
     else:
-        print(to_csv(table(found)) if args.format == "csv" else to_latex(found, name), end="")
+        print(to_csv(table(ranking)) if args.format == "csv" else to_latex(ranking, name), end="")
     return 0
 
 

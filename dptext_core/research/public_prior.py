@@ -200,8 +200,8 @@ def run(
     done = {_key(row) for row in read_rows(rows)}
     _drop_cut_line(rows)
     for name in names:
-        found = data_sets.load(name, folder, n_test=sizes.get(name), max_words=MOST_WORDS)
-        texts = [found.texts[i][0] for i in found.test]
+        data = data_sets.load(name, folder, n_test=sizes.get(name), max_words=MOST_WORDS)
+        texts = [data.texts[i][0] for i in data.test]
         for system in systems:
             prepared: list[Prepared] = []
             for epsilon in epsilons:
@@ -222,7 +222,7 @@ def run(
                         "epsilon": float(epsilon),
                         "seed": seed,
                         "seconds": round(time.perf_counter() - start, 2),
-                        "sha256": found.sha256,
+                        "sha256": data.sha256,
                         "texts": out,
                         "measures": measures,
                     }

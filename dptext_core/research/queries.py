@@ -71,9 +71,9 @@ def at_equal_chance(
             for chance in chances:
                 epsilon = epsilon_where(partial(_stays, channel), chance)
                 if epsilon is not None:
-                    found = query_number(channel.at(epsilon), repeats=repeats, seed=SEED)
-                    n = None if math.isinf(found.n) else int(found.n)
-                    yield Queries(word, k, epsilon, float(f"{found.p_original:.4g}"), n)
+                    number = query_number(channel.at(epsilon), repeats=repeats, seed=SEED)
+                    n = None if math.isinf(number.n) else int(number.n)
+                    yield Queries(word, k, epsilon, float(f"{number.p_original:.4g}"), n)
 
 
 def main(argv: Sequence[str] = ()) -> int:

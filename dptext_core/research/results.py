@@ -354,19 +354,19 @@ def read(path: Path) -> Results:
     """A summary, checked. Raises InputError that says what is wrong with it."""
     again = "Make it again with: python -m dptext_core bench run --grid full --merge FILES --summary FILE"
     try:
-        found = assets.read_json(path)
+        content = assets.read_json(path)
     except InputError as error:
         raise InputError(f"{error} {again}") from error
-    if not isinstance(found, dict) or set(found) != {"about", "gates", "rows"}:
+    if not isinstance(content, dict) or set(content) != {"about", "gates", "rows"}:
         raise InputError(f"{path.name} needs exactly about, gates and rows. {again}")
-    if not isinstance(found["about"], dict) or not set(ABOUT) <= set(found["about"]):
+    if not isinstance(content["about"], dict) or not set(ABOUT) <= set(content["about"]):
         raise InputError(f"{path.name}: about needs {', '.join(ABOUT)}. {again}")
-    if not isinstance(found["gates"], list) or not isinstance(found["rows"], list):
+    if not isinstance(content["gates"], list) or not isinstance(content["rows"], list):
         raise InputError(f"{path.name}: gates and rows must be lists. {again}")
     part: Any = None
     try:
-        gates = tuple(Gate.read(part := gate) for gate in found["gates"])
-        return Results(found["about"], gates, tuple(Row.read(part := row) for row in found["rows"]))
+        gates = tuple(Gate.read(part := gate) for gate in content["gates"])
+        return Results(content["about"], gates, tuple(Row.read(part := row) for row in content["rows"]))
     except InputError as error:
         raise InputError(f"{path.name}: {error}: {part}. {again}") from error
 

@@ -279,11 +279,11 @@ def further_scores(out: Scores, base: Originals, rewrites: Sequence[str], metric
     for metric, n in metrics:
         if metric in METRICS:
             test = base.test[:n]
-            found = score(metric, [base.flat[i] for i in test], [rewrites[i] for i in test])
+            scores = score(metric, [base.flat[i] for i in test], [rewrites[i] for i in test])
             if metric == "lm_perplexity":
-                out.geometric(metric, found)
+                out.geometric(metric, scores)
             else:
-                out.mean(metric, found)
+                out.mean(metric, scores)
 
 
 def finetuned(

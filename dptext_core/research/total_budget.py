@@ -303,16 +303,16 @@ def _begun(path: Path | None) -> tuple[list[Bought], dict[str, Any]]:
 def _tests(names: Sequence[str], folder: Path, n: int, own: int) -> Iterator[tuple[data_sets.Data, Sample, list[str]]]:
     """Each data set, what is measured on it, and texts that make a bank of its domain."""
     for name in names:
-        found = data_sets.load(name, folder, n_train=max(own, TRAINED), n_test=n, max_words=40)
-        text = [parts[0] for parts in found.texts]
-        labels = {_TOLD[t.role]: found.targets[t.target] for t in tasks.tasks_of(name)}
+        data = data_sets.load(name, folder, n_train=max(own, TRAINED), n_test=n, max_words=40)
+        text = [parts[0] for parts in data.texts]
+        labels = {_TOLD[t.role]: data.targets[t.target] for t in tasks.tasks_of(name)}
 
         def of(places: Sequence[int], labels: Mapping[str, Sequence[str]] = labels) -> dict[str, list[str]]:
             return {name: [label[i] for i in places] for name, label in labels.items()}
 
-        learnt = found.train[:TRAINED]
-        test = Sample(name, [text[i] for i in found.test], of(found.test), [text[i] for i in learnt], of(learnt))
-        yield found, test, [text[i] for i in found.train[:own]]
+        learnt = data.train[:TRAINED]
+        test = Sample(name, [text[i] for i in data.test], of(data.test), [text[i] for i in learnt], of(learnt))
+        yield data, test, [text[i] for i in data.train[:own]]
 
 
 def main(argv: Sequence[str] = ()) -> int:

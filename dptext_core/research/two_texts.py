@@ -85,8 +85,8 @@ def measure(m: Mechanism, draws: int | None = None, seed: int | None = None) -> 
     """A row for each bundled pair."""
     for k, pair in enumerate(PAIRS):
         began = time.process_time()
-        found = two_texts.measure(m, pair, draws, stream=NoiseStream(seed).at(k))
-        yield row_of(m, found, time.process_time() - began)
+        told_apart = two_texts.measure(m, pair, draws, stream=NoiseStream(seed).at(k))
+        yield row_of(m, told_apart, time.process_time() - began)
 
 
 def said(row: Told) -> str:
@@ -127,7 +127,7 @@ def against_promise(name: str, planted: bool, draws: int = PLANTED_DRAWS, seed: 
         low = field.metadata["min"] or 0.0
         m = make(name, epsilon=max(low, epsilon * min(1.0, LITTLE / promised)))
         try:
-            found = two_texts.measure(
+            told_apart = two_texts.measure(
                 m,
                 pair,
                 draws,
@@ -137,8 +137,8 @@ def against_promise(name: str, planted: bool, draws: int = PLANTED_DRAWS, seed: 
             )
         except DPTextError:  # a planted error
             continue
-        if best is None or found.epsilon - found.promised > best.epsilon - best.promised:
-            best = found
+        if best is None or told_apart.epsilon - told_apart.promised > best.epsilon - best.promised:
+            best = told_apart
     return Held(name, planted, best)
 
 

@@ -26,8 +26,8 @@ class Reference:
 
     def field(self, name: str) -> str:
         """A field in plain text, without braces; empty where the entry has none of that name."""
-        found = re.search(rf"(?ms)^  {re.escape(name)} = \{{(.*?)\}},$", self.bibtex)
-        return " ".join(found[1].replace("{", "").replace("}", "").replace("--", "–").split()) if found else ""
+        match = re.search(rf"(?ms)^  {re.escape(name)} = \{{(.*?)\}},$", self.bibtex)
+        return " ".join(match[1].replace("{", "").replace("}", "").replace("--", "–").split()) if match else ""
 
     def line(self) -> str:
         """The entry for reading: who, when, what, where."""

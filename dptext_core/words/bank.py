@@ -178,11 +178,11 @@ class SentenceBank:
 
     @cached_property
     def _places(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
+        places: dict[str, list[int]] = {}
         for i, sentence in enumerate(self.sentences):
             for word in set(Document.parse(sentence).words):
-                found.setdefault(word, []).append(i)
-        return found
+                places.setdefault(word, []).append(i)
+        return places
 
     @cached_property
     def words(self) -> tuple[str, ...]:
@@ -247,7 +247,7 @@ def bank_folder(bank: str) -> Path:
 def read_about(folder: Path) -> BankAbout:
     """What ``bank.json`` says. Raises ConfigError for another kind of folder, ModelUnavailable where it is missing."""
     try:
-        found = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+        content = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ConfigError(
             f"{folder.name} holds no bank of sentences: {ABOUT} is missing. Name a folder that the command bank build "
@@ -256,7 +256,7 @@ def read_about(folder: Path) -> BankAbout:
     except (OSError, ValueError, RecursionError) as error:
         raise ModelUnavailable(f"{folder.name}/{ABOUT} cannot be read: {error}. Build the bank again.") from error
     try:
-        about = BankAbout(**found)
+        about = BankAbout(**content)
     except TypeError:
         about = None
     if about is None or about.format != _FORMAT:

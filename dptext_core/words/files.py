@@ -277,11 +277,11 @@ def _count_rows(path: Path, axes: int, rows: int | None, limit: int) -> int:
         if rows is not None:
             file.readline()
         for seen, line in enumerate(itertools.islice(file, limit), start=1):
-            found = line.rstrip().count(b" ")
-            if found != axes:
+            blanks = line.rstrip().count(b" ")
+            if blanks != axes:
                 number = seen + (rows is not None)
                 raise InputError(
-                    f"Line {number} has {found} numbers after its word, not {axes} as the first: the file is damaged, "
+                    f"Line {number} has {blanks} numbers after its word, not {axes} as the first: the file is damaged, "
                     "cut off, or has spaces inside words. Get it again, or save it as .npz."
                 )
     if rows is not None and seen != min(rows, limit):

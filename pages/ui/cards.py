@@ -194,9 +194,9 @@ def epsilon_slider(label: str, low: float, high: float, now: float, key: str, sy
     """A slider over ε, evenly on a logarithmic axis; what it stands at need be none of its own marks."""
     now = min(max(state.get(key, now), low), high)
     marks = {float(f"{e:.3g}") for e in np.geomspace(low, high, STEPS)}
-    found = sorted({e for e in marks if low <= e <= high} | {now, low, high})
+    epsilons = sorted({e for e in marks if low <= e <= high} | {now, low, high})
     state[key] = now
-    return st.select_slider(label, found, format_func=number, key=key, help=said_of(symbol))
+    return st.select_slider(label, epsilons, format_func=number, key=key, help=said_of(symbol))
 
 
 def target_controls(mode: str, drafts: Sequence[dpt.Setting], text: str) -> tuple[str, float] | None:

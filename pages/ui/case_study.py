@@ -98,11 +98,11 @@ def live(pretrained: str) -> None:
 
 def measured() -> None:
     try:
-        found = core.bundled()
+        study = core.bundled()
     except dpt.DPTextError as error:
         st.error(literal(str(error)))
         return
-    if not found:
+    if not study:
         st.info(
             "Nothing was measured yet. `python -m dptext_core case-study --data FOLDER --out FOLDER --summary "
             "assets/benchmarks/case_study.json` measures it."
@@ -114,15 +114,15 @@ def measured() -> None:
         "answers in the style and the words of its own set."
     )
     chart(
-        figure_of(found, dark=dark()),
+        figure_of(study, dark=dark()),
         key="case_figure",
         alt="Macro F1 of the intent over ε, for both data sets; the table below has the numbers",
     )
-    heading, *rows = core.table(found)
+    heading, *rows = core.table(study)
     st.dataframe([dict(zip(heading, row, strict=True)) for row in rows], hide_index=True, height=240, key="case_table")
-    for note in core.notes(found):
+    for note in core.notes(study):
         st.markdown("- " + literal(note))
-    st.code(found["about"]["command"], language="sh")
+    st.code(study["about"]["command"], language="sh")
 
 
 def panel(pretrained: str) -> None:

@@ -116,7 +116,7 @@ def _epsilons(asked: Asked, draws: Sequence[Draw | str], task: dpt.Task) -> list
     if not able:
         return [""] * len(draws)
     try:
-        found = dpt.equal_privacy(
+        points = dpt.equal_privacy(
             [d.mechanism for d in able],
             {kind: value},
             text=[d.prepared for d in able],
@@ -127,5 +127,5 @@ def _epsilons(asked: Asked, draws: Sequence[Draw | str], task: dpt.Task) -> list
         raise
     except dpt.DPTextError as error:  # such as: no word that all of them draw
         return [str(error)] * len(draws)
-    of: list[float | str] = [c.reason if c.epsilon is None else c.epsilon for c in found]
+    of: list[float | str] = [c.reason if c.epsilon is None else c.epsilon for c in points]
     return ["" if isinstance(d, str) else of.pop(0) for d in draws]

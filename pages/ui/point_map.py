@@ -163,8 +163,8 @@ def start(tried: Tried) -> None:
     """Measure the points in a thread; they are there one by one."""
     mine = session()
     kept, run = mine.kept, mine.run
-    found: list[TradeOffPoint] = []
-    mine.points, mine.tried = found, tried
+    points: list[TradeOffPoint] = []
+    mine.points, mine.tried = points, tried
 
     def work(task: dpt.Task) -> None:
         def prepare(m: dpt.Mechanism) -> dpt.Prepared:
@@ -180,7 +180,7 @@ def start(tried: Tried) -> None:
             prepare=prepare,
             task=task,
         ):
-            found.append(point)
+            points.append(point)
 
     mine.at("trade-off more").stop()
     mine.at("trade-off").start(tried, work, "Measuring")

@@ -58,16 +58,7 @@ class Echo(dpt.Mechanism):
             dpt.Step((t.start, t.end), t.text, t.text, "keep", "", 0.0, (t.start, t.end), i)
             for i, t in enumerate(prepared.document.tokens)
         )
-        return dpt.RewriteResult(
-            prepared.text,
-            prepared.text,
-            words,
-            self.guarantee(prepared),
-            self.name,
-            self.config,
-            stream.seed,
-            stream.noise_id,
-        )
+        return dpt.RewriteResult.of(self, prepared, stream, prepared.text, words)
 
 
 def released(names, given, suffix, exact=False) -> bytes:

@@ -696,7 +696,7 @@ def test_a_classifier_is_scored_over_seeds_beside_the_level_of_no_information(tm
     assert more["accuracy"]["values"][:3] == found["accuracy"]["values"] and len(lines(tmp_path / "out")) == 4
     assert downstream(train, test, tmp_path / "out", seeds=3) == found
     with pytest.raises(dpt.ConfigError, match="classifier is 'embeddings' there and 'finetune' here"):
-        downstream(train, test, tmp_path / "out", with_="finetune")
+        downstream(train, test, tmp_path / "out", learner="finetune")
 
 
 def test_seeds_that_were_done_are_not_done_again(tmp_path):
@@ -711,8 +711,8 @@ def test_seeds_that_were_done_are_not_done_again(tmp_path):
 
     data = tables.source(labelled(tmp_path / "a.csv", 3), ("text", "label"))
     with pytest.raises(KeyboardInterrupt):
-        downstream(data, data, tmp_path / "out", seeds=4, with_="counting")
-    downstream(data, data, tmp_path / "out", seeds=4, with_="counting")
+        downstream(data, data, tmp_path / "out", seeds=4, learner="counting")
+    downstream(data, data, tmp_path / "out", seeds=4, learner="counting")
     assert calls == [1, 2, 3, 3, 4] and [x["seed"] for x in lines(tmp_path / "out")] == [1, 2, 3, 4]
 
 
@@ -741,7 +741,7 @@ def test_finetuning_is_what_the_benchmarks_have(tmp_path, monkeypatch):
 
     monkeypatch.setattr(tasks, "finetune", finetune)
     data = tables.source(labelled(tmp_path / "a.csv", 2), ("text", "label"))
-    downstream(data, data, tmp_path / "out", seeds=2, with_="finetune", model="some/model")
+    downstream(data, data, tmp_path / "out", seeds=2, learner="finetune", model="some/model")
     assert asked == [(("sun and sun number 0",), "some/model", 1), (("sun and sun number 0",), "some/model", 2)]
 
 
@@ -966,17 +966,7 @@ class Parrot(Swap):
         known = prepared.text in sentences and self.config.epsilon > 10
         text = prepared.text if known else sentences[int(stream.words(1)[0]) % len(sentences)]
         piece = dpt.Release((0, len(text)), text, self.config.epsilon, "drawn")
-        return dpt.RewriteResult(
-            text,
-            prepared.text,
-            (),
-            self.guarantee(prepared),
-            self.name,
-            self.config,
-            stream.seed,
-            stream.noise_id,
-            pieces=(piece,),
-        )
+        return dpt.RewriteResult.of(self, prepared, stream, text, pieces=(piece,))
 
     aligned = chances = None
 

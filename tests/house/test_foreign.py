@@ -286,17 +286,7 @@ class Frank(Latent):
         if stream.at("frank").uniform() > 0.4:
             return r
         piece = dpt.Release((0, len(prepared.text)), prepared.text, self.config.epsilon, "drawn")
-        return dpt.RewriteResult(
-            prepared.text,
-            prepared.text,
-            (),
-            r.guarantee,
-            self.name,
-            self.config,
-            stream.seed,
-            stream.noise_id,
-            pieces=(piece,),
-        )
+        return dpt.RewriteResult.of(self, prepared, stream, prepared.text, guarantee=r.guarantee, pieces=(piece,))
 
 
 @pytest.mark.parametrize("cls", slow_but([Liar], [Loud, Liar, Frank]))

@@ -47,16 +47,7 @@ class Upper(dpt.Mechanism):
             dpt.Step((t.start, t.end), t.text, t.text, "keep", "example", 0.0, (t.start, t.end), i)
             for i, t in enumerate(prepared.document.tokens)
         )
-        return dpt.RewriteResult(
-            prepared.text,
-            prepared.text,
-            steps,
-            self.guarantee(prepared),
-            self.name,
-            self.config,
-            stream.seed,
-            stream.noise_id,
-        )
+        return dpt.RewriteResult.of(self, prepared, stream, prepared.text, steps)
 
 
 @pytest.fixture(autouse=True)

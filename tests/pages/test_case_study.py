@@ -33,17 +33,7 @@ class Parrot(Latent):
 
     def rewrite_prepared(self, prepared, stream, task):
         piece = dpt.Release((0, len(self.said)), self.said, 1.0, "drawn")
-        return dpt.RewriteResult(
-            self.said,
-            prepared.text,
-            (),
-            self.guarantee(prepared),
-            self.name,
-            self.config,
-            stream.seed,
-            stream.noise_id,
-            pieces=(piece,),
-        )
+        return dpt.RewriteResult.of(self, prepared, stream, self.said, pieces=(piece,))
 
 
 def score(mean: float) -> dict:

@@ -81,17 +81,7 @@ class NoisyLength(Mechanism):
         noisy = self.number(prepared) + self.noise(stream)
         text = self.words[min(7, max(0, math.floor(8 * noisy)))]
         piece = Release((0, len(text)), text, self.config.epsilon, "drawn")
-        return RewriteResult(
-            text,
-            prepared.text,
-            (),
-            self.guarantee(prepared),
-            self.name,
-            self.config,
-            stream.seed,
-            stream.noise_id,
-            pieces=(piece,),
-        )
+        return RewriteResult.of(self, prepared, stream, text, pieces=(piece,))
 
 
 class _Length(Audited[NoisyLength]):

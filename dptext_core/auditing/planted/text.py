@@ -104,17 +104,8 @@ class TinyWriter(Mechanism):
         drawn = table.drawer(epsilon)
         at = [drawn(stream.at(k)) for k in range(self.length)]
         text, pieces = self._composed(prepared.text, [self.words[k] for k in at])
-        return RewriteResult(
-            text,
-            prepared.text,
-            (),
-            self.guarantee(prepared),
-            self.name,
-            self.config,
-            stream.seed,
-            stream.noise_id,
-            self._trace(table, epsilon, at),
-            tuple(pieces),
+        return RewriteResult.of(
+            self, prepared, stream, text, trace=self._trace(table, epsilon, at), pieces=tuple(pieces)
         )
 
     def _trace(self, table: ScoreTable, epsilon: float, drawn: Sequence[int]) -> WriterTrace:

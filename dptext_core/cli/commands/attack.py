@@ -75,11 +75,11 @@ def run(args: argparse.Namespace) -> None:
         raise InputError("No word of this text was drawn, so there is nothing to guess. Write more words.")
     if not 0 <= unit < len(result.units):
         raise InputError(f"There is no step {unit}: this rewrite has {len(result.units)}, counted from 0.")
-    found = attacker.attack(mechanism, result, unit, task=on_terminal("attacking"), **given)
-    rows: list[tuple[str, str]] = getattr(found, "rows", list)()
-    emit("\n".join([result.text, *([table(rows)] if rows else []), found.sentence()]))
+    finding = attacker.attack(mechanism, result, unit, task=on_terminal("attacking"), **given)
+    rows: list[tuple[str, str]] = getattr(finding, "rows", list)()
+    emit("\n".join([result.text, *([table(rows)] if rows else []), finding.sentence()]))
     if not args.quiet:
-        made = max((m.rewrites for m in getattr(found, "measured", ())), default=0)
+        made = max((m.rewrites for m in getattr(finding, "measured", ())), default=0)
         if args.draws and made > args.draws:
             note(f"note: {made:,} rewrites were made, not {args.draws:,}: each text gets as many.")
         note(OWNER_ONLY)
@@ -96,6 +96,6 @@ def corpus(args: argparse.Namespace, mechanism: Mechanism, attacker: CorpusAttac
         raise InputError(f"The attacker {attacker.name} needs several texts. Give one in each line.")
     task = on_terminal("attacking")
     results = mechanism.rewrite(texts, seed=args.seed, task=task.child(0, 0.5))
-    found = attacker.attack(mechanism, results, task=task.child(0.5, 1))
-    rows: list[tuple[str, ...]] = getattr(found, "rows", list)()
-    emit("\n".join([*([table(rows)] if rows else []), found.sentence()]))
+    finding = attacker.attack(mechanism, results, task=task.child(0.5, 1))
+    rows: list[tuple[str, ...]] = getattr(finding, "rows", list)()
+    emit("\n".join([*([table(rows)] if rows else []), finding.sentence()]))

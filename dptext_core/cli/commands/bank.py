@@ -99,15 +99,15 @@ def cover(args: argparse.Namespace) -> None:
     bank = sentence_bank(args.bank)
     rows = [("texts", "sentences", "nearest cosine, mean", "lowest tenth", "highest tenth", "0.5 or more")]
     for file in args.files:
-        found = coverage(bank, list(_texts(args, file))[: args.n], task=on_terminal(Path(file).name))
+        covered = coverage(bank, list(_texts(args, file))[: args.n], task=on_terminal(Path(file).name))
         rows.append(
             (
                 file,
-                f"{found.sentences:,}",
-                f"{found.mean:.3f} ± {found.half:.3f}",
-                f"{found.low:.2f}",
-                f"{found.high:.2f}",
-                f"{found.near:.0%}",
+                f"{covered.sentences:,}",
+                f"{covered.mean:.3f} ± {covered.half:.3f}",
+                f"{covered.low:.2f}",
+                f"{covered.high:.2f}",
+                f"{covered.near:.0%}",
             )
         )
     emit(table(rows))

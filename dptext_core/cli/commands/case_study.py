@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> None:
     from ...research import case_study
 
     with resumable(args.out):
-        found = case_study.case_study(
+        study = case_study.case_study(
             args.data,
             args.out,
             checkpoints={"snips": args.snips, "atis": args.atis},
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> None:
             say=note,
         )
     if args.summary:
-        case_study.write(found, Path(args.summary))
-    emit(table(case_study.table(found)))
-    for line in case_study.notes(found):
+        case_study.write(study, Path(args.summary))
+    emit(table(case_study.table(study)))
+    for line in case_study.notes(study):
         note(line)

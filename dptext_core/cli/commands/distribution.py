@@ -51,9 +51,9 @@ def run(args: argparse.Namespace) -> None:
             note(
                 f"note: {args.word!r} stands at {', '.join(map(str, [index, *more]))}; this is the first. See --index."
             )
-    found = mechanism.distribution(text, index)
-    facts = {"index": index, "source": found.source, "p_keep": found.p_keep()}
-    _print(args, found, facts, (f"chance of keeping “{found.source}”", found.p_keep()))
+    distribution = mechanism.distribution(text, index)
+    facts = {"index": index, "source": distribution.source, "p_keep": distribution.p_keep()}
+    _print(args, distribution, facts, (f"chance of keeping “{distribution.source}”", distribution.p_keep()))
 
 
 def _of_piece(args: argparse.Namespace, mechanism: Mechanism, text: str) -> None:

@@ -39,20 +39,20 @@ def run(args: argparse.Namespace) -> None:
     train = tables.source(args.train, columns, args.header, args.train_split)
     test = tables.source(args.test, columns, args.header, args.test_split)
     with resumable(args.out):
-        found = downstream(
+        scores = downstream(
             train,
             test,
             args.out,
             text=args.text_column,
             label=args.label_column,
             seeds=args.seeds,
-            with_="finetune" if args.finetune else args.classifier,
+            learner="finetune" if args.finetune else args.classifier,
             model=args.finetune or "bundled",
             task=on_terminal("reading"),
         )
     rows = [("", f"mean (deviation) of {args.seeds} seeds", "no information")]
-    rows += [(metric, said(found[metric]), f"{found['no_information'][metric]:.3f}") for metric in METRICS]
+    rows += [(metric, said(scores[metric]), f"{scores['no_information'][metric]:.3f}") for metric in METRICS]
     emit(table(rows))
-    note(f"{found['train']:,} rows to train, {found['test']:,} to test, {found['labels']} labels.")
-    if found["left_out"]:
-        note(f"{found['left_out']:,} rows have no text and are left out.")
+    note(f"{scores['train']:,} rows to train, {scores['test']:,} to test, {scores['labels']} labels.")
+    if scores["left_out"]:
+        note(f"{scores['left_out']:,} rows have no text and are left out.")

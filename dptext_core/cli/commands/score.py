@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> None:
                 "No original is the text of an annotated document. Give the originals as they stand there."
             )
         note(f"note: {there:,} of {many(len(annotated), 'original')} are annotated.")
-    found = score(
+    scores = score(
         given["original"],
         given["private"],
         labels=given.get("label"),
@@ -73,15 +73,15 @@ def run(args: argparse.Namespace) -> None:
         task=on_terminal("measuring"),
     )
     if args.json:
-        emit_json(found.to_dict(), args.out)
+        emit_json(scores.to_dict(), args.out)
     else:
         rows = [("", "", "value", "95% interval", "chance")]
-        for r in found.rows:
+        for r in scores.rows:
             digits = ",.1f" if r.name.endswith("perplexity") or r.high > 1.5 else ".3f"
             chance = "" if r.chance is None else f"{r.chance:.3f}"
             rows.append((r.kind, r.title, f"{r.value:{digits}}", f"{r.low:{digits}} to {r.high:{digits}}", chance))
-        emit(f"{table(rows)}\n{found.sentence()}", args.out)
-    for name, reason in found.missing.items():
+        emit(f"{table(rows)}\n{scores.sentence()}", args.out)
+    for name, reason in scores.missing.items():
         note(f"note: no {name}. {reason}")
     if left_out:
         note(f"note: {many(left_out, 'row')} without a text left out.")

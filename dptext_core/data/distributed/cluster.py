@@ -101,7 +101,7 @@ class RayWorkers:
         done = self._ray.wait(waiting, num_returns=len(waiting), timeout=0)[0] if waiting else []
         if not done and waiting:
             done = self._ray.wait(waiting, num_returns=1, timeout=timeout)[0]
-        found: list[tuple[Block, WorkOutcome]] = []
+        outcomes: list[tuple[Block, WorkOutcome]] = []
         for ref in done:
             if ref in self._starting:
                 self._begun(ref)
@@ -114,13 +114,13 @@ class RayWorkers:
                         del self._load[actor]
                         self._since = time.monotonic()
                         self._start()
-                found.append((block, outcome))
+                outcomes.append((block, outcome))
         if not self._load and time.monotonic() - self._since > PATIENCE:
             raise ConfigError(
                 f"No worker began within {PATIENCE:.0f} seconds. Look whether the cluster has a free processor (and "
                 "GPU, where one was asked for) and memory for the model."
             )
-        return found
+        return outcomes
 
     def _begun(self, ref: Any) -> None:
         actor = self._starting.pop(ref)

@@ -121,15 +121,4 @@ class VectorMechanism(Mechanism):
 
     def _result(self, prepared: Prepared, stream: NoiseStream, text: str) -> RewriteResult:
         piece = Release((0, len(text)), text, self.spent, "drawn")
-        return RewriteResult(
-            text,
-            prepared.text,
-            (),
-            self.guarantee(prepared),
-            self.name,
-            self.config,
-            stream.seed,
-            stream.noise_id,
-            pieces=(piece,),
-            language=self.language,
-        )
+        return RewriteResult.of(self, prepared, stream, text, pieces=(piece,))

@@ -571,17 +571,14 @@ class MaskedWords(Mechanism):
                 )
                 drawn.append((i, True))
 
-        return RewriteResult(
+        return RewriteResult.of(
+            self,
+            prepared,
+            stream,
             spliced.text,
-            document.text,
             tuple(steps),
-            promise or self.guarantee(prepared),
-            self.name,
-            self.config,
-            stream.seed,
-            stream.noise_id,
-            MaskedTrace(self, prepared, acts, tuple(drawn), stream, promise is not None),
-            language=self.language,
+            guarantee=promise,
+            trace=MaskedTrace(self, prepared, acts, tuple(drawn), stream, promise is not None),
         )
 
 
@@ -723,7 +720,7 @@ def candidates(model: str, language: Language, without: tuple[int, ...] = ()) ->
 @lru_cache(maxsize=8)
 def lookup(model: str, language: Language, without: tuple[int, ...] = ()) -> dict[str, np.ndarray]:
     """Lower-case word → indices among the :func:`candidates`."""
-    found: dict[str, list[int]] = {}
+    places: dict[str, list[int]] = {}
     for i, word in enumerate(candidates(model, language, without)):
-        found.setdefault(word.casefold(), []).append(i)
-    return {w: np.array(at) for w, at in found.items()}
+        places.setdefault(word.casefold(), []).append(i)
+    return {w: np.array(at) for w, at in places.items()}

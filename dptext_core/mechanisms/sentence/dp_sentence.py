@@ -208,8 +208,8 @@ class CosineTable(Channel):
         ordered = noise[order]
         front = np.sort(order[np.append(True, ordered[1:] > np.maximum.accumulate(ordered)[:-1])])
         few = CosineTable((), self.cosines[front], self.ends, before=self.before)
-        found = search_flips(lambda e: int(np.argmax(few.log_weights(e) + noise[front])), low, high)
-        return [(epsilon, int(front[i])) for epsilon, i in found]
+        flips = search_flips(lambda e: int(np.argmax(few.log_weights(e) + noise[front])), low, high)
+        return [(epsilon, int(front[i])) for epsilon, i in flips]
 
 
 class SentenceTrace(Trace):
@@ -508,18 +508,8 @@ class DPSentence(Mechanism):
 
     def _result(self, prepared: SentencePrepared, chosen: tuple[int, ...], stream: NoiseStream) -> RewriteResult:
         text, pieces = self._spelled(chosen)
-        return RewriteResult(
-            text,
-            prepared.text,
-            (),
-            self.guarantee(prepared),
-            self.name,
-            self.config,
-            stream.seed,
-            stream.noise_id,
-            SentenceTrace(self, prepared, chosen, stream),
-            pieces,
-            language=self.language,
+        return RewriteResult.of(
+            self, prepared, stream, text, trace=SentenceTrace(self, prepared, chosen, stream), pieces=pieces
         )
 
     def _spelled(self, chosen: Sequence[int]) -> tuple[str, tuple[Release, ...]]:

@@ -676,17 +676,14 @@ class WordMechanism(Mechanism):
             capitals[i] = capital = self._capital(originals[i], begins[i])
             shown[i] = self._case(word, capital)
         spliced = skeleton.fill(shown)
-        return RewriteResult(
+        return RewriteResult.of(
+            self,
+            prepared,
+            stream,
             spliced.text,
-            prepared.text,
             Lazy(len(shown), self._steps, prepared, epsilons, shown, capitals, spliced.spans),
-            promise,
-            self.name,
-            self.config,
-            stream.seed,
-            stream.noise_id,
-            WordTrace(self, prepared, epsilons, stream, unknown),
-            language=self.language,
+            guarantee=promise,
+            trace=WordTrace(self, prepared, epsilons, stream, unknown),
         )
 
     def _steps(

@@ -32,12 +32,6 @@ class DPParaphrase(Generation):
     references = ("mattern2022limits", "meisenbacher2024dpmlm")
     title = "DP-Paraphrase"
     summary = "A decoder that was trained on paraphrases writes one of the text, and each token is drawn."
-    steps = (
-        "A model scores {n} pieces of words: which comes next?",
-        "The scores are cut to {low} … {high}; {tied} tie at the top",
-        "Noise of size 1/ε = {noise} is added to each",
-        "The best one is written, and the next place begins",
-    )
     config_cls: ClassVar[type] = DPParaphraseConfig
     bundled = PARAPHRASER
 

@@ -59,12 +59,6 @@ class DPPrompt(Generation):
     references = ("utpala2023dpprompt", "meisenbacher2024dpmlm")
     title = "DP-Prompt"
     summary = "A language model is asked to paraphrase the text, and each token of its answer is drawn."
-    steps = (
-        "A model scores {n} pieces of words: which comes next?",
-        "The scores are cut to {low} … {high}; {tied} tie at the top",
-        "Noise of size 1/ε = {noise} is added to each",
-        "The best one is written, and the next place begins",
-    )
     config_cls: ClassVar[type] = DPPromptConfig
     bundled = PROMPTED
 

@@ -283,6 +283,12 @@ class Generation(Clipped):
     family = "language models"
     notion = "pure"
     needs = ("language model",)
+    steps = (
+        "A model scores {n} pieces of words: which comes next?",
+        "The scores are cut to {low} … {high}; {tied} tie at the top",
+        "Noise of size 1/ε = {noise} is added to each",
+        "The best one is written, and the next place begins",
+    )
     config_cls: ClassVar[type] = GenerationConfig
     estimator = "estimate_generator_clip"
     #: The bundled model's folder in ``assets/models``.
@@ -597,17 +603,8 @@ class Generation(Clipped):
 
     def _result(self, prepared: GenerationPrepared, written: Written, stream: NoiseStream) -> RewriteResult:
         text, pieces = self._spelled(written.tokens)
-        return RewriteResult(
-            text,
-            prepared.text,
-            (),
-            self.guarantee(prepared),
-            self.name,
-            self.config,
-            stream.seed,
-            stream.noise_id,
-            GenerationTrace(self, prepared, written),
-            pieces,
+        return RewriteResult.of(
+            self, prepared, stream, text, trace=GenerationTrace(self, prepared, written), pieces=pieces
         )
 
     def _spelled(self, tokens: Sequence[int]) -> tuple[str, tuple[Release, ...]]:

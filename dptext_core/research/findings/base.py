@@ -190,10 +190,10 @@ class ClaimEvidence:
         """The median difference, with the least and the most."""
         if not self.n:
             return ""
-        found = sorted(c.difference for c in self.comparisons)
+        differences = sorted(c.difference for c in self.comparisons)
         metric = self.comparisons[0].metric
-        middle = said(float(np.median(found)), metric)
-        ends = [said(x, metric).partition(" ")[0] for x in (found[0], found[-1])]
+        middle = said(float(np.median(differences)), metric)
+        ends = [said(x, metric).partition(" ")[0] for x in (differences[0], differences[-1])]
         return middle if ends[0] == ends[1] else f"{middle} ({ends[0]} to {ends[1]})"
 
     def sentence(self, what: str) -> str:
@@ -224,12 +224,12 @@ def said(difference: float, metric: str = "") -> str:
 def both(*verdicts: str) -> str:
     """The verdict of a claim that says several things at once: a part that is refuted refutes it, one that is open or
     not measured leaves it open, and it agrees where all parts do."""
-    found = set(verdicts)
-    if len(found) == 1:
+    distinct = set(verdicts)
+    if len(distinct) == 1:
         return verdicts[0]
-    if DISAGREES in found:
+    if DISAGREES in distinct:
         return DISAGREES
-    return OPEN if found & {OPEN, MISSING} else PARTLY
+    return OPEN if distinct & {OPEN, MISSING} else PARTLY
 
 
 def under_each(*tallies: ClaimEvidence) -> str:
@@ -238,11 +238,11 @@ def under_each(*tallies: ClaimEvidence) -> str:
     Where they part, or lie beyond doubt on opposite sides of no difference, the setting decides and not the mechanism:
     that cannot be told. Settings without comparisons do not count."""
     there = [tally for tally in tallies if tally.n]
-    found = {tally.verdict for tally in there}
+    verdicts = {tally.verdict for tally in there}
     sides = {sign for tally in there if tally.same for sign in (1, -1) if tally.beyond(sign)}
-    if not found:
+    if not verdicts:
         return MISSING
-    return found.pop() if len(found) == 1 and len(sides) < 2 else OPEN
+    return verdicts.pop() if len(verdicts) == 1 and len(sides) < 2 else OPEN
 
 
 def in_part(sentence: str, parenthesis: str) -> str:

@@ -42,8 +42,8 @@ def _by_k(runs: Runs, epsilon: float) -> list[Row]:
 
 def _levels(runs: Runs) -> list[float]:
     """ε at which three K or more were measured."""
-    found = {row.epsilon for row in runs.find("sst2", "accuracy", NAME, **MAIN) if row.epsilon is not None}
-    return sorted(e for e in found if len(_by_k(runs, e)) >= 3)
+    epsilons = {row.epsilon for row in runs.find("sst2", "accuracy", NAME, **MAIN) if row.epsilon is not None}
+    return sorted(e for e in epsilons if len(_by_k(runs, e)) >= 3)
 
 
 def _k_contradicts() -> str:
@@ -289,8 +289,8 @@ def _santext_contradicts() -> str:
 
 @claim(itself=_santext_contradicts)
 def custext_against_santext(runs: Runs) -> ClaimOutcome:
-    found = equal_privacy.bundled("equal")
-    equal = Runs([] if found is None else found.rows)
+    points = equal_privacy.bundled("equal")
+    equal = Runs([] if points is None else points.rows)
     tally, rows = ClaimEvidence(), []
     cosine: list[str] = []
     variety: list[str] = []

@@ -48,8 +48,8 @@ LISTS = "bench equal-privacy lists --data DIR --stopwords FILE --out FILE --summ
 
 def beside() -> Runs:
     """The lists of each space by itself, and N_w and S_w of all choices of lists in closed form."""
-    found = equal_privacy.bundled("lists")
-    return Runs([] if found is None else found.rows, [] if found is None else found.gates)
+    points = equal_privacy.bundled("lists")
+    return Runs([] if points is None else points.rows, [] if points is None else points.gates)
 
 
 def _deniability(runs: Runs, metric: str, noise: dict, more: str, less: str) -> list[tuple[Row, Row]]:
@@ -201,12 +201,12 @@ def sixty_percent(runs: Runs) -> ClaimOutcome:
         shown[name].append(f"{choice} {100 * changed:.1f}%")
 
     for (choice,) in CHOICES[:3]:
-        found = [runs.one("sst2", "n_w", NAME, 1.0, **noise, lists=(choice,)) for noise in (GEOMETRIC, TEM)]
-        for name, row in zip(each, found, strict=False):
+        both_noises = [runs.one("sst2", "n_w", NAME, 1.0, **noise, lists=(choice,)) for noise in (GEOMETRIC, TEM)]
+        for name, row in zip(each, both_noises, strict=False):
             if row is not None:
                 add(name, choice, 1 - row.value, half(row))
                 rows.append(row)
-        if (known := [row for row in found if row is not None]) == found:
+        if (known := [row for row in both_noises if row is not None]) == both_noises:
             add("their mean", choice, 1 - sum(r.value for r in known) / 2, sum(map(half, known)) / 2)
     if not rows:
         return ClaimOutcome(missing="bench run --grid full --only diffractor/sst2")
@@ -349,8 +349,8 @@ def one_dimension_wins(runs: Runs) -> ClaimOutcome:
 
 
 def _equal() -> Runs:
-    found = equal_privacy.bundled("equal")
-    return Runs([] if found is None else found.rows, [] if found is None else found.gates)
+    points = equal_privacy.bundled("equal")
+    return Runs([] if points is None else points.rows, [] if points is None else points.gates)
 
 
 def _tem_contradicts() -> str:

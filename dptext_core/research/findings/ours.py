@@ -132,8 +132,8 @@ OTHERS = ("accuracy_bag", "chrf", "bleu_uncased", "cosine")
 
 @claim()
 def judges_agree(runs: Runs) -> ClaimOutcome:
-    found = equal_privacy.bundled("equal")
-    equal = Runs([] if found is None else found.rows)
+    points = equal_privacy.bundled("equal")
+    equal = Runs([] if points is None else points.rows)
     first, by_judge = ClaimEvidence(), {judge: ClaimEvidence() for judge in OTHERS}
     pairs: list[tuple[float, Row, Row]] = []
     for n_w in (0.1, 0.3, 0.5):
@@ -180,8 +180,8 @@ def judges_agree(runs: Runs) -> ClaimOutcome:
 
 @claim()
 def at_equal_privacy(runs: Runs) -> ClaimOutcome:
-    found = equal_privacy.bundled("equal")
-    equal = Runs([] if found is None else found.rows)
+    points = equal_privacy.bundled("equal")
+    equal = Runs([] if points is None else points.rows)
     tally, cosine, numbers, rows, names_of = ClaimEvidence(), ClaimEvidence(), [], [], []
     for n_w in (0.1, 0.3, 0.5):
         there = equal.near_n_w("sst2", "accuracy", n_w, 0.02)

@@ -81,17 +81,17 @@ def findings(rows: Iterable[Row], gates: Iterable[Gate] = (), paired: Paired | N
 
 
 def _finding(claim: Claim, runs: Runs) -> ClaimFinding:
-    found = claim.look(runs)
+    outcome = claim.look(runs)
     return ClaimFinding(
         claim.name,
-        found.verdict,
-        found.effect,
-        found.numbers,
-        found.reason,
+        outcome.verdict,
+        outcome.effect,
+        outcome.numbers,
+        outcome.reason,
         claim.against_itself(),
-        found.missing,
-        found.figure,
-        len(found.rows),
+        outcome.missing,
+        outcome.figure,
+        len(outcome.rows),
     )
 
 

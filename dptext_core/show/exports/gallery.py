@@ -241,8 +241,8 @@ def _opened(out: Path) -> dict[str, Page]:
             if any(out.iterdir()):
                 raise InputError(f"{shown(str(out))} holds something else than a gallery. Name an empty folder.")
             return {}
-        found = json.loads((out / STATE).read_text(encoding="utf-8"))
-        pages = [Page(**p) for p in found["pages"]]
+        content = json.loads((out / STATE).read_text(encoding="utf-8"))
+        pages = [Page(**p) for p in content["pages"]]
         if any(p.file != Path(p.file).name or not p.file.endswith(".html") for p in pages):
             raise ValueError("a name that is no page")
         return {p.file: p for p in pages if (out / p.file).is_file()}

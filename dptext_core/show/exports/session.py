@@ -67,16 +67,16 @@ def read_session(data: bytes, name: str = "The file") -> SavedSession:
     if len(data) > MAX_BYTES:
         raise InputError(f"{name} is larger than {MAX_BYTES >> 20} MB, so it is no session file. Choose another one.")
     try:
-        found = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_once, parse_constant=_no_constant)
+        content = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_once, parse_constant=_no_constant)
     except UnicodeDecodeError:
         raise InputError(f"{name} is not UTF-8, so it is no session file. Save the session again.") from None
     except _Twice as error:
         raise InputError(f"{name} is no session file: {error}. Save the session again.") from None
     except (ValueError, RecursionError):
         raise InputError(f"{name} is cut off or no JSON. Save the session again, and open the whole file.") from None
-    if not isinstance(found, dict) or found.get("kind") != KIND:
+    if not isinstance(content, dict) or content.get("kind") != KIND:
         raise InputError(f"{name} is no session of DP-Text Studio. Choose a file that “Save the session” wrote.")
-    version = found.get("version")
+    version = content.get("version")
     if isinstance(version, bool) or not isinstance(version, int):
         raise InputError(f"{name} does not say which version it is. Save the session again.")
     if version != VERSION:
@@ -84,7 +84,7 @@ def read_session(data: bytes, name: str = "The file") -> SavedSession:
             f"{name} has version {shown(version)}, and this program reads version {VERSION}. Open it with the program "
             "that wrote it."
         )
-    return _checked(found, name)
+    return _checked(content, name)
 
 
 def _checked(found: Mapping[str, Any], name: str) -> SavedSession:

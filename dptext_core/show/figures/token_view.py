@@ -321,16 +321,16 @@ def _lead(lead: Lead) -> tuple[list[float], list[float], list[list[float]]]:
 
 
 def _telling(result: RewriteResult, aligned: bool) -> list[Telling]:
-    found: dict[tuple[str, str], Telling] = {}
+    tellings: dict[tuple[str, str], Telling] = {}
     drawn = "distribution" in result.can
     for t, units in traced(result):
-        said = found.setdefault(
+        said = tellings.setdefault(
             (t.kind, t.text.casefold()), {"kind": t.kind, "kinds": KINDS[t.kind], "text": t.text, "at": []}
         )
         # A token with chances knows itself at which ε it stands; the others are the same at every ε.
         at = [k for k in units if not aligned or stands(result, k) or (drawn and result.units[k].action == "replace")]
         said["at"] = sorted({*said["at"], *at})
-    return list(found.values())
+    return list(tellings.values())
 
 
 def _placed(unit: Unit, before: str, aligned: bool, chances: bool) -> PlacedToken:

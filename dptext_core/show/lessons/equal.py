@@ -80,7 +80,7 @@ class Equal(Lesson):
         low, high = min(at.values()), max(at.values())
         ratio = high / low if low > 0 else float("inf")
         made = [m for m, _ in _held().values()]
-        found = equal_privacy(made, {"n_w": TARGET}, words=WORDS)
+        points = equal_privacy(made, {"n_w": TARGET}, words=WORDS)
         rows = tuple(Row(title, p, percent(p)) for title, p in at.items())
         return Reveal(
             0 if ratio < 2 else 1 if ratio <= 10 else 2,
@@ -89,7 +89,7 @@ class Equal(Lesson):
                 + ", ".join(f"{percent(p)} ({t})" for t, p in at.items())
                 + ".",
                 "They hide equally well, in this one sense, where each has an ε of its own: half of the words stay at "
-                + ", ".join(f"{number(c.epsilon)} ({c.mechanism.title})" for c in found if c.epsilon is not None)
+                + ", ".join(f"{number(c.epsilon)} ({c.mechanism.title})" for c in points if c.epsilon is not None)
                 + ".",
             ),
             (
@@ -107,7 +107,7 @@ class Equal(Lesson):
                             NOTIONS[type(c.mechanism).notion],
                             "not reached" if c.epsilon is None else number(c.epsilon),
                         )
-                        for c in found
+                        for c in points
                     ),
                 ),
             ),

@@ -22,10 +22,10 @@ def rewritten(pretrained: str) -> RewriteResult:
 
 def shares(epsilon: float | None) -> dict[tuple[str, str], float]:
     """Measured: (pre-trained on, rewritten) → the share of rewrites that are a pre-training sentence word for word."""
-    found = case_study.bundled()
-    if not found:
+    study = case_study.bundled()
+    if not study:
         raise InputError("The measurements of the case study are missing. Take the folder 'assets' again.")
-    rows = [r for r in found["rows"] if r["pretrained"] and r["epsilon"] == epsilon]
+    rows = [r for r in study["rows"] if r["pretrained"] and r["epsilon"] == epsilon]
     return {(r["pretrained"], r["data"]): float(r["verbatim"]) for r in rows}
 
 

@@ -49,8 +49,8 @@ def guessed() -> np.ndarray:
     for word in WORDS:
         d = m.distribution(word, 0)
         for room in range(ROOMS):
-            found = bayes.answers(m, d.sample(MANY, seed=room), true=word, top=1)
-            right += [p.rank == 1 for p in found]
+            posterior = bayes.answers(m, d.sample(MANY, seed=room), true=word, top=1)
+            right += [p.rank == 1 for p in posterior]
     return right / (ROOMS * len(WORDS))
 
 
@@ -68,11 +68,11 @@ class Twice(Lesson):
 
     def show(self, value: Any) -> tuple[Part, ...]:
         words = [r.text for r in answers()[:value]]
-        found = bayes.answers(mechanism(), [w.lower() for w in words], true=WORD, top=6)[-1]
-        rows = [Row(w, p, percent(p), "original" if same_word(w, WORD) else "") for w, p, _ in found.top]
+        posterior = bayes.answers(mechanism(), [w.lower() for w in words], true=WORD, top=6)[-1]
+        rows = [Row(w, p, percent(p), "original" if same_word(w, WORD) else "") for w, p, _ in posterior.top]
         if not any(r.mark for r in rows):
-            p = found.p_true or 0.0
-            rows[-1] = Row(f"{WORD} (place {found.rank:,})", p, percent(p), "original")
+            p = posterior.p_true or 0.0
+            rows[-1] = Row(f"{WORD} (place {posterior.rank:,})", p, percent(p), "original")
         return (
             Facts((), (("The answers", ", ".join(words)),)),
             Bars("What the attacker believes that the word was", tuple(rows), top=1.0),

@@ -168,10 +168,10 @@ def _antonyms() -> Antonyms:
 
 def _clues() -> Clues:
     with Path(__file__).with_suffix(".toml").open("rb") as file:
-        found = tomllib.load(file)
-    places = frozenset(found.pop("long_places")) | _set_of(found.pop("places"))
-    capitals = found.pop("capitals")
-    return Clues(capitals=capitals, places=places, **{name: _set_of(words) for name, words in found.items()})
+        content = tomllib.load(file)
+    places = frozenset(content.pop("long_places")) | _set_of(content.pop("places"))
+    capitals = content.pop("capitals")
+    return Clues(capitals=capitals, places=places, **{name: _set_of(words) for name, words in content.items()})
 
 
 _CLUES = _clues()
