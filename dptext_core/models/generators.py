@@ -8,19 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from .._internal.assets import assets_folder
-from .._internal.checks import shown, usable_path
 from ..errors import ConfigError, ModelUnavailable
 from .added import SOURCES, added, how_to_add
 from .registry import (
-    _HUB_ID,
     BUNDLED,
     LONGEST,
     ClipRange,
     ModelInfo,
     _cached_repos,
-    _hub_folder,
     _range,
     _read_json,
+    check_weights,
+    look_up,
     while_unchanged,
 )
 
@@ -93,34 +92,16 @@ def generator_spec(name: str = BUNDLED, bundled: str = PROMPTED) -> GeneratorSpe
     A folder may carry ``dptext.json`` with any of title, license, clip_min, clip_max, clip_source, tuned_min,
     tuned_max, tuned_source, max_length. Raises ConfigError or ModelUnavailable.
     """
-    if not isinstance(name, str) or not name.strip():
-        raise ConfigError(f"A model is named by 'bundled', a folder or a hub id, not {shown(name)}.")
-    if name == BUNDLED:
-        folder = assets_folder() / "models" / bundled
-        if not (folder / WEIGHTS_FILE).is_file():
-            raise ModelUnavailable(
-                f"The bundled generator is not in assets/models/{bundled} ({WEIGHTS_FILE} is missing). Take that "
-                "folder from the repository again, or make it with tools/train_generator.py."
-            )
-        return _describe(folder, BUNDLED, BUNDLED)
     for model in added():
         if model.id == name:
             return _describe(model.folder, name, model.title)
-    if name in SOURCES:
+    if isinstance(name, str) and name in SOURCES:
         raise ModelUnavailable(f"The model {name!r} is not on this machine. {how_to_add(name)}")
-    local = usable_path(name, ConfigError)
-    if local.is_dir():
-        folder = local.resolve()
-        return _describe(folder, str(folder), local.name)
-    if not _HUB_ID.fullmatch(name):
-        raise ConfigError(f"{name!r} is neither 'bundled', nor a folder on this machine, nor a hub id like 'org/name'.")
-    folder_or_none = _hub_folder(name) or _hub_folder(ALIASES.get(name, name))
-    if folder_or_none is None:
-        raise ModelUnavailable(
-            f"The model {name!r} is not on this machine. Get it once with 'hf download {ALIASES.get(name, name)}'; it "
-            "then works offline."
-        )
-    return _describe(folder_or_none, name, name)
+    missing = (
+        f"The bundled generator is not in assets/models/{bundled} ({WEIGHTS_FILE} is missing). Take that folder "
+        "from the repository again, or make it with tools/train_generator.py."
+    )
+    return _describe(*look_up(name, assets_folder() / "models" / bundled / WEIGHTS_FILE, missing))
 
 
 @while_unchanged
@@ -133,14 +114,7 @@ def _describe(folder: Path, name: str, title: str) -> GeneratorSpec:
         if kind not in KINDS:
             raise ConfigError(f"{notes_file} must name a kind: {' or '.join(KINDS)}.")
     else:
-        if not config:
-            raise ConfigError(f"{folder} holds no model: it has neither config.json nor {WEIGHTS_FILE}.")
-        if not list(folder.glob("*.safetensors")):
-            raise ModelUnavailable(
-                f"{folder} has no weights in safetensors format, the only one that is read (other formats can run "
-                "code). Convert them with save_pretrained of a current transformers, or download a revision that has "
-                "model.safetensors."
-            )
+        check_weights(folder, config, WEIGHTS_FILE)
         kind = "encoder-decoder" if config.get("is_encoder_decoder") else "decoder"
     clips, known_ranges = {}, ESTIMATED.get(name, {})
     if (tuned := _range(notes, "tuned", notes_file) or known_ranges.get("tuned")) is not None:

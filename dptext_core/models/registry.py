@@ -131,26 +131,35 @@ def masked_lm_spec(name: str = BUNDLED) -> MaskedLMSpec:
     tuned_max, tuned_source, max_length, queries.
     Raises ConfigError where the name or the folder cannot be used, ModelUnavailable where it is not on this machine.
     """
+    folder = assets_folder() / "models" / "masked_lm"
+    missing = (
+        f"The bundled masked language model is not in assets/models/masked_lm ({UPDATE_FILE} is missing). Take that "
+        "folder from the repository again, or make it with tools/train_masked_lm.py."
+    )
+    return _describe(*look_up(name, folder / UPDATE_FILE, missing))
+
+
+def look_up(name: str, bundled: Path, missing: str) -> tuple[Path, str, str]:
+    """Folder, id and title of a model: "bundled", a folder, or a hub id that is in the local cache.
+
+    bundled: the file that makes the bundled one; missing: what to do where it is not there. Raises ConfigError or
+    ModelUnavailable.
+    """
     if not isinstance(name, str) or not name.strip():
         raise ConfigError(f"A model is named by 'bundled', a folder or a hub id, not {shown(name)}.")
     if name == BUNDLED:
-        folder = assets_folder() / "models" / "masked_lm"
-        if not (folder / UPDATE_FILE).is_file():
-            raise ModelUnavailable(
-                f"The bundled masked language model is not in assets/models/masked_lm ({UPDATE_FILE} is missing). "
-                "Take that folder from the repository again, or make it with tools/train_masked_lm.py."
-            )
-        return _describe(folder, name, name)
+        if not bundled.is_file():
+            raise ModelUnavailable(missing)
+        return bundled.parent, name, name
     local = usable_path(name, ConfigError)
     if local.is_dir():
-        folder = local.resolve()
-        return _describe(folder, str(folder), local.name)
+        return local.resolve(), str(local.resolve()), local.name
     if not _HUB_ID.fullmatch(name):
         raise ConfigError(f"{name!r} is neither 'bundled', nor a folder on this machine, nor a hub id like 'org/name'.")
-    folder_or_none = _hub_folder(name)
-    if folder_or_none is None:
+    folder = _hub_folder(name)
+    if folder is None:
         raise ModelUnavailable(f"The model {name!r} is not on this machine. {how_to_get(ALIASES.get(name, name))}")
-    return _describe(folder_or_none, name, name)
+    return folder, name, name
 
 
 def weights_sha256(folder: Path) -> str:
@@ -224,14 +233,7 @@ def _describe(folder: Path, name: str, title: str) -> MaskedLMSpec:
     notes = _read_json(notes_file)
     config = _read_json(folder / "config.json")
     if not on_trunk:
-        if not config:
-            raise ConfigError(f"{folder} holds no model: it has neither config.json nor {UPDATE_FILE}.")
-        if not list(folder.glob("*.safetensors")):
-            raise ModelUnavailable(
-                f"{folder} has no weights in safetensors format, the only one that is read (other formats can run "
-                "code). Convert them with save_pretrained of a current transformers, or download a revision that "
-                "has model.safetensors."
-            )
+        check_weights(folder, config, UPDATE_FILE)
     paper, tuned = _range(notes, "clip", notes_file), _range(notes, "tuned", notes_file)
     if paper is None and (known := PUBLISHED.get(ALIASES.get(name, name))):
         paper = ClipRange(*known)
@@ -250,6 +252,18 @@ def _describe(folder: Path, name: str, title: str) -> MaskedLMSpec:
         tuned=tuned,
         queries=queries,
     )
+
+
+def check_weights(folder: Path, config: Mapping[str, Any], file: str) -> None:
+    """Raise ConfigError or ModelUnavailable where a folder without our own ``file`` has no model that can be read."""
+    if not config:
+        raise ConfigError(f"{folder} holds no model: it has neither config.json nor {file}.")
+    if not list(folder.glob("*.safetensors")):
+        raise ModelUnavailable(
+            f"{folder} has no weights in safetensors format, the only one that is read (other formats can run code). "
+            "Convert them with save_pretrained of a current transformers, or download a revision that has "
+            "model.safetensors."
+        )
 
 
 def _range(notes: Mapping[str, Any], kind: str, notes_file: Path) -> ClipRange | None:

@@ -78,30 +78,10 @@ def curves(
     colours = DARK if dark else LIGHT
     figure = go.Figure()
     for s in papers:
-        colour, _, symbol = _style(s.index, dark)
-        figure.add_scatter(
-            x=[p.x for p in s.points],
-            y=[p.value for p in s.points],
-            mode="lines+markers",
-            name=escaped(s.label),
-            line={"color": colour, "width": 1, "dash": "dot"},
-            showlegend=False,
-            marker=_mark(colour, f"{symbol}-open", 8),
-            **_told([_hover_of(s.label, p, metric, s.paper) for p in s.points], s),
-        )
+        _printed(figure, s, metric, dark, showlegend=False)
     names = short_labels(shown)
     for s, name in zip(shown, names, strict=True):
-        colour, dash, symbol = _style(s.index, dark)
-        figure.add_scatter(
-            x=[p.x for p in s.points],
-            y=[p.value for p in s.points],
-            mode="lines+markers",
-            name=escaped(name),
-            line={"color": colour, "width": 2, "dash": dash},
-            marker=_mark(colour, symbol, 8),
-            error_y=_bars(s.points, colour),
-            **_told([_hover_of(s.label, p, metric) for p in s.points], s),
-        )
+        _measured(figure, s, name, metric, dark)
         _ring(figure, [(p.x, p.value) for p in s.points if chosen and p.row.point == chosen], colours)
     if papers:
         names.append(_paper_entry(figure, colours))
@@ -218,30 +198,9 @@ def panels(
                     line={"color": colours["soft"], "width": 1, "dash": dash},
                 )
         for s in (s for s in printed if s.mechanism == name):
-            colour, _, symbol = _style(s.index, dark)
-            figure.add_scatter(
-                x=[p.x for p in s.points],
-                y=[p.value for p in s.points],
-                mode="lines+markers",
-                name=escaped(s.label),
-                line={"color": colour, "width": 1, "dash": "dot"},
-                marker=_mark(colour, f"{symbol}-open", 8),
-                **_told([_hover_of(s.label, p, metric, s.paper) for p in s.points], s),
-                **place,
-            )
+            _printed(figure, s, metric, dark, **place)
         for s in (s for s in shown if s.mechanism == name):
-            colour, dash, symbol = _style(s.index, dark)
-            figure.add_scatter(
-                x=[p.x for p in s.points],
-                y=[p.value for p in s.points],
-                mode="lines+markers",
-                name=escaped(s.label),
-                line={"color": colour, "width": 2, "dash": dash},
-                marker=_mark(colour, symbol, 8),
-                error_y=_bars(s.points, colour),
-                **_told([_hover_of(s.label, p, metric) for p in s.points], s),
-                **place,
-            )
+            _measured(figure, s, s.label, metric, dark, **place)
             _ring(figure, [(p.x, p.value) for p in s.points if chosen and p.row.point == chosen], colours, **place)
     figure.add_annotation(
         text=measure(metric).title,
@@ -276,6 +235,37 @@ def panels(
     figure.update_xaxes(ticks="outside", showgrid=False, showline=True, automargin=False, matches="x")
     figure.update_yaxes(automargin=False, matches="y")
     return with_hover(figure, colours)
+
+
+def _printed(figure: Figure, s: c.Series, metric: str, dark: bool, **more: Any) -> None:
+    """What a paper printed: dotted, with hollow marks."""
+    colour, _, symbol = _style(s.index, dark)
+    figure.add_scatter(
+        x=[p.x for p in s.points],
+        y=[p.value for p in s.points],
+        mode="lines+markers",
+        name=escaped(s.label),
+        line={"color": colour, "width": 1, "dash": "dot"},
+        marker=_mark(colour, f"{symbol}-open", 8),
+        **_told([_hover_of(s.label, p, metric, s.paper) for p in s.points], s),
+        **more,
+    )
+
+
+def _measured(figure: Figure, s: c.Series, name: str, metric: str, dark: bool, **more: Any) -> None:
+    """What was measured here, with its intervals."""
+    colour, dash, symbol = _style(s.index, dark)
+    figure.add_scatter(
+        x=[p.x for p in s.points],
+        y=[p.value for p in s.points],
+        mode="lines+markers",
+        name=escaped(name),
+        line={"color": colour, "width": 2, "dash": dash},
+        marker=_mark(colour, symbol, 8),
+        error_y=_bars(s.points, colour),
+        **_told([_hover_of(s.label, p, metric) for p in s.points], s),
+        **more,
+    )
 
 
 def _shared_x(every: Sequence[float], x: str) -> dict[str, Any]:
