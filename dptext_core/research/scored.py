@@ -45,8 +45,8 @@ from ..words import word_space
 from . import judges
 from .identifiers import Identifier, recall
 
-#: Metrics of a text, in the order in which they are told.
-METRICS = ("cosine", "bertscore", "bleu_uncased", "chrf", "unchanged", "perplexity", "lm_perplexity")
+#: Metrics of a text, in the order in which they are told; BLEU as papers have it is of a whole set.
+METRICS = tuple(name for name in metrics.METRICS if name != "bleu")
 #: Attackers on single words, as the module says.
 WORDS = {
     "same-word": "Same word",

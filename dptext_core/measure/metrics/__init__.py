@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from collections.abc import Sequence
 
 from ...errors import ConfigError, InputError
 from .registry import REGISTRY, Metric, measure
 
+_FILES = {module.name for module in pkgutil.iter_modules(__path__)}
 #: The metrics of a text: each is a file here.
-METRICS: dict[str, Metric] = {
-    name: REGISTRY[name]
-    for name in ("cosine", "bleu", "bleu_uncased", "chrf", "unchanged", "perplexity", "lm_perplexity", "bertscore")
-}
+METRICS: dict[str, Metric] = {name: metric for name, metric in REGISTRY.items() if name in _FILES}
 
 
 def score(name: str, originals: Sequence[str], rewrites: Sequence[str]) -> list[float]:
