@@ -573,7 +573,7 @@ def test_attack_says_what_an_attacker_finds_out(run):
     status, out, _ = run(*given, "--attacker", "nearest-words")
     assert status == 0 and "nothing was changed" in out
     for more, says in (
-        ((), "--attacker: one of best-guess, repeated-answers, reader, nearest-words, language-model, likely-text"),
+        ((), "--attacker: one of best-guess, "),
         (("--attacker", "nobody"), "There is no attacker"),
         (("--attacker", "static"), "needs a data set"),
         (("--attacker", "best-guess", "--index", "99"), "no step 99"),
