@@ -39,3 +39,12 @@ def test_rooms_are_the_folders_and_what_lies_beside_them(counter, tmp_path):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("x = 1\n" * lines, encoding="utf-8")
     assert counter.by_room(tmp_path) == {"a": 5, ".": 1}
+
+
+def test_lines_by_what_they_hold(counter):
+    source = (
+        "from a import (\n    b,\n)\n\n\n@b\ndef f(\n    x,\n):\n"
+        '    """What."""\n    return [\n        "one text "\n        "in two pieces",\n        x,\n    ]\n'
+    )
+    kinds = {"imports": 3, "heads of functions": 4, "text alone": 2, "brackets alone": 1, "the rest": 2}
+    assert counter.kinds(source) == kinds and counter.code_lines(source) == 12
