@@ -23,20 +23,16 @@ import time
 from pathlib import Path
 from typing import Any
 
+from .._internal import held
 from .._internal.checks import many, usable_path
 from ..errors import ConfigError, InputError
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 VARIABLE = "DPTEXT_JOBS"
 #: Hours that a kept folder lives, and how many there can be at a time.
 HOURS, MOST = 24, 100
 #: What a kept folder says of itself: when it ends, and what was asked.
 ABOUT = "job.json"
-_SESSION, _KEPT, _LOCK = "session-", "kept-", "lock"
+_SESSION, _KEPT = "session-", "kept-"
 _OURS = re.compile(rf"{_SESSION}[0-9a-f]{{24}}|{_KEPT}[0-9a-f]{{64}}")
 
 _held: dict[Path, Any] = {}
@@ -73,9 +69,7 @@ def session_folder() -> Path:
     """A new folder that ends with this process at the latest."""
     path = base() / f"{_SESSION}{secrets.token_hex(12)}"
     path.mkdir(mode=0o700)
-    lock = (path / _LOCK).open("wb")
-    if fcntl is not None:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    lock = held.hold(path)
     with _guard:
         _held[path] = lock
     return path
@@ -95,7 +89,7 @@ def keep(folder: Path, about: dict[str, Any], now: float | None = None) -> tuple
     write(folder, about | {"expires": now + 3600 * HOURS})
     folder.rename(there)
     _release(folder)
-    (there / _LOCK).unlink(missing_ok=True)
+    (there / held.LOCK).unlink(missing_ok=True)
     return code, there
 
 
@@ -134,10 +128,10 @@ def sweep(now: float | None = None) -> list[Path]:
     for path in base().iterdir():
         if path.name.startswith(_KEPT):
             about = _about(path)
-            ends = about["expires"] if about else _changed(path) + 3600 * HOURS
+            ends = about["expires"] if about else held.changed(path) + 3600 * HOURS
             if ends <= now:
                 over.append(path)
-        elif path.name.startswith(_SESSION) and path not in _held and _abandoned(path, now):
+        elif path.name.startswith(_SESSION) and path not in _held and held.abandoned(path, now, 3600 * HOURS):
             over.append(path)
     for path in over:
         delete(path)
@@ -155,27 +149,6 @@ def _about(folder: Path) -> dict[str, Any] | None:
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return about
-
-
-def _changed(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
-
-
-def _abandoned(path: Path, now: float) -> bool:
-    """Whether nobody holds a session's folder."""
-    if fcntl is None:
-        return _changed(path) + 3600 * HOURS <= now
-    try:
-        with (path / _LOCK).open("rb+") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # being made, or being deleted
-        return _changed(path) + 60 <= now
-    return True
 
 
 def _release(folder: Path) -> None:

