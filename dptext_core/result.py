@@ -165,7 +165,12 @@ class Unit(Protocol):
 class Trace(Private):
     """How the drawn units of one result came about, for the owner's eyes. Units are counted as in ``result.units``.
 
-    A mechanism derives its own from this one and fills in what it has; ``can`` says what that is (see PARTS).
+    A mechanism derives its own from this one and fills in what it has; a part that it lacks raises NoDistribution.
+
+    Attributes
+    ----------
+    can : frozenset of str
+        What it has, see ``PARTS``.
     """
 
     can: frozenset[str] = frozenset()
@@ -429,7 +434,14 @@ class RewriteResult(Private):
 
 @dataclass(frozen=True, eq=False)
 class Sweep(Private):
-    """One text at many ε under the same noise: at most one of the results may be released."""
+    """One text at many ε under the same noise: at most one of the results may be released.
+
+    Attributes
+    ----------
+    epsilons : tuple of float
+    results : tuple of RewriteResult
+        One for each ε, in this order.
+    """
 
     epsilons: tuple[float, ...]
     results: tuple[RewriteResult, ...]

@@ -135,7 +135,17 @@ def unregister(name: str) -> None:
 
 
 def attackers(scope: str | None = None) -> list[Attacker]:
-    """All attackers, or those of one scope, in the order in which they were registered."""
+    """All attackers, or those of one scope, in the order in which they were registered.
+
+    Parameters
+    ----------
+    scope : {"word", "text", "corpus", "data set"}, optional
+        What they look at.
+
+    Returns
+    -------
+    list of Attacker
+    """
     return [a for a in _registry.values() if scope is None or a.scope == scope]
 
 
@@ -145,7 +155,22 @@ def data_attackers() -> list[DataAttacker]:
 
 
 def get_attacker(name: str) -> Attacker:
-    """The attacker of this name. Raises InputError for a name that is not there."""
+    """The attacker of this name.
+
+    Parameters
+    ----------
+    name : str
+        As ``attackers()`` has it.
+
+    Returns
+    -------
+    Attacker
+
+    Raises
+    ------
+    InputError
+        There is none of this name.
+    """
     if name not in _registry:
         raise InputError(f"There is no attacker {name!r}. There are: {', '.join(_registry)}.")
     return _registry[name]

@@ -210,8 +210,22 @@ def ask(
 def over_texts(mechanism: Mechanism, results: Sequence[RewriteResult], *, task: Task = UNWATCHED) -> Best:
     """Ask all attackers about a release of each of several texts, of which each counts as much as any other.
 
-    The parameters are those of :func:`ask`. Texts in which no word was drawn are left out. Raises NoDistribution where
-    none is left, or the mechanism writes a new text.
+    Parameters
+    ----------
+    mechanism : Mechanism
+    results : sequence of RewriteResult
+        Texts in which no word was drawn are left out.
+    task : Task
+        Is told how far it is, and may stop it.
+
+    Returns
+    -------
+    Best
+
+    Raises
+    ------
+    NoDistribution
+        No text is left, or the mechanism writes a new text.
     """
     together: dict[str, list[list[bool]]] = {}
     left_out: dict[str, str] = {}

@@ -106,10 +106,28 @@ def word_success(
     prior: Prior | None = None,
     task: Task = UNWATCHED,
 ) -> WordSuccess:
-    """How often the best guess names each drawn word of a text that ``mechanism`` prepared.
+    """How often the best guess names each drawn word of a text.
 
-    low, high: the ends of an axis of ε along which it is worked out too, where that is exact. Raises NoDistribution
-    for mechanisms without a formula.
+    Parameters
+    ----------
+    mechanism : Mechanism
+    prepared : Prepared
+        The text as the mechanism has prepared it.
+    low, high : float, optional
+        Ends of an axis of ε along which it is worked out too, where that is exact.
+    prior : Prior, optional
+        How frequent words are in public; by default as the bundled lists count them.
+    task : Task
+        Is told how far it is, and may stop it.
+
+    Returns
+    -------
+    WordSuccess
+
+    Raises
+    ------
+    NoDistribution
+        The mechanism has no formula.
     """
     check(mechanism)
     by_word = _closed_form(mechanism)

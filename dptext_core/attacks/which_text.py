@@ -301,10 +301,28 @@ def measure(
     prepared: Sequence[Prepared] | None = None,
     task: Task = UNWATCHED,
 ) -> tuple[Measured, ...]:
-    """How often the best guess is right from so many rewrites (each), each text being the original equally often.
+    """How often the best guess is right, each text being the original equally often.
 
-    draws: fresh rewrites over all texts together; as many of each text. A number of ``each`` that is larger than what
-    one text has is left out.
+    Parameters
+    ----------
+    mechanism : Mechanism
+    texts : Lineup
+        What the original may be.
+    draws : int
+        Fresh rewrites over all texts together, as many of each.
+    each : sequence of int
+        How many rewrites of one original are seen; a number that is larger than what one text has is left out.
+    seed : int, optional
+        Repeats the rewrites.
+    prepared : sequence of Prepared, optional
+        The texts as the mechanism has prepared them.
+    task : Task
+        Is told how far it is, and may stop it.
+
+    Returns
+    -------
+    tuple of Measured
+        One for each number of rewrites.
     """
     check(mechanism)
     prepared = prepared or [mechanism.prepare(t, task=task.quiet) for t in texts.texts]

@@ -111,18 +111,35 @@ class Check:
 class AuditReport:
     """What was claimed and what was measured.
 
-    claimed: ε of the promise for one draw, per unit of distance where ``unit`` says so; inf where nothing is promised.
-    measured: the largest loss found, in the same unit; inf where an output is possible under one input only. exact:
-    measured is the exact maximum over the inputs (closed form); else a lower bound with ``confidence``. detectable:
-    the largest loss that the draws of this audit could have shown by themselves: never inf. verdict: "holds" (on these
-    inputs), "refuted" or "inconclusive", with ``reason``: the weaker of the two parts, what is ``proven`` from formulas
-    and what is ``tested`` by draws, each said in words and empty where there is none. leak: the smallest share of draws
-    in which a word stays that should not, and which the test would have seen with a chance of 95% in each way to
-    rewrite (leak_fresh: in fresh draws, of which there are more), at ``leak_epsilon``.
-    inputs, pairs: how many were compared; skipped: inputs left out, with why. draws: words drawn, altogether.
-    sampler_p: the chance of draws like these from the stated distributions, corrected for the number of comparisons;
-    None where nothing was compared. delta: that of the claim; ``measured`` is the loss beyond it. of: what the claim is
-    about: one draw, or the whole output, where nothing else can be looked at. checks: what each look came to.
+    Attributes
+    ----------
+    claimed : float
+        ε of the promise for one draw, per unit of distance where ``unit`` says so; inf where nothing is promised.
+    measured : float
+        The largest loss found, in the same unit; inf where an output is possible under one input only. The loss beyond
+        ``delta`` where the claim has one.
+    exact : bool
+        Whether that is the exact maximum over the inputs (closed form), else a lower bound with ``confidence``.
+    detectable : float
+        The largest loss that the draws of this audit could have shown by themselves: never inf.
+    verdict : {"holds", "refuted", "inconclusive"}
+        On these inputs, with ``reason``: the weaker of the two parts, what is ``proven`` from formulas and what is
+        ``tested`` by draws, each said in words and empty where there is none.
+    inputs, pairs : int
+        How many were compared; ``skipped`` has the inputs that were left out, with why.
+    draws : int
+        Words drawn, altogether.
+    sampler_p : float or None
+        The chance of draws like these from the stated distributions, corrected for the number of comparisons; None
+        where nothing was compared.
+    leak : float or None
+        The smallest share of draws in which a word stays that should not, and which the test would have seen with a
+        chance of 95% in each way to rewrite, at ``leak_epsilon``; ``leak_fresh`` in fresh draws, of which there are
+        more.
+    of : str
+        What the claim is about: one draw, or the whole output, where nothing else can be looked at.
+    checks : tuple of Check
+        What each look came to.
     """
 
     mechanism: str

@@ -24,12 +24,44 @@ _classifiers: dict[str, Classifier] = {}
 
 
 def register_data_set(name: str) -> Callable[[F], F]:
-    """Decorator: this function loads the data set of this name. Raises ConfigError where the name is taken."""
+    """Decorator: this function loads the data set of this name.
+
+    Parameters
+    ----------
+    name : str
+        What ``--data`` and ``tables.source`` call it.
+
+    Returns
+    -------
+    callable
+        Takes the function, and gives it back.
+
+    Raises
+    ------
+    ConfigError
+        The name is taken.
+    """
     return _adder(_data_sets, name, "data set", ())
 
 
 def register_classifier(name: str) -> Callable[[F], F]:
-    """Decorator: this function is the downstream classifier of this name. Raises ConfigError where it is taken."""
+    """Decorator: this function is the downstream classifier of this name.
+
+    Parameters
+    ----------
+    name : str
+        What ``--classifier`` calls it.
+
+    Returns
+    -------
+    callable
+        Takes the function, and gives it back.
+
+    Raises
+    ------
+    ConfigError
+        The name is taken.
+    """
     return _adder(_classifiers, name, "classifier", BUILT_IN)
 
 

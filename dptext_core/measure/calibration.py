@@ -69,11 +69,28 @@ _HELD = 512
 class Calibration:
     """The ε at which a mechanism reaches a target.
 
-    epsilon: None where it cannot be reached (only :func:`equal_privacy` gives such); reason: why. reached: what was
-    measured there; by: which attacker it is of, for "best". kind: "best", "n_w", "bayes" or "total". target: what was
-    wanted. interval: where ``reached`` lies (95%),
-    itself for an exact figure. draws: behind the estimate of each word, None for exact. words: over how many drawn
-    words. steps: how many ε were measured. reachable: from what to what the figure goes, as far as was measured.
+    Attributes
+    ----------
+    mechanism : Mechanism
+    kind : {"best", "n_w", "bayes", "total"}
+    target : float
+        What was wanted.
+    epsilon : float or None
+        None where it cannot be reached, for a ``reason``; only :func:`equal_privacy` gives such.
+    reached : float
+        What was measured there.
+    interval : (float, float)
+        Where ``reached`` lies (95%), itself for an exact figure.
+    draws : int or None
+        Behind the estimate of each word; None for exact.
+    words : int
+        Over how many drawn words.
+    steps : int
+        How many ε were measured.
+    reachable : (float, float)
+        From what to what the figure goes, as far as was measured.
+    by : str
+        Which attacker it is of, for "best".
     """
 
     mechanism: Mechanism
@@ -131,10 +148,31 @@ def calibrate(
 ) -> Calibration:
     """The ε, one for all words, at which the mechanism reaches the target on a text or on a list of words.
 
-    target: one of {"n_w": 0.5}, {"bayes": 0.3}, {"total": 100}. text: its drawn words count, each as often as it stands
-    there; for DP-MLM the chances are those given the original text. words: each counts once (word mechanisms only).
-    The ε of the given mechanism does not matter. Raises InputError where the target cannot be reached, saying what
-    can, and where no word is drawn; ConfigError for a wrong target; NoDistribution where nothing can be measured.
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Its ε does not matter.
+    target : mapping
+        One of ``{"best": 0.3}``, ``{"n_w": 0.5}``, ``{"bayes": 0.3}`` and ``{"total": 100}``.
+    text : str or Prepared, optional
+        Its drawn words count, each as often as it stands there; for DP-MLM the chances are those given the original.
+    words : sequence of str, optional
+        Each counts once; word mechanisms only.
+    task : Task, optional
+        Is told how far it is, and may stop it.
+
+    Returns
+    -------
+    Calibration
+
+    Raises
+    ------
+    InputError
+        The target cannot be reached (the message says what can), or no word is drawn.
+    ConfigError
+        The target is none of those.
+    NoDistribution
+        Nothing can be measured.
     """
     kind, value = _target(target)
     check_mechanism(mechanism)
@@ -194,10 +232,29 @@ def equal_privacy(
 ) -> list[Calibration]:
     """Each mechanism's ε at the same measured privacy, in the order given, over the words that all of them draw.
 
-    As :func:`calibrate`, except that a mechanism which cannot reach the target has epsilon None and a reason. target
-    may also be "best", "n_w", "bayes" or "total" alone: then it is what the first mechanism reaches at its own ε. text:
-    itself, or as each of the mechanisms has prepared it. tolerance: how far from the target the search may end. Raises
-    InputError where there is no word that all of them draw.
+    Parameters
+    ----------
+    mechanisms : sequence of Mechanism
+    target : mapping or str
+        As for :func:`calibrate`; or its name alone, for what the first mechanism reaches at its own ε.
+    text : str or sequence of Prepared, optional
+        Itself, or as each of the mechanisms has prepared it.
+    words : sequence of str, optional
+        As for :func:`calibrate`.
+    tolerance : float
+        How far from the target the search may end.
+    task : Task, optional
+        Is told how far it is, and may stop it.
+
+    Returns
+    -------
+    list of Calibration
+        One that cannot reach the target has ``epsilon`` None and a reason.
+
+    Raises
+    ------
+    InputError
+        There is no word that all of them draw.
     """
     task = task or UNWATCHED
     mechanisms = listed(mechanisms, "mechanisms")

@@ -180,12 +180,38 @@ def tradeoff(
 ) -> Iterator[TradeOffPoint]:
     """Points of settings over ε, each as soon as it is measured: the middle of each axis first, then what is between.
 
-    settings: mechanisms, of which the ε does not matter, or their names. epsilons: the same for all; without them so
-    many ``points`` on each one's own axis. metrics: of ``MEASURES``. seed: makes the run repeatable: the draws of
-    setting j at its i-th ε are ``rewrites(text, draws, stream=NoiseStream(seed).at(j, i))``. prepare: how the text gets
-    its scores, where the caller holds them; it is asked once a setting. A setting that cannot rewrite this text gives
-    points with an ``error``; Cancelled is raised where ``task`` is cancelled, and what was yielded stands. Raises
-    ConfigError before anything is drawn.
+    Parameters
+    ----------
+    text : str
+    settings : sequence of Mechanism or str
+        Mechanisms, of which the ε does not matter, or their names.
+    epsilons : sequence of float, optional
+        The same for all; without them so many ``points`` on each one's own axis.
+    draws : int
+        Rewrites at each point.
+    metrics : sequence of str
+        Of ``MEASURES``.
+    seed : int, optional
+        Repeats the run: the draws of setting j at its i-th ε are
+        ``rewrites(text, draws, stream=NoiseStream(seed).at(j, i))``.
+    points : int
+        How many ε on an axis.
+    prepare : callable, optional
+        How the text gets its scores, where the caller holds them; it is asked once a setting.
+    task : Task, optional
+        Is told how far it is, and may stop it; what was yielded stands.
+
+    Yields
+    ------
+    TradeOffPoint
+        With an ``error`` where a setting cannot rewrite this text.
+
+    Raises
+    ------
+    ConfigError
+        Before anything is drawn.
+    Cancelled
+        The task was cancelled.
     """
     if not isinstance(text, str):
         raise InputError(f"A text is a str, not {type(text).__name__}. Decode files as UTF-8 first.")

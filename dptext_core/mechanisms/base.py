@@ -45,7 +45,23 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True)
 class MechanismSpec:
-    """A registered mechanism. needs: what must be on this machine ("masked language model", "word space", …)."""
+    """A registered mechanism.
+
+    Attributes
+    ----------
+    name, title : str
+        As on the command line, and for a reader.
+    family : str
+        The folder of its kind.
+    notion : {"pure", "approx", "group", "metric", "none"}
+        What is promised.
+    config_cls : type
+        Its options: a frozen dataclass.
+    needs : tuple of str
+        What must be on this machine ("masked language model", "word space", …).
+    summary : str
+        What it does, in a sentence.
+    """
 
     name: str
     title: str
@@ -91,7 +107,14 @@ class WordByWord(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Prepared(Private):
-    """The ε-independent part of a rewrite, held by the caller. ``key`` names what it was prepared for."""
+    """The ε-independent part of a rewrite, held by the caller.
+
+    Attributes
+    ----------
+    document : Document
+    key : tuple
+        What it was prepared for: the ``key`` of the mechanism.
+    """
 
     document: Document
     key: tuple
@@ -104,7 +127,17 @@ class Prepared(Private):
 
 
 class Mechanism(ABC):
-    """A text rewriting mechanism. Immutable and safe to share between threads; randomness comes with the call."""
+    """A text rewriting mechanism. Immutable and safe to share between threads; randomness comes with the call.
+
+    Attributes
+    ----------
+    config
+        Its options, a frozen dataclass; ``setting`` has those that make it again.
+    can : frozenset of str
+        What its results have: of "distribution", "sweep" and "alignment".
+    by_word, aligned, chances, audited, reading, kept_scores, in_parts, public_start, clipping
+        Facets: what it says of itself beside, each a small object, or None where it has none.
+    """
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -140,7 +173,23 @@ class Mechanism(ABC):
 
     @classmethod
     def resolve(cls, config: Any) -> Any:
-        """The config with what depends on other options filled in. Raises ConfigError where they contradict."""
+        """The config with what depends on other options filled in.
+
+        Parameters
+        ----------
+        config
+            Of ``config_cls``, each option checked by itself.
+
+        Returns
+        -------
+        config
+            The same, or another of that class.
+
+        Raises
+        ------
+        ConfigError
+            The options contradict each other.
+        """
         return config
 
     @classmethod
@@ -181,7 +230,20 @@ class Mechanism(ABC):
 
     @classmethod
     def check_never(cls, never: Never, config: Any) -> None:
-        """Raise ConfigError where these words cannot be kept out of what is released."""
+        """Refuse words that cannot be kept out of what is released.
+
+        Parameters
+        ----------
+        never : Never
+            The words.
+        config
+            The options, each checked by itself.
+
+        Raises
+        ------
+        ConfigError
+            One of them can come out in spite of it; always where ``takes_never`` is False.
+        """
         if not cls.takes_never:
             raise ConfigError(
                 f"{cls.title} does not take words out of what it can release. Leave the list of words that are never "
@@ -216,7 +278,17 @@ class Mechanism(ABC):
 
     @classmethod
     def epsilon_range(cls, options: Mapping[str, Any] | None = None) -> tuple[float, float, float]:
-        """Lower end, upper end and default of an ε axis for these options (those not given at their defaults)."""
+        """The axis of ε.
+
+        Parameters
+        ----------
+        options : mapping, optional
+            Those that are not given are at their defaults.
+
+        Returns
+        -------
+        low, high, default : float
+        """
         field = next(f for f in dataclasses.fields(cls.config_cls) if f.name == "epsilon")
         low, high, default = field.metadata["low"], field.metadata["high"], cast(Any, field.default)
         return low, high, (low * high) ** 0.5 if default is None else float(default)
@@ -496,7 +568,20 @@ class Mechanism(ABC):
         return MAX_EPSILON
 
     def rewrite_list(self, texts: list[str], stream: NoiseStream, task: Task) -> list[RewriteResult]:
-        """A rewrite of each, under ``stream.at(i)``. Override it where texts are faster together or share draws."""
+        """A rewrite of each text. Override it where texts are faster together or share draws.
+
+        Parameters
+        ----------
+        texts : list of str
+        stream : NoiseStream
+            The noise of text i is below ``stream.at(i)``.
+        task : Task
+            Is told how far it is, and may stop it.
+
+        Returns
+        -------
+        list of RewriteResult
+        """
         runs = in_runs(texts)
         out: list[RewriteResult] = []
         every = self.prepare_many([text for text, _ in runs], task=task)
@@ -505,8 +590,22 @@ class Mechanism(ABC):
         return out
 
     def rewrite_repeatedly(self, prepared: Prepared, n: int, stream: NoiseStream, task: Task) -> list[RewriteResult]:
-        """n rewrites of one text, each under a stream below ``stream.at("fresh", k)``. Override it where that is faster
-        than one after the other."""
+        """Several rewrites of one text. Override it where that is faster than one after the other.
+
+        Parameters
+        ----------
+        prepared : Prepared
+        n : int
+            How many.
+        stream : NoiseStream
+            The noise of rewrite k is below ``stream.at("fresh", k)``.
+        task : Task
+            Is told how far it is, and may stop it.
+
+        Returns
+        -------
+        list of RewriteResult
+        """
         out = []
         for k in range(n):
             out.append(self.rewrite_prepared(prepared, stream.at("fresh", k), task.quiet))

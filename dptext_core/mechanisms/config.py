@@ -102,11 +102,24 @@ def epsilon_option(
     spent: str = "Every word that is replaced spends it.",
     most: float = MAX_EPSILON,
 ) -> Any:
-    """The field ``epsilon``; ``low`` and ``high`` are the ends of its slider, not the limits of what is allowed.
+    """The field ``epsilon`` of a config.
 
-    spent: a sentence on what spends it. most: the largest that is taken; another one than MAX_EPSILON where no chance
-    of a word is a float64. default None: what ``Mechanism.epsilon_range`` says for the other options; a config that is
-    made has a number.
+    Parameters
+    ----------
+    default : float or None
+        None: what ``Mechanism.epsilon_range`` says for the other options; a config that is made has a number.
+    low, high : float
+        Ends of its slider, not the limits of what is allowed.
+    unit : str
+        Of what it is.
+    spent : str
+        A sentence on what spends it.
+    most : float
+        The largest that is taken; another one than ``MAX_EPSILON`` where no chance of a word is a float64.
+
+    Returns
+    -------
+    dataclasses.Field
     """
     return option(
         default,

@@ -17,9 +17,24 @@ GROUP = "dptext.mechanisms"
 
 
 def register(cls: type[Mechanism]) -> type[Mechanism]:
-    """Add a mechanism of one's own to this process. ``dptext_core._internal.plugins`` says how every process gets it.
+    """Add a mechanism of one's own to this process; a decorator too.
 
-    Usable as a decorator. Raises ConfigError when the name is taken, or something is missing or of the wrong kind.
+    ``dptext_core._internal.plugins`` says how every process gets it.
+
+    Parameters
+    ----------
+    cls : type
+        A class that derives from ``Mechanism``.
+
+    Returns
+    -------
+    type
+        The same class.
+
+    Raises
+    ------
+    ConfigError
+        The name is taken, or something is missing or of the wrong kind.
     """
     if not (isinstance(cls, type) and issubclass(cls, Mechanism)):
         raise ConfigError("Register a class that derives from dptext_core.Mechanism.")
@@ -65,7 +80,13 @@ def _check_class(cls: type[Mechanism]) -> None:
 
 
 def unregister(name: str) -> None:
-    """Remove a registered mechanism; built-in ones stay."""
+    """Remove a registered mechanism.
+
+    Parameters
+    ----------
+    name : str
+        Nothing happens where none was registered under it; built-in ones stay.
+    """
     if name not in registered:
         plugins.load()
     if name not in registered:

@@ -46,7 +46,22 @@ registered: dict[str, type[Mechanism]] = {}
 
 
 def mechanism_class(name: str) -> type[Mechanism]:
-    """The class of a mechanism by its name. Plugins are loaded where it is neither built in nor registered."""
+    """The class of a mechanism by its name.
+
+    Parameters
+    ----------
+    name : str
+        Plugins are loaded where it is neither built in nor registered.
+
+    Returns
+    -------
+    type
+
+    Raises
+    ------
+    ConfigError
+        There is none of this name.
+    """
     if not isinstance(name, str):
         raise ConfigError(f"The name of a mechanism is a str, not {type(name).__name__}.")
     if name not in registered and name not in BUILT_IN:

@@ -50,8 +50,16 @@ class Options(Mapping[str, Any]):
 
 @dataclass(frozen=True)
 class Setting:
-    """A mechanism by its name, options by theirs, and ε: one, one for each token, or None for what the mechanism takes
-    by itself. Options that are not named have their defaults. Equal and hashed by value."""
+    """A mechanism with its options at an ε, as a value: equal and hashed by what it holds.
+
+    Attributes
+    ----------
+    mechanism : str
+    options : mapping
+        By name; those that are not named have their defaults.
+    epsilon : float, tuple of float or None
+        One, one for each token, or None for what the mechanism takes by itself.
+    """
 
     mechanism: str
     options: Mapping[str, Any] = field(default_factory=dict)

@@ -42,9 +42,14 @@ LOG_DEPTH = _MAX_LOG_BITS * math.log(2.0)
 class NoiseStream:
     """A tree of independent random streams, one for each path, all derived from one key.
 
-    ``NoiseStream()`` takes its key from the operating system. ``NoiseStream(seed)`` is for demonstrations: the same
-    seed gives the same noise, so the run is not private. ``stream.at(0, 3)`` is the stream of text 0, position 3; the
-    same path gives the same stream, different paths independent ones.
+    ``stream.at(0, 3)`` is the stream of text 0, position 3; the same path gives the same stream, different paths
+    independent ones.
+
+    Parameters
+    ----------
+    seed : int, optional
+        For demonstrations: the same seed gives the same noise, so the run is not private. Without one the key comes
+        from the operating system.
     """
 
     __slots__ = ("_block", "_key", "_numbers", "seed")

@@ -77,7 +77,17 @@ class Scored:
 
 @dataclass(frozen=True)
 class Scores:
-    """What was measured of pairs of texts. missing: what could not be, with the reason."""
+    """What was measured of pairs of texts.
+
+    Attributes
+    ----------
+    rows : tuple of Scored
+        One for each figure.
+    texts, words : int
+        How many were looked at.
+    missing : mapping
+        What could not be measured, with the reason.
+    """
 
     rows: tuple[Scored, ...]
     texts: int

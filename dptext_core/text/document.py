@@ -99,9 +99,15 @@ def _rules(language: Language) -> _Rules:
 class Token(Private):
     """One token of a text.
 
-    ``text == document.text[start:end]``, offsets in code points. ``kind`` is one of ``KINDS``: "word" (has a letter),
-    "number" (digits, no letter), "punct", "clitic" (one of the language after its word: ``'s``, and ``n't`` where the
-    text has it apart), "symbol" (the rest).
+    Attributes
+    ----------
+    text : str
+        ``document.text[start:end]``.
+    start, end : int
+        Offsets in code points.
+    kind : {"word", "number", "punct", "clitic", "symbol"}
+        A word has a letter, a number digits and no letter; a clitic is one of the language after its word: ``'s``, and
+        ``n't`` where the text has it apart; a symbol is the rest.
     """
 
     text: str
@@ -126,8 +132,16 @@ _set_end, _set_kind = setter(Token, "end"), setter(Token, "kind")
 class Document(Private):
     """A text, its tokens, and the language by which they were cut.
 
-    The tokens are held as columns (``words``, ``starts``, ``kinds``); :attr:`tokens` makes an object of each when it is
-    looked at, since most that is done with a text needs none.
+    Attributes
+    ----------
+    text : str
+    words : tuple of str
+        Its tokens; :attr:`tokens` makes an object of each when it is looked at, since most work needs none.
+    starts : tuple of int
+        Where they begin, in code points.
+    kinds : tuple of str
+        What they are, see :class:`Token`.
+    language : Language
     """
 
     text: str

@@ -72,14 +72,30 @@ class WordSpace:
     """Words in order of public frequency (most frequent first) and their vectors, float32 (n, d), raw or of length 1.
 
     The vectors are as the mechanisms use them: of length 1 in minilm, word2vec, fasttext and cooccurrence, as they came
-    in minilm-input and in a user's files. ``counts``: int64 (n,), how often each word occurs in the public corpus, or
-    None where that is not known. ``delta`` may be given where it is known. ``codes``: int8 (n, d), where the vectors
-    are these whole numbers scaled to length 1: products of them are exact in float32, at half the cost of float64.
-    ``known_bounds``: what no distance of two words is below and above, where ``delta`` itself is not known.
-    ``smaller_than``: the bundled space that it is without the words at some places, and those places.
+    in minilm-input and in a user's files. The arrays are read-only, so a space can be shared between threads.
 
-    The arrays are read-only, so a space can be shared between threads. Raises InputError where the numbers of words,
-    vectors and counts differ, counts are negative or ascend, a word comes twice, or a vector is zero or not finite.
+    Attributes
+    ----------
+    name, title : str
+    words : tuple of str
+    vectors : float32, shape (n, d)
+    counts : int64, shape (n,), or None
+        How often each word occurs in the public corpus, where that is known.
+    known_delta : (float, float) or None
+        ``delta``, where it is known.
+    codes : int8, shape (n, d), or None
+        Where the vectors are these whole numbers scaled to length 1: products of them are exact in float32, at half
+        the cost of float64.
+    known_bounds : (float, float) or None
+        What no distance of two words is below and above, where ``delta`` itself is not known.
+    smaller_than : (WordSpace, tuple of int) or None
+        The bundled space that it is without the words at some places, and those places.
+
+    Raises
+    ------
+    InputError
+        The numbers of words, vectors and counts differ, counts are negative or ascend, a word comes twice, or a vector
+        is zero or not finite.
     """
 
     name: str

@@ -15,10 +15,27 @@ METRICS: dict[str, Metric] = {name: metric for name, metric in REGISTRY.items() 
 
 
 def score(name: str, originals: Sequence[str], rewrites: Sequence[str]) -> list[float]:
-    """One number a text by the metric ``name``; ``originals[i]`` is compared with ``rewrites[i]``.
+    """One number a text by a metric. What each gives for an empty text is in its module's docstring.
 
-    What each gives for an empty text is in its module's docstring. Raises ConfigError for an unknown name, InputError
-    where the two are no lists of texts of one length, ModelUnavailable where the metric's model is not there.
+    Parameters
+    ----------
+    name : str
+        One of ``METRICS``.
+    originals, rewrites : sequence of str, of one length
+        The first original is compared with the first rewrite, and so on.
+
+    Returns
+    -------
+    list of float
+
+    Raises
+    ------
+    ConfigError
+        There is no metric of this name.
+    InputError
+        The two are no lists of texts of one length.
+    ModelUnavailable
+        The metric's model is not on this machine.
     """
     if name not in METRICS:
         raise ConfigError(f"Unknown metric {name!r}: use one of {', '.join(METRICS)}.")
