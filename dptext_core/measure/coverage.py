@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from ..mechanisms.config import own_model
 from ..models import word_chances
 from ..models.registry import BUNDLED
 from ..text.language import Language
@@ -46,8 +47,7 @@ def coverage_note(mechanism: Mechanism, text: str | Prepared) -> str:
 
 def _foreign(mechanism: Mechanism, text: str | Prepared) -> str:
     """What to expect of a bundled model that reads any letters, where few of the words are English; "" elsewhere."""
-    own_model = getattr(mechanism.config, "model", BUNDLED) != BUNDLED
-    if own_model or not mechanism.needs:
+    if own_model(mechanism.config) or not mechanism.needs:
         return ""
     document = text.document if hasattr(text, "document") else mechanism.document(text)
     read = [w.casefold() for w, kind in zip(document.words, document.kinds, strict=True) if kind == "word"]

@@ -163,6 +163,12 @@ def capitals(config: Any) -> str:
     return getattr(config, "recase", "none")
 
 
+def own_model(config: Any) -> bool:
+    """Whether an option names another model than the one that comes along."""
+    named = [f for f in dataclasses.fields(config) if {"models", "generators"} & set(f.metadata)]
+    return any(getattr(config, f.name) != f.default for f in named)
+
+
 def keep_punctuation_option() -> Any:
     """The field ``keep_punctuation``."""
     return option(

@@ -228,6 +228,7 @@ def test_no_code_that_the_house_forbids():
         r"(?m)^\s*except(\s+(Base)?Exception)?\s*:\s*(pass)?\s*$": "swallows every error",
         r"trust_remote_code\s*=\s*True": "runs code that came with a model",
         r"allow_pickle\s*=\s*True|torch\.load\(|joblib\.load\(": "unpickles",
+        r"#\s*fmt:": "keeps lines from the formatter",
     }
     for path, text in texts(".py").items():
         if path.split("/")[0] not in ("dptext_core", "pages", "app.py"):
@@ -237,6 +238,13 @@ def test_no_code_that_the_house_forbids():
             assert not found, f"{path}: {found and found[0].strip()!r} {why}"
     for path, imported in python_imports("dptext_core", "pages", "app.py", "tools").items():
         assert not imported & {"pickle", "dill", "shelve", "marshal"}, path
+
+
+def test_nobody_outside_looks_for_an_option_by_its_name():
+    sniffs = re.compile(r'(hasattr|getattr)\((?!model\.)[a-z_.()]*config(_cls)?, "')
+    for path, text in texts(".py").items():
+        if path.split("/")[0] in ("dptext_core", "pages") and not path.startswith("dptext_core/mechanisms/"):
+            assert not (found := sniffs.search(text)), f"{path}: {found and found[0]}: ask the option's metadata"
 
 
 # --- what files say -------------------------------------------------------------------------------------------------
