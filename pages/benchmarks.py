@@ -103,7 +103,9 @@ def metric_choice(place: Any, found: results.Results, data: str, label: str, kin
 
 def across(data: str, alike: list[str], mixed: bool) -> str:
     """What stands on the axis across: ε, or one of the measures that can be the same for all."""
-    attackers = sorted((m for m in alike if m != "n_w"), key=lambda m: m != attacker_rows.BEST_FEW)
+    # Of two texts only some points were measured: they are no axis, but stand among what is hidden.
+    few = {"n_w", attacker_rows.TOLD}
+    attackers = sorted((m for m in alike if m not in few), key=lambda m: m != attacker_rows.BEST_FEW)
     axes = (["Same attacker"] if attackers else []) + (["Same N_w"] if "n_w" in alike else []) + ["ε"]
     first = axes[0] if mixed else "ε"
     picked = st.segmented_control(
@@ -388,7 +390,7 @@ def main() -> None:
     st.caption("What each mechanism keeps of a text and what it hides, measured here, beside what the papers print.")
     try:
         found = results.shown()
-        found = None if found is None else attacker_rows.with_few(found)
+        found = None if found is None else attacker_rows.with_attackers(found)
     except dpt.DPTextError as error:
         st.error(literal(str(error)))
         return

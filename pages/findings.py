@@ -189,6 +189,7 @@ def detail(finding: ClaimFinding, whole: results.Results) -> None:
     if finding.numbers:
         st.markdown("\n".join("- " + literal(line) for line in finding.numbers))
     for heading, said in (
+        ("Not a replication.", of.replication),
         ("The paper against itself.", finding.itself),
         ("Likely reason.", finding.reason),
         ("What would change it.", of.turns),
@@ -210,7 +211,8 @@ def claims(all_of_them: Sequence[ClaimFinding], whole: results.Results) -> None:
     st.markdown("### Claims of the papers, and what our runs say")
     st.caption(
         "An effect is that of the means, with its range over the comparisons where there are several. The verdict goes "
-        "by what is beyond doubt: open a claim to see how much is."
+        "by what is beyond doubt: open a claim to see how much is. Models, classifiers or data differ from each "
+        "paper's, so that a verdict is of the direction, and none is a replication."
     )
     counts = {v: sum(f.verdict == v for f in all_of_them) for v in MEANS}
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):

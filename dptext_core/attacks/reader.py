@@ -401,12 +401,18 @@ class _InContext(_OfSomeWords):
         return self._places[1:]
 
     def _proposed(self, places: Sequence[int], now: Mapping[int, str], task: Task) -> Iterator[np.ndarray]:
-        for d in self._stated([(i, now) for i in places], task):
-            if d is None:
-                yield np.zeros(len(self._words))
-            else:
-                at, there, _ = self._where(d.candidates)
-                yield np.where(there, d.log_probs[at], d.log_probs.min())
+        others = [{i: release[i].replacement for i in places} for release in self._releases[1:]]
+        texts = [(i, {**now, i: word}) for i in places for word in (now[i], *(released[i] for released in others))]
+        stated = self._stated(texts, task)
+        for _ in places:
+            yield np.sum([self._of_words(next(stated)) for _ in self._releases], axis=0)
+
+    def _of_words(self, d: TokenDistribution | None) -> np.ndarray:
+        """ln of the chance of each word of the prior; the smallest there is for what cannot be drawn."""
+        if d is None:
+            return np.zeros(len(self._words))
+        at, there, _ = self._where(d.candidates)
+        return np.where(there, d.log_probs[at], d.log_probs.min())
 
     def _asked(
         self, asked: Sequence[tuple[int, np.ndarray]], now: Mapping[int, str], task: Task

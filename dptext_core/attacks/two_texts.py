@@ -213,6 +213,11 @@ class TwoTexts(Private):
         return said if self.exceeds else said + "This is a measured lower bound, and no promise: others may find more."
 
 
+def success(advantage: float) -> float:
+    """How often the text is told; an advantage below that of a coin is chance."""
+    return (1 + max(0.0, advantage)) / 2
+
+
 # --- classifiers
 
 

@@ -1,7 +1,7 @@
 """What each mechanism and ε keeps of one text and what it hides, by fresh draws: points as they are measured.
 
     for point in dpt.tradeoff(text, ["custext", dpt.get_mechanism("custext", k=5)], points=7, draws=5):
-        print(point.label, point.epsilon, point.value("cosine").mean, point.value("n_w").mean)
+        print(point.label, point.epsilon, point.value("cosine").mean, point.value("best").mean)
 
 A point is one setting at one ε with several rewrites of its own noise. What is kept is measured on these rewrites (the
 metrics of a text). What is hidden is the success of the best of all attackers, N_w or the success of the best guess, as
@@ -65,19 +65,8 @@ _BAYES = Metric(
     "the Bayes-optimal attacker",
     "How often the best guess of a drawn word from its replacement is right.",
 )
-_TOLD = Metric(
-    TOLD,
-    "Rewrite told from one of another text",
-    "privacy",
-    "share",
-    False,
-    0,
-    1,
-    "the best of several classifiers",
-    "How often a classifier says rightly of which of two texts a fresh rewrite is: this one, and the same with one "
-    "other word. A coin is right half of the time.",
-)
-_OWN = {"bayes": _BAYES, "best": replace(metric_of("attack_best"), name="best"), TOLD: _TOLD}
+_OWN = {"bayes": _BAYES, "best": replace(metric_of("attack_best"), name="best")}
+_OWN[TOLD] = replace(metric_of("attack_two_texts"), name=TOLD)
 
 
 def about(name: str) -> Metric:
@@ -171,7 +160,7 @@ def tradeoff(
     settings: Sequence[Mechanism | str],
     epsilons: Sequence[float] | None = None,
     draws: int = DRAWS,
-    metrics: Sequence[str] = ("cosine", "n_w"),
+    metrics: Sequence[str] = ("cosine", "best"),
     seed: int | None = None,
     *,
     points: int = POINTS,
@@ -313,9 +302,8 @@ def _with(
 def _told(m: Mechanism, text: str, first: Mechanism, stream: NoiseStream, task: Task) -> Measured:
     pair = which_text.lineup(first, text, None, 2).texts
     found = two_texts.measure(m, (pair[0], pair[1]), stream=stream, task=task)
-    # An advantage below that of a coin is chance.
-    low, high = ((1 + max(0.0, x)) / 2 for x in found.interval)
-    return Measured((1 + max(0.0, found.advantage)) / 2, (low, high), found.draws, found.best.title)
+    low, high = map(two_texts.success, found.interval)
+    return Measured(two_texts.success(found.advantage), (low, high), found.draws, found.best.title)
 
 
 def more(

@@ -6,6 +6,8 @@ Two measures, which do not mix:
 * ``attack_best_few``: of those that every point of the grid was measured by: same word (N_w), best guess where it has
   a formula, and language model. Its name says so, since the reader may find more.
 
+Systems without words have neither: ``attack_two_texts`` is how often a rewrite is told from one of another text.
+
 Who is best is decided in ``attacks.best``; the intervals are widened for the choice as there.
 """
 
@@ -18,15 +20,16 @@ import numpy as np
 
 from .._internal.statistics import NORMAL
 from ..attacks import best
+from ..attacks.two_texts import DISTANCES, success
 from ..mechanisms.setting import Setting
-from . import reader
+from . import reader, two_texts
 from .papers import PaperRow
 from .results import Results
 from .rows import BASELINE, Row, short
 
 #: Metrics of the grid's attackers, by the attackers' names.
 FEW = {"same-word": "n_w", "best-guess": "attack_bayes", "language-model": "attack_mask"}
-BEST, BEST_FEW = "attack_best", "attack_best_few"
+BEST, BEST_FEW, TOLD = "attack_best", "attack_best_few", "attack_two_texts"
 
 
 def of_reader(found: Iterable[reader.Found] | None = None) -> Results:
@@ -42,9 +45,26 @@ def of_reader(found: Iterable[reader.Found] | None = None) -> Results:
 
 
 @lru_cache(maxsize=8)
-def with_few(results: Results) -> Results:
-    """The same with rows of ``attack_best_few``, of the settings that these attackers were asked about."""
-    return Results(results.about, results.gates, (*results.rows, *(row for row, _ in _few(results).values())))
+def with_attackers(results: Results) -> Results:
+    """The same with rows of ``attack_best_few`` and ``attack_two_texts``, of the settings that were asked about."""
+    few = (row for row, _ in _few(results).values())
+    return Results(results.about, results.gates, (*results.rows, *few, *of_two_texts(results)))
+
+
+def of_two_texts(results: Results, told: Iterable[two_texts.Told] | None = None) -> list[Row]:
+    """Rows of ``attack_two_texts`` beside every data set that a setting was measured on: the bundled pair that is one
+    word apart is the same for all. told: the bundled ones without it."""
+    measured = two_texts.bundled() if told is None else told
+    of = {(t.mechanism, t.epsilon): t for t in measured if t.distance == DISTANCES[0]}
+    out: dict[tuple[Setting, str], Row] = {}
+    for row in results.rows:
+        t = of.get((row.mechanism, row.epsilon or 0.0))
+        if t is None or (row.setting, row.data) in out or row.setting.full() != Setting(t.mechanism).full():
+            continue
+        value, low, high = (short(success(x)) for x in (t.advantage, t.low, t.high))
+        at = row.setting, row.data
+        out[at] = Row(*at, "deniability", TOLD, value, min(low, value), max(high, value), t.draws, 1, row.point)
+    return list(out.values())
 
 
 @lru_cache(maxsize=8)

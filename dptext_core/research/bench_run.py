@@ -63,6 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     takes.add_argument("--only", metavar="TEXT", help="only points whose MECHANISM/DATA has this text in it")
     takes.add_argument("--n", type=int, metavar="N", help="at most N texts to train and N to test")
     takes.add_argument("--point", metavar="ID", help="run one point and show its scores beside the bundled ones")
+    takes.add_argument("--seed", type=int, metavar="N", help="with --point: by another seed than its own")
     takes.add_argument("--bertscore", action="store_true", help="BERTScore at every point, not at the first seed's")
     takes.add_argument("--perplexity", action="store_true", help="pseudo-perplexity of 50 test texts at every point")
     takes.add_argument(
@@ -118,6 +119,8 @@ def _grid(args: argparse.Namespace) -> Grid:
     if not args.setting:
         if args.epsilon or args.set or args.seeds is not None:
             raise ConfigError("--epsilon, --set and --seeds go with --setting.")
+        if args.seed is not None and args.point is None:
+            raise ConfigError("--seed goes with --point.")
         return named(args.grid or "quick", args.data is not None)
     if args.grid:
         raise ConfigError("--setting stands in the place of --grid: give one of the two.")
@@ -256,6 +259,8 @@ def _point(args: argparse.Namespace) -> int:
             attackers=tuple(m for m in setup.attackers if m in rows),
         )
     one_thread()
+    if args.seed is not None:
+        point = replace(point, seed=whole("--seed", args.seed, least=0))
     (line,) = run_group([point], setup)
     print(f"{args.point}: " + ", ".join(f"{k} {v}" for k, v in line.named.items()))
     told: list[bool] = []

@@ -49,7 +49,7 @@ JUDGED = ("utility", "similarity")
 HIDES = ("deniability", "privacy")
 #: What is the same where nothing else is asked for, the first that is known of the data set: what the best of all
 #: attackers finds, or the best of those that the grid was measured by.
-FIRST = ("attack_best", "attack_best_few", "n_w", "attack_bayes", "s_w")
+FIRST = ("attack_best", "attack_best_few", "attack_two_texts", "n_w", "attack_bayes", "s_w")
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ def _bundled() -> Iterator[Results]:
     yield attacker_rows.of_reader()
     for one in (*store.own(), equal_privacy.bundled("equal"), store.bundled()):
         if one is not None:
-            yield attacker_rows.with_few(one)
+            yield attacker_rows.with_attackers(one)
 
 
 def _kept(row: Row) -> bool:
@@ -174,7 +174,7 @@ def board(
     rows: Rows,
     data: str,
     judge: str,
-    privacy: str = "n_w",
+    privacy: str = attacker_rows.BEST,
     at: float = 0.3,
     stop_words: bool = True,
     every: bool = True,
@@ -301,6 +301,7 @@ def with_interval(entry: Ranked, metric: str) -> str:
 _LEVELS = {
     "attack_best": "the best of all attackers names {} of 100 drawn words",
     "attack_best_few": "the best of same word, best guess and language model names {} of 100 drawn words",
+    "attack_two_texts": "{} of 100 rewrites are told from those of a text with one other word",
     "attack_reader": "a reader finds {} of 100 drawn words",
     "n_w": "{} of 100 drawn words stay as they were",
     "attack_bayes": "the best guess is right for {} of 100 drawn words",
@@ -540,7 +541,7 @@ def main(argv: Sequence[str] = ()) -> int:
         return contributed.main(args.check, args.data, args.stopwords, args.again)
     if args.again or args.data or args.stopwords:
         raise ConfigError("--data, --stopwords and --again go with --check.")
-    rows = Rows((*(attacker_rows.with_few(store.read(path)) for path in args.rows or ()), *_bundled()))
+    rows = Rows((*(attacker_rows.with_attackers(store.read(path)) for path in args.rows or ()), *_bundled()))
     known = rows.data_sets()
     if args.set not in known:
         raise ConfigError(f"There are no rows of {args.set!r}. Use one of {', '.join(known)}.")

@@ -20,7 +20,7 @@ import numpy as np
 
 from .._internal.task import Task
 from ..attacks import two_texts
-from ..attacks.two_texts import PAIRS, TwoTexts
+from ..attacks.two_texts import DISTANCES, PAIRS, TwoTexts
 from ..auditing.planted import FAULTS, broken, sound
 from ..auditing.planted.text import TinyWriter
 from ..errors import DPTextError
@@ -81,9 +81,13 @@ def row_of(m: Mechanism, found: TwoTexts, seconds: float) -> Told:
     )
 
 
-def measure(m: Mechanism, draws: int | None = None, seed: int | None = None) -> Iterator[Told]:
-    """A row for each bundled pair."""
+def measure(
+    m: Mechanism, draws: int | None = None, seed: int | None = None, pairs: Sequence[str] = DISTANCES
+) -> Iterator[Told]:
+    """A row for each bundled pair of these distances."""
     for k, pair in enumerate(PAIRS):
+        if pair.distance not in pairs:
+            continue
         began = time.process_time()
         told_apart = two_texts.measure(m, pair, draws, stream=NoiseStream(seed).at(k))
         yield row_of(m, told_apart, time.process_time() - began)
@@ -217,7 +221,9 @@ def main(argv: Sequence[str] = ()) -> int:
     """The command ``bench two-texts``."""
     takes = parser("two-texts", __doc__, "out")
     takes.add_argument("--mechanism", action="append", metavar="NAME", help="default: all that can be had here")
-    takes.add_argument("--epsilon", type=float, metavar="E", help="default: that of each mechanism")
+    takes.add_argument("--epsilon", action="append", type=float, metavar="E", help="default: that of each mechanism")
+    takes.add_argument("--pair", action="append", choices=DISTANCES, help="default: all three")
+    takes.add_argument("--add", action="store_true", help="keep what the file has, and measure more")
     takes.add_argument("--draws", type=int, metavar="N", help="rewrites of each text (default: as the attacker)")
     takes.add_argument("--planted", action="store_true", help="the planted faults and their sound twins")
     takes.add_argument("--coverage", type=int, metavar="N", help="so many repetitions on randomised response")
@@ -231,16 +237,17 @@ def main(argv: Sequence[str] = ()) -> int:
             for planted in (True, False):
                 print(_told(against_promise(name, planted, args.draws or PLANTED_DRAWS)), flush=True)
         return 0
-    rows: list[Told] = []
+    kept = MEASUREMENT.read(args.out) if args.add and args.out is not None and args.out.exists() else ()
+    rows = {(row.mechanism, row.epsilon, row.distance): row for row in kept}
     for name in args.mechanism or [s.name for s in mechanisms()]:
-        epsilon = args.epsilon or mechanism_class(name).epsilon_range({})[2]
-        try:
-            for row in measure(get_mechanism(name, epsilon=epsilon), args.draws):
-                print(f"{name:14s} ε {row.epsilon:<6g} {said(row)}", flush=True)
-                rows.append(replace(row, seconds=round(row.seconds, 1)))
-        except DPTextError as error:
-            print(f"{name:14s} not measured: {error}", flush=True)
-        MEASUREMENT.write(args.out, rows, MEASUREMENT.about(seeds="none"))
+        for epsilon in args.epsilon or [mechanism_class(name).epsilon_range({})[2]]:
+            try:
+                for row in measure(get_mechanism(name, epsilon=epsilon), args.draws, pairs=args.pair or DISTANCES):
+                    print(f"{name:14s} ε {row.epsilon:<6g} {said(row)}", flush=True)
+                    rows[name, row.epsilon, row.distance] = replace(row, seconds=round(row.seconds, 1))
+            except DPTextError as error:
+                print(f"{name:14s} not measured: {error}", flush=True)
+            MEASUREMENT.write(args.out, rows.values(), MEASUREMENT.about(seeds="none"))
     return 0
 
 

@@ -137,6 +137,21 @@ def test_where_chances_depend_on_the_words_around_some_are_weighed_at_the_curren
     assert weighed > 6
 
 
+def test_where_chances_depend_on_the_words_around_every_release_proposes_words(tiny_model):
+    m = dpt.get_mechanism("dp-mlm", model=tiny_model, epsilon=60.0, keep_stopwords=False)
+    every = m.rewrites("doctor hospital medicine", 3, seed=4)
+    assert len({r.steps[1].replacement for r in every}) > 1
+    text = reader.ReleasedText(every[0])
+    now = {i: s.replacement for i, s in text.steps.items()}
+    words = attacks.public_prior(m).words
+    evidence = reader.evidence_of(m, text, [{i: r.steps[i] for i in text.steps} for r in every], words)
+    (proposed,) = evidence._proposed([1], now, dpt.Task())
+    each = [m.distribution(f"{now[0]} {r.steps[1].replacement} {now[2]}", 1) for r in every]
+    known = [k for k, word in enumerate(words) if all(d.p(word) > 0 for d in each)]
+    expected = [sum(np.log(d.p(words[k])) for d in each) for k in known]
+    assert known and proposed[known] == pytest.approx(expected, abs=1e-3)
+
+
 def test_where_chances_are_drawn_a_word_that_never_came_is_not_impossible():
     m = on(SPACE, "mvc", epsilon=3.0)
     result = m.rewrite(TEXT, seed=2)

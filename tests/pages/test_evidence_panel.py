@@ -116,7 +116,14 @@ def test_the_page_of_findings_answers_its_question_and_opens_every_claim(found):
     at.session_state[f"claim_{finding.name}"] = True
     at.run()
     text = " ".join(m.value for m in at.markdown).replace("\\", "")
-    for said in (finding.of.quote, finding.of.test.quantity, finding.numbers[0], finding.of.turns, finding.itself):
+    for said in (
+        finding.of.quote,
+        finding.of.test.quantity,
+        finding.numbers[0],
+        finding.of.turns,
+        finding.itself,
+        finding.of.replication,
+    ):
         assert said in text
     assert not at.dataframe[1:]
     stands_on = finding.of.look(Runs(found.rows, found.gates)).rows

@@ -18,6 +18,8 @@ from dptext_core.measure import trade_off
 from dptext_core.models import sentence_encoder
 from dptext_core.show.exports import FILE
 from dptext_core.show.figures.glossary import said_of
+from dptext_core.show.figures.trade_off import AXES
+from pages.ui import point_map
 from pages.ui.session import Session
 
 PAGE = Path(__file__).resolve().parents[2] / "pages" / "compare.py"
@@ -232,3 +234,10 @@ def test_no_text_no_mechanism_and_too_long_a_text_say_what_to_do():
     at.text_area(key="compare_text").set_value(TEXT).run()
     at.multiselect(key="trade_mechanisms").set_value([]).run()
     assert "Choose a mechanism" in at.info[0].value and not at.exception
+
+
+def test_whatever_can_be_hidden_has_a_limit_an_axis_and_a_measure():
+    measured = set(point_map.HIDDEN) - {"epsilon"}
+    assert set(point_map.LIMITS) == measured <= set(trade_off.MEASURES) and next(iter(point_map.HIDDEN)) == "best"
+    assert set(AXES) == set(point_map.HIDDEN)
+    assert all(trade_off.hides(name) and trade_off.about(name).title for name in measured)

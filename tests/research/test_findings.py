@@ -645,6 +645,13 @@ def test_who_has_no_point_at_an_epsilon_of_the_others_is_named():
     assert found.verdict == f.PARTLY and "Without a point at an ε of 1-Diffractor's: TEM." in found.numbers
 
 
+def test_every_claim_of_a_paper_says_why_it_is_no_replication():
+    assert {c.paper for c in f.CLAIMS} == {*base.APART, base.OURS}
+    for c in f.CLAIMS:
+        assert bool(c.replication) == (c.paper != base.OURS)
+        assert not c.replication or c.replication.endswith("So the verdict is of the direction alone.")
+
+
 def test_quotations_stand_in_their_papers():
     """Word by word; without the papers, only that each is of a paper that is known."""
     for claim in f.CLAIMS:

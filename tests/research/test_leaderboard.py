@@ -6,6 +6,7 @@ import csv
 import dataclasses
 import io
 import json
+from functools import partial
 
 import plotly.graph_objects as go
 import pytest
@@ -19,6 +20,9 @@ from dptext_core.research.rows import Row, RunLine, point_id
 from dptext_core.show import figures
 from dptext_core.text.cells import to_csv
 from dptext_core.text.latex import latex
+
+#: Boards at the same N_w, which is exact.
+board = partial(leaderboard.board, privacy="n_w")
 
 
 def row(mechanism: str, metric: str, epsilon: float | None, value: float, half: float = 0.01, **options) -> Row:
@@ -50,7 +54,7 @@ ROWS = (
 
 
 def test_settings_stand_where_their_privacy_is_the_same_the_best_first():
-    found = leaderboard.board(table_of(*ROWS), "sst2", "accuracy", at=0.3)
+    found = board(table_of(*ROWS), "sst2", "accuracy", at=0.3)
     assert [e.label for e in found.entries] == ["1-Diffractor", "MVC", "TEM"]
     assert [e.place for e in found.entries] == [1, 2, 3]
     between, there = found.entries[1], found.entries[2]
@@ -74,7 +78,7 @@ def test_what_is_read_between_two_points_is_as_uncertain_as_the_less_certain_one
             else r
             for r in rows
         ]
-        (entry,) = leaderboard.board(table_of(*rows), "sst2", "accuracy", at=0.3).entries
+        (entry,) = board(table_of(*rows), "sst2", "accuracy", at=0.3).entries
         assert entry.between == (50.0, 100.0) and entry.value == pytest.approx(0.65)
         return entry
 
@@ -89,7 +93,7 @@ def test_the_order_by_every_judge():
     turned = [dataclasses.replace(r, metric="perplexity") for r in ROWS if r.metric == "accuracy"]
     same = [dataclasses.replace(r, metric="cosine", value=r.value / 2) for r in ROWS if r.metric == "accuracy"]
     rows = table_of(*ROWS, *turned, *same)
-    found = leaderboard.board(rows, "sst2", "accuracy", at=0.3)
+    found = board(rows, "sst2", "accuracy", at=0.3)
     places, alike = leaderboard.rankings(rows, found)
     assert [line["mechanism"] for line in places] == ["1-Diffractor", "MVC", "TEM"]
     by = {name: [line[name] for line in places] for name in places[0] if name != "mechanism"}
@@ -108,55 +112,55 @@ def test_a_metric_of_which_less_is_better_turns_the_order():
         else r
         for r in ROWS
     ]
-    assert leaderboard.board(table_of(*rows), "sst2", "perplexity", at=0.3).entries[0].label == "TEM"
+    assert board(table_of(*rows), "sst2", "perplexity", at=0.3).entries[0].label == "TEM"
 
 
 def test_only_settings_that_draw_the_same_words_stand_together():
-    found = leaderboard.board(table_of(*ROWS), "sst2", "accuracy", at=0.3, stop_words=False)
+    found = board(table_of(*ROWS), "sst2", "accuracy", at=0.3, stop_words=False)
     assert [e.label for e in found.entries] == ["SanText"]
 
 
 def test_a_mechanism_that_is_not_installed_here_stands_there_by_its_name():
     rows = (*ROWS, *points("somebodys", (1.0, 0.3, 0.7), window=3))
-    found = leaderboard.board(table_of(*rows), "sst2", "accuracy", at=0.3, stop_words=False)
+    found = board(table_of(*rows), "sst2", "accuracy", at=0.3, stop_words=False)
     assert [e.label for e in found.entries] == ["SanText", "somebodys"]
 
 
 def test_of_each_mechanism_one_setting_where_not_all_are_asked_for():
     two = (*ROWS, *points("diffractor", (0.5, 0.25, 0.6), (0.7, 0.35, 0.62), lists=["L0"]))
-    every = leaderboard.board(table_of(*two), "sst2", "accuracy", at=0.3)
-    one = leaderboard.board(table_of(*two), "sst2", "accuracy", at=0.3, every=False)
+    every = board(table_of(*two), "sst2", "accuracy", at=0.3)
+    one = board(table_of(*two), "sst2", "accuracy", at=0.3, every=False)
     assert [e.label for e in every.entries if e.mechanism == "diffractor"] == ["1-Diffractor, L2", "1-Diffractor, L0"]
     assert [e.label for e in one.entries if e.mechanism == "diffractor"] == ["1-Diffractor"], "the one measured there"
 
 
 def test_the_sentence_and_its_doubt_are_made_from_the_rows():
-    found = leaderboard.board(table_of(*ROWS), "sst2", "accuracy", at=0.3)
+    found = board(table_of(*ROWS), "sst2", "accuracy", at=0.3)
     said, doubt = leaderboard.answer(found, "SST-2")
     assert said == (
         "Where 30 of 100 drawn words stay as they were, 1-Diffractor keeps most on SST-2: accuracy 66.5% ± 1.0%, of "
         "80.0% without rewriting."
     )
     assert doubt.startswith("It cannot be told from MVC. 1 other keeps less, beyond doubt. 1 of 3 were read between")
-    clear = leaderboard.board(
+    clear = board(
         table_of(*points("tem", (1.0, 0.3, 0.9)), *points("mvc", (1.0, 0.3, 0.5))), "sst2", "accuracy", at=0.3
     )
     assert leaderboard.answer(clear, "SST-2")[1] == "1 other keeps less, beyond doubt."
-    none = leaderboard.board(table_of(*ROWS), "sst2", "accuracy", at=0.77)
+    none = board(table_of(*ROWS), "sst2", "accuracy", at=0.77)
     assert not none.entries and "no setting was measured" in leaderboard.answer(none, "SST-2")[0]
 
 
 def test_of_one_that_promises_nothing_the_sentence_says_so():
-    found = leaderboard.board(table_of(*points("gumbel", (1.0, 0.3, 0.9))), "sst2", "accuracy", at=0.3)
+    found = board(table_of(*points("gumbel", (1.0, 0.3, 0.9))), "sst2", "accuracy", at=0.3)
     assert "Truncated Gumbel was measured" in leaderboard.answer(found, "SST-2")[0]
     rows = (*points("gumbel", (1.0, 0.3, 0.9)), *points("mvc", (1.0, 0.3, 0.5)))
-    found = leaderboard.board(table_of(*rows), "sst2", "accuracy", at=0.3)
+    found = board(table_of(*rows), "sst2", "accuracy", at=0.3)
     assert ", Truncated Gumbel, which promises nothing, keeps most on" in leaderboard.answer(found, "SST-2")[0]
 
 
 def test_what_else_is_known_of_the_first_is_part_of_the_doubt():
     rows = [*ROWS, row("diffractor", "s_w", 0.6, 13.0, lists=["L2"]), row("tem", "s_w", 15.0, 70.0)]
-    doubt = leaderboard.answer(leaderboard.board(table_of(*rows), "sst2", "accuracy", at=0.3), "SST-2")[1]
+    doubt = leaderboard.answer(board(table_of(*rows), "sst2", "accuracy", at=0.3), "SST-2")[1]
     assert "100 draws of a word give 13 different ones with 1-Diffractor, 70 with TEM." in doubt
 
 
@@ -170,7 +174,7 @@ def test_other_judges_agree_or_name_another():
             if r.metric == "accuracy"
         ),
     ]
-    found = leaderboard.board(table_of(*rows), "sst2", "accuracy", at=0.3)
+    found = board(table_of(*rows), "sst2", "accuracy", at=0.3)
     assert leaderboard.agreement(table_of(*rows), found) == ("1 of 2 other judges name it, too; BLEU names TEM.")
 
 
@@ -202,7 +206,7 @@ def test_another_measure_of_privacy_may_name_another():
             )
         ),
     ]
-    found = leaderboard.board(table_of(*rows), "sst2", "accuracy", at=0.3)
+    found = board(table_of(*rows), "sst2", "accuracy", at=0.3)
     assert leaderboard.elsewhere(table_of(*rows), found) == (
         "Where 100 draws of a word give 20 different ones, TEM is first, within doubt (1-Diffractor has no point "
         "there)."
@@ -220,14 +224,14 @@ def test_another_measure_of_privacy_may_name_another():
 
 def test_comparisons_with_the_first_are_corrected_for_their_number():
     rows = [r for i in range(12) for r in points("diffractor", (0.6, 0.3, 0.6 - 0.036 * (i > 0)), lists=[f"x{i}"])]
-    few = leaderboard.board(table_of(*rows[:4]), "sst2", "accuracy", at=0.3)
-    many = leaderboard.board(table_of(*rows), "sst2", "accuracy", at=0.3)
+    few = board(table_of(*rows[:4]), "sst2", "accuracy", at=0.3)
+    many = board(table_of(*rows), "sst2", "accuracy", at=0.3)
     assert few.entries[1].p is not None and many.entries[1].p is not None
     assert many.entries[1].p == pytest.approx(min(1.0, 11 * few.entries[1].p))
 
 
 def test_a_board_is_a_table_for_a_file_and_for_a_paper():
-    found = leaderboard.board(table_of(*ROWS), "sst2", "accuracy", at=0.3)
+    found = board(table_of(*ROWS), "sst2", "accuracy", at=0.3)
     read = list(csv.DictReader(io.StringIO(to_csv(leaderboard.table(found)))))
     assert [r["mechanism"] for r in read] == ["1-Diffractor", "MVC", "TEM"] and read[1]["between"] == "75 and 100"
     printed = leaderboard.to_latex(found, "SST-2")
@@ -237,7 +241,7 @@ def test_a_board_is_a_table_for_a_file_and_for_a_paper():
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_figure_has_a_mark_for_each_setting_hollow_where_it_was_read_between(dark):
-    found = leaderboard.board(table_of(*ROWS), "sst2", "accuracy", at=0.3)
+    found = board(table_of(*ROWS), "sst2", "accuracy", at=0.3)
     figure = go.Figure(figures.leaderboard(found, dark=dark))
     colours = figures.DARK if dark else figures.LIGHT
     assert [t.x[0] for t in figure.data] == pytest.approx([66.5, 66.0, 60.0])

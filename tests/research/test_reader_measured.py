@@ -63,12 +63,12 @@ def test_of_the_grids_attackers_the_best_is_a_row_that_says_who_is_not_among_the
         )
     ]
     given = Results({}, (), tuple(rows))
-    *same, made = attacker_rows.with_few(given).rows
+    *same, made = attacker_rows.with_attackers(given).rows
     assert tuple(same) == given.rows and (made.metric, made.value, made.point) == ("attack_best_few", 0.35, "p")
     assert made.low == pytest.approx(0.35 - 0.05 * 2.394 / 1.96, abs=1e-3), "Bonferroni over three"
     assert made.high == pytest.approx(0.3 + 0.1 * 2.394 / 1.96, abs=1e-3), "the widest one may be the best"
     assert attacker_rows.who_at(given, rows[0]) == "Best guess" and "reader is not among" in measure(made.metric).about
-    assert len(attacker_rows.with_few(Results({}, (), tuple(rows[:1]))).rows) == 1
+    assert len(attacker_rows.with_attackers(Results({}, (), tuple(rows[:1]))).rows) == 1
 
 
 def test_a_polish_is_measured_before_and_after():

@@ -603,6 +603,11 @@ def test_every_row_is_measured_again_as_it_is_printed(remembered, capsys, monkey
     monkeypatch.setattr(results, "bundled", lambda: replace(summary, rows=tuple(moved)))
     bench_run.main(["--point", point.id])
     assert "(-0.1 to 0, one seed): outside" in capsys.readouterr().out
+    bench_run.main(["--point", point.id, "--seed", "77"])
+    other = capsys.readouterr().out
+    assert "seed 77" in other and "the same number" not in re.search("^cosine .*$", other, re.MULTILINE)[0]
+    with pytest.raises(ConfigError, match="goes with --point"):
+        bench_run.main(["--seed", "3", "--list"])
 
 
 def test_a_trained_encoder_is_trained_once_on_unprotected_text_and_has_a_gain(monkeypatch):

@@ -164,7 +164,8 @@ _ALL = (
     _attacked(
         "n_w",
         "N_w: chance that a word stays itself",
-        about="The mean over the words that are drawn. Papers also print 1 − N_w under this name.",
+        about="The papers' own statistic, the mean over the words that are drawn. They also print 1 − N_w under this "
+        "name.",
     ),
     Metric(
         "s_w",
@@ -188,6 +189,13 @@ _ALL = (
         "Best of same word, best guess and language model",
         about="How often a drawn word is named by the best of three attackers: that nothing was changed, the best "
         "guess where it has a formula, and the language model. The reader is not among them, and may find more.",
+    ),
+    _attacked(
+        "attack_two_texts",
+        "Rewrite told from one of another text",
+        judge="the best of several classifiers",
+        about="How often a classifier says rightly of which of two texts a fresh rewrite is, the other having one "
+        "other word. A coin is right half of the time. It needs no word that answers to another.",
     ),
     _attacked(
         "attack_reader",

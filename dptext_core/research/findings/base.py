@@ -291,6 +291,12 @@ class Claim:
     def source(self) -> str:
         return ", ".join(filter(None, (self.paper, self.place)))
 
+    @property
+    def replication(self) -> str:
+        """Why this is none, where a paper makes the claim; "" where none does."""
+        apart = APART.get(self.paper)
+        return "" if apart is None else f"{apart[0].upper()}{apart[1:]}. So the verdict is of the direction alone."
+
     def against_itself(self) -> str:
         """Where the paper says something else, with both places; "" where it does not. Counted in its own rows."""
         return self.itself if isinstance(self.itself, str) else self.itself()
@@ -298,6 +304,17 @@ class Claim:
 
 #: The paper of claims that no paper makes.
 OURS = "Ours"
+#: What differs here from each paper, so that a verdict is one of the direction.
+APART = {
+    "DP-MLM": "the paper draws with roberta-base, lets DeBERTa judge, and guesses authors of Yelp's and Trustpilot's "
+    "reviews; here it is the bundled model, the bundled encoder, and critics and presidents",
+    "1-Diffractor": "the paper has Numberbatch, three spaces of GloVe and word2vec, and lets a fine-tuned BERT judge; "
+    "here it is the five bundled spaces and the bundled encoder",
+    "CusText": "the paper has counter-fitted, GloVe's and word2vec's vectors, and lets a fine-tuned BERT judge; here "
+    "it is the bundled space and the bundled encoder",
+    "DP-Rewrite": "the data sets are the paper's; the autoencoder was trained anew, and the bundled encoder judges in "
+    "BERT's place",
+}
 #: Every claim that was made, in the order in which their files are read.
 REGISTERED: list[Claim] = []
 

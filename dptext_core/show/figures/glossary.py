@@ -6,7 +6,8 @@ _SAID = {
     "ε": "The privacy budget: how much one draw may tell at most. Smaller is more private. The ε of two mechanisms may "
     "count different things, so that they cannot be compared.",
     "Total ε": "What the whole rewrite spends: the budgets of its draws, added up.",
-    "N_w": "The chance of staying: how often a word would come out as it was. Small is private.",
+    "N_w": "The chance of staying, the papers' own statistic: how often a word would come out as it was. Small is "
+    "private.",
     "S_w": "How many different words are expected in 100 draws. Many is private.",
     "95% set": "The fewest words that together have 95% of the chance. Many is private. It is the other reading of "
     "S_w.",

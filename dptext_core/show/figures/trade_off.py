@@ -19,7 +19,7 @@ AXES = {
     "best": "Hidden: share of the drawn words that the best of all attackers does not name",
     "n_w": "Hidden: chance that a drawn word does not stay (1 − N_w)",
     "bayes": "Hidden: chance that the best guess of a drawn word is wrong",
-    "two_texts": "Hidden: share of rewrites not told from those of a text with one other word (a coin: 50%)",
+    "two_texts": "Hidden: share of rewrites not told from those of another text (a coin: 50%)",
     "unchanged": "Hidden: share of the words that do not stand unchanged",
     "epsilon": "ε, which counts something else for each mechanism",
 }
