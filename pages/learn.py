@@ -338,6 +338,8 @@ def present() -> None:
     mine.present, mine.step = True, 0
 
 
+#: Widths on a slide of what is said and of what is drawn.
+BESIDE = (2, 3)
 #: Large type, nothing around: everything of Streamlit is measured in the size of the root. Words fill a slide by
 #: themselves; a drawing has its height.
 WALL = """<style>
@@ -364,19 +366,25 @@ def presenting() -> None:
         st.markdown(f"# {literal(lesson.title)}")
         sentences(lesson.said[: -lesson.beside])
     elif step == "shown":
-        sentences(lesson.said[-lesson.beside :])
-        value = control(lesson)
-        if value is not None:
-            shown(lesson, value)
+        left, right = st.columns(BESIDE, gap="large")
+        with left:
+            sentences(lesson.said[-lesson.beside :])
+            value = control(lesson)
+        with right:
+            if value is not None:
+                shown(lesson, value)
     elif (question := shown(lesson, value, draw=False)) is not None:
         if step == "asked":
             st.markdown(f"### {literal(question.text)}")
             answers(lesson, value, question, follow=True)
         elif (reveal := found(lesson, value)) is not None:
             if step == "found":
-                verdict(lesson, question, reveal)
-                sentences(reveal.found)
-                drawing(reveal.parts, key=f"learn_found_{lesson.name}")
+                left, right = st.columns(BESIDE, gap="large")
+                with left:
+                    verdict(lesson, question, reveal)
+                    sentences(reveal.found)
+                with right:
+                    drawing(reveal.parts, key=f"learn_found_{lesson.name}")
             else:
                 sentences(reveal.because)
     first, last = mine.at == mine.step == 0, (mine.at, mine.step) == (len(LESSONS) - 1, len(STEPS) - 1)

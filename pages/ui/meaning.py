@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import streamlit as st
@@ -13,6 +14,8 @@ from pages.ui import jobs, runs
 from pages.ui.session import session
 
 PLACE = "meaning"
+#: Seconds that a visitor's first picture has the processor for itself.
+PICTURE = 1.0
 
 
 def of(run: runs.Run, result: dpt.RewriteResult) -> Meaning | None:
@@ -38,6 +41,9 @@ def start(asked: tuple[runs.Run, Any], result: dpt.RewriteResult) -> None:
     changes = [low, *(max(low, float(f[0])) for t in run.payload["tokens"] for f in t.get("flips", ()))]  # type: ignore[attr-defined]
 
     def work(task: dpt.Task) -> MeaningKept:
+        if run.number == 1:
+            time.sleep(PICTURE)
+            task.check()
         if live:
             return meaning_kept(run.mechanism, run.prepared, run.stream, changes, most=MOST, task=task)
         cosine = float(dpt.metrics.score("cosine", [result.original], [result.text])[0])

@@ -841,7 +841,7 @@ def test_two_settings_are_compared_and_a_word_is_chosen_in_both(open_app: Callab
     page.get_by_role("button", name="Add a mechanism").click()
     page.locator(".rewrite").nth(2).locator(".mark").first.wait_for(timeout=LONG)
     calm(page)
-    assert page.locator(".rewrite [aria-label='Rewrite by 1-Diffractor']").count() == 1, "the next one, not the first"
+    assert page.locator(".rewrite [aria-label='Rewrite by SanText']").count() == 1, "the next one, not the first"
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     clean(seen)
 

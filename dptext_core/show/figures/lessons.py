@@ -55,6 +55,7 @@ STYLE = """
   border-bottom: 1px solid var(--line); }
 .facts th { font-weight: 600; }
 .facts tbody td:first-child { color: var(--soft); }
+.facts tbody td:first-child:not(:last-child) { min-width: 7em; }
 .facts.pairs td:first-child { width: 11em; }
 .facts.plain tbody td:first-child { color: var(--ink); }
 """
