@@ -100,6 +100,7 @@ def compare(page: Page) -> None:
 
 def trade_off(page: Page) -> None:
     page.get_by_text("Read the rewrites of a point").wait_for(timeout=LONG)
+    page.get_by_text("Measuring").wait_for(state="detached", timeout=5 * LONG)
 
 
 def batch(page: Page) -> None:
