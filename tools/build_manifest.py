@@ -139,8 +139,15 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
         "MIT",
     ),
     "benchmarks/polish.json": (
-        "python -m dptext_core bench polish --data DIR --out assets/benchmarks/polish.json",
+        "python -m dptext_core bench polish --data DIR --stopwords FILE --judge gemma-3-270m --out "
+        "assets/benchmarks/polish.json",
         "scores of rewritten texts of SST-2's test sentences; no text is in it",
+        "MIT",
+    ),
+    "benchmarks/composition.json": (
+        "python -m dptext_core bench composition --data DIR --stopwords FILE --judge gemma-3-270m --out "
+        "assets/benchmarks/composition.json",
+        "how often words of test passages of presidents' speeches are found in several releases; no text is in it",
         "MIT",
     ),
     "benchmarks/two_texts.json": (

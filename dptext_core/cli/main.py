@@ -88,6 +88,7 @@ BENCHES = {
     "reader": "research.reader",
     "two-texts": "research.two_texts",
     "polish": "research.polish",
+    "composition": "research.composition",
     "budget": "research.total_budget",
     "findings": "research.findings.verdicts",
     "leaderboard": "research.leaderboard",

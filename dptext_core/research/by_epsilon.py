@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from ..mechanisms.base import Mechanism
 from ..mechanisms.setting import Setting
+from ..models import causal
 from . import data_sets
 from .measurement import Measurement, options_in, parser, which_stop_words
 
@@ -34,10 +35,11 @@ def command(
     epsilons: Mapping[str, Sequence[float]],
     otherwise: Callable[[str], Sequence[float]],
     texts: int,
-    measure: Callable[[str, Mechanism, Sequence[str]], R],
+    measure: Callable[..., R],
     said: Callable[[R], str],
     options: Mapping[str, Mapping[str, Any]] | None = None,
     fewer: Mapping[str, int] | None = None,
+    judged: bool = False,
     **about: Any,
 ) -> int:
     """Measure, and print and write each row when it is there. With ``--add`` the rows of the file stay that are not
@@ -46,7 +48,8 @@ def command(
     epsilons: of each mechanism that is measured by default; otherwise: those of another one. texts: how many by
     default; fewer: of mechanisms that take long. options: of mechanisms that are measured with other ones than the
     defaults. measure: a row of a data set (by its name) and a mechanism over texts, each rewritten by its number as the
-    seed. said: a row in words. about: what the file says besides.
+    seed; judged: and with ``judge``, a causal language model that the command names. said: a row in words. about: what
+    the file says besides.
     """
     takes = parser(name, doc, "data", "set", "stopwords", "out")
     takes.add_argument("--mechanism", action="append", metavar="NAME", help=f"default: {', '.join(epsilons)}")
@@ -55,7 +58,12 @@ def command(
         "--texts", type=int, metavar="N", help=f"test texts (default {texts}, fewer where it takes long)"
     )
     takes.add_argument("--add", action="store_true", help="keep what the file has, and measure more")
+    if judged:
+        takes.add_argument("--judge", metavar="NAME", help=f"for perplexity: a folder, or {causal.JUDGE}")
     args = takes.parse_args(argv)
+    if judged and args.judge:
+        measure = partial(measure, judge=(judge := causal.judge(args.judge)))
+        about["judge"] = judge.title
     data = data_sets.load(args.set, args.data, n_test=args.texts or texts)
     given = [" ".join(data.texts[i]) for i in data.test]
     whole = measurement.about(**about, stopwords=which_stop_words(args), seeds="the number of each text")

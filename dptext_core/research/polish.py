@@ -1,99 +1,135 @@
 """What the polish makes of a release: how it reads, how near it is to the original, how many words are back.
 
 Each text is rewritten once at every ε, by a seed of its own, and measured before the polish and after it. How it reads
-is the pseudo-perplexity of the bundled masked language model, which is also what the polish asks: another judge would
-find less of a gain.
+is told by a causal language model (--judge), which the polish does not ask. What attackers find in such releases is
+``bench reader``: whoever has a release needs no polish.
 
-    python -m dptext_core bench polish --data DIR --out assets/benchmarks/polish.json
+    python -m dptext_core bench polish --data DIR --stopwords FILE --judge NAME --out assets/benchmarks/polish.json
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..measure.metrics import score
 from ..mechanisms.base import Mechanism
-from ..mechanisms.registry import mechanism_class
+from ..mechanisms.registry import mechanism_class, mechanisms
+from ..models.causal import Judge
 from .by_epsilon import command
 from .measurement import Measurement
 from .paired import compare
+from .reader import OPTIONS
 
-EPSILONS: Mapping[str, tuple[float, ...]] = {
-    "dp-mlm": (10.0, 50.0),
-    "custext": (2.0, 8.0),
-    "diffractor": (0.5, 1.0),
-    "mvc": (100.0,),
-}
+#: ε at which every mechanism is measured. Its default is added where that is none of their range.
+EPSILONS = (5.0, 10.0, 25.0, 50.0)
 TEXTS = 20
+
+
+def epsilons() -> dict[str, tuple[float, ...]]:
+    """The ε at which each mechanism is measured by default."""
+    found = {}
+    for spec in mechanisms():
+        *_, default = mechanism_class(spec.name).epsilon_range()
+        apart = () if EPSILONS[0] <= default <= EPSILONS[-1] else (default,)
+        found[spec.name] = tuple(sorted({*EPSILONS, *apart}))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
 class Polish:
-    """A mechanism at one ε on a data set. texts: measured. reads_before, reads_after: geometric mean of the
-    pseudo-perplexity; cosine_before, cosine_after: mean similarity to the original, and what the polish adds to it,
-    with its 95% interval (gain, low, high). kept_before, kept_after: the share of the drawn words that are the
-    original, as a mean over texts."""
+    """A mechanism at one ε on a data set. texts: measured. reads_before, reads_after: geometric mean of the perplexity
+    of a word under the judge, and how often the former the latter is, with its 95% interval (ratio, ratio_low,
+    ratio_high); None without a judge. cosine_before, cosine_after: mean similarity to the original, and what the polish
+    adds to it, with its 95% interval (gain, low, high). kept_before, kept_after: the share of the drawn words that are
+    the original, as a mean over texts; None where no word answers to one of the original."""
 
     data: str
     mechanism: str
+    options: dict[str, Any]
     epsilon: float
     texts: int
-    reads_before: float
-    reads_after: float
+    reads_before: float | None
+    reads_after: float | None
+    ratio: float | None
+    ratio_low: float | None
+    ratio_high: float | None
     cosine_before: float
     cosine_after: float
     gain: float
     low: float
     high: float
-    kept_before: float
-    kept_after: float
+    kept_before: float | None
+    kept_after: float | None
 
 
-MEASUREMENT = Measurement("polish --data DIR", Polish, "polish.json", digits=4)
+_Reads = tuple[float | None, float | None, float | None, float | None, float | None]
+MEASUREMENT = Measurement("polish --data DIR --stopwords FILE --judge NAME", Polish, "polish.json", digits=4)
 bundled = MEASUREMENT.bundled
 
 
-def measure(data: str, m: Mechanism, texts: Sequence[str]) -> Polish:
+def measure(data: str, m: Mechanism, texts: Sequence[str], judge: Judge | None = None) -> Polish:
     """One rewrite of each text, before and after."""
     every = [m.rewrite(text, seed=k).polished(m) for k, text in enumerate(texts)]
     before, after = [p.drawn.text for p in every], [p.text for p in every]
     cosines = [score("cosine", texts, some) for some in (before, after)]
     gain = compare(cosines[1], cosines[0])
-    kept = np.array([p.unchanged for p in every if p.unchanged is not None]).mean(axis=0)
+    kept = [p.unchanged for p in every if p.unchanged is not None]
+    options = {k: v for k, v in m.setting.to_dict()["options"].items() if k != "stopwords"}
+    was, now = np.mean(kept, axis=0).tolist() if kept else (None, None)
+    reads, reads_after, ratio, ratio_low, ratio_high = _reads(before, after, judge)
     return Polish(
         data,
         m.name,
+        options,
         m.config.epsilon,
         len(texts),
-        _reads(texts, before),
-        _reads(texts, after),
+        reads,
+        reads_after,
+        ratio,
+        ratio_low,
+        ratio_high,
         float(np.mean(cosines[0])),
         float(np.mean(cosines[1])),
         gain.difference,
         gain.low,
         gain.high,
-        float(kept[0]),
-        float(kept[1]),
+        was,
+        now,
     )
 
 
-def _reads(originals: Sequence[str], rewrites: Sequence[str]) -> float:
-    """The geometric mean, over the texts that have one."""
-    found = [math.log(x) for x in score("perplexity", originals, rewrites) if math.isfinite(x)]
-    return math.exp(sum(found) / len(found)) if found else math.nan
+def _reads(before: Sequence[str], after: Sequence[str], judge: Judge | None) -> _Reads:
+    """The geometric means, and their ratio with its interval over the texts that have both."""
+    if judge is None:
+        return (None, None, None, None, None)
+    both = [pair for pair in zip(judge(before), judge(after), strict=True) if all(map(math.isfinite, pair))]
+    if not both:
+        return (None, None, None, None, None)
+    one, other = zip(*both, strict=True)
+    moved = compare(other, one)
+    means = (np.mean(one), np.mean(other), moved.difference, moved.low, moved.high)
+    first, then, ratio, low, high = (float(np.exp(x)) for x in means)
+    return first, then, ratio, low, high
 
 
 def said(row: Polish) -> str:
     """A row in words."""
-    return (
-        f"pseudo-perplexity {row.reads_before:,.0f} to {row.reads_after:,.0f}, cosine {row.cosine_before:.3f} to "
-        f"{row.cosine_after:.3f} ({row.gain:+.3f}, {row.low:+.3f} to {row.high:+.3f}), original words "
-        f"{row.kept_before:.3f} to {row.kept_after:.3f}"
-    )
+    words = [
+        f"cosine {row.cosine_before:.3f} to {row.cosine_after:.3f} ({row.gain:+.3f}, {row.low:+.3f} to {row.high:+.3f})"
+    ]
+    if row.ratio is not None:
+        words.append(
+            f"perplexity {row.reads_before:,.0f} to {row.reads_after:,.0f} (× {row.ratio:.2f}, {row.ratio_low:.2f} to "
+            f"{row.ratio_high:.2f})"
+        )
+    if row.kept_before is not None:
+        words.append(f"original words {row.kept_before:.3f} to {row.kept_after:.3f}")
+    return ", ".join(words)
 
 
 def main(argv: Sequence[str] = ()) -> int:
@@ -103,9 +139,11 @@ def main(argv: Sequence[str] = ()) -> int:
         "polish",
         __doc__,
         MEASUREMENT,
-        epsilons=EPSILONS,
+        epsilons=epsilons(),
+        otherwise=lambda name: (),
         texts=TEXTS,
+        options=OPTIONS,
         measure=measure,
         said=said,
-        otherwise=lambda name: mechanism_class(name).epsilon_range()[2:],
+        judged=True,
     )

@@ -12,6 +12,7 @@ from dptext_core.attacks import best
 from dptext_core.attacks import reader as reading
 from dptext_core.measure import metrics
 from dptext_core.measure.metrics import measure
+from dptext_core.models.causal import Judge
 from dptext_core.research import attacker_rows, polish, reader
 from dptext_core.research.results import Results
 from dptext_core.research.rows import Row
@@ -80,11 +81,32 @@ def test_a_polish_is_measured_before_and_after():
     ]
     assert (row.cosine_before, row.cosine_after) == tuple(pytest.approx(np.mean(c)) for c in cosines)
     assert row.gain == pytest.approx(row.cosine_after - row.cosine_before)
-    reads = metrics.score("perplexity", TEXTS[:2], [p.text for p in every])
-    assert row.reads_after == pytest.approx(np.exp(np.mean(np.log(reads))))
     assert (row.kept_before, row.kept_after) == tuple(
         pytest.approx(np.mean([p.unchanged[k] for p in every])) for k in (0, 1)
     )
+
+
+def test_how_a_polish_reads_is_told_by_a_judge_and_its_ratio_is_paired(tmp_path):
+    from tiny_causal import write_model
+
+    judge = Judge(write_model(tmp_path, "gpt2"), dtype="float32", device="cpu")
+    m = dpt.get_mechanism("dp-prompt", epsilon=20)
+    row = polish.measure("given", m, TEXTS[:2], judge)
+    every = [m.rewrite(text, seed=k).polished(m) for k, text in enumerate(TEXTS[:2])]
+    before, after = judge([p.drawn.text for p in every]), judge([p.text for p in every])
+    assert row.reads_before == pytest.approx(np.exp(np.mean(before))) and row.reads_after == pytest.approx(
+        np.exp(np.mean(after))
+    )
+    assert row.ratio == pytest.approx(row.reads_after / row.reads_before) and row.ratio_low <= row.ratio
+    assert (row.kept_before, row.kept_after) == (None, None), "a new text is written"
+    assert polish.measure("given", m, TEXTS[:1]).ratio is None
+
+
+def test_every_mechanism_is_polished_at_four_epsilons_and_where_it_works():
+    found = polish.epsilons()
+    assert set(found) == {s.name for s in dpt.mechanisms()}
+    assert all(set(polish.EPSILONS) <= set(some) for some in found.values())
+    assert found["diffractor"][0] < 5 and found["dp-bart"][-1] > 50 and found["santext"] == polish.EPSILONS
 
 
 def test_the_commands_print_and_write_their_rows(tmp_path, capsys):
