@@ -23,8 +23,16 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
 TOP = Path(__file__).resolve().parents[2]
-BROWSER_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+#: Pages are drawn without an emulated GPU, and those of one context share a process, which keeps Streamlit's scripts
+#: compiled: opening a page takes half the time of the processor.
+BROWSER_FLAGS = [
+    *("--no-sandbox", "--disable-background-networking", "--process-per-site", "--renderer-process-limit=1"),
+    *("--disable-gpu", "--disable-software-rasterizer", "--disable-gpu-compositing", "--disable-gpu-rasterization"),
+]
 START_SECONDS = 60
+#: Seconds until work of a closed page stops, and until its session is closed, in the place of the app's own, which
+#: tests/pages/test_sessions.py has.
+SOON = 0.5, 1.5
 
 
 @dataclass
@@ -139,7 +147,7 @@ def harness(
                 time.sleep(0.2)
 
         def asked(what: str) -> Any:
-            with urllib.request.urlopen(f"http://127.0.0.1:{ask}/{what}", timeout=60) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{ask}/{what}", timeout=3 * START_SECONDS) as answer:
                 return json.load(answer)
 
         yield url, asked
@@ -149,9 +157,19 @@ def harness(
 
 
 @pytest.fixture(scope="session")
+def own_server(
+    browser: Browser, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[str, Callable[[str], Any]]]:
+    """The app, hosted for oneself, in a process that can be asked; a page that was closed is soon forgotten."""
+    with harness(tmp_path_factory.mktemp("own"), *SOON) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
 def shared_context(browser: Browser) -> Iterator[BrowserContext]:
-    """One context for all pages: what it has loaded of Streamlit's own files it keeps."""
+    """One context for all pages: what it has loaded of Streamlit's own files it keeps, as long as a page is open."""
     context = browser.new_context()
+    context.new_page()
     yield context
     context.close()
 
@@ -164,8 +182,10 @@ def _open(
     viewport: Any = None,
     color_scheme: Any = "light",
     permissions: Sequence[str] = (),
+    script: str = "",
 ) -> Opened:
-    """A page at that address, watched from the start, in which nothing is stored of the pages before it."""
+    """A page at that address, watched from the start, in which nothing is stored of the pages before it. script: runs
+    before those of the page."""
     host = urlsplit(url).netloc
     page = context.new_page()
     context.new_cdp_session(page).send(
@@ -177,6 +197,8 @@ def _open(
     page.set_viewport_size(viewport or {"width": 1280, "height": 900})
     page.emulate_media(color_scheme=color_scheme)
     page.set_default_timeout(30_000)
+    if script:
+        page.add_init_script(script)
     seen = Opened(page)
     page.on("console", lambda m: seen.errors.append(m.text) if m.type == "error" else None)
     page.on("pageerror", lambda e: seen.errors.append(str(e)))
@@ -201,11 +223,11 @@ def _open(
 
 @pytest.fixture
 def open_app(shared_context: BrowserContext, app_url: Callable[[Path], str]) -> Iterator[Callable[..., Opened]]:
-    """``open_app(script, query="", viewport=..., color_scheme=..., permissions=...)``: a fresh page on that script."""
+    """``open_app(app, query="", viewport=..., color_scheme=..., permissions=..., script=...)``: a fresh page on it."""
     pages: list[Page] = []
 
-    def open_page(script: Path, query: str = "", **options: Any) -> Opened:
-        seen = _open(shared_context, app_url(script), query, **options)
+    def open_page(app: Path, query: str = "", **options: Any) -> Opened:
+        seen = _open(shared_context, app_url(app), query, **options)
         pages.append(seen.page)
         return seen
 

@@ -37,7 +37,9 @@ class Answers(BaseHTTPRequestHandler):
         _, what, key = (self.path + "/").split("/")[:3]
         answer: Any = None
         if what == "jobs":
-            running = sum(job._thread.is_alive() for job in gc.get_objects() if type(job) is Job)
+            # One that is being made has no thread yet: asked for it, this thread would end without an answer.
+            threads = [vars(job).get("_thread") for job in gc.get_objects() if type(job) is Job]
+            running = sum(thread is not None and thread.is_alive() for thread in threads)
             answer = {"running": running, "left": left, "sessions": len(sessions._visits)}
         elif what == "cpu":
             answer = sum(os.times()[:4])

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from conftest import harness
 from memory_scan import Marker
 
 pytestmark = pytest.mark.e2e
 
 LONG = 60_000
-#: In the place of the app's own seconds, which tests/pages/test_sessions.py has.
-STOP, CLOSE = 0.5, 1.5
 PATIENCE = 90
 
 
-@pytest.fixture(scope="module")
-def server(browser, tmp_path_factory) -> Iterator[tuple[str, Callable[[str], Any]]]:
-    with harness(tmp_path_factory.mktemp("leaving"), STOP, CLOSE) as found:
-        yield found
+@pytest.fixture
+def server(own_server) -> tuple[str, Callable[[str], Any]]:
+    """Nobody is there."""
+    assert until(lambda: own_server[1]("jobs")["sessions"] == 0)
+    return own_server
 
 
 def opened(browser, url: str):
@@ -59,16 +57,17 @@ def until(met: Callable[[], bool]) -> bool:
 @pytest.mark.slow
 def test_work_stops_when_the_page_is_closed(browser, server):
     url, asked = server
+    before = asked("jobs")["left"]
     page = opened(browser, url)
     drawer(page, "Advanced", "play_options")
     page.get_by_text("ready, on the processor").or_(page.get_by_text("loads in the background")).first.wait_for()
     rewrite(page, " ".join(f"doctor{i} treated sister{i} there" for i in range(225)))  # one sentence: long to read
     page.get_by_test_id("stMainBlockContainer").get_by_role("button", name="Stop", exact=True).wait_for()
     # How much meaning the text before keeps may still be worked out, and is no longer asked for.
-    assert (found := asked("jobs"))["running"] in (1, 2) and (found["left"], found["sessions"]) == (0, 1)
+    assert (found := asked("jobs"))["running"] in (1, 2) and (found["left"], found["sessions"]) == (before, 1)
     page.context.close()
     assert until(lambda: asked("jobs")["running"] == 0)
-    assert asked("jobs")["left"] >= 1, "it was stopped, and had not come to its end"
+    assert asked("jobs")["left"] > before, "it was stopped, and had not come to its end"
 
 
 @pytest.mark.slow
@@ -86,12 +85,13 @@ def test_the_processor_rests_when_the_page_is_closed(browser, server, tmp_path):
         return asked("cpu") - before < 0.3
 
     assert until(rests), "what is read ahead of the first rewrite is"
+    before = asked("jobs")["left"]
     page.locator("input[type=file]").set_input_files(path)
     page.get_by_test_id("stMainBlockContainer").get_by_role("button", name="Stop", exact=True).wait_for()
     assert asked("jobs")["running"] == 1
     page.context.close()
     assert until(lambda: asked("jobs")["running"] == 0)
-    assert asked("jobs")["left"] > 0, "it was stopped, and had not come to its end"
+    assert asked("jobs")["left"] > before, "it was stopped, and had not come to its end"
     assert any(rests() for _ in range(10)), "its session is closed meanwhile"
 
 

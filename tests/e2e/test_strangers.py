@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from conftest import TOP, harness
+from conftest import SOON, TOP, harness
 from memory_scan import Marker
 from streamlit.runtime.memory_media_file_storage import _calculate_file_id, get_extension_for_mimetype
 
@@ -50,12 +50,16 @@ DOWNLOADS = ("play_download", "share_release_rewrite_json", "share_inspection_re
 Answer = tuple[int, dict[str, str], bytes]
 
 
-@pytest.fixture(scope="module", params=["public", pytest.param("own", marks=pytest.mark.slow)])
-def server(request, tmp_path_factory) -> Iterator[tuple[str, Callable[[str], Any]]]:
-    options = ("--server.allowedHosts", "127.0.0.1") if request.param == "public" else ()
-    env = {"DPTEXT_PUBLIC": "1" if request.param == "public" else ""}
-    with harness(tmp_path_factory.mktemp("strangers"), 0.5, 1.5, *options, **env) as found:
+@pytest.fixture(scope="module")
+def public_server(tmp_path_factory) -> Iterator[tuple[str, Callable[[str], Any]]]:
+    options = "--server.allowedHosts", "127.0.0.1"
+    with harness(tmp_path_factory.mktemp("strangers"), *SOON, *options, DPTEXT_PUBLIC="1") as found:
         yield found
+
+
+@pytest.fixture(params=["public_server", pytest.param("own_server", marks=pytest.mark.slow)])
+def server(request) -> tuple[str, Callable[[str], Any]]:
+    return request.getfixturevalue(request.param)
 
 
 def ask(url: str, path: str, method: str = "GET", **headers: str) -> Answer:
