@@ -182,13 +182,25 @@ def test_a_file_of_rows_is_gone_on_with(monkeypatch, tmp_path, capsys):
 
 
 def test_what_is_bundled_says_what_the_documents_say():
-    found = {(r.data, r.system, r.total): r for r in bundled() if r.measure == "cosine"}
-    sentence, prior = ("One draw a sentence", "DP-MLM, public prior")
-    for data in {r.data for r in bundled()}:
-        for total in (20.0, 30.0, 50.0):
-            one, other = found[data, sentence, total], found[data, prior, total]
-            assert one.value - one.half > other.value + other.half
-        assert found[data, sentence, 400.0].value < found[data, prior, 400.0].value
+    found = {(r.data, r.system, r.total, r.measure): r for r in bundled()}
+
+    def above(data: str, one: str, other: str, total: float, measured: str = "cosine") -> bool:
+        a, b = (found[data, system, total, measured] for system in (one, other))
+        return a.value - a.half > b.value + b.half
+
+    sentence, two, prior, mlm = ("One draw a sentence", "Two for each sentence", "DP-MLM, public prior", "DP-MLM")
+    for data, totals in {
+        "sst2": (20.0, 30.0, 50.0),
+        "snips": (20.0, 30.0, 50.0),
+        "reviews": (50.0, 75.0, 100.0),
+    }.items():
+        assert all(above(data, sentence, prior, total) for total in totals)
+    assert all(above(data, prior, sentence, 400.0) for data in ("sst2", "snips"))
+    assert above("sst2", two, sentence, 150.0) and above("sst2", two, sentence, 200.0)
+    assert above("sst2", prior, two, 200.0, "named") and above("sst2", two, sentence, 200.0, "linked")
+    for total in (0.0, 50.0, 400.0):
+        told = [found["reviews", system, total, "author"].value for system in (sentence, mlm)]
+        assert told[0] < 0.4 < 0.5 < told[1]
     assert {r.total for r in bundled()} == {0.0, *total_budget.TOTALS}
 
 
