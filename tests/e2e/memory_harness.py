@@ -26,21 +26,25 @@ planted: dict[str, int] = {}
 left = 0
 
 
+def running() -> int:
+    """How many jobs run. One that is being made has no thread yet: asked for it, it would be an error."""
+    from pages.ui.jobs import Job
+
+    threads = [vars(job).get("_thread") for job in gc.get_objects() if type(job) is Job]
+    return sum(thread is not None and thread.is_alive() for thread in threads)
+
+
 class Answers(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         from memory_scan import Marker
         from starlette.applications import Starlette
 
         from pages.ui import sessions
-        from pages.ui.jobs import Job
 
         _, what, key = (self.path + "/").split("/")[:3]
         answer: Any = None
         if what == "jobs":
-            # One that is being made has no thread yet: asked for it, this thread would end without an answer.
-            threads = [vars(job).get("_thread") for job in gc.get_objects() if type(job) is Job]
-            running = sum(thread is not None and thread.is_alive() for thread in threads)
-            answer = {"running": running, "left": left, "sessions": len(sessions._visits)}
+            answer = {"running": running(), "left": left, "sessions": len(sessions._visits)}
         elif what == "cpu":
             answer = sum(os.times()[:4])
         elif what == "routes":

@@ -7,7 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from memory_harness import running
 from memory_scan import Marker
+
+from pages.ui.jobs import Job
 
 pytestmark = pytest.mark.e2e
 
@@ -52,6 +55,13 @@ def until(met: Callable[[], bool]) -> bool:
             return False
         time.sleep(0.2)
     return True
+
+
+def test_a_job_that_is_being_made_runs_nothing():
+    before = running()
+    made = Job.__new__(Job)
+    assert running() == before
+    del made
 
 
 @pytest.mark.slow
