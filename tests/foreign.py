@@ -52,9 +52,6 @@ class Swap(dpt.Mechanism):
     def chances(self) -> Chances:
         return Chances(self, sweeps=True)
 
-    def prepare_document(self, document, task):
-        return dpt.Prepared(document, self.key)
-
     def _channels(self, prepared) -> dict[int, dpt.Channel]:
         out = {}
         for i, token in enumerate(prepared.document.tokens):
@@ -131,9 +128,6 @@ class Generator(dpt.Mechanism):
     def chances(self) -> Chances:
         return Chances(self)
 
-    def prepare_document(self, document, task):
-        return dpt.Prepared(document, self.key)
-
     def guarantee(self, text):
         c = self.config
         return dpt.Guarantee(
@@ -179,9 +173,6 @@ class Latent(dpt.Mechanism):
     config_cls = LatentConfig
 
     aligned = None
-
-    def prepare_document(self, document, task):
-        return dpt.Prepared(document, self.key)
 
     def guarantee(self, text):
         c = self.config

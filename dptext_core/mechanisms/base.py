@@ -498,9 +498,8 @@ class Mechanism(ABC):
             ε for one draw and in total, its unit, which texts are made alike, what stays exposed.
         """
 
-    @abstractmethod
     def prepare_document(self, document: Document, task: Task) -> Prepared:
-        """The expensive part that no ε changes, of a text that is cut into tokens.
+        """The expensive part that no ε changes, of a text that is cut into tokens. Write it where there is one.
 
         Parameters
         ----------
@@ -514,6 +513,7 @@ class Mechanism(ABC):
         Prepared
             Or a class of one's own that derives from it, with :attr:`key` as its key.
         """
+        return Prepared(document, self.key)
 
     @abstractmethod
     def rewrite_prepared(self, prepared: Prepared, stream: NoiseStream, task: Task) -> RewriteResult:

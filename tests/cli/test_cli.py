@@ -62,9 +62,6 @@ class Shout(dpt.Mechanism):
             raise dpt.InputError(f"There is no token {index}.")
         return dpt.TokenDistribution(("x", "yy", tokens[index].text), np.log([0.2, 0.5, 0.3]), tokens[index].text, 1.0)
 
-    def prepare_document(self, document, task):
-        return dpt.Prepared(document, self.key)
-
     def rewrite_prepared(self, prepared, stream, task):
         tokens = prepared.document.tokens
         marks = [t.kind in ("punct", "symbol") for t in tokens]

@@ -47,9 +47,6 @@ class Echo(dpt.Mechanism):
     name, title, family, notion = "echo", "Echo", "test", "none"
     config_cls = type(dpt.get_mechanism("diffractor").config)
 
-    def prepare_document(self, document, task):
-        return dpt.Prepared(document, self.key)
-
     def guarantee(self, text):
         return dpt.Guarantee("none", 1.0, "text", "", 0, 0.0, reason="Nothing is hidden.")
 

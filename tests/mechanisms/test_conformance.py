@@ -33,9 +33,6 @@ class Upper(dpt.Mechanism):
     name, title, family, notion = "keep-all", "Keep all", "example", "pure"
     config_cls = CoinConfig
 
-    def prepare_document(self, document, task):
-        return dpt.Prepared(document, self.key)
-
     def guarantee(self, text):
         return dpt.Guarantee("pure", self.config.epsilon, "word", "any two texts", 0, 0.0, exposed=("the whole text",))
 

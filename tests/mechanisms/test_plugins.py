@@ -40,7 +40,6 @@ class Config:
 class {cls}(dpt.Mechanism):
     name, title, family, notion = "{name}", "Mine", "example", "none"
     config_cls = Config
-    def prepare_document(self, document, task): return dpt.Prepared(document, self.key)
     def rewrite_prepared(self, prepared, stream, task): raise dpt.InputError("Not this text. Give another.")
     def guarantee(self, text): raise dpt.InputError("Not this text. Give another.")
     def distribution(self, text, index): raise dpt.NoDistribution("There is none. Ask for none.")

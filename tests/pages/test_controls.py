@@ -34,9 +34,6 @@ class Odd(dpt.Mechanism):
     def guarantee(self, text):
         return dpt.Guarantee("pure", 1.0, "word", "any two texts", 1, 1.0)
 
-    def prepare_document(self, document, task):
-        return dpt.Prepared(document, self.key)
-
     def rewrite_prepared(self, prepared, stream, task):
         raise NotImplementedError
 

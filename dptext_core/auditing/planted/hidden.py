@@ -62,9 +62,6 @@ class NoisyLength(Mechanism):
     def aligned(self) -> None:
         return None
 
-    def prepare_document(self, document, task: Task) -> Prepared:
-        return Prepared(document, self.key)
-
     def guarantee(self, text: str | Prepared) -> Guarantee:
         epsilon = self.config.epsilon
         return Guarantee("pure", epsilon, "released text", "any two texts", 1, epsilon)

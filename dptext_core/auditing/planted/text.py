@@ -81,9 +81,6 @@ class TinyWriter(Mechanism):
     def aligned(self) -> None:
         return None
 
-    def prepare_document(self, document, task: Task) -> Prepared:
-        return Prepared(document, self.key)
-
     def guarantee(self, text: str | Prepared) -> Guarantee:
         epsilon, n = float(self.config.epsilon), self.length
         return Guarantee(
