@@ -192,17 +192,17 @@ def posterior(
         # Words that are as likely come in the order in which they are shown.
         rank = 1 + len(ahead) + int(np.count_nonzero(p[:at_true] == p[at_true]))
     return Posterior(
-        mechanism.title,
-        epsilon,
-        released,
-        shown,
-        true,
-        rank,
-        p_true,
-        prior.chance,
-        prior.guess,
-        int(np.count_nonzero(p)),
-        error,
+        mechanism=mechanism.title,
+        epsilon=epsilon,
+        released=released,
+        top=shown,
+        true=true,
+        rank=rank,
+        p_true=p_true,
+        chance=prior.chance,
+        chance_guess=prior.guess,
+        words=int(np.count_nonzero(p)),
+        error=error,
     )
 
 
@@ -264,16 +264,16 @@ def answers(
         order = np.argsort(-p, kind="stable")[: max(1, top)]
         out.append(
             Posterior(
-                mechanism.title,
-                epsilon,
-                word,
-                tuple((prior.words[i], float(p[i]), float(prior.p[i])) for i in order),
-                true,
-                None if at_true is None else 1 + int(np.count_nonzero(p > p[at_true])),
-                None if at_true is None else float(p[at_true]),
-                prior.chance,
-                prior.guess,
-                int(np.count_nonzero(p)),
+                mechanism=mechanism.title,
+                epsilon=epsilon,
+                released=word,
+                top=tuple((prior.words[i], float(p[i]), float(prior.p[i])) for i in order),
+                true=true,
+                rank=None if at_true is None else 1 + int(np.count_nonzero(p > p[at_true])),
+                p_true=None if at_true is None else float(p[at_true]),
+                chance=prior.chance,
+                chance_guess=prior.guess,
+                words=int(np.count_nonzero(p)),
             )
         )
     return out
@@ -422,13 +422,13 @@ def simulated_success(
         d = every[i].at(epsilon)
         hits += int((guesser.guesses(d.candidates, d.sample_indices(int(n), stream.at("draws", int(i)))) == i).sum())
     return Success(
-        hits / draws,
-        float(weights.max()),
-        len(weights),
-        epsilon,
-        draws,
-        clopper_pearson(hits, draws),
-        any(channel.draws is not None for channel in every),
+        value=hits / draws,
+        chance=float(weights.max()),
+        words=len(weights),
+        epsilon=epsilon,
+        draws=draws,
+        interval=clopper_pearson(hits, draws),
+        lower_bound=any(channel.draws is not None for channel in every),
     )
 
 

@@ -142,16 +142,16 @@ def attack(
     name, together = max(shares, key=shares.__getitem__)
     low, high = np.max(ends, axis=0).tolist()
     return Linked(
-        n,
-        name,
-        together,
-        shares[name, together],
-        low,
-        high,
-        1 / n,
-        {k: shares[k, False] for k in alone},
-        {k: shares[k, True] for k in matched},
-        left_out,
+        texts=n,
+        name=name,
+        together=together,
+        success=shares[name, together],
+        low=low,
+        high=high,
+        chance=1 / n,
+        alone={k: shares[k, False] for k in alone},
+        matched={k: shares[k, True] for k in matched},
+        left_out=left_out,
     )
 
 

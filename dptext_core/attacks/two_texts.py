@@ -363,20 +363,20 @@ def measure(
     epsilon = float(_epsilon(np.array(hits[0]), np.array(hits[1]), tested, tail, delta))
     most = float(_epsilon(np.array(tested), np.array(0), tested, tail, delta))
     return TwoTexts(
-        (one, other),
-        n,
-        tested,
-        tuple(found.values()),
-        best,
-        interval,
-        epsilon,
-        CLASSIFIERS[name][0],
-        most,
-        promised(mechanism, prepared),
-        delta,
-        confidence,
-        pair.distance if isinstance(pair, Pair) else "",
-        missing,
+        texts=(one, other),
+        draws=n,
+        tested=tested,
+        classifiers=tuple(found.values()),
+        best=best,
+        interval=interval,
+        epsilon=epsilon,
+        proven_by=CLASSIFIERS[name][0],
+        most=most,
+        promised=promised(mechanism, prepared),
+        delta=delta,
+        confidence=confidence,
+        distance=pair.distance if isinstance(pair, Pair) else "",
+        missing=missing,
     )
 
 

@@ -352,15 +352,15 @@ def _measured(table: np.ndarray, k: int, own: int) -> Measured:
     right = tied[np.arange(n), np.arange(n)] / tied.sum(axis=1)
     value, total = float(right.mean()), n * trials
     return Measured(
-        k,
-        total,
-        value,
-        clopper_pearson(value * total, total),
-        float(p.max(axis=1).mean()),
-        float(right[own].mean()),
-        trials,
-        1 / n,
-        n * per,
+        answers=k,
+        trials=total,
+        value=value,
+        interval=clopper_pearson(value * total, total),
+        stated=float(p.max(axis=1).mean()),
+        own=float(right[own].mean()),
+        own_trials=trials,
+        chance=1 / n,
+        rewrites=n * per,
     )
 
 

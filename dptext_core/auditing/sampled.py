@@ -141,14 +141,14 @@ def estimate(
             best = max(best, value)
             likely = outcome[np.argsort(-test[a, outcome], kind="stable")]
             witness = Witness(
-                probes[a].text,
-                probes[b].text,
-                tuple(names[y] for y in likely),
-                float(np.log(low)) if low > 0 else -math.inf,
-                float(np.log(high)),
-                float(apart[a, b]),
-                probes[a].at,
-                probes[b].at,
+                first=probes[a].text,
+                second=probes[b].text,
+                outputs=tuple(names[y] for y in likely),
+                log_p_first=float(np.log(low)) if low > 0 else -math.inf,
+                log_p_second=float(np.log(high)),
+                distance=float(apart[a, b]),
+                first_at=probes[a].at,
+                second_at=probes[b].at,
             )
     return replace(report, measured=max(best, 0.0), detectable=limit, witness=witness)
 

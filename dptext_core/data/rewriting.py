@@ -189,12 +189,12 @@ def promise_of(own: dict[str, Any]) -> Guarantee | None:
     numbers = {k: math.inf if own[k] is None else own[k] for k in ("epsilon", "delta", "total")}
     what = "as the mechanism says"
     return Guarantee(
-        own["notion"],
-        numbers["epsilon"],
-        "",
-        "",
-        own["draws"],
-        numbers["total"],
+        notion=own["notion"],
+        epsilon=numbers["epsilon"],
+        unit="",
+        adjacency="",
+        draws=own["draws"],
+        total=numbers["total"],
         delta=numbers["delta"],
         exposed=tuple(own["exposed"]),
         reason=own.get("reason", ""),

@@ -63,10 +63,10 @@ def coverage(bank: SentenceBank, texts: Sequence[str], task: Task = UNWATCHED) -
     neighbours = nearest(bank, sentences, task)
     low, high = np.quantile(neighbours, [0.1, 0.9])
     return Coverage(
-        len(neighbours),
-        float(neighbours.mean()),
-        half_width(neighbours.tolist()),
-        float(low),
-        float(high),
-        float((neighbours >= NEAR).mean()),
+        sentences=len(neighbours),
+        mean=float(neighbours.mean()),
+        half=half_width(neighbours.tolist()),
+        low=float(low),
+        high=float(high),
+        near=float((neighbours >= NEAR).mean()),
     )

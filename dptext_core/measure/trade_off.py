@@ -55,15 +55,15 @@ FEWEST = 4
 Prepare = Callable[[Mechanism], Prepared]
 
 _BAYES = Metric(
-    "bayes",
-    "Best guess of a drawn word right",
-    "privacy",
-    "share",
-    False,
-    0,
-    1,
-    "the Bayes-optimal attacker",
-    "How often the best guess of a drawn word from its replacement is right.",
+    name="bayes",
+    title="Best guess of a drawn word right",
+    kind="privacy",
+    unit="share",
+    greater_is_better=False,
+    low=0,
+    high=1,
+    judge="the Bayes-optimal attacker",
+    about="How often the best guess of a drawn word from its replacement is right.",
 )
 _OWN = {"bayes": _BAYES, "best": replace(metric_of("attack_best"), name="best")}
 _OWN[TOLD] = replace(metric_of("attack_two_texts"), name=TOLD)

@@ -143,12 +143,12 @@ def _setup(args: argparse.Namespace, grid: Grid) -> RunConfig:
         extra["lm_perplexity"] = JUDGED
     everywhere = tuple(m for m in ("bertscore", "perplexity") if getattr(args, m))
     return RunConfig(
-        None if args.data is None else str(args.data),
-        args.stopwords,
-        _command(args),
-        tuple(extra.items()),
-        everywhere,
-        args.finetune,
+        folder=None if args.data is None else str(args.data),
+        stopwords=args.stopwords,
+        command=_command(args),
+        extra=tuple(extra.items()),
+        everywhere=everywhere,
+        finetune=args.finetune,
         attackers=grid.attackers,
     )
 

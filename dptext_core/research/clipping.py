@@ -82,17 +82,17 @@ def measure(
             cosines = _each(originals, rewrites)
             out.append(
                 Cost(
-                    width,
-                    low,
-                    high,
-                    float(epsilon),
-                    float(np.mean(kept)),
-                    half_width(kept),
-                    float(np.mean(cosines)),
-                    half_width(cosines),
-                    float(np.mean(tied)),
-                    len(kept),
-                    len(prepared),
+                    width=width,
+                    clip_min=low,
+                    clip_max=high,
+                    epsilon=float(epsilon),
+                    n_w=float(np.mean(kept)),
+                    n_w_half=half_width(kept),
+                    cosine=float(np.mean(cosines)),
+                    cosine_half=half_width(cosines),
+                    tied=float(np.mean(tied)),
+                    words=len(kept),
+                    texts=len(prepared),
                 )
             )
     return out

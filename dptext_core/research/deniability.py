@@ -86,13 +86,13 @@ def curve(words: WordByWord, rows: np.ndarray, epsilons: np.ndarray, task: Task 
         return np.stack([x.mean(axis=0) - half, x.mean(axis=0) + half], axis=1)
 
     return Curve(
-        np.asarray(epsilons, float),
-        n_w.mean(axis=0),
-        interval(n_w),
-        s_w.mean(axis=0),
-        interval(s_w),
-        len(channels),
-        None if channels[0].draws is None else CURVE_DRAWS,
+        epsilons=np.asarray(epsilons, float),
+        n_w=n_w.mean(axis=0),
+        n_w_interval=interval(n_w),
+        s_w=s_w.mean(axis=0),
+        s_w_interval=interval(s_w),
+        words=len(channels),
+        draws=None if channels[0].draws is None else CURVE_DRAWS,
     )
 
 

@@ -92,18 +92,18 @@ def run(
             cosine, half = _mean(score("cosine", texts, out))
             log_p, log_half = (None, None) if judge is None else _mean(list(judge(out)))
             yield WritingLine(
-                name,
-                system,
-                float(epsilon),
-                len(texts),
-                cosine,
-                half,
-                _mean(score("bleu", texts, out))[0],
-                float(np.mean([len(t.split()) for t in out])),
-                log_p,
-                log_half,
-                sum(u.drawn for r in results for u in r.units),
-                round(seconds, 2),
+                data=name,
+                system=system,
+                epsilon=float(epsilon),
+                texts=len(texts),
+                cosine=cosine,
+                cosine_half=half,
+                bleu=_mean(score("bleu", texts, out))[0],
+                words=float(np.mean([len(t.split()) for t in out])),
+                log_perplexity=log_p,
+                log_perplexity_half=log_half,
+                tokens=sum(u.drawn for r in results for u in r.units),
+                seconds=round(seconds, 2),
             )
 
 

@@ -111,12 +111,12 @@ def measure(data: str, m: Mechanism, texts: Sequence[str]) -> Found:
     gain = compare(*([float(np.mean(x)) for x in hits[name]] for name in ("reader", "best-guess")))
     options = {k: v for k, v in m.setting.to_dict()["options"].items() if k != "stopwords"}
     return Found(
-        data,
-        m.name,
-        options,
-        m.config.epsilon,
-        len(hits["reader"]),
-        top.words,
+        data=data,
+        mechanism=m.name,
+        options=options,
+        epsilon=m.config.epsilon,
+        texts=len(hits["reader"]),
+        words=top.words,
         **shares,
         chance=public_prior(m).chance,
         gain=gain.difference,

@@ -314,18 +314,18 @@ def _row(lines: Sequence[RunLine], metric: str, values: Sequence[float], errors:
     low, high = (None, None) if between is None else (short(between[0]), short(between[1]))
     packed = [line.outcomes[metric] for line in lines if metric in line.outcomes]
     return Row(
-        first.setting,
-        first.data,
-        measure(metric).task,
-        metric,
-        short(sum(values) / len(values)),
-        low,
-        high,
-        first.counts.get(metric, first.tokens),
-        len(values),
-        first.id,
-        tuple(map(short, values)) if len(values) > 1 else (),
-        together(packed) if len(packed) == len(lines) else "",
+        setting=first.setting,
+        data=first.data,
+        task=measure(metric).task,
+        metric=metric,
+        value=short(sum(values) / len(values)),
+        low=low,
+        high=high,
+        n=first.counts.get(metric, first.tokens),
+        seeds=len(values),
+        point=first.id,
+        runs=tuple(map(short, values)) if len(values) > 1 else (),
+        texts=together(packed) if len(packed) == len(lines) else "",
     )
 
 

@@ -184,13 +184,13 @@ class TwiceTable(ScoreTable):
     def at(self, epsilon: float) -> TokenDistribution:
         stated = super().at(epsilon)
         return TokenDistribution(
-            stated.candidates,
-            stated.log_probs,
-            stated.source,
-            stated.epsilon,
-            None,
-            self._keep,
-            lambda n, stream: draw(2 * epsilon * self.scores, stream, n),
+            candidates=stated.candidates,
+            log_probs=stated.log_probs,
+            source=stated.source,
+            epsilon=stated.epsilon,
+            draws=None,
+            _keep=self._keep,
+            _sampler=lambda n, stream: draw(2 * epsilon * self.scores, stream, n),
         )
 
     def draw(self, epsilon: float, stream: NoiseStream) -> int:
@@ -357,12 +357,12 @@ def _tables(channels: Sequence[Channel]) -> Iterator[ScoreTable]:
 
 STATED = (
     Fault(
-        "float32-softmax",
-        "A float32 softmax",
-        "DP-MLM at ε = 250 with its softmax in float32: the smallest probabilities become exactly 0.",
-        Float32DPMLM,
-        DPMLM,
-        {"epsilon": 250.0},
+        name="float32-softmax",
+        title="A float32 softmax",
+        explanation="DP-MLM at ε = 250 with its softmax in float32: the smallest probabilities become exactly 0.",
+        broken=Float32DPMLM,
+        sound=DPMLM,
+        options={"epsilon": 250.0},
     ),
     Fault(
         "private-support",
@@ -400,12 +400,12 @@ STATED = (
         DPMLM,
     ),
     Fault(
-        "unchanged-noise",
-        "Noise that is added to nothing",
-        "MVC with the right distributions, whose rewrite returns the text as it is.",
-        UnchangedMVC,
-        MVC,
-        {"epsilon": 10.0},
+        name="unchanged-noise",
+        title="Noise that is added to nothing",
+        explanation="MVC with the right distributions, whose rewrite returns the text as it is.",
+        broken=UnchangedMVC,
+        sound=MVC,
+        options={"epsilon": 10.0},
     ),
     Fault(
         "alone-only",
@@ -429,12 +429,13 @@ STATED = (
         CusText,
     ),
     Fault(
-        "other-unit",
-        "Distances in another unit than the promise names",
-        "SanText whose scores and distances are a hundred times too large, while its promise says “Euclidean”.",
-        StretchedSanText,
-        SanText,
-        {"epsilon": 4.0},
+        name="other-unit",
+        title="Distances in another unit than the promise names",
+        explanation="SanText whose scores and distances are a hundred times too large, while its promise says "
+        "“Euclidean”.",
+        broken=StretchedSanText,
+        sound=SanText,
+        options={"epsilon": 4.0},
     ),
     Fault(
         "telling-spaces",
@@ -444,19 +445,20 @@ STATED = (
         SanText,
     ),
     Fault(
-        "telling-capitals",
-        "Capital letters that follow the original marks",
-        "DP-MLM that draws punctuation marks too, and gives a word a capital where a full stop stood before it.",
-        CapitalsDPMLM,
-        DPMLM,
-        {"keep_punctuation": False},
+        name="telling-capitals",
+        title="Capital letters that follow the original marks",
+        explanation="DP-MLM that draws punctuation marks too, and gives a word a capital where a full stop stood "
+        "before it.",
+        broken=CapitalsDPMLM,
+        sound=DPMLM,
+        options={"keep_punctuation": False},
     ),
     Fault(
-        "reading-prior",
-        "A proposal that reads the original words",
-        "DP-MLM with a public prior whose proposal for a word sees the original words around it.",
-        ReadingDPMLMPrior,
-        DPMLMPrior,
-        {"epsilon": 5.0},
+        name="reading-prior",
+        title="A proposal that reads the original words",
+        explanation="DP-MLM with a public prior whose proposal for a word sees the original words around it.",
+        broken=ReadingDPMLMPrior,
+        sound=DPMLMPrior,
+        options={"epsilon": 5.0},
     ),
 )

@@ -84,12 +84,12 @@ class TinyWriter(Mechanism):
     def guarantee(self, text: str | Prepared) -> Guarantee:
         epsilon, n = float(self.config.epsilon), self.length
         return Guarantee(
-            "pure",
-            epsilon,
-            "released piece",
-            "any two texts",
-            n,
-            epsilon * n,
+            notion="pure",
+            epsilon=epsilon,
+            unit="released piece",
+            adjacency="any two texts",
+            draws=n,
+            total=epsilon * n,
             exposed=(f"that {n} words are written, whatever the text is",),
             bounded_range=True,
         )

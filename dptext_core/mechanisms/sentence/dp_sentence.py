@@ -423,12 +423,12 @@ class DPSentence(Mechanism):
             adjacency, exposed = f"{adjacency} {among}", ["how many sentences your text has"]
         exposed += self.never.exposed()
         return Guarantee(
-            "pure",
-            epsilon,
-            "released sentence",
-            adjacency,
-            n,
-            epsilon * n,
+            notion="pure",
+            epsilon=epsilon,
+            unit="released sentence",
+            adjacency=adjacency,
+            draws=n,
+            total=epsilon * n,
             exposed=tuple(exposed),
             bounded_range=True,
             among=among,

@@ -331,14 +331,14 @@ class DiffractorChannel(Channel):
             total = log_p if total is None else np.logaddexp(total, log_p)
         assert total is not None
         return TokenDistribution(
-            self.candidates,
-            total - np.log(n),
-            self.source,
-            float(epsilon),
-            None,
-            self.source_index,
-            lambda m, stream: self._sample(epsilon, m, stream),
-            LOG_DEPTH,
+            candidates=self.candidates,
+            log_probs=total - np.log(n),
+            source=self.source,
+            epsilon=float(epsilon),
+            draws=None,
+            _keep=self.source_index,
+            _sampler=lambda m, stream: self._sample(epsilon, m, stream),
+            depth=LOG_DEPTH,
         )
 
     def _sample(self, epsilon: float, n: int, stream: NoiseStream) -> np.ndarray:

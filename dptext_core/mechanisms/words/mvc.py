@@ -110,13 +110,13 @@ class NoiseChannel(Channel):
         with np.errstate(divide="ignore"):
             log_p = np.log(counts / DRAWS)
         return TokenDistribution(
-            self.candidates,
-            log_p,
-            self.source,
-            float(epsilon),
-            DRAWS,
-            self.source_index,
-            lambda n, stream: self.mechanism.released(
+            candidates=self.candidates,
+            log_probs=log_p,
+            source=self.source,
+            epsilon=float(epsilon),
+            draws=DRAWS,
+            _keep=self.source_index,
+            _sampler=lambda n, stream: self.mechanism.released(
                 np.full(n, self.row), np.full(n, epsilon), [stream.at("fresh", k) for k in range(n)]
             ),
         )

@@ -144,13 +144,13 @@ class PassThrough(Channel):
         if self.p < 1:
             log_p[self.row] = np.log1p(-self.p)
         return TokenDistribution(
-            self.candidates,
-            log_p,
-            self.source,
-            float(epsilon),
-            None,
-            self.source_index,
-            lambda n, stream: self._sample(epsilon, n, stream),
+            candidates=self.candidates,
+            log_probs=log_p,
+            source=self.source,
+            epsilon=float(epsilon),
+            draws=None,
+            _keep=self.source_index,
+            _sampler=lambda n, stream: self._sample(epsilon, n, stream),
         )
 
     def _sample(self, epsilon: float, n: int, stream: NoiseStream) -> np.ndarray:

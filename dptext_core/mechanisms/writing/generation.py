@@ -469,12 +469,12 @@ class Generation(Clipped):
             exposed = ["how many words and marks your text has, by the largest length"]
         exposed += self.never.exposed()
         return Guarantee(
-            "pure",
-            epsilon,
-            "released token",
-            adjacency,
-            n,
-            epsilon * n,
+            notion="pure",
+            epsilon=epsilon,
+            unit="released token",
+            adjacency=adjacency,
+            draws=n,
+            total=epsilon * n,
             exposed=tuple(exposed),
             bounded_range=True,
             among=among,

@@ -110,14 +110,14 @@ def one_list_is_best(runs: Runs) -> ClaimOutcome:
                     f"{single:.3f} ± {wide:.3f}, together as L0 {together:.3f} ± {width:.3f}."
                 )
     return ClaimOutcome(
-        both(utility.verdict, hidden.verdict),
-        utility.effect,
-        tuple(numbers),
-        "Under geometric noise N_w is tanh(ε/2) on every list, but for its ends: the number of lists cannot change it. "
-        "It changes how many different words come out (S_w), since each list has other neighbours. How much of the "
-        "meaning is kept depends on the space: single lists differ among themselves as much as L2 does from L0.",
-        tuple(rows) or tuple(lists.find(VOCABULARY, "s_w")),
-        "" if utility.n and hidden.n else LISTS,
+        verdict=both(utility.verdict, hidden.verdict),
+        effect=utility.effect,
+        numbers=tuple(numbers),
+        reason="Under geometric noise N_w is tanh(ε/2) on every list, but for its ends: the number of lists cannot "
+        "change it. It changes how many different words come out (S_w), since each list has other neighbours. How much "
+        "of the meaning is kept depends on the space: single lists differ among themselves as much as L2 does from L0.",
+        rows=tuple(rows) or tuple(lists.find(VOCABULARY, "s_w")),
+        missing="" if utility.n and hidden.n else LISTS,
     )
 
 

@@ -83,15 +83,15 @@ def findings(rows: Iterable[Row], gates: Iterable[Gate] = (), paired: Paired | N
 def _finding(claim: Claim, runs: Runs) -> ClaimFinding:
     outcome = claim.look(runs)
     return ClaimFinding(
-        claim.name,
-        outcome.verdict,
-        outcome.effect,
-        outcome.numbers,
-        outcome.reason,
-        claim.against_itself(),
-        outcome.missing,
-        outcome.figure,
-        len(outcome.rows),
+        name=claim.name,
+        verdict=outcome.verdict,
+        effect=outcome.effect,
+        numbers=outcome.numbers,
+        reason=outcome.reason,
+        itself=claim.against_itself(),
+        missing=outcome.missing,
+        figure=outcome.figure,
+        rows=len(outcome.rows),
     )
 
 

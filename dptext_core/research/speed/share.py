@@ -247,12 +247,12 @@ def audit(engine: Any, lm: MaskedLM, texts: Sequence[str], repeats: int) -> Audi
     parts[PRODUCTS] -= parts[PADDING]
     parts[TOKENS] = best[TOKENS]
     return Audit(
-        best["wall"],
-        best["cpu"],
-        lm.workers,
-        {name: 1 / best[name] for name in ways},
-        sum(_needed(size, some) for some, _ in todo),
-        parts,
+        seconds=best["wall"],
+        cpu=best["cpu"],
+        cores=lm.workers,
+        rates={name: 1 / best[name] for name in ways},
+        operations=sum(_needed(size, some) for some, _ in todo),
+        parts=parts,
     )
 
 

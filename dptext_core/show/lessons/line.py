@@ -104,12 +104,12 @@ class LineLesson(Lesson):
             for w, k in there.items()
         )
         lane = Lane(
-            "The line again",
-            hood.words,
-            tuple(hood.offsets.tolist()),
-            tuple(hood.probs.tolist()),
-            frozenset(there),
-            f"● one of the {NEAREST} nearest in the space",
+            title="The line again",
+            words=hood.words,
+            offsets=tuple(hood.offsets.tolist()),
+            probs=tuple(hood.probs.tolist()),
+            near=frozenset(there),
+            key=f"● one of the {NEAREST} nearest in the space",
         )
         return Reveal(
             base.bin_of(-beside, (-7, -3)),
