@@ -117,22 +117,22 @@ def measure(
         gain = compare(success, first)
         out.append(
             Composed(
-                data,
-                m.name,
-                options,
-                m.config.epsilon,
-                words,
-                n,
-                len(read),
-                sum(len(only) for _, only in read),
-                float(np.mean(success)),
-                half_width(success),
-                float(np.mean([f.alone for f in found])),
-                gain.difference,
-                gain.low,
-                gain.high,
-                likely if n == 1 else None,
-                seconds,
+                data=data,
+                mechanism=m.name,
+                options=options,
+                epsilon=m.config.epsilon,
+                words=words,
+                releases=n,
+                texts=len(read),
+                drawn=sum(len(only) for _, only in read),
+                reader=float(np.mean(success)),
+                half=half_width(success),
+                alone=float(np.mean([f.alone for f in found])),
+                more=gain.difference,
+                low=gain.low,
+                high=gain.high,
+                likely=likely if n == 1 else None,
+                seconds=seconds,
             )
         )
     return out
