@@ -5,30 +5,37 @@ queries, attention output and feed-forward only at the mask; the vocabulary head
 are those of the candidates.
 
 A model that is asked by queries computes a text once, and for every query one position that reads the text and itself.
-Queries and short texts go through in tiles of a fixed number of rows, several texts in one, so that each gets the same
-bits whatever is asked beside it.
+Positions and queries of several texts are rows of the same products. oneDNN gives a row the same bits in products of
+any of SIZES, which is tried when a model is loaded; where it does not, all products have one number of rows. What is
+read is computed by text, in shapes that its own length fixes. So each text gets the same bits whatever is asked beside
+it.
 
-Several batches go through the model together, layer by layer, each in products of its own shape. Only what is computed
-at the masks alone is shared, a fixed number of rows at a time: a product with so few rows takes as long as its weights
-take to be read.
+A model that is asked by pairs takes several batches layer by layer, each in products of its own shape. Only what is
+computed at the masks alone is shared, a fixed number of rows at a time: a product with so few rows takes as long as its
+weights take to be read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import groupby
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 
-from .internals import packed_product, packed_weight, products
+from .internals import packed_product, packed_weight, products, rows_alike
 
 #: Rows in which a CPU computes what is computed at the masks alone.
 TILE = 8
-#: Queries and positions of short texts that go through the model together, whosever they are: in bfloat16 reading the
-#: weights is what takes long, whatever the rows.
+#: Rows of positions and queries that go through the model together, whosever they are: in bfloat16 reading the weights
+#: is what takes long, whatever the rows.
 TOGETHER = {torch.bfloat16: 32, torch.float32: 24}
+#: The same where a row has the same bits in products of any of these.
+SIZES = (128, 96, 64, 48, 40, 32, 24, 16, 8)
+#: Queries of one text that read it together: of a short one, and of one that is longer than 64 positions.
+ASKED, ASKED_LONG = 8, 32
 
 
 class Batch(NamedTuple):
@@ -87,12 +94,16 @@ class _Affine:
     def __init__(self, *layers: tuple[torch.Tensor, torch.Tensor], device: str, dtype: torch.dtype, gelu: bool = False):
         self.weight = torch.cat([w.detach() for w, _ in layers]).to(device, dtype).contiguous()
         self.bias = torch.cat([b.detach() for _, b in layers]).to(device, dtype).contiguous()
-        self.gelu = gelu
+        self.gelu, self.inputs = gelu, self.weight.shape[1]
         # oneDNN's own GELU takes longer in float32 than PyTorch's after it.
         self.with_gelu = gelu and dtype == torch.bfloat16
         self.packed = device == "cpu" and products(str(dtype).removeprefix("torch."))[0]
         if self.packed:
             self.weight = packed_weight(self.weight)
+
+    def alike(self, sizes: Sequence[int]) -> bool:
+        """Whether a row has the same bits in products of any of ``sizes`` rows."""
+        return self.packed and rows_alike(self, self.inputs, self.bias.dtype, tuple(sizes))
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         if self.packed:
@@ -135,29 +146,53 @@ def _ask(
 
 
 class _Alike(NamedTuple):
-    """Texts of one padded length that are asked together.
+    """Texts that are read in one shape.
 
-    size: that length. texts: which ones, of those that are asked. rows: where their positions stand among the rows that
-    go through the model together, or None where each goes by itself. hidden: what is beyond their ends, (B·H, 1, size).
-    blocks: their queries, as many to a block as go together: for some of the texts at a time, (from, to), the places
-    of the queries (blocks, M) among all of them, and those of a block that are no repetition.
+    n, size: how many, and of how many positions the shape is. rows: which rows are their positions, repeated where a
+    text has fewer, (n·size); hidden: what is beyond their ends, (n·H, 1, size). queries: which rows are their queries,
+    in blocks that read together, repeated where a text has fewer, (B·M); of: the text of each block, (B), or None where
+    each text has one.
     """
 
+    n: int
     size: int
-    texts: list[int]
-    rows: slice | None
+    rows: torch.Tensor
     hidden: torch.Tensor
-    blocks: list[tuple[slice, torch.Tensor, torch.Tensor]]
+    queries: torch.Tensor
+    of: torch.Tensor | None
 
 
-def _by_tile(part: Callable[..., torch.Tensor], tile: int, *given: torch.Tensor) -> torch.Tensor:
-    """``part`` of rows, in products of ``tile`` rows each on a CPU, so that no row's bits depend on how many there
-    are."""
+def read_as(length: int) -> int:
+    """Positions of the shape in which a text of ``length`` positions is read: a function of its own length only."""
+    step = 8 if length <= 64 else 16 if length <= 128 else 32
+    return -(-length // step) * step
+
+
+def pieces(rows: int, sizes: Sequence[int]) -> Iterator[int]:
+    """How many rows the products have in which so many ``rows`` are computed: of ``sizes``, descending, the largest
+    that are not left empty, but for the last one."""
+    while rows > 0:
+        size = next((n for n in sizes if n <= rows + sizes[-1] - 1), sizes[-1])
+        yield size
+        rows -= size
+
+
+def _by_rows(
+    part: Callable[..., torch.Tensor], sizes: Sequence[int], *given: torch.Tensor, into: torch.Tensor | None = None
+) -> torch.Tensor:
+    """``part`` of rows, on a CPU in products of some of ``sizes`` rows, so that no row's bits depend on how many there
+    are. into: what is written to, of the type that is wanted."""
     n = len(given[0])
     if given[0].device.type != "cpu":
-        return part(*given)
-    whole = [F.pad(x, (0, 0, 0, -n % tile)) if n % tile else x for x in given]
-    return torch.cat([part(*rows) for rows in zip(*(x.split(tile) for x in whole), strict=True)])[:n]
+        return part(*given) if into is None else into.copy_(part(*given))
+    cut = [*pieces(n, sizes)]
+    whole = [F.pad(x, (0, 0, 0, sum(cut) - n)) if n < sum(cut) else x for x in given]
+    each = (part(*rows) for rows in zip(*(x.split(cut) for x in whole), strict=True))
+    if into is None:
+        return torch.cat([*each])[:n] if len(cut) > 1 else next(each)[:n]
+    for to, found in zip(into.split([*cut[:-1], n - sum(cut[:-1])]), each, strict=True):
+        to.copy_(found[: len(to)])
+    return into
 
 
 def _hides(lengths: torch.Tensor, positions: int, heads: int, dtype: torch.dtype) -> torch.Tensor:
@@ -191,7 +226,7 @@ class _Layer:
     def __init__(self, layer: Any, heads: int, last: bool, device: str, dtype: torch.dtype):
         at = layer.attention
         q, k, v = _wb(at.self.query), _wb(at.self.key), _wb(at.self.value)
-        self.heads = heads
+        self.heads, self.width = heads, layer.output.dense.weight.shape[0]
         self.is_last = last
         self.attend, self.ask_of = _attention, _ask
         if last:
@@ -215,49 +250,38 @@ class _Layer:
         q, k, v = self.all_three(h).view(b, n, 3, self.heads, d // self.heads).permute(2, 0, 3, 1, 4)
         return self.finish(h, self.attend(q, k, v, hidden))
 
-    def _heads(self, rows: torch.Tensor, texts: int) -> torch.Tensor:
-        """Rows (texts · M, d) by head: (texts, H, M, d/H), in float32."""
-        split = rows.view(texts, -1, self.heads, rows.shape[1] // self.heads)
-        return split.transpose(1, 2).to(torch.float32, memory_format=torch.contiguous_format)
+    def _split(self, rows: torch.Tensor, texts: int) -> torch.Tensor:
+        """Rows (texts · M, n · d) by what they are and by head: (n, texts, H, M, d/H), in float32."""
+        parts = rows.view(texts, len(rows) // texts, -1, self.heads, self.width // self.heads).permute(2, 0, 3, 1, 4)
+        return parts.to(torch.float32, memory_format=torch.contiguous_format).contiguous()
 
     def ask(
-        self, x: torch.Tensor, alone: dict[int, torch.Tensor], groups: Sequence[_Alike], first: int, tile: int
-    ) -> tuple[torch.Tensor, dict[int, torch.Tensor]]:
-        """What the rows x (R, d) that go through the model together, short texts' and from ``first`` on the queries',
-        become in this layer, and the texts that go ``alone``. Of the last layer: what each query reads, and nothing."""
-        d = x.shape[1]
+        self, x: torch.Tensor, groups: Sequence[_Alike], back: torch.Tensor, first: int, sizes: Sequence[int]
+    ) -> torch.Tensor:
+        """What the rows x (R, d), positions of texts and from ``first`` on queries, become in this layer. Of the last
+        layer: what each query reads, and nothing else. back: where each row is among what the groups read."""
+        d = self.width
         if self.is_last:
-            q, kv = _by_tile(self.query, tile, x[first:]), _by_tile(self.key_value, tile, x)
+            kv = _by_rows(self.key_value, sizes, x)
+            made = torch.cat([_by_rows(self.query, sizes, x[first:]), kv[first:]], 1)
         else:
-            q, kv = _by_tile(self.all_three, tile, x).split((d, 2 * d), 1)
-        queries = q[first if not self.is_last else 0 :], *kv[first:].split(d, 1)
+            kv = made = _by_rows(self.all_three, sizes, x)
         attended, read = [], []
-        finished: dict[int, torch.Tensor] = {}
         for group in groups:
-            n = len(group.texts)
-            if group.rows is not None:
-                k, v = (self._heads(part, n) for part in kv[group.rows].split(d, 1))
-            else:
-                product = self.key_value if self.is_last else self.all_three
-                made = torch.cat([product(alone[t]) for t in group.texts])
-                k, v = (self._heads(part, n) for part in made[:, -2 * d :].split(d, 1))
-            for texts, places, wanted in group.blocks:
-                b = len(places)
-                asked, own_k, own_v = (self._heads(part[places.view(-1)], b) for part in queries)
-                hidden = group.hidden[texts.start * self.heads : texts.stop * self.heads]
-                found = self.ask_of(asked, (own_k, own_v), k[texts], v[texts], hidden).to(x.dtype)
-                read.append(found.view(-1, d)[wanted])
-            if self.is_last:
-                continue
-            whole = self._heads(q[group.rows] if group.rows is not None else made[:, :d], n)
-            seen = self.attend(whole, k, v, group.hidden).to(x.dtype)
-            if group.rows is not None:
-                attended.append(seen.view(-1, d))
-            else:
-                finished |= {t: self.finish(alone[t], one) for t, one in zip(group.texts, seen, strict=True)}
+            *q, k, v = self._split(kv.index_select(0, group.rows), group.n)
+            if not self.is_last:
+                attended.append(self.attend(*q, k, v, group.hidden))
+            asked = made.index_select(0, group.queries - (first if self.is_last else 0))
+            own_q, own_k, own_v = self._split(asked, group.n if group.of is None else len(group.of))
+            hidden = group.hidden
+            if group.of is not None:
+                hidden = hidden.view(group.n, self.heads, 1, -1)[group.of].view(-1, 1, group.size)
+                k, v = k[group.of], v[group.of]
+            read.append(self.ask_of(own_q, (own_k, own_v), k, v, hidden))
+        found = torch.cat([part.to(x.dtype).view(-1, d) for part in (*attended, *read)])
         if self.is_last:
-            return torch.cat(read), {}
-        return _by_tile(self.finish, tile, x, torch.cat([*attended, *read])), finished
+            return found.index_select(0, back[first:] - sum(len(g.rows) for g in groups))
+        return _by_rows(self.finish, sizes, x, found.index_select(0, back))
 
     def read_at(self, h: torch.Tensor, hidden: torch.Tensor, at: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """h (B, L, d) -> what stands at position at[b] of each row, and what it reads there: (B, d) each."""
@@ -295,6 +319,14 @@ class FastBert:
         self.norm = _Norm(norm, device, dtype)
         self.decoder = _Affine((decoder.weight[candidate_ids], decoder.bias[candidate_ids]), device=device, dtype=dtype)
 
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """How many rows the products have in which positions and queries of any texts go through together."""
+        layer = (self.layers or [self.last])[0]
+        every = [self.dense, self.decoder, *vars(layer).values(), *vars(self.last).values()]
+        kinds = {(p.inputs, len(p.bias), p.gelu): p for p in every if isinstance(p, _Affine)}
+        return SIZES if all(p.alike(SIZES) for p in kinds.values()) else (TOGETHER.get(self.dtype, 24),)
+
     def __call__(self, batches: Sequence[Batch]) -> torch.Tensor:
         if any(x.asks is not None for x in batches):
             texts = [x for x in batches if x.asks is not None]
@@ -314,63 +346,60 @@ class FastBert:
     def asked(self, batches: Sequence[Batch]) -> torch.Tensor:
         """Logits (n, candidates) at the queries of texts, those of one after those of the other.
 
-        Positions of short texts and all queries fill products of one number of rows, and a longer text has products of
-        its own length; what is read is computed by text. So a text has the same bits whatever stands beside it.
+        Positions and queries are rows of the same products. What is read is computed by text, so that a text has the
+        same bits whatever stands beside it.
         """
-        tile = TOGETHER.get(self.dtype, 24)
-        sizes = [x.ids.shape[1] for x in batches]
-        order = sorted(range(len(batches)), key=lambda t: (sizes[t] > tile, sizes[t]))
-        groups, first, counted = [], 0, 0
-        for size, alike in groupby(order, key=sizes.__getitem__):
-            texts = list(alike)
-            rows = slice(first, first + size * len(texts)) if size <= tile else None
-            first += size * len(texts) if rows else 0
-            groups.append(self._alike(size, texts, rows, batches, counted, tile))
-            counted += sum(batches[t].wanted for t in texts)
-        h = {t: self.embedded(batches[t])[0] for t in order}
-        alone = {t: h[t] for t in order if sizes[t] > tile}
-        at = torch.cat([batches[t].positions for t in order])
-        masks = torch.cat([self.words[[batches[t].asks]].expand(batches[t].wanted, -1) for t in order])
-        queries = self.norm_0(masks + self.places[self.first_position + at] + self.types[1]).to(self.dtype)
-        x = torch.cat([*(h[t] for t in order if sizes[t] <= tile), queries])
+        device = batches[0].ids.device
+        lengths = [int(x.lengths[0]) for x in batches]
+        first, groups, back = (
+            sum(lengths),
+            *self._read(np.array(lengths), np.array([x.wanted for x in batches]), device),
+        )
+        texts = [x.ids[0, :n] for x, n in zip(batches, lengths, strict=True)]
+        ids = torch.cat([*texts, *(torch.full_like(x.positions, x.asks or 0) for x in batches)])
+        at = torch.cat([*(torch.arange(n, device=device) for n in lengths), *(x.positions for x in batches)])
+        types = (torch.arange(len(ids), device=device) >= first).long()
+        x = F.embedding(ids, self.words) + self.places[self.first_position + at] + self.types[types]
+        x = self.norm_0(x).to(self.dtype)
         for layer in self.layers:
-            x, alone = layer.ask(x, alone, groups, first, tile)
-        read, _ = self.last.ask(x, alone, groups, first, tile)
-        logits = self.head(x[first:], read, tile).split([batches[t].wanted for t in order])
-        return torch.cat([found for _, found in sorted(zip(order, logits, strict=True), key=lambda one: one[0])])
+            x = layer.ask(x, groups, back, first, self.sizes)
+        return self.head(x[first:], self.last.ask(x, groups, back, first, self.sizes), self.sizes)
 
-    def _alike(
-        self, size: int, texts: list[int], rows: slice | None, batches: Sequence[Batch], counted: int, tile: int
-    ) -> _Alike:
-        """Texts of one length, ``counted`` queries after the first; see :class:`_Alike`."""
-        device = batches[texts[0]].ids.device
-        lengths = torch.cat([batches[t].lengths for t in texts])
-        hidden = _hides(lengths, size, self.last.heads, torch.float32)
-        each = []
-        for t in texts:
-            places = torch.arange(batches[t].wanted, device=device)
-            padded = F.pad(places, (0, -len(places) % tile))
-            each.append((counted + padded.view(-1, tile), padded >= 0))
-            each[-1][1][len(places) :] = False
-            counted += len(places)
-        if all(len(places) == 1 for places, _ in each):
-            return _Alike(size, texts, rows, hidden, [(slice(0, len(texts)), *map(torch.cat, zip(*each, strict=True)))])
-        blocks = [
-            (slice(i, i + 1), block[None], wanted)
-            for i, (places, there) in enumerate(each)
-            for block, wanted in zip(places, there.split(tile), strict=True)
-        ]
-        return _Alike(size, texts, rows, hidden, blocks)
+    def _read(self, lengths: np.ndarray, asked: np.ndarray, device: Any) -> tuple[list[_Alike], torch.Tensor]:
+        """How texts of so many positions and queries are read: those of one shape together; and where each of their
+        rows, all positions and then all queries, is among what is read, first that of positions."""
+        shapes = np.array([read_as(int(n)) for n in lengths])
+        begins, asks = np.cumsum(lengths) - lengths, lengths.sum() + np.cumsum(asked) - asked
+        back = np.empty(lengths.sum() + asked.sum(), np.int64)
+        at, after, groups = 0, int(shapes.sum()), []
+        for size in np.unique(shapes).tolist():
+            some = np.flatnonzero(shapes == size)
+            together = ASKED if size <= 64 else ASKED_LONG
+            blocks = -(-asked[some] // together)
+            of = np.repeat(np.arange(len(some)), blocks)
+            ends = np.repeat(np.cumsum(blocks) - blocks, blocks)
+            place = ((np.arange(len(of)) - ends) * together)[:, None] + np.arange(together)
+            there = np.arange(size) < lengths[some, None]
+            rows = begins[some, None] + np.minimum(np.arange(size), lengths[some, None] - 1)
+            wanted = place < asked[some[of], None]
+            queries = asks[some[of], None] + np.minimum(place, asked[some[of], None] - 1)
+            back[rows[there]], back[queries[wanted]] = at + np.flatnonzero(there), after + np.flatnonzero(wanted)
+            at, after = at + there.size, after + wanted.size
+            put = lambda numbers: torch.from_numpy(numbers.reshape(-1)).to(device)  # noqa: E731
+            hidden = _hides(put(lengths[some]), size, self.last.heads, torch.float32)
+            one_each = len(of) == len(some) and bool((blocks == 1).all())
+            groups.append(_Alike(len(some), size, put(rows), hidden, put(queries), None if one_each else put(of)))
+        return groups, torch.from_numpy(back).to(device)
 
     def embedded(self, x: Batch) -> torch.Tensor:
         places = self.places[self.first_position : self.first_position + x.ids.shape[1]]
         typed = self.types[0] if x.types is None else self.types[x.types]
         return self.norm_0(F.embedding(x.ids, self.words) + places + typed).to(self.dtype)
 
-    def head(self, own: torch.Tensor, read: torch.Tensor, tile: int = TILE) -> torch.Tensor:
-        """The rest of the last layer, and the logits, on a CPU in products of ``tile`` rows."""
-        end = lambda *rows: self.decoder(self.norm(self.dense(self.last.finish(*rows)))).float()  # noqa: E731
-        return _by_tile(end, tile, own, read)
+    def head(self, own: torch.Tensor, read: torch.Tensor, sizes: Sequence[int] = (TILE,)) -> torch.Tensor:
+        """The rest of the last layer, and the logits, on a CPU in products of some of ``sizes`` rows."""
+        end = lambda *rows: self.decoder(self.norm(self.dense(self.last.finish(*rows))))  # noqa: E731
+        return _by_rows(end, sizes, own, read, into=torch.empty(len(own), len(self.decoder.bias), device=own.device))
 
 
 class AnyModel:

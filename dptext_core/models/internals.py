@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .._internal.device import one_thread
+
 if TYPE_CHECKING:
     import torch
 
@@ -110,6 +112,21 @@ def _products_agree(dtype: str) -> bool:
         ]
         near = {"atol": 1e-4, "rtol": 0} if dtype == "float32" else {"atol": 0.05, "rtol": 0.02}
         return all(a.shape == b.shape and torch.allclose(a.float(), b, **near) for a, b in pairs)
+
+
+def rows_alike(
+    product: Callable[[torch.Tensor], torch.Tensor], width: int, dtype: torch.dtype, sizes: tuple[int, ...]
+) -> bool:
+    """Whether a layer of `width` inputs gives a row the same bits at any place of any of `sizes` rows, in one thread:
+    then the order of its sums does not depend on how many there are. oneDNN does not promise it."""
+    import torch
+
+    with torch.inference_mode(), one_thread():
+        x = torch.sin(torch.arange(1.0, max(sizes) * width + 1) * 0.7).reshape(-1, width).to(dtype)
+        want = product(x)
+        return torch.equal(product(x.flip(0)).flip(0), want) and all(
+            torch.equal(product(x[:n].contiguous()), want[:n]) for n in sizes
+        )
 
 
 def agree(found: np.ndarray, public: np.ndarray, dtype: str) -> bool:

@@ -30,7 +30,7 @@ PassShape = tuple[int, int, int]
 
 _STOPPED = "The engine was stopped. Run again to get a result."
 _POLL = 0.05  # seconds between a caller's looks at whether to stop
-_ENOUGH = 512  # positions of texts and queries: more at once are not faster, and others wait for them
+_ENOUGH = 768  # positions of texts and queries: more at once are hardly faster, and others wait for them
 
 
 class _Job:

@@ -290,13 +290,13 @@ class Sampler:
     def __init__(self, log_probs: np.ndarray):
         top = log_probs.max()
         # In float32, which is enough to tell who needs a closer look: 1 − exp(−16·p) ≤ 16·p, and a little more.
-        weights = np.exp((log_probs - top).astype(np.float32))
+        weights = (log_probs - top).astype(np.float32)
+        np.exp(weights, out=weights)
         total = weights.sum(dtype=np.float64)
         self._log_probs = log_probs
         self._norm = top + np.log(total)
-        self._limit = np.minimum(
-            weights * np.float32(1.01 * _CLOSE * 2.0**32 / total), np.float32(2.0**32 - 256)
-        ).astype(np.uint32)
+        weights *= np.float32(1.01 * _CLOSE * 2.0**32 / total)
+        self._limit = np.minimum(weights, np.float32(2.0**32 - 256), out=weights).astype(np.uint32)
         self._certain = bool(log_probs.min() > -np.inf)
 
     def one(self, stream: NoiseStream) -> int:

@@ -546,7 +546,7 @@ def test_operations_are_counted_as_pytorch_counts_them(folder, monkeypatch):
     from dptext_core.models import fast_bert
 
     monkeypatch.setattr(fast_bert, "products", lambda dtype: (False, ""))
-    monkeypatch.setattr(fast_bert.FastBert.head, "__defaults__", (1,))
+    monkeypatch.setattr(fast_bert.FastBert.head, "__defaults__", ((1,),))
     lm = MaskedLM(models.masked_lm_spec(str(folder)), "cpu", "float32")
     size = share.Size.of(lm)
     config = json.loads((folder / "config.json").read_text())
@@ -557,13 +557,14 @@ def test_operations_are_counted_as_pytorch_counts_them(folder, monkeypatch):
         with FlopCounterMode(display=False) as counter:
             lm.forward([ModelInput([5] * length, [0] * length, 3)], 1, length)
         assert share.needed(size, length) == counter.get_total_flops()
-    asked = MaskedLM(dataclasses.replace(models.masked_lm_spec(str(folder)), queries=True), "cpu", "float32")
     monkeypatch.setitem(fast_bert.TOGETHER, torch.float32, 4)
-    ids = [5] * 20
+    monkeypatch.setattr(fast_bert, "ASKED", 4)
+    asked = MaskedLM(dataclasses.replace(models.masked_lm_spec(str(folder)), queries=True), "cpu", "float32")
+    ids = [5] * 24
     with FlopCounterMode(display=False) as counter:
-        asked.forward([ModelInput(ids, None, at, True) for at in (3, 4, 7, 9)], 4, 20)
+        asked.forward([ModelInput(ids, None, at, True) for at in (3, 4, 7, 9)], 4, 24)
     itself = 4 * size.layers * 2 * 2 * size.width  # what a query reads of itself is no product to the counter
-    assert share.needed_by_queries(size, 20, 4) == counter.get_total_flops() + itself
+    assert share.needed_by_queries(size, 24, 4) == counter.get_total_flops() + itself
     # Two layers of width 2 and 4, 3 positions, 5 candidates. First layer: 4 + 8 weights of 2 x 2 a position; attention;
     # last layer: keys and values at 3 positions, the rest at one; head; output matrix.
     by_hand = 2 * 3 * (4 * 4 + 2 * 8) + 4 * 9 * 2 + 2 * 3 * 2 * 4 + 2 * (2 * 4 + 2 * 8) + 4 * 3 * 2 + 2 * 4 + 2 * 2 * 5

@@ -231,6 +231,27 @@ def test_a_processor_without_the_products_lost_nothing(bert, mkldnn, monkeypatch
     assert lm.dtype == "float32" and lm.slower == () and not said
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_rows_whose_bits_depend_on_how_many_there_are_are_found(dtype):
+    """In products of some numbers of rows, and at some places."""
+    import torch
+
+    dtype = getattr(torch, dtype)
+    weight = torch.cos(torch.arange(96.0 * 32)).reshape(96, 32).to(dtype)
+    alike = lambda x: torch.stack([(row.double() @ weight.double()).to(dtype) for row in x])  # noqa: E731
+
+    def by_number(x):
+        return alike(x) * (1 + 2**-6 * (len(x) == 8))
+
+    def by_place(x):
+        return torch.cat([alike(x[:-1]), alike(x[-1:]) * (1 + 2**-6)])
+
+    assert internals.rows_alike(alike, 96, dtype, (32, 16, 8))
+    assert not internals.rows_alike(by_number, 96, dtype, (32, 16, 8))
+    assert internals.rows_alike(by_number, 96, dtype, (32, 16))
+    assert not internals.rows_alike(by_place, 96, dtype, (32,))
+
+
 # --- where it is said ------------------------------------------------------------------------------------------------
 
 

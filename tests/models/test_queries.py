@@ -101,25 +101,36 @@ def test_the_same_bits_whatever_is_asked_beside_it(folder, dtype):
         np.testing.assert_array_equal(scores(lm, [requests[i]])[0], together[i])
 
 
+@pytest.mark.parametrize("alike", [True, False])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_short_texts_go_through_together_and_have_the_bits_they_have_alone(folder, dtype):
-    """Texts of one length and of several, shorter and longer than a tile, some with more queries than a tile."""
+def test_texts_go_through_together_and_have_the_bits_they_have_alone(folder, dtype, alike, monkeypatch):
+    """Texts of one length and of several, some with more queries than read together; and where a row's bits depend on
+    how many rows a product has, all products have one number."""
+    if not alike:
+        monkeypatch.setattr(fast_bert, "rows_alike", lambda *given: False)
     lm = MaskedLM(models.masked_lm_spec(folder), "cpu", dtype)
+    tile = (fast_bert.TOGETHER[lm._logits.dtype],)
+    assert lm._logits.sizes == (fast_bert.SIZES if alike and lm._logits.decoder.packed else tile)
     words = LONG.split()
     texts = [" ".join(words[n : n + size]) for n, size in enumerate((3, 3, 3, 1, 7, 11, 7, 40, 40, 90, 2, 15))]
     passes = []
     for text in texts:
         inputs = lm.model_inputs(asked(lm, text))
         passes.append((inputs, lm.shape_for(len(inputs[0].ids), True)))
-    tile = fast_bert.TOGETHER[lm._logits.dtype]
-    assert min(len(x) for x, _ in passes) < 5 and max(len(x) for x, _ in passes) > tile
-    assert min(length for _, (_, length) in passes) < tile < max(length for _, (_, length) in passes)
+    assert min(len(x) for x, _ in passes) < fast_bert.ASKED and max(len(x) for x, _ in passes) > fast_bert.ASKED_LONG
     alone = [lm.forward_all([one]) for one in passes]
     rng = np.random.default_rng(5)
     for size in (2, 5, len(texts), len(texts)):
         chosen = rng.permutation(len(texts))[:size].tolist()
         together = lm.forward_all([passes[i] for i in chosen])
         np.testing.assert_array_equal(together, np.concatenate([alone[i] for i in chosen]))
+
+
+@given(st.integers(1, 1000), st.sampled_from([fast_bert.SIZES, (24,)]))
+def test_products_have_few_empty_rows(rows, sizes):
+    cut = list(fast_bert.pieces(rows, sizes))
+    assert set(cut) <= set(sizes) and sum(cut[:-1]) < rows <= sum(cut)
+    assert sum(cut) - rows < sizes[-1]
 
 
 def test_texts_of_a_list_are_scored_together_and_rewritten_as_alone(folder, monkeypatch):

@@ -200,12 +200,14 @@ class DPMLM(Clipped, MaskedWords):
     def table(self, logits: np.ndarray, source: str | None) -> ScoreTable:
         """Raw logits float32 (V,) of the candidates at one mask → clipped scores whose spread is at most 1/2."""
         c = self.config
-        clipped = np.clip(logits.astype(np.float64), c.clip_min, c.clip_max)
+        clipped = logits.astype(np.float64)
+        np.clip(clipped, c.clip_min, c.clip_max, out=clipped)
         if c.score == "similarity":
             likeness = left(_similarities(c.model, self.language, source), self._banned).clip(0.0, 1.0)
             scores = (likeness + c.alpha * (clipped - c.clip_max)) / (2 * (1.0 + c.alpha * (c.clip_max - c.clip_min)))
         else:
-            scores = (clipped - c.clip_max) / (2 * (c.clip_max - c.clip_min))
+            clipped -= c.clip_max
+            scores = np.divide(clipped, 2 * (c.clip_max - c.clip_min), out=clipped)
         if c.antonym_filter and source is not None:
             for word in antonyms(language=self.language).of(source):
                 scores[self._keep(word)] = -np.inf

@@ -38,6 +38,8 @@ from ..facets import Aligned, KeptScores, Reading
 #: Rows of scores (one a token, 4 bytes a candidate) a prepared text keeps; longer texts are scored again on demand.
 ROWS_KEPT = 800
 _BLOCK = 128
+#: Words of several texts that are asked for in one call.
+_ASKED = 256
 #: Texts whose words are drawn in step.
 _IN_STEP = 32
 #: Seconds a call waits for the engine (and one more for each mask) before it says "busy".
@@ -242,7 +244,7 @@ class MaskedWords(Mechanism):
         begin = words = 0
         for k, prepared in enumerate(planned, 1):
             words += len(prepared.targets)
-            if words >= _BLOCK or k == len(planned):
+            if words >= _ASKED or k == len(planned):
                 self._score(planned[begin:k], task.quiet)
                 yield from planned[begin:k]
                 task.report(k, len(planned))

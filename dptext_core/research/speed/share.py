@@ -78,19 +78,16 @@ def passes(lm: MaskedLM, inputs: Sequence[ModelInput]) -> list[tuple[list[ModelI
 
 def _positions(lm: MaskedLM, todo: Sequence[tuple[list[ModelInput], tuple[int, int]]]) -> tuple[int, int]:
     """How many positions passes that go through the model together are about, and how many are computed."""
-    from ...models.fast_bert import TOGETHER
+    from ...models.fast_bert import pieces
 
-    tile = TOGETHER[lm._logits.dtype]
-    wanted = computed = packed = 0
-    for inputs, (rows, length) in todo:
-        if not inputs[0].query:
+    wanted = computed = rows = 0
+    for inputs, (many, length) in todo:
+        if inputs[0].query:
+            rows += len(inputs[0].ids) + len(inputs)
+        else:
             wanted += sum(len(x.ids) for x in inputs)
-            computed += rows * length
-            continue
-        wanted += len(inputs[0].ids) + len(inputs)
-        packed += len(inputs) + (length if length <= tile else 0)
-        computed += length if length > tile else 0
-    return wanted, computed + -(-packed // tile) * tile
+            computed += many * length
+    return wanted + rows, computed + sum(pieces(rows, lm._logits.sizes))
 
 
 def _needed(size: Size, inputs: Sequence[ModelInput]) -> int:
