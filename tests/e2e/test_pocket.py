@@ -45,6 +45,8 @@ Forty-two, room B12, £3,500, +47 555 12 345, (030) 123 4567, a.b@example.org, w
 #: What the model's rounded weights may change: total variation, and |Δ ln p| for each unit of ε. See
 #: docs/measurements/pocket.md.
 TV, LOG_P = 0.06, 0.01
+#: The same where a word is proposed from what is public.
+PRIOR_TV, PRIOR_LOG_P = 0.12, 1.5
 #: What they may change of a sentence's likeness.
 COSINE, SENTENCE_TV = 0.012, 0.12
 
@@ -52,7 +54,8 @@ COSINE, SENTENCE_TV = 0.012, 0.12
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("pocket")
-    write_site(folder)
+    made = write_site(folder, shown=["custext"])
+    assert made.files == {p.relative_to(folder).as_posix(): p.stat().st_size for p in folder.rglob("*") if p.is_file()}
     with serve(folder) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_address[1]}/"
@@ -154,6 +157,23 @@ def test_the_law_of_the_model_is_the_cores_within_the_rounding_of_its_weights(pa
     assert worst > 1e-5
 
 
+def test_the_law_of_the_public_start_is_the_cores_within_the_rounding_of_its_weights(page: Page) -> None:
+    """In a short text, and in one of several windows, in each of which another part of it is seen."""
+    long = " ".join(f"Word number {n} of a rather long story about gardens and hospitals." for n in range(24))
+    worst = 0.0
+    for text, few in ((TEXTS[1], slice(0, 9, 2)), (long, slice(5, None, 61))):
+        for epsilon in (5.0, 15.0, 100.0) if text != long else (15.0,):
+            m = dpt.get_mechanism("dp-mlm-prior", epsilon=epsilon)
+            prepared = m.prepare(text)
+            for i in drawn(prepared)[few]:
+                ours, theirs = m.distribution(prepared, i), law(page, text, i, "dp-mlm-prior", epsilon)
+                assert theirs["candidates"] == list(ours.candidates)
+                far = np.abs(np.array(theirs["probs"]) - ours.probs).sum() / 2
+                assert far < PRIOR_TV, (text[:20], i, epsilon, far)
+                worst = max(worst, far)
+    assert worst > 1e-5
+
+
 def test_a_sentence_is_drawn_from_the_law_of_the_core(page: Page) -> None:
     """To 1e-9 given the vectors, which are those of the encoder but for the rounding of its weights."""
     text = "My doctor treated my sister. She is well, Dr. Smith said.\n\nWe [MASK] home 🙂 " + "far and wide " * 120
@@ -219,6 +239,7 @@ CHOICES: tuple[tuple[str, float, dict[str, Any], tuple[str, ...]], ...] = (
     ("diffractor", 1.1, {}, ("my", "doctor", "physician", "word", "🙂")),
     ("santext", 16.0, {"keep_stopwords": False}, ("leg", "Straße", "won't")),
     ("dp-sentence", 50.0, {"slots": 3}, ()),
+    ("dp-mlm-prior", 15.0, {"keep_stopwords": False}, ("lisbon", "the", "🙂")),
     ("dp-sentence", 50.0, {"slots": 1}, ("she", "doctor")),
 )
 
@@ -240,7 +261,13 @@ def test_with_its_options_and_a_list_of_words_a_mechanism_is_that_of_the_core(
             assert theirs["candidates"] == list(ours.candidates)
             far = np.abs(np.array(theirs["log_probs"]) - ours.log_probs).max()
             # The model's weights are rounded; an empty slot is read by no model.
-            assert far < (LOG_P * epsilon + 0.1 if name in ("dp-mlm", "dp-sentence") else 1e-9)
+            assert far < (
+                LOG_P * epsilon + 0.1
+                if name in ("dp-mlm", "dp-sentence")
+                else PRIOR_LOG_P
+                if name == "dp-mlm-prior"
+                else 1e-9
+            )
         released = {w for r in made["releases"] for w in Document.parse(r["text"]).words}
         assert not [w for w in released if m.never.bans(w)]
 
@@ -288,10 +315,13 @@ SEEDED = """async () => {
   source.fill = (words) => { for (let i = 0; i < words.length; i += 1) words[i] = next(); };
 }"""
 DRAWS = """async ([kind, scores, epsilon, n]) => {
+  const SHAPE = { sigma: 2, low: 0, width: 0.4, growth: 0.16, widest: 5, firm: 6, power: 1, spread: 200 };
   const laws = await import("./laws.js");
   const words = scores.map(String);
   const law = kind === "onList" ? laws.onList(words, 4)
     : kind === "alike" ? laws.alike(words, Float64Array.from(scores, (s) => s + 0.4), null)
+    : kind === "shifted" ? laws.shifted(words, Float64Array.from(scores, (s, j) => 3 * Math.sin(j)),
+      Float64Array.from(scores, (s) => 24 * s + 6), SHAPE, -1, [epsilon / 2, 2 * epsilon])
     : laws[kind](words, Float64Array.from(scores), -1);
   const counts = new Array(scores.length).fill(0);
   for (let i = 0; i < n; i += 1) {
@@ -307,7 +337,9 @@ DRAWS = """async ([kind, scores, epsilon, n]) => {
 }"""
 
 
-@pytest.mark.parametrize("kind, epsilon", [("scored", 8.0), ("ranked", 8.0), ("onList", 0.7), ("alike", 8.0)])
+@pytest.mark.parametrize(
+    "kind, epsilon", [("scored", 8.0), ("ranked", 8.0), ("onList", 0.7), ("alike", 8.0), ("shifted", 8.0)]
+)
 def test_words_are_drawn_from_their_law(page: Page, kind: str, epsilon: float) -> None:
     """χ² at 1e-6 with 20,000 draws of 12 words; the same draws reject the law at an ε 10% larger."""
     scores, n = -np.arange(12) / 24.0, 20_000
@@ -366,6 +398,23 @@ def test_nobody_else_is_asked_and_it_goes_on_without_a_network(page: Page, addre
     page.context.set_offline(False)
     assert {url for url in page.asked if not url.startswith((address, "data:", "blob:"))} == set()  # type: ignore[attr-defined]
     assert page.wrong == []  # type: ignore[attr-defined]
+
+
+def test_finished_pages_of_the_mechanisms_stand_beside_it_and_work_under_its_policy(page: Page, address: str) -> None:
+    visit = page.context.new_page()
+    wrong: list[str] = []
+    visit.on("console", lambda m: wrong.append(m.text) if m.type in ("error", "warning") else None)
+    visit.goto(address)
+    visit.get_by_role("link", name="The examples under every mechanism").click()
+    visit.get_by_role("link", name=examples()[0].title).click()
+    shown = visit.locator(".strip .text")
+    shown.wait_for()
+    before = shown.inner_text()
+    visit.fill("#exact", "0.9")
+    visit.press("#exact", "Enter")
+    until(visit, f"document.querySelector('.strip .text').innerText !== {json.dumps(before)}")
+    visit.close()
+    assert wrong == []
 
 
 def test_epsilon_is_dragged_without_a_pass_and_a_copy_is_written_down(page: Page) -> None:

@@ -24,6 +24,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--port", type=whole("the port"), default=8600, metavar="N", help="the port of --serve (default 8600)"
     )
+    parser.add_argument(
+        "--no-gallery",
+        action="store_true",
+        help="without the finished pages of all mechanisms, which take a minute or more",
+    )
     parser.add_argument("--quiet", action="store_true", help="no notes on standard error")
 
 
@@ -35,7 +40,7 @@ def run(args: argparse.Namespace) -> None:
     say = (lambda line: None) if args.quiet else note
     with TemporaryDirectory() as passing:
         out = Path(args.out or passing)
-        made = write_site(out, say)
+        made = write_site(out, say, shown=None if args.no_gallery else ())
         say(f"{len(made.files)} files, {made.total / 1e6:.1f} MB together.")
         if not args.serve:
             emit(str(out / "index.html"))

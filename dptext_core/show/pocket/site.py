@@ -13,7 +13,7 @@ import json
 import lzma
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,19 +24,21 @@ from ..._internal.assets import assets_folder, examples
 from ..._internal.version import __version__
 from ...errors import InputError, ModelUnavailable
 from ...measure.leaks import KINDS
+from ...mechanisms.masked import dp_mlm_prior
 from ...mechanisms.registry import get_mechanism
 from ...mechanisms.words.custext import CusTextConfig
 from ...text.language import Language
 from ...text.languages.english import IRREGULAR
 from ...text.lexicons import stop_words
 from ..exports import html
+from ..exports.gallery import gallery
 from ..figures import browser
 from ..figures.token_view import payload
 from .templates import mechanism_data
 
 _HERE = Path(__file__).parent / "site"
 #: In the order in which the page lists them; it begins with the first.
-MECHANISMS = ("dp-mlm", "custext", "diffractor", "santext", "dp-sentence")
+MECHANISMS = ("dp-mlm", "custext", "diffractor", "santext", "dp-sentence", "dp-mlm-prior")
 #: Options that a browser does not offer: without some words CusText's groups are others, and they take long to make.
 FROZEN = {"custext": ("never",)}
 #: Tables of CusText that are there, by the number of output words.
@@ -55,8 +57,8 @@ NOTES = (
     "drawn here; they differ a little from those of the full program, and the promise is the same.",
     "The page and its files come from the server that you opened it at. Once they are here, nothing is asked of it.",
 )
-#: The name of the file that says what is there.
-CORE = "core.json"
+#: The name of the file that says what is there, and the folder of finished pages.
+CORE, GALLERY = "core.json", "gallery"
 
 
 @dataclass(frozen=True)
@@ -70,8 +72,11 @@ class Made:
         return sum(self.files.values())
 
 
-def write_site(out: Path, say: Callable[[str], None] = lambda line: None) -> Made:
-    """Write the site into the folder ``out``. say: hears of each large file.
+def write_site(
+    out: Path, say: Callable[[str], None] = lambda line: None, *, shown: Sequence[str] | None = None
+) -> Made:
+    """Write the site into the folder ``out``. say: hears of each large file. shown: mechanisms whose rewritten examples
+    stand beside it as finished pages, to which it leads (``exports.gallery``): all where none is named; None: no pages.
 
     Raises InputError for a folder that holds something else, ModelUnavailable where a bundled file is missing.
     """
@@ -104,8 +109,12 @@ def write_site(out: Path, say: Callable[[str], None] = lambda line: None) -> Mad
     write("strip.js", browser.script())
     write("style.css", html.style() + (_HERE / "site.css").read_text(encoding="utf-8"))
     write("icon.svg", (_HERE / "icon.svg").read_bytes())
-    write("index.html", _page())
+    write("index.html", _page(shown is not None))
     shell = sorted(path for path in files if not path.endswith(".gz") and not path.startswith("licences/"))
+    if shown is not None:
+        folder = out / GALLERY
+        gallery(folder, shown, say=say)
+        files |= {p.relative_to(out).as_posix(): p.stat().st_size for p in folder.iterdir()}
     version = hashlib.sha256("".join(f"{p}{_digest(out / p)}" for p in sorted(files)).encode()).hexdigest()[:16]
     worker = (_HERE / "sw.js").read_text(encoding="utf-8")
     write("sw.js", f"const VERSION = {json.dumps(version)};\nconst SHELL = {json.dumps(shell)};\n{worker}")
@@ -200,7 +209,9 @@ def _core(packed: dict[str, dict[str, Any]], candidates: list[tuple[int, int]]) 
 
     mechanisms = {name: get_mechanism(name) for name in MECHANISMS}
     made = {name: mechanism_data(m, FROZEN.get(name, ())) for name, m in mechanisms.items()}
-    made["dp-mlm"]["max_length"] = masked_lm_spec(mechanisms["dp-mlm"].config.model).max_length
+    for name in ("dp-mlm", "dp-mlm-prior"):
+        made[name]["max_length"] = masked_lm_spec(mechanisms[name].config.model).max_length
+    made["dp-mlm-prior"]["shape"] = _shape(mechanisms["dp-mlm-prior"].config.model)
     made["dp-sentence"]["max_length"] = sentence_encoder.parts()[1]
     return {
         "version": __version__,
@@ -216,6 +227,13 @@ def _core(packed: dict[str, dict[str, Any]], candidates: list[tuple[int, int]]) 
         "own": OWN_TEXT,
         "notes": NOTES,
     }
+
+
+def _shape(model: str) -> dict[str, float]:
+    """What the range of the private shift and the weight of the proposal follow from at any ε."""
+    of = dp_mlm_prior
+    numbers = {"low": of.LOW, "width": of.WIDTH, "growth": of.GROWTH, "widest": of.WIDEST, "firm": of.FIRM}
+    return {"sigma": of.score_deviation(model), **numbers, "power": of.POWER, "spread": of.SPREAD}
 
 
 def _first() -> dict[str, Any]:
@@ -254,8 +272,11 @@ def language_data(language: Language) -> dict[str, Any]:
     }
 
 
-def _page() -> str:
+def _page(with_gallery: bool) -> str:
     body = (_HERE / "page.html").read_text(encoding="utf-8").replace("{{strip}}", browser.markup())
+    if with_gallery:
+        link = f'<a href="{GALLERY}/index.html">The examples under every mechanism, and lessons</a>'
+        body += f'<p class="p-small">{link}</p>\n'
     title = re.search("<h1>(.*?)</h1>", body)
     assert title is not None
     return f"""<!doctype html>

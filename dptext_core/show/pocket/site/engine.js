@@ -3,10 +3,10 @@
 
 import { Never } from "./blocklist.js";
 import { content } from "./files.js";
-import { alike, constant, onList, ranked, scored } from "./laws.js";
+import { alike, constant, onList, ranked, scored, shifted } from "./laws.js";
 import { guarantee } from "./promise.js";
 import { Language, begins, skeleton, spaced } from "./text.js";
-import { WordPieces, queries } from "./wordpiece.js";
+import { WordPieces, proposals, queries } from "./wordpiece.js";
 
 /** @typedef {import("./laws.js").Law} Law */
 /** @typedef {import("./text.js").Document} Document */
@@ -253,7 +253,8 @@ export class Engine {
     return left;
   }
 
-  /** DP-MLM: the model's clipped scores at a query for each word, all in one pass. */
+  /** DP-MLM: the model's clipped scores at a query for each word, all in one pass; or how far they are above those that
+   * it gives what is public of the text, which are another pass. */
   async byModel(
     /** @type {Document} */ document, /** @type {boolean[]} */ drawn, /** @type {any} */ spec, /** @type {Never} */ never,
   ) {
@@ -264,22 +265,34 @@ export class Engine {
     const few = left ? left.map((j) => candidates[j]) : candidates;
     const places = left ? new Map(few.map((word, j) => [word, j])) : this.placeOf;
     const targets = document.tokens.flatMap((_, i) => (drawn[i] ? [i] : []));
-    /** @type {(Law | null)[]} */
-    const laws = document.tokens.map(() => null);
     let ms = 0;
-    for (const asked of queries(pieces.encode(document), targets, pieces, spec.max_length)) {
-      const found = await model.ask({ ids: asked.ids, positions: asked.positions, mask: pieces.mask });
-      ms += found.ms;
-      asked.targets.forEach((t, n) => {
-        const whole = found.found.subarray(n * candidates.length, (n + 1) * candidates.length);
-        const row = left ? Float32Array.from(left, (j) => whole[j]) : whole;
-        const scores = new Float64Array(row.length);
-        for (let j = 0; j < row.length; j += 1) scores[j] = (Math.min(Math.max(row[j], low), high) - high) / (2 * (high - low));
-        const source = places?.get(document.tokens[t].text.toLowerCase()) ?? -1;
-        laws[t] = scored(few, scores, source);
-      });
-    }
-    return { laws, ms };
+    /** The scores of each target, Float32Array. */
+    const rows = async (/** @type {ReturnType<typeof queries>} */ all, /** @type {number | null} */ mask) => {
+      /** @type {Map<number, Float32Array>} */
+      const found = new Map();
+      for (const asked of all) {
+        const made = await model.ask({ ids: asked.ids, positions: asked.positions, mask });
+        ms += made.ms;
+        asked.targets.forEach((t, n) => {
+          const row = made.found.subarray(n * candidates.length, (n + 1) * candidates.length);
+          found.set(t, left ? Float32Array.from(left, (j) => row[j]) : row);
+        });
+      }
+      return found;
+    };
+    const scores = await rows(queries(pieces.encode(document), targets, pieces, spec.max_length), pieces.mask);
+    const proposed = spec.shape && (await rows(proposals(document, drawn, targets, pieces, spec.max_length), null));
+    const law = (/** @type {number} */ t) => {
+      const row = /** @type {Float32Array} */ (scores.get(t));
+      const source = places?.get(document.tokens[t].text.toLowerCase()) ?? -1;
+      if (proposed) {
+        const proposal = Float64Array.from(proposed.get(t));
+        return shifted(few, proposal, proposal.map((b, j) => row[j] - b), spec.shape, source, spec.axis);
+      }
+      const clipped = Float64Array.from(row, (x) => (Math.min(Math.max(x, low), high) - high) / (2 * (high - low)));
+      return scored(few, clipped, source);
+    };
+    return { laws: document.tokens.map((_, i) => (drawn[i] ? law(i) : null)), ms };
   }
 
   /** The promise of a rewrite of a prepared text. */
@@ -319,7 +332,8 @@ export class Engine {
 }
 
 /** What is loaded for a mechanism with its options. */
-const tableOf = (/** @type {any} */ { name, options }) => (name === "custext" ? `custext-${options.k}` : name);
+const tableOf = (/** @type {any} */ { name, options, shape }) =>
+  name === "custext" ? `custext-${options.k}` : shape ? "dp-mlm" : name;
 const all = (/** @type {readonly any[]} */ list) => Array.from(list.keys());
 
 /** The places of the words that may be released. */

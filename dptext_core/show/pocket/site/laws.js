@@ -323,6 +323,71 @@ export function alike(
   };
 }
 
+/**
+ * A proposal and a private shift whose clipping depends on ε, as dptext_core/mechanisms/masked/dp_mlm_prior.py has it.
+ * proposal, shift: the public scores, and how far the private ones are above them.
+ * @returns {Law}
+ */
+export function shifted(
+  /** @type {readonly string[]} */ candidates, /** @type {Float64Array} */ proposal, /** @type {Float64Array} */ shift,
+  /** @type {Record<string, number>} */ shape, /** @type {number} */ source, /** @type {[number, number]} */ [low, high],
+) {
+  const top = proposal.reduce((a, b) => Math.max(a, b), -Infinity);
+  const weighs = (/** @type {number} */ epsilon) => {
+    const tau = Math.min(1, (shape.firm / epsilon) ** shape.power);
+    const from = shape.low * shape.sigma;
+    const to = from + Math.min(shape.widest, shape.width + shape.growth * epsilon) * shape.sigma;
+    const least = top / tau - shape.spread;
+    return (/** @type {number} */ j) =>
+      Math.max(proposal[j] / tau, least) + (epsilon * (Math.min(Math.max(shift[j], from), to) - to)) / (2 * (to - from));
+  };
+  const weights = (/** @type {number} */ epsilon) => {
+    const weight = weighs(epsilon);
+    return proposal.map((_, j) => weight(j));
+  };
+  /** @type {Map<number, number>} */
+  const sums = new Map();
+  const sum = (/** @type {number} */ epsilon) => {
+    let found = sums.get(epsilon);
+    if (found === undefined) sums.set(epsilon, (found = logSumExp(weights(epsilon))));
+    return found;
+  };
+  const logProbs = (/** @type {number} */ epsilon) => {
+    const z = sum(epsilon);
+    return weights(epsilon).map((x) => x - z);
+  };
+  /** @type {number[] | undefined} */
+  let order;
+  return {
+    candidates, source, scores: null, logProbs,
+    logProb: (epsilon, j) => weighs(epsilon)(j) - sum(epsilon),
+    get near() {
+      const best = new Float64Array(proposal.length).fill(-Infinity);
+      for (let k = 0; k < 5; k += 1) logProbs(low * (high / low) ** (k / 4)).forEach((x, j) => (best[j] = Math.max(best[j], x)));
+      return highest(best, SHOWN);
+    },
+    noise() {
+      const noise = gumbels(proposal.length);
+      // A word with less of all three than another one wins at no ε: weights never fall as a score or a shift grows.
+      order ??= Array.from(proposal.keys()).sort((a, b) => proposal[b] - proposal[a]);
+      /** @type {number[]} */
+      const front = [];
+      for (const j of order) if (!front.some((k) => noise[k] >= noise[j] && shift[k] >= shift[j])) front.push(j);
+      front.sort((a, b) => a - b);
+      const at = (/** @type {number} */ epsilon) => {
+        const weight = weighs(epsilon);
+        let [best, most] = [0, -Infinity];
+        for (const j of front) {
+          const value = weight(j) + noise[j];
+          if (value > most) [best, most] = [j, value];
+        }
+        return best;
+      };
+      return { at, flips: (from, to) => searched(at, from, to) };
+    },
+  };
+}
+
 const POINTS = 160;
 
 /** Flips of any rule that names a winner at each ε: on a grid, each change then by bisection. @returns {Flips} */

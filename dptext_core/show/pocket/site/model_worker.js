@@ -18,21 +18,22 @@ async function vector(/** @type {number[]} */ ids) {
   return made.found.data;
 }
 
-/** Scores of all candidates at each position that is asked for: Float32Array (positions · candidates). */
-async function scores(/** @type {number[]} */ ids, /** @type {number[]} */ positions, /** @type {number} */ mask) {
+/** Scores of all candidates at each position that is asked for, by a query, or where there is no mask to ask with, at
+ * the position itself: Float32Array (positions · candidates). */
+async function scores(/** @type {number[]} */ ids, /** @type {number[]} */ positions, /** @type {number | null} */ mask) {
   const n = ids.length;
-  const asked = positions.length;
+  const asked = mask === null ? 0 : positions.length;
   const rows = n + asked;
   const every = Array.from({ length: rows }, (_, i) => i);
   // Nobody reads a query but itself.
   const hides = new Float32Array(rows * rows);
   for (let r = 0; r < rows; r += 1) for (let c = n; c < rows; c += 1) if (c !== r) hides[r * rows + c] = -1e9;
   const made = await session.run({
-    ids: whole([...ids, ...positions.map(() => mask)]),
-    places: whole([...every.slice(0, n), ...positions]),
+    ids: whole(mask === null ? ids : [...ids, ...positions.map(() => mask)]),
+    places: whole(mask === null ? every : [...every.slice(0, n), ...positions]),
     types: whole(every.map((i) => (i < n ? 0 : 1))),
     hides: new ort.Tensor("float32", hides, [rows, rows]),
-    asked: whole(every.slice(n)),
+    asked: whole(mask === null ? positions : every.slice(n)),
   });
   return made.found.data;
 }

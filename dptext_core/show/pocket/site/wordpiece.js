@@ -175,3 +175,35 @@ export function queries(pieces, targets, words, maxLength) {
   }
   return made.filter((w) => w.targets.length);
 }
+
+/**
+ * What the model is asked for tokens of which nothing is to be read: one mask in the place of each token of `hidden`,
+ * the others by themselves, in the window around each target, as models/windows.py has it. Targets that see the same
+ * share a sequence.
+ * @param {Document} document
+ * @param {boolean[]} hidden
+ * @param {number[]} targets tokens that are asked for, all of them hidden
+ * @param {WordPieces} words
+ * @param {number} maxLength positions of a sequence
+ * @returns {{ids: number[], positions: number[], targets: number[]}[]}
+ */
+export function proposals({ tokens }, hidden, targets, words, maxLength) {
+  const room = maxLength - 2;
+  const alone = (/** @type {string} */ text) => words.pieces(text).map((p) => p[0]);
+  const pieces = tokens.map((t, i) => (hidden[i] ? [words.mask] : alone(t.text))).map((p) => (p.length ? p : [words.unknown]));
+  /** @type {Map<string, {ids: number[], positions: number[], targets: number[]}>} */
+  const made = new Map();
+  for (const t of targets) {
+    const [left, right] = [pieces.slice(0, t).flat(), pieces.slice(t + 1).flat()];
+    const rest = room - 1;
+    const shown = Math.min(left.length, Math.max(Math.floor(rest / 2), rest - right.length));
+    const before = left.slice(left.length - shown);
+    const ids = [words.frame[0], ...before, words.mask, ...right.slice(0, rest - shown), words.frame[1]];
+    const key = ids.join();
+    const one = made.get(key) ?? { ids, positions: [], targets: [] };
+    made.set(key, one);
+    one.positions.push(1 + shown);
+    one.targets.push(t);
+  }
+  return [...made.values()];
+}
