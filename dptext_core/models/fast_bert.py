@@ -268,9 +268,10 @@ class _Layer:
             kv = made = _by_rows(self.all_three, sizes, x)
         attended, read = [], []
         for group in groups:
-            *q, k, v = self._split(kv.index_select(0, group.rows), group.n)
+            parts = self._split(kv.index_select(0, group.rows), group.n)
+            k, v = parts[-2], parts[-1]
             if not self.is_last:
-                attended.append(self.attend(*q, k, v, group.hidden))
+                attended.append(self.attend(parts[0], k, v, group.hidden))
             asked = made.index_select(0, group.queries - (first if self.is_last else 0))
             own_q, own_k, own_v = self._split(asked, group.n if group.of is None else len(group.of))
             hidden = group.hidden
