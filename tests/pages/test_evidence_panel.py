@@ -136,7 +136,7 @@ def test_the_page_of_findings_answers_its_question_and_opens_every_claim(found):
     # And above them the question, answered from the rows: where the best attacker finds as much, or as words stay.
     assert at.selectbox(key="found_privacy_sst2").value == "attack_best"
     at.selectbox(key="found_privacy_sst2").set_value("n_w").run()
-    board = leaderboard.board(leaderboard.bundled(), "sst2", "accuracy", at=0.3, every=False)
+    board = leaderboard.board(leaderboard.bundled(), "sst2", "accuracy", "n_w", 0.3, every=False)
     said, doubt = leaderboard.answer(board, "SST-2")
     text = " ".join(m.value for m in at.markdown).replace("\\", "")
     assert said in text and doubt in text and board.first.label in said
@@ -148,7 +148,7 @@ def test_the_page_of_findings_answers_its_question_and_opens_every_claim(found):
     at.run()
     places = next(d.value for d in at.dataframe if {"mechanism", "Accuracy"} <= set(d.value))
     assert not at.exception and len(places) > 3 and any("Kendall" in c.value for c in at.caption)
-    other = leaderboard.board(leaderboard.bundled(), "sst2", "cosine", at=0.3)
+    other = leaderboard.board(leaderboard.bundled(), "sst2", "cosine", "n_w", 0.3)
     assert leaderboard.answer(other, "SST-2")[0] in " ".join(m.value for m in at.markdown).replace("\\", "")
     assert trace_of(at, "found_board") == [e.label for e in other.entries]
 
