@@ -66,10 +66,21 @@ def _whole_texts(m: Mechanism, stream: NoiseStream) -> list[str]:
     return texts_of(public_words(m, 6 * BATCH, stream.at("words")), 6)
 
 
-def _called(m: Mechanism, texts: Sequence[str], stream: NoiseStream, call: int) -> list[RewriteResult]:
-    """A list of texts, rewritten as ``rewrite_records`` does."""
+def _called(
+    subject: Subject, m: Mechanism, texts: Sequence[str], stream: NoiseStream, call: int, other: bool = False
+) -> list[RewriteResult]:
+    """A list of texts, rewritten as ``rewrite_records`` does: by ``rewrite_each`` where texts share draws, else by
+    ``rewrite``. other: by the other one of these."""
     own = noise_of(stream, call).numbered(range(call * len(texts), (call + 1) * len(texts)))
-    return list(m.rewrite_each(texts, stream=own)) if m.shares_draws else m.rewrite(list(texts), stream=own)
+    return (subject.rewriter.each if other != m.shares_draws else subject.rewriter.listed)(m, texts, own)
+
+
+def _two_ways(m: Mechanism) -> bool:
+    """Whether the two ways to rewrite a list may differ: where they are one function, and a rewrite takes a model's
+    pass, they need not be looked at twice."""
+    cls = type(m)
+    own = (cls.rewrite, cls.rewrite_each, cls.rewrite_one_by_one)
+    return m.by_word is not None or own != (Mechanism.rewrite, Mechanism.rewrite_each, Mechanism.rewrite_one_by_one)
 
 
 def _by_chances(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | None:
@@ -88,12 +99,11 @@ def _by_chances(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | 
     reader = Reader(stated, meter)
     prepared: dict[str, Prepared] = {t: stated.prepare(t, task=meter.task) for t in texts}
     rows: list[_Row] = []
-    for call in range(CALLS):
-        shift = call * (BATCH // CALLS)
+    calls = CALLS + _two_ways(m)
+    for call in range(calls):
+        shift = call * (BATCH // CALLS) % BATCH
         batch = [texts[((i + shift) % BATCH) * DIFFERENT // BATCH] for i in range(BATCH)]
-        results = _called(m, batch, stream, call)
-        if len(results) != BATCH or any(r.original != t for r, t in zip(results, batch, strict=True)):
-            return _broken("a call on a list of texts does not give one rewrite of each, in their order.", texts[0])
+        results = _called(subject, m, batch, stream, call, other=call == CALLS)
         if not m.shares_draws and len({r.noise_id for r in results}) < BATCH:
             told = f"Of {BATCH} texts of one call, some have noise of the same name."
             return _broken("texts of one call share their noise, where each is promised its own.", texts[0], told)
@@ -102,7 +112,7 @@ def _by_chances(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | 
     draws = sum(len(r.seen) for r in rows)
     if not draws:
         return None
-    return _judge(subject, rows, m, stream.at("jitter"), draws)
+    return _judge(subject, rows, m, stream.at("jitter"), draws, calls)
 
 
 @dataclass(frozen=True)
@@ -118,7 +128,7 @@ def _broken(reason: str, text: str, told: str = "") -> Check:
     return Check(NAME, "refuted", f"Lists of {BATCH} texts.", reason, witness)
 
 
-def _judge(subject: Subject, rows: list[_Row], m: Mechanism, stream: NoiseStream, draws: int) -> Check:
+def _judge(subject: Subject, rows: list[_Row], m: Mechanism, stream: NoiseStream, draws: int, calls: int) -> Check:
     epsilon = float(m.config.epsilon)
     # --- each place of the list
     places = [[s for r in rows if r.place == i for s in r.seen] for i in range(BATCH)]
@@ -155,7 +165,7 @@ def _judge(subject: Subject, rows: list[_Row], m: Mechanism, stream: NoiseStream
     each = max(1, min((len(p) for p in places), default=1))
     mean = float(np.mean([s.chance for p in places for s in p]))
     enough = least_hits(each, mean, LEVEL / tests)
-    one_text = enough is not None and enough <= each // CALLS
+    one_text = enough is not None and enough <= each // calls
     leak = once_in(CALLS) if one_text else least_share(each, mean, LEVEL / tests)
     everywhere = least_share(draws, mean, LEVEL / tests) or 1.0
     looked += (
@@ -245,7 +255,7 @@ def _by_guesses(subject: Subject, m: Mechanism, texts: Sequence[str], stream: No
     hits = np.zeros((n, BATCH), bool)
     for call in range(n):
         order = picked(BATCH, len(texts), stream.at("order", call))
-        results = _called(m, [texts[k] for k in order], stream, call)
+        results = _called(subject, m, [texts[k] for k in order], stream, call)
         subject.meter.at(0.95)
         for i, (k, result) in enumerate(zip(order, results, strict=True)):
             hits[call, i] = guess(texts, result, stream.at("guess", call, i)) == k

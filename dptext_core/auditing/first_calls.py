@@ -14,6 +14,7 @@ from .batches import texts_of
 from .guesses import TEXTS, guess, guessable, picked, right
 from .looks import Subject
 from .report import Check, Witness, share
+from .rewriting import FRESH, LIST, PREPARED, TEXT, Rewriter
 from .seen import (
     LEVEL,
     Reader,
@@ -77,37 +78,37 @@ def at_first(subject: Subject) -> Check | None:
         own = anew(m) if k // len(WAYS) % 2 == 0 else fresh
         seeds = [noise_of(stream, k, j) for j in range(times)]
         subject.meter.at(0.96)
-        for number, result in enumerate(WAYS[way](own, text, seeds)):
+        for number, result in enumerate(WAYS[way](subject.rewriter, own, text, seeds)):
             released.append((way, number, text, result))
     if chances:
         return _by_chances(subject, m, released, times)
     return _by_guesses(m, lineups, released, stream, times)
 
 
-def _of_text(m: Mechanism, text: str, noise: Sequence[NoiseStream]) -> list[RewriteResult]:
-    return [m.rewrite(text, stream=one) for one in noise]
+def _of_text(rewriter: Rewriter, m: Mechanism, text: str, noise: Sequence[NoiseStream]) -> list[RewriteResult]:
+    return [rewriter.one(m, text, one) for one in noise]
 
 
-def _of_prepared(m: Mechanism, text: str, noise: Sequence[NoiseStream]) -> list[RewriteResult]:
+def _of_prepared(rewriter: Rewriter, m: Mechanism, text: str, noise: Sequence[NoiseStream]) -> list[RewriteResult]:
     prepared = m.prepare(text)
-    return [m.rewrite(prepared, stream=one) for one in noise]
+    return [rewriter.one(m, prepared, one) for one in noise]
 
 
-def _of_list(m: Mechanism, text: str, noise: Sequence[NoiseStream]) -> list[RewriteResult]:
-    return [m.rewrite([text], stream=one)[0] for one in noise]
+def _of_list(rewriter: Rewriter, m: Mechanism, text: str, noise: Sequence[NoiseStream]) -> list[RewriteResult]:
+    return [rewriter.listed(m, [text], one)[0] for one in noise]
 
 
-def _of_fresh(m: Mechanism, text: str, noise: Sequence[NoiseStream]) -> list[RewriteResult]:
+def _of_fresh(rewriter: Rewriter, m: Mechanism, text: str, noise: Sequence[NoiseStream]) -> list[RewriteResult]:
     prepared = m.prepare(text)
-    return [m.rewrites(prepared, 1, stream=one)[0] for one in noise]
+    return [rewriter.fresh(m, prepared, 1, one)[0] for one in noise]
 
 
 #: The ways in which rewrites can be had.
-WAYS: dict[str, Callable[[Mechanism, str, Sequence[NoiseStream]], list[RewriteResult]]] = {
-    "a text": _of_text,
-    "a prepared text": _of_prepared,
-    "a list of texts": _of_list,
-    "fresh draws": _of_fresh,
+WAYS: dict[str, Callable[[Rewriter, Mechanism, str, Sequence[NoiseStream]], list[RewriteResult]]] = {
+    TEXT: _of_text,
+    PREPARED: _of_prepared,
+    LIST: _of_list,
+    FRESH: _of_fresh,
 }
 
 

@@ -62,7 +62,7 @@ def behind_a_text(subject: Subject) -> Check | None:
     for k, epsilon in enumerate(at):
         subject.meter.at(0.9 + 0.02 * k)
         mine = with_epsilon(m, epsilon)
-        found = [mine.rewrites(p, n, stream=noise_of(stream, k, j)) for j, p in enumerate((one, other))]
+        found = [subject.rewriter.fresh(mine, p, n, noise_of(stream, k, j)) for j, p in enumerate((one, other))]
         draws += 2 * n
         loss = mine.audited.latent_loss(one, other)
         delta = max(mine.guarantee(p).total_delta for p in (one, other))

@@ -84,8 +84,9 @@ def _by_place(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | No
         times = COSTLY
     text = " ".join(tokens)
     prepared = m.prepare(text, task=meter.task)
-    results = [m.rewrite(prepared, stream=noise_of(stream, k), task=meter.task) for k in range(times // 2)]
-    results += m.rewrites(prepared, times - times // 2, stream=noise_of(stream, times), task=meter.task)
+    rewriter = subject.rewriter
+    results = [rewriter.one(m, prepared, noise_of(stream, k)) for k in range(times // 2)]
+    results += rewriter.fresh(m, prepared, times - times // 2, noise_of(stream, times))
     own = prepared if m.by_word is None else stated.prepare(text, task=meter.task)
     seen = [s for r in results for s in reader.read(own, r)]
     return _judge(m, text, seen, times)
@@ -124,10 +125,7 @@ def _judge(m: Mechanism, text: str, seen: Sequence[Seen], times: int) -> Check |
     single = least_share(times, mean, LEVEL / len(spans))
     late = int((places >= last - _BLOCK).sum())
     block = least_share(late, mean, LEVEL / len(spans))
-    looked += (
-        f": words that stay are seen from a share of {_seen_from(single)} at one token and of {_seen_from(block)} "
-        f"in its last {_BLOCK}"
-    )
+    looked += f". A leak at one token {_seen_from(single)}, one in the last {_BLOCK} tokens {_seen_from(block)}"
     blind = "a leak at one single token of a long text"
     if single is not None:
         blind = f"a leak at one token of a long text in fewer than {share(single)} of its draws"
@@ -136,7 +134,8 @@ def _judge(m: Mechanism, text: str, seen: Sequence[Seen], times: int) -> Check |
 
 
 def _seen_from(x: float | None) -> str:
-    return "all draws (not even these at one token alone)" if x is None else share(x)
+    """From which share of draws on a leak is seen, as a verb."""
+    return "would not be seen" if x is None else f"is seen where {share(x)} of their draws leak"
 
 
 def _by_piece(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | None:
@@ -145,8 +144,8 @@ def _by_piece(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | No
     texts = late_texts(m, stream, 2)
     prepared = [m.prepare(t, task=subject.meter.task) for t in texts]
     reader = Reader(m, subject.meter)
-    results = [m.rewrite(prepared[0], stream=noise_of(stream, k), task=subject.meter.task) for k in range(COSTLY)]
-    other = m.rewrite(prepared[1], stream=noise_of(stream, COSTLY), task=subject.meter.task)
+    results = [subject.rewriter.one(m, prepared[0], noise_of(stream, k)) for k in range(COSTLY)]
+    other = subject.rewriter.one(m, prepared[1], noise_of(stream, COSTLY))
     promise = m.guarantee(prepared[0])
     if promise.notion == "pure":
         pairs = _stated(m, prepared, results[0], other)
@@ -196,7 +195,7 @@ def late_texts(m: Mechanism, stream: NoiseStream, n: int | None = None) -> list[
 def _by_guesses(subject: Subject, m: Mechanism, texts: Sequence[str], stream: NoiseStream) -> Check:
     p, n = right(m, texts), GUESSED
     order = picked(n, len(texts), stream.at("order"))
-    results = m.rewrite([texts[k] for k in order], stream=noise_of(stream, 0), task=subject.meter.task)
+    results = subject.rewriter.listed(m, [texts[k] for k in order], noise_of(stream, 0))
     right_ones = zip(order, results, strict=True)
     hits = sum(guess(texts, r, stream.at("guess", j)) == k for j, (k, r) in enumerate(right_ones))
     epsilon = float(m.config.epsilon)

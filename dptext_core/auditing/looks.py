@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 import zlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ..errors import Busy, Cancelled, ModelUnavailable
 from ..mechanisms.base import Mechanism, Prepared
@@ -18,6 +18,7 @@ from ..privacy.guarantee import Guarantee
 from ..privacy.sampling import NoiseStream
 from .inputs import Meter, Probe
 from .report import Check
+from .rewriting import Rewriter
 from .rules import Breach, flat
 
 
@@ -39,7 +40,7 @@ class Subject:
     """What an audit looks at. inputs: as they were given, or the default ones; probes: the distributions of their drawn
     words, () where only whole outputs can be looked at, and in ``FIRST``. promise: of the first text. claim: an ε of
     the caller's in the place of the promise. draws: rewrites of each text that the caller asked for, None for none.
-    thorough: whether what takes minutes is looked at too."""
+    thorough: whether what takes minutes is looked at too. rewriter: makes the rewrites of all looks."""
 
     m: Mechanism
     promise: Guarantee
@@ -51,6 +52,7 @@ class Subject:
     draws: int | None = None
     confidence: float = 0.95
     thorough: bool = False
+    rewriter: Rewriter = field(default_factory=Rewriter)
 
     def seeds(self, name: str) -> Seeds:
         """Seeds of the look of this name."""

@@ -34,9 +34,10 @@ from .exact import TOLERANCE, largest_loss
 from .inputs import TEXTS, Meter, Probe
 from .looks import Seeds
 from .report import NOR, AuditReport, Check, Witness, chance, share
-from .rules import Breach, Spelling, follow_steps
+from .rewriting import Rewriter
+from .rules import Breach
 from .sampled import TESTED, could_show, event, misfit
-from .seen import noise_of
+from .seen import LEVEL, noise_of
 
 #: Rewrites of each text.
 DRAWS = 2_000
@@ -53,6 +54,7 @@ _LOOKED = 5
 #: Rewrites of each text whose pieces are looked at one by one, and of these, how many under every other text.
 _PIECEWISE, _CROSSED = 10, 2
 _WORD = re.compile(r"\w+")
+_UNDERSTATED = "rewrites tell two texts apart better than the noise that is stated behind them lets anything do."
 _EVENTS = {
     "text": "are the very text",
     "first": "begin with",
@@ -86,6 +88,7 @@ def audit_outputs(
     draws: int | None,
     stream: NoiseStream,
     meter: Meter,
+    rewriter: Rewriter,
 ) -> AuditReport:
     """The report filled in. The claim is the total of a text, since its whole output is looked at."""
     given = list(TEXTS[:4]) if inputs is None else list(inputs)
@@ -99,7 +102,7 @@ def audit_outputs(
     texts: list[_Text] = []
     try:
         for k, p in enumerate(prepared):
-            texts.append(_look(m, p, half, words, seeds, meter, k / len(prepared), 1 / len(prepared)))
+            texts.append(_look(m, p, half, words, seeds, meter, rewriter, k / len(prepared), 1 / len(prepared)))
     except Breach as broken_rule:
         return replace(report, verdict="refuted", witness=broken_rule.witness, reason=broken_rule.reason)
     promise = max((t.promise for t in texts), key=lambda g: g.total)
@@ -128,13 +131,17 @@ def audit_outputs(
     report, broken = _first_pieces(report, texts, pairs, promise, claim, meter)
     if broken is not None:
         return broken
-    whole = _every_piece(report, m, texts, pairs, promise, claim, stream, meter)
+    whole = _every_piece(report, m, texts, pairs, promise, claim, stream, meter, rewriter)
     if whole is not None and whole.verdict == "refuted":
         return whole
     report = _bounded(report, texts, limits, half, meter)
     if report.measured > report.claimed + TOLERANCE * max(1.0, report.claimed):
         return replace(report, verdict="refuted")
-    report = _latent(report, m, texts, limits)
+    stated = _latent_limits(m, texts, limits)
+    against = _bounded(report, texts, stated, half, meter, LEVEL / (2 * TESTED))
+    if stated and against.measured > against.claimed * (1 + TOLERANCE) + TOLERANCE:
+        return replace(against, verdict="refuted", reason=_UNDERSTATED, of="what its noise is stated to lose")
+    report = _latent(report, texts, limits, stated)
     if report.exact and report.measured > report.claimed * (1 + TOLERANCE) + TOLERANCE:
         return replace(report, verdict="refuted")
     if claim is None and promise.notion == "none":
@@ -197,6 +204,7 @@ def _look(
     words: Iterable[str],
     seeds: Seeds,
     meter: Meter,
+    rewriter: Rewriter,
     start: float,
     share: float,
 ) -> _Text:
@@ -205,20 +213,15 @@ def _look(
     drawn_first: Counter = Counter()
     noises: set[str] = set()
     first, stated, looked, n = None, True, 0, 0
-    spelling = Spelling(m)
     wanted = frozenset(words)
     for counts in halves:
         done = 0
         while done < half:
             meter.at(0.75 * (start + share * n / (2 * half)))
             size = min(_BLOCK, half - done)
-            results = m.rewrites(prepared, size, seeds(), task=meter.task)
+            results = rewriter.fresh(m, prepared, size, seeds(), distributions=False)
             for r in results:
                 _check(m, r, promise)
-                if "alignment" in r.can:
-                    follow_steps(prepared.document, "fresh draws", r)
-                else:
-                    spelling.follow(prepared.text, r, promise.exposed, distributions=False)
                 noises.add(r.noise_id)
                 for kind, value in _events(r, wanted):
                     counts.setdefault(kind, Counter())[value] += 1
@@ -349,6 +352,7 @@ def _every_piece(
     claim: float | None,
     stream: NoiseStream,
     meter: Meter,
+    rewriter: Rewriter,
 ) -> AuditReport | None:
     """The exact loss of every piece of some rewrites, given the pieces before it; None where it is not stated."""
     chances = _piecewise(m)
@@ -361,7 +365,7 @@ def _every_piece(
         apart = np.array([[1.0 if (x, y) in set(pairs) else np.nan for y in others] for x in others])
         for k in range(_PIECEWISE):
             meter.at(0.75 + 0.05 * (a + k / _PIECEWISE) / len(texts))
-            r = m.rewrite(t.prepared, stream=noise_of(stream.at("pieces"), a, k), task=meter.task)
+            r = rewriter.one(m, t.prepared, noise_of(stream.at("pieces"), a, k))
             own = [d for _, d in r.distributions()] if "distribution" in r.can else []
             if "distribution" in r.can and len(own) < len(r.releases):
                 return None
@@ -427,16 +431,30 @@ def _uniform(ranks: Sequence[float]) -> float:
     return float(kstest(ranks, "uniform", method="asymp").pvalue)
 
 
-def _latent(
-    report: AuditReport, m: Mechanism, texts: Sequence[_Text], limits: Mapping[tuple[int, int], tuple[float, float]]
-) -> AuditReport:
-    """The exact loss of what the texts are computed from, over all pairs, where the mechanism states one."""
-    worst: tuple[float, float, int, int] | None = None
-    for (a, b), (allowed, delta) in limits.items():
+def _latent_limits(
+    m: Mechanism, texts: Sequence[_Text], limits: Mapping[tuple[int, int], tuple[float, float]]
+) -> dict[tuple[int, int], tuple[float, float]]:
+    """ε and δ that each pair may lose by the noise that the mechanism states; empty where it states none of some."""
+    out: dict[tuple[int, int], tuple[float, float]] = {}
+    for (a, b), (_, delta) in limits.items():
         loss = m.audited.latent_loss(texts[a].prepared, texts[b].prepared)
         # A loss that is stated beside a δ says nothing of a claim without one.
         if loss is None or delta < max(texts[i].promise.total_delta for i in (a, b)):
-            return report
+            return {}
+        out[a, b] = loss, delta
+    return out
+
+
+def _latent(
+    report: AuditReport,
+    texts: Sequence[_Text],
+    limits: Mapping[tuple[int, int], tuple[float, float]],
+    stated: Mapping[tuple[int, int], tuple[float, float]],
+) -> AuditReport:
+    """The exact loss of what the texts are computed from, over all pairs, where the mechanism states one."""
+    worst: tuple[float, float, int, int] | None = None
+    for (a, b), (loss, _) in stated.items():
+        allowed = limits[a, b][0]
         excess = loss - (allowed if math.isfinite(allowed) else 0.0)
         if worst is None or excess > worst[0]:
             worst = excess, loss, a, b
@@ -471,12 +489,14 @@ def _bounded(
     limits: Mapping[tuple[int, int], tuple[float, float]],
     half: int,
     meter: Meter,
+    level: float | None = None,
 ) -> AuditReport:
     """A lower bound of the loss of whole outputs: one half of the rewrites chooses, the other tests. limits: ε and δ of
-    each pair; the pair that exceeds its own most, or is nearest to it, is the one that is reported."""
+    each pair; the pair that exceeds its own most, or is nearest to it, is the one that is reported. level: the chance
+    with which each bound may be wrong, else that of the report's confidence."""
     if not limits:
         return report
-    level = (1 - report.confidence) / (2 * TESTED)
+    level = (1 - report.confidence) / (2 * TESTED) if level is None else level
     ranked: list[tuple[float, int, int, str, tuple[str, ...]]] = []
     for k, ((a, b), (allowed, delta)) in enumerate(limits.items()):
         meter.at(0.8 + 0.15 * k / len(limits))

@@ -2,20 +2,20 @@
 
 Every text of the audit is rewritten, alone, prepared, in a list with the others and by ``rewrites``, and one of words
 between marks, quotes and emoji too; that one also with other options, since a rule may be kept with some of them alone.
+Whatever later looks rewrite is held against the same rules (``rewriting``), so that what this one says is said at the
+end, of all of them.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 
 from ..errors import Busy, Cancelled, DPTextError, ModelUnavailable
 from ..mechanisms.base import Mechanism, Prepared
-from ..result import RewriteResult
 from .inputs import TEXTS
 from .looks import Seeds, Subject
 from .report import Check
-from .rules import Breach, Spelling, follow_steps, not_named, same_promise
+from .rules import Breach
 from .told import of_errors
 
 NAME = "released text"
@@ -31,41 +31,36 @@ def released_text(subject: Subject) -> Check:
     m, seeds = subject.m, subject.seeds(NAME)
     texts = [t.text if isinstance(t, Prepared) else t for t in subject.inputs]
     texts = list(dict.fromkeys([*texts, hostile(texts)]))
-    spelling, n = Spelling(m), 0
     try:
-        for way, result in _rewritten(subject, m, texts, seeds):
-            n += 1
-            _follow(m, way, result, spelling)
-        tried = []
+        _rewrite(subject, m, texts, seeds)
         for said, other in other_options(m):
             try:
-                results = other.rewrite([texts[-1], TEXTS[0]], seeds())
-            except (Cancelled, Busy):
+                subject.rewriter.listed(other, [texts[-1], TEXTS[0]], seeds())
+            except (Cancelled, Busy, Breach):
                 raise
             except Exception:  # what other options do is not what is audited, as long as it releases nothing
                 continue
-            tried.append(said)
-            for result in results:
-                n += 1
-                _follow(other, f"a list of texts with {said}", result, Spelling(other))
+            subject.rewriter.variants.append(said)
     except (Cancelled, Busy, ModelUnavailable):
         raise
     except DPTextError:
         if (found := of_errors(m, texts)) is None:
             raise
-        return Check(NAME, "refuted", _looked(n, texts, []), found.reason, found.witness, draws=n)
+        return Check(NAME, "refuted", "", found.reason, found.witness, draws=subject.rewriter.n)
     except Breach as breach:
-        return Check(NAME, "refuted", _looked(n, texts, []), breach.reason, breach.witness, draws=n)
-    looked = _looked(n, texts, tried)
-    if spelling.unclear:
-        return Check(NAME, "not looked at", looked, spelling.unclear, draws=n)
-    leak = 1 - 0.05 ** (1 / n)
-    return Check(NAME, "tested", looked, leak=leak, draws=n)
+        return Check(NAME, "refuted", "", breach.reason, breach.witness, draws=subject.rewriter.n)
+    return of_all(subject)
 
 
-def _looked(n: int, texts: list[str], variants: list[str]) -> str:
-    more = f", some with {' or '.join(variants)}" if variants else ""
-    return f"{n:,} rewrites of {len(texts):,} texts{more}: each is what its pieces and what is kept say, byte for byte."
+def of_all(subject: Subject) -> Check:
+    """What all rewrites that were made so far came to, none of which broke a rule."""
+    rewriter = subject.rewriter
+    n, texts = rewriter.n, len(rewriter.texts)
+    more = f", some with {' or '.join(rewriter.variants)}" if rewriter.variants else ""
+    looked = f"{n:,} rewrites of {texts:,} texts{more}: each is what its pieces and what is kept say, byte for byte."
+    if rewriter.unclear:
+        return Check(NAME, "not looked at", looked, rewriter.unclear, draws=n)
+    return Check(NAME, "tested", looked, leak=1 - 0.05 ** (1 / n), draws=n)
 
 
 def hostile(texts: list[str]) -> str:
@@ -76,35 +71,20 @@ def hostile(texts: list[str]) -> str:
     return f'❤️{a} {b.title()}!  {c}, "{d}" ({e})\n{a.upper()}… 👩‍👩‍👧{b} — {c}\'s Grzybowski, 1987: the {d}. '
 
 
-def _rewritten(subject: Subject, m: Mechanism, texts: list[str], seeds: Seeds) -> Iterator[tuple[str, RewriteResult]]:
-    """Rewrites in every way, with the way's name."""
-    task, meter = subject.meter.task, subject.meter
+def _rewrite(subject: Subject, m: Mechanism, texts: list[str], seeds: Seeds) -> None:
+    """Rewrites in every way. Raises Breach."""
+    rewriter, meter = subject.rewriter, subject.meter
     most = MOST if "alignment" in m.can else WRITTEN
     some = list(dict.fromkeys([texts[-1], *texts]))[:most]
     for k, text in enumerate(some):
         meter.at(0.01 + 0.01 * k / len(some))
-        yield "a text", m.rewrite(text, seeds(), task=task)
-        prepared = m.prepare(text, task=task)
-        yield "a prepared text", m.rewrite(prepared, seeds(), task=task)
-        for result in m.rewrites(prepared, FRESH, seeds(), task=task):
-            yield "fresh draws", result
+        rewriter.one(m, text, seeds())
+        prepared = m.prepare(text, task=meter.task)
+        rewriter.one(m, prepared, seeds())
+        rewriter.fresh(m, prepared, FRESH, seeds())
     for start in range(0, len(texts), LIST):
         meter.at(0.02)
-        for result in m.rewrite(texts[start : start + LIST], seeds(), task=task):
-            yield "a list of texts", result
-
-
-def _follow(m: Mechanism, way: str, result: RewriteResult, spelling: Spelling) -> None:
-    if not m.shares_draws:  # else a list has its own
-        same_promise(result, m.guarantee(result.original))
-    exposed = result.guarantee.exposed if result.seed is None else result.guarantee.exposed[:-1]
-    if "alignment" not in result.can and ("alignment" not in m.can or result.pieces is not None):
-        spelling.follow(result.original, result, exposed)
-        return
-    follow_steps(spelling.document(result.original), way, result)
-    kept = next((s.replacement for s in result.steps if s.action == "keep"), None)
-    if kept is not None and not exposed:
-        raise not_named(result.original, kept)
+        rewriter.listed(m, texts[start : start + LIST], seeds())
 
 
 def other_options(m: Mechanism) -> list[tuple[str, Mechanism]]:

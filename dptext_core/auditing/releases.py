@@ -44,7 +44,9 @@ from ..text.skeleton import Skeleton
 from .inputs import Meter, Probe
 from .looks import Seeds
 from .report import Witness, chance
-from .rules import ELSE, Breach, flat, follow_steps
+from .rewriting import FRESH as FRESH_DRAWS
+from .rewriting import LIST, PREPARED, TEXT, Rewriter
+from .rules import ELSE, Breach, flat
 from .sampled import misfit, two_samples
 
 #: Rewrites of each text by ``rewrites``, and by each of the other ways, which are slower.
@@ -60,7 +62,7 @@ FEW = 12
 SAMPLER_LEVEL, AGAIN = 1e-6, 1e-2
 MORE = 6
 WORDS = 5
-WAYS = ("a text", "a prepared text", "a list of texts", "fresh draws")
+WAYS = (TEXT, PREPARED, LIST, FRESH_DRAWS)
 
 
 @dataclass
@@ -167,30 +169,38 @@ class _Fit:
 
 
 def check_releases(
-    m: Mechanism, promise: Guarantee, probes: Sequence[Probe], count: int, stream: NoiseStream, meter: Meter
+    m: Mechanism,
+    promise: Guarantee,
+    probes: Sequence[Probe],
+    count: int,
+    stream: NoiseStream,
+    meter: Meter,
+    rewriter: Rewriter,
 ) -> Tested:
     """Rewrites of texts made of the probed words and of the probed texts, against what is stated of them."""
     out = Tested()
     try:
-        _check(out, m, probes, count, Seeds(stream), meter)
+        _check(out, m, probes, count, Seeds(stream), meter, rewriter)
     except Breach as breach:
         out.breach, out.reason = breach.witness, breach.reason
     return out
 
 
-def _check(out: Tested, m: Mechanism, probes: Sequence[Probe], count: int, seeds: Seeds, meter: Meter) -> None:
+def _check(
+    out: Tested, m: Mechanism, probes: Sequence[Probe], count: int, seeds: Seeds, meter: Meter, rewriter: Rewriter
+) -> None:
     estimated = any(p.d.draws is not None for p in probes)
-    texts = [t for t in _texts(m, probes, count, seeds, meter) if t.stated]
+    texts = [t for t in _texts(m, probes, count, seeds, meter, rewriter) if t.stated]
     if not texts:
         return
     forms = texts[0].forms
     for text in texts:
         _alone(text, probes, estimated)
-    _same_name(texts[0], seeds)
+    _same_name(texts[0], seeds, rewriter)
     low = None if estimated or texts[0].per_draw else _small(m)
     if low is not None:
         ways = texts[0].ways | {"fresh draws": LOW * count}
-        small = _prepare(low, texts[0].text, ways, seeds, meter)
+        small = _prepare(low, texts[0].text, ways, seeds, meter, rewriter)
         texts += [small] if small.stated else []
     for text in texts:
         text.forms = forms
@@ -198,7 +208,7 @@ def _check(out: Tested, m: Mechanism, probes: Sequence[Probe], count: int, seeds
     work = [(text, way, n) for text in texts for way, n in text.ways.items()]
     for k, (text, way, n) in enumerate(work):
         meter.at(0.8 + 0.15 * k / len(work))
-        fits += _look(text, way, n, seeds, meter, out)
+        fits += _look(text, way, n, seeds, rewriter, out)
     out.texts, out.each = len(texts), min((t.ways["fresh draws"] for t in texts), default=0)
     if not (estimated or texts[0].per_draw):
         leaks = {way: _leak(texts[-1], texts[-1].ways.get(way, 0), len(fits)) for way in WAYS}
@@ -212,7 +222,7 @@ def _check(out: Tested, m: Mechanism, probes: Sequence[Probe], count: int, seeds
     out.p = min(1.0, worst.p * len(fits))
     if out.p < AGAIN:
         meter.at(0.97)
-        again = _look(worst.text, worst.way, MORE * worst.text.ways[worst.way], seeds, meter, out)
+        again = _look(worst.text, worst.way, MORE * worst.text.ways[worst.way], seeds, rewriter, out)
         out.p = min((f.p for f in again if f.key == worst.key), default=1.0)
         worst = next((f for f in again if f.key == worst.key), worst)
     if out.p < SAMPLER_LEVEL:
@@ -228,7 +238,9 @@ def _check(out: Tested, m: Mechanism, probes: Sequence[Probe], count: int, seeds
 # --- texts
 
 
-def _texts(m: Mechanism, probes: Sequence[Probe], count: int, seeds: Seeds, meter: Meter) -> list[_Text]:
+def _texts(
+    m: Mechanism, probes: Sequence[Probe], count: int, seeds: Seeds, meter: Meter, rewriter: Rewriter
+) -> list[_Text]:
     """Some of the words between marks, quotes, emoji, line ends, unknown and kept words, in each case of letters; a few
     words, repeated; and all of the probed words, or texts."""
     given = list(dict.fromkeys(p.prepared.text for p in probes if p.at is not None))[:MOST_TEXTS]
@@ -244,13 +256,14 @@ def _texts(m: Mechanism, probes: Sequence[Probe], count: int, seeds: Seeds, mete
         some = [words[i] for i in np.unique(np.linspace(0, len(words) - 1, WORDS).astype(int))]
         a, b, c, d, e = (some * WORDS)[:WORDS]
         hostile = f'❤️{a} {b.title()}! {c}, "{d}" ({e})\n{a.upper()}… 👩‍👩‍👧{b} — {c}\'s Grzybowski, 1987: the {d}.'
-        out.append(_prepare(m, hostile, ways, seeds, meter))
+        out.append(_prepare(m, hostile, ways, seeds, meter, rewriter))
         if not given:
-            out.append(_prepare(m, f"{a} {a} {b} {a} {b} {c} {d} {e}", ways, seeds, meter))
+            out.append(_prepare(m, f"{a} {a} {b} {a} {b} {c} {d} {e}", ways, seeds, meter, rewriter))
             if len(words) > WORDS:
-                out.append(_prepare(m, " ".join(words[:MOST_WORDS]), every, seeds, meter))
+                out.append(_prepare(m, " ".join(words[:MOST_WORDS]), every, seeds, meter, rewriter))
     out += [
-        _prepare(m, text, every if words else ways, seeds, meter) for text in given or [probes[0].text] * (not words)
+        _prepare(m, text, every if words else ways, seeds, meter, rewriter)
+        for text in given or [probes[0].text] * (not words)
     ]
     return out
 
@@ -260,7 +273,7 @@ def every_input(count: int) -> int:
     return max(50, count // 8)
 
 
-def _prepare(m: Mechanism, text: str, ways: dict[str, int], seeds: Seeds, meter: Meter) -> _Text:
+def _prepare(m: Mechanism, text: str, ways: dict[str, int], seeds: Seeds, meter: Meter, rewriter: Rewriter) -> _Text:
     prepared = m.prepare(text, task=meter.task)
     stated: dict[int, TokenDistribution] = {}
     for i in range(len(prepared.document.tokens)):
@@ -269,14 +282,14 @@ def _prepare(m: Mechanism, text: str, ways: dict[str, int], seeds: Seeds, meter:
         except NoDistribution:
             continue
     out = _Text(m, text, prepared, prepared.document, stated, m.guarantee(prepared), ways)
-    if stated and _differs_by_draw(out, seeds, meter):
+    if stated and _differs_by_draw(out, seeds, rewriter):
         out.per_draw, out.ways = True, dict.fromkeys(ways, FEW)
     return out
 
 
-def _differs_by_draw(text: _Text, seeds: Seeds, meter: Meter) -> bool:
+def _differs_by_draw(text: _Text, seeds: Seeds, rewriter: Rewriter) -> bool:
     """Whether what a word was drawn from depends on the words released before it: then each draw has its own."""
-    result = text.m.rewrite(text.prepared, seeds(), task=meter.task)
+    result = rewriter.one(text.m, text.prepared, seeds())
     for k, step in enumerate(result.steps):
         if step.action != "replace" or step.index not in text.stated:
             continue
@@ -292,11 +305,11 @@ def _near(a: np.ndarray, b: np.ndarray, error: float) -> bool:
     return np.array_equal(finite, np.isfinite(b)) and bool(np.allclose(a[finite], b[finite], rtol=error, atol=error))
 
 
-def _same_name(text: _Text, seeds: Seeds) -> None:
+def _same_name(text: _Text, seeds: Seeds, rewriter: Rewriter) -> None:
     """The name of the noise tells nothing of the text: with one seed it is the same for any other."""
     seed = seeds() or 1
-    other = text.m.rewrite("the " + text.text, seed)
-    if text.m.rewrite(text.text, seed).noise_id != other.noise_id:
+    other = rewriter.one(text.m, "the " + text.text, seed)
+    if rewriter.one(text.m, text.text, seed).noise_id != other.noise_id:
         told = "With the same seed two texts have noise of two names, so that the name tells something of the text."
         raise Breach(text.text, told, "the name of the noise, which leaves with a release, depends on the text.")
 
@@ -317,19 +330,19 @@ def _small(m: Mechanism) -> Mechanism | None:
 # --- rewrites, one way after the other
 
 
-def _rewritten(text: _Text, way: str, n: int, seeds: Seeds, meter: Meter) -> Iterator[RewriteResult]:
+def _rewritten(text: _Text, way: str, n: int, seeds: Seeds, rewriter: Rewriter) -> Iterator[RewriteResult]:
     """Rewrites whose noise is independent: of those of one call that share it, the first."""
-    m, task = text.m, meter.task
+    m = text.m
     seen: set[str] = set()
     most = 500
     while len(seen) < n:
         size = min(most, n - len(seen))
-        if way == "fresh draws":
-            results = m.rewrites(text.prepared, size, seeds(), task=task)
-        elif way == "a list of texts":
-            results = m.rewrite([text.text] * size, seeds(), task=task)
+        if way == FRESH_DRAWS:
+            results = rewriter.fresh(m, text.prepared, size, seeds())
+        elif way == LIST:
+            results = rewriter.listed(m, [text.text] * size, seeds())
         else:
-            results = [m.rewrite(text.text if way == "a text" else text.prepared, seeds(), task=task)]
+            results = [rewriter.one(m, text.text if way == TEXT else text.prepared, seeds())]
         fresh = {r.noise_id: r for r in reversed(results) if r.noise_id not in seen}
         if not fresh:
             told = f"Two calls of {way} have noise of the same name: it is not drawn anew."
@@ -338,7 +351,7 @@ def _rewritten(text: _Text, way: str, n: int, seeds: Seeds, meter: Meter) -> Ite
             most, n = 2, min(n, 2 * OTHERS)
         seen |= fresh.keys()
         for result in fresh.values():
-            task.check()
+            rewriter.task.check()
             yield result
 
 
@@ -360,7 +373,7 @@ class _Counts:
     samples: int = 0
 
 
-def _look(text: _Text, way: str, n: int, seeds: Seeds, meter: Meter, out: Tested) -> list[_Fit]:
+def _look(text: _Text, way: str, n: int, seeds: Seeds, rewriter: Rewriter, out: Tested) -> list[_Fit]:
     """n rewrites of one text in one way, and how they fit what is stated. Raises Breach."""
     tokens, first = text.document.tokens, text.first
     counts = _Counts()
@@ -368,7 +381,7 @@ def _look(text: _Text, way: str, n: int, seeds: Seeds, meter: Meter, out: Tested
     shapes: dict[int, str] = {}
     # Of a long text they are many numbers, which fewer rewrites do not need.
     middles = {} if text.per_draw or n < ENOUGH else _middles(text)
-    for result in _rewritten(text, way, n, seeds, meter):
+    for result in _rewritten(text, way, n, seeds, rewriter):
         steps = {s.index: s for s in result.steps if s.action != "insert"}
         _follows(text, way, result, steps, shapes)
         counts.n += 1
@@ -467,7 +480,6 @@ def _follows(text: _Text, way: str, result: RewriteResult, steps: dict[int, Step
             raise Breach(text.text, f"{name} is stated to stay, and “{step.replacement}” was released for it.", reason)
         if i in after and not (may_add and i in text.stated):
             raise Breach(text.text, f"After {name} a word was added that nothing is stated of.", reason)
-    follow_steps(text.document, way, result)
     told_of = result.guarantee
     spent = sum(s.epsilon for s in result.steps)
     if spent > told_of.total * (1 + 1e-9) or _promises_more(told_of, text.promise):

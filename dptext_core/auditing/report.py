@@ -192,8 +192,9 @@ class AuditReport:
 
     @property
     def blind(self) -> tuple[str, ...]:
-        """What the draws could not have seen, in clauses."""
-        told = [part for c in self.checks if c.blind and c.status != "refuted" for part in c.blind.split(NOR)]
+        """What the draws could not have seen, in clauses, and after that what looks without draws could not."""
+        checks = sorted(self.checks, key=lambda c: c.leak is None and c.detectable is None)
+        told = [part for c in checks if c.blind and c.status != "refuted" for part in c.blind.split(NOR)]
         return tuple(dict.fromkeys(told))
 
     def sentence(self) -> str:
@@ -209,7 +210,7 @@ class AuditReport:
 
     def first(self) -> str:
         """What the verdict rests on, in sentences of which the first goes on after :attr:`line`. Where it holds, that
-        one names a thing that the draws could not have seen, and those after it the others."""
+        one names a thing that the draws could not have seen, and the second lists the others."""
         per = f" per unit of distance ({self.unit})" if self.unit else ""
         beyond = f" beyond δ = {scientific(self.delta)}" if self.delta else ""
         per += beyond if self.of == "one draw" else f" for {self.of}{beyond}"
@@ -237,7 +238,9 @@ class AuditReport:
             return f"{self.reason or f'{found}, {scope}, where {claim}.'}{tail}"
         said = f"{scope}, {found}, and {claim}"
         if self.blind:
-            said += f"; the draws could not have seen {'. Nor could they have seen '.join(self.blind)}"
+            said += f"; the draws could not have seen {self.blind[0]}"
+        if self.blind[1:]:
+            said += f". Not seen either: {'; '.join(self.blind[1:])}"
         return f"{said}. Inputs that were not tried may lose more."
 
     def parts(self) -> tuple[tuple[str, tuple[str, ...]], ...]:

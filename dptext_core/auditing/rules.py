@@ -34,9 +34,9 @@ class Breach(Exception):
         self.reason = reason
 
 
-def flat(text: str) -> str:
-    """A text of our own on one line."""
-    return text.replace("\n", " ")
+def flat(text: str, most: int = 200) -> str:
+    """A text of our own on one line, the beginning of a long one."""
+    return text[:most].replace("\n", " ") + "…" * (len(text) > most)
 
 
 def apart_at(a: str, b: str, around: int = 24) -> tuple[str, str]:

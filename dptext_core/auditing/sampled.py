@@ -18,6 +18,7 @@ from ..mechanisms.base import Mechanism
 from ..privacy.sampling import NoiseStream
 from .inputs import Meter, Probe
 from .report import AuditReport, Witness
+from .rewriting import Rewriter
 from .seen import noise_of
 
 #: Ordered pairs whose loss is estimated on the second half of the draws.
@@ -77,7 +78,13 @@ def two_samples(a: np.ndarray, b: np.ndarray) -> tuple[float, int]:
 
 
 def counted(
-    m: Mechanism, probes: Sequence[Probe], n: int, stream: NoiseStream, meter: Meter, share: tuple[float, float]
+    m: Mechanism,
+    probes: Sequence[Probe],
+    n: int,
+    stream: NoiseStream,
+    meter: Meter,
+    share: tuple[float, float],
+    rewriter: Rewriter,
 ) -> list[dict[str, int]]:
     """What each probed word became in n rewrites of the text it stands in, case ignored: released word → how often."""
     out: list[dict[str, int]] = [{} for _ in probes]
@@ -89,7 +96,7 @@ def counted(
         for start in range(0, n, 500):
             meter.at(share[0] + (share[1] - share[0]) * (t + start / n) / len(texts))
             noise = noise_of(stream, t, start)
-            for result in m.rewrites(probes[members[0]].prepared, min(500, n - start), stream=noise, task=meter.task):
+            for result in rewriter.fresh(m, probes[members[0]].prepared, min(500, n - start), noise):
                 for step in result.steps:
                     if step.index in at and step.action == "replace":
                         word = step.replacement.casefold()
@@ -105,12 +112,13 @@ def estimate(
     count: int,
     stream: NoiseStream,
     meter: Meter,
+    rewriter: Rewriter,
 ) -> AuditReport:
     """A lower bound of the loss per unit, from ``count`` rewrites: one half chooses, the other tests."""
     half = count // 2
     halves = [
-        counted(m, probes, half, stream.at("chosen"), meter, (0.3, 0.5)),
-        counted(m, probes, half, stream.at("tested"), meter, (0.5, 0.7)),
+        counted(m, probes, half, stream.at("chosen"), meter, (0.3, 0.5), rewriter),
+        counted(m, probes, half, stream.at("tested"), meter, (0.5, 0.7), rewriter),
     ]
     report = replace(report, draws=2 * half * len(probes))
     outputs = {w: i for i, w in enumerate(dict.fromkeys(w for both in halves for seen in both for w in seen))}

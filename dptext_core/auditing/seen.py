@@ -28,7 +28,6 @@ from ..privacy.distribution import TokenDistribution
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
 from .inputs import Meter
-from .rules import same_promise
 
 #: What one look refutes wrongly with at most this chance; a dozen of them stay below SAMPLER_LEVEL together.
 LEVEL = 5e-8
@@ -190,10 +189,8 @@ class Reader:
             yield self._seen(i, d, bare(result.releases[i].text), words, result.candidate(i))
 
     def read(self, prepared: Prepared, result: RewriteResult) -> list[Seen]:
-        """The draws of one rewrite. Raises Breach where its guarantee is not that of its text."""
+        """The draws of one rewrite."""
         self.meter.task.check()
-        if not self.m.shares_draws:  # else a list has its own
-            same_promise(result, self.m.guarantee(prepared))
         return [*(self.of_words if "alignment" in result.can else self.of_pieces)(prepared, result)]
 
     def _order(self, prepared: Prepared) -> list[int]:

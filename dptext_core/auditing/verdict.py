@@ -26,18 +26,19 @@ from .latent import behind_a_text
 from .long_texts import in_long_texts
 from .looks import Look, Subject, failed, look_at
 from .outputs import audit_outputs, of_outputs
-from .released import released_text
+from .released import of_all, released_text
 from .releases import FRESH, Tested, check_releases, every_input
 from .report import NOR, AuditReport, Check, share
+from .rewriting import Rewriter
 from .sampled import TESTED, could_show, estimate
-from .told import told
+from .told import said_of_words, told
 from .vocabulary import released_words, stated_words
 
 #: Rewrites behind an estimate of the loss.
 NOISE_DRAWS = 20_000
 #: Looks at every mechanism: those that need no distributions, before all else; and those after all else. The first
 #: that refutes ends the audit.
-FIRST: tuple[Look, ...] = (released_text, told)
+FIRST: tuple[Look, ...] = (released_text, told, said_of_words)
 LATER: tuple[Look, ...] = (stated_words, released_words, in_batches, at_first, in_long_texts, behind_a_text)
 #: The checks of the loss of one draw, and of drawn words against what is stated of them.
 LOSS, DRAWN = "loss", "drawn words"
@@ -108,6 +109,7 @@ def audit(
         raise ConfigError(f"confidence is at least 0.5 and below 1, not {shown(confidence)}.")
     stream = NoiseStream(seed)
     meter = Meter(task or UNWATCHED)
+    rewriter = Rewriter(meter.task)
     whole_outputs = not {"alignment", "distribution"} <= m.can
     if inputs is None:
         inputs = list(TEXTS[:4]) if whole_outputs else default_inputs(m)
@@ -122,7 +124,7 @@ def audit(
     if not inputs:
         raise InputError("Nothing is drawn for no inputs. Give words that the mechanism replaces.")
     promise = _first_promise(m, inputs)
-    subject = Subject(m, promise, inputs, stream, meter, (), claim, draws, confidence, thorough)
+    subject = Subject(m, promise, inputs, stream, meter, (), claim, draws, confidence, thorough, rewriter)
     limit = promise.total if whole_outputs and claim is None and promise.notion != "none" else subject.claimed
     empty = AuditReport(
         mechanism=m.name,
@@ -149,7 +151,7 @@ def audit(
         return judged(replace(empty, checks=first))
     if whole_outputs:
         began = time.perf_counter()
-        report = audit_outputs(empty, m, inputs, claim, draws, stream, meter)
+        report = audit_outputs(empty, m, inputs, claim, draws, stream, meter, rewriter)
         *stated, last = of_outputs(report)
         last = replace(last, seconds=time.perf_counter() - began)
         return judged(replace(report, checks=(*first, *stated, last)), subject)
@@ -170,7 +172,7 @@ def audit(
         return judged(report)
     began = time.perf_counter()
     try:
-        tested = check_releases(m, promise, probes[:own], count, stream, meter)
+        tested = check_releases(m, promise, probes[:own], count, stream, meter, rewriter)
     except (Cancelled, Busy, ModelUnavailable, MemoryError):
         raise
     except Exception as error:  # the mechanism's, which may tell of a text
@@ -193,7 +195,12 @@ def judged(report: AuditReport, subject: Subject | None = None) -> AuditReport:
     Refuted where one is; inconclusive where one that is needed could not be made; else it holds.
     """
     if subject is not None and not any(c.status == "refuted" for c in report.checks):
-        report = replace(report, checks=(*report.checks, *look_at(LATER, subject, failures=True)))
+        later = look_at(LATER, subject, failures=True)
+        # Of all rewrites that were made by now; those of its own were counted.
+        every = of_all(subject)
+        said = {"status": every.status, "looked": every.looked, "reason": every.reason, "leak": every.leak}
+        checks = [replace(c, **said) if c.name == every.name else c for c in report.checks]  # type: ignore[arg-type]
+        report = replace(report, checks=(*checks, *later))
     report = replace(report, draws=sum(c.draws for c in report.checks))
     broken = next((c for c in report.checks if c.status == "refuted"), None)
     if broken is not None:
@@ -235,7 +242,7 @@ def _loss(
         delta=promise.delta if claim is None else 0.0,
     )
     if estimated:
-        report = estimate(report, m, probes, distances, draws or NOISE_DRAWS, stream, meter)
+        report = estimate(report, m, probes, distances, draws or NOISE_DRAWS, stream, meter, subject.rewriter)
         count = min(FRESH, draws or FRESH)
     else:
         # Draws by one uniform cost next to nothing.

@@ -6,8 +6,9 @@ output over all blocks are kept, so that all pairs are compared. Where the promi
 compared with the next ones in a row in which near words follow each other; by the triangle inequality these are the
 pairs that bind most.
 
-Released: each word is rewritten twice with a small ε. Words that stayed, and those that became the same word twice,
-are as many as is stated, and are rewritten again, often: one that comes out the same nearly always leaks.
+Released: each word is rewritten twice with a small ε, in texts of many and in full lists. Words that stayed, and those
+that became the same word twice, are as many as is stated, and are rewritten again, often: one that comes out the same
+nearly always leaks.
 
 Where every chance needs a row over the whole vocabulary, a part of the words is looked at unless the audit is thorough.
 """
@@ -20,9 +21,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ..errors import NoDistribution
-from ..mechanisms.base import Mechanism, WordByWord
+from ..mechanisms.base import BATCH, Mechanism, Prepared, WordByWord
 from ..mechanisms.facets import public_context
 from ..privacy.sampling import DEPTH, NoiseStream
+from ..result import RewriteResult
 from .distance import TOLERANCE as RELATIVE
 from .distance import named_distances
 from .exact import TOLERANCE, largest_loss
@@ -215,12 +217,9 @@ def released_words(subject: Subject) -> Check | None:
     chosen = words if subject.thorough or cheap else words[: max(_TEXT, WORK // 2 // len(first))]
     rounds: list[dict[str, str]] = []
     draws = 0
-    for turn in range(2):
-        out: dict[str, str] = {}
-        for word, became in _released(m, by_word, chosen, stream, turn, subject):
-            out[word] = became
-        draws += len(out)
-        rounds.append(out)
+    for out in (_released(m, by_word, chosen, stream, 0, subject), _listed(m, by_word, chosen, stream, subject)):
+        rounds.append(dict(out))
+        draws += len(rounds[-1])
     # --- those that came out as no hidden word should, again
     suspects: list[tuple[str, str]] = []
     for word, became in rounds[0].items():
@@ -266,10 +265,18 @@ def released_words(subject: Subject) -> Check | None:
     same = f"one word that comes out the same in fewer than {share(leak)} of its rewrites"
     blind = f"{blind}{NOR}{same}" if blind else same
     looked += (
-        f", and those {len(suspects):,} that stayed or came out the same {AGAIN} times more: one word that leaks, "
-        f"among those that were rewritten, is seen where it does in {share(leak)} of its rewrites"
+        f"; {_count(len(suspects))} stayed or came out the same{_again(len(suspects))}. One word that leaks, among "
+        f"those that were rewritten, is seen where it does in {share(leak)} of its rewrites"
     )
     return Check(RELEASED, "tested", f"{looked}.", leak=leak, blind=blind, draws=draws)
+
+
+def _count(n: int) -> str:
+    return f"{n:,} of them" if n else "none of them"
+
+
+def _again(n: int) -> str:
+    return f", which {'was' if n == 1 else 'were'} rewritten {AGAIN} times more" if n else ""
 
 
 def _one_word(p: float, level: float) -> float:
@@ -300,7 +307,27 @@ def _released(
     for start in range(0, len(words), _TEXT):
         subject.meter.at(0.97)
         prepared = m.prepare(" ".join(words[start : start + _TEXT]))
-        noise = noise_of(stream, turn, start)
-        for step in m.rewrite(prepared, stream=noise).steps:
-            if step.action in ("replace", "keep") and not unknown(by_word, prepared, step.index):
-                yield step.original, step.replacement
+        result = subject.rewriter.one(m, prepared, noise_of(stream, turn, start))
+        yield from _became(by_word, prepared, result)
+
+
+def _listed(
+    m: Mechanism, by_word: WordByWord, words: list[str], stream: NoiseStream, subject: Subject
+) -> Iterator[tuple[str, str]]:
+    """The same in full lists, as data sets are rewritten: in BATCH texts of as many words, or in several lists."""
+    lists = -(-len(words) // (_TEXT * BATCH))
+    each = -(-len(words) // (lists * BATCH))
+    texts = [" ".join((words * 2)[k : k + each]) for k in range(0, len(words), each)]
+    for k in range(0, len(texts), BATCH):
+        subject.meter.at(0.97)
+        # The last one is filled up from the beginning.
+        some = (texts[k:] + texts * BATCH)[:BATCH]
+        results = subject.rewriter.listed(m, some, noise_of(stream, 1, k))
+        for text, result in zip(texts[k : k + BATCH], results, strict=False):
+            yield from _became(by_word, m.prepare(text), result)
+
+
+def _became(by_word: WordByWord, prepared: Prepared, result: RewriteResult) -> Iterator[tuple[str, str]]:
+    for step in result.steps:
+        if step.action in ("replace", "keep") and not unknown(by_word, prepared, step.index):
+            yield step.original, step.replacement

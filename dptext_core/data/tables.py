@@ -264,9 +264,10 @@ def _no_table(path: Path, line: int, error: csv.Error) -> str:
 def _table(path: Path, columns: tuple[str, ...], header: bool, each: bool, task: Task, bare: bool) -> Iterator[Row]:
     reader = _cells(path, header, task)
     at: tuple[int, ...] = ()
-    width = 0
+    width = ended = 0
     try:
         for cells in reader:
+            ended = reader.line_num
             if not cells:  # an empty line
                 continue
             if not width:
@@ -289,7 +290,9 @@ def _table(path: Path, columns: tuple[str, ...], header: bool, each: bool, task:
                 continue
             yield {column: cells[i] for column, i in zip(columns, at, strict=True)}
     except csv.Error as error:
-        raise InputError(_no_table(path, reader.line_num, error)) from None
+        # Of a mark that is never closed, the row that it opens in, which goes on to the end of the file.
+        line = ended + 1 if "end of data" in str(error) else reader.line_num
+        raise InputError(_no_table(path, line, error)) from None
 
 
 def _places(path: Path, columns: Sequence[str], names: Sequence[str] | None, width: int) -> tuple[int, ...]:

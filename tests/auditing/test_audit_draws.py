@@ -18,11 +18,12 @@ from dptext_core.auditing.guesses import picked
 from dptext_core.auditing.inputs import Meter, Probe
 from dptext_core.auditing.latent import behind_a_text, lower_bound, told_apart
 from dptext_core.auditing.long_texts import in_long_texts
-from dptext_core.auditing.looks import Subject
+from dptext_core.auditing.looks import Subject, look_at
 from dptext_core.auditing.planted import FAULTS, broken, sound
 from dptext_core.auditing.planted.hidden import HIDDEN, LATE, NoisyLength
 from dptext_core.auditing.seen import LEVEL, anew, least_hits, least_share, once_in, small, too_many
-from dptext_core.auditing.verdict import LATER
+from dptext_core.auditing.told import said_of_words
+from dptext_core.auditing.verdict import FIRST, LATER
 from dptext_core.auditing.vocabulary import released_words, stated_words
 from dptext_core.mechanisms.base import BATCH
 from dptext_core.mechanisms.words.custext import CusText
@@ -38,16 +39,21 @@ LOOKS = {
     "one-word": released_words,
     "one-word-stated": stated_words,
     "shared-noise": in_batches,
+    "full-batch-texts": in_batches,
+    "long-text-appended": in_long_texts,
+    "one-word-exposed": said_of_words,
 }
 
 
 def look(m, which, seed=1, text="doctor nurse", **more):
-    return which(Subject(m, m.guarantee(text), [text], NoiseStream(seed), Meter(), **more))
+    found = look_at([which], Subject(m, m.guarantee(text), [text], NoiseStream(seed), Meter(), **more))
+    return found[0] if found else None
 
 
 def test_every_hidden_fault_has_its_look():
-    assert set(LOOKS) == {f.name for f in HIDDEN} <= set(FAULTS)
-    assert set(LOOKS.values()) <= set(LATER)
+    # What is stated of noise is held against whole outputs: test_rewriting.
+    assert {*LOOKS, "understated-noise"} == {f.name for f in HIDDEN} <= set(FAULTS)
+    assert set(LOOKS.values()) <= {*FIRST, *LATER}
 
 
 # On the bundled words: on small lists the same is looked at in test_seeded.
@@ -59,7 +65,7 @@ def test_a_look_refutes_its_fault_and_clears_the_sound_twin(name, tiny_autoencod
     assert check.status == "refuted" and check.reason.endswith(".") and check.witness.sentence().endswith(".")
     twin = look(sound(name, **options), LOOKS[name])
     assert twin.status in ("tested", "proven"), twin
-    if twin.status == "tested":
+    if twin.status == "tested" and LOOKS[name] is not said_of_words:
         assert 0 < twin.leak <= 1 and twin.draws > 0
 
 
@@ -138,10 +144,7 @@ def test_a_leak_at_the_stated_power_is_refuted_that_often():
         def rewrite_list(self, texts, stream, task):
             results = super().rewrite_list(texts, stream, task)
             leaks = stream.at("leak").uniforms(len(results)) < self.share
-            return [
-                replace(r, steps=tuple(replace(s, replacement=s.original) for s in r.steps)) if yes else r
-                for r, yes in zip(results, leaks.tolist(), strict=True)
-            ]
+            return [unchanged(r) if yes else r for r, yes in zip(results, leaks.tolist(), strict=True)]
 
     m = over(random_space(60, 4), Sometimes, k=5, keep_stopwords=False)
     text = " ".join(words(4))

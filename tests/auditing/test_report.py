@@ -123,7 +123,7 @@ def test_a_report_that_holds():
     assert report.holds and report.line == "Holds for what was tried ✓" and report.blind == ("a leak", "a loss")
     assert report.first() == (
         "over 3 inputs (2 pairs), the largest loss is 1.5, and the promise allows 2 (one output at most 7.39 times as "
-        f"likely); the draws could not have seen a leak. Nor could they have seen a loss. {REST}"
+        f"likely); the draws could not have seen a leak. Not seen either: a loss. {REST}"
     )
     assert report.parts() == (
         ("proven", ("Formulas were compared.",)),
@@ -144,7 +144,7 @@ def test_a_report_that_holds():
     twice = replace(report, checks=(*report.checks, *report.checks))
     assert twice.parts() == report.parts() and twice.blind == report.blind
     assert replace(report, checks=()).first() == report.first().replace(
-        "; the draws could not have seen a leak. Nor could they have seen a loss", ""
+        "; the draws could not have seen a leak. Not seen either: a loss", ""
     )
     assert len(replace(report, checks=()).lines()) == 2
 

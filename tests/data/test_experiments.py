@@ -135,6 +135,7 @@ BROKEN = {
     "text.odt": (b"text\na\n", "none of .csv, .tsv, .jsonl"),
     "wide.csv": (f"text\n{SECRET}\n".encode("utf-16"), "is in UTF-16. Save it as UTF-8"),
     "cut.csv": (f'text,label\na,1\n"{SECRET}'.encode(), "never closed: close it, or save the file again"),
+    "opened.csv": (f'text,label\na,1\nb,2\n"{SECRET},3\nc,4\nd,5\n'.encode(), "line 4, cannot be read as a table"),
     "blank.txt": (b"\n  \n", "has no rows"),
     "latin.txt": (SECRET.encode() + b" \xe9\n", "not UTF-8 in line 1"),
     "cut.jsonl": (f'{{"text": "a"}}\n{{"text": "{SECRET}'.encode(), "the file may be cut off"),

@@ -100,6 +100,53 @@ class WeakLength(NoisyLength):
         return super().noise(stream) / 10
 
 
+class UnderstatedLength(NoisyLength):
+    """The same, which states a fiftieth of what its noise loses."""
+
+    title = "A small mechanism that states a fiftieth of its loss"
+
+    @property
+    def audited(self) -> Audited[NoisyLength]:
+        return _Fiftieth(self)
+
+
+class _Fiftieth(_Length):
+    def latent_loss(self, a: Prepared, b: Prepared) -> float:
+        return super().latent_loss(a, b) / 50
+
+
+class BatchTextCusText(CusText):
+    """CusText that gives each text of a full batch as it is, beside steps that say what was drawn."""
+
+    title = "CusText whose texts are the private ones in full batches"
+
+    def rewrite_list(self, *arguments, **more) -> list[RewriteResult]:
+        results = super().rewrite_list(*arguments, **more)
+        return [replace(r, text=r.original) for r in results] if len(results) >= BATCH else results
+
+
+class LongTextDiffractor(Diffractor):
+    """1-Diffractor that appends the original to a text of more than 260 tokens."""
+
+    title = "1-Diffractor that appends long texts"
+
+    def _result(self, *arguments, **more) -> RewriteResult:
+        result = super()._result(*arguments, **more)
+        long = len(result.steps) > LATE
+        return replace(result, text=f"{result.text} {result.original}") if long else result
+
+
+class NamingDiffractor(Diffractor):
+    """1-Diffractor that names one word of its vocabulary among what is exposed, where it stands."""
+
+    title = "1-Diffractor whose list of what is exposed tells one word"
+
+    def guarantee(self, text: str | Prepared) -> Guarantee:
+        g = super().guarantee(text)
+        there = WORD in (text if isinstance(text, str) else text.text).split()
+        return replace(g, exposed=(*g.exposed, "where the text was written")) if there else g
+
+
 class BatchCusText(CusText):
     """CusText that returns the last text of a full batch as it is."""
 
@@ -181,6 +228,35 @@ HIDDEN = (
         "A small mechanism that writes from one noisy number and adds a tenth of the noise that it states.",
         WeakLength,
         NoisyLength,
+    ),
+    Fault(
+        "understated-noise",
+        "A fiftieth of the loss is stated",
+        "A small mechanism that writes from one noisy number and states a fiftieth of what its noise loses.",
+        UnderstatedLength,
+        NoisyLength,
+        inputs=("Yes.", "My doctor in Lisbon changed the dose because the old one made me sick."),
+    ),
+    Fault(
+        "full-batch-texts",
+        "The private texts in full batches only",
+        f"CusText whose texts of a call on {BATCH} and more are the private ones, beside pieces that are honest.",
+        BatchTextCusText,
+        CusText,
+    ),
+    Fault(
+        "long-text-appended",
+        "The original after long texts only",
+        f"1-Diffractor that appends the original to a text of more than {LATE} tokens.",
+        LongTextDiffractor,
+        Diffractor,
+    ),
+    Fault(
+        "one-word-exposed",
+        "A list of what is exposed that tells one word",
+        f"1-Diffractor that names something more among what is exposed where “{WORD}” stands in the text.",
+        NamingDiffractor,
+        Diffractor,
     ),
     Fault(
         "full-batches",

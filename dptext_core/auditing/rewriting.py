@@ -1,0 +1,237 @@
+"""The one way in which a look comes to rewrites: each is held against the rules of a release before it is measured.
+
+What no piece covers may show only in a full list, late in a text, at a first rewrite or at one word of a vocabulary,
+wherever a look happens to come by. So no look calls a mechanism's ``rewrite`` itself. Of each result:
+
+* its text is what its pieces and what is kept say, byte for byte (``rules``);
+* its guarantee is the one that is stated of its text;
+* what else leaves with it (the mechanism, its options, the seed, the name of the noise) does not depend on its text.
+
+What is stated is asked of another instance, which rewrites nothing: asking may warm what leaks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from .._internal.task import UNWATCHED, Task
+from ..errors import Busy, Cancelled, DPTextError, ModelUnavailable
+from ..mechanisms.base import Mechanism, Prepared
+from ..privacy.guarantee import Guarantee
+from ..privacy.sampling import NoiseStream
+from ..result import RewriteResult
+from .rules import Breach, Spelling, flat, follow_steps, not_named, same_promise
+from .seen import anew
+
+#: The ways in which rewrites can be had.
+TEXT, PREPARED, LIST, FRESH, EACH = (
+    "a text",
+    "a prepared text",
+    "a list of texts",
+    "fresh draws",
+    "a list of texts, one by one",
+)
+
+
+#: Texts that were rewritten before, which one is compared with at which a rewrite fails.
+_BEFORE = 20
+
+
+@dataclass
+class _Asked:
+    """What is known of one mechanism with its options. whose: the one that was given, so that none takes its number;
+    other: the instance that is asked. named: whether noise of each way has the name of its stream."""
+
+    whose: Mechanism
+    other: Mechanism
+    spelling: Spelling
+    promises: dict[str, Guarantee] = field(default_factory=dict)
+    named: dict[str, tuple[bool, str]] = field(default_factory=dict)
+
+
+class Rewriter:
+    """Rewrites of one audit. n: how many there were; texts: of which; variants: with which other options some were."""
+
+    def __init__(self, task: Task = UNWATCHED):
+        self.task, self.n, self.texts, self.variants = task, 0, set[str](), list[str]()
+        self._asked: dict[Hashable, _Asked] = {}
+
+    def one(self, m: Mechanism, text: str | Prepared, noise: NoiseStream | int | None = None) -> RewriteResult:
+        """``m.rewrite`` of a text."""
+        stream = _stream(noise)
+        with self._errors(m, [text]):
+            result = m.rewrite(text, stream=stream, task=self.task)
+        self._look(m, PREPARED if isinstance(text, Prepared) else TEXT, [text], [result], stream, [stream.at(0)])
+        return result
+
+    def listed(self, m: Mechanism, texts: Sequence[str], noise: NoiseStream | int | None = None) -> list[RewriteResult]:
+        """``m.rewrite`` of a list of texts."""
+        stream = _stream(noise)
+        with self._errors(m, texts):
+            results = m.rewrite(list(texts), stream=stream, task=self.task)
+        self._look(m, LIST, texts, results, stream, (stream.at(i) for i in range(len(texts))))
+        return results
+
+    def each(self, m: Mechanism, texts: Sequence[str], noise: NoiseStream | int | None = None) -> list[RewriteResult]:
+        """``m.rewrite_each`` of a list of texts."""
+        stream = _stream(noise)
+        with self._errors(m, texts):
+            results = list(m.rewrite_each(texts, stream=stream, task=self.task))
+        self._look(m, EACH, texts, results, stream, (stream.at(i) for i in range(len(texts))))
+        return results
+
+    def fresh(
+        self,
+        m: Mechanism,
+        text: str | Prepared,
+        n: int,
+        noise: NoiseStream | int | None = None,
+        *,
+        distributions: bool = True,
+    ) -> list[RewriteResult]:
+        """``m.rewrites`` of a text. distributions: whether those of its pieces may be asked for, which can take a
+        model's pass."""
+        stream = _stream(noise)
+        with self._errors(m, [text]):
+            results = m.rewrites(text, n, stream=stream, task=self.task)
+        streams = (stream.at("fresh", k) for k in range(n))
+        self._look(m, FRESH, [text] * n, results, stream, streams, distributions)
+        return results
+
+    @property
+    def unclear(self) -> str:
+        """Why it cannot be told what a text is made of, a clause that ends with a full stop; "" where it can."""
+        return next((a.spelling.unclear for a in self._asked.values() if a.spelling.unclear), "")
+
+    # --- the rules
+
+    @contextmanager
+    def _errors(self, m: Mechanism, texts: Sequence[str | Prepared]) -> Iterator[None]:
+        """An error at one text raises Breach where one that the promise makes alike to it was rewritten before."""
+        try:
+            yield
+        except (Cancelled, Busy, ModelUnavailable, Breach):
+            raise
+        except DPTextError as error:
+            text, *more = dict.fromkeys(t.text if isinstance(t, Prepared) else t for t in texts)
+            asked = self._of(m)
+            for other in () if more else [*asked.promises][-_BEFORE:]:
+                if other != text and _alike(asked.other, text, other):
+                    told = f"The error of “{flat(text)}” is “{flat(str(error))}”, and “{flat(other)}” is rewritten."
+                    reason = "the error depends on the private text, where the promise says that the two are alike."
+                    raise Breach(text, told, reason, other=other) from error
+            raise
+
+    def _of(self, m: Mechanism) -> _Asked:
+        key: Hashable = (type(m), m.config)
+        try:
+            known = self._asked.get(key)
+        except TypeError:  # options that have no hash
+            key = id(m)
+            known = self._asked.get(key)
+        if known is None:
+            other = anew(m)
+            known = self._asked[key] = _Asked(m, other, Spelling(other))
+        return known
+
+    def _look(
+        self,
+        m: Mechanism,
+        way: str,
+        texts: Sequence[str | Prepared],
+        results: Sequence[RewriteResult],
+        stream: NoiseStream,
+        streams: Sequence[NoiseStream] | Iterator[NoiseStream],
+        distributions: bool = True,
+    ) -> None:
+        """Raise Breach where a result breaks a rule."""
+        asked = self._of(m)
+        originals = [t.text if isinstance(t, Prepared) else t for t in texts]
+        if [r.original for r in results] != originals:
+            reason = "a call does not give one rewrite of each text, in their order."
+            raise Breach(originals[0] if originals else "", f"This was seen of {way}.", reason)
+        self.n += len(results)
+        self.texts.update(originals)
+        for i, (text, result, own) in enumerate(zip(originals, results, streams, strict=True)):
+            self.task.check()
+            self._beside(m, asked, way, text, result)
+            self._named(m, asked, way, originals, i, result, stream, own)
+            exposed = result.guarantee.exposed if result.seed is None else result.guarantee.exposed[:-1]
+            if "alignment" not in result.can and ("alignment" not in m.can or result.pieces is not None):
+                asked.spelling.follow(text, result, exposed, distributions)
+                continue
+            follow_steps(asked.spelling.document(text), way, result)
+            if not exposed and (kept := next((s.replacement for s in result.steps if s.action == "keep"), None)):
+                raise not_named(text, kept)
+
+    def _beside(self, m: Mechanism, asked: _Asked, way: str, text: str, result: RewriteResult) -> None:
+        """What leaves with a text besides it and its noise."""
+        if not m.shares_draws:  # else a list has its own
+            if text not in asked.promises:
+                asked.promises[text] = asked.other.guarantee(text)
+            same_promise(result, asked.promises[text])
+        batch = result.batch if m.shares_draws else ""
+        stated = {"mechanism": m.name, "options": m.config, "language": m.language, "batch": batch}
+        own = {
+            "mechanism": result.mechanism,
+            "options": result.config,
+            "language": result.language,
+            "batch": result.batch,
+        }
+        for name, value in stated.items():
+            if own[name] is not value and own[name] != value:
+                told = f"With a rewrite of “{flat(text)}” ({way}) the {name} is {own[name]!r}, and not {value!r}."
+                raise Breach(text, told, f"the {name} that leaves with a result is not that of the mechanism.")
+
+    def _named(
+        self,
+        m: Mechanism,
+        asked: _Asked,
+        way: str,
+        texts: Sequence[str],
+        i: int,
+        result: RewriteResult,
+        stream: NoiseStream,
+        own: NoiseStream,
+    ) -> None:
+        """The name of the noise: that of its stream for one text, and so for all. Where it is not, another text decides
+        in the same place."""
+        if m.shares_draws:
+            return
+        same = result.noise_id == own.noise_id
+        first, other = asked.named.setdefault(way, (same, texts[i]))
+        if same == first:
+            return
+        again = _again(m, way, other, len(texts), stream, self.task)
+        if again[i].noise_id != result.noise_id:
+            told = f"With the same noise, rewrites of “{flat(texts[i])}” and of “{flat(other)}” give it two names."
+            reason = "the name of the noise, which leaves with a release, depends on the text."
+            raise Breach(texts[i], told, reason, other=other)
+
+
+def _alike(m: Mechanism, a: str, b: str) -> bool:
+    """Whether the promise makes two texts alike, as far as the mechanism says so of a text that it refuses."""
+    try:
+        return bool(m.audited.adjacent(a, b))
+    except DPTextError:
+        return False
+
+
+def _stream(noise: NoiseStream | int | None) -> NoiseStream:
+    return noise if isinstance(noise, NoiseStream) else NoiseStream(noise)
+
+
+def _again(m: Mechanism, way: str, text: str, n: int, stream: NoiseStream, task: Task) -> list[Any]:
+    """As many rewrites of one text, in the same way and with the same noise."""
+    if way == TEXT:
+        return [m.rewrite(text, stream=stream, task=task)]
+    if way == PREPARED:
+        return [m.rewrite(m.prepare(text, task=task), stream=stream, task=task)]
+    if way == FRESH:
+        return m.rewrites(text, n, stream=stream, task=task)
+    if way == LIST:
+        return m.rewrite([text] * n, stream=stream, task=task)
+    return list(m.rewrite_each([text] * n, stream=stream, task=task))
