@@ -284,13 +284,13 @@ class Generator:
         state.steps += 1
 
     def replay(self, prompt: Sequence[int], shape: GeneratorPass, tokens: Sequence[int]) -> list[np.ndarray]:
-        """The scores float32 (n,) of every token in ``tokens``, as they were in a state of this shape."""
+        """The scores float32 (n,) of every token in ``tokens``, as they were in this row of such a state."""
         state = self.begin([prompt] * shape.prompts, shape.draws, shape.width, shape.prefix)
         rows = shape.prompts * shape.draws
-        out = [state.logits[0].copy()]
+        out = [state.logits[shape.row].copy()]
         for token in tokens[:-1]:
             self.step(state, [token] * rows)
-            out.append(state.logits[0].copy())
+            out.append(state.logits[shape.row].copy())
         return out
 
     def _run(self, **given: Any) -> Any:

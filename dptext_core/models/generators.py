@@ -53,13 +53,15 @@ class GeneratorPass:
     """Of what a generator computed: scores in the same shape have the same bits.
 
     prompts: how many were read together; width: the length they were filled up to, without the prefix; draws: rows of
-    each; prefix: how many of their first tokens were read once for all of them.
+    each; prefix: how many of their first tokens were read once for all of them; row: which of the prompts × draws rows
+    the text is, since threads that share a product round its rows apart.
     """
 
     prompts: int
     width: int
     draws: int
     prefix: int = 0
+    row: int = 0
 
 
 @dataclass(frozen=True)

@@ -580,12 +580,12 @@ class Generation(Clipped):
             task.report(k + 1, max(limits))
             if all(done):
                 break
-        shape = dataclasses.replace(state.shape)
-        public_shape = None if public is None else public.shape
         out = []
         for r, row in enumerate(tokens):
             stop = next((k for k, t in enumerate(row) if t in ends), len(row) - 1)
             written = tuple(row[: min(stop + 1, limits[r])])
+            shape = dataclasses.replace(state.shape, row=r)
+            public_shape = None if public is None else dataclasses.replace(public.shape, row=r)
             out.append(Written(written, shape, public_shape, kept, public_kept))
         return out
 
