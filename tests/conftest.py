@@ -33,6 +33,14 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.enviro
 collect_ignore = [] if importlib.util.find_spec("ray") else ["data/test_ray.py"]
 
 
+#: Pages that run without a browser put themselves in its place and stay there; new processes would begin with them.
+MAIN = sys.modules["__main__"]
+
+
+def pytest_runtest_teardown() -> None:
+    sys.modules["__main__"] = MAIN
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--fail-on-skip", action="store_true", help="a skipped test makes the run fail (used by CI)")
 

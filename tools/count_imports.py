@@ -1,13 +1,11 @@
 """The imports between the files of the core: how many, in how many circles, and what lies loose at its top.
 
-python tools/count_imports.py [FOLDER]
-
-Imports inside functions count too, those for types alone do not. FOLDER holds the package ``dptext_core``: by default
-the clone, else another checkout.
+Imports inside functions count too, those for types alone do not.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -33,7 +31,9 @@ def circles(graph: grimp.ImportGraph) -> list[list[str]]:
 
 
 def main() -> None:
-    sys.path.insert(0, sys.argv[1] if len(sys.argv) > 1 else str(ROOT))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", default=str(ROOT), help="holds dptext_core (default: this clone)")
+    sys.path.insert(0, parser.parse_args().folder)
     graph = grimp.build_graph(PACKAGE, exclude_type_checking_imports=True, cache_dir=None)
     top = graph.find_children(PACKAGE)
     loose = sorted(name for name in top if not graph.find_children(name))

@@ -90,7 +90,10 @@ def test_two_settings_stand_beside_each_other_with_what_changed(page):
         [int(p.changed) for p in side_by_side.pieces(r)] for r in results
     ]
     table = page.dataframe[0].value
-    assert list(table["ε"]) == ["1.1", "0.7"] and list(table["setting"]) == ["1-Diffractor", "1-Diffractor (tem)"]
+    assert list(table["ε"]) == ["1.1", "0.7"] and list(table["setting"]) == [
+        "1-Diffractor (loaded words allowed)",
+        "1-Diffractor (tem, loaded words allowed)",
+    ]
     assert page.select_slider[0].help == said_of("ε")
     assert len({r.noise_id for r in results}) == 2 and len(mine(page).ledger.entries) == 2 and not released(page)
 

@@ -274,6 +274,7 @@ def _english(tree: ast.Module) -> list[set[str]]:
 def test_no_list_of_english_stands_outside():
     own = python_files("dptext_core", "pages", "app.py")
     home = {path for path in own if path.startswith("dptext_core/text/languages/")}
+    home.add("dptext_core/research/identifiers.py")  # what an English benchmark's own evaluation does not count
     assert _english(own["dptext_core/text/languages/english.py"]), "the test would not see such a list"
     assert {path: found for path, tree in own.items() if path not in home and (found := _english(tree))} == {}
 
