@@ -38,7 +38,7 @@ from ..errors import ConfigError, InputError, NoDistribution
 from ..mechanisms.base import Mechanism, Prepared, WordByWord, check_mechanism
 from ..mechanisms.facets import aligned
 from ..privacy.distribution import Channel
-from ..privacy.guarantee import bound, number
+from ..privacy.guarantee import bound, number, rounded
 from ..privacy.sampling import NoiseStream
 
 TARGETS = {
@@ -121,8 +121,11 @@ class Calibration:
         how = "" if self.draws is None else f", 95% interval {_shown(self.kind, low)} to {_shown(self.kind, high)}"
         how = f"; by “{_attacker(self.by)}”{how}" if self.by else how
         over = f" ({self.words:,} {'word' if self.words == 1 else 'words'}{how})" if self.words else ""
+        told = number(self.epsilon)
+        if self.kind == "bayes":  # the figure may jump right beside this ε: more digits, and to its own side of the jump
+            told = f"{rounded(self.epsilon, 6, up=self.reached > self.target):,g}"
         return (
-            f"{self.mechanism.title}: ε = {number(self.epsilon)} gives a {TARGETS[self.kind]} of "
+            f"{self.mechanism.title}: ε = {told} gives a {TARGETS[self.kind]} of "
             f"{_shown(self.kind, self.reached)}{over}."
         )
 

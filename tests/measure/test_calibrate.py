@@ -139,6 +139,14 @@ class SmallSanText(SanText):
     vocabulary = random_space(60, 4, seed=2)
 
 
+def test_the_epsilon_that_is_told_gives_the_figure_that_is_told():
+    """The best guess jumps at some ε: three digits lie beside such a place (6.4 for 6.40402)."""
+    m, text = dpt.get_mechanism("custext"), "My doctor in Lisbon treated my sister."
+    c = calibrate(m, {"bayes": 0.3}, text=text)
+    told = float(c.sentence().partition("ε = ")[2].split()[0])
+    assert calibration.measured(m, "bayes", text)(told).value == pytest.approx(c.reached, abs=5e-4)
+
+
 @pytest.mark.parametrize("few", [True, False], ids=["by its outputs", "by a pass over all words"])
 def test_bayes_success_on_a_text_counts_the_words_that_are_guessed(monkeypatch, few):
     if not few:
