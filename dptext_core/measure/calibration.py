@@ -122,7 +122,7 @@ class Calibration:
         how = f"; by “{_attacker(self.by)}”{how}" if self.by else how
         over = f" ({self.words:,} {'word' if self.words == 1 else 'words'}{how})" if self.words else ""
         told = number(self.epsilon)
-        if self.kind == "bayes":  # the figure may jump right beside this ε: more digits, and to its own side of the jump
+        if self.kind == "bayes":  # may jump right beside this ε: more digits, to its own side of the jump
             told = f"{rounded(self.epsilon, 6, up=self.reached > self.target):,g}"
         return (
             f"{self.mechanism.title}: ε = {told} gives a {TARGETS[self.kind]} of "
