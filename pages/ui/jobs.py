@@ -53,10 +53,11 @@ class _Until(Task):
 class Job:
     """Runs ``work(task)`` in a thread. Holds its result for the session that started it.
 
-    It stops when the visitor of that session has gone, unless it ``stays``, as the visitor asked for.
+    It stops when the visitor of that session has gone, unless it ``stays``, as the visitor asked for. after: seconds
+    until it asks for its turn.
     """
 
-    def __init__(self, work: Callable[[Task], Any], label: str, stays: bool = False):
+    def __init__(self, work: Callable[[Task], Any], label: str, stays: bool = False, after: float = 0.0):
         self.label = label
         minutes = limits().minutes
         self.task = _Until(self._told, None if minutes is None or stays else 60.0 * minutes)
@@ -73,13 +74,16 @@ class Job:
         self.every = _often()
         self._visitor = sessions.visitor()
         self._turn = Turn(self._visitor or self, self.task)
-        self._thread = threading.Thread(target=self._run, args=(work,), daemon=True)
+        self._thread = threading.Thread(target=self._run, args=(work, after), daemon=True)
         self._thread.start()
         if not stays:
             sessions.watch(self)
 
-    def _run(self, work) -> None:
+    def _run(self, work: Callable[[Task], Any], after: float) -> None:
         try:
+            while (rest := self._started + after - time.monotonic()) > 0:
+                self.task.check()
+                time.sleep(min(LOOK, rest))
             with all_turns.take(self._turn):
                 result = work(self.task)
             self.result = None if self._forgotten else result
@@ -160,14 +164,15 @@ class Work:
     result: Any = None
     error: DPTextError | None = None
 
-    def start(self, asked: Any, work: Callable[[Task], Any], label: str) -> None:
-        """Begin, in the place of what runs there; or say in ``error`` that the visitor has too much under way."""
+    def start(self, asked: Any, work: Callable[[Task], Any], label: str, after: float = 0.0) -> None:
+        """Begin after so many seconds, in the place of what runs there; or say in ``error`` that the visitor has too
+        much under way."""
         self.stop()
         under_way = [w for w in sessions.mine() if isinstance(w, Job) and not (w.task.cancelled or w.wait(0))]
         if (most := limits().pieces) <= len(under_way):
             self.asked, self.result, self.error = asked, None, Busy(MANY.format(most))
             return
-        self.attach(asked, Job(work, label))
+        self.attach(asked, Job(work, label, after=after))
 
     def attach(self, asked: Any, job: Job) -> None:
         """Wait for a job that was begun elsewhere, in the place of what runs here."""

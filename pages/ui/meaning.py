@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import streamlit as st
@@ -41,15 +40,13 @@ def start(asked: tuple[runs.Run, Any], result: dpt.RewriteResult) -> None:
     changes = [low, *(max(low, float(f[0])) for t in run.payload["tokens"] for f in t.get("flips", ()))]  # type: ignore[attr-defined]
 
     def work(task: dpt.Task) -> MeaningKept:
-        if run.number == 1:
-            time.sleep(PICTURE)
-            task.check()
         if live:
             return meaning_kept(run.mechanism, run.prepared, run.stream, changes, most=MOST, task=task)
         cosine = float(dpt.metrics.score("cosine", [result.original], [result.text])[0])
         return MeaningKept((low,), (cosine,), True)
 
-    session().at(PLACE).start(asked, work, "Measuring the meaning")
+    after = PICTURE if run.number == 1 else 0.0
+    session().at(PLACE).start(asked, work, "Measuring the meaning", after)
 
 
 def follow() -> None:

@@ -105,6 +105,20 @@ def test_a_job_gives_its_result_its_error_or_stops():
     assert job.wait(5) and isinstance(job.error, dpt.Cancelled)
 
 
+def test_a_job_that_begins_later_takes_no_turn_of_others(monkeypatch):
+    from pages.ui import jobs
+    from pages.ui.turns import Turns
+
+    monkeypatch.setattr(jobs, "all_turns", Turns(1))
+    began = time.monotonic()
+    later = Job(lambda task: time.monotonic() - began, "x", after=0.5)
+    assert Job(lambda task: 5, "x").wait(0.4) and not later.wait(0)
+    assert later.wait(5) and later.result >= 0.5
+    stopped = Job(lambda task: 5, "x", after=60.0)
+    stopped.give_up()
+    assert stopped.wait(5) and isinstance(stopped.error, dpt.Cancelled)
+
+
 @pytest.fixture(autouse=True)
 def gauge(monkeypatch, request):
     """How much of the meaning is kept is worked out beside the page, by a model; only its own test waits for it."""
