@@ -23,7 +23,7 @@ from ..mechanisms.base import Mechanism, Prepared
 from ..privacy.guarantee import Guarantee
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
-from .rules import Breach, Spelling, flat, follow_steps, not_named, same_promise
+from .rules import Breach, Spelling, depends, flat, follow_steps, not_named, same_promise
 from .seen import anew
 
 #: The ways in which rewrites can be had.
@@ -121,8 +121,7 @@ class Rewriter:
             for other in () if more else [*asked.promises][-_BEFORE:]:
                 if other != text and _alike(asked.other, text, other):
                     told = f"The error of “{flat(text)}” is “{flat(str(error))}”, and “{flat(other)}” is rewritten."
-                    reason = "the error depends on the private text, where the promise says that the two are alike."
-                    raise Breach(text, told, reason, other=other) from error
+                    raise depends("error", text, told, other) from error
             raise
 
     def _of(self, m: Mechanism) -> _Asked:

@@ -46,6 +46,12 @@ def apart_at(a: str, b: str, around: int = 24) -> tuple[str, str]:
     return tuple("…" * (start > 0) + t[start : at + around] + "…" * (at + around < len(t)) for t in (a, b))  # type: ignore[return-value]
 
 
+def depends(what: str, text: str, told: str, other: str) -> Breach:
+    """Something beside a text that differs between two which the promise makes alike."""
+    reason = f"the {what} depends on the private text, where the promise says that the two are alike."
+    return Breach(text, told, reason, other=other)
+
+
 def not_named(text: str, piece: str) -> Breach:
     """A piece that is copied where a guarantee names nothing that is exposed."""
     told = f"“{flat(piece)}” was copied into a rewrite of “{flat(text)}”, and the guarantee names nothing as exposed."

@@ -21,7 +21,7 @@ from ..privacy.sampling import NoiseStream
 from .inputs import TEXTS, exchanged
 from .looks import Subject, failed
 from .report import Check
-from .rules import Breach, flat
+from .rules import Breach, depends, flat
 
 NAME, WORDS = "what is said beside a text", "what is said of every word"
 #: Texts that are compared at most, and those of them that are rewritten.
@@ -99,8 +99,7 @@ def _compare(subject: Subject) -> tuple[int, int, str]:
                     f"whether anyone but its author sees it cannot be told. {where}"
                 )
                 continue
-            reason = f"the {name} depends on the private text, where the promise says that the two are alike."
-            raise Breach(first, where, reason, other=other)
+            raise depends(name, first, where, other)
         _releases(subject, group, said)
     return compared, len(texts), unclear
 
@@ -270,8 +269,7 @@ def _of_words(subject: Subject, texts: Sequence[tuple[Sequence[str], str]]) -> i
             refused = name == "error"
             if name != "note" and (_alike_by_words(m, others, words) if refused else _alike(m, other, text, {})):
                 where = f"Of “{flat(other)}” it is {a}, of “{flat(text)}” {b}."
-                reason = f"the {name} depends on the private text, where the promise says that the two are alike."
-                raise Breach(other, where, reason, other=text)
+                raise depends(name, other, where, text)
         classes.append((own, words, text))
     return len(texts)
 
@@ -304,8 +302,7 @@ def _releases(subject: Subject, group: Sequence[str], said: dict[str, _Said]) ->
             a, b = (_short(x) for x in _first_apart(known[1], own))
             what = "error" if isinstance(own, str) or isinstance(known[1], str) else "guarantee of a result"
             where = f"Of “{flat(known[0])}” it is {a}, of “{flat(text)}” {b}."
-            reason = f"the {what} depends on the private text, where the promise says that the two are alike."
-            raise Breach(known[0], where, reason, other=text)
+            raise depends(what, known[0], where, text)
 
 
 def of_errors(m: Mechanism, texts: Sequence[str]) -> Breach | None:
@@ -326,8 +323,7 @@ def of_errors(m: Mechanism, texts: Sequence[str]) -> Breach | None:
                 other = said[b].values[0][1]
                 where = f"“{flat(b)}” is rewritten" if not other else f"that of “{flat(b)}” is {_short(other)}"
                 where = f"The error of “{flat(a)}” is {_short(said[a].values[0][1])}, and {where}."
-                reason = "the error depends on the private text, where the promise says that the two are alike."
-                return Breach(a, where, reason, other=b)
+                return depends("error", a, where, b)
     return None
 
 

@@ -198,8 +198,12 @@ def judged(report: AuditReport, subject: Subject | None = None) -> AuditReport:
         later = look_at(LATER, subject, failures=True)
         # Of all rewrites that were made by now; those of its own were counted.
         every = of_all(subject)
-        said = {"status": every.status, "looked": every.looked, "reason": every.reason, "leak": every.leak}
-        checks = [replace(c, **said) if c.name == every.name else c for c in report.checks]  # type: ignore[arg-type]
+        checks = [
+            replace(c, status=every.status, looked=every.looked, reason=every.reason, leak=every.leak)
+            if c.name == every.name
+            else c
+            for c in report.checks
+        ]
         report = replace(report, checks=(*checks, *later))
     report = replace(report, draws=sum(c.draws for c in report.checks))
     broken = next((c for c in report.checks if c.status == "refuted"), None)

@@ -352,10 +352,8 @@ class FastBert:
         """
         device = batches[0].ids.device
         lengths = [int(x.lengths[0]) for x in batches]
-        first, groups, back = (
-            sum(lengths),
-            *self._read(np.array(lengths), np.array([x.wanted for x in batches]), device),
-        )
+        first = sum(lengths)
+        groups, back = self._read(np.array(lengths), np.array([x.wanted for x in batches]), device)
         texts = [x.ids[0, :n] for x, n in zip(batches, lengths, strict=True)]
         ids = torch.cat([*texts, *(torch.full_like(x.positions, x.asks or 0) for x in batches)])
         at = torch.cat([*(torch.arange(n, device=device) for n in lengths), *(x.positions for x in batches)])

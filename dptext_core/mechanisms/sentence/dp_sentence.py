@@ -39,7 +39,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -393,11 +393,13 @@ class DPSentence(Mechanism):
             cosines = np.concatenate([added, cosines[n:]])
         return dataclasses.replace(table, cosines=cosines, before=len(drawn))
 
-    def _draws(self, table: CosineTable, stream: NoiseStream) -> list[int]:
-        """The candidates that are drawn for one sentence, from what the first is drawn from."""
-        drawn = [table.draw(self.config.epsilon, stream)]
-        while len(drawn) < self.config.each:
-            drawn.append(self.after(table, drawn).draw(self.config.epsilon, stream.at("further", len(drawn))))
+    def _draws(
+        self, sampler: Callable[[tuple[int, ...]], Callable[[NoiseStream], int]], stream: NoiseStream
+    ) -> tuple[int, ...]:
+        """The candidates that are drawn for one sentence. sampler: of the next one, once those before it are drawn."""
+        drawn: tuple[int, ...] = ()
+        for k in range(self.config.each):
+            drawn += (sampler(drawn)(stream.at("further", k) if k else stream),)
         return drawn
 
     def nearest(self, prepared: Prepared) -> float:
@@ -482,7 +484,11 @@ class DPSentence(Mechanism):
         """What is drawn for each of these sentences, each with its stream."""
         chosen: list[int] = []
         for k, (table, stream) in enumerate(zip(self._each_table(codes, task), streams, strict=True)):
-            chosen += self._draws(table, stream)
+
+            def sampler(drawn: tuple[int, ...], table: CosineTable = table) -> Callable[[NoiseStream], int]:
+                return partial(self.after(table, drawn).draw, self.config.epsilon)
+
+            chosen += self._draws(sampler, stream)
             task.report(k + 1, len(codes))
         return tuple(chosen)
 
@@ -494,15 +500,12 @@ class DPSentence(Mechanism):
         for i, table in enumerate(self._each_table(encoded.codes, task)):
 
             @lru_cache(maxsize=_TOGETHER)
-            def draw(drawn: tuple[int, ...], table: CosineTable = table) -> Callable[[NoiseStream], int]:
+            def sampler(drawn: tuple[int, ...], table: CosineTable = table) -> Callable[[NoiseStream], int]:
                 return self.after(table, drawn).drawer(self.config.epsilon)
 
             for own, one in zip(streams, chosen, strict=True):
                 task.check()
-                drawn: tuple[int, ...] = ()
-                for k in range(self.config.each):
-                    drawn += (draw(drawn)(own.at(i).at("further", k) if k else own.at(i)),)
-                one += drawn
+                one += self._draws(sampler, own.at(i))
             task.report(i + 1, len(encoded.codes))
         return [self._result(encoded, tuple(one), own) for own, one in zip(streams, chosen, strict=True)]
 
