@@ -62,7 +62,8 @@ def command(
         takes.add_argument("--judge", metavar="NAME", help=f"for perplexity: a folder, or {causal.JUDGE}")
     args = takes.parse_args(argv)
     if judged and args.judge:
-        measure = partial(measure, judge=(judge := causal.judge(args.judge)))
+        judge = causal.judge(args.judge)
+        measure = partial(measure, judge=judge)
         about["judge"] = judge.title
     data = data_sets.load(args.set, args.data, n_test=args.texts or texts)
     given = [" ".join(data.texts[i]) for i in data.test]

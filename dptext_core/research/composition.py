@@ -24,7 +24,7 @@ from ..mechanisms.base import Mechanism
 from ..mechanisms.setting import Setting
 from ..models import causal
 from . import data_sets
-from .measurement import Measurement, options_in, parser, which_stop_words
+from .measurement import Measurement, named_options, options_in, parser, which_stop_words
 from .paired import compare
 from .reader import OPTIONS
 
@@ -105,7 +105,6 @@ def measure(
     chosen = [best.chosen(list(reader.ReleasedText(of[0]).steps)) for of in every]
     read = [(of, only) for of, only in zip(every, chosen, strict=True) if only]
     likely = None if judge is None else float(np.mean([_likely(m, of[0], only, judge) for of, only in read[:ASKED]]))
-    options = {k: v for k, v in m.setting.to_dict()["options"].items() if k != "stopwords"}
     out: list[Composed] = []
     first: list[float] = []
     for n in releases:
@@ -119,7 +118,7 @@ def measure(
             Composed(
                 data=data,
                 mechanism=m.name,
-                options=options,
+                options=named_options(m),
                 epsilon=m.config.epsilon,
                 words=words,
                 releases=n,

@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from .._internal import assets
 from .._internal.version import __version__
+from ..mechanisms.base import Mechanism
 
 R = TypeVar("R")
 
@@ -40,6 +41,11 @@ def parser(name: str, doc: str | None, *options: str, required: Sequence[str] = 
 def options_in(args: argparse.Namespace) -> dict[str, Any]:
     """What the common options say of a mechanism's."""
     return {"stopwords": args.stopwords} if args.stopwords else {}
+
+
+def named_options(m: Mechanism) -> dict[str, Any]:
+    """The options of a mechanism as a row names them: without the file of stop words, which is of this machine."""
+    return {name: value for name, value in m.setting.to_dict()["options"].items() if name != "stopwords"}
 
 
 def which_stop_words(args: argparse.Namespace) -> str:

@@ -21,7 +21,7 @@ from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism_class, mechanisms
 from ..models.causal import Judge
 from .by_epsilon import command
-from .measurement import Measurement
+from .measurement import Measurement, named_options
 from .paired import compare
 from .reader import OPTIONS
 
@@ -79,13 +79,12 @@ def measure(data: str, m: Mechanism, texts: Sequence[str], judge: Judge | None =
     cosines = [score("cosine", texts, some) for some in (before, after)]
     gain = compare(cosines[1], cosines[0])
     kept = [p.unchanged for p in every if p.unchanged is not None]
-    options = {k: v for k, v in m.setting.to_dict()["options"].items() if k != "stopwords"}
     was, now = np.mean(kept, axis=0).tolist() if kept else (None, None)
     reads, reads_after, ratio, ratio_low, ratio_high = _reads(before, after, judge)
     return Polish(
         data=data,
         mechanism=m.name,
-        options=options,
+        options=named_options(m),
         epsilon=m.config.epsilon,
         texts=len(texts),
         reads_before=reads,

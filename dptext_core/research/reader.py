@@ -23,7 +23,7 @@ from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism_class
 from .by_epsilon import command
 from .equal_privacy import SYSTEMS, bundled_crossings
-from .measurement import Measurement
+from .measurement import Measurement, named_options
 from .paired import compare
 
 #: Options of each mechanism.
@@ -109,11 +109,10 @@ def measure(data: str, m: Mechanism, texts: Sequence[str]) -> Found:
     top = best.of_texts(hits)
     shares = {column: top.shares[name] for name, column in COLUMNS.items()}
     gain = compare(*([float(np.mean(x)) for x in hits[name]] for name in ("reader", "best-guess")))
-    options = {k: v for k, v in m.setting.to_dict()["options"].items() if k != "stopwords"}
     return Found(
         data=data,
         mechanism=m.name,
-        options=options,
+        options=named_options(m),
         epsilon=m.config.epsilon,
         texts=len(hits["reader"]),
         words=top.words,

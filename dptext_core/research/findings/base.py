@@ -17,6 +17,7 @@ from ..._internal.statistics import NORMAL, holm, two_sided
 from ...errors import ConfigError
 from ...measure.metrics.registry import measure
 from ...mechanisms.setting import Setting
+from .. import equal_privacy
 from ..curves import describe, title
 from ..paired import PairedComparison as Pair
 from ..paired import compare_rows
@@ -422,6 +423,12 @@ class Runs:
                 which = row.setting.at(None)
                 best[which] = min(best.get(which, (off, row)), (off, row), key=lambda pair: pair[0])
         return [row for _, row in best.values()]
+
+
+def bundled_runs(what: str) -> Runs:
+    """The bundled rows of points at equal privacy ("equal") or of single lists ("lists"); none where there are none."""
+    points = equal_privacy.bundled(what)
+    return Runs(()) if points is None else Runs(points.rows, points.gates)
 
 
 def _point(row: Row) -> tuple:

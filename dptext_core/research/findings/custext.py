@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-from .. import equal_privacy, mappings, queries
+from .. import mappings, queries
 from ..rows import Row
 from .base import (
     AGREES,
@@ -18,6 +18,7 @@ from .base import (
     Difference,
     Runs,
     both,
+    bundled_runs,
     claim,
     full_options,
     half,
@@ -289,8 +290,7 @@ def _santext_contradicts() -> str:
 
 @claim(itself=_santext_contradicts)
 def custext_against_santext(runs: Runs) -> ClaimOutcome:
-    points = equal_privacy.bundled("equal")
-    equal = Runs([] if points is None else points.rows)
+    equal = bundled_runs("equal")
     tally, rows = ClaimEvidence(), []
     cosine: list[str] = []
     variety: list[str] = []

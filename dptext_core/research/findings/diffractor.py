@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...mechanisms.words.diffractor import NOISES
-from .. import equal_privacy
 from ..curves import title
 from ..deniability import Curve
 from ..deniability import measured as measured_deniability
@@ -28,6 +27,7 @@ from .base import (
     Difference,
     Runs,
     both,
+    bundled_runs,
     claim,
     full_options,
     half,
@@ -48,8 +48,7 @@ LISTS = "bench equal-privacy lists --data DIR --stopwords FILE --out FILE --summ
 
 def beside() -> Runs:
     """The lists of each space by itself, and N_w and S_w of all choices of lists in closed form."""
-    points = equal_privacy.bundled("lists")
-    return Runs([] if points is None else points.rows, [] if points is None else points.gates)
+    return bundled_runs("lists")
 
 
 def _deniability(runs: Runs, metric: str, noise: dict, more: str, less: str) -> list[tuple[Row, Row]]:
@@ -348,11 +347,6 @@ def one_dimension_wins(runs: Runs) -> ClaimOutcome:
     )
 
 
-def _equal() -> Runs:
-    points = equal_privacy.bundled("equal")
-    return Runs([] if points is None else points.rows, [] if points is None else points.gates)
-
-
 def _tem_contradicts() -> str:
     """Table 3, counted."""
     best = {
@@ -374,7 +368,7 @@ def _tem_contradicts() -> str:
 
 @claim(itself=_tem_contradicts)
 def beats_tem_at_equal_privacy(runs: Runs) -> ClaimOutcome:
-    equal, tally, cosine, rows = _equal(), ClaimEvidence(), ClaimEvidence(), []
+    equal, tally, cosine, rows = bundled_runs("equal"), ClaimEvidence(), ClaimEvidence(), []
     variety: list[str] = []
     for n_w in (0.1, 0.3, 0.5):
         there = equal.near_n_w("sst2", "accuracy", n_w, 0.02)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...measure.metrics.registry import measure
 from ...models.clip import WIDTHS as PRESETS
-from .. import clipping, equal_privacy, public_prior
+from .. import clipping, public_prior
 from ..data_sets import title as title_of_data
 from ..public_prior import Mean
 from ..rows import Row
@@ -24,6 +24,7 @@ from .base import (
     ClaimOutcome,
     Runs,
     both,
+    bundled_runs,
     claim,
     labels,
     value,
@@ -132,8 +133,7 @@ OTHERS = ("accuracy_bag", "chrf", "bleu_uncased", "cosine")
 
 @claim()
 def judges_agree(runs: Runs) -> ClaimOutcome:
-    points = equal_privacy.bundled("equal")
-    equal = Runs([] if points is None else points.rows)
+    equal = bundled_runs("equal")
     first, by_judge = ClaimEvidence(), {judge: ClaimEvidence() for judge in OTHERS}
     pairs: list[tuple[float, Row, Row]] = []
     for n_w in (0.1, 0.3, 0.5):
@@ -180,8 +180,7 @@ def judges_agree(runs: Runs) -> ClaimOutcome:
 
 @claim()
 def at_equal_privacy(runs: Runs) -> ClaimOutcome:
-    points = equal_privacy.bundled("equal")
-    equal = Runs([] if points is None else points.rows)
+    equal = bundled_runs("equal")
     tally, cosine, numbers, rows, names_of = ClaimEvidence(), ClaimEvidence(), [], [], []
     for n_w in (0.1, 0.3, 0.5):
         there = equal.near_n_w("sst2", "accuracy", n_w, 0.02)
