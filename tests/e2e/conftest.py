@@ -181,6 +181,7 @@ def _open(
     *,
     viewport: Any = None,
     color_scheme: Any = "light",
+    reduced_motion: Any = "no-preference",
     permissions: Sequence[str] = (),
     script: str = "",
 ) -> Opened:
@@ -195,7 +196,7 @@ def _open(
     if permissions:
         context.grant_permissions(list(permissions))
     page.set_viewport_size(viewport or {"width": 1280, "height": 900})
-    page.emulate_media(color_scheme=color_scheme)
+    page.emulate_media(color_scheme=color_scheme, reduced_motion=reduced_motion)
     page.set_default_timeout(30_000)
     if script:
         page.add_init_script(script)
@@ -223,7 +224,7 @@ def _open(
 
 @pytest.fixture
 def open_app(shared_context: BrowserContext, app_url: Callable[[Path], str]) -> Iterator[Callable[..., Opened]]:
-    """``open_app(app, query="", viewport=..., color_scheme=..., permissions=..., script=...)``: a fresh page on it."""
+    """``open_app(app, query="", **options)``: a fresh page on it, with the options of :func:`_open`."""
     pages: list[Page] = []
 
     def open_page(app: Path, query: str = "", **options: Any) -> Opened:

@@ -615,6 +615,35 @@ def test_words_copied_by_hand_are_told_like_those_of_the_button(open_app: Open) 
     opened.assert_clean()
 
 
+#: Writes down whether ε has moved by itself; and presses something again and again, as a visitor does.
+TOURED = """new MutationObserver(() => {
+  if (document.documentElement.hasAttribute("data-dragging")) window.toured = true;
+}).observe(document, { subtree: true, attributes: true, attributeFilter: ["data-dragging"] });
+"""
+PRESSES = "setInterval(() => window.dispatchEvent(new PointerEvent('pointerdown')), 200);"
+
+
+@pytest.mark.slow
+@pytest.mark.e2e
+@pytest.mark.parametrize("how", ["nobody", "a visitor presses something", "another text comes", "reduced motion"])
+def test_the_slider_moves_by_itself_only_where_nobody_has_begun(open_app: Open, how: str) -> None:
+    motion = "reduce" if how == "reduced motion" else "no-preference"
+    script = TOURED + (PRESSES if how.startswith("a visitor") else "")
+    opened = start(open_app, "?variant=tour", script=script, reduced_motion=motion)
+    page = opened.page
+    if how == "nobody":
+        page.wait_for_function("window.toured")
+        page.locator(":root:not([data-dragging])").wait_for(state="attached")
+        assert shown_words(page) == expected_words(make_payload(1)[0], 50.0), "it comes back"
+        return opened.assert_clean()
+    if how.startswith("another"):
+        # A button is pressed by no pointer here, as a text comes that was typed.
+        page.get_by_role("button", name="New run").evaluate("e => e.click()")
+    page.wait_for_timeout(2500)
+    assert not page.evaluate("window.toured")
+    opened.assert_clean()
+
+
 @pytest.mark.slow
 @pytest.mark.e2e
 @pytest.mark.parametrize(("width", "scheme", "query"), [(390, "light", ""), (320, "dark", "?variant=lists")])

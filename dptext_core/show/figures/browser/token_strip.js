@@ -10,6 +10,7 @@ const ROWS = 9; // words in the inspector
 const STAGE_ROWS = 3; // and where its steps stand above them
 const TOUR = [1, 0.1, 1.6, 1]; // where the slider goes by itself: shares of the way to where it stands
 const TOUR_MS = 6000;
+const BEGUN = ["pointerdown", "keydown", "wheel"]; // after these it does not, or no more
 const FADE_LIMIT = 60; // beyond this many new words in a frame, fading them would cost more than it shows
 const END = "∎"; // what stands for the token that ends a text
 const SENTENCE = 30; // letters of a candidate from which on candidates stand above their bars
@@ -275,9 +276,12 @@ class Strip {
     if (ui.body.lastElementChild !== ui.dial) ui.body.append(ui.dial);
     if (first && this.memo.originals === undefined) ui.originals.checked = false;
     this.el.classList.toggle("no-originals", !ui.originals.checked);
-    if (data.tour && !this.memo.toured && !calm.matches) {
+    if (!data.tour) clearTimeout(this.timers.tour); // another text has come in the meantime
+    else if (!this.memo.toured && !calm.matches) {
       this.memo.toured = true;
       this.timers.tour = setTimeout(() => this.tour(), 1500);
+      const begun = { capture: true, once: true, signal: this.off.signal };
+      for (const kind of BEGUN) window.addEventListener(kind, () => clearTimeout(this.timers.tour), begun);
     }
   }
 
@@ -297,7 +301,7 @@ class Strip {
     this.hold(true);
     const end = () => {
       this.off.signal.removeEventListener("abort", end);
-      for (const kind of ["pointerdown", "keydown", "wheel"]) window.removeEventListener(kind, end, { capture: true });
+      for (const kind of BEGUN) window.removeEventListener(kind, end, { capture: true });
       cancelAnimationFrame(this.tourFrame);
       if (!this.touring) return;
       this.touring = false;
@@ -306,7 +310,7 @@ class Strip {
       clearTimeout(this.timers.speak);
       this.schedule();
     };
-    for (const kind of ["pointerdown", "keydown", "wheel"]) window.addEventListener(kind, end, { capture: true });
+    for (const kind of BEGUN) window.addEventListener(kind, end, { capture: true });
     this.off.signal.addEventListener("abort", end);
     const step = (now) => {
       const way = Math.max(0, now - began) / TOUR_MS * (TOUR.length - 1);
