@@ -223,13 +223,13 @@ def sample(mutants: dict[Path, list], size: int, seed: int) -> list[tuple[Path, 
     return chosen
 
 
-def run(folder: Path, size: int, seed: int) -> int:
+def run(folder: Path, size: int, seed: int, only: str = "") -> int:
     import cosmic_ray.plugins
     from cosmic_ray.mutating import use_mutation
 
     tree, file = folder / "tree", folder / f"sample-{seed}.jsonl"
     lines = Lines(folder)
-    mutants = all_mutants(tree)
+    mutants = {module: found for module, found in all_mutants(tree).items() if re.search(only, module.as_posix())}
     chosen = sample(mutants, size, seed)
     done = file.read_text(encoding="utf-8").count("\n") if file.is_file() else 0
     total = sum(map(len, mutants.values()))
@@ -391,11 +391,14 @@ def main() -> int:
     parser.add_argument("folder", type=Path, help="where the copy and the results go")
     parser.add_argument("--seed", type=int, default=1, help="which sample")
     parser.add_argument("--size", type=int, default=200, help="mutants in it")
+    parser.add_argument(
+        "--only", default="", help="a regular expression: of these files alone, which is no whole sample"
+    )
     flags = parser.parse_args()
     folder = flags.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     if flags.what == "run":
-        return run(folder, flags.size, flags.seed)
+        return run(folder, flags.size, flags.seed, flags.only)
     if flags.what == "report":
         return report(folder, flags.seed)
     return cover(folder) if flags.what == "cover" else watch(folder)

@@ -407,8 +407,7 @@ def _letters(text: str) -> str:
 
 def _common(some: np.ndarray, others: np.ndarray) -> bool:
     """Whether two sets of hashes have one in common. others: uint64, ascending."""
-    at = np.searchsorted(others, some)
-    return bool((others[np.minimum(at, len(others) - 1)] == some).any()) if len(others) else False
+    return bool((np.searchsorted(others, some) < np.searchsorted(others, some, side="right")).any())
 
 
 def _kind(g: Guarantee) -> str:

@@ -21,6 +21,7 @@ import dptext_core as dpt
 from dptext_core.auditing import (
     batches,
     exact,
+    first_calls,
     guesses,
     inputs,
     latent,
@@ -605,3 +606,146 @@ def test_places_that_are_drawn_together_are_told_from_those_that_are_not(n, mixe
         assert (fit.p < 1e-100) == (mixed < 1) and (mixed < 1 or fit.p > 1e-3)
     again = SimpleNamespace(**vars(text) | {"once": True, "first": {0: 0, 1: 0, 2: 2}})
     assert releases._together(again, "a text", releases._Counts(places=places), middles) == []
+
+
+# --- what is compared, and how often
+
+
+@pytest.mark.parametrize(
+    ("first", "pairs"), [([0, 1, 0], [(0, 1), (1, 2)]), ([0, 0, 2], [(0, 2), (1, 2)]), ([0, 1, 2], None)]
+)
+def test_places_of_one_word_that_is_drawn_once_are_not_told_to_be_drawn_together(first, pairs):
+    u = STREAM.at("once").uniforms(300)
+    text = SimpleNamespace(
+        once=True,
+        first=dict(enumerate(first)),
+        document=SimpleNamespace(tokens=[SimpleNamespace(text=t) for t in "abc"]),
+    )
+    counts = releases._Counts(places=[np.array([x, x, x]) for x in u])
+    fits = releases._together(text, "a text", counts, {i: (i, None) for i in range(3)})
+    assert [f.key[1:] for f in fits] == (pairs or [(0, 1), (0, 2), (1, 2)])
+
+
+@pytest.mark.parametrize("listed", ["alpha", "nu", "omega"])
+def test_a_piece_that_is_written_otherwise_than_listed_is_unclear_whatever_its_letters(listed):
+    spelling = rules.Spelling(SimpleNamespace())  # type: ignore[arg-type]
+    d, result = stated([0.0], [f" {listed.title()} "]), SimpleNamespace(candidate=lambda i: 0)
+    spelling._listed("t", result, 0, SimpleNamespace(text="NU"), d)  # type: ignore[arg-type]
+    assert bool(spelling.unclear) == (listed != "nu")
+
+
+def test_of_every_piece_ten_rewrites_of_each_text_are_looked_at_and_two_under_every_other():
+    p = np.array([[0.5, 0.5], [0.8, 0.2], [0.1, 0.9]])
+    tables = [stated(np.log(row), "ab") for row in p]
+    texts = [outputs._Text(SimpleNamespace(text=str(k)), None, ({}, {}), None, Counter()) for k in range(3)]  # type: ignore[arg-type]
+    rng, given = np.random.default_rng(2), []
+
+    class Rewritten(SimpleNamespace):
+        def distributions(self):
+            return enumerate([tables[self.text]] * 3)
+
+        def candidate(self, i):
+            return self.drawn[i]
+
+    def one(m, prepared, stream):
+        k = int(prepared.text)
+        drawn = [int(x) for x in rng.random(3) < p[k, 1]]
+        return Rewritten(text=k, can={"distribution"}, releases=[None] * 3, drawn=drawn)
+
+    def of_pieces(prepared, result):
+        given.append((result.text, int(prepared.text)))
+        return [tables[int(prepared.text)]] * 3
+
+    m = SimpleNamespace(chances=SimpleNamespace(states_pieces=True, given=of_pieces))
+    # The second and the third are not alike under the promise.
+    pairs = [(0, 1), (1, 0), (0, 2), (2, 0)]
+    asked: list[Any] = []
+    rewriter = SimpleNamespace(one=lambda *a: asked.append(1) or one(*a))
+    promise = Guarantee("pure", 3.0, "piece", "any", 3, 9.0)
+    look = lambda claim: outputs._every_piece(  # noqa: E731
+        FOUND,
+        m,
+        texts,
+        pairs,
+        promise,
+        claim,
+        STREAM,
+        Meter(),
+        rewriter,  # type: ignore[arg-type]
+    )
+    found = look(None)
+    assert len(asked) == 30 and given == 2 * [(0, 0), (0, 1), (0, 2)] + 2 * [(1, 1), (1, 0)] + 2 * [(2, 2), (2, 0)]
+    assert found.measured == pytest.approx(math.log(5)) and found.claimed == 3.0 and found.verdict == FOUND.verdict
+    assert (found.witness.first, found.witness.second, found.witness.output) == ("0", "2", "a")
+    assert "90 pieces of 30 rewrites" in found.tested and "every piece of 6 rewrites" in found.proven
+    assert found.sampler_p > 0.001 and f"p = {found.sampler_p:.2g}" in found.tested
+    assert look(math.log(5) - 1e-6).verdict == "refuted" and look(math.log(5)).verdict == FOUND.verdict
+    p[:] = 0.0, 1.0  # drawn otherwise than is stated
+    worse = look(None)
+    assert worse.verdict == "refuted" and "pieces do not follow" in worse.reason and worse.sampler_p < 1e-6
+
+
+def test_without_a_number_of_draws_a_thousand_rewrites_make_each_half(monkeypatch):
+    asked = []
+
+    def look(m, prepared, half, *rest):
+        asked.append((half, rest[-2], rest[-1]))
+        raise rules.Breach("t", "told", "why")
+
+    monkeypatch.setattr(outputs, "_look", look)
+    m = Generator.create()
+    for draws, half in ((None, 1000), (500, 250), (101, 50), (40, 50)):
+        found = outputs.audit_outputs(FOUND, m, ["a", "b"], None, draws, STREAM, Meter(), None)  # type: ignore[arg-type]
+        assert (found.verdict, found.reason) == ("refuted", "why") and asked[-1] == (half, 0.0, 0.5)
+
+
+@pytest.mark.parametrize("texts", [1, 2])
+def test_words_are_looked_at_again_behind_those_that_were_released_before(texts):
+    calls = []
+
+    class Chances:
+        def before(self, prepared, stream):
+            calls.append((prepared.text, stream.noise_id))
+            return {1: ((0, "red"),), 2: ((0, "red"), (1, "blue"))}
+
+        def after(self, prepared, index, released):
+            return (prepared.text, index, released)
+
+    m = SimpleNamespace(chances=Chances(), public_start=None)
+    prepared = [SimpleNamespace(text=f"text {k}") for k in range(texts)]
+    probes = [replace(probe([0.0], text=p.text), prepared=p, index=i) for p in prepared for i in range(3)]
+    found = inputs.probes_after(m, probes, STREAM, Meter())  # type: ignore[arg-type]
+    assert calls == [("text 0", STREAM.at("released", 0).noise_id)], "one rewrite serves all with the same public words"
+    assert [(f.text, f.d, f.after, f.index) for f in found] == [
+        (f"text {k} (released before: {', '.join(w for _, w in after)})", (f"text {k}", i, after), after, i)
+        for k in range(texts)
+        for i, after in ((1, ((0, "red"),)), (2, ((0, "red"), (1, "blue"))))
+    ]
+    assert inputs.probes_after(SimpleNamespace(chances=None), probes, STREAM, Meter()) == []  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("m", [Swap.create(), Latent.create()])
+def test_half_of_the_first_rewrites_are_by_an_instance_of_their_own(m, monkeypatch):
+    made: list[Any] = []
+    asked: list[tuple[Any, str, int]] = []
+    monkeypatch.setattr(first_calls, "anew", lambda m, of=first_calls.anew: made.append(of(m)) or made[-1])
+
+    def noted(name, way):
+        def call(rewriter, own, text, noise):
+            asked.append((own, name, len(noise)))
+            return way(rewriter, own, text, noise)
+
+        return call
+
+    monkeypatch.setattr(first_calls, "WAYS", {name: noted(name, way) for name, way in first_calls.WAYS.items()})
+    each = ["doctor", "nurse", "water", "music"] if isinstance(m, Swap) else []
+    probes = [Probe(w, None, w, m.distribution(w, 0), m.prepare(w), 0, True) for w in each]
+    check = first_calls.at_first(Subject(m, m.guarantee("doctor"), ["doctor"], STREAM, Meter(), probes))
+    assert check.status == "tested" and len(asked) > 8
+    ways = list(first_calls.WAYS)
+    assert [name for _, name, _ in asked] == [ways[k % 4] for k in range(len(asked))]
+    assert [own is made[0] for own, *_ in asked] == [k // 4 % 2 == 1 for k in range(len(asked))]
+    alone = [own for own, *_ in asked if own is not made[0]]
+    assert len({*map(id, alone)}) == len(alone)
+    times = first_calls.TIMES if m.by_word is not None else first_calls.MODEL_TIMES
+    assert {n for *_, n in asked} == {times} and f"The first {times} rewrites of {len(asked)} new texts" in check.looked

@@ -6,11 +6,13 @@ import dataclasses
 import json
 from datetime import UTC, datetime
 
+import numpy as np
 import pytest
 from foreign import Swap
 
 import dptext_core as dpt
 from dptext_core import NoiseStream
+from dptext_core.measure import ledger
 from dptext_core.measure.ledger import Ledger
 
 TEXT = "The doctor changed the dose of insulin."
@@ -503,3 +505,10 @@ def test_what_left_is_listed_once_with_what_it_means():
     ledger.take("about", "papers.bib", "nothing")
     assert [(t.page, t.file) for t in ledger.taken] == [("audit", "audit.json"), ("about", "papers.bib")]
     assert [t["means"][:9] for t in ledger.to_dict()["taken"]] == ["your text", "nothing o"]
+
+
+def test_two_sets_of_hashes_have_one_in_common_or_none():
+    common = lambda a, b: ledger._common(np.array(a, np.uint64), np.array(b, np.uint64))  # noqa: E731
+    top = 2**64 - 1
+    assert common([5], [5]) and common([9, 1], [0, 1, 4]) and common([top], [0, top]) and common([0, 7], [0, 3])
+    assert not any(common(*pair) for pair in ([[6], [5]], [[4], [5]], [[], [1]], [[1], []], [[0, top], [1, 2, 3]]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 from pathlib import Path
 
@@ -11,12 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from marks import slow_but
-from small_spaces import counts_of, fit, on, random_space, words
+from small_spaces import counts_of, diffractor, fit, on, random_space, shuffled_lists, words
 
 import dptext_core as dpt
 from dptext_core import NoiseStream, WordSpace
 from dptext_core.mechanisms.words import custext
 from dptext_core.mechanisms.words.custext import MAPPINGS, build_groups
+from dptext_core.privacy.sampling import log_full_range
 from dptext_core.research import mappings
 
 SPACE = random_space(60, 5, seed=6)
@@ -416,3 +418,32 @@ def test_the_highest_of_each_row_come_first_and_ties_by_column(rows, k):
     lines = np.random.default_rng(rows).integers(0, 4, (rows, 5)).astype(float)
     wanted = [sorted(range(5), key=lambda c: (-line[c], c))[:k] for line in lines]
     assert custext._highest(lines, k).tolist() == wanted
+
+
+def test_words_alike_visit_groups_early_and_late():
+    m = on(random_space(18, 4), "custext", k=2, mapping="conservative")
+    assert m.groups.sizes.tolist() == [2] * 9
+    found = [int(m.groups.group[m.vocabulary.index(w)]) for w in m.words_alike(m.vocabulary.words, 18)]
+    golden = (5**0.5 - 1) / 2
+    assert found[::2] == found[1::2] == sorted(range(9), key=lambda g: g * golden % 1)
+    assert [len(m.words_alike(m.vocabulary.words, n)) for n in (1, 2, 3, 4, 5)] == [2, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("name", ["custext", "diffractor"])
+def test_a_uniform_whose_leading_bits_are_zero_is_read_on_where_its_word_stands(name, monkeypatch):
+    """What a mechanism says of where each random word stands, and the words that stand there."""
+    module = importlib.import_module(f"dptext_core.mechanisms.words.{name}")
+    seen = []
+
+    def noted(words, place):
+        for j, word in enumerate(words.tolist()):
+            stream, at = place(j)
+            assert int(stream.words(at + 1)[at]) == word
+            seen.append(at)
+        return log_full_range(words, place)
+
+    monkeypatch.setattr(module, "log_full_range", noted)
+    m = strategy("token") if name == "custext" else diffractor(shuffled_lists(60, 2))
+    m.rewrite([f"{A} Zebulon {B}, {C}", f"{C} {A} {A}"], seed=3)
+    tokens = [0, 2, 4, 0, 1, 2]
+    assert seen == [2 * t for t in tokens] if name == "custext" else set(seen) > {6 * t + 2 for t in tokens}

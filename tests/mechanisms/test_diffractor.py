@@ -450,3 +450,11 @@ def test_views_show_the_places_that_were_drawn():
             assert [order[at + int(o)] for o in one.offsets] == list(one.words)
             assert one.probs == pytest.approx(tem(0.8, at, 30, 3)[at + one.offsets])
             assert order[at + one.candidate_offset] == one.candidate
+
+
+@pytest.mark.parametrize("seed", [1, 7, 11])
+def test_beyond_a_computed_window_a_word_changes_where_the_window_does(seed, monkeypatch):
+    """With β = 0.3 words are often beyond the window, whose whole places are fewer for a larger ε."""
+    monkeypatch.setattr(module, "BETA", 0.3)
+    channel = channel_of(shuffled_lists(14, 2, seed), 3 * seed % 14, noise="tem")
+    assert len(check_flips(channel, NoiseStream(seed), 0.5, 30.0)) >= 5

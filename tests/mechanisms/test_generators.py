@@ -522,3 +522,41 @@ def test_texts_in_a_list_are_filled_up_to_whole_steps_and_no_further(folders):
     for text in (whole[0], texts[texts.index(whole[0]) + 1]):
         width = m.rewrite([text, text], seed=1)[0].trace.written.shape.width
         assert 0 <= width - own[text] < generation.STEP and width % generation.STEP == 0
+
+
+def test_texts_of_one_list_end_at_their_own_limits(folders, monkeypatch):
+    """Which are of one length for the model, and of several for the promise."""
+    m = make(folders["gpt2"], length="input", max_tokens=6)
+    texts = ["day", "a a a", "a " * 4, "a day", "a " * 5 + "day"]
+    monkeypatch.setattr(ScoreTable, "draw", lambda self, e, s: 40)
+    together = m.rewrite(texts, seed=1)
+    assert len({r.trace.written.shape.width for r in together}) == 1
+    for r, n in zip(together, (1, 3, 4, 2, 6), strict=True):
+        assert r.trace.written.tokens == (40,) * n and len(r.releases) == n == r.guarantee.draws
+        assert r.guarantee.total == 60.0 * n and len(r.distribution(n - 1)) == len(m.generator().candidates)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "text", "capitals"),
+    [
+        ([" the", " day", "."], "The day.", [True, False, False]),
+        ([" the", "re", " day"], "There day", [True, False, False]),
+        ([" i", " am", " i", "n"], "I am in", [True, False, False, False]),
+        ([" day", ".", " the", "re", " i"], "Day. There I", [True, False, True, False, False]),
+        ([" day", "?\n", "go", "ing", "'", "s"], "Day?\nGoing's", [True, False, True, False, False, False]),
+        (["", " day", "!", ""], "Day!", [False, True, False, False]),
+        (["  day", "  i", "-", "i"], "Day  I-I", [True, False, False, False]),
+        (["i"], "I", [True]),
+    ],
+)
+def test_capitals_follow_what_was_written_before(folders, monkeypatch, pieces, text, capitals):
+    m = make(folders["gpt2"], stop="end", epsilon=9.0)
+    monkeypatch.setattr(m.generator(), "pieces", lambda tokens: list(pieces))
+    found, parts = m._spelled([40] * len(pieces))
+    assert found == text and [p.capital for p in parts] == capitals, [p.capital for p in parts]
+    ends = 0
+    for p in parts:
+        assert p.span[0] >= ends and found[slice(*p.span)] == p.text and p.epsilon == 9.0 and p.drawn
+        ends = p.span[1]
+    plain = m.replace(recase="none")._spelled([40] * len(pieces))
+    assert plain[0] == "".join(pieces).lstrip() and not any(p.capital for p in plain[1])

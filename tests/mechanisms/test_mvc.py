@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -11,6 +13,7 @@ import dptext_core as dpt
 from dptext_core import NoiseStream, WordSpace
 from dptext_core.mechanisms.words import mvc
 from dptext_core.mechanisms.words.mvc import CURVE_DRAWS, NOISE_BLOCK, nearest_words
+from dptext_core.mechanisms.words.word_space import largest_distance
 
 SPACE = random_space(40, 6, seed=3)
 
@@ -139,3 +142,39 @@ def test_the_curve_leaves_out_no_word_that_wins(name, near, monkeypatch):
     plain = np.stack([channel._winners(e, channel.mechanism.block, CURVE_DRAWS) for e in epsilons], axis=1)
     assert (channel._curve(epsilons) == plain).all()
     assert len(np.unique(plain)) > 5
+
+
+def test_how_far_a_noisy_point_lies_from_a_word_is_its_length():
+    block = mvc._noise_block(SPACE, None)
+    x, y = SPACE.vectors[3].astype(np.float64), SPACE.vectors[8].astype(np.float64)
+    for epsilon in (0.7, 4.0):
+        part = slice(5, 25)
+        lines = epsilon * (x @ y - y @ y / 2) + block.noise[part] @ y
+        plain = [np.linalg.norm(x + z / epsilon - y) for z in block.noise[part]]
+        assert block.distances(x, epsilon, part, lines) == pytest.approx(plain, rel=1e-9)
+    assert block.distances(x, 4.0, slice(0, 2), np.full(2, 1e9)).tolist() == [0.0, 0.0], "rounding gives no root of −1"
+
+
+@pytest.mark.parametrize("row", [0, 7, 39])
+def test_how_often_a_word_stays_and_how_many_come_out_is_that_of_a_plain_loop(row):
+    """N_w and S_w of the draws that a picture takes, at an ε at which the word itself is among few or none of them."""
+    m = on(SPACE, "mvc", epsilon=4.0)
+    x = SPACE.vectors.astype(np.float64)
+    for epsilon in (0.05, 4.0, 30.0):
+        noise = m.block.noise[:CURVE_DRAWS]
+        won = [int(np.argmin(np.linalg.norm(x - (x[row] + z / epsilon), axis=1))) for z in noise]
+        left = [CURVE_DRAWS - won.count(w) for w in set(won)]
+        different = sum(1 - math.comb(n, 100) / math.comb(CURVE_DRAWS, 100) for n in left)
+        keep, several = m.channel(row).deniability(epsilon)
+        # float32 may decide otherwise between two words that are equally far.
+        assert keep == pytest.approx(won.count(row) / CURVE_DRAWS, abs=1.01 / CURVE_DRAWS)
+        assert several == pytest.approx(different, abs=1.0)
+
+
+def test_the_largest_distance_of_a_large_space_of_ones_own_is_bounded_through_the_middle():
+    angles = np.linspace(0, 2 * np.pi, 5001)
+    circle = 1.5 * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    circle[0] = 3.0, 0.0
+    for n, bound in ((5001, 2 * 3.0), (2, float(np.hypot(*(circle[0] - circle[1])))), (1, 0.0)):
+        space = WordSpace("one's own", "", tuple(f"w{i}" for i in range(n)), circle[:n].astype(np.float32))
+        assert largest_distance(space) == pytest.approx(bound, rel=2e-3)

@@ -107,18 +107,17 @@ class MaskedPrepared(Prepared):
         """Scores (n, V) of all candidates of the model → those of the ones that may be released."""
         return left(scores, banned(self.model, self.document.language, self.never))
 
-    def request(self, index: int, insert: bool = False, masked: list[list[int]] | None = None, at: int = 0):
+    def request(self, index: int, insert: bool = False, given: tuple[list[list[int]], int] | None = None):
         """What the model is asked for: the mask on token ``index``, or on a new token after it.
 
-        masked, at: the masked half and the place of its mask where it is no longer the original text.
+        given: the masked half and the place of its mask where it is no longer the original text.
         """
         from ...models import MaskRequest
 
-        if masked is None:
-            masked, at = self.pieces, index
-            if insert:
-                at = index + 1
-                masked = [*masked[:at], [], *masked[at:]]
+        masked, at = given or (self.pieces, index)
+        if given is None and insert:
+            at = index + 1
+            masked = [*masked[:at], [], *masked[at:]]
         context = self.pieces if self.contextualize else None
         return MaskRequest(context=context, masked=masked, target=at, context_target=index)
 
@@ -526,7 +525,7 @@ class MaskedWords(Mechanism):
                 masked.append(lm.word_pieces(released))
             if added is not None:
                 masked.append(lm.word_pieces(added))
-        return prepared.request(index, insert, masked, at)
+        return prepared.request(index, insert, (masked, at))
 
     def _result(
         self, prepared: MaskedPrepared, epsilons, acts, stream: NoiseStream, promise: Guarantee | None = None

@@ -138,11 +138,9 @@ class RankTable(ScoreTable):
         def left(rank: int) -> float:
             return boundary(lambda e: self.ranks(e, uniform)[0] < rank, at, high, 50)[1]
 
-        while out[-1][1] > 0:
+        last = int(self.ranks(high, uniform)[0])
+        while (rank := out[-1][1]) > last:
             # Where the tail of the rank that is released now falls below the uniform.
-            rank = out[-1][1]
-            if int(self.ranks(high, uniform)[0]) >= rank:
-                break
             at = left(rank)
             out.append((float(at), int(self.ranks(at, uniform)[0])))
         return out
@@ -271,9 +269,7 @@ def _highest(lines: np.ndarray, k: int) -> np.ndarray:
     out = np.empty((len(lines), k), np.int32)
     # Flat, which NumPy searches several times faster than rows and columns.
     r, c = np.divmod(np.flatnonzero(lines >= edge[:, None]), lines.shape[1])
-    bounds = np.searchsorted(r, np.arange(len(lines) + 1))
-    for i in range(len(lines)):
-        near = c[bounds[i] : bounds[i + 1]]
+    for i, near in enumerate(np.split(c, np.searchsorted(r, np.arange(1, len(lines))))):
         out[i] = near[np.argsort(-lines[i, near], kind="stable")[:k]]
     return out
 

@@ -572,7 +572,7 @@ class Generation(Clipped):
                 else:
                     token = table.draw(epsilon, streams[r].at(k))
                 tokens[r].append(token)
-                done[r] = token in ends or k + 1 >= limits[r]
+                done[r] = token in ends
                 if len(kept) < most:
                     kept.append(a.copy())
                     if b is not None:
@@ -595,7 +595,7 @@ class Generation(Clipped):
         if width is not None:
             filled = [p.ids for p in block] + [block[-1].ids] * (TOGETHER - len(block))
             return g.begin(filled, draws, width, block[0].prefix)
-        prepared = block[0]
+        (prepared,) = block
         with prepared._lock:
             if not prepared._state:
                 prepared._state.append(g.begin([prepared.ids], prefix=prepared.prefix))
@@ -612,7 +612,7 @@ class Generation(Clipped):
         g, epsilon, ends = self.generator(), float(self.config.epsilon), self._ends()
         texts = g.pieces(tokens)
         text, pieces = "", []
-        for k, (token, part) in enumerate(zip(tokens, texts, strict=True)):
+        for token, part, following in zip(tokens, texts, [*texts, ""][1:], strict=True):
             if token in ends:
                 part = part.partition("\n")[0].rstrip()
             if not text:
@@ -621,9 +621,8 @@ class Generation(Clipped):
             word, begin = part[space:], False
             if word and self.config.recase == "sentence":
                 inside = not space and bool(text) and (text[-1].isalnum() or text[-1] == "'")
-                goes_on = k + 1 < len(texts) and texts[k + 1][:1].isalnum()
                 begin = not inside and (not text or text.rstrip()[-1:] in ".!?" or "\n" in part[:space])
-                if not inside and not goes_on:
+                if not inside and not following[:1].isalnum():
                     word = self.language.case(word, begin)
                 elif begin:
                     word = word[:1].upper() + word[1:]
