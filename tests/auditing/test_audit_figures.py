@@ -20,14 +20,17 @@ from small_spaces import diffractor, on, random_space, shuffled_lists, words
 import dptext_core as dpt
 from dptext_core.auditing import (
     batches,
+    distance,
     exact,
     first_calls,
     guesses,
     inputs,
     latent,
+    long_texts,
     outputs,
     released,
     releases,
+    rewriting,
     rules,
     sampled,
     seen,
@@ -749,3 +752,83 @@ def test_half_of_the_first_rewrites_are_by_an_instance_of_their_own(m, monkeypat
     assert len({*map(id, alone)}) == len(alone)
     times = first_calls.TIMES if m.by_word is not None else first_calls.MODEL_TIMES
     assert {n for *_, n in asked} == {times} and f"The first {times} rewrites of {len(asked)} new texts" in check.looked
+
+
+MODULES = (
+    batches,
+    distance,
+    exact,
+    first_calls,
+    inputs,
+    latent,
+    long_texts,
+    outputs,
+    released,
+    releases,
+    rewriting,
+    sampled,
+    seen,
+    told,
+    verdict,
+    vocabulary,
+)
+
+
+def test_how_much_an_audit_looks_at_and_from_which_chance_on_it_refutes():
+    """What the sentences of its reports, the documents and the measured power of it were made with."""
+    found = {
+        f"{module.__name__.rpartition('.')[2]}.{name}": plain(value)
+        for module in MODULES
+        for name, value in vars(module).items()
+        if name.isupper() and name != "_BLOCK" and isinstance(value, int | float | np.ndarray | dict)
+        if not isinstance(value, dict) or all(isinstance(v, int) for v in value.values())
+    }
+    assert found["outputs.DRAWS"] == 2000 and found["seen.LEVEL"] == 5e-8 and len(found) > 60
+    held_case("figures", "constants", found)
+
+
+def test_pieces_are_compared_where_the_promise_is_of_one_draw_between_texts():
+    some = SimpleNamespace(states_pieces=True)
+    text = outputs._Text(SimpleNamespace(text="t"), None, ({}, {}), None, Counter())  # type: ignore[arg-type]
+    for pairs, notion, chances in (
+        ([], "pure", some),
+        ([(0, 1)], "none", some),
+        ([(0, 1)], "pure", None),
+        ([(0, 1)], "pure", SimpleNamespace(states_pieces=False)),
+    ):
+        m, promise = SimpleNamespace(chances=chances), Guarantee(notion, 3.0, "piece", "any", 3, 9.0, reason="r")
+        assert (
+            outputs._every_piece(FOUND, m, [text] * 2, pairs, promise, None, STREAM, Meter(), None) is None  # type: ignore[arg-type]
+        )
+
+
+def test_words_are_prepared_together_where_they_are_cut_as_they_stand():
+    cut = {"ab cd": ["ab", "cd"], "ab ef": ["ab", "f"], "ab gh": ["ab", "a"], "ab ij": ["ab", "ij", "k"]}
+    tokens = lambda text: [SimpleNamespace(text=t) for t in cut[text]]  # noqa: E731
+    m = SimpleNamespace(by_word=1, prepare=lambda text: SimpleNamespace(document=SimpleNamespace(tokens=tokens(text))))
+    together = lambda *given: list(inputs._together(m, given))  # type: ignore[arg-type]  # noqa: E731
+    assert together("ab", "cd") == together("ab", "cd", "e f", "gh") == ["ab", "cd"]
+    assert together("ab", "ef") == together("ab", "gh") == together("ab", "ij") == ["ab"]
+    assert together("ab") == ["ab"] and together("a b", "cd") == ["a b"] and together("ab", "c1") == ["ab"]
+    m.prepare = lambda text: SimpleNamespace(document=dpt.Document.parse(text))
+    many = [f"{a}{b}" for a in "bcdfg" for b in "bcdfghjklmnpqrstvwxz" * 3]
+    assert together(*many[:250]) == many[:200]
+    m.by_word = None
+    assert together("ab", "cd") == ["ab"]
+
+
+def test_so_many_words_are_looked_at_where_nobody_says_how_many():
+    m = on(random_space(420, 4), "custext", k=6, mapping="conservative")
+    found = inputs.default_words(m)
+    assert len(found) == len(set(found)) == 200
+
+
+def test_a_chance_that_is_no_number_makes_no_piece_possible():
+    spelling = rules.Spelling(SimpleNamespace())  # type: ignore[arg-type]
+    piece, result = SimpleNamespace(text="A"), SimpleNamespace(candidate=lambda i: None)
+    spelling._listed("t", result, 0, piece, stated([-9.0, 0.0], ["a", "b"]))  # type: ignore[arg-type]
+    for d in (stated([math.nan, 0.0], ["a", "b"]), stated([-math.inf, 0.0], "ab"), stated([0.0], "b", draws=5)):
+        with pytest.raises(rules.Breach, match="what its pieces say"):
+            spelling._listed("t", result, 0, piece, d)  # type: ignore[arg-type]
+    spelling._listed("t", result, 0, piece, stated([-math.inf, 0.0], "ab", draws=5))  # type: ignore[arg-type]
+    assert spelling.unclear == ""

@@ -12,7 +12,7 @@ from foreign import Swap
 
 import dptext_core as dpt
 from dptext_core import NoiseStream
-from dptext_core.measure import ledger
+from dptext_core.measure import ledger as module
 from dptext_core.measure.ledger import Ledger
 
 TEXT = "The doctor changed the dose of insulin."
@@ -508,7 +508,7 @@ def test_what_left_is_listed_once_with_what_it_means():
 
 
 def test_two_sets_of_hashes_have_one_in_common_or_none():
-    common = lambda a, b: ledger._common(np.array(a, np.uint64), np.array(b, np.uint64))  # noqa: E731
+    common = lambda a, b: module._common(np.array(a, np.uint64), np.array(b, np.uint64))  # noqa: E731
     top = 2**64 - 1
     assert common([5], [5]) and common([9, 1], [0, 1, 4]) and common([top], [0, top]) and common([0, 7], [0, 3])
     assert not any(common(*pair) for pair in ([[6], [5]], [[4], [5]], [[], [1]], [[1], []], [[0, top], [1, 2, 3]]))

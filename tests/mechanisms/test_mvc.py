@@ -178,3 +178,17 @@ def test_the_largest_distance_of_a_large_space_of_ones_own_is_bounded_through_th
     for n, bound in ((5001, 2 * 3.0), (2, float(np.hypot(*(circle[0] - circle[1])))), (1, 0.0)):
         space = WordSpace("one's own", "", tuple(f"w{i}" for i in range(n)), circle[:n].astype(np.float32))
         assert largest_distance(space) == pytest.approx(bound, rel=2e-3)
+
+
+@pytest.mark.parametrize("name", ["mvc", "vickrey"])
+def test_far_words_that_win_are_among_those_that_are_compared(name, monkeypatch):
+    """At an ε above 1 and over distances above 1, with few words that are looked at first."""
+    monkeypatch.setattr(mvc, "_NEAREST", 5)
+    space = random_space(200, 3, seed=8, scale=1.5)
+    m = on(space, name, epsilon=2.0)
+    channel, block = m.channel(11), m.block
+    for epsilon in (0.3, 1.2, 2.5):
+        plain = channel._winners(epsilon, block, CURVE_DRAWS)
+        found = channel._curve(np.array([epsilon, 4.0]))[:, 0]
+        # float32 may decide otherwise between two words that are equally far.
+        assert (plain != found).sum() <= 1 and len(set(plain.tolist())) > (20 if epsilon < 1 else 5)

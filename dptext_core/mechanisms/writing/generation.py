@@ -582,8 +582,8 @@ class Generation(Clipped):
                 break
         out = []
         for r, row in enumerate(tokens):
-            stop = next((k for k, t in enumerate(row) if t in ends), len(row) - 1)
-            written = tuple(row[: min(stop + 1, limits[r])])
+            stop = next((k + 1 for k, t in enumerate(row) if t in ends), len(row))
+            written = tuple(row[: min(stop, limits[r])])
             shape = dataclasses.replace(state.shape, row=r)
             public_shape = None if public is None else dataclasses.replace(public.shape, row=r)
             out.append(Written(written, shape, public_shape, kept, public_kept))
