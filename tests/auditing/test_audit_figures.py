@@ -832,3 +832,35 @@ def test_a_chance_that_is_no_number_makes_no_piece_possible():
             spelling._listed("t", result, 0, piece, d)  # type: ignore[arg-type]
     spelling._listed("t", result, 0, piece, stated([-math.inf, 0.0], "ab", draws=5))  # type: ignore[arg-type]
     assert spelling.unclear == ""
+
+
+@pytest.mark.parametrize("told_", [True, False])
+def test_texts_that_are_named_by_their_first_rewrites(told_, monkeypatch):
+    """Each of 60 is guessed among two; what the promise allows is that of the first."""
+    ways = list(first_calls.WAYS)
+    lineups = {f"a{k} b{k}": [f"c{k} d{k}", f"a{k} b{k}"] for k in range(60)}
+    first = next(iter(lineups.values()))
+    monkeypatch.setattr(first_calls, "right", lambda m, texts: 0.5 if texts is first else 0.97)
+    released_ = [
+        (ways[k % 4], j, text, SimpleNamespace(text=text if told_ and j == 1 and k % 4 == 2 else "z"))
+        for k, text in enumerate(lineups)
+        for j in range(2)
+    ]
+    m = SimpleNamespace(config=SimpleNamespace(epsilon=1.25))
+    check = first_calls._by_guesses(m, lineups, released_, STREAM, 2)  # type: ignore[arg-type]
+    looked = "The first 2 rewrites of 60 new texts, in 4 ways, at ε = 1.25"
+    assert check.draws == 120
+    if told_:
+        assert check.status == "tested", "15 right guesses of 15 are too few"
+        more = [(way, j, text, SimpleNamespace(text=text if j == 1 else "z")) for way, j, text, _ in released_]
+        check = first_calls._by_guesses(m, lineups, more, STREAM, 2)  # type: ignore[arg-type]
+        assert (check.status, check.looked) == ("refuted", f"{looked}.")
+        assert check.witness is not None and check.witness.told == (
+            "In the second rewrites the words of a rewrite named the text that it was made of in 60 of 60 guesses, and "
+            "the promise allows 50.0% (ε = 1.25)."
+        )
+        assert (check.witness.first, check.witness.second) == ("a0 b0", "a1 b1")
+    else:
+        least = seen.least_share(60, 0.5, 5e-8 / 10)
+        assert least is not None and check.status == "tested" and check.leak == least < 1
+        assert check.looked.startswith(f"{looked}: a leak") and check.blind.startswith("a leak at the first rewrites")

@@ -560,3 +560,25 @@ def test_capitals_follow_what_was_written_before(folders, monkeypatch, pieces, t
         ends = p.span[1]
     plain = m.replace(recase="none")._spelled([40] * len(pieces))
     assert plain[0] == "".join(pieces).lstrip() and not any(p.capital for p in plain[1])
+
+
+@pytest.mark.parametrize("prior", ["none", "released"])
+def test_the_chance_of_a_rewrite_is_the_product_of_those_of_its_tokens(folders, prior, monkeypatch):
+    """Of texts that end at limits of their own: where a rewrite ends otherwise than a text can, it has none."""
+    monkeypatch.setattr(generation, "TOGETHER", 4)
+    m = make(folders["gpt2"], max_tokens=4, length="input", prior=prior, epsilon=20.0)
+    texts = [m.prepare(t) for t in ("day day", "A lawyer went", "a b c d e")]
+    results = [r for t in texts for r in m.rewrites(t, 2, seed=6)]
+    found = m.chances.log(texts, results)
+    ends = m._ends()
+    assert found.shape == (3, 6) and np.isneginf(found).any()
+    for a, (t, limit) in enumerate(zip(texts, (2, 3, 4), strict=True)):
+        for b, r in enumerate(results):
+            tokens = r.trace.written.tokens
+            possible = len(tokens) <= limit and (tokens[-1] in ends or len(tokens) == limit)
+            assert possible == np.isfinite(found[a, b])
+            if possible:
+                given = m.chances.given(t, r)
+                own = sum(d.log_probs[c] for d, c in zip(given, tokens, strict=True))
+                assert found[a, b] == pytest.approx(own, abs=1e-3)
+    assert m.max_epsilon == pytest.approx(1400.0 if prior == "none" else 2 * (720 - 25 - np.log(1e6)))

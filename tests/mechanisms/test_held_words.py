@@ -3,6 +3,7 @@ expected lies in ``tests/golden/words.json`` (``GOLDEN=write`` writes it anew)."
 
 from __future__ import annotations
 
+import math
 from itertools import product
 from types import SimpleNamespace
 from typing import Any
@@ -15,9 +16,10 @@ from small_spaces import diffractor, on, random_space, shuffled_lists, words
 import dptext_core as dpt
 from dptext_core.auditing.seen import with_epsilon
 from dptext_core.errors import DPTextError
+from dptext_core.explain import project
 from dptext_core.mechanisms import chances
 from dptext_core.mechanisms.latent import adept, dp_bart
-from dptext_core.mechanisms.words import custext
+from dptext_core.mechanisms.words import custext, mvc
 from dptext_core.mechanisms.words import diffractor as module
 from dptext_core.mechanisms.writing import generation
 from dptext_core.privacy.sampling import NoiseStream
@@ -199,3 +201,63 @@ def test_the_tables_of_a_size_are_those_of_all_its_words():
 def test_a_range_is_looked_at_alone_only_where_nothing_before_counts(prior, never, alone):
     m = SimpleNamespace(config=SimpleNamespace(prior=prior), never=never)
     assert bool(generation.Generation.clips_alone.fget(m)) is alone
+
+
+def with_noise_of_a_seed(name: str, monkeypatch, **options):
+    """A mechanism whose noise for estimates is not that of the process."""
+    monkeypatch.setattr(mvc, "NoiseStream", lambda: NoiseStream(5))
+    return on(random_space(26, 4), name, **({"epsilon": 8.0} | options))
+
+
+@pytest.mark.parametrize("name", ["mvc", "mahalanobis", "vickrey"])
+def test_estimates_stay(name, monkeypatch):
+    m = with_noise_of_a_seed(name, monkeypatch)
+    found: dict[str, Any] = {}
+    for row in (0, 5, 25):
+        channel = m.channel(row)
+        found[f"row {row}"] = {
+            "counts": [np.rint(channel.at(e).probs * 1000) for e in EPSILONS],
+            "curve": np.sort(channel._curve(np.array(EPSILONS)), axis=0)[::20],
+            "shown": [channel.shown(n, 0.2, 9.0) for n in (1, 4, 99)],
+            "deniability": [channel.deniability(e) for e in EPSILONS],
+            "without": [channel.deniability_without(e, 4) for e in EPSILONS],
+            "chances": np.exp(channel.log_p(np.array(EPSILONS), np.array([0, 5, 2]))),
+        }
+    held_case("words", f"estimates of {name}", plain(found))
+
+
+def test_the_noise_behind_estimates_is_that_of_its_definition(monkeypatch):
+    """A direction by normal numbers, a length by d exponential ones; the matrix of another metric comes after."""
+    m = with_noise_of_a_seed("mvc", monkeypatch)
+    block, stream, d = m.block, NoiseStream(5), 4
+    normal = stream.at("direction").normals(1000 * d)
+    uniform = stream.at("length").uniforms(1000 * d)
+    for k in (0, 7, 999):
+        x = normal[d * k : d * (k + 1)]
+        length = -sum(math.log(u) for u in uniform[d * k : d * (k + 1)])
+        assert block.noise[k] == pytest.approx(length * x / math.sqrt(sum(x * x)))
+        assert block.squares[k] == pytest.approx(length**2)
+    assert block.noise.shape == (1000, d) and block.products.shape == (1000, 26) and block.few.shape == (200, 26)
+    assert block.coins.tolist() == stream.at("coins").uniforms(1000).tolist()
+    other = with_noise_of_a_seed("mahalanobis", monkeypatch)
+    assert other.block.noise == pytest.approx(block.noise @ other._root)
+    own = NoiseStream(8)
+    x, u = own.at("direction").normals(d), own.at("length").uniforms(d)
+    expected = -np.log(u).sum() * x / np.linalg.norm(x)
+    assert m.noise(own) == pytest.approx(expected) and other.noise(own) == pytest.approx(expected @ other._root)
+
+
+@pytest.mark.parametrize("released", [3, 20])
+def test_a_picture_of_noise_shows_near_words_a_cloud_and_where_this_point_landed(released, monkeypatch):
+    m = with_noise_of_a_seed("mvc", monkeypatch)
+    space, stream = m.vocabulary, NoiseStream(9)
+    (view,) = m._views(space.words[released], 4, 2.0, stream)
+    x = space.vectors.astype(np.float64)
+    near = np.argsort(np.linalg.norm(x - x[4], axis=1), kind="stable")[:24].tolist()
+    shown = list(dict.fromkeys([4, *near, released]))
+    plane = project(x[shown], 0)
+    assert (view.source, view.released, view.words) == (W[4], W[released], tuple(W[i] for i in shown))
+    assert view.xy == pytest.approx(plane.xy) and (view.draws, view.dims) == (150, 4)
+    assert view.noise == pytest.approx(plane.of(x[4] + m.block.noise[:150] / 2.0))
+    assert view.landed == pytest.approx(plane.of((x[4] + m.noise(stream) / 2.0)[None])[0])
+    assert view.share == pytest.approx(plane.share)
