@@ -565,13 +565,13 @@ def test_capitals_follow_what_was_written_before(folders, monkeypatch, pieces, t
 @pytest.mark.parametrize("prior", ["none", "released"])
 def test_the_chance_of_a_rewrite_is_the_product_of_those_of_its_tokens(folders, prior, monkeypatch):
     """Of texts that end at limits of their own: where a rewrite ends otherwise than a text can, it has none."""
-    monkeypatch.setattr(generation, "TOGETHER", 4)
+    monkeypatch.setattr(generation, "TOGETHER", 2)
     m = make(folders["gpt2"], max_tokens=4, length="input", prior=prior, epsilon=20.0)
     texts = [m.prepare(t) for t in ("day day", "A lawyer went", "a b c d e")]
-    results = [r for t in texts for r in m.rewrites(t, 2, seed=6)]
+    results = [r for t in texts for r in m.rewrites(t, 1, seed=6)]
     found = m.chances.log(texts, results)
     ends = m._ends()
-    assert found.shape == (3, 6) and np.isneginf(found).any()
+    assert found.shape == (3, 3) and np.isneginf(found).any()
     for a, (t, limit) in enumerate(zip(texts, (2, 3, 4), strict=True)):
         for b, r in enumerate(results):
             tokens = r.trace.written.tokens
