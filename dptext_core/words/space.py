@@ -61,6 +61,8 @@ SIZES = {
 _INPUT_ROWS = "embeddings.word_embeddings.weight"
 # Numbers in one block of distances: 64 MB in float64.
 _BLOCK = 8_000_000
+#: Values of a part of a long row of which only the lowest is looked at first.
+_PART = 64
 # Words on one side of a block of rough distances, which the cache holds.
 _ROUGH = 2048
 # A squared distance from products is taken where it is so many times its rounding error, else from the difference.
@@ -229,7 +231,7 @@ class WordSpace:
             # Ascending, and the word itself before all others.
             keys = found if metric == "euclidean" else -found
             keys[np.arange(len(block)), block] = -np.inf
-            limits = np.partition(keys, k - 1, axis=1)[:, k - 1]
+            limits = kth_bound(keys, k)
             for i, (row, limit) in enumerate(zip(keys, limits, strict=True), start):
                 near = np.flatnonzero(row <= limit)
                 chosen[i] = near[np.argsort(row[near], kind="stable")][:k]
@@ -618,6 +620,20 @@ def input_rows() -> NDArray[np.float32]:
 def words_sha256(words: Sequence[str]) -> str:
     """SHA-256 of a list of words, one a line: tells vocabularies apart."""
     return hashlib.sha256("\n".join(words).encode("utf-8")).hexdigest()
+
+
+def kth_bound(keys: NDArray[Any], k: int) -> NDArray[Any]:
+    """A value (m,) for each row of keys (m, n) that at least k of its values do not exceed, and not many more.
+
+    The k-th lowest where a row is short; in long ones the k-th lowest of the lowest of each of many parts, which takes
+    a tenth of the time.
+    """
+    m, n = keys.shape
+    parts = n // _PART
+    if parts < 4 * k:
+        return np.partition(keys, k - 1, axis=1)[:, k - 1]
+    lowest = keys[:, : parts * _PART].reshape(m, _PART, parts).min(axis=1)
+    return np.partition(lowest, k - 1, axis=1)[:, k - 1]
 
 
 def _check_metric(metric: str) -> None:

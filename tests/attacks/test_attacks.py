@@ -170,6 +170,7 @@ def exact_log_z(space, rows, epsilon, gamma=np.inf, first=0):
     return np.log(np.exp(-epsilon / 2 * np.minimum(distances, gamma)).sum(axis=1))
 
 
+@pytest.mark.slow
 def test_the_bundled_normalisers_are_as_exact_as_they_say():
     # Words that were taken out are taken out of the sums: those nearest to others, and the program's own list.
     whole = word_space()
@@ -480,6 +481,7 @@ def test_repeats_agree_with_drawing_everything(shape, n):
     assert abs(found - expected) < 4.5 * spread, (found, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_query_number_is_the_smallest(shape):
     p = SHAPES[shape]

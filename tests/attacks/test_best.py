@@ -77,6 +77,7 @@ def test_over_texts_the_spread_is_that_of_the_texts():
     assert (alike.low, alike.high) == pytest.approx(clopper_pearson(4, 8)), "what is all alike is not exact"
 
 
+@pytest.mark.slow
 def test_of_a_long_text_some_words_are_attacked_evenly_chosen():
     assert best.chosen([], 4) == [] and best.chosen([5, 6, 7], 4) == [5, 6, 7]
     assert best.chosen(list(range(100)), 3) == [0, 50, 99]

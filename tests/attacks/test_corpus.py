@@ -100,6 +100,7 @@ def test_many_texts_are_not_each_held_under_each(released, monkeypatch):
         corpus.attack(m, results[:1] * 2)
 
 
+@pytest.mark.slow
 def test_over_texts_each_text_counts_as_much(released):
     m, results = released
     found = best.over_texts(m, results)

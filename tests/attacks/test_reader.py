@@ -168,6 +168,7 @@ def test_where_chances_are_drawn_a_word_that_never_came_is_not_impossible():
     )
 
 
+@pytest.mark.slow
 def test_words_that_never_came_out_weigh_no_more_than_one_draw_together():
     # A word that nearly always stays is read as itself, whatever the language says of the 21,000 others.
     m = dpt.get_mechanism("mvc", epsilon=150.0)

@@ -30,6 +30,7 @@ def test_the_bound_is_the_one_of_clopper_and_pearson():
         assert float(found) == pytest.approx(math.log(wanted), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_two_hundred_repetitions_on_a_mechanism_whose_epsilon_is_known():
     found = coverage(200, 2.0, draws=60, seed=5, classifiers=("likelihood",))
     p = math.exp(1.0) / (1 + math.exp(1.0))

@@ -60,6 +60,7 @@ CLOSED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", slow_but(["santext", "tem", "one list"], CLOSED))
 def test_a_closed_form_is_measured_exactly_and_holds(name, monkeypatch):
     monkeypatch.setattr(verdict, "LATER", EVERY)
@@ -109,6 +110,7 @@ def test_no_neighbours_is_no_verdict():
     assert "nothing to compare" in report.sentence()
 
 
+@pytest.mark.slow
 def test_what_promises_nothing_is_inconclusive_until_a_claim_is_made():
     m = on(SPACE, "gumbel", epsilon=150.0)
     report = audit(m, list(words(6)), draws=200, seed=1)
@@ -116,6 +118,7 @@ def test_what_promises_nothing_is_inconclusive_until_a_claim_is_made():
     assert audit(m, list(words(6)), claim=0.5, draws=2000, seed=1).verdict == "refuted"
 
 
+@pytest.mark.slow
 def test_the_antonym_filter_is_refuted_as_soon_as_it_claims_something(tiny_model, monkeypatch):
     class Lexicon:
         def of(self, word):
@@ -130,6 +133,7 @@ def test_the_antonym_filter_is_refuted_as_soon_as_it_claims_something(tiny_model
     assert audit(m.replace(antonym_filter=False), texts, seed=1, draws=100).holds
 
 
+@pytest.mark.slow
 def test_language_models_are_compared_over_all_contexts(tiny_model):
     m = dpt.get_mechanism("dp-mlm", model=tiny_model, epsilon=20.0)
     texts = ["my doctor changed the medicine", "the red car was sold in paris"]
@@ -169,6 +173,7 @@ def test_default_inputs_are_drawn_words_and_the_same_each_time():
     assert "the" not in module.default_inputs(real) and 100 < len(module.default_inputs(real)) <= 250
 
 
+@pytest.mark.slow
 def test_kept_and_unknown_words_are_left_out_and_named():
     m = dpt.get_mechanism("diffractor", epsilon=1.0)
     report = audit(m, ["doctor", "the", "Qwzzx", "nurse", "!"], seed=1)
@@ -184,6 +189,7 @@ def test_texts_compare_every_drawn_word():
     assert whole.inputs == 30 and whole.measured == pytest.approx(audit(m, names, seed=1).measured)
 
 
+@pytest.mark.slow
 def test_equal_vectors_must_give_equal_distributions():
     vectors = np.array(SPACE.vectors)
     vectors[1] = vectors[0]
@@ -281,6 +287,7 @@ def test_few_draws_say_that_they_could_not_have_found_it():
     assert "with 1,200 draws" in report.sentence() and report.draws > 6 * 200
 
 
+@pytest.mark.slow
 def test_enough_draws_hold():
     report = audit(noisy(1.0), list(words(6)), draws=4000, seed=1)
     assert report.verdict == "holds" and report.detectable > report.claimed
@@ -289,6 +296,7 @@ def test_enough_draws_hold():
 # --- the report, and what is refused
 
 
+@pytest.mark.slow
 def test_a_report_is_plain_values():
     for m, claim in ((CLOSED["tem"](), None), (on(SPACE, "custext", k=5, mapping="aggressive"), 1.0)):
         report = audit(m, list(words(30)), claim=claim, seed=1)
@@ -299,6 +307,7 @@ def test_a_report_is_plain_values():
     assert "per unit of distance" in audit(CLOSED["tem"](), list(words(9)), seed=1).sentence()
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_report():
     assert audit(noisy(4.0), list(words(4)), draws=400, seed=7) == audit(noisy(4.0), list(words(4)), draws=400, seed=7)
 
@@ -326,6 +335,7 @@ def test_a_list_of_epsilons_is_refused():
         audit(dpt.get_mechanism("diffractor", epsilon=(1.0, 2.0)), ["doctor", "nurse"])
 
 
+@pytest.mark.slow
 def test_progress_grows_and_a_wish_to_stop_is_heard():
     m, seen = CLOSED["santext"](), []
     audit(m, list(words(30)), seed=1, task=dpt.Task(lambda done, of: seen.append(done / of)))

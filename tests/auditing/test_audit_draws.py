@@ -164,6 +164,7 @@ def test_a_lower_bound_of_epsilon_stays_below_it():
     assert above < 30 and np.median(found) > 0.7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.3, 1.0])
 def test_the_bound_from_rewrites_of_a_sound_mechanism_stays_below_its_loss(epsilon):
     """With a classifier that learned from the other half: 100 runs at a level of 5% for both sides together."""

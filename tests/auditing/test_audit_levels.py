@@ -87,6 +87,7 @@ def judged(m: dpt.Mechanism, texts: list[str]) -> str:
         return "refuted"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [1.001, 1.1, 1.9])
 @pytest.mark.parametrize("cls", [Spends, Writes])
 def test_who_spends_more_than_is_promised_is_found_however_little_it_is(cls, more):
@@ -115,6 +116,7 @@ class Guessed(Swap):
         return {i: Counted(c.candidates, c.scores, c.source) for i, c in super()._channels(prepared).items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("m", "inputs", "few", "enough"),
     [

@@ -133,6 +133,7 @@ def test_a_released_text_that_is_not_what_its_pieces_say_is_found(name):
     assert twin.verdict == ("inconclusive" if inputs is None else "holds"), fault.title
 
 
+@pytest.mark.slow
 def test_a_small_writer_that_is_sound_holds_where_the_draws_could_have_shown_its_loss():
     assert "Holds for what was tried ✓" in audit(sound("appended-original", epsilon=0.3), seed=1, draws=2000).sentence()
 
@@ -184,6 +185,7 @@ def test_a_broken_mechanism_rewrites_by_its_fault():
     assert set(broken("l2-clipping").rewrite("doctor", seed=1).text) <= set("-0+")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_looks")
 def test_options_reach_the_mechanism(tiny_model):
     m = broken("float32-softmax", model=tiny_model, clip_min=-1.0, clip_max=1.0)
@@ -201,6 +203,7 @@ def test_an_unknown_fault_says_which_there_are():
         broken("nothing")
 
 
+@pytest.mark.slow
 def test_the_bench_prints_faults_beside_their_twins(monkeypatch, capsys):
     names = ["appended-original", "counting-blanks"]
     reports = {}

@@ -219,6 +219,7 @@ def audited(cls):
     return audit(cls.create(**options), None, seed=1, draws=1000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", HOSTILE, ids=lambda cls: cls.__name__)
 def test_a_plugin_that_tells_of_the_text_never_holds(cls):
     report = audited(cls)
@@ -231,6 +232,7 @@ def test_a_plugin_that_tells_of_the_text_never_holds(cls):
         assert [c.name for c in report.checks] == ["released text"] and report.witness.kind == "release"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", [Swap, Generator, Latent])
 def test_what_they_are_made_of_holds_and_says_what_was_not_seen(cls):
     report = audited(cls)
@@ -264,6 +266,7 @@ def test_a_verdict_names_what_was_not_looked_at():
     assert "notes on texts of up to 8 words" in told
 
 
+@pytest.mark.slow
 def test_noise_that_two_texts_share_in_a_mirror_is_refuted():
     class Mirror(Swap):
         """Every second text of a list has the words at the other end of the list of words."""

@@ -254,6 +254,7 @@ class OneWay(SanText):
         return swapped(result, lambda s: s.original.lower() if leaks else s.replacement)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cls", "options"),
     [
@@ -271,6 +272,7 @@ def test_what_an_audit_of_single_words_would_not_see(cls, options):
     assert report.verdict == "refuted", report.sentence()
 
 
+@pytest.mark.slow
 def test_every_text_of_the_callers_is_rewritten(tiny_model):
     class Second(DPMLM):
         def _result(self, prepared, *arguments, **more):
@@ -312,6 +314,7 @@ def test_what_is_inserted_and_left_out_is_looked_at(cls, tiny_model):
 # --- what was refuted wrongly
 
 
+@pytest.mark.slow
 def test_a_dotless_i_is_no_misfit():
     vectors = np.array(SPACE.vectors[:6])
     space = WordSpace("small", "small", ("ı", "i", "dağ", "baq", "ſ", "s"), vectors)
@@ -372,6 +375,7 @@ def test_what_the_sampler_cannot_reach_is_found(monkeypatch):
     )
 
 
+@pytest.mark.slow
 def test_distances_are_those_that_the_promise_names():
     class Longer(SanText):
         def distances(self, words):

@@ -215,6 +215,7 @@ def test_what_leaves_beside_a_text_is_that_of_the_mechanism():
         Rewriter().one(Sized.create(), "doctor")
 
 
+@pytest.mark.slow
 def test_noise_that_is_stated_to_lose_less_than_outputs_show_is_refuted():
     texts = FAULTS["understated-noise"].inputs
     report = audit(broken("understated-noise"), texts, seed=1)

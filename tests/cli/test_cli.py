@@ -405,6 +405,7 @@ def test_other_errors_are_not_swallowed(run, monkeypatch):
         run("rewrite", "--mechanism", "shout", "x")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="pipes of Windows end otherwise")
 def test_a_reader_that_goes_away_leaves_no_traceback():
     process = subprocess.Popen(
@@ -417,6 +418,7 @@ def test_a_reader_that_goes_away_leaves_no_traceback():
     assert (process.wait(timeout=60), err) == (141, b"")
 
 
+@pytest.mark.slow
 def test_output_is_utf8_whatever_the_locale():
     done = subprocess.run(
         [sys.executable, "-m", "dptext_core", "mechanisms"],
@@ -474,6 +476,7 @@ def test_without_standard_error_nothing_for_the_author_lands_in_the_output(redir
     assert (done.returncode, done.stdout) == (2, b"")
 
 
+@pytest.mark.slow
 @posix
 @pytest.mark.parametrize("redirect", [">/dev/full", ">&-"])
 @pytest.mark.parametrize(
@@ -486,12 +489,14 @@ def test_an_output_that_takes_nothing_is_one_error(argv, redirect):
     assert err.startswith("error: Cannot write to standard output: ") and err.count("\n") == 1
 
 
+@pytest.mark.slow
 @posix
 def test_all_streams_closed_is_an_error_too():
     done = shell(REWRITE, "<&- >&- 2>&-")
     assert (done.returncode, done.stdout, done.stderr) == (2, b"", b"")
 
 
+@pytest.mark.slow
 @posix
 def test_out_may_be_a_device_that_is_full():
     done = shell([*REWRITE, "--quiet", "--out", "/dev/full"], "")
@@ -515,6 +520,7 @@ def test_a_file_stays_as_it_was_when_writing_fails(run, tmp_path, monkeypatch):
     assert target.read_text() == "NEW" and os.listdir(tmp_path) == ["out.txt"]
 
 
+@pytest.mark.slow
 @posix
 def test_a_disk_that_fills_up_leaves_the_old_file(tmp_path):
     target = tmp_path / "out.txt"
@@ -539,6 +545,7 @@ def test_a_written_file_keeps_its_place_and_its_rights(run, tmp_path):
     assert link.is_symlink() and real.read_text() == "NEW" and real.stat().st_mode & 0o777 == 0o640
 
 
+@pytest.mark.slow
 @posix
 def test_arguments_are_utf8_whatever_the_locale(tmp_path):
     plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
@@ -644,6 +651,7 @@ def of_one(measure):
     return found
 
 
+@pytest.mark.slow
 def test_attack_and_audit_tell_two_texts_apart(run, writer, tmp_path, light, few_looks, monkeypatch):
     other = tmp_path / "other.txt"
     other.write_text("A lawyer went home.\n", encoding="utf-8")

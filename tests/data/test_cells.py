@@ -192,6 +192,7 @@ def test_tsv_is_the_same_with_and_without_quotes_and_runs_nothing(first, second,
     assert not any(runs(cell) for row in spreadsheet(body, "\t,;") for cell in row)
 
 
+@pytest.mark.slow
 @given(rows)
 @settings(deadline=None, max_examples=25)
 @example(HOSTILE)
@@ -209,6 +210,7 @@ def test_exact_tables_and_lines_are_what_was_written_for_programs(given_rows):
     assert "\0" not in data
 
 
+@pytest.mark.slow
 @given(text, rows)
 @settings(deadline=None, max_examples=25)
 @example("\ud800", HOSTILE)

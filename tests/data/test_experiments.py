@@ -360,6 +360,7 @@ def test_a_column_that_a_run_did_not_keep_is_said_with_the_option_that_keeps_it(
     assert [row["topic"] for row in tables.source(tmp_path / "kept", ("text", "topic")).rows()] == ["x", "y"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "options"), [("adept", {"no_noise": True}), ("adept-original", {})])
 def test_where_nothing_is_promised_no_file_has_an_epsilon_of_it(tmp_path, tiny_autoencoder, name, options):
     m = dpt.get_mechanism(name, checkpoint=tiny_autoencoder, **options)
@@ -411,6 +412,7 @@ def test_a_stopped_run_goes_on_and_has_each_row_exactly_once(tmp_path, swap, how
     assert rewrite_data(data, idle, out, batch=4) == result and lines(out) == found and not idle.seen
 
 
+@pytest.mark.slow
 def test_a_killed_process_loses_no_row_and_draws_none_twice(tmp_path, swap):
     numbered(tmp_path, 300)
     code = """
@@ -527,6 +529,7 @@ def test_what_stands_on_a_language_model_says_which_one(name):
     assert len(dpt.get_mechanism(name).loads()["model"]) == 64
 
 
+@pytest.mark.slow
 def test_a_language_model_is_another_one_with_other_weights_or_another_range(tmp_path, tiny_model):
     shutil.copytree(tiny_model, tmp_path / "own")
     m = dpt.get_mechanism("dp-mlm", model=str(tmp_path / "own"))
@@ -815,6 +818,7 @@ def test_runs_are_compared_by_what_differs_and_what_they_found(tmp_path, swap, r
     assert status == 2 and "holds no run" in error
 
 
+@pytest.mark.slow
 def test_epsilons_of_different_kinds_are_told_apart(tmp_path):
     data = write(tmp_path / "a.csv", "text\nthe doctor\n")
     dpt.register(Latent)

@@ -74,6 +74,7 @@ def names_no_place(what: str, said: str | bytes) -> None:
         assert at < 0, (what, place, said[max(0, at - 80) : at + 60])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "options"), MADE, ids=[name for name, _ in MADE])
 def test_no_file_that_leaves_names_a_place_of_the_owners_machine(home, tmp_path, name, options):
     epsilon = 20.0

@@ -158,6 +158,7 @@ def test_without_its_library_the_command_that_installs_it_is_named(tmp_path, mon
         tables.source(tmp_path / "a.pdf", ("text",))
 
 
+@pytest.mark.slow
 def test_a_pdf_whose_reader_was_left_is_read_no_further(tmp_path, monkeypatch):
     path, told = tmp_path / "a.pdf", tmp_path / "told"
     path.write_bytes(b"")

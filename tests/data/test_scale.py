@@ -296,6 +296,7 @@ class Killed(ProcessWorkers):
             next(one for one in self._there.values() if one.blocks).process.kill()
 
 
+@pytest.mark.slow
 def test_processes_write_what_one_does_though_one_of_them_dies(tmp_path, data, vectors):
     m = dpt.get_mechanism("custext", epsilon=2.0, strategy="dataset", space=vectors, k=5)
     alone = rewrite_data(data, m, tmp_path / "alone", keep=["id"], seed=7)

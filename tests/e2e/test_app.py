@@ -121,6 +121,7 @@ def epsilon_slider(page):
     return page.locator(".strip input.slider")
 
 
+@pytest.mark.slow
 def test_type_rewrite_drag_choose_download(open_app: Callable) -> None:
     from playwright.sync_api import expect
 
@@ -195,6 +196,7 @@ def own_text(open_once: Callable):
     return seen, box
 
 
+@pytest.mark.slow
 def test_the_rewrite_follows_who_types_and_takes_neither_focus_nor_cursor(open_once: Callable) -> None:
     seen, box = own_text(open_once)
     page = seen.page
@@ -520,6 +522,7 @@ def test_hostile_text_is_shown_literally(open_once: Callable) -> None:
     seen.assert_clean()
 
 
+@pytest.mark.slow
 def test_empty_emoji_and_endless_text(open_once: Callable) -> None:
     seen = opened(open_once)
     page = seen.page
@@ -628,6 +631,7 @@ def test_a_click_on_a_mark_opens_its_setting_in_explore(open_app: Callable):
     clean(seen)
 
 
+@pytest.mark.slow
 def test_the_findings_are_there_and_the_page_does_not_scroll_sideways(open_app: Callable):
     seen = open_app(APP, query="/findings", viewport={"width": 390, "height": 844})
     page = seen.page
@@ -725,6 +729,7 @@ def test_the_first_page_opens_at_an_earlier_address_too_and_what_a_link_hides_is
     clean(seen)
 
 
+@pytest.mark.slow
 def test_a_lesson_from_its_question_to_its_answer_and_on_a_wall(open_app: Callable) -> None:
     seen = open_app(APP, query="/learn?lesson=4", viewport={"width": 390, "height": 844})
     page = seen.page
@@ -799,6 +804,7 @@ def batch_of(open_app: Callable, name: str, data: bytes):
     return seen
 
 
+@pytest.mark.slow
 def test_a_table_is_rewritten_and_taken_away(open_app: Callable):
     rows = "".join(f"{i},My doctor treated my sister on day {i}.\n" for i in range(30))
     seen = batch_of(open_app, "notes.csv", f"id,text\n{rows}".encode())
@@ -853,6 +859,7 @@ def test_hostile_cells_stay_text_on_the_page_and_in_a_spreadsheet(open_app: Call
 # --- compare and trade-off
 
 
+@pytest.mark.slow
 def test_two_settings_are_compared_and_a_word_is_chosen_in_both(open_app: Callable):
     seen = open_app(APP, query="/compare")
     page = seen.page
@@ -881,6 +888,7 @@ def test_two_settings_are_compared_and_a_word_is_chosen_in_both(open_app: Callab
     clean(seen)
 
 
+@pytest.mark.slow
 def test_points_of_the_trade_off_come_and_one_is_read(open_app: Callable):
     # What needs no model.
     link = "/tradeoff?1.mechanism=diffractor&2.mechanism=santext&points=3&draws=1&kept=bleu&hidden=n_w"

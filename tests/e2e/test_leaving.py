@@ -57,6 +57,7 @@ def until(met: Callable[[], bool]) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_a_job_that_is_being_made_runs_nothing():
     before = running()
     made = Job.__new__(Job)

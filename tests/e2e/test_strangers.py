@@ -97,6 +97,7 @@ def addresses(content: bytes, names: Sequence[str]) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_a_stranger_who_knows_a_text_and_its_files_cannot_tell_whether_somebody_has_them(server):
     from visitor import Visitor
 

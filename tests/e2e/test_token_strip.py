@@ -227,6 +227,7 @@ def is_written(text: str, p: float, off: float = 2e-5) -> bool:
     return abs(float(text.rstrip("%")) - 100 * p) <= 0.51 * 10**-digits + 100 * off
 
 
+@pytest.mark.slow
 @pytest.mark.e2e
 def test_chosen_word_shows_its_distribution(open_once: Open) -> None:
     opened = start(open_once)
@@ -387,6 +388,7 @@ def test_flips_of_a_channel_stand_where_the_payload_has_them(open_once: Open) ->
     opened.assert_clean()
 
 
+@pytest.mark.slow
 @pytest.mark.e2e
 def test_estimated_chances_say_so(open_once: Open) -> None:
     opened = start(open_once, "?variant=lists")
@@ -444,6 +446,7 @@ def test_what_becomes_impossible_leaves_no_waves(open_once: Open) -> None:
     opened.assert_clean()
 
 
+@pytest.mark.slow
 @pytest.mark.e2e
 def test_words_outside_the_vocabulary_say_why(open_once: Open) -> None:
     opened = start(open_once, "?variant=lists")

@@ -48,6 +48,7 @@ def test_every_extra_is_one_of_the_package_and_its_file_is_there():
         assert (ROOT / file).is_file() and f"[{name}]" in extras.install(name) and file in extras.install(name)
 
 
+@pytest.mark.slow
 def test_words_and_audits_need_no_language_model():
     code = """
 texts = "My doctor treated my sister."

@@ -35,6 +35,7 @@ def ran(folder: Path, *options: str) -> tuple[int, list[str]]:
     return done.returncode, done.stdout.splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", slow_but(["0"], ["0", "1"]))
 def test_what_is_skipped_fails_the_run_and_is_named(tmp_path, workers):
     shutil.copy(Path(__file__).parents[1] / "conftest.py", tmp_path)

@@ -180,11 +180,13 @@ def test_attackers_on_a_word_level_mechanism_of_somebody_else():
 # --- the audit
 
 
+@pytest.mark.slow
 def test_the_audit_of_a_word_level_mechanism_is_exact():
     report = dpt.audit(made(Swap), [TEXT, "A nurse sent music to a window."], seed=1, draws=100)
     assert report.exact and report.holds and report.measured == pytest.approx(2.0)
 
 
+@pytest.mark.slow
 def test_the_audit_of_a_generator_looks_at_whole_outputs_and_first_pieces():
     report = dpt.audit(made(Generator, epsilon=0.5, length=2), draws=2000, seed=1)
     assert report.holds and report.of == "the whole output" and report.claimed == 1.0
@@ -192,6 +194,7 @@ def test_the_audit_of_a_generator_looks_at_whole_outputs_and_first_pieces():
     assert json.dumps(report.to_dict())
 
 
+@pytest.mark.slow
 def test_the_audit_of_a_delta_says_when_draws_cannot_show_it():
     report = dpt.audit(made(Latent, epsilon=1.0, delta=1e-6), draws=400, seed=1)
     assert report.verdict == "inconclusive" and "rarer" in report.reason
@@ -313,6 +316,7 @@ class Leaky(Swap):
         return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rate", "verdict"), [(0.1, "refuted"), (0.04, "holds")])
 def test_a_delta_is_judged_exactly_where_chances_have_a_formula(rate, verdict):
     cls = type("Leaky", (Leaky,), {"rate": rate})
@@ -356,11 +360,13 @@ def test_words_without_chances_are_shown_as_they_were_released():
     assert dpt.audit(Silent.create(epsilon=0.5), ["doctor", "nurse"], draws=600, seed=1).verdict != "refuted"
 
 
+@pytest.mark.slow
 def test_a_text_that_may_end_at_once_is_no_fault():
     report = dpt.audit(Ending.create(epsilon=0.5, length=2), draws=1000, seed=1)
     assert report.verdict != "refuted", report.sentence()
 
 
+@pytest.mark.slow
 def test_each_pair_is_held_against_its_own_promise():
     class Leak(Silent):
         """ε a word is promised, and each word stays."""
@@ -374,6 +380,7 @@ def test_each_pair_is_held_against_its_own_promise():
     assert dpt.audit(Leak.create(epsilon=0.1), ["doctor", "nurse", long], draws=400, seed=1).verdict == "refuted"
 
 
+@pytest.mark.slow
 def test_holds_is_said_of_every_pair_or_not_at_all():
     """What so few draws show is enough for the two words, and not for the texts of thirty."""
     texts = ["doctor", "nurse", " ".join(["doctor"] * 30), " ".join(["nurse"] * 30)]
@@ -388,6 +395,7 @@ def test_a_claim_below_what_is_stated_of_the_first_piece_refutes():
     assert report.verdict == "refuted" and report.of == "the first piece"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_looks")
 def test_the_exact_loss_beyond_a_delta_is_that_of_the_worst_pair():
     cls = type("Leaky", (Leaky,), {"rate": 0.04})
@@ -451,6 +459,7 @@ def letters(text: str) -> np.ndarray:
 # --- the command line, the strip and the page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", ALL)
 def test_the_command_line(cls, capsys):
     assert cli.main(["rewrite", "--mechanism", cls.name, "--json", "--trace", TEXT]) == 0

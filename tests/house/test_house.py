@@ -155,7 +155,7 @@ def test_readme_has_its_two_commands_in_a_line_each():
     (app,), (test,) = fenced("app"), fenced("test")
     install = "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt"
     assert app == f"{install} && .venv/bin/streamlit run app.py"
-    assert test == f"{install} -r requirements-dev.txt && .venv/bin/python -m pytest -n 2"
+    assert test == f"{install} -r requirements-dev.txt && .venv/bin/python -m pytest -n 3"
     assert (ROOT / "app.py").is_file()
 
 
@@ -252,6 +252,7 @@ def test_nobody_outside_looks_for_an_option_by_its_name():
 # --- what files say -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_no_path_of_a_machine_and_no_registry_host():
     folders = "home|root|Users|work|opt|mnt|scratch"
     patterns = {

@@ -56,6 +56,7 @@ def same_stop_words(monkeypatch):
     monkeypatch.setattr(lexicon, "nltk_stop_words", lambda *_: None)
 
 
+@pytest.mark.slow
 def test_every_cell_runs_and_prints_what_is_kept(same_stop_words):
     run = tool()
     found = run.run(NOTEBOOK)

@@ -116,6 +116,7 @@ def test_a_total_over_words_and_out_of_reach():
         calibrate(m, {"total": 8 * 1400 + 1.0}, words=WORDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["santext", "tem", "custext"])
 def test_bayes_success_over_words_is_that_of_the_best_guess(name):
     m = dpt.get_mechanism(name)
@@ -139,6 +140,7 @@ class SmallSanText(SanText):
     vocabulary = random_space(60, 4, seed=2)
 
 
+@pytest.mark.slow
 def test_the_epsilon_that_is_told_gives_the_figure_that_is_told():
     """The best guess jumps at some ε: three digits lie beside such a place (6.4 for 6.40402)."""
     m, text = dpt.get_mechanism("custext"), "My doctor in Lisbon treated my sister."
@@ -195,6 +197,7 @@ def test_wrong_targets_and_inputs(target, inputs, says):
         calibrate(dpt.get_mechanism("santext"), target, **inputs)
 
 
+@pytest.mark.slow
 def test_mechanisms_at_equal_measured_privacy():
     """Their ε differ by two orders of magnitude; their N_w does not."""
     mechanisms = [dpt.get_mechanism(n) for n in ("diffractor", "custext", "santext", "mvc", "santext-plus")]
@@ -258,6 +261,7 @@ def test_it_can_be_stopped():
         calibrate(dpt.get_mechanism("santext"), {"n_w": 0.5}, text=TEXT, task=task)
 
 
+@pytest.mark.slow
 def test_the_best_of_all_attackers_is_reached_and_has_its_name(monkeypatch, tiny_model):
     # Whatever the language model is: with the bundled one they are asked in tests/attacks/test_best.py.
     monkeypatch.setattr(best.reader, "read", partial(best.reader.read, model=tiny_model))
@@ -276,6 +280,7 @@ def test_the_best_of_all_attackers_is_reached_and_has_its_name(monkeypatch, tiny
         calibrate(c.mechanism, {"best": 0.5}, words=WORDS)
 
 
+@pytest.mark.slow
 def test_figures_of_several_are_over_the_words_that_all_draw():
     two = [dpt.get_mechanism("diffractor", epsilon=0.5), dpt.get_mechanism("custext", epsilon=8, keep_stopwords=False)]
     both = calibration.measured_together(two, "n_w", TEXT)

@@ -429,6 +429,7 @@ def test_texts_of_one_list_that_differ_by_a_blank_are_drawn_once():
     assert not account.void and account.totals[0].epsilon == results[0].guarantee.total
 
 
+@pytest.mark.slow
 def test_groups_of_different_spaces_or_distances_do_not_add():
     for other in ({"metric": "euclidean"}, {"k": 10}):
         ledger = released(custext().rewrite(TEXT), custext(**other).rewrite(TEXT))

@@ -69,6 +69,7 @@ def test_a_seeded_run_is_a_plain_loop():
             assert p.value("n_w").mean == pytest.approx(np.mean(kept)) and p.value("n_w").draws is None
 
 
+@pytest.mark.slow
 def test_two_texts_are_told_apart_where_no_word_answers_to_another(monkeypatch):
     monkeypatch.setattr(two_texts, "DRAWS", 40)
     settings = [dpt.get_mechanism(SWAP), dpt.get_mechanism(Generator.name)]

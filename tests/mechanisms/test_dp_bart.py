@@ -180,6 +180,7 @@ def test_the_noise_is_as_large_as_the_promise_needs():
         assert 0.999999e-5 < gaussian_delta(500.0, 2 * GRID * math.sqrt(n) / sigma) <= 1e-5
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_looks")
 def test_the_audit_compares_what_texts_are_written_from(folders):
     for noise in ("gaussian", "laplace"):

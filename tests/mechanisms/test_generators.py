@@ -441,6 +441,7 @@ def test_the_audit_proves_every_piece_and_refutes_a_smaller_claim(folders, optio
     assert audited(m, claim=report.measured / 2, draws=100).verdict == "refuted"
 
 
+@pytest.mark.slow
 def test_the_audit_refutes_a_generator_that_draws_otherwise_than_it_states(folders, monkeypatch):
     m = make(folders["gpt2"], epsilon=20.0, max_tokens=4)
     true = ScoreTable.draw
@@ -463,6 +464,7 @@ def test_the_audit_refutes_a_prior_that_reads_the_text(folders, monkeypatch):
     assert audited(m, draws=100).verdict == "refuted"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["dp-prompt", "dp-paraphrase"])
 def test_the_bundled_models_score_as_a_plain_pass_does(name):
     """No cache, no batch, no padding: the whole sequence at once through the model as transformers has it."""

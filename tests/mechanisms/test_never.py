@@ -186,6 +186,7 @@ def test_bounds_of_the_whole_space_hold_in_the_smaller_one():
     assert np.isnan(m.distances(["pain", "doctor"])[0, 1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", slow_but(["santext"], ["santext", "custext", "diffractor", "dp-mlm"]))
 def test_the_audit_holds(space, name, tiny_model):
     m, inputs = dpt.get_mechanism("dp-mlm", model=tiny_model, never=["friend"]), ["My friend paid.", "My nurse paid."]
@@ -311,6 +312,7 @@ def smaller_spaces() -> int:
     return len(word_spaces._smaller)
 
 
+@pytest.mark.slow
 def test_a_space_without_some_words_goes_with_the_last_who_uses_it(space, monkeypatch):
     """Else each visitor's list would leave a copy of a word space in the process: all caches are by weak reference."""
     word_spaces._without.cache_clear()
@@ -334,6 +336,7 @@ def test_a_space_without_some_words_goes_with_the_last_who_uses_it(space, monkey
     assert LEFT and held[-1].rewrite(TEXT).text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*SPACE_NAMES, "diffractor"])
 def test_word_spaces_leave_loaded_words_out_as_they_leave_out_a_list(name):
     plain = dpt.get_mechanism(name)

@@ -118,6 +118,7 @@ def test_the_example_reaches_every_word_up_to_its_largest_epsilon(example):
         most.replace(epsilon=example.max_epsilon + 1).rewrite(TEXT)
 
 
+@pytest.mark.slow
 def test_the_audit_finds_exactly_the_epsilon_that_the_example_claims(example):
     report = dpt.audit(example, ["doctor", "sister", "house"], draws=100)
     assert report.verdict == "holds" and report.exact
@@ -389,6 +390,7 @@ def groups():
     plugins.restore(before)
 
 
+@pytest.mark.slow
 def test_a_promise_within_groups_is_whole_and_holds(groups):
     """It needs three hooks, all of them public, and everything that reads them works."""
     m = dpt.get_mechanism("frequency-groups", epsilon=3.0)

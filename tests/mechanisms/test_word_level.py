@@ -103,6 +103,7 @@ def test_what_is_drawn_has_the_probabilities_that_are_shown(case):
             assert fit(counts, other.probs) < 1e-5, f"{how}: the test has no power"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", slow_but(["mvc", "gumbel"], DRAWN))
 def test_estimates_agree_with_what_is_drawn(case):
     """The estimate has 1,000 draws of its own, the same for every ε, apart from those of any release."""
@@ -249,6 +250,7 @@ def test_noise_that_is_extended_is_that_of_its_own_stream(case, monkeypatch):
             assert channel.candidates[channel.draw(high, stream)] == result.steps[k].replacement
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(TEXTS, st.lists(st.sampled_from([*SPACE.words[:5], "strange", "the", ". ", "\n", "('"])), st.data())
 def test_the_columns_of_a_result_are_its_steps(text, more, data):
@@ -269,6 +271,7 @@ def test_the_columns_of_a_result_are_its_steps(text, more, data):
             assert step.capital is {"none": False, "sentence": begin, "original": original}[m.config.recase]
 
 
+@pytest.mark.slow
 def test_what_nobody_looks_at_is_not_made(monkeypatch):
     """A token and a step are objects, and the collector has to go through all that are kept."""
 
@@ -581,6 +584,7 @@ def test_a_vocabulary_of_one_word_is_refused_or_always_gives_that_word(name):
         assert r.text == "babaq" and r.distribution(0).p_keep() == 1.0
 
 
+@pytest.mark.slow
 def test_the_bundled_space_gives_readable_neighbours():
     """ε at which words move but stay near: the released word is among the nearest hundred more often than not."""
     space = dpt.word_space("minilm")

@@ -405,6 +405,7 @@ def test_an_engine_that_dies_fails_its_callers_and_starts_again(fake, how, monke
     assert fake.score(["y"]).tolist() == [[0.0, 1.0]] and fake.waiting == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", ["torch", "processor", "python"])
 def test_a_pass_without_memory_is_made_again_and_then_said(lm, monkeypatch, error):
     """In the same shape: with fewer rows at once the last bits of the scores would be others."""
@@ -477,6 +478,7 @@ def test_one_engine_a_model_and_device(folder, engine):
     assert models.engine(str(folder), best_device()) is engine
 
 
+@pytest.mark.slow
 def test_nothing_of_a_text_is_kept(engine, lm):
     engine.score(requests(lm, SHORT))
     with pytest.raises(Busy):

@@ -137,6 +137,7 @@ def test_where_the_encoders_output_differs_too_the_whole_model_runs(bert, monkey
     assert len(lm.slower) == len(said) == 2 and "encoder" in lm.slower[1]
 
 
+@pytest.mark.slow
 def test_the_bundled_model_has_a_public_path_too(monkeypatch):
     want = scores(loaded("bundled"))
     lose_parts(monkeypatch)

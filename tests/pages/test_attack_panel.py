@@ -202,6 +202,7 @@ def test_where_no_posterior_can_be_worked_out_it_says_what_limits_any_attacker()
     assert "no word that others could stand in for" in said(settle(at))
 
 
+@pytest.mark.slow
 def test_two_attackers_wait_for_words_side_by_side(monkeypatch):
     real = which_text.content_words
     monkeypatch.setattr(which_text, "content_words", lambda *given: (time.sleep(1.0), real(*given))[1])

@@ -63,6 +63,7 @@ def test_the_empty_page_says_what_to_do():
     assert at.number_input[0].help == said_of("ε")
 
 
+@pytest.mark.slow
 def test_typed_words_are_audited():
     at = choose(app(), "diffractor")
     at.text_area(key="audit_lines").set_value("doctor, nurse the\npatient *Qwzzx*").run()
@@ -192,6 +193,7 @@ def test_the_figure_takes_infinite_losses(dark, claimed, measured):
         assert [t == "∞" for t in bar.text] == [measured == float("inf"), claimed == float("inf")]
 
 
+@pytest.mark.slow
 def test_two_texts_are_told_apart_under_the_chosen_setting():
     at = planted(app(), "copied-word")
     at.number_input(key="audit-epsilon-fault-copied-word").set_value(0.1).run()

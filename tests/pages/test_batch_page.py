@@ -158,6 +158,7 @@ def test_another_file_of_the_same_name_has_first_rows_of_its_own():
     assert "Line 0:" in said(other) and "Row 0:" not in said(other)
 
 
+@pytest.mark.slow
 def test_a_job_that_is_stopped_shows_what_is_done_and_goes_on(folder):
     at = page()
     Gated.gate.clear()
@@ -173,6 +174,7 @@ def test_a_job_that_is_stopped_shows_what_is_done_and_goes_on(folder):
     assert not at.exception and not list(folder.iterdir()) and any(b.key == "batch_example" for b in at.button)
 
 
+@pytest.mark.slow
 def test_a_kept_job_goes_on_without_its_visitor_and_comes_back_by_its_code(folder):
     at = page()
     at.toggle(key="batch_stay").set_value(True).run()
@@ -207,6 +209,7 @@ def test_a_kept_job_goes_on_without_its_visitor_and_comes_back_by_its_code(folde
     assert "No job has this code" in said(back)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["its own", "a code", "time"])
 def test_a_kept_upload_that_is_deleted_ends_its_job(folder, way):
     """Without a page that would stop it too: the visitor who began it has gone."""
@@ -225,6 +228,7 @@ def test_a_kept_upload_that_is_deleted_ends_its_job(folder, way):
     assert job.wait(10) and job.task.cancelled and not list(folder.iterdir())
 
 
+@pytest.mark.slow
 def test_a_job_that_is_not_kept_ends_where_its_visitor_goes_back(folder):
     at = page()
     Gated.gate.clear()
@@ -312,6 +316,7 @@ def test_shared_draws_cannot_go_on_and_say_so(monkeypatch, folder):
     assert json.loads((run / "result.json").read_text())["rows"] == 45
 
 
+@pytest.mark.slow
 def test_the_switch_of_the_polish_is_a_part_of_the_job_and_says_what_it_did(folder):
     at = page()
     settle(at.toggle(key="batch_polish").set_value(True).run())

@@ -349,6 +349,7 @@ def test_a_link_beyond_the_slider_widens_it_and_moves_the_browser():
     assert at.session_state["session"].run.payload["hi"] < 20
 
 
+@pytest.mark.slow
 def test_options_of_before_do_not_stay_under_a_link():
     at = settle(explore().run())
     at.text_area(key="play_text").set_value("My *own* text about a doctor.")
@@ -382,6 +383,7 @@ def test_the_downloads_hold_what_is_shown_and_everything(found):
     assert made_up()["rows"] == [r.to_dict() for r in found.rows]
 
 
+@pytest.mark.slow
 def test_what_a_total_budget_buys_stands_first_with_what_each_shows(found, monkeypatch):
     at = page()
     systems = list(dict.fromkeys(r.system for r in total_budget.bundled()))

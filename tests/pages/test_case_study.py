@@ -132,6 +132,7 @@ def test_no_noise_is_a_choice_of_its_own_and_promises_nothing(asked):
     assert "∞: no noise" in at.select_slider(key="case_epsilon").options
 
 
+@pytest.mark.slow
 def test_the_nearest_sentence_stands_beside_it_where_the_data_is_named(asked, monkeypatch, tmp_path):
     for name in core.SETS:
         (tmp_path / name).mkdir()

@@ -148,6 +148,7 @@ def test_equal_n_w_is_equal_and_equal_epsilon_is_warned_of(page):
     settle(page)
 
 
+@pytest.mark.slow
 def test_the_address_carries_what_is_compared_and_brings_it_back(page):
     page.segmented_control(key="compare_mode").set_value("n_w")
     settle(page)
@@ -255,6 +256,7 @@ def dims(at: AppTest) -> str:
     return " ".join(e.proto.body for e in at.get("html") if "opacity" in e.proto.body)
 
 
+@pytest.mark.slow
 def test_rewrites_of_before_stay_dimmed_until_the_new_ones_are_there(held):
     at = opened(text=f"{TEXT} {'My nurse wrote a letter. ' * 60}")
     before, book = texts(at), len(mine(at).ledger.entries)
@@ -280,6 +282,7 @@ def test_rewrites_of_before_stay_dimmed_until_the_new_ones_are_there(held):
     assert texts(at) == after[:1] and gone not in [id_ for id_, _ in mine(at).columns], "of columns that still stand"
 
 
+@pytest.mark.slow
 def test_a_text_that_was_emptied_while_it_was_worked_on_is_rewritten_when_it_is_back(held):
     at = opened()
     held.clear()
@@ -334,6 +337,7 @@ def test_a_text_is_prepared_by_each_of_the_mechanisms_that_are_compared():
         dpt.equal_privacy([one, other], {"n_w": 0.4}, text=[one.prepare(TEXT), other.prepare("Another one.")])
 
 
+@pytest.mark.slow
 def test_the_best_of_all_attackers_is_asked_on_demand_over_the_words_that_all_draw():
     at = opened([dpt.Setting("diffractor", {}, 0.5), dpt.Setting("dp-sentence", {}, 20.0)])
     at.button(key="compare_attack").click().run()
@@ -361,6 +365,7 @@ def test_the_share_that_the_best_of_all_attackers_finds_can_be_equal(monkeypatch
     assert any("Where the best of all attackers finds as much" in c.value for c in at.caption)
 
 
+@pytest.mark.slow
 def test_settings_without_words_are_measured_by_two_texts():
     at = opened([dpt.Setting("dp-sentence", {}, 20.0), dpt.Setting("custext", {}, 8.0)])
     (measured,) = [d.value for d in at.dataframe if "words stay (N_w)" in d.value.columns]

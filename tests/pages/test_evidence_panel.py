@@ -100,6 +100,7 @@ def findings_page() -> AppTest:
     return at
 
 
+@pytest.mark.slow
 def test_the_page_of_findings_answers_its_question_and_opens_every_claim(found):
     from dptext_core.research import leaderboard
     from dptext_core.research.findings import CLAIMS, Runs, findings

@@ -105,6 +105,7 @@ def test_forgetting_leaves_nothing():
     assert "play_text" not in at.session_state and "session" not in at.session_state
 
 
+@pytest.mark.slow
 def test_what_changed_along_with_forgetting_still_finds_its_values():
     at = AppTest.from_file(TOP / "app.py", default_timeout=60)
     at.session_state["footer_What is kept"] = True

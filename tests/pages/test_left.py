@@ -152,6 +152,7 @@ def book(at: AppTest) -> Ledger:
 PAGES = sorted(p.stem for p in (TOP / "pages").glob("*.py"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.usefixtures("few_looks")
 def test_each_download_of_each_page_is_an_entry_and_the_second_of_the_same_is_none(page, asked):
@@ -180,6 +181,7 @@ def test_each_download_of_each_page_is_an_entry_and_the_second_of_the_same_is_no
         print(f"| {taken.page} | {taken.file} | {' '.join(spent)} |")
 
 
+@pytest.mark.slow
 def test_a_press_is_an_entry_before_the_page_runs_again(asked):
     at = opened("explore")
     at.download_button(key="play_download").click()
@@ -212,6 +214,7 @@ def test_a_released_table_is_one_entry_with_its_rows(asked):
     assert len(book(at).entries) == 2 and book(at).account(1).totals[0].epsilon == pytest.approx(2 * 18 * one)
 
 
+@pytest.mark.slow
 def test_copies_are_entries_on_the_pages_that_show_a_rewrite(asked):
     mine = Session()
     at = opened("explore", mine)
@@ -241,6 +244,7 @@ def test_copies_are_entries_on_the_pages_that_show_a_rewrite(asked):
     assert entries[2].total == point.total and {e.text for e in entries} == {1}
 
 
+@pytest.mark.slow
 def test_code_to_copy_holds_no_text():
     """The browser copies it without telling anybody."""
     for page in ("explore", "compare", "map"):

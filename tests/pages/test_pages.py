@@ -197,6 +197,7 @@ def test_typing_rewrites_and_the_panel_follows_the_choice():
         assert not at.exception and len(at.get("plotly_chart")) == 1, view
 
 
+@pytest.mark.slow
 def test_a_text_is_cut_into_words_once_and_looked_at_with_no_new_rewrite(monkeypatch):
     at = settle(app())
     at.selectbox(key="play_mechanism").set_value("diffractor")
@@ -264,6 +265,7 @@ def test_each_example_says_what_it_gives_away_and_is_there_without_the_model(mon
         assert pinned["o"] == example.sensitive and pinned["a"] == "replace"
 
 
+@pytest.mark.slow
 def test_the_polish_stands_under_the_rewrite_and_follows_it():
     at = settle(app())
     assert not [b for b in at.get("download_button") if "polished" in b.label.lower()]
@@ -282,6 +284,7 @@ def test_the_polish_stands_under_the_rewrite_and_follows_it():
     assert held.result is not first and held.result.drawn.noise_id != first.drawn.noise_id
 
 
+@pytest.mark.slow
 def test_a_choice_stays_while_its_text_is_drawn_again_and_goes_with_it():
     at = settle(app())
 
@@ -303,6 +306,7 @@ def test_a_choice_stays_while_its_text_is_drawn_again_and_goes_with_it():
         assert word() == expected
 
 
+@pytest.mark.slow
 def test_a_card_chooses_a_mechanism_and_more_has_all_others():
     at = settle(app())
     cards = {b.key.removeprefix("play_family_") for b in at.button if (b.key or "").startswith("play_family_")}
@@ -678,6 +682,7 @@ def test_one_switch_starts_from_what_is_public_and_shows_both_texts():
     assert not any("Without the public prior" in c.value for c in at.caption)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["dp-mlm-plus", "santext", "mvc"])
 def test_the_switch_is_there_where_another_mechanism_starts_from_what_is_public(mechanism):
     at = app()
@@ -745,6 +750,7 @@ def test_an_address_is_followed_once_and_again_where_it_comes_with_another_page(
     assert sent[-1]["query"] == sent[-2]["query"] and sent[-1] != sent[-2], "what was refused is written over"
 
 
+@pytest.mark.slow
 def test_what_is_shared_carries_the_setting_and_a_saved_session_brings_it_back():
     at = app()
     at.session_state["play_text"] = "My own doctor paid."

@@ -121,6 +121,7 @@ def test_what_is_taken_away_is_the_points_and_the_code_that_makes_them(page, tmp
     assert list(page.dataframe[0].value["epsilon"]) == [r["epsilon"] for r in trade_off.rows(mine(page).points)]
 
 
+@pytest.mark.slow
 def test_coming_back_to_the_page_draws_nothing_anew(page):
     page.slider(key="trade_limit_n_w").set_value(30)
     page.select_slider(key="trade_points").set_value(5)
@@ -162,6 +163,7 @@ def test_coming_back_to_the_page_draws_nothing_anew(page):
         assert "not followed" in other.warning[0].value
 
 
+@pytest.mark.slow
 def test_what_is_hidden_is_by_default_what_the_best_of_all_attackers_finds():
     at = AppTest.from_file(PAGE, default_timeout=120)
     at.session_state["app"], at.session_state["compare_text"], at.session_state["compare_view"] = True, TEXT, "map"

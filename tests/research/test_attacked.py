@@ -77,6 +77,7 @@ def test_what_is_left_of_the_draws_without_each_part():
     assert parts.shape == (10, 2) and parts[:, 0].mean() == pytest.approx(estimated.deniability(5.0)[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mvc", "vickrey", "gumbel", "tem"])
 def test_the_error_of_noise_that_all_words_share_is_that_between_noises(name, monkeypatch):
     """Means of N_w over all words of a space, of 60 noises: their spread is within 30% of the jackknife's error (that

@@ -50,6 +50,7 @@ def test_a_language_model_is_asked_about_the_first_release(judge):
     assert 0 <= row.likely <= 1
 
 
+@pytest.mark.slow
 def test_the_command_goes_on_with_its_file(tmp_path, capsys):
     out = tmp_path / "composition.json"
     given = ["--set", "builtin", "--words", "20", "--texts", "1", "--mechanism", "diffractor", "--out", str(out)]

@@ -858,6 +858,7 @@ def test_memory_stands_beside_the_papers_table():
     assert found.verdict == f.AGREES and "MVC" in found.numbers[0] and "(206.89)" in found.numbers[0]
 
 
+@pytest.mark.slow
 def test_the_memory_of_a_mechanism_grows_with_what_it_holds():
     setting = dpt.Setting("diffractor", {"noise": "geometric", "lists": ("L2",)})
     few, many = (memory.measure(setting, words=n)[1] for n in (20, 2000))

@@ -17,6 +17,7 @@ def tiny(tmp_path_factory):
     return str(tiny_generator(tmp_path_factory.mktemp("tiny"), "gpt2"))
 
 
+@pytest.mark.slow
 def test_every_system_is_measured_and_compared_with_dp_mlm(tiny, tiny_model, tmp_path, capsys):
     out = tmp_path / "g.json"
     systems = ["DP-MLM", "DP-Prompt", "DP-Paraphrase with prior"]

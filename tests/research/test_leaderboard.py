@@ -251,6 +251,7 @@ def test_the_figure_has_a_mark_for_each_setting_hollow_where_it_was_read_between
     assert [s.x0 for s in figure.layout.shapes] == [80.0]
 
 
+@pytest.mark.slow
 def test_the_command_prints_each_form_and_refuses_what_is_not_there(capsys):
     assert leaderboard.main(["--judge", "cosine", "--privacy", "n_w", "--at", "0.1"]) == 0
     said = capsys.readouterr().out

@@ -20,6 +20,7 @@ def row(system, epsilon, seed, **measures):
     return {"data": "d", "system": system, "epsilon": epsilon, "seed": seed, "measures": measures}
 
 
+@pytest.mark.slow
 def test_points_are_measured_once_and_a_cut_line_is_measured_again(tmp_path, capsys):
     rows, out = tmp_path / "rows.jsonl", tmp_path / "out.json"
     assert public_prior.main([*ARGS, "--systems", TWO[0], "--rows", str(rows)]) == 0
@@ -90,6 +91,7 @@ def test_p_values_are_corrected_for_all_cells_and_the_strongest_attacker_is_name
     assert top.mean == pytest.approx(0.5) and top.difference == pytest.approx(0.2) and top.beyond == 1
 
 
+@pytest.mark.slow
 def test_the_range_by_epsilon_and_the_polish_are_what_is_measured():
     text, name = "The doctor told my friend that the pain was bad.", "DP-MLM, range by ε"
     sigma = public_prior.SYSTEMS["DP-MLM, tuned range"].at(5.0, {}).config

@@ -20,6 +20,7 @@ from dptext_core.research.rows import Row
 TEXTS = ["My doctor in Lisbon treated my sister.", "The film was long and the actors were dull.", "and the"]
 
 
+@pytest.mark.slow
 def test_both_attackers_look_at_one_rewrite_of_each_text_that_has_a_word():
     m = dpt.get_mechanism("diffractor", epsilon=0.6)
     row = reader.measure("given", m, TEXTS)
@@ -86,6 +87,7 @@ def test_a_polish_is_measured_before_and_after():
     )
 
 
+@pytest.mark.slow
 def test_how_a_polish_reads_is_told_by_a_judge_and_its_ratio_is_paired(tmp_path):
     from tiny_causal import write_model
 
@@ -119,6 +121,7 @@ def test_the_commands_print_and_write_their_rows(tmp_path, capsys):
         assert row["mechanism"] == "diffractor" and row["epsilon"] == 1.0
 
 
+@pytest.mark.slow
 def test_rows_are_added_to_a_file_and_measured_anew_in_it(tmp_path, capsys):
     out = tmp_path / "reader.json"
     given = ["--set", "builtin", "--mechanism", "diffractor", "--texts", "2", "--out", str(out), "--epsilon"]

@@ -77,6 +77,7 @@ def test_names_that_are_left_are_counted_over_the_texts_that_have_some():
     assert (some["identifiers"].low, some["identifiers"].high) == (0.0, 1.0), "one text has no interval"
 
 
+@pytest.mark.slow
 def test_labels_are_guessed_of_texts_that_were_not_learnt_from():
     topics = ["the goal and the match", "the match had a goal", "the vote and the law", "the law had a vote"] * 5
     labels = ["sport", "sport", "state", "state"] * 5

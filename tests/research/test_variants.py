@@ -146,6 +146,7 @@ def asked(path: Path) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_nothing_outside_the_mechanisms_asks_which_one_it_has(tmp_path):
     """The papers' claims, the grid and the table of others' packages are about mechanisms by name; all else takes what
     a mechanism says of itself. The workers' names are those of the packages."""

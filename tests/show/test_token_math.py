@@ -101,6 +101,7 @@ def test_a_word_gets_its_capital_where_the_core_gives_it():
     assert capitals(WORDS) == [ENGLISH.case(word, True) for word in WORDS]
 
 
+@pytest.mark.slow
 def test_every_character_gets_its_capital_as_in_the_core():
     """All characters that Python knows; newer ones are capitals that only the browser knows."""
     known = [chr(i) for i in range(sys.maxunicode + 1) if unicodedata.category(chr(i)) not in ("Cn", "Cs")]

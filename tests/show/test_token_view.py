@@ -110,6 +110,7 @@ def test_a_channel_flips_where_its_draw_does(listed):
             assert winner == channel.candidates[channel.draw(float(epsilon), stream)]
 
 
+@pytest.mark.slow
 def test_log_probabilities_of_a_channel_are_those_on_the_grid(listed):
     r, payload = listed
     grid = np.geomspace(LIST_LO, LIST_HI, payload["lp_grid"])
@@ -190,6 +191,7 @@ def test_the_unit_is_that_of_the_option(listed, tiny_model):
     assert make(tiny_model)[-1]["unit"] == "per word"
 
 
+@pytest.mark.slow
 def test_progress_counts_every_token_once(listed):
     told = []
     task = dpt.Task(lambda *at: told.append(at))
@@ -199,6 +201,7 @@ def test_progress_counts_every_token_once(listed):
     assert all(a < b for (a, _), (b, _) in itertools.pairwise(told)) and len(told) > n / 2
 
 
+@pytest.mark.slow
 def test_a_channel_can_be_stopped_between_two_words(listed):
 
     stop = dpt.Task(lambda done, _: stop.cancel() if done > 20 else None)

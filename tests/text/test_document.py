@@ -231,6 +231,7 @@ def test_the_short_way_changes_nothing_on_any_short_text(alphabet):
             assert quick == general, text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["a's b‒c " * 2500, "a's b‒c " * 2499 + "ab" + " " * 7])
 def test_the_short_way_changes_nothing_on_very_long_sentences(text):
     assert len(text) > 19_990

@@ -217,6 +217,7 @@ def test_the_token_view_goes_by_the_language():
     assert set(shown) <= {toy_case(w, False) for w in SPACE.words} and any("B" in w for w in shown)
 
 
+@pytest.mark.slow
 def test_attackers_and_audit_go_by_the_language():
     m = of_toy("santext", SPACE, epsilon=2.0, keep_stopwords=True, recase="sentence")
     ruled_out = [w for w, p in zip(*(lambda prior: (prior.words, prior.p))(public_prior(m)), strict=True) if p == 0]
@@ -271,6 +272,7 @@ def _english(tree: ast.Module) -> list[set[str]]:
     return [words & table for words in _lists(tree) for table in tables if len(words & table) >= 3]
 
 
+@pytest.mark.slow
 def test_no_list_of_english_stands_outside():
     own = python_files("dptext_core", "pages", "app.py")
     home = {path for path in own if path.startswith("dptext_core/text/languages/")}

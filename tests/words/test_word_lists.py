@@ -66,6 +66,7 @@ def test_ties_and_duplicates_as_the_plain_loop(data):
         assert agrees(vectors, data.draw(st.integers(0, len(vectors) - 1)))
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_any_numbers_as_the_plain_loop(data):
     with pytest.MonkeyPatch.context() as patch:
@@ -432,6 +433,7 @@ def test_the_benchmark_compares_like_with_like(capsys):
     assert "300 words" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_distances_are_not_all_held_at_once():
     """8,000 words: their distances to each other alone are 244 MiB in float32."""
     vectors = np.random.default_rng(0).standard_normal((8000, 32)).astype(np.float32)

@@ -351,6 +351,7 @@ def test_against_a_plain_loop(n, d, seed, scale, whole, k, block):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(space, "_BLOCK", block * n)
         patch.setattr(space, "_ROUGH", k)
+        patch.setattr(space, "_PART", 1 + block % 8)
         together = made.distance_rows(rows)
         chosen, values = made.nearest(rows, k)
         delta = made.delta if n > 1 else None
@@ -621,6 +622,7 @@ def test_unknown_space():
         word_space("minilm", limit=5)
 
 
+@pytest.mark.slow
 def test_a_damaged_or_foreign_file_is_refused(tmp_path, monkeypatch):
     files = {name: (space.assets_folder() / "words" / f"{name}.npz").read_bytes() for name in ("minilm", *TRAINED)}
     monkeypatch.setattr(space, "assets_folder", lambda: tmp_path)

@@ -38,6 +38,7 @@ from ...privacy.guarantee import Guarantee
 from ...privacy.sampling import LOG_DEPTH, NoiseStream, log_full_range
 from ...result import RewriteResult
 from ...words import WordSpace
+from ...words.space import kth_bound
 from ..base import Prepared
 from ..config import epsilon_option, option
 from ..facets import InParts
@@ -222,7 +223,9 @@ def build_groups(
         if first is not None:
             # A product's last bits depend on the column: equal words get one value, so that their order decides.
             _, where, column = np.unique(first[left], return_index=True, return_inverse=True)
-            lines = lines[:, where[column]]
+            source = where[column]
+            again = np.flatnonzero(source != np.arange(len(source)))
+            lines[:, again] = lines[:, source[again]]
         if mapping != "conservative":
             tops = _highest(lines, k)
         for j, leader in enumerate(leaders):
@@ -265,7 +268,7 @@ def utilities(space: WordSpace, rows: np.ndarray, outputs: np.ndarray, metric: s
 
 def _highest(lines: np.ndarray, k: int) -> np.ndarray:
     """Columns of the k highest values of each row (m, n), highest first, ties by column: int32 (m, k)."""
-    edge = -np.partition(-lines, k - 1, axis=1)[:, k - 1]
+    edge = -kth_bound(-lines, k)
     out = np.empty((len(lines), k), np.int32)
     # Flat, which NumPy searches several times faster than rows and columns.
     r, c = np.divmod(np.flatnonzero(lines >= edge[:, None]), lines.shape[1])
