@@ -864,3 +864,133 @@ def test_texts_that_are_named_by_their_first_rewrites(told_, monkeypatch):
         least = seen.least_share(60, 0.5, 5e-8 / 10)
         assert least is not None and check.status == "tested" and check.leak == least < 1
         assert check.looked.startswith(f"{looked}: a leak") and check.blind.startswith("a leak at the first rewrites")
+
+
+def test_an_error_that_one_of_two_texts_raises_tells_them_apart():
+    def of(errors: dict[str, str], whole: bool = True, far: bool = False):
+        def rewrite(text):
+            if errors[text]:
+                raise dpt.InputError(errors[text])
+
+        apart = np.full((2, 2), np.nan if far else 1.0)
+        m = SimpleNamespace(
+            rewrite=rewrite,
+            can=frozenset() if whole else frozenset({"alignment"}),
+            audited=SimpleNamespace(distances=lambda words: apart),
+        )
+        return told.of_errors(m, list(errors))  # type: ignore[arg-type]
+
+    assert of({"a": "", "b": ""}) is None and of({"a": "same", "b": "same"}) is None
+    found = of({"a": "same", "b": "same", "c": "other"})
+    assert found.witness.first == "a" and found.witness.second == "c" and "error depends" in found.reason
+    assert found.witness.told == "The error of “a” is “InputError: same”, and that of “c” is “InputError: other”."
+    found = of({"a": "", "b": "x"})
+    assert (found.witness.first, found.witness.second) == ("b", "a")
+    assert found.witness.told == "The error of “b” is “InputError: x”, and “a” is rewritten."
+    # Where words are drawn in places, two words are alike that have a distance.
+    assert of({"a": "", "b": "x"}, whole=False) and not of({"a": "", "b": "x"}, whole=False, far=True)
+    assert not of({"a c": "", "b": "x"}, whole=False)
+    assert of(dict.fromkeys(map(str, range(told.MOST)), "") | {"more": "x"}) is None, "of so many texts at most"
+
+
+@pytest.mark.parametrize("confidence", [0.0, 0.49, 1.0, 1.5])
+def test_a_confidence_is_from_one_half_to_below_one(confidence):
+    with pytest.raises(dpt.ConfigError, match=r"at least 0\.5 and below 1, not"):
+        dpt.audit(Swap.create(), confidence=confidence)
+    for least in (0.5, 0.999):
+        with pytest.raises(dpt.InputError, match="Nothing is drawn for no inputs"):
+            dpt.audit(Swap.create(), [], confidence=least)
+
+
+def test_the_largest_loss_over_a_vocabulary_is_looked_for_between_all_blocks_of_it(monkeypatch):
+    """A word of the first block and one of the last, which no block compares."""
+    n = 2 * vocabulary._TOGETHER + 30
+    p = np.tile([0.5, 0.3, 0.2], (n, 1))
+    p[3], p[-2] = (0.7, 0.2, 0.1), (0.05, 0.55, 0.4)
+    names = ("x", "y", "z")
+    every = [
+        replace(probe(np.log(row), names, text=f"w{k}"), d=TokenDistribution(names, np.log(row), "x", 1.0))
+        for k, row in enumerate(p)
+    ]
+    asked: list[int] = []
+    monkeypatch.setattr(vocabulary, "_in_a_row", lambda m, by_word, notion: [f"w{k}" for k in range(n)])
+    monkeypatch.setattr(vocabulary, "_probes", lambda m, by_word, some: [every[int(w[1:])] for w in some])
+    monkeypatch.setattr(vocabulary, "_apart", lambda m, promise, probes: len(probes))
+    monkeypatch.setattr(vocabulary, "_compared", lambda s, probes, apart: (asked.append(apart), (0.5, None, apart))[1])
+    m = SimpleNamespace(by_word=1, public_start=None)
+
+    def look(epsilon):
+        promise = Guarantee("pure", epsilon, "word", "any", 1, epsilon)
+        given = SimpleNamespace(m=m, promise=promise, claim=None, thorough=True, meter=Meter())
+        return vocabulary.stated_words(given)  # type: ignore[arg-type]
+
+    check = look(2.0)
+    assert asked == [vocabulary._TOGETHER] * 2 + [30] and check is not None
+    assert check.status == "refuted" and "all 430 words of the vocabulary over all outputs, 430 pairs" in check.looked
+    w = check.witness
+    assert w is not None and w.outputs == ("x",) and w.log_p_first == np.log(0.7) and w.log_p_second == np.log(0.05)
+    assert w.told == "“x” is e^2.64 times as likely under one word of the vocabulary as under another."
+    assert look(math.log(14)).status == "proven" and look(math.log(14) - 1e-6).status == "refuted"  # type: ignore[union-attr]
+
+
+def test_blocks_of_a_vocabulary_have_every_word_once_and_are_filled_up(monkeypatch):
+    monkeypatch.setattr(told, "BLOCK", 4)
+    cut = list("abcdefghij")
+
+    class Counted:
+        notion = "pure"
+
+        def guarantee(self, word):
+            return SimpleNamespace(unit=self.unit)
+
+    m = Counted()
+    m.unit = "distinct word"  # type: ignore[attr-defined]
+    (texts,) = told._blocks(m, None, cut)  # type: ignore[arg-type]
+    assert texts == [["a", "d", "g", "j"], ["b", "e", "h", "a"], ["c", "f", "i", "a"]]
+    m.unit = "word"  # type: ignore[attr-defined]
+    assert list(told._blocks(m, None, cut)) == [[list("adgj"), list("behb"), list("cfic")]]  # type: ignore[arg-type]
+    assert list(told._blocks(m, None, list("abc"))) == [[list("acac"), list("bbbb")]]  # type: ignore[arg-type]
+    near = np.array([[w // 3 == v // 3 for w in range(10)] for v in range(10)])
+
+    class Grouped(Counted):
+        notion = "group"
+        audited = SimpleNamespace(
+            distances=lambda some: np.where(near[np.ix_(*[["abcdefghij".index(w) for w in some]] * 2)], 1.0, np.nan)
+        )
+
+    by_word = SimpleNamespace(words_alike=lambda words, n: ["a", "b", "c", "z", "d", "e", "g", "h", "j"])
+    found = list(told._blocks(Grouped(), by_word, cut))  # type: ignore[arg-type]
+    assert found == [[["a", "g"], ["b", "h"], ["c", "g"]]], "groups of two and more, the smaller one over again"
+
+
+def test_what_leaves_with_a_release_is_the_same_for_texts_that_are_alike():
+    made = {"a": {"text": "x", "noise_id": "1", "guarantee": {"total": 1.0, "draws": 2}}}
+    made["b"] = {"text": "y", "noise_id": "2", "guarantee": {"total": 1.0, "draws": 2}}
+    made["c"] = {"text": "y", "noise_id": "2", "guarantee": {"total": 1.0, "draws": 3}}
+    asked: list[str] = []
+
+    def one(m, text, noise):
+        asked.append(text)
+        if text == "d":
+            raise dpt.InputError("no")
+        return SimpleNamespace(to_dict=lambda: made[text])
+
+    m = SimpleNamespace(
+        audited=SimpleNamespace(adjacent=lambda a, b: True), guarantee=lambda t: SimpleNamespace(unit="")
+    )
+    given = SimpleNamespace(m=m, seeds=lambda name: lambda: 5, rewriter=SimpleNamespace(one=one))
+    said = {t: told._Said((("rewrite", ""),)) for t in "abcd"}
+    look = lambda *group: told._releases(given, group, said)  # type: ignore[arg-type]  # noqa: E731
+    look("a", "b", "zzz")
+    look("a", "zzz", "b", "c")  # beyond the first three
+    assert asked == list("abab") and told.REWRITTEN == 3
+    for group, what in (
+        ("ac", "Of “a” it is “2”, of “c” “3”."),
+        ("bac", "Of “b” it is “2”, of “c” “3”."),
+    ):
+        with pytest.raises(rules.Breach) as breach:
+            look(*group)
+        assert breach.value.witness.told == what and "guarantee of a result depends" in breach.value.reason
+        assert (breach.value.witness.first, breach.value.witness.second) == (group[0], "c")
+    with pytest.raises(rules.Breach, match="the error depends"):
+        look("a", "d")

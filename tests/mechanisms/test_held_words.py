@@ -3,6 +3,7 @@ expected lies in ``tests/golden/words.json`` (``GOLDEN=write`` writes it anew)."
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from itertools import product
 from types import SimpleNamespace
@@ -261,3 +262,14 @@ def test_a_picture_of_noise_shows_near_words_a_cloud_and_where_this_point_landed
     assert view.noise == pytest.approx(plane.of(x[4] + m.block.noise[:150] / 2.0))
     assert view.landed == pytest.approx(plane.of((x[4] + m.noise(stream) / 2.0)[None])[0])
     assert view.share == pytest.approx(plane.share)
+
+
+@pytest.mark.parametrize("name", [spec.name for spec in dpt.mechanisms()])
+def test_options_with_their_ends_stay(name):
+    """What forms, help and checks are made from; how it is worded may change."""
+    worded = {"label", "help", "said", "unset", "unit", "rows"}
+    options = {
+        f.name: plain({k: v for k, v in f.metadata.items() if k not in worded}) | {"default": plain(f.default)}
+        for f in dataclasses.fields(dpt.mechanism_class(name).config_cls)
+    }
+    held_case("options", name, {"options": options})

@@ -124,3 +124,13 @@ def test_it_is_a_value():
         setting.options["noise"] = "geometric"  # type: ignore[index]
     with pytest.raises(dataclasses.FrozenInstanceError):
         setting.mechanism = "tem"  # type: ignore[misc]
+
+
+def test_a_setting_is_read_from_one_word_of_a_command():
+    read = dpt.Setting.from_text
+    assert read("mvc") == dpt.Setting("mvc")
+    found = read("custext:k=5: mapping =conservative:keep-stopwords=no")
+    assert found == dpt.Setting("custext", {"k": 5, "mapping": "conservative", "keep_stopwords": False})
+    for text, part in (("custext:k", "k"), ("custext:epsilon=3", "epsilon=3"), ("custext:k=5:zzz=1", "zzz=1")):
+        with pytest.raises(dpt.ConfigError, match=f"^'{part}' is no option of custext. Write NAME:OPTION=VALUE"):
+            read(text)

@@ -597,3 +597,36 @@ def test_the_bundled_space_gives_readable_neighbours():
         assert sum(w in near for w in out) > 15, name
         d = m.distribution("doctor", 0)
         assert len(d) == 21_719 and 0 < d.p_keep() < 1
+
+
+@pytest.mark.parametrize("strategy", ["token", "record"])
+def test_the_chance_of_released_words_counts_a_shared_draw_once(strategy):
+    space = random_space(30, 4)
+    w = space.words
+    m = on(space, "custext", k=6, epsilon=2.0, strategy=strategy, mapping="conservative")
+    p = m.prepare(f"{w[4]} {w[0]} Zebulon {w[4].title()} {w[0]} Zebulon")
+    a, b = (m.channel(row).at(2.0) for row in (4, 0))
+    places = [0, 1, 2, 3, 4, 5]
+    at = lambda *names: dict(zip(places, names, strict=True))  # noqa: E731
+    x, y, z = a.candidates[1], b.candidates[2], w[9]
+    released = [
+        at(x, y, z, x.upper(), y, w[2]),
+        at(x, y, z, a.candidates[0], y, z),
+        at(x, y, z, x, b.candidates[0], z),
+        at(x, "zzz", z, x, "zzz", z),
+    ]
+    found = m.chances.in_places(p, released)
+    of = lambda d, word: float(d.log_probs[list(d.candidates).index(word)])  # noqa: E731
+    unknown = -2 * np.log(30)
+    if strategy == "record":
+        assert found == pytest.approx([of(a, x) + of(b, y) + unknown, -np.inf, -np.inf, -np.inf])
+    else:
+        assert found == pytest.approx(
+            [
+                2 * of(a, x) + 2 * of(b, y) + unknown,
+                of(a, x) + of(a, a.candidates[0]) + 2 * of(b, y) + unknown,
+                2 * of(a, x) + of(b, y) + of(b, b.candidates[0]) + unknown,
+                -np.inf,
+            ]
+        )
+    assert m.chances.in_places(p, []).shape == (0,)
