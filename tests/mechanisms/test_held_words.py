@@ -272,4 +272,7 @@ def test_options_with_their_ends_stay(name):
         f.name: plain({k: v for k, v in f.metadata.items() if k not in worded}) | {"default": plain(f.default)}
         for f in dataclasses.fields(dpt.mechanism_class(name).config_cls)
     }
-    held_case("options", name, {"options": options})
+    cls = dpt.mechanism_class(name)
+    # What is made with them, so that a line of each module is run.
+    drawn = MADE[name]().rewrite(TEXT, seed=1).text if name in MADE else ""
+    held_case("options", name, {"options": options, "variants": plain(cls.variants()), "drawn": drawn})
