@@ -994,3 +994,16 @@ def test_what_leaves_with_a_release_is_the_same_for_texts_that_are_alike():
         assert (breach.value.witness.first, breach.value.witness.second) == (group[0], "c")
     with pytest.raises(rules.Breach, match="the error depends"):
         look("a", "d")
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"), [("original", [True, False, True]), ("none", [None] * 3), ("sentence", [True, False, False])]
+)
+def test_which_words_of_a_release_have_a_capital(rule, expected):
+    m = Swap.create()
+    document = dpt.Document.parse("Doctor saw Water.")
+    d = stated([0.0])
+    text = releases._Text(m, document.text, None, document, {0: d, 1: d, 2: d}, None, {})  # type: ignore[arg-type]
+    text.m = SimpleNamespace(config=SimpleNamespace(recase=rule))  # type: ignore[assignment]
+    assert [text.capital(i, frozenset()) for i in range(3)] == expected
+    assert rule != "sentence" or text.capital(1, frozenset({0})) is True

@@ -11,6 +11,7 @@ import pytest
 import dptext_core as dpt
 from dptext_core.explain import ProposalView
 from dptext_core.mechanisms import chances
+from dptext_core.mechanisms.config import option
 from dptext_core.mechanisms.masked import dp_mlm_prior, masked_words
 from dptext_core.mechanisms.words.word_prior import PriorMechanism
 from dptext_core.privacy.distribution import ScoreTable, TokenDistribution
@@ -123,3 +124,32 @@ def test_a_picture_of_a_proposal_has_what_the_text_adds_to_it():
 
 def vars_of(views):
     return [{k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in vars(view).items()} for view in views]
+
+
+@pytest.mark.parametrize("order", ["parallel", "sequential"])
+def test_scores_of_one_draw_are_those_of_its_place(order):
+    asked: list[Any] = []
+    prepared = SimpleNamespace(logits=lambda keys: asked.append(keys) or [["scores", *keys]])
+    given = lambda draws: asked.append(draws) or [["given", *draws]]  # noqa: E731
+    m = SimpleNamespace(config=SimpleNamespace(order=order), _logits_given=given)
+    found = masked_words.MaskedWords.scores_at(m, prepared, {2: ("a", None)}, 3, True)  # type: ignore[arg-type]
+    if order == "parallel":
+        assert found == ["scores", (3, True)] and asked == [[(3, True)]]
+    else:
+        assert found == ["given", masked_words.Draw(prepared, {2: ("a", None)}, 3, True)] and len(asked) == 1  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("default", "ends", "kind"),
+    [
+        (5, (0, 9), "integer"),
+        (5, (0.5, 9), "number"),
+        (5, (0, 9.5), "number"),
+        (5, (None, 9.0), "integer"),
+        (0.5, (0, 1), "number"),
+        (True, (None, None), "flag"),
+        (5, (None, None), "integer"),
+    ],
+)
+def test_a_whole_number_with_an_end_that_is_none_is_a_number(default, ends, kind):
+    assert option(default, label="x", help="y", min=ends[0], max=ends[1]).metadata["kind"] == kind

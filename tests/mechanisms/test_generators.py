@@ -584,3 +584,16 @@ def test_the_chance_of_a_rewrite_is_the_product_of_those_of_its_tokens(folders, 
                 own = sum(d.log_probs[c] for d, c in zip(given, tokens, strict=True))
                 assert found[a, b] == pytest.approx(own, abs=1e-3)
     assert m.max_epsilon == pytest.approx(1400.0 if prior == "none" else 2 * (720 - 25 - np.log(1e6)))
+
+
+def test_the_best_tokens_have_scores_of_their_own_and_a_single_text_is_the_first_of_a_list(folders):
+    m = make(folders["gpt2"], stop="end", max_tokens=3, recase="none")
+    rows = m.greedy_scores(TEXT)
+    g = m.generator()
+    tokens = [int(np.argmax(np.clip(row, m.config.clip_min, m.config.clip_max))) for row in rows]
+    assert 1 <= len(rows) <= 3 and m.greedy(TEXT) == "".join(g.pieces(tokens)).strip() == m._spelled(tokens)[0]
+    (alone,) = m.rewrite([TEXT], seed=3)
+    assert alone.noise_id == dpt.NoiseStream(3).at(0).noise_id
+    scores = rows[0]
+    own = m.table(scores).at(7.0).probs
+    assert m.kept(scores, None, 7.0) == pytest.approx(own[scores.argmax()]) and own[scores.argmax()] == own.max()
