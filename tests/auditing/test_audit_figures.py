@@ -1007,3 +1007,39 @@ def test_which_words_of_a_release_have_a_capital(rule, expected):
     text.m = SimpleNamespace(config=SimpleNamespace(recase=rule))  # type: ignore[assignment]
     assert [text.capital(i, frozenset()) for i in range(3)] == expected
     assert rule != "sentence" or text.capital(1, frozenset({0})) is True
+
+
+def subject_of(m, own, **more) -> Subject:
+    probes, _ = inputs.probes_of(m, own, Meter())
+    return Subject(m, m.guarantee(own[0]), own, STREAM, Meter(), probes, **more)
+
+
+@pytest.mark.parametrize("name", ["santext", "groups", "diffractor", "swap"])
+def test_the_loss_of_one_draw_and_how_often_texts_are_rewritten_stay(name):
+    m = MECHANISMS[name]()
+    own = list(words(7)) if m.by_word is not None else ["doctor", "nurse", "water"]
+    found: dict[str, Any] = {}
+    for claim in (None, 0.05, 90.0):
+        for draws in (None, 130):
+            subject = subject_of(m, own, claim=claim, draws=draws)
+            empty = replace(FOUND, measured=0.0, pairs=0, inputs=0, witness=None, detectable=0.0, proven="", tested="")
+            report, check, count = verdict._loss(m, subject, subject.probes, (("a", "b"),), empty)
+            assert count == (draws or (4 if subject.probes[0].d.depth > 720 else 1) * releases.FRESH)
+            found[f"{claim} {draws}"] = [report, check, count]
+    held_case("figures", f"loss of {name}", plain(found))
+
+
+def test_of_an_estimate_fresh_draws_are_never_more_than_without_one(monkeypatch):
+    asked: list[int] = []
+
+    def estimate(report, m, probes, distances, n, stream, meter, rewriter):
+        asked.append(n)
+        return replace(report, draws=n, measured=0.1, detectable=9.0)
+
+    monkeypatch.setattr(verdict, "estimate", estimate)
+    m = on(random_space(30, 3), "mvc", epsilon=2.0)
+    counts = [
+        verdict._loss(m, s, s.probes, (), FOUND)[2]
+        for s in (subject_of(m, list(words(3)), draws=draws) for draws in (None, 100, 499, 501, 3000))
+    ]
+    assert asked == [20_000, 100, 499, 501, 3000] and counts == [500, 100, 499, 500, 500]
