@@ -38,7 +38,7 @@ def right(m: Mechanism, texts: Sequence[str]) -> float:
 
 def picked(n: int, texts: int, stream: NoiseStream) -> list[int]:
     """n numbers of texts, each drawn by itself."""
-    return np.minimum((stream.uniforms(n) * texts).astype(np.int64), texts - 1).tolist()
+    return (stream.uniforms(n) * texts).astype(np.int64).tolist()
 
 
 def guess(texts: Sequence[str], result: RewriteResult, stream: NoiseStream) -> int:

@@ -513,3 +513,37 @@ def test_two_sets_of_hashes_have_one_in_common_or_none():
     top = 2**64 - 1
     assert common([5], [5]) and common([9, 1], [0, 1, 4]) and common([top], [0, top]) and common([0, 7], [0, 3])
     assert not any(common(*pair) for pair in ([[6], [5]], [[4], [5]], [[], [1]], [[1], []], [[0, top], [1, 2, 3]]))
+
+
+def test_the_sums_of_a_data_set_are_those_of_its_rows():
+    """Of all rows, and of the text in it of which most is spent; a δ is at most 1."""
+    m = Swap.create()
+    promise = lambda total, delta=0.4, **more: dataclasses.replace(  # noqa: E731
+        m.guarantee("doctor"), notion="approx", epsilon=total / 2, total=total, draws=1, delta=delta, **more
+    )
+    rows = [
+        ("a b", promise(1.0)),
+        ("A, b!", promise(2.5)),
+        ("c", promise(3.0, 0.3)),
+        ("d", None),
+        ("a b", promise(0.25)),
+    ]
+    entry = Ledger(clock).record_rows(m, rows, "run")
+    assert (entry.rows, entry.total, entry.one, entry.epsilon) == (5, 6.75, 3.75, 1.5)
+    assert (entry.delta, entry.one_delta, entry.seeded, entry.text) == (1.0, 1.0, False, 1)
+    few = Ledger(clock).record_rows(m, rows[:3], "run")
+    assert (few.rows, few.total, few.one, few.one_delta) == (3, 6.5, 3.5, 0.8) and few.delta == 1.0
+    fewer = Ledger(clock).record_rows(m, [rows[0], rows[2]], "run", released=True)
+    assert (fewer.one, fewer.one_delta, fewer.delta, fewer.released) == (3.0, 0.4, pytest.approx(0.7), True)
+    nothing = dataclasses.replace(promise(9.0), draws=0)
+    none = Ledger(clock).record_rows(m, [("a", nothing), ("b", None)], "run")
+    assert (none.rows, none.total, none.one, none.delta, none.one_delta) == (2, 0.0, 0.0, 0.0, 0.0)
+    ledger = Ledger(clock)
+    for name, of in (("run", rows), ("other", rows[2:3]), ("third", rows[2:3])):
+        ledger.record_rows(m, of, name, released=True)
+    account = ledger.account(1)
+    (total,) = account.totals
+    (each,) = account.each
+    assert (total.epsilon, total.delta, total.releases, account.rows) == (12.75, 1.0, 3, 5)
+    assert (each.epsilon, each.delta, each.releases) == (9.75, 1.0, 3)
+    assert "ε = 9.75, δ = 1 (3 releases)" in account.sentence() and "ε = 12.8" in account.sentence()

@@ -458,3 +458,12 @@ def test_beyond_a_computed_window_a_word_changes_where_the_window_does(seed, mon
     monkeypatch.setattr(module, "BETA", 0.3)
     channel = channel_of(shuffled_lists(14, 2, seed), 3 * seed % 14, noise="tem")
     assert len(check_flips(channel, NoiseStream(seed), 0.5, 30.0)) >= 5
+
+
+def test_random_words_at_both_ends_choose_a_list_and_a_side():
+    bundle_, top = small_bundle(shuffled_lists(9, 3)), 2**64 - 1
+    words_ = np.full((3, 8), top, np.uint64)
+    words_[1, 0], words_[2, :2] = 0, (1 << 63, 0b101)
+    chosen, sign, near, far = module._read(bundle_, words_, lambda j: (NoiseStream(1), j))
+    assert chosen.tolist() == [2, 0, 1] and sign.tolist() == [[1, 1, 1], [1, 1, 1], [1, -1, 1]]
+    assert near.shape == far.shape == (3, 3) and np.exp(near).max() == np.exp(far).max() == 1 - 2.0**-53

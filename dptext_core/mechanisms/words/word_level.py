@@ -159,8 +159,8 @@ class Constant(Channel):
         return self._picked(stream.uniforms(m))
 
     def _picked(self, uniforms: np.ndarray) -> np.ndarray:
-        n = len(self.candidates)
-        return np.minimum((uniforms * n).astype(np.int64), n - 1)
+        # Those are at most 1 − 2^-53, of which no multiple is rounded up to a whole one.
+        return (uniforms * len(self.candidates)).astype(np.int64)
 
     def each(self, streams: Sequence[NoiseStream]) -> list[str]:
         """What is drawn under each of these streams."""
