@@ -1,0 +1,205 @@
+"""Parts of mechanisms that one can work out by hand, each from a few numbers and without what stands around it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from small_spaces import words
+
+import dptext_core as dpt
+from dptext_core.mechanisms import recommended
+from dptext_core.mechanisms.latent import dp_bart
+from dptext_core.mechanisms.masked import dp_mlm, masked_words
+from dptext_core.mechanisms.sentence import dp_sentence
+from dptext_core.mechanisms.words.word_level import WordMechanism
+from dptext_core.mechanisms.writing.spelling import Spelling
+from dptext_core.models import generator as generators
+from dptext_core.privacy.distribution import TokenDistribution
+from dptext_core.privacy.gaussian import gaussian_advantage, gaussian_epsilon, laplace_advantage
+
+UNWATCHED: Any = SimpleNamespace(check=lambda: None, report=lambda *at: None)
+
+
+# --- a noisy vector
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+def test_what_a_noisy_vector_loses_follows_from_how_far_the_clipped_ones_are_apart(noise):
+    """In the distance that the noise is made for: absolute differences, or the root of their squares."""
+    vectors = {"a": np.array([[3, -4], [0, 12]]), "b": np.array([[0, 0], [0, 0]])}
+    sizes: list[int] = []
+    m = SimpleNamespace(
+        config=SimpleNamespace(noise=noise, delta=1e-5),
+        clipped=vectors.get,
+        _rate=lambda n: sizes.append(n) or 0.25,
+        scale=lambda n: sizes.append(n) or 2.0,
+    )
+    own = dp_bart._Audited(m)  # type: ignore[arg-type]
+    loss, advantage = own.latent_loss("a", "b"), own.latent_advantage("a", "b")  # type: ignore[arg-type]
+    if noise == "laplace":
+        assert loss == 0.25 * 19 and advantage == laplace_advantage(vectors["a"].ravel(), 0.25)
+    else:
+        assert loss == gaussian_epsilon(1e-5, 13 / 2.0) and advantage == gaussian_advantage(13 / 2.0)
+    assert sizes == [4, 4]
+    assert own.latent_loss("b", "a") == loss
+
+
+def test_a_bound_is_a_share_of_the_numbers_of_public_texts(monkeypatch):
+    asked: list[list[list[int]]] = []
+
+    def latents(block, positions):
+        asked.append(block)
+        out = np.zeros((len(block), positions, 2))
+        for row, ids in zip(out, block, strict=True):
+            row[: len(ids)] = [[i, -10.0 * i] for i in ids]
+        return out
+
+    g = SimpleNamespace(
+        latents=latents, prompt=lambda before, text, after, n: ([int(w) for w in text.split()][:n], False)
+    )
+    monkeypatch.setattr(generators, "load_generator", lambda model, kind: g)
+    monkeypatch.setattr(generators, "ROWS", 2)
+    texts = ["1 2 3 4", "5", " 6  7", "8", "9 9 9"]
+    numbers = [x * k for x in (1, 2, 3, 5, 6, 7, 8) for k in (1.0, 10.0)]
+    for share in (0.5, 0.1):
+        found = dp_bart.estimate_bound(texts, "m", positions=3, share=share, most=4)
+        assert found == pytest.approx(np.quantile(numbers, 1 - share))
+    assert asked[:2] == [[[1, 2, 3], [5]], [[6, 7], [8]]] and len(asked) == 4
+    assert dp_bart.estimate_bound(texts[:3], "m", positions=3) == pytest.approx(np.quantile(numbers[:12], 0.5))
+    with pytest.raises(dpt.InputError, match="Give public texts"):
+        dp_bart.estimate_bound([], "m")
+
+
+def test_how_near_candidates_are_is_the_mean_over_sentences_that_were_read():
+    codes = np.array([[1, 2], [0, 0], [0, 3]])
+    tables = lambda some: [SimpleNamespace(cosines=np.array([0.1 * row.sum(), 0.05])) for row in some]  # noqa: E731
+    own = SimpleNamespace(_encoded=lambda p: SimpleNamespace(codes=codes[p]), _each_table=tables)
+    nearest = lambda *rows: dp_sentence.DPSentence.nearest(own, list(rows))  # type: ignore[arg-type]  # noqa: E731
+    assert nearest(0, 1, 2) == pytest.approx(0.3) and nearest(2, 1) == pytest.approx(0.3) and nearest(1) == 0.0
+
+
+# --- masked words
+
+
+def test_scores_of_likeness_and_of_the_model_are_weighed_against_each_other(monkeypatch):
+    likeness = np.array([0.5, -0.2, 1.0, 0.0, 1.5])
+    monkeypatch.setattr(dp_mlm, "_similarities", lambda model, language, word: likeness)
+    monkeypatch.setattr(dp_mlm, "antonyms", lambda language: SimpleNamespace(of=lambda w: ["D"] if w == "x" else []))
+    for alpha, low, high in ((0.003, -3.0, 16.0), (0.5, 1.0, 2.0)):
+        config = SimpleNamespace(
+            clip_min=low, clip_max=high, score="similarity", alpha=alpha, model="m", antonym_filter=True
+        )
+        own = SimpleNamespace(
+            config=config,
+            language=None,
+            _banned=(),
+            candidates=tuple("abcde"),
+            _keep=lambda w: np.array([3] if w == "D" else [1]),
+        )
+        logits = np.array([-9.0, 0.0, 5.0, 1.5, 99.0], np.float32)
+        cut = np.clip(logits.astype(float), low, high)
+        most = 1 + alpha * (high - low)
+        expected = [(min(max(s, 0), 1) + alpha * (c - high)) / (2 * most) for s, c in zip(likeness, cut, strict=True)]
+        assert dp_mlm.DPMLM.table(own, logits, "y").scores == pytest.approx(expected)  # type: ignore[arg-type]
+        expected[3] = -np.inf
+        assert dp_mlm.DPMLM.table(own, logits, "x").scores == pytest.approx(expected)  # type: ignore[arg-type]
+        assert max(expected) - min(e for e in expected if e > -9) <= 0.5 + 1e-12
+        config.score = "logits"
+        plain = dp_mlm.DPMLM.table(own, logits, None).scores  # type: ignore[arg-type]
+        assert plain == pytest.approx((cut - high) / (2 * (high - low)))
+
+
+def test_texts_whose_words_are_drawn_in_step_go_in_blocks_with_noise_of_their_own(monkeypatch):
+    monkeypatch.setattr(masked_words, "_IN_STEP", 3)
+    seen: list[Any] = []
+    own = SimpleNamespace(
+        _draw_in_step=lambda block, streams, task: seen.append((block, streams)) or [f"acts of {p}" for p in block],
+        _result=lambda p, epsilons, acts, stream: (p, epsilons, acts, stream),
+        epsilons=lambda p: f"ε of {p}",
+    )
+    told: list[Any] = []
+    task = SimpleNamespace(quiet=UNWATCHED, report=lambda *at: told.append(at))
+    texts, streams = list("abcdefg"), list(range(7))
+    found = masked_words.MaskedWords._rewrite_in_step(own, texts, streams, task)  # type: ignore[arg-type]
+    assert found == [(p, f"ε of {p}", f"acts of {p}", k) for k, p in enumerate(texts)]
+    assert seen == [(list("abc"), [0, 1, 2]), (list("def"), [3, 4, 5]), (["g"], [6])] and told[-1] == (7, 7)
+
+
+def test_scores_that_are_kept_are_those_of_the_drawn_places():
+    keys: list[Any] = []
+    planned = SimpleNamespace(targets=(1, 4), logits=lambda k: keys.append(k) or "scores")
+    planned.fill = lambda k, scores: keys.append((k, scores))
+    planned.of_allowed = lambda scores: [s * 2 for s in scores]
+    own = masked_words._Scores(SimpleNamespace(_planned=lambda p: planned, plan=lambda d: planned))  # type: ignore[arg-type]
+    drawn = [(1, False), (4, False)]
+    assert own.of(None) == "scores" and keys == [drawn]  # type: ignore[arg-type]
+    assert own.put(None, [1, 2, 3]) is None and own.put(None, [1, 2]) is planned  # type: ignore[arg-type, comparison-overlap]
+    assert keys[1:] == [(drawn, [2, 4])]
+
+
+# --- words and pieces
+
+
+def test_the_likelihood_of_a_release_is_worked_out_for_every_word_of_a_vocabulary():
+    blocks: list[np.ndarray] = []
+
+    def of(released, epsilon, rows):
+        blocks.append(rows)
+        return -epsilon * rows
+
+    own = SimpleNamespace(vocabulary=SimpleNamespace(words=words(600)), likelihood_of=of)
+    out, error = WordMechanism.log_likelihood(own, "w", 2.0, UNWATCHED)  # type: ignore[arg-type]
+    assert out.tolist() == [-2.0 * k for k in range(600)] and error == 0.0
+    assert np.concatenate(blocks).tolist() == list(range(600)) and len(blocks) == 3
+
+    names = (("a", "b", "A"), ("c", "a"))
+    tables = [(names[0], [0.2, 0.3, 0.5]), (names[0], [0.6, 0.4, 0.0]), (names[1], [0.25, 0.75]), (("z",), [1.0])]
+
+    def channel(candidates, p):
+        with np.errstate(divide="ignore"):
+            d = TokenDistribution(candidates, np.log(p), None, 1.0)
+        return SimpleNamespace(candidates=candidates, at=lambda e: d)
+
+    own = SimpleNamespace(channels=lambda rows: [channel(*tables[r]) for r in rows])
+    found = WordMechanism.likelihood_of(own, "a", 1.0, np.arange(4))  # type: ignore[arg-type]
+    assert np.exp(found) == pytest.approx([0.7, 0.6, 0.75, 0.0])
+
+
+def test_the_word_that_pieces_end_with_is_that_of_their_text():
+    pieces = ["a", " ab", "b!", "!", "c-d", "", "7", ".x9", "é"]
+    rng = np.random.default_rng(3)
+    own = SimpleNamespace(_pieces=pieces)
+    for n in (0, 1, 2, 3, 5):
+        for _ in range(60):
+            written = rng.integers(0, len(pieces), n).tolist()
+            text = "".join(pieces[i] for i in written)
+            at = len(text)
+            while at > 0 and text[at - 1].isalnum():
+                at -= 1
+            if "" not in [pieces[i] for i in written]:  # which is neither of letters nor of marks
+                assert Spelling._word(own, written) == text[at:]  # type: ignore[arg-type]
+
+
+# --- what is recommended
+
+
+def test_what_is_recommended_is_left_out_of_a_name_and_put_where_nothing_is_named():
+    for name in recommended.ORDER:
+        assert recommended.others(name) == [n for n in recommended.ORDER if n != name]
+    assert len(recommended.others("mvc")) == len(recommended.ORDER)
+    known = [(spec.name, recommended.begun(spec.name)) for spec in dpt.mechanisms()]
+    assert any(first for _, first in known)
+    for name, first in known:
+        at = {k: recommended.begins(f) for k, f in first.items()}
+        assert all(at[k] != f.default for k, f in first.items())
+        bare = dpt.Setting(name)
+        assert dict(recommended.beginning(bare).options) == at
+        assert recommended.plainly(dpt.Setting(name, at)) == bare
+        assert recommended.label(dpt.Setting(name, at)) == dpt.mechanism_class(name).title
+        for k, f in first.items():
+            other = dpt.Setting(name, at | {k: f.default})
+            assert dict(recommended.plainly(other).options) == {k: f.default}
+            assert dict(recommended.beginning(other).options) == at | {k: f.default}
