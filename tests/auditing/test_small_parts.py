@@ -1,0 +1,263 @@
+"""Parts of audits that one can work out by hand, each from a few numbers and without what stands around it."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import mahalanobis
+
+from dptext_core.auditing import batches, distance, exact, long_texts, releases, rewriting, seen
+from dptext_core.auditing.inputs import Meter, Probe
+from dptext_core.auditing.report import share
+from dptext_core.measure.budget import Budget
+from dptext_core.privacy.distribution import TokenDistribution
+from dptext_core.privacy.guarantee import Guarantee
+from dptext_core.privacy.sampling import NoiseStream
+
+STREAM = NoiseStream(6)
+LEVEL = seen.LEVEL
+
+
+def stated(log_p, **more) -> TokenDistribution:
+    log_p = np.asarray(log_p, float)
+    return TokenDistribution(tuple("abcdefg"[: len(log_p)]), log_p, "x", 1.0, **more)
+
+
+# --- distances
+
+
+def test_distances_in_the_shape_of_the_vectors_are_those_of_mahalanobis():
+    """The covariance is scaled to a mean variance of 1, and mixed with that of round noise."""
+    x = np.random.default_rng(2).normal(size=(12, 3)) * [1.0, 2.0, 0.3]
+    space = SimpleNamespace(words=tuple("abcdefghijkl"), vectors=x.astype(np.float32))
+    m = SimpleNamespace(vocabulary=space, language=None)
+    x = space.vectors.astype(np.float64)
+    centred = x - x.mean(axis=0)
+    covariance = centred.T @ centred / 11
+    for lam in (1.0, 0.25, 0.0):
+        matrix = lam * covariance * 3 / np.trace(covariance) + (1 - lam) * np.eye(3)
+        promise = Guarantee(
+            "metric", 1.0, "word", "any", 1, 1.0, metric=f"{distance.MAHALANOBIS}{lam}, in the word space own"
+        )
+        found = distance.named_distances(m, promise, ["c", "zzz", "A", "l"])
+        assert found is not None and np.isnan(found[1]).all() and np.isnan(found[:, 1]).all()
+        for i, a in ((0, 2), (2, 0), (3, 11)):
+            for j, b in ((0, 2), (2, 0), (3, 11)):
+                assert found[i, j] == pytest.approx(mahalanobis(x[a], x[b], np.linalg.inv(matrix)), abs=1e-9)
+
+
+def test_on_shorter_lists_a_window_is_smaller():
+    lists = [SimpleNamespace(words=tuple(names)) for names in ("abcdefghij", "jABcd")]
+    gamma = 4.5
+    found = distance._places(lists, ["a", "d", "J", "zz"], gamma)
+    short = gamma * math.log(999 * 4) / math.log(999 * 9)
+    assert 3 < short < 4.5
+    assert found[0, 1] == max(min(3, gamma), min(3, short)) and found[1, 2] == pytest.approx(max(gamma, min(4, short)))
+    assert found[0, 2] == pytest.approx(gamma) and found[0, 0] == 0.0
+    assert distance._places(lists, ["a", "d", "J"])[1, 2] == 6.0
+    assert np.isnan(found[0, 3])
+
+
+# --- lists and long texts
+
+
+@pytest.mark.parametrize(("leak", "where"), [(None, ""), ("all", "all places"), (7, "place 8")])
+def test_guesses_in_lists_are_counted_for_each_place_and_for_all(leak, where, monkeypatch):
+    texts = [f"word{k}" for k in range(batches.BATCH)]
+    asked: list[int] = []
+
+    def called(subject, m, some, stream, call):
+        asked.append(call)
+        told = lambda i: leak == "all" or leak == i  # noqa: E731
+        return [SimpleNamespace(text=t if told(i) else "nothing") for i, t in enumerate(some)]
+
+    monkeypatch.setattr(batches, "_called", called)
+    monkeypatch.setattr(batches, "GUESSED", 8)
+    monkeypatch.setattr(batches, "right", lambda m, texts: 0.05)
+    m = SimpleNamespace(config=SimpleNamespace(epsilon=0.5))
+    check = batches._by_guesses(SimpleNamespace(meter=Meter()), m, texts, STREAM)  # type: ignore[arg-type]
+    assert asked == list(range(8)) and check.draws == 8 * 32
+    if leak is None:
+        assert check.status == "tested" and check.leak == seen.least_share(8, 0.05, LEVEL / 33)
+        everywhere = seen.least_share(256, 0.05, LEVEL / 33)
+        assert everywhere is not None and f"one in all places where {share(everywhere)} do" in check.looked
+        assert check.looked.startswith("256 texts in lists of 32, as data sets are rewritten, at ε = 0.5: a leak")
+    else:
+        assert check.status == "refuted" and check.witness is not None
+        n = 256 if leak == "all" else 8
+        assert f"In lists of 32 texts, {where}: the words" in check.witness.told
+        assert f"in {n} of {n} guesses, and the promise allows 5.0% (ε = 0.5)." in check.witness.told
+        assert (check.witness.first, check.witness.second) == ("word0", "word1")
+
+
+def draws_at(hits_at, n=400, times=4, chance=0.02):
+    return [SimpleNamespace(place=p, hit=p in hits_at, chance=chance) for _ in range(times) for p in range(0, n, 2)]
+
+
+@pytest.mark.parametrize(
+    ("hits", "tokens"),
+    [
+        ((), None),
+        ((100,), None),
+        (range(64, 80), "the tokens 65 to 80"),
+        (range(390, 400), "the tokens 393 to 399"),
+        (range(0, 400), "the tokens 1 to 399"),
+    ],
+)
+def test_where_words_of_a_long_text_come_through_is_found(hits, tokens):
+    m = SimpleNamespace(config=SimpleNamespace(epsilon=2.0))
+    check = long_texts._judge(m, "x " * 150, draws_at(hits), 4)  # type: ignore[arg-type]
+    assert check is not None and check.draws == 800
+    looked = "A text of 399 tokens, 200 of them drawn, rewritten 4 times at ε = 2"
+    if tokens is None:
+        assert check.status == "tested" and check.looked.startswith(
+            f"{looked}. A leak at one token would not be seen, "
+        )
+        spans = 200 + 25 + 50
+        late = seen.least_share(4 * 9, 0.02, LEVEL / spans)
+        assert (
+            late is not None and f"the last 16 tokens is seen where {share(late)} of their draws leak" in check.looked
+        )
+        assert check.leak == late and "anything after token 399" in check.blind
+    else:
+        assert check.status == "refuted" and check.witness is not None and check.looked == f"{looked}."
+        assert f"draws at {tokens} came through" in check.witness.told, check.witness.told
+        assert check.witness.first == "x " * 100 + "…"
+    assert long_texts._judge(m, "x", [], 4) is None  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("leak", [True, False])
+def test_long_texts_that_are_named_by_their_rewrites(leak, monkeypatch):
+    texts = [f"{'the ' * 60}last{k}" for k in range(32)]
+    monkeypatch.setattr(long_texts, "right", lambda m, texts: 0.25)
+    listed = lambda m, some, noise: [SimpleNamespace(text=t if leak else "zz") for t in some]  # noqa: E731
+    subject = SimpleNamespace(rewriter=SimpleNamespace(listed=listed))
+    m = SimpleNamespace(config=SimpleNamespace(epsilon=1.0))
+    check = long_texts._by_guesses(subject, m, texts, STREAM)  # type: ignore[arg-type]
+    assert check.draws == 20 and check.looked.startswith("20 texts of 700 tokens, rewritten at ε = 1")
+    if leak:
+        assert check.status == "refuted" and check.witness is not None
+        assert "in 20 of 20 guesses, and the promise allows 25.0% (ε = 1)." in check.witness.told
+        assert (check.witness.first, check.witness.second) == (texts[0][-120:], texts[1][-120:])
+    else:
+        least = seen.least_share(20, 0.25, LEVEL)
+        assert (
+            check.status == "tested"
+            and check.leak == least
+            and f"seen where {share(least or 1)} of them" in check.looked
+        )
+
+
+# --- what was released
+
+
+def a_text(**more) -> Any:
+    d = stated(np.log([0.5, 0.3, 0.2]))
+    tokens = [SimpleNamespace(text=t) for t in "abc"]
+    given = {"per_draw": False, "once": False, "stated": {0: d, 2: d}, "first": {0: 0, 2: 2}} | more
+    return SimpleNamespace(m=None, document=SimpleNamespace(tokens=tokens), **given)
+
+
+def test_words_that_are_left_out_or_followed_by_others_are_counted_at_each_place(monkeypatch):
+    monkeypatch.setattr(releases, "aligned", lambda m, why: SimpleNamespace(deleted=0.1, added=0.25))
+    counts = releases._Counts(n=40, deleted={0: 9}, added={0: 10, 2: 21})
+    fits = releases._fits(a_text(), "a way", counts, {}, {})
+    expected = [("left out", 0, 9, 0.1), ("left out", 2, 0, 0.1)]
+    expected += [("followed by an added word", 0, 10, 0.25), ("followed by an added word", 2, 21, 0.25)]
+    assert [(f.key, f.p, f.share, f.log_p, f.place) for f in fits] == [
+        ((what, i), releases._tail(hits, 40, p), hits / 40, math.log(p), i) for what, i, hits, p in expected
+    ]
+    monkeypatch.setattr(releases, "aligned", lambda m, why: SimpleNamespace(deleted=0.0, added=0.0))
+    assert releases._fits(a_text(), "a way", counts, {}, {}) == []
+
+
+def test_words_whose_chances_differ_by_draw_are_held_against_their_mean():
+    counts = releases._Counts(n=9, kept=7, expected=5.0, samples=20)
+    (fit,) = releases._fits(a_text(per_draw=True), "a way", counts, {}, {})
+    assert (fit.key, fit.p, fit.share, fit.log_p) == (("stays",), releases._tail(7, 20, 0.25), 0.35, math.log(0.25))
+    (none,) = releases._fits(a_text(per_draw=True), "a way", releases._Counts(), {}, {})
+    assert none.p == 1.0 and none.share == 0.0 and none.log_p == -math.inf
+
+
+def test_words_of_a_rewrite_are_read_with_what_was_released_before_them():
+    d = {i: f"stated {i}" for i in (0, 2, 3, 4)}
+    step = lambda index, word, action="replace": SimpleNamespace(  # noqa: E731
+        index=index, original=word, replacement=word.upper() + "!", action=action
+    )
+    steps = [step(0, "A"), step(1, "b", "keep"), step(2, "c"), step(3, "a"), step(4, "d")]
+    chances = SimpleNamespace(after=lambda prepared, i, before: (i, before))
+
+    def read(steps, order=(), unit="word", known=chances):
+        result = SimpleNamespace(steps=steps, guarantee=SimpleNamespace(unit=unit), distribution=lambda k: f"own {k}")
+        reader = SimpleNamespace(
+            m=SimpleNamespace(chances=known),
+            _order=lambda p: list(order),
+            stated=lambda p, i: d.get(i),
+            _seen=lambda place, d, word, others, at: (place, d, word, others, at),
+        )
+        return list(seen.Reader.of_words(reader, None, result))  # type: ignore[arg-type]
+
+    plain = [(i, d[i], f"{w}!", (w,), None) for i, w in ((0, "a"), (2, "c"), (3, "a"), (4, "d"))]
+    assert read(steps) == plain and read(steps, (4, 0, 2, 3), known=None) == plain
+    assert read(steps, unit="distinct word") == [plain[k] for k in (0, 1, 3)]
+    # The fourth is drawn first, so that nothing is before it.
+    assert [s[1] for s in read(steps, (4, 0, 2))] == [
+        (0, [(4, "D!")]),
+        (2, [(4, "D!"), (0, "A!")]),
+        "stated 3",
+        "stated 4",
+    ]
+    edited = [*steps[:2], step(1, "x", "insert"), step(2, "c", "delete"), *steps[3:]]
+    found = read(edited, (4, 0, 3))
+    assert [(s[0], s[1]) for s in found] == [(0, "own 0"), (3, "own 4"), (4, "own 5")]
+
+
+def test_a_text_is_rewritten_again_in_the_same_way():
+    said: list[Any] = []
+    m = SimpleNamespace(
+        prepare=lambda text, task: f"prepared {text}",
+        rewrite=lambda what, stream, task: said.append(("rewrite", what)) or [what],
+        rewrites=lambda what, n, stream, task: said.append(("rewrites", what, n)) or [what] * n,
+        rewrite_each=lambda what, stream, task: said.append(("each", what)) or iter(what),
+    )
+    for way in (rewriting.TEXT, rewriting.PREPARED, rewriting.FRESH, rewriting.LIST, "lists, one by one"):
+        rewriting._again(m, way, "t", 3, STREAM, None)  # type: ignore[arg-type]
+    assert said == [
+        ("rewrite", "t"),
+        ("rewrite", "prepared t"),
+        ("rewrites", "t", 3),
+        ("rewrite", ["t"] * 3),
+        ("each", ["t"] * 3),
+    ]
+
+
+def test_what_lies_deeper_than_a_sampler_is_told_with_its_chance():
+    fine, deep = stated([0.0, -700.0]), stated([0.0, -730.0, -math.inf, -725.0])
+    probes = [Probe("one", None, "w", fine, None, 0, True), Probe("two", "at", "v", deep, None, 0, True)]  # type: ignore[arg-type]
+    assert exact.too_deep(probes[:1]) is None
+    w = exact.too_deep(probes)
+    assert w is not None and (w.first, w.second, w.outputs, w.first_at, w.kind) == (
+        "two",
+        "two",
+        ("b",),
+        "at",
+        "release",
+    )
+    assert (w.log_p_first, w.log_p_second, w.distance) == (-730.0, -math.inf, 0.0)
+    assert w.told.startswith("“b” is stated to have a probability of e^-730 under “v”, and the sampler reaches e^−720")
+    estimate = Probe("two", None, "v", stated([0.0, -730.0], draws=9), None, 0, True)  # type: ignore[arg-type]
+    assert exact.too_deep([estimate]) is None
+    reaches = stated([0.0, -800.0], depth=1e6)
+    assert exact.too_deep([Probe("x", None, "w", reaches, None, 0, True)]) is None  # type: ignore[arg-type]
+
+
+def test_a_budget_in_words():
+    plan = lambda values, drawn, shows=(): Budget(values, drawn, (0.5,) * len(drawn), 5.0, "hand", shows).sentence()  # noqa: E731
+    assert plan((9.0, 2.5, 2.5), (1, 2)) == "2 words, ε = 2.5 a word, together ε = 5."
+    assert plan((2.0, 9.0, 3.0), (0, 2), ("x",)) == "2 words, between ε = 2 and 3 a word, together ε = 5. This shows x."
+    assert plan((5.0,), (0,)) == "1 word, ε = 5 a word, together ε = 5."
+    assert Budget((1.0, 4.0), (0, 1), (0.2, 0.8), 5.0, "hand").sum == 5.0
