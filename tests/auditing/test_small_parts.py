@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,9 +12,9 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import mahalanobis
 
-from dptext_core.auditing import batches, distance, exact, long_texts, releases, rewriting, seen
+from dptext_core.auditing import batches, distance, exact, long_texts, outputs, releases, rewriting, seen
 from dptext_core.auditing.inputs import Meter, Probe
-from dptext_core.auditing.report import share
+from dptext_core.auditing.report import AuditReport, share
 from dptext_core.measure.budget import Budget
 from dptext_core.privacy.distribution import TokenDistribution
 from dptext_core.privacy.guarantee import Guarantee
@@ -261,3 +263,163 @@ def test_a_budget_in_words():
     assert plan((2.0, 9.0, 3.0), (0, 2), ("x",)) == "2 words, between ε = 2 and 3 a word, together ε = 5. This shows x."
     assert plan((5.0,), (0,)) == "1 word, ε = 5 a word, together ε = 5."
     assert Budget((1.0, 4.0), (0, 1), (0.2, 0.8), 5.0, "hand").sum == 5.0
+
+
+# --- verdicts on whole outputs
+
+FOUND = AuditReport("m", 2.0, "pure", 2.0, 0.0, True, 0.0, "", "", None, "", 0, 0, (), 0, None, 0.95)
+
+
+def whole_outputs(monkeypatch, claim=None, notion="pure", total=2.0, delta=0.0, pairs=True, draws=200, **found):
+    """The verdict where the parts of an audit of whole outputs come to what is given; and what they were asked."""
+    more = {"reason": "of that."} if notion == "none" else {"metric": "m"} if notion == "metric" else {}
+    promise = Guarantee(notion, total, "piece", "any", 1, total, delta=delta, **more)
+    asked: list[Any] = []
+    text = lambda *a: outputs._Text(a[1], promise, ({}, {}), None, Counter())  # noqa: E731
+    monkeypatch.setattr(outputs, "_look", lambda *a: asked.append(a[-2:]) or text(*a))
+    monkeypatch.setattr(outputs, "_misstated", lambda m, texts: found.get("misstated"))
+    monkeypatch.setattr(outputs, "_first_pieces", lambda report, *a: (report, found.get("first")))
+    monkeypatch.setattr(outputs, "_every_piece", lambda report, *a: found.get("whole"))
+    stated = found.get("stated", {})
+    monkeypatch.setattr(outputs, "_latent_limits", lambda m, texts, limits: asked.append(limits) or stated)
+    shown = {"measured": found.get("measured", 0.0), "detectable": found.get("detectable", 9.0), "tested": "Draws."}
+
+    def bounded(report, texts, limits, half, meter, level=None):
+        asked.append((half, level))
+        return replace(report, **shown | ({"measured": found.get("against", 0.0)} if level else {}))
+
+    monkeypatch.setattr(outputs, "_bounded", bounded)
+    exact_ = found.get("exact")
+    latent_ = lambda report, *a: report if exact_ is None else replace(report, exact=True, measured=exact_)  # noqa: E731
+    monkeypatch.setattr(outputs, "_latent", latent_)
+    m = SimpleNamespace(
+        prepare=lambda t, task: SimpleNamespace(text=t),
+        audited=SimpleNamespace(adjacent=lambda a, b: pairs and {a, b} != {"b", "c"}),
+        chances=None,
+    )
+    report = outputs.audit_outputs(FOUND, m, ["a", "b", "c"], claim, draws, STREAM, Meter(), None)  # type: ignore[arg-type]
+    return report, asked
+
+
+def test_whole_outputs_hold_where_nothing_speaks_against_it(monkeypatch):
+    report, asked = whole_outputs(monkeypatch)
+    assert (report.verdict, report.claimed, report.delta, report.notion) == ("holds", 2.0, 0.0, "pure")
+    assert (report.inputs, report.pairs, report.draws, report.of) == (
+        3,
+        2,
+        600,
+        "the whole output",
+    ) and not report.exact
+    limits = {pair: (2.0, 0.0) for pair in ((0, 1), (0, 2), (1, 0), (2, 0))}
+    assert asked == [(0.0, 1 / 3), (1 / 3, 1 / 3), (2 / 3, 1 / 3), (100, None), limits, (100, 2.5e-8 / 8)]
+    report, asked = whole_outputs(monkeypatch, claim=0.5)
+    assert (report.claimed, report.pairs) == (0.5, 3) and asked[4] == {
+        (a, b): (0.5, 0.0) for a in range(3) for b in range(3) if a != b
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "verdict", "reason"),
+    [
+        ({"measured": 2.0 + 1e-9}, "holds", ""),
+        ({"measured": 2.0 + 4e-9}, "refuted", ""),
+        ({"against": 9.0}, "holds", ""),
+        ({"against": 2.0 + 9e-9, "stated": {(0, 1): (1.0, 0.0)}}, "refuted", outputs._UNDERSTATED),
+        ({"against": 2.0 + 1e-9, "stated": {(0, 1): (1.0, 0.0)}}, "holds", ""),
+        ({"exact": 2.0 + 9e-9}, "refuted", ""),
+        ({"exact": 2.0}, "holds", ""),
+        ({"notion": "none", "claim": 3.0}, "holds", ""),
+        ({"notion": "none", "claim": None}, "inconclusive", "nothing is promised, because of that."),
+        ({"notion": "metric"}, "inconclusive", "the promise counts distances between words"),
+        ({"notion": "metric", "claim": 2.0}, "holds", ""),
+        ({"pairs": False}, "inconclusive", "no two of these texts are alike"),
+        ({"detectable": 1.9}, "inconclusive", "with 200 rewrites of each text the largest loss that could have been"),
+        ({"detectable": 1.9, "exact": 1.0}, "holds", ""),
+        ({"detectable": 2.0}, "holds", ""),
+        ({"delta": 1e-9}, "inconclusive", "δ = 1e−9 allows failures that are rarer than 100 rewrites of a text"),
+        ({"delta": 1e-9, "exact": 1.0}, "holds", ""),
+        ({"delta": 0.5}, "holds", ""),
+        ({"misstated": ("w", "wrong.")}, "refuted", "wrong."),
+        ({"first": replace(FOUND, verdict="refuted", reason="one")}, "refuted", "one"),
+        ({"whole": replace(FOUND, verdict="refuted", reason="all")}, "refuted", "all"),
+        ({"whole": replace(FOUND, tested="Pieces."), "detectable": 0.0}, "holds", ""),
+    ],
+)
+def test_what_parts_of_whole_outputs_come_to(given, verdict, reason, monkeypatch):
+    notion = "approx" if given.get("delta") else given.get("notion", "pure")
+    report, _ = whole_outputs(monkeypatch, **given | {"notion": notion})
+    assert report.verdict == verdict and report.reason.startswith(reason), report.reason
+    assert bool(reason) == bool(report.reason)
+    if "misstated" in given:
+        assert (report.witness, report.sampler_p) == ("w", 0.0)
+    if "whole" in given and verdict == "holds":
+        assert report.tested == "Pieces. Draws."
+    if reason == outputs._UNDERSTATED:
+        assert report.of == "what its noise is stated to lose"
+    if "pairs" in given:
+        assert report.detectable == 0.0
+    if given.get("notion") == "metric" and verdict == "inconclusive":
+        assert report.pairs == 0
+
+
+# --- the worst fit is looked at again
+
+
+@pytest.mark.parametrize(
+    ("first", "again", "p", "breach"),
+    [
+        (0.5, None, 1.0, False),
+        (0.0051, None, 0.0102, False),
+        (0.004, 0.3, 0.3, False),
+        (0.004, 1e-5, 1e-5, False),
+        (0.004, 0.9e-6, 0.9e-6, True),
+        (1e-30, 1.1e-6, 1.1e-6, False),
+        (1e-30, "gone", 1.0, False),
+    ],
+)
+def test_the_worst_fit_decides_by_draws_of_its_own(first, again, p, breach, monkeypatch):
+    asked: list[tuple[str, int]] = []
+    text = a_text(per_draw=False, ways={"one": 40, "fresh draws": 60}, forms=None, text="a b")
+    text.m = SimpleNamespace(config=SimpleNamespace(epsilon=1.0))
+    fit = lambda p, key: releases._Fit(p, text, "one", key, 0, "“x”", 0.25, math.log(0.5), "words")  # noqa: E731
+
+    def look(text, way, n, seeds, rewriter, out):
+        asked.append((way, n))
+        if n > 60:
+            return [fit(1e-9, ("other",)), *([] if again == "gone" else [fit(again, ("worst",))])]
+        return [fit(first, ("worst",))] if way == "one" else [fit(0.9, ("other",))]
+
+    monkeypatch.setattr(releases, "_texts", lambda *a: [text])
+    monkeypatch.setattr(releases, "_alone", lambda *a: None)
+    monkeypatch.setattr(releases, "_same_name", lambda *a: None)
+    monkeypatch.setattr(releases, "_small", lambda m: None)
+    monkeypatch.setattr(releases, "_leak", lambda text, n, fits: 0.01 * n / fits)
+    monkeypatch.setattr(releases, "_look", look)
+    out = releases.check_releases(text.m, None, [], 500, STREAM, Meter(), None)  # type: ignore[arg-type]
+    assert asked == [("one", 40), ("fresh draws", 60)] + [("one", 240)] * (again is not None)
+    assert out.p == pytest.approx(p) and (out.texts, out.each) == (1, 60)
+    assert (out.leak, out.leak_fresh, out.leak_epsilon) == (0.3, 0.3, 1.0)
+    assert (out.breach is not None) == breach and bool(out.reason) == breach
+    if breach:
+        assert out.breach is not None and out.breach.told == (
+            "Of “a” in “a b”, rewritten as one, “x” came out in 25.0% of the draws; the stated distribution gives it "
+            "50.0%."
+        )
+        assert (out.breach.log_p_first, out.breach.log_p_second) == (math.log(0.25), math.log(0.5))
+
+
+def test_draws_that_fall_together_and_those_at_another_epsilon_are_told():
+    m = SimpleNamespace(config=SimpleNamespace(epsilon=0.125))
+    text = a_text(text="a\nb", per_draw=False)
+    text.m = m
+    fit = releases._Fit(1e-9, text, "a list", ("k",), None, "“a” and “b” together", 0.876, -math.inf, "together")
+    w = releases._told(fit, m)  # type: ignore[arg-type]
+    assert w.told == (
+        "In “a b”, rewritten as a list, “a” and “b” together were not drawn independently: where their draws lay in "
+        "their distributions correlates by 0.88."
+    )
+    assert w.first_at is None and w.kind == "sampler" and w.outputs == ("“a” and “b” together",)
+    stays = releases._Fit(1e-9, text, "a list", ("k",), 2, "the word itself", 0.0, math.log(1e-5), "stays")
+    w = releases._told(stays, SimpleNamespace())  # type: ignore[arg-type]
+    assert w.told.startswith("Of “c” in “a b”, rewritten as a list at ε = 0.125, the word itself came out in ")
+    assert w.log_p_first == -math.inf and w.first_at == w.second_at == "c"
