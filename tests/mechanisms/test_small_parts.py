@@ -203,3 +203,23 @@ def test_what_is_recommended_is_left_out_of_a_name_and_put_where_nothing_is_name
             other = dpt.Setting(name, at | {k: f.default})
             assert dict(recommended.plainly(other).options) == {k: f.default}
             assert dict(recommended.beginning(other).options) == at | {k: f.default}
+
+
+@pytest.mark.parametrize("most", [1, 4, 99])
+def test_prepared_texts_come_in_their_order_each_scored_once(most, monkeypatch):
+    """Whatever their number of words, and however many are asked for in one call."""
+    monkeypatch.setattr(masked_words, "_ASKED", most)
+    scored: list[list[str]] = []
+    told: list[Any] = []
+    own = SimpleNamespace(
+        plan=lambda text: SimpleNamespace(text=text, targets=text.split()),
+        _score=lambda texts, task: scored.append([t.text for t in texts]),
+    )
+    task = SimpleNamespace(quiet=None, report=lambda *at: told.append(at))
+    texts = ["a b", "", "c d e", "f", "g", "h i j k l m", "n"]
+    found = list(masked_words.MaskedWords.prepare_many(own, texts, task=task))  # type: ignore[arg-type]
+    assert [p.text for p in found] == texts == [t for block in scored for t in block] and told[-1] == (7, 7)
+    if most == 4:
+        assert scored == [["a b", "", "c d e"], ["f", "g", "h i j k l m"], ["n"]]
+    else:
+        assert len(scored) == (6 if most == 1 else 1)

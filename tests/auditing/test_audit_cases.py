@@ -423,3 +423,92 @@ def test_draws_that_fall_together_and_those_at_another_epsilon_are_told():
     w = releases._told(stays, SimpleNamespace())  # type: ignore[arg-type]
     assert w.told.startswith("Of “c” in “a b”, rewritten as a list at ε = 0.125, the word itself came out in ")
     assert w.log_p_first == -math.inf and w.first_at == w.second_at == "c"
+
+
+# --- rules of a release
+
+
+def release_of(steps, total=3.0, **more) -> Any:
+    promise = Guarantee("pure", 1.0, "word", "any", 3, total, **more)
+    return SimpleNamespace(steps=steps, guarantee=promise)
+
+
+def a_step(index, action, replacement="", epsilon=1.0) -> Any:
+    return SimpleNamespace(index=index, action=action, replacement=replacement, epsilon=epsilon)
+
+
+FINE = [a_step(0, "replace", "x"), a_step(1, "keep", "b", 0.0), a_step(2, "replace", "y")]
+
+
+@pytest.mark.parametrize(
+    ("steps", "total", "told"),
+    [
+        (FINE, 3.0, ""),
+        (FINE[:2], 3.0, ""),
+        (
+            [a_step(0, "keep", "a", 0.0), *FINE[1:]],
+            3.0,
+            "“a” in “a b c”, rewritten as w, is stated to be drawn, and stayed",
+        ),
+        (
+            [a_step(0, "delete"), *FINE[1:]],
+            3.0,
+            "“a” in “a b c”, rewritten as w, is stated to be drawn, and was left out.",
+        ),
+        ([FINE[0], a_step(1, "replace", "z", 0.0), FINE[2]], 3.0, "is stated to stay, and “z” was released for it."),
+        ([FINE[0], a_step(1, "delete", "", 0.0), FINE[2]], 3.0, "is stated to stay, and “” was released for it."),
+        ([*FINE, a_step(0, "insert", "n", 0.0)], 3.0, "After “a” in “a b c”, rewritten as w, a word was added"),
+        ([*FINE[:2], a_step(2, "replace", "y", 2.0)], 3.0, ""),
+        (
+            [*FINE[:2], a_step(2, "replace", "y", 2.1)],
+            3.0,
+            "promises a total of 3, its words spend 3.1, and the guarantee",
+        ),
+        (FINE, 2.9, "promises a total of 2.9, its words spend 2, and the guarantee of the text says 3."),
+    ],
+)
+def test_what_a_release_shows_of_its_words_is_what_is_stated(steps, total, told, monkeypatch):
+    monkeypatch.setattr(releases, "aligned", lambda m, why: SimpleNamespace(deleted=0.0, added=0.0))
+    text = a_text(text="a b c", promise=Guarantee("pure", 1.0, "word", "any", 3, 3.0))
+    look = lambda of: releases._follows(  # noqa: E731
+        text, "w", release_of(of, total), {s.index: s for s in of if s.action != "insert"}, {1: "keep"}
+    )
+    if not told:
+        return look(steps)
+    with pytest.raises(releases.Breach) as breach:
+        look(steps)
+    assert told in breach.value.witness.told, breach.value.witness.told
+
+
+@pytest.mark.parametrize(("deleted", "added"), [(0.1, 0.0), (0.0, 0.1), (0.1, 0.1)])
+def test_words_may_be_left_out_or_added_where_that_has_a_chance(deleted, added, monkeypatch):
+    monkeypatch.setattr(releases, "aligned", lambda m, why: SimpleNamespace(deleted=deleted, added=added))
+    text = a_text(text="a b c", promise=Guarantee("pure", 1.0, "word", "any", 3, 3.0))
+
+    def fine(*steps) -> bool:
+        try:
+            releases._follows(text, "w", release_of(steps), {s.index: s for s in steps if s.action != "insert"}, {})
+        except releases.Breach:
+            return False
+        return True
+
+    assert fine(a_step(0, "delete"), *FINE[1:]) == (deleted > 0) and fine(*FINE, a_step(2, "insert", "n")) == (
+        added > 0
+    )
+    assert not fine(*FINE, a_step(1, "insert", "n", 0.0)), "after a word that stays nothing is added"
+
+
+def test_a_word_that_cannot_come_out_is_told_with_how_it_would_be_written():
+    m = SimpleNamespace(language=SimpleNamespace(case=lambda word, begins: word.title() if begins else word))
+    d = stated(np.log([0.5, 0.5]))
+    text = a_text(text="a b", per_draw=False)
+    text.m, text.forms = m, releases._Forms({}, {}, {})
+    text.bare_word = str.casefold
+    breach = releases._impossible(text, "w", 2, d, "A", False)
+    assert breach.witness.told == (
+        "“A” was released for “c” in “a b”, rewritten as w: there it is written “a”, since capital letters follow "
+        "places and not the original text."
+    )
+    other = releases._impossible(text, "w", 2, d, "z", True)
+    assert other.witness.told.endswith("it is none of the 2 words that are stated to be possible there.")
+    assert other.witness.first_at == "c"
