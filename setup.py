@@ -1,7 +1,10 @@
-"""The build's one step of its own: the assets and the app travel inside the installed package."""
+"""What the build does by itself: the assets and the app travel inside the installed package, and a package index is
+told where the repository is, if ``PROJECT_URL`` names it."""
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 from pathlib import Path
 
@@ -34,4 +37,45 @@ class BuildWithAssets(build_py):
             shutil.copytree(ROOT / folder, package / "app" / folder, ignore=OWN)
 
 
-setup(cmdclass={"build_py": BuildWithAssets})
+def for_an_index(readme: str, url: str, version: str) -> str:
+    """The README where no file lies beside it: links and pictures lead to the repository, at the tag of the version."""
+
+    def there(link: re.Match[str]) -> str:
+        kind = "raw" if link[1] else "blob"
+        return f"{link[1]}[{link[2]}]({url}/{kind}/v{version}/{link[3]})"
+
+    if not url:
+        return readme
+    parts = re.split(r"(```.*?```)", readme, flags=re.DOTALL)
+    return "".join(
+        part if k % 2 else re.sub(r"(!?)\[([^\]]*)\]\((?!https?://|#)([^)\s]+)\)", there, part)
+        for k, part in enumerate(parts)
+    )
+
+
+def urls(url: str) -> dict[str, str]:
+    """What a package index shows beside the description."""
+    if not url:
+        return {}
+    return {
+        "Source": url,
+        "Documentation": f"{url}/blob/main/docs/index.md",
+        "Changelog": f"{url}/blob/main/CHANGELOG.md",
+        "Issues": f"{url}/issues",
+        "Security": f"{url}/blob/main/SECURITY.md",
+    }
+
+
+def version() -> str:
+    (found,) = re.findall(r'(?m)^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return found
+
+
+if __name__ == "__main__":  # as every builder runs it
+    REPOSITORY = os.environ.get("PROJECT_URL", "").rstrip("/")
+    setup(
+        cmdclass={"build_py": BuildWithAssets},
+        long_description=for_an_index((ROOT / "README.md").read_text(encoding="utf-8"), REPOSITORY, version()),
+        long_description_content_type="text/markdown",
+        project_urls=urls(REPOSITORY),
+    )

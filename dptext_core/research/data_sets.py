@@ -17,6 +17,9 @@ from pathlib import Path
 
 from ..errors import ConfigError, InputError
 
+#: The title of the data set "builtin".
+INVENTED = "Invented notes"
+
 
 @dataclass(frozen=True)
 class Data:
@@ -67,7 +70,7 @@ NAMES: tuple[str, ...] = (*_SOURCES, "builtin")
 
 def title(name: str) -> str:
     """What a data set is called; its name where it is unknown."""
-    return _SOURCES[name].title if name in _SOURCES else name
+    return INVENTED if name == "builtin" else _SOURCES[name].title if name in _SOURCES else name
 
 
 def load(
@@ -89,7 +92,7 @@ def load(
         if value is not None and value < 1:
             raise ConfigError(f"{option} must be at least 1, or None for all; got {value}.")
     if name == "builtin":
-        called, file = "Invented notes", "builtin"
+        called, file = INVENTED, "builtin"
         rows = _invented()
         digest = hashlib.sha256("\n".join("\t".join((*parts, *t.values())) for parts, t in rows).encode()).hexdigest()
         labels = [t["label"] + t["author"] for _, t in rows]

@@ -134,6 +134,12 @@ class Rows:
         """Data sets with a judge and a measure of privacy."""
         return [d for d in dict.fromkeys(d for d, _ in self._found) if self.judges(d) and self.measures(d)]
 
+    def unknown(self, data: str) -> list[str]:
+        """Mechanisms that have rows of this data set and are not registered."""
+        known = {spec.name for spec in mechanisms()}
+        found = dict.fromkeys(s.mechanism for (d, _), rows in self._found.items() if d == data for s in rows)
+        return [name for name in found if name not in known]
+
     def judges(self, data: str) -> list[str]:
         """Metrics that say what is kept, useful ones first."""
         return sorted(self.metrics(data, JUDGED), key=lambda m: JUDGED.index(measure(m).kind))
@@ -332,6 +338,9 @@ def answer(found: Board, title_of_data: str) -> tuple[str, str]:
     """Which keeps most, in a sentence made from the rows; and how sure that is."""
     first = found.first
     where = f"Where {level(found.privacy, found.at)}"
+    if first is None and found.left_out:
+        off = "What was measured lies further off: choose another level or judge, or measure more ε."
+        return f"{where}, no setting has points near on {title_of_data}.", off
     if first is None:
         return f"{where}, no setting was measured on {title_of_data}.", "Choose another level, or another judge."
     if not found.entries[1:]:
@@ -563,6 +572,12 @@ def main(argv: Sequence[str] = ()) -> int:
         rows, args.set, judge, privacy, steps[1] if args.at is None else args.at, not args.draw_stop_words, args.every
     )
     name = _title(args.set)
+    for missing in rows.unknown(args.set):
+        print(
+            f"{missing} is not registered here, so that the defaults that its rows leave out are not known, such as "
+            "whether stop words stay: name its file with --plugin FILE.",
+            file=sys.stderr,
+        )
     if not ranking.entries and (args.judges or args.format != "text"):
         raise ConfigError(answer(ranking, name)[0] + " Choose another level (--at), measure (--privacy) or judge.")
     if args.judges:

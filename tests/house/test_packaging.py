@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import importlib.util
 import json
 import os
 import re
@@ -26,6 +27,8 @@ from dptext_core.errors import InputError, ModelUnavailable
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+#: Of a repository that is somewhere else in every copy: whoever builds names it.
+ADDRESS = "https://example.org/somebody/dptext"
 EXTRA = PROJECT["optional-dependencies"]
 #: Of a clone, requirements.txt has the core and what the app and its models need.
 RANGES = {"requirements.txt": [*PROJECT["dependencies"], *EXTRA["models"], *EXTRA["app"]]} | {
@@ -50,6 +53,40 @@ def test_the_build_requirement_lets_the_pinned_setuptools_build():
     build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["build-system"]["requires"]
     (wanted,) = [Requirement(r) for r in build]
     assert wanted.specifier.contains(importlib.metadata.version("setuptools"))
+
+
+def build_script():
+    spec = importlib.util.spec_from_file_location("build_script", ROOT / "setup.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_package_index_shows_the_readme_with_its_picture_and_its_links():
+    """There no file lies beside it: each link leads to the repository, at the tag of the version."""
+    script, url = build_script(), "https://example.org/a/b"
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    made = script.for_an_index(readme, url, "1.2.3")
+    assert f"]({url}/raw/v1.2.3/assets/pictures/explore.gif)" in made
+    assert f"[Install]({url}/blob/v1.2.3/docs/install.md)" in made
+    links = re.findall(r"\]\(([^)\s]+)\)", re.sub(r"```.*?```", "", made, flags=re.DOTALL))
+    assert len(links) > 10 and all(link.startswith(("https://", "#")) for link in links)
+    assert re.findall(r"```.*?```", made, re.DOTALL) == re.findall(r"```.*?```", readme, re.DOTALL)
+    names = {"Documentation", "Changelog", "Issues", "Security", "Source"}
+    found = script.urls(url)
+    assert set(found) == names and all(address.startswith(url) for address in found.values())
+    assert script.for_an_index(readme, "", "1.2.3") == readme and script.urls("") == {}
+
+
+def test_the_licences_of_all_that_is_bundled_are_in_the_metadata():
+    manifest = json.loads((ROOT / "assets" / "MANIFEST.json").read_text(encoding="utf-8"))
+    names = {"WordNet 3.0 licence": "LicenseRef-WordNet-3.0"}
+    licences = {e["licence"].partition(" (")[0] for e in manifest} - {"facts, not protected"}
+    licences -= {"the text of the licence itself"}
+    assert set(PROJECT["license"].split(" AND ")) == {names.get(name, name) for name in licences}
+    files = {path.relative_to(ROOT) for pattern in PROJECT["license-files"] for path in ROOT.glob(pattern)}
+    assert files == {Path("LICENSE"), *(p.relative_to(ROOT) for p in (ROOT / "assets" / "licences").iterdir())}
 
 
 def title_of(path: Path) -> str:
@@ -109,7 +146,8 @@ def wheel(tmp_path_factory) -> Path:
     for name in ("dptext_core", "assets", "pages", "tests", ".streamlit"):
         shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
-    command(*pip, "wheel", "--no-deps", "--no-build-isolation", "--no-index", "-w", out, tree, cwd=top)
+    build = ("--no-deps", "--no-build-isolation", "--no-index")
+    command(*pip, "wheel", *build, "-w", out, tree, cwd=top, PROJECT_URL=ADDRESS)
     (built,) = out.iterdir()
     return built
 
@@ -138,6 +176,13 @@ def test_the_wheel_holds_the_package_its_assets_and_nothing_else(wheel):
     modules = {p.relative_to(ROOT).as_posix() for p in (ROOT / "dptext_core").rglob("*") if p.suffix in kinds}
     assert "dptext_core/show/figures/browser/token_strip.js" in modules
     assert modules <= names
+    licences = {p.name for p in (ROOT / "assets" / "licences").iterdir()} | {"LICENSE"}
+    assert {n.rsplit("/")[-1] for n in names if ".dist-info/licenses/" in n} == licences
+    assert f"\nLicense-Expression: {PROJECT['license']}\n" in metadata
+    addresses = re.findall(r"(?m)^Project-URL: (\w+), (\S+)$", metadata)
+    assert ("Source", ADDRESS) in addresses and len(addresses) == 5
+    assert f"]({ADDRESS}/raw/v{PROJECT['version']}/assets/pictures/explore.gif)" in metadata
+    assert not any(re.search(r"(^|/)(tests?|test_[^/]*|[^/]*_test)(\.py|/)", n) for n in names)
     needed = {canonicalize_name(Requirement(r).name) for r in re.findall(r"(?m)^Requires-Dist: ([^;\n]+)$", metadata)}
     assert needed == {canonicalize_name(Requirement(r).name) for r in PROJECT["dependencies"]}
 

@@ -224,6 +224,8 @@ def test_the_commands_and_the_python_of_the_guide_work(run, monkeypatch, capsys,
     for line in commands:
         status, out, err = run(*shlex.split(line.replace("docs/examples", str(EXAMPLE.parent))))
         assert status == 0 and (out or "bench run" in line), err
+        if "leaderboard" in line:
+            assert "CusText" in out and "\n  2 " in out, "the plugin has none to stand beside"
         plugins.restore({})
         monkeypatch.setattr(plugins, "_state", plugins._State())
 

@@ -147,7 +147,11 @@ def test_the_sentence_and_its_doubt_are_made_from_the_rows():
     )
     assert leaderboard.answer(clear, "SST-2")[1] == "1 other keeps less, beyond doubt."
     none = board(table_of(*ROWS), "sst2", "accuracy", at=0.77)
-    assert not none.entries and "no setting was measured" in leaderboard.answer(none, "SST-2")[0]
+    said, what = leaderboard.answer(none, "SST-2")
+    assert not none.entries and said.endswith("no setting has points near on SST-2.")
+    assert what == "What was measured lies further off: choose another level or judge, or measure more ε."
+    nothing = leaderboard.answer(board(table_of(ROWS[-1]), "sst2", "accuracy"), "SST-2")
+    assert "no setting was measured on SST-2." in nothing[0] and nothing[1].startswith("Choose another")
 
 
 def test_of_one_that_promises_nothing_the_sentence_says_so():
@@ -266,6 +270,18 @@ def test_the_command_prints_each_form_and_refuses_what_is_not_there(capsys):
     for wrong in (["--set", "nowhere"], ["--judge", "n_w"], ["--privacy", "cosine"], ["--again", "3"]):
         with pytest.raises(ConfigError):
             leaderboard.main(wrong)
+
+
+def test_the_command_says_of_whom_it_does_not_know_the_defaults(tmp_path, capsys):
+    """Whether stop words stay is an option of a mechanism, which only a plugin that is loaded can tell."""
+    rows = (*points("somebodys", (6.0, 0.3, 0.7), window=3), *points("tem", (15.0, 0.3, 0.6)))
+    rows = [dataclasses.replace(r, data="builtin") for r in rows]
+    path = tmp_path / "mine.json"
+    results.write(Results(results.bundled().about, (), tuple(rows)), path)
+    assert leaderboard.main(["--rows", str(path), "--set", "builtin", "--privacy", "n_w", "--at", "0.3"]) == 0
+    out, err = capsys.readouterr()
+    assert "only TEM was measured on Invented notes." in out
+    assert "somebodys is not registered here" in err and "--plugin FILE" in err
 
 
 # --- contributed points ---------------------------------------------------------------------------------------------
