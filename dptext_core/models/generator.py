@@ -84,6 +84,7 @@ class Generator:
         self._takes_positions = _takes(model, "position_ids")
         self._window = getattr(model.config, "sliding_window", None)
         self._takes_keep = _takes(model, "logits_to_keep")
+        self._past = _past(model)
         rows = model.get_output_embeddings().weight.shape[0]
         ids, end = _written(tokenizer, model, min(len(tokenizer), rows))
         self.candidate_ids = ids
@@ -233,13 +234,13 @@ class Generator:
             if left:
                 at = (mask.cumsum(1) - 1).clamp(min=0)[:, prefix:]
                 given = {"position_ids": at} if self._takes_positions else {}
-                out = self._run(input_ids=ids_t, attention_mask=mask, past_key_values=cache, **given)
-                state = State(shape, out.past_key_values, None, mask, mask.sum(1), out.logits)
+                out, read = self._run(cache, input_ids=ids_t, attention_mask=mask, **given)
+                state = State(shape, read, None, mask, mask.sum(1), out.logits)
             else:
                 seen = self._model.get_encoder()(input_ids=ids_t, attention_mask=mask)
                 first = torch.tensor([self._opening] * len(prompts), device=self.device)
-                out = self._run(encoder_outputs=seen, attention_mask=mask, decoder_input_ids=first)
-                state = State(shape, out.past_key_values, seen, mask, None, out.logits)
+                out, read = self._run(None, encoder_outputs=seen, attention_mask=mask, decoder_input_ids=first)
+                state = State(shape, read, seen, mask, None, out.logits)
             state.logits = self._scores(out)
         return state if draws == 1 else self.repeated(state, draws)
 
@@ -271,16 +272,11 @@ class Generator:
             if state.lengths is not None:
                 state.there = torch.cat([state.there, torch.ones_like(ids)], 1)
                 given = {"position_ids": (state.lengths + state.steps)[:, None]} if self._takes_positions else {}
-                out = self._run(input_ids=ids, attention_mask=state.there, past_key_values=state.cache, **given)
+                out, state.cache = self._run(state.cache, input_ids=ids, attention_mask=state.there, **given)
             else:
-                out = self._run(
-                    encoder_outputs=state.seen,
-                    attention_mask=state.there,
-                    decoder_input_ids=ids,
-                    past_key_values=state.cache,
-                )
+                given = {"encoder_outputs": state.seen, "attention_mask": state.there, "decoder_input_ids": ids}
+                out, state.cache = self._run(state.cache, **given)
             state.logits = self._scores(out)
-        state.cache = out.past_key_values
         state.steps += 1
 
     def replay(self, prompt: Sequence[int], shape: GeneratorPass, tokens: Sequence[int]) -> list[np.ndarray]:
@@ -293,10 +289,14 @@ class Generator:
             out.append(state.logits[shape.row].copy())
         return out
 
-    def _run(self, **given: Any) -> Any:
+    def _run(self, past: Any, **given: Any) -> tuple[Any, Any]:
+        """What the model gives behind ``past``, and what was read by then."""
         if self._takes_keep:
             given["logits_to_keep"] = 1
-        return self._model(use_cache=True, **given)
+        if past is not None:
+            given[self._past] = past
+        out = self._model(use_cache=True, **given)
+        return out, getattr(out, self._past)
 
     def _scores(self, out: Any) -> np.ndarray:
         scores = out.logits[:, -1].index_select(1, self._ids).float().cpu().numpy()
@@ -356,11 +356,11 @@ class Generator:
             ids = torch.tensor([self._opening] * ROWS, device=self.device)
             tokens: list[list[int]] = [[] for _ in block]
             done = [False] * len(block)
-            past: dict[str, Any] = {}
+            past = None
             for k in range(most):
                 with self._lock, enough_memory(self.device), torch.inference_mode():
-                    made = self._run(encoder_outputs=seen, attention_mask=mask, decoder_input_ids=ids, **past)
-                    scores, past = self._scores(made), {"past_key_values": made.past_key_values}
+                    made, past = self._run(past, encoder_outputs=seen, attention_mask=mask, decoder_input_ids=ids)
+                    scores = self._scores(made)
                 last = [self.end] * ROWS
                 for r, row in enumerate(tokens):
                     if not done[r]:
@@ -399,6 +399,11 @@ def _takes(model: Any, name: str) -> bool:
     import inspect
 
     return name in inspect.signature(model.forward).parameters
+
+
+def _past(model: Any) -> str:
+    """What was read by now, as this version of transformers calls it."""
+    return "cache" if _takes(model, "cache") else "past_key_values"
 
 
 def _written(tokenizer: Any, model: Any, n: int) -> tuple[np.ndarray, int]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import importlib
+import inspect
 import json
 import os
+from types import SimpleNamespace
 from unittest.mock import patch
 
 import numpy as np
@@ -16,7 +19,7 @@ import dptext_core as dpt
 from dptext_core.measure.coverage import coverage_note
 from dptext_core.mechanisms.writing import generation
 from dptext_core.mechanisms.writing.dp_prompt import AFTER, BEFORE
-from dptext_core.models.generator import END, _word_pieces, load_generator
+from dptext_core.models.generator import END, _past, _word_pieces, load_generator
 from dptext_core.models.generators import generator_spec, list_generators
 from dptext_core.privacy.distribution import ScoreTable
 
@@ -46,6 +49,36 @@ def test_bart_begins_as_its_own_generate_makes_it_begin(tmp_path):
     folder = str(tiny_generator(tmp_path / "bart", "bart"))
     assert len(load_generator(folder)._opening) == 2
     probabilities_are_those_of_the_plain_model(folder)
+
+
+def test_what_was_read_has_the_name_that_transformers_gives_it(folder):
+    """5.24 calls it cache, and warns of the earlier name at every text; 5.23 knows only that one."""
+
+    usual = load_generator(folder)
+    earlier = usual._past
+    assert earlier in inspect.signature(usual._model.forward).parameters
+
+    class Newer:
+        def __getattr__(self, name):
+            return getattr(usual._model, name)
+
+        def forward(self, cache=None):
+            """Its arguments are looked at, and it is never called."""
+
+        def __call__(self, *, cache=None, **given):
+            assert "past_key_values" not in given
+            out = usual._model(**given, **({} if cache is None else {earlier: cache}))
+            return SimpleNamespace(logits=out.logits, cache=getattr(out, earlier))
+
+    newer = copy.copy(usual)
+    newer._model = Newer()
+    newer._past = _past(newer._model)
+    prompt, rows = usual.prompt(BEFORE, TEXT, AFTER, 100)[0], []
+    for g in (usual, newer):
+        state = g.begin([prompt])
+        g.step(state, [40])
+        rows.append(state.logits)
+    assert newer._past == "cache" and np.array_equal(*rows)
 
 
 def probabilities_are_those_of_the_plain_model(folder):
@@ -96,7 +129,9 @@ def test_what_is_public_before_a_text_is_read_once_and_changes_scores_by_roundin
     assert one.prefix == other.prefix >= 4 and one.ids[: one.prefix] == other.ids[: one.prefix]
     monkeypatch.setattr(g, "_public", {})
     passes, run = [], g._run
-    monkeypatch.setattr(g, "_run", lambda **given: passes.append(given["input_ids"].shape) or run(**given))
+    monkeypatch.setattr(
+        g, "_run", lambda *past, **given: passes.append(given["input_ids"].shape) or run(*past, **given)
+    )
     state = g.begin([one.ids, other.ids], 2, prefix=one.prefix)
     seen = [state.logits.copy()]
     for t in tokens[:-1]:
