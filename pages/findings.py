@@ -84,8 +84,8 @@ def question(rows: leaderboard.Rows) -> None:
             if said := leaderboard.said_rankings(ranking, alike):
                 st.caption(literal(said))
     st.caption(
-        "Anybody's mechanism can stand here: docs/development/contributed_results.md says how it is measured, checked "
-        "and added."
+        "Anybody's mechanism can stand here: docs/development/contributed_results.md in the repository says how it is "
+        "measured, checked and added."
     )
 
 

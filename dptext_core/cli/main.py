@@ -12,13 +12,12 @@ import importlib
 import io
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import dptext_core as dpt
 
 from .._internal import extras
 from ..errors import DPTextError
-from ..mechanisms.codec import PROG
+from ..mechanisms.codec import called
 from ..mechanisms.registry import mechanism_class
 from .arguments import add_mechanism, add_plugin, asked_mechanism, load_plugins, take_plugins
 from .commands import (
@@ -104,7 +103,7 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
 
     Raises ConfigError where that mechanism does not exist.
     """
-    parser = Parser(prog=_called(), description="Rewrite text under differential privacy.", allow_abbrev=False)
+    parser = Parser(prog=called(), description="Rewrite text under differential privacy.", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"DP-Text Studio {dpt.__version__}")
     add_plugin(parser)
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
@@ -120,11 +119,6 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     bench = commands.add_parser("bench", help="measure; bench NAME --help lists the options", allow_abbrev=False)
     bench.add_argument("what", choices=BENCHES, metavar="NAME", help=f"one of {', '.join(BENCHES)}")
     return parser
-
-
-def _called() -> str:
-    """How this program was started: by the name of the installed command, or as a module."""
-    return "dptext" if Path(sys.argv[0]).stem == "dptext" else PROG
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -303,7 +303,7 @@ def convert(file: Path, folder: Path, step: Callable[[int], None] = lambda done:
     except Exception as error:  # whatever a library does with a file that it cannot read, or a disk that is full
         raise ModelUnavailable(
             f"The language model could not be converted ({type(error).__name__}: {error}). See that the disk has room, "
-            f"and install the versions that requirements.txt and requirements-llm.txt name: {INSTALL}."
+            f"and install what makes it: {INSTALL}."
         ) from error
 
 

@@ -16,10 +16,11 @@ from typing import Any, Generic, TypeVar, cast
 from .._internal import assets
 from .._internal.version import __version__
 from ..mechanisms.base import Mechanism
+from ..mechanisms.codec import PROG, called
 
 R = TypeVar("R")
 
-_PROG = "python -m dptext_core bench"
+_PROG = f"{PROG} bench"
 #: Options that mean the same wherever they are taken.
 _OPTIONS: Mapping[str, dict[str, Any]] = {
     "data": {"type": Path, "metavar": "DIR", "help": "folder of the public data sets"},
@@ -32,7 +33,7 @@ _OPTIONS: Mapping[str, dict[str, Any]] = {
 
 def parser(name: str, doc: str | None, *options: str, required: Sequence[str] = ()) -> argparse.ArgumentParser:
     """The parser of ``bench NAME``, described by the first line of its module, with some of the common options."""
-    made = argparse.ArgumentParser(prog=f"{_PROG} {name}", description=(doc or "").partition("\n")[0])
+    made = argparse.ArgumentParser(prog=f"{called()} bench {name}", description=(doc or "").partition("\n")[0])
     for option in options:
         made.add_argument(f"--{option}", required=option in required, **_OPTIONS[option])
     return made

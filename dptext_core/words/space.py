@@ -594,8 +594,8 @@ def _arrays(name: str, digest: str, *keys: str) -> list[NDArray[Any]]:
     if made_for != digest:
         raise ModelUnavailable(
             f"The word space words/{path.name} was built for another vocabulary than that of the installed model. "
-            "Install the version in requirements.txt, or build the space again with tools/build_word_space.py or "
-            "tools/train_word_vectors.py."
+            "Install the version that requirements.txt of the repository names, or build the space again with "
+            "tools/build_word_space.py or tools/train_word_vectors.py."
         )
     return arrays
 

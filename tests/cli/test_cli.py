@@ -734,7 +734,7 @@ def test_app_hands_its_flags_and_plugins_to_a_process_of_its_own(monkeypatch):
 )
 def test_help_names_the_command_that_was_typed(started, name, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", [started])
-    for argv, what in ((["--help"], name), (["audit", "--help"], f"{name} audit")):
+    for argv in (["--help"], ["audit", "--help"], ["bench", "speed", "--help"]):
         with pytest.raises(SystemExit):
             cli.main(argv)
-        assert capsys.readouterr().out.startswith(f"usage: {what} [-h]")
+        assert capsys.readouterr().out.startswith(f"usage: {' '.join([name, *argv[:-1]])} [-h]")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -46,6 +48,25 @@ def test_every_extra_is_one_of_the_package_and_its_file_is_there():
     assert set(extras.EXTRAS) == set(project["optional-dependencies"])
     for name, file in extras.EXTRAS.items():
         assert (ROOT / file).is_file() and f"[{name}]" in extras.install(name) and file in extras.install(name)
+
+
+def test_what_is_said_sends_nobody_who_installed_the_package_to_a_file_that_only_the_repository_has():
+    """Documents, requirements and tools are not in the wheel; whatever names one says where it is."""
+    named = re.compile(r"docs/|tools/|requirements[\w-]*\.txt|README\.md|CONTRIBUTING")
+    for path in [*(ROOT / "dptext_core").rglob("*.py"), *(ROOT / "pages").rglob("*.py")]:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        alone = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr)}  # docstrings
+        parts = {id(p) for n in ast.walk(tree) if isinstance(n, ast.JoinedStr) for p in n.values}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.JoinedStr):
+                said = "".join(p.value if isinstance(p, ast.Constant) else "{}" for p in node.values)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in alone | parts:
+                said = node.value
+            else:
+                continue
+            short = re.fullmatch(r"[\w.-]+", said)  # a name by itself, as extras.py lists them
+            if named.search(said) and not short:
+                assert re.search(r"repository|in a clone|clone of", said), f"{path.name}, line {node.lineno}: {said}"
 
 
 @pytest.mark.slow

@@ -47,7 +47,8 @@ def run(args: argparse.Namespace) -> None:
         note(f"The bundled model runs {load_masked_lm().description}.")
     except DPTextError as error:
         note(f"warning: {error}")
-    note("Others: 'hf download roberta-base' once, then --model roberta-base; or --model FOLDER (save_pretrained).")
+    other = "FacebookAI/roberta-base"
+    note(f"Others: 'hf download {other}' once, then --model {other}; or --model FOLDER (save_pretrained).")
     for name in sorted(set(added.SOURCES) - set(here)):
         note(f"{added.SOURCES[name].title}, a language model that writes text: {added.how_to_add(name)}")
 

@@ -21,5 +21,6 @@ def run(args: argparse.Namespace) -> None:
     files = new_mechanism(args.name, args.out)
     for file in files:
         emit(str(file))
+    # Whoever installed the package has no pytest yet, which this brings.
+    emit(f"Where DP-Text Studio is installed as a package, first: pip install -e '{files[0].parent}[dev]'")
     emit(f"Try it from here: python -m pytest {files[0].parent}")
-    emit(f"Where DP-Text Studio is installed as a package, also: pip install -e '{files[0].parent}[dev]'")

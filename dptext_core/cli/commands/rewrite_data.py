@@ -69,7 +69,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="write each rewrite out as a reader of the release would read it, at no ε; what was drawn stays in the "
         "lines of rows.jsonl",
     )
-    group = parser.add_argument_group("more than one process, see docs/scale.md")
+    group = parser.add_argument_group("more than one process, see docs/scale.md in the repository")
     group.add_argument(
         "--engine",
         choices=("local", "ray"),

@@ -10,7 +10,7 @@ from ...models import masked_lm_spec
 from ..arguments import gpus, positive
 from ..console import note
 
-HELP = "serve a masked language model on a Ray cluster, see docs/scale.md"
+HELP = "serve a masked language model on a Ray cluster, see docs/scale.md in the repository"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

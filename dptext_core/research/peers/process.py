@@ -21,7 +21,7 @@ THEIRS = (
     "import sys, types; package = sys.modules['peers'] = types.ModuleType('peers'); package.__path__ = [sys.argv[1]]; "
     "from peers.worker import worker; sys.exit(worker(*sys.argv[2:]))"
 )
-INSTALL = "python3 -m venv peers && peers/bin/pip install -r requirements-peers.txt"
+INSTALL = "in a clone: python3 -m venv peers && peers/bin/pip install -r requirements-peers.txt"
 
 
 class PeerFailed(Exception):
