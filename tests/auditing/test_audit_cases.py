@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.spatial.distance import mahalanobis
+from scipy.stats import beta
 
-from dptext_core.auditing import batches, distance, exact, long_texts, outputs, releases, rewriting, seen
+from dptext_core.auditing import batches, distance, exact, long_texts, outputs, releases, rewriting, sampled, seen
 from dptext_core.auditing.inputs import Meter, Probe
 from dptext_core.auditing.report import AuditReport, share
+from dptext_core.errors import InputError
 from dptext_core.measure.budget import Budget
 from dptext_core.privacy.distribution import TokenDistribution
 from dptext_core.privacy.guarantee import Guarantee
@@ -512,3 +514,215 @@ def test_a_word_that_cannot_come_out_is_told_with_how_it_would_be_written():
     other = releases._impossible(text, "w", 2, d, "z", True)
     assert other.witness.told.endswith("it is none of the 2 words that are stated to be possible there.")
     assert other.witness.first_at == "c"
+
+
+# --- events of whole outputs
+
+
+def halves(**kinds) -> Any:
+    """Of each kind of event how often it came in each half."""
+    return tuple({k: Counter({"yes": both[i]}) for k, both in kinds.items()} for i in (0, 1))
+
+
+def whole(name, delta=0.0, **kinds) -> Any:
+    promise = Guarantee("approx", 1.0, "piece", "any", 1, 1.0, delta=delta)
+    return outputs._Text(SimpleNamespace(text=name), promise, halves(**kinds), None, Counter())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("level", [None, 1e-4])
+@pytest.mark.parametrize("delta", [0.0, 0.05])
+def test_the_loss_of_whole_outputs_is_bounded_by_the_event_that_shows_most_of_its_limit(level, delta):
+    half = 200
+    texts = [
+        whole("one", **{"word a": (150, 160), "blanks": (30, 20), "first": (100, 90)}),
+        whole("two", **{"word a": (20, 10), "blanks": (90, 100), "first": (100, 110)}),
+        whole("three", **{"word a": (150, 150), "blanks": (10, 4)}),
+    ]
+    limits = {(0, 1): (1.0, delta), (1, 0): (0.1, delta), (0, 2): (9.0, delta), (2, 1): (math.inf, delta)}
+    alpha = 0.05 / 16 if level is None else level
+
+    def value(a, b, kind) -> float:
+        k, n = (texts[i].halves[1].get(kind, Counter())["yes"] for i in (a, b))
+        low = float(beta.ppf(alpha, k, half - k + 1)) if k else 0.0
+        high = float(beta.ppf(1 - alpha, n + 1, half - n))
+        return math.log((low - delta) / high) if low > delta else -math.inf
+
+    found = [
+        (value(a, b, kind) - (allowed if allowed < 99 else 0), value(a, b, kind), a, b, kind)
+        for (a, b), (allowed, _) in limits.items()
+        for kind in texts[a].halves[0]
+    ]
+    _, most, a, b, kind = max(found)
+    report = outputs._bounded(FOUND, texts, limits, half, Meter(), level)
+    assert report.measured == pytest.approx(max(0.0, most)) and (report.claimed, report.delta) == limits[a, b]
+    assert report.detectable == sampled.could_show(half, alpha, delta)
+    assert report.tested.startswith("400 whole rewrites of each of 3 texts, by the events")
+    w = report.witness
+    assert w is not None and (w.first, w.second, w.outputs, w.distance) == (
+        texts[a].prepared.text,
+        texts[b].prepared.text,
+        ("yes",),
+        1.0,
+    )
+    said = outputs._EVENTS[kind.split()[0]] + (" “a”" if kind == "word a" else " “yes”")
+    assert f"Rewrites of “{w.first}” {said} in " in w.told and " of the draws at least" in w.told
+    assert outputs._bounded(FOUND, texts, {}, half, Meter(), level) is FOUND
+
+
+def test_of_many_values_those_are_counted_together_that_tell_most():
+    one, other = Counter(a=40, b=40, c=20), Counter(a=2, b=2, c=96)
+    texts = [
+        outputs._Text(SimpleNamespace(text=n), None, ({"last": c}, {"last": c}), None, Counter())
+        for n, c in (("x", one), ("y", other))
+    ]  # type: ignore[arg-type]
+    report = outputs._bounded(FOUND, texts, {(0, 1): (1.0, 0.0)}, 100, Meter(), 0.01)
+    low, high = float(beta.ppf(0.01, 80, 21)), float(beta.ppf(0.99, 5, 96))
+    assert report.measured == pytest.approx(math.log(low / high)) and report.witness is not None
+    assert report.witness.outputs == ("a", "b") and "end with “a” or one of 1 others in " in report.witness.told
+
+
+def test_the_noise_behind_outputs_is_looked_at_where_it_exceeds_its_limit_most():
+    texts = [whole("one", 0.01), whole("two", 0.02), whole("three")]
+    loss = {(0, 1): 1.5, (1, 0): 1.0, (0, 2): 3.0}
+    m = SimpleNamespace(audited=SimpleNamespace(latent_loss=lambda a, b: loss.get((a.i, b.i))))
+    for i, t in enumerate(texts):
+        t.prepared.i = i  # type: ignore[attr-defined]
+    limits = {(0, 1): (1.0, 0.02), (1, 0): (2.0, 0.02), (0, 2): (2.9, 0.01)}
+    stated_ = outputs._latent_limits(m, texts, limits)  # type: ignore[arg-type]
+    assert stated_ == {(0, 1): (1.5, 0.02), (1, 0): (1.0, 0.02), (0, 2): (3.0, 0.01)}
+    assert outputs._latent_limits(m, texts, limits | {(0, 1): (1.0, 0.01)}) == {}, "a δ that is smaller"  # type: ignore[arg-type]
+    assert outputs._latent_limits(m, texts, limits | {(2, 0): (1.0, 0.5)}) == {}, "a loss that is not stated"  # type: ignore[arg-type]
+    report = outputs._latent(FOUND, texts, limits, stated_)
+    assert (report.measured, report.claimed, report.exact) == (1.5, 1.0, True) and report.witness is not None
+    assert (report.witness.first, report.witness.second, report.witness.log_p_second) == ("one", "two", -1.5)
+    assert (
+        report.witness.told
+        == "The noisy vectors of “one” and “two” lie so far apart that with δ = 0.02 no ε below 1.5 holds."
+    )
+    pure = {pair: (allowed, 0.0) for pair, (allowed, _) in limits.items()}
+    told = outputs._latent(FOUND, texts, pure, stated_).witness.told  # type: ignore[union-attr]
+    assert told.startswith("The noisy vector of “one” can come out where it is e^1.5 times as likely as that of “two”")
+    unlimited = limits | {(0, 2): (math.inf, 0.01)}
+    assert outputs._latent(FOUND, texts, unlimited, stated_).measured == 3.0
+    assert outputs._latent(FOUND, texts, limits, {}) is FOUND
+
+
+def test_rewrites_are_looked_at_in_two_halves_by_blocks(monkeypatch):
+    monkeypatch.setattr(outputs, "_BLOCK", 4)
+    monkeypatch.setattr(outputs, "check_pieces", lambda *a: None)
+    asked: list[tuple[int, int]] = []
+    same, number = stated(np.log([0.5, 0.25, 0.25])), iter(range(10**6))
+    moved = stated(np.log([0.5, 0.25 + 1e-5, 0.25 - 1e-5]))
+
+    def result(k, d=same, can=("distribution",), drawn=True, known: int | None = 1, name=None):
+        piece = SimpleNamespace(text="Word", drawn=drawn, epsilon=1.0, span=(0, 4))
+        return SimpleNamespace(
+            text="Word b",
+            releases=[piece],
+            can=set(can),
+            noise_id=name or str(next(number)),
+            distribution=lambda i: d,
+            candidate=lambda i: known,
+            guarantee=SimpleNamespace(total=2.0),
+        )
+
+    def look(make, half=10):
+        asked.clear()
+        rewriter = SimpleNamespace(
+            fresh=lambda m, p, n, seed, distributions: asked.append((n, seed)) or [make(k) for k in range(n)]
+        )
+        promise = Guarantee("pure", 1.0, "piece", "any", 2, 2.0)
+        m = SimpleNamespace(guarantee=lambda p: promise, title="M")
+        seeds = iter(range(99))
+        return outputs._look(
+            m, SimpleNamespace(text="t"), half, ["b", "zz"], lambda: next(seeds), Meter(), rewriter, 0.0, 1.0
+        )  # type: ignore[arg-type]
+
+    found = look(result)
+    assert asked == [(4, 0), (4, 1), (2, 2), (4, 3), (4, 4), (2, 5)] and found.first is same
+    assert found.drawn_first == {1: 20} and all(h["word b"] == {"yes": 10} for h in found.halves)
+    assert all(h["text"] == {"Word b": 10} and h["first"] == {"word": 10} and "word zz" not in h for h in found.halves)
+    assert look(lambda k: result(k, known=None)).drawn_first == {"word": 20}
+    assert look(lambda k: result(k, can=())).first is None and look(lambda k: result(k, drawn=False)).first is None
+    assert look(lambda k: result(k, d=moved if k == 1 else same)).first is None, "two distributions"
+    late = iter(range(99))
+    assert look(lambda k: result(k, d=moved if next(late) > 5 else same)).first is same, "the first five are compared"
+    with pytest.raises(InputError, match="M gives rewrites of one text the same noise"):
+        look(lambda k: result(k, name="one"))
+
+
+@pytest.mark.parametrize(
+    ("spent", "promised", "error"),
+    [
+        (2.0, 2.0, None),
+        (2.0 + 1e-9, 2.0, None),
+        (2.1, 2.0, "spends 2.1 in a rewrite, and promises 2"),
+        (1.0, 2.0 - 1e-9, None),
+        (1.0, 1.9, "promises 1.9 with a rewrite, and 2 for its text"),
+        (1.0, 2.5, None),
+    ],
+)
+def test_a_rewrite_spends_no_more_than_its_text_and_promises_no_less(spent, promised, error, monkeypatch):
+    monkeypatch.setattr(outputs, "check_pieces", lambda *a: None)
+    r = SimpleNamespace(
+        text="", releases=[SimpleNamespace(epsilon=spent / 2)] * 2, guarantee=SimpleNamespace(total=promised)
+    )
+    check = lambda: outputs._check(SimpleNamespace(title="M"), r, SimpleNamespace(total=2.0))  # type: ignore[arg-type]  # noqa: E731
+    if error is None:
+        check()
+    else:
+        with pytest.raises(InputError, match=error):
+            check()
+
+
+@pytest.mark.parametrize("per_draw", [False, True])
+def test_what_rewrites_released_is_counted_for_each_place(per_draw, monkeypatch):
+    """Words, which are left out, which are followed by another, and whether equal words came out alike."""
+    own = stated(np.log([0.5, 0.3, 0.2]))
+    step = lambda i, action, word="": SimpleNamespace(index=i, action=action, replacement=word)  # noqa: E731
+    rewrites = [
+        [step(0, "replace", "a"), step(1, "keep"), step(2, "replace", "A"), step(2, "insert", "b")],
+        [step(0, "replace", "b"), step(1, "keep"), step(2, "delete")],
+        [
+            step(0, "replace", "b"),
+            step(0, "insert", "c"),
+            step(1, "keep"),
+            step(2, "replace", "B"),
+            step(2, "insert", "b"),
+        ],
+        [step(0, "delete"), step(1, "keep"), step(2, "delete")],
+    ]
+    results = [SimpleNamespace(steps=steps, distribution=lambda k: own) for steps in rewrites]
+    monkeypatch.setattr(releases, "_rewritten", lambda text, way, n, seeds, rewriter: iter(results))
+    monkeypatch.setattr(releases, "_follows", lambda *a: None)
+    seen_: list[Any] = []
+    monkeypatch.setattr(
+        releases, "_fits", lambda text, way, counts, inserted, middles: seen_.append((counts, inserted, middles))
+    )
+    monkeypatch.setattr(releases, "ENOUGH", 2)
+    text = a_text(per_draw=per_draw, text="a b a", first={0: 0, 2: 0})
+    text.m = SimpleNamespace(language=SimpleNamespace(case=lambda w, begins: w.title() if begins else w))
+    text.forms, text.bare_word = releases._Forms({}, {}, {}), str.casefold
+    text.capital = lambda i, deleted: i == 2 and 0 not in deleted
+    text.stays = lambda d, word: 0.25
+    out = releases.Tested()
+    releases._look(text, "a way", 4, None, None, out)  # type: ignore[arg-type]
+    ((counts, inserted, middles),) = seen_
+    assert (counts.n, counts.deleted, counts.added, out.draws) == (4, {2: 2, 0: 1}, {2: 2, 0: 1}, 8)
+    assert counts.both == {(0, 2): 2} and counts.equal == {(0, 2): 2}
+    if per_draw:
+        assert (counts.kept, counts.expected, counts.samples) == (1, 2.0, 8) and middles == {} and not counts.words
+    else:
+        assert counts.words == {
+            (0, False, False): {"a": 1, "b": 2},
+            (2, True, False): {"A": 1, "B": 1},
+            (2, False, True): {"b": 2},
+            (0, False, True): {"c": 1},
+        }
+        middle = [0.25, 0.65, 0.9]
+        nan = math.nan
+        expected = [[middle[0], middle[0]], [middle[1], nan], [middle[1], middle[1]], [nan, nan]]
+        assert np.array_equal(np.stack(counts.places), expected, equal_nan=True) or np.allclose(
+            np.stack(counts.places), expected, equal_nan=True
+        )
+        assert set(inserted) == {0, 2} and set(middles) == {0, 2}

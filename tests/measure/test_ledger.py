@@ -547,3 +547,14 @@ def test_the_sums_of_a_data_set_are_those_of_its_rows():
     assert (total.epsilon, total.delta, total.releases, account.rows) == (12.75, 1.0, 3, 5)
     assert (each.epsilon, each.delta, each.releases) == (9.75, 1.0, 3)
     assert "ε = 9.75, δ = 1 (3 releases)" in account.sentence() and "ε = 12.8" in account.sentence()
+
+
+def test_a_run_that_went_on_is_known_by_the_texts_of_its_longest_state():
+    m, ledger = Swap.create(), Ledger(clock)
+    rows = [(text, m.guarantee(text)) for text in ("first one", "second one", "third one")]
+    ledger.record_rows(m, rows[:1], "run", released=True)
+    for of in (rows, rows[:2]):
+        entry = ledger.record_rows(m, of, "run")
+        assert entry.rows == 3 and entry.total == sum(g.total for _, g in rows) and entry.released
+        assert [ledger.account(text).rows for text, _ in rows] == [3, 3, 3]
+        assert ledger.account("another").rows == 0 and len(ledger.entries) == 1
