@@ -29,7 +29,7 @@ from .mechanisms.setting import Setting
 from .privacy.distribution import MAX_EPSILON, Channel, ScoreTable, TokenDistribution
 from .privacy.guarantee import Guarantee
 from .privacy.sampling import NoiseStream
-from .result import Release, RewriteResult, Step, Sweep, Trace
+from .result import Polished, Release, RewriteResult, Step, Sweep, Trace
 from .text.document import Document, Token
 from .text.language import Language
 from .text.languages import ENGLISH
@@ -136,6 +136,15 @@ __all__ = [
     "word_space",
     "word_spaces",
 ]
+
+
+def _polish(release: RewriteResult, mechanism: Mechanism | None, *, model: str, task: Task | None) -> Polished:
+    from .attacks.polish import polish
+
+    return polish(release, mechanism, model=model, task=task)
+
+
+RewriteResult._polish = _polish
 
 
 def __dir__() -> list[str]:

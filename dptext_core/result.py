@@ -9,13 +9,12 @@ asked for what it has.
 from __future__ import annotations
 
 import dataclasses
-import importlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -23,13 +22,10 @@ from ._internal.checks import told_config, whole
 from ._internal.private import Private
 from .errors import ConfigError, InputError, NoDistribution
 from .privacy.distribution import Channel, TokenDistribution
-from .privacy.guarantee import Guarantee
+from .privacy.guarantee import Guarantee, percent
 from .privacy.sampling import NoiseStream
 from .text.language import Language
 from .text.languages import ENGLISH
-
-if TYPE_CHECKING:
-    from .attacks.polish import Polished
 
 #: What a result can have: a distribution for each drawn piece; the same noise at another ε without a new pass; pieces
 #: that answer to the words that were read.
@@ -260,6 +256,9 @@ class RewriteResult(Private):
     batch: str = ""
     language: Language = ENGLISH
 
+    #: Writes a release out as it is read. An attacker does, of a room above: the package sets it.
+    _polish: ClassVar[Callable[..., Polished]]
+
     @classmethod
     def of(
         cls,
@@ -336,8 +335,7 @@ class RewriteResult(Private):
         It spends no ε, since it is computed from what was released; what was drawn stays in the release and the ledger.
         Loads the model on the first call.
         """
-        polish = importlib.import_module(".attacks.polish", __package__)
-        return polish.polish(self, mechanism, model=model, task=task)
+        return self._polish(mechanism, model=model, task=task)
 
     def locked(self, i: int) -> tuple[Channel, NoiseStream]:
         """The channel and the stream of drawn unit ``i``: what it would be at every other ε. For the owner's eyes."""
@@ -430,6 +428,64 @@ class RewriteResult(Private):
             out["steps"] = [{"changed": s.changed, **dataclasses.asdict(s)} for s in self.steps]
             out["releases"] = [dataclasses.asdict(r) for r in self.releases]
         return out
+
+
+@dataclass(frozen=True, eq=False)
+class Polished(Private):
+    """A release with its polish.
+
+    drawn: the release as it was drawn, which the ledger counts. text: the polished text. releases: its pieces, those
+    that were drawn before with the origin "polished" and no ε. readings: how often the text was read.
+    """
+
+    drawn: RewriteResult
+    text: str
+    releases: tuple[Release, ...]
+    readings: int
+    _places: tuple[tuple[str, str, str], ...] = dataclasses.field(repr=False)
+
+    _shown = ("releases", "readings")
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The promise of the release, which holds for everything that is computed from it."""
+        return self.drawn.guarantee
+
+    @property
+    def changed(self) -> int:
+        """How many of the drawn words are others now."""
+        return sum(before.casefold() != after.casefold() for _, before, after in self._places)
+
+    @cached_property
+    def unchanged(self) -> tuple[float, float] | None:
+        """The share of the drawn words that are the original, before and after: for its owner's eyes. None where no
+        word answers to one of the original."""
+        known = [p for p in self._places if p[0]]
+        if not known:
+            return None
+        same = [
+            [original.casefold() == word.casefold() for original, *words in known for word in words[k : k + 1]]
+            for k in (0, 1)
+        ]
+        return sum(same[0]) / len(known), sum(same[1]) / len(known)
+
+    def sentence(self) -> str:
+        """What the polish did, for the owner's eyes."""
+        n = len(self._places)
+        if not n:
+            return "No word of this text was drawn, so there is nothing to polish."
+        said = f"The polish changed {self.changed} of {n} drawn {'word' if n == 1 else 'words'}, and spent no ε."
+        if self.unchanged is not None:
+            before, after = self.unchanged
+            said += (
+                f" Before it {percent(before)} of them were the original words, now {percent(after)} are: what it "
+                "brings back, an attacker who reads the release would have found too."
+            )
+        return said
+
+    def to_dict(self) -> dict:
+        """What may leave: the release as it was drawn, and the polished text."""
+        return {**self.drawn.to_dict(), "polished": self.text}
 
 
 @dataclass(frozen=True, eq=False)

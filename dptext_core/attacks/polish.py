@@ -18,17 +18,13 @@ original is none: ``dptext_core.auditing.planted`` has one, which an audit finds
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
-from .._internal.private import Private
 from .._internal.task import UNWATCHED, Task
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism_of
-from ..privacy.guarantee import Guarantee, percent
-from ..result import Release, RewriteResult, Step
+from ..result import Polished, Release, RewriteResult, Step
 from ..text.document import Document
 from ..text.lexicons import stop_words
 from ..words import WordSpace, word_space
@@ -37,64 +33,6 @@ from .prior import Prior, public_prior
 
 #: λ, nats for a cosine of 1.
 LIKENESS = 12.0
-
-
-@dataclass(frozen=True, eq=False)
-class Polished(Private):
-    """A release with its polish.
-
-    drawn: the release as it was drawn, which the ledger counts. text: the polished text. releases: its pieces, those
-    that were drawn before with the origin "polished" and no ε. readings: how often the text was read.
-    """
-
-    drawn: RewriteResult
-    text: str
-    releases: tuple[Release, ...]
-    readings: int
-    _places: tuple[tuple[str, str, str], ...] = field(repr=False)
-
-    _shown = ("releases", "readings")
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """The promise of the release, which holds for everything that is computed from it."""
-        return self.drawn.guarantee
-
-    @property
-    def changed(self) -> int:
-        """How many of the drawn words are others now."""
-        return sum(before.casefold() != after.casefold() for _, before, after in self._places)
-
-    @cached_property
-    def unchanged(self) -> tuple[float, float] | None:
-        """The share of the drawn words that are the original, before and after: for its owner's eyes. None where no
-        word answers to one of the original."""
-        known = [p for p in self._places if p[0]]
-        if not known:
-            return None
-        same = [
-            [original.casefold() == word.casefold() for original, *words in known for word in words[k : k + 1]]
-            for k in (0, 1)
-        ]
-        return sum(same[0]) / len(known), sum(same[1]) / len(known)
-
-    def sentence(self) -> str:
-        """What the polish did, for the owner's eyes."""
-        n = len(self._places)
-        if not n:
-            return "No word of this text was drawn, so there is nothing to polish."
-        said = f"The polish changed {self.changed} of {n} drawn {'word' if n == 1 else 'words'}, and spent no ε."
-        if self.unchanged is not None:
-            before, after = self.unchanged
-            said += (
-                f" Before it {percent(before)} of them were the original words, now {percent(after)} are: what it "
-                "brings back, an attacker who reads the release would have found too."
-            )
-        return said
-
-    def to_dict(self) -> dict:
-        """What may leave: the release as it was drawn, and the polished text."""
-        return {**self.drawn.to_dict(), "polished": self.text}
 
 
 class _OfLikeness(reader.Evidence):
