@@ -19,11 +19,9 @@ word hardly ever stays: the same mechanism is looked at with a small ε too.
 
 from __future__ import annotations
 
-import copy
-import dataclasses
 import math
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 from typing import NamedTuple
@@ -33,7 +31,7 @@ import numpy as np
 from .._internal.statistics import chance_for, smaller_tail, two_sided
 from ..errors import NoDistribution
 from ..mechanisms.base import Mechanism, Prepared
-from ..mechanisms.config import MIN_EPSILON, capitals
+from ..mechanisms.config import capitals
 from ..mechanisms.facets import aligned, public_context
 from ..privacy.distribution import TokenDistribution
 from ..privacy.guarantee import Guarantee, number
@@ -48,6 +46,7 @@ from .rewriting import FRESH as FRESH_DRAWS
 from .rewriting import LIST, PREPARED, TEXT, Rewriter
 from .rules import ELSE, Breach, flat
 from .sampled import misfit, two_samples
+from .seen import small
 
 #: Rewrites of each text by ``rewrites``, and by each of the other ways, which are slower.
 FRESH, OTHERS = 500, 24
@@ -197,11 +196,11 @@ def _check(
     for text in texts:
         _alone(text, probes, estimated)
     _same_name(texts[0], seeds, rewriter)
-    low = None if estimated or texts[0].per_draw else _small(m)
-    if low is not None:
+    low = m if estimated or texts[0].per_draw else small(m)
+    if low is not m:
         ways = texts[0].ways | {"fresh draws": LOW * count}
-        small = _prepare(low, texts[0].text, ways, seeds, meter, rewriter)
-        texts += [small] if small.stated else []
+        seldom = _prepare(low, texts[0].text, ways, seeds, meter, rewriter)
+        texts += [seldom] if seldom.stated else []
     for text in texts:
         text.forms = forms
     fits: list[_Fit] = []
@@ -312,19 +311,6 @@ def _same_name(text: _Text, seeds: Seeds, rewriter: Rewriter) -> None:
     if rewriter.one(text.m, text.text, seed).noise_id != other.noise_id:
         told = "With the same seed two texts have noise of two names, so that the name tells something of the text."
         raise Breach(text.text, told, "the name of the noise, which leaves with a release, depends on the text.")
-
-
-def _small(m: Mechanism) -> Mechanism | None:
-    """The same mechanism with an ε at which hardly a word stays; None where there is no smaller one."""
-    epsilon = m.config.epsilon
-    options = {f.name: getattr(m.config, f.name) for f in dataclasses.fields(m.config) if f.name != "epsilon"}
-    low = max(MIN_EPSILON, min(epsilon, type(m).epsilon_range(options)[0]) / 16)
-    if low >= epsilon:
-        return None
-    # A copy, so that what was put into this one (a vocabulary of one's own) is there too.
-    other = copy.copy(m)
-    other._config = replace(m.config, epsilon=low)
-    return other
 
 
 # --- rewrites, one way after the other
