@@ -362,7 +362,7 @@ def job(upload: Upload, batch: core.Batch) -> None:
     if not done:
         onward(upload, batch)
     if found is not None and found.rows:
-        results(upload, batch, found, done)
+        results(batch, found, done)
     elsewhere(batch.asked)
     with st.expander("Ledger: what was released", key="batch_ledger", on_change="rerun") as book:
         if book.open:
@@ -424,7 +424,7 @@ def onward(upload: Upload, batch: core.Batch) -> None:
         st.rerun()
 
 
-def results(upload: Upload, batch: core.Batch, found: core.Found, done: bool) -> None:
+def results(batch: core.Batch, found: core.Found, done: bool) -> None:
     wrong = found.promise["errors"]
     if done:
         st.success(f"Done: {found.promise['counted']}")

@@ -112,7 +112,7 @@ def _by_chances(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | 
     draws = sum(len(r.seen) for r in rows)
     if not draws:
         return None
-    return _judge(subject, rows, m, stream.at("jitter"), draws, calls)
+    return _judge(rows, m, stream.at("jitter"), draws, calls)
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def _broken(reason: str, text: str, told: str = "") -> Check:
     return Check(NAME, "refuted", f"Lists of {BATCH} texts.", reason, witness)
 
 
-def _judge(subject: Subject, rows: list[_Row], m: Mechanism, stream: NoiseStream, draws: int, calls: int) -> Check:
+def _judge(rows: list[_Row], m: Mechanism, stream: NoiseStream, draws: int, calls: int) -> Check:
     epsilon = float(m.config.epsilon)
     # --- each place of the list
     places = [[s for r in rows if r.place == i for s in r.seen] for i in range(BATCH)]

@@ -121,7 +121,7 @@ def audit_outputs(
         draws=2 * half * len(texts),
         of="the whole output",
     )
-    if (breach := _misstated(m, texts)) is not None:
+    if (breach := _misstated(texts)) is not None:
         return replace(report, verdict="refuted", witness=breach[0], sampler_p=0.0, reason=breach[1])
     if claim is None and promise.notion == "metric":
         reason = (
@@ -272,7 +272,7 @@ def _alike(a: TokenDistribution, b: TokenDistribution) -> bool:
     return len(a) == len(b) and bool(np.allclose(a.probs, b.probs, rtol=1e-6, atol=1e-12))
 
 
-def _misstated(m: Mechanism, texts: Sequence[_Text]) -> tuple[Witness, str] | None:
+def _misstated(texts: Sequence[_Text]) -> tuple[Witness, str] | None:
     """First pieces that do not follow the distribution stated of them."""
     compared = sum(t.first is not None for t in texts)
     for t in texts:

@@ -169,7 +169,6 @@ class _Fit:
 
 def check_releases(
     m: Mechanism,
-    promise: Guarantee,
     probes: Sequence[Probe],
     count: int,
     stream: NoiseStream,

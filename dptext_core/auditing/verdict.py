@@ -172,7 +172,7 @@ def audit(
         return judged(report)
     began = time.perf_counter()
     try:
-        tested = check_releases(m, promise, probes[:own], count, stream, meter, rewriter)
+        tested = check_releases(m, probes[:own], count, stream, meter, rewriter)
     except (Cancelled, Busy, ModelUnavailable, MemoryError):
         raise
     except Exception as error:  # the mechanism's, which may tell of a text

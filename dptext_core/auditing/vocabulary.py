@@ -49,7 +49,7 @@ def stated_words(subject: Subject) -> Check | None:
     by_word = m.by_word
     if by_word is None or promise.notion not in ("pure", "group", "metric") or subject.claim is not None:
         return None
-    words = _in_a_row(m, by_word, promise.notion)
+    words = _in_a_row(by_word, promise.notion)
     if len(words) < 2:
         return None
     first = _probes(m, by_word, words[:200])
@@ -96,7 +96,7 @@ def stated_words(subject: Subject) -> Check | None:
     return Check(STATED, "proven", f"{looked}.", blind=blind)
 
 
-def _in_a_row(m: Mechanism, by_word: WordByWord, notion: str) -> list[str]:
+def _in_a_row(by_word: WordByWord, notion: str) -> list[str]:
     """The words of the vocabulary that are written as one, where groups matter group after group, and where distances
     do in the order of a list, in which near words follow each other."""
     words = [w for w in by_word.vocabulary.words if w.isalpha()]

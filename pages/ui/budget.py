@@ -48,7 +48,7 @@ def panel(mechanism: dpt.Mechanism, text: str, key: str = "budget") -> tuple[flo
     try:
         plan = budget.distribute(mechanism, text, total)
         if _RULES[rule] == "hand":
-            plan = budget.distribute(mechanism, text, total, "hand", _editor(mechanism, text, plan, key))
+            plan = budget.distribute(mechanism, text, total, "hand", _editor(text, plan, key))
         elif _RULES[rule] == "frequency":
             plan = budget.distribute(mechanism, text, total, "frequency")
         elif _RULES[rule] == "public":
@@ -75,7 +75,7 @@ def _default(mechanism: dpt.Mechanism) -> float:
     return math.fsum(epsilon) / len(epsilon) if isinstance(epsilon, tuple) else epsilon
 
 
-def _editor(mechanism: dpt.Mechanism, text: str, even: budget.Budget, key: str) -> dict[int, float]:
+def _editor(text: str, even: budget.Budget, key: str) -> dict[int, float]:
     """Shares that were typed in, by token. The table starts anew with another text or another choice of words."""
     held, number_ = session().shares_for.get(key, (None, 0))
     if held != (text, even.drawn):

@@ -426,7 +426,7 @@ def test_texts_and_words_that_are_looked_at(name):
         plans = [m.plan(f"{own[0]} saw a {own[1]}."), m.plan(f"{own[2]}?")]
         found["exchanged"] = [inputs.exchanged(m, plans[0], plans, n) for n in (1, 2, 4)]
     if m.by_word is not None:
-        found["row"] = [vocabulary._in_a_row(m, m.by_word, notion) for notion in ("pure", "group", "metric")]
+        found["row"] = [vocabulary._in_a_row(m.by_word, notion) for notion in ("pure", "group", "metric")]
         found["words"] = [inputs.default_words(m, n) for n in (4, 12)]
         some = vocabulary._probes(m, m.by_word, own)
         apart = vocabulary._apart(m, m.guarantee(own[0]), some)
@@ -573,7 +573,7 @@ def test_first_pieces_that_are_not_what_is_stated():
     def of(counts, log_p, candidates, n=1):
         first = stated(log_p, candidates)
         one = outputs._Text(SimpleNamespace(text="t"), None, ({}, {}), first, Counter(counts))  # type: ignore[arg-type]
-        return plain(outputs._misstated(None, [one] * n))  # type: ignore[arg-type]
+        return plain(outputs._misstated([one] * n))
 
     half = np.log([0.5, 0.5])
     found = [
