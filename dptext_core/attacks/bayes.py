@@ -139,7 +139,7 @@ def attack(
 
     Raises NoDistribution for a step where nothing was drawn, and for mechanisms without a formula.
     """
-    _closed_form(mechanism)
+    closed_form(mechanism)
     epsilon, s = result.distribution(step).epsilon, result.steps[step]
     if s.reason in result.trace.rules:
         raise NoDistribution(
@@ -166,9 +166,9 @@ def posterior(
     epsilon: that of the mechanism without it. prior: :func:`public_prior` without it. Raises NoDistribution for
     mechanisms without a formula, InputError where ``released`` cannot come out.
     """
-    by_word = _closed_form(mechanism)
+    by_word = closed_form(mechanism)
     epsilon = _one(mechanism.config.epsilon) if epsilon is None else float(epsilon)
-    prior = _checked(mechanism, prior)
+    prior = checked_prior(mechanism, prior)
     place = {w: i for i, w in enumerate(w.lower() for w in prior.words)} if true is not None else {}
     at_true = place.get(true.lower()) if true is not None else None
     with np.errstate(divide="ignore"):
@@ -241,9 +241,9 @@ def answers(
     What independent answers tell multiplies: P(word | y₁ … yₙ) ∝ π(word)·∏ p(yᵢ | word). Raises what that raises, and
     NoDistribution where chances come from a table of normalisers, whose errors would add up.
     """
-    by_word = _closed_form(mechanism)
+    by_word = closed_form(mechanism)
     epsilon = _one(mechanism.config.epsilon) if epsilon is None else float(epsilon)
-    prior = _checked(mechanism, prior)
+    prior = checked_prior(mechanism, prior)
     place = {w: i for i, w in enumerate(w.lower() for w in prior.words)}
     at_true = None if true is None else place.get(true.lower())
     with np.errstate(divide="ignore"):
@@ -295,7 +295,8 @@ def _by_word(mechanism: Mechanism) -> WordByWord:
     return mechanism.by_word
 
 
-def _closed_form(mechanism: Mechanism) -> WordByWord:
+def closed_form(mechanism: Mechanism) -> WordByWord:
+    """What its words are drawn from, by a formula. Raises NoDistribution where there is none."""
     found = _by_word(mechanism)
     if not is_available(mechanism):
         raise NoDistribution(
@@ -305,7 +306,8 @@ def _closed_form(mechanism: Mechanism) -> WordByWord:
     return found
 
 
-def _checked(mechanism: Mechanism, prior: Prior | None) -> Prior:
+def checked_prior(mechanism: Mechanism, prior: Prior | None) -> Prior:
+    """The prior, by default the public one. Raises InputError where it is over other words."""
     if prior is None:
         return public_prior(mechanism)
     if tuple(prior.words) != tuple(_by_word(mechanism).vocabulary.words):
@@ -435,7 +437,7 @@ def simulated_success(
 def _channels(mechanism: Mechanism, words, epsilon, prior):
     """A generator function of the channels of the words that the prior allows, their weights (n,), and ε."""
     by_word = _by_word(mechanism)
-    prior = _checked(mechanism, prior)
+    prior = checked_prior(mechanism, prior)
     prior = prior if words is None else prior.only(words)
     rows = np.flatnonzero(prior.p > 0)
 
@@ -457,7 +459,7 @@ class BestGuess(TextAttacker):
     scope = "word"
 
     def check(self, mechanism: Mechanism) -> None:
-        _closed_form(mechanism)
+        closed_form(mechanism)
 
     def attack(
         self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *, task: Task | None = None

@@ -239,7 +239,7 @@ class _OfEveryWord(Evidence):
     exact = True
 
     def __init__(self, mechanism: Mechanism, releases: Sequence[Mapping[int, Step]], epsilons: Mapping[int, float]):
-        self._by_word = bayes._closed_form(mechanism)
+        self._by_word = bayes.closed_form(mechanism)
         self._releases, self._epsilons = releases, epsilons
         self._held: dict[tuple[str, float], tuple[np.ndarray, float]] = {}
 
@@ -520,7 +520,7 @@ def read(
 def _prior_of(mechanism: Mechanism, prior: Prior | None) -> Prior:
     if prior is None:
         return public_prior(mechanism)
-    return prior if mechanism.by_word is None else bayes._checked(mechanism, prior)
+    return prior if mechanism.by_word is None else bayes.checked_prior(mechanism, prior)
 
 
 def _same_places(text: ReleasedText, first: RewriteResult, other: RewriteResult) -> dict[int, Step]:

@@ -22,7 +22,7 @@ from ..mechanisms.base import Mechanism, Prepared, WordByWord
 from ..mechanisms.facets import drawn_tokens
 from ..privacy.distribution import Channel, ScoreTable, logsumexp
 from ..privacy.guarantee import percent
-from .bayes import Guesser, _checked, _closed_form
+from .bayes import Guesser, checked_prior, closed_form
 from .prior import Prior
 
 #: Different outputs of all words of a text up to which each is asked who its best guess is. Beyond, every word of the
@@ -83,7 +83,7 @@ class WordSuccess(Private):
 
 def check(mechanism: Mechanism) -> None:
     """Raises NoDistribution, with the reason, where no exact figure exists."""
-    _closed_form(mechanism)
+    closed_form(mechanism)
     if isinstance(mechanism.config.epsilon, tuple):
         raise NoDistribution("Each word has an ε of its own here, and the best guesses are worked out for one ε.")
 
@@ -130,8 +130,8 @@ def word_success(
         The mechanism has no formula.
     """
     check(mechanism)
-    by_word = _closed_form(mechanism)
-    prior, epsilon = _checked(mechanism, prior), float(mechanism.config.epsilon)
+    by_word = closed_form(mechanism)
+    prior, epsilon = checked_prior(mechanism, prior), float(mechanism.config.epsilon)
     tokens, rows = _rows(mechanism, prepared)
     with np.errstate(divide="ignore"):
         log_prior = np.log(prior.p)
@@ -156,7 +156,7 @@ def word_success(
 
 def token_rows(mechanism: Mechanism, prepared: Prepared) -> dict[int, int]:
     """The row of each drawn token in the vocabulary of the mechanism."""
-    by_word = _closed_form(mechanism)
+    by_word = closed_form(mechanism)
     found = {i: by_word.token_row(prepared, i) for i in drawn_tokens(mechanism, prepared)}
     return {i: row for i, row in found.items() if row is not None}
 
@@ -180,7 +180,7 @@ def rows_success(
     One pass over all words serves every ε. Raises NoDistribution for mechanisms without a formula.
     """
     check(mechanism)
-    return _of_words(_closed_form(mechanism), rows, _checked(mechanism, prior), epsilons, task.quiet)
+    return _of_words(closed_form(mechanism), rows, checked_prior(mechanism, prior), epsilons, task.quiet)
 
 
 def quick_success(
@@ -191,18 +191,18 @@ def quick_success(
 
     Raises NoDistribution for mechanisms without a formula.
     """
-    by_word = _closed_form(mechanism)
+    by_word = closed_form(mechanism)
     channels = by_word.channels(rows)
     outputs = sum(len(c.candidates) for c in {id(c.candidates): c for c in channels}.values())
     if outputs > OUTPUTS or not by_word.likelihood_ready(1.0):
         return None
     with np.errstate(divide="ignore"):
-        log_prior = np.log(_checked(mechanism, None).p)
+        log_prior = np.log(checked_prior(mechanism, None).p)
 
     def success(epsilon: float) -> np.ndarray:
         found = _of_outputs(by_word, rows, channels, log_prior, epsilon, task)
         if found is None:
-            found = _of_words(by_word, rows, _checked(mechanism, None), (epsilon,), task.quiet)[0].tolist()
+            found = _of_words(by_word, rows, checked_prior(mechanism, None), (epsilon,), task.quiet)[0].tolist()
         return np.array(found)
 
     return success

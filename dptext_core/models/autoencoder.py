@@ -38,7 +38,7 @@ KIND = "dptext lstm autoencoder"
 BUNDLED = {"snips": "adept_snips", "atis": "adept_atis"}
 #: Texts that are computed together; always so many, and a multiple of what a processor computes side by side.
 WIDTH = 16
-_LIMITS = {"hidden": (1, 1024), "window": (1, 512), "max_tokens": (1, 512)}
+LIMITS = {"hidden": (1, 1024), "window": (1, 512), "max_tokens": (1, 512)}
 
 
 @dataclass(frozen=True)
@@ -318,7 +318,7 @@ def read_shape(folder: Path) -> AutoencoderShape:
             f"on those of {TRUNK_REPOSITORY} as they are here. Train it again with the command pretrain."
         )
     values: dict[str, Any] = {k: content.get(k) for k in ("hidden", "window", "max_tokens", "clip_norm")}
-    for name, (low, high) in _LIMITS.items():
+    for name, (low, high) in LIMITS.items():
         value = values[name]
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
             raise ConfigError(f"{name} in {folder.name}/{CONFIG} is a whole number from {low} to {high}. Repair it.")

@@ -26,7 +26,7 @@ from .._internal.device import resolve_device
 from .._internal.quiet import quiet
 from ..errors import ConfigError, ModelUnavailable
 from . import added, internals
-from .masked_lm import _first_line, best_dtype, clean, read_tokenizer
+from .masked_lm import best_dtype, clean, first_line, read_tokenizer
 
 #: Pieces of a text that are read, the mark of its beginning included.
 MAX_PIECES = 512
@@ -107,7 +107,7 @@ class Judge:
                 )
         except (OSError, ValueError, KeyError) as error:
             raise ModelUnavailable(
-                f"{folder} holds no causal language model that can be read ({_first_line(error)}). Add the model "
+                f"{folder} holds no causal language model that can be read ({first_line(error)}). Add the model "
                 "again, or name another folder."
             ) from error
         self._model = model.to(self.device).eval().requires_grad_(False)

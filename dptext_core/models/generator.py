@@ -29,8 +29,8 @@ from ..errors import ConfigError, ModelUnavailable
 from ..text.language import Language
 from ..text.languages import ENGLISH
 from .generators import PROMPTED, WEIGHTS_FILE, GeneratorPass, GeneratorSpec, generator_spec
-from .masked_lm import _first_line, _private_backend, best_dtype, clean, read_whole
-from .registry import BUNDLED, _read_json
+from .masked_lm import best_dtype, clean, first_line, private_backend, read_whole
+from .registry import BUNDLED, json_in
 
 #: What is no text in a vocabulary, besides special tokens.
 _UNUSED = re.compile(r"[\[<](unused|extra_id_)_?\d+[\]>]|<\|?(reserved|image|audio|start_of|end_of)[^>]*>", re.I)
@@ -80,7 +80,7 @@ class Generator:
         self.parameters = size
         self._model = model.to(device=device, dtype=getattr(torch, self.dtype)).eval().requires_grad_(False)
         self._tokenizer = tokenizer
-        self._encode = _private_backend(tokenizer)
+        self._encode = private_backend(tokenizer)
         self._takes_positions = _takes(model, "position_ids")
         self._window = getattr(model.config, "sliding_window", None)
         self._takes_keep = _takes(model, "logits_to_keep")
@@ -483,7 +483,7 @@ def _bundled(spec: GeneratorSpec) -> tuple[Any, Any]:
     from ..words.vocabulary import verified_trunk_folder
 
     trunk = Path(verified_trunk_folder())
-    notes = _read_json(spec.folder / "spec.json")
+    notes = json_in(spec.folder / "spec.json")
     try:
         weights = {k: v.float() for k, v in load_file(spec.folder / WEIGHTS_FILE).items()}
         with safe_open(trunk / "model.safetensors", "pt") as f:
@@ -519,7 +519,7 @@ def _bundled(spec: GeneratorSpec) -> tuple[Any, Any]:
         return EncoderDecoderModel(config=both, encoder=encoder, decoder=decoder), tokenizer
     except (SafetensorError, OSError, KeyError, RuntimeError, IndexError, torch.OutOfMemoryError) as error:
         raise ModelUnavailable(
-            f"The weights in {spec.folder} cannot be read ({type(error).__name__}: {_first_line(error)}). Take the "
+            f"The weights in {spec.folder} cannot be read ({type(error).__name__}: {first_line(error)}). Take the "
             "folder again."
         ) from error
 
@@ -547,11 +547,11 @@ def _from_folder(spec: GeneratorSpec) -> tuple[Any, Any]:
         )
     except OSError as error:
         raise ModelUnavailable(
-            f"The files of {spec.id!r} are incomplete on this machine: get them again ({_first_line(error)})."
+            f"The files of {spec.id!r} are incomplete on this machine: get them again ({first_line(error)})."
         ) from error
     except ValueError as error:
         raise ConfigError(
-            f"{spec.id!r} is not a generator that transformers knows: choose another ({_first_line(error)})."
+            f"{spec.id!r} is not a generator that transformers knows: choose another ({first_line(error)})."
         ) from error
     if lost := [k for k in report["missing_keys"] if not k.endswith(("embed_tokens.weight", "lm_head.weight"))]:
         raise ConfigError(f"{spec.id!r} has no trained weights for {lost[0]} and others. Choose another model.")
@@ -559,7 +559,7 @@ def _from_folder(spec: GeneratorSpec) -> tuple[Any, Any]:
         tokenizer = AutoTokenizer.from_pretrained(spec.folder, local_files_only=True, trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise ModelUnavailable(
-            f"{spec.id!r} has no tokenizer that can be read: get it again ({_first_line(error)})."
+            f"{spec.id!r} has no tokenizer that can be read: get it again ({first_line(error)})."
         ) from error
     if not tokenizer.is_fast:
         raise ConfigError(f"{spec.id} has no fast tokenizer (tokenizer.json), which is needed.")

@@ -15,11 +15,11 @@ from .registry import (
     LONGEST,
     ClipRange,
     ModelInfo,
-    _cached_repos,
-    _range,
-    _read_json,
+    cached_repos,
     check_weights,
+    json_in,
     look_up,
+    range_in,
     while_unchanged,
 )
 
@@ -110,7 +110,7 @@ def generator_spec(name: str = BUNDLED, bundled: str = PROMPTED) -> GeneratorSpe
 def _describe(folder: Path, name: str, title: str) -> GeneratorSpec:
     on_trunk = (folder / WEIGHTS_FILE).is_file()
     notes_file = folder / ("spec.json" if on_trunk else "dptext.json")
-    notes, config = _read_json(notes_file), _read_json(folder / "config.json")
+    notes, config = json_in(notes_file), json_in(folder / "config.json")
     if on_trunk:
         kind = str(notes.get("kind"))
         if kind not in KINDS:
@@ -119,9 +119,9 @@ def _describe(folder: Path, name: str, title: str) -> GeneratorSpec:
         check_weights(folder, config, WEIGHTS_FILE)
         kind = "encoder-decoder" if config.get("is_encoder_decoder") else "decoder"
     clips, known_ranges = {}, ESTIMATED.get(name, {})
-    if (tuned := _range(notes, "tuned", notes_file) or known_ranges.get("tuned")) is not None:
+    if (tuned := range_in(notes, "tuned", notes_file) or known_ranges.get("tuned")) is not None:
         clips["tuned"] = tuned
-    paper = _range(notes, "clip", notes_file) or known_ranges.get("paper")
+    paper = range_in(notes, "clip", notes_file) or known_ranges.get("paper")
     if paper is None and (known := PUBLISHED.get(ALIASES.get(name, name))):
         paper = ClipRange(*known)
     if paper is not None:
@@ -155,14 +155,14 @@ def list_generators(kind: str | None = None, bundled: str = PROMPTED) -> list[Mo
     kind: only those that are "encoder-decoder" or "decoder"; None: all.
     """
     found = []
-    places = [(BUNDLED, "bundled"), *((m.id, "added") for m in added()), *((r, "hub cache") for r in _cached_repos())]
+    places = [(BUNDLED, "bundled"), *((m.id, "added") for m in added()), *((r, "hub cache") for r in cached_repos())]
     for name, where in places:
         try:
             spec = generator_spec(name, bundled)
         except (ConfigError, ModelUnavailable):
             continue
         if where == "hub cache":
-            architectures = _read_json(spec.folder / "config.json").get("architectures") or []
+            architectures = json_in(spec.folder / "config.json").get("architectures") or []
             if not any(
                 str(a).endswith(("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")) for a in architectures
             ):

@@ -29,7 +29,7 @@ from ..errors import Busy, ConfigError, DPTextError, ModelUnavailable
 from ..text.language import Language
 from ..text.languages import ENGLISH
 from . import internals
-from .registry import UPDATE_FILE, MaskedLMSpec, _read_json, masked_lm_spec
+from .registry import UPDATE_FILE, MaskedLMSpec, json_in, masked_lm_spec
 from .windows import MaskRequest, ModelInput, Queries, Template, bucket, model_input
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class MaskedLM:
         self.spec = spec
         self.device = device
         self.dtype = dtype or best_dtype(device)
-        self._tokens = _private_backend(tokenizer)
+        self._tokens = private_backend(tokenizer)
         self.candidate_ids, self.candidates, self._marker = whole_words(tokenizer, language)
         decoder = None if spec.on_trunk else model.get_output_embeddings()
         if decoder is not None and self.candidate_ids[-1] >= decoder.weight.shape[0]:
@@ -401,7 +401,7 @@ def trunk_parts(spec: MaskedLMSpec) -> tuple[Any, Any]:
     Importing transformers takes longer than everything else together, and the first rewrite of a page waits for it.
     """
     trunk, state = _trunk_state(spec)
-    config = SimpleNamespace(**_read_json(trunk / "config.json"))
+    config = SimpleNamespace(**json_in(trunk / "config.json"))
     root = SimpleNamespace(config=config)
     for name, tensor in state.items():
         *path, leaf = name.split(".")
@@ -477,12 +477,11 @@ def _from_folder(spec: MaskedLMSpec) -> tuple[Any, Any]:
         )
     except OSError as error:
         raise ModelUnavailable(
-            f"The files of {spec.id!r} are incomplete on this machine: get them again ({_first_line(error)})."
+            f"The files of {spec.id!r} are incomplete on this machine: get them again ({first_line(error)})."
         ) from error
     except ValueError as error:
         raise ConfigError(
-            f"{spec.id!r} is not a masked language model that transformers knows: choose another "
-            f"({_first_line(error)})."
+            f"{spec.id!r} is not a masked language model that transformers knows: choose another ({first_line(error)})."
         ) from error
     _complete(report, spec)
     try:
@@ -490,12 +489,12 @@ def _from_folder(spec: MaskedLMSpec) -> tuple[Any, Any]:
     except (OSError, ValueError) as error:
         raise ModelUnavailable(
             f"The tokenizer of {spec.id!r} is damaged or incomplete on this machine: get it again "
-            f"({_first_line(error)})."
+            f"({first_line(error)})."
         ) from error
     return model, tokenizer
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     """What a library said, as far as it goes into a message."""
     return str(error).strip().split("\n")[0][:200].rstrip(".") or type(error).__name__
 
@@ -510,7 +509,7 @@ def _complete(report: dict[str, Any], spec: MaskedLMSpec) -> None:
         )
 
 
-def _private_backend(tokenizer: Any) -> Any:
+def private_backend(tokenizer: Any) -> Any:
     """A copy of the tokenizer's engine that neither truncates nor pads, reads no special tokens in a user's text, and
     keeps no word of it."""
     from tokenizers import Tokenizer

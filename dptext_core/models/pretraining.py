@@ -148,7 +148,7 @@ def pretrain(
 
 def _settings(clip, clip_norm, hidden, window, max_tokens, epochs, lr, decay, batch, patience, seed) -> Settings:
     for name, value in (("hidden", hidden), ("window", window), ("max_tokens", max_tokens)):
-        low, high = ae._LIMITS[name]
+        low, high = ae.LIMITS[name]
         if whole(name, value, low) > high:
             raise ConfigError(f"{name} must be at most {high}; it is {value}.")
     for name, value in (("epochs", epochs), ("batch", batch), ("patience", patience)):

@@ -185,7 +185,8 @@ def _hub_folder(name: str) -> Path | None:
     return None
 
 
-def _read_json(path: Path) -> Mapping[str, Any]:
+def json_in(path: Path) -> Mapping[str, Any]:
+    """What a file of a model's folder says, read once while it stays as it is; {} where it is missing."""
     if not path.is_file():
         return {}
     state = path.stat()
@@ -230,11 +231,11 @@ def _state(path: str) -> tuple[int, int] | None:
 def _describe(folder: Path, name: str, title: str) -> MaskedLMSpec:
     on_trunk = (folder / UPDATE_FILE).is_file()
     notes_file = folder / ("spec.json" if on_trunk else "dptext.json")
-    notes = _read_json(notes_file)
-    config = _read_json(folder / "config.json")
+    notes = json_in(notes_file)
+    config = json_in(folder / "config.json")
     if not on_trunk:
         check_weights(folder, config, UPDATE_FILE)
-    paper, tuned = _range(notes, "clip", notes_file), _range(notes, "tuned", notes_file)
+    paper, tuned = range_in(notes, "clip", notes_file), range_in(notes, "tuned", notes_file)
     if paper is None and (known := PUBLISHED.get(ALIASES.get(name, name))):
         paper = ClipRange(*known)
     queries = notes.get("queries", False)
@@ -266,7 +267,7 @@ def check_weights(folder: Path, config: Mapping[str, Any], file: str) -> None:
         )
 
 
-def _range(notes: Mapping[str, Any], kind: str, notes_file: Path) -> ClipRange | None:
+def range_in(notes: Mapping[str, Any], kind: str, notes_file: Path) -> ClipRange | None:
     """The range that a model's notes name ``{kind}_min``, ``{kind}_max``; None where they name none."""
     names = f"{kind}_min", f"{kind}_max"
     low: Any = notes.get(names[0])
@@ -293,7 +294,7 @@ def _max_length(folder: Path, notes_file: Path, notes: Mapping, config: Mapping,
                 raise ConfigError(f"pad_token_id in {folder / 'config.json'} is no whole number. Get the model again.")
             positions -= pad + 1
         limits.append(positions)
-    length = _read_json(folder / "tokenizer_config.json").get("model_max_length")
+    length = json_in(folder / "tokenizer_config.json").get("model_max_length")
     if isinstance(length, int) and length > 0:
         limits.append(length)
     if (own := notes.get("max_length")) is not None:
@@ -317,18 +318,18 @@ def list_models() -> list[ModelInfo]:
         pass
     else:
         found.append(_info(spec, "bundled"))
-    for repo in _cached_repos():
+    for repo in cached_repos():
         try:
             spec = masked_lm_spec(repo)
         except (ConfigError, ModelUnavailable):
             continue
-        architectures = _read_json(spec.folder / "config.json").get("architectures") or []
+        architectures = json_in(spec.folder / "config.json").get("architectures") or []
         if any(str(a).endswith(("ForMaskedLM", "ForPreTraining")) for a in architectures):
             found.append(_info(spec, "hub cache"))
     return found
 
 
-def _cached_repos() -> list[str]:
+def cached_repos() -> list[str]:
     from huggingface_hub import constants, scan_cache_dir
     from huggingface_hub.errors import CacheNotFound
 

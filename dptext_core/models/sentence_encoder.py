@@ -34,7 +34,7 @@ def embed(texts: Sequence[str], device: str | None = None, batch_size: int = 32)
     clean = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
     if not clean:
         return np.zeros((0, 384), dtype=np.float32)
-    vectors = _encoder(device).encode(
+    vectors = load_encoder(device).encode(
         clean, batch_size=batch_size, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False
     )
     return np.asarray(vectors, dtype=np.float32)
@@ -47,11 +47,11 @@ def loaded() -> bool:
 
 def parts() -> tuple[Any, int]:
     """The encoder's BERT, a module of ``transformers`` on the processor, and how many word pieces it reads."""
-    encoder = _encoder("cpu")
+    encoder = load_encoder("cpu")
     return encoder[0].auto_model, int(encoder.max_seq_length)
 
 
-def _encoder(device: str | None) -> Any:
+def load_encoder(device: str | None) -> Any:
     folder = verified_trunk_folder()
     try:
         from sentence_transformers import SentenceTransformer

@@ -229,10 +229,10 @@ def build_list(vectors: ArrayLike, start: int, task: Task = UNWATCHED) -> NDArra
     task: is told of 2n pieces of work: n words whose neighbours are found, n words placed.
     Raises InputError for vectors or a start that cannot be used, Cancelled once ``task`` is cancelled.
     """
-    return _build(vectors, start, task)[0]
+    return build(vectors, start, task)[0]
 
 
-def _build(vectors: ArrayLike, start: int, task: Task = UNWATCHED) -> tuple[NDArray[np.int64], int]:
+def build(vectors: ArrayLike, start: int, task: Task = UNWATCHED) -> tuple[NDArray[np.int64], int]:
     """The list, and how many of its words took a search over all that were left."""
     points = np.asarray(vectors)
     if points.dtype != np.float32:

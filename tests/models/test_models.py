@@ -26,7 +26,7 @@ from dptext_core.models import (
     sentence_encoder,
 )
 from dptext_core.models.clip import WIDTHS
-from dptext_core.models.masked_lm import MaskedLM, _private_backend
+from dptext_core.models.masked_lm import MaskedLM, private_backend
 from dptext_core.models.windows import ModelInput, Template, bucket, model_input
 from dptext_core.text.document import Document
 
@@ -260,7 +260,7 @@ def test_the_tokenizer_keeps_no_word_that_it_has_seen(kind, monkeypatch):
     model = SimpleNamespace(_resize_cache=told.append)
     fake = SimpleNamespace(model=model, no_truncation=lambda: None, no_padding=lambda: None)
     monkeypatch.setattr(Tokenizer, "from_str", lambda text: fake)
-    assert _private_backend(SimpleNamespace(backend_tokenizer=real)) is fake and told == [0]
+    assert private_backend(SimpleNamespace(backend_tokenizer=real)) is fake and told == [0]
 
 
 def test_the_frame_is_the_tokenizers_own(folder):

@@ -110,7 +110,7 @@ def test_as_the_plain_loop_with_the_default_sizes(monkeypatch):
     centres = stream.standard_normal((30, 16))[stream.integers(30, size=2000)]
     vectors = (centres * 2 + stream.standard_normal((2000, 16))).astype(np.float32)
     vectors[1000:1100] = vectors[:100]
-    order, searches = lists._build(vectors, 17)
+    order, searches = lists.build(vectors, 17)
     assert np.array_equal(order, plain_list(vectors.astype(np.float64), 17))
     assert 0 < searches < 500
     assert sizes[0] == 2000 and len(sizes) > 1

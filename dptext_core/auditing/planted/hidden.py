@@ -19,7 +19,7 @@ from ...privacy.guarantee import Guarantee
 from ...privacy.sampling import NoiseStream
 from ...result import Release, RewriteResult
 from .base import Fault
-from .stated import _unchanged
+from .stated import unchanged
 
 #: From which token on ``LateDiffractor`` leaks, and the word that ``OneWordDiffractor`` and ``OneWordCusText`` leak.
 LATE, WORD = 260, "hospital"
@@ -154,7 +154,7 @@ class BatchCusText(CusText):
 
     def rewrite_list(self, *arguments, **more) -> list[RewriteResult]:
         results = super().rewrite_list(*arguments, **more)
-        return results if len(results) < BATCH else [*results[:-1], _unchanged(results[-1])]
+        return results if len(results) < BATCH else [*results[:-1], unchanged(results[-1])]
 
 
 class LateDiffractor(Diffractor):
@@ -180,7 +180,7 @@ class FirstCusText(CusText):
         known = self.__dict__.setdefault("_rewritten_before", set())
         first = result.original not in known
         known.add(result.original)
-        return _unchanged(result) if first else result
+        return unchanged(result) if first else result
 
 
 class OneWordDiffractor(Diffractor):

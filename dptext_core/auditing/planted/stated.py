@@ -209,7 +209,7 @@ class OtherSamplerSanText(SanText):
 # --- rewrites that do not do what the distributions say
 
 
-def _unchanged(result: RewriteResult) -> RewriteResult:
+def unchanged(result: RewriteResult) -> RewriteResult:
     """The text as it was, with steps that say so."""
     steps = tuple(
         replace(s, replacement=s.original, out=s.span) if s.action == "replace" else replace(s, out=s.span)
@@ -224,7 +224,7 @@ class UnchangedDPMLM(DPMLM):
     title = "DP-MLM that changes nothing"
 
     def _result(self, *arguments: Any, **more: Any) -> RewriteResult:
-        return _unchanged(super()._result(*arguments, **more))
+        return unchanged(super()._result(*arguments, **more))
 
 
 class UnchangedMVC(MVC):
@@ -233,7 +233,7 @@ class UnchangedMVC(MVC):
     title = "MVC that changes nothing"
 
     def _result(self, *arguments: Any, **more: Any) -> RewriteResult:
-        return _unchanged(super()._result(*arguments, **more))
+        return unchanged(super()._result(*arguments, **more))
 
 
 class AloneSanText(SanText):

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..._internal import extras
-from ...models.sentence_encoder import _encoder
+from ...models.sentence_encoder import load_encoder
 from ...words.vocabulary import verified_trunk_folder
 
 LAYER = 5
@@ -49,7 +49,7 @@ def _f1(original: tuple[Any, Any], rewrite: tuple[Any, Any]) -> float:
 def _embed(texts: list[str], device: str | None) -> dict[str, tuple[Any, Any]]:
     """Of each text: embeddings of its pieces, rows of length 1 (pieces, 384), and which of them have weight."""
     torch = extras.torch()
-    encoder = _encoder(device)
+    encoder = load_encoder(device)
     model, tokenizer = encoder[0].auto_model, _tokenizer()
     marks = torch.tensor([tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")])
     # A tokenizer written in Rust takes no lone surrogates.

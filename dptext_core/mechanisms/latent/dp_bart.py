@@ -40,7 +40,7 @@ import numpy as np
 from ..._internal.task import Task
 from ...errors import ConfigError, InputError
 from ...models.generators import PROMPTED, GeneratorSpec, generator_spec
-from ...models.registry import BUNDLED, _read_json, weights_sha256
+from ...models.registry import BUNDLED, json_in, weights_sha256
 from ...privacy.gaussian import (
     LARGEST_DELTA,
     gaussian_advantage,
@@ -359,12 +359,12 @@ def default_bound(spec: GeneratorSpec) -> float | None:
     """
     if spec.on_trunk:
         return BUNDLED_BOUND
-    notes = _read_json(spec.folder / "dptext.json")
+    notes = json_in(spec.folder / "dptext.json")
     if (own := notes.get("latent_bound")) is not None:
         if isinstance(own, bool) or not isinstance(own, int | float) or not 1e-4 <= own <= 1e4:
             raise ConfigError(f"latent_bound in {spec.folder / 'dptext.json'} must be a number from 0.0001 to 10000.")
         return float(own)
-    return PAPER_BOUND if _read_json(spec.folder / "config.json").get("model_type") == "bart" else None
+    return PAPER_BOUND if json_in(spec.folder / "config.json").get("model_type") == "bart" else None
 
 
 def estimate_bound(

@@ -230,10 +230,10 @@ class NoiseChannel(Channel):
 
     def _best(self, epsilon: float, lines, draw, word, starts, block: NoiseBlock) -> np.ndarray:
         """The word with the highest line (its lead over the original) of each draw, the first of equal ones."""
-        return word[_first_highest(lines, draw, starts)]
+        return word[first_highest(lines, draw, starts)]
 
 
-def _first_highest(lines: np.ndarray, draw: np.ndarray, starts: np.ndarray) -> np.ndarray:
+def first_highest(lines: np.ndarray, draw: np.ndarray, starts: np.ndarray) -> np.ndarray:
     """Where the highest of ``lines`` stands, for each group of one draw (they begin at ``starts``)."""
     hits = np.flatnonzero(lines >= np.maximum.reduceat(lines, starts)[draw])[::-1]
     out = np.empty(len(starts), np.int64)

@@ -24,7 +24,7 @@ from ...privacy.distribution import search_flips
 from ...privacy.sampling import NoiseStream
 from ..config import option
 from .mahalanobis import Mahalanobis, MahalanobisConfig, regularised_root
-from .mvc import NoiseBlock, NoiseChannel, _first_highest, nearest_words
+from .mvc import NoiseBlock, NoiseChannel, first_highest, nearest_words
 
 _ROUNDING = 1e-6  # of a line in float64, and more
 
@@ -68,10 +68,10 @@ class VickreyChannel(NoiseChannel):
         return np.where(block.coins[part] < first_chance(near, far, self._t), first, second)
 
     def _best(self, epsilon: float, lines, draw, word, starts, block: NoiseBlock) -> np.ndarray:
-        first = _first_highest(lines, draw, starts)
+        first = first_highest(lines, draw, starts)
         best = lines[first].astype(np.float64)
         lines[first] = -np.inf
-        second = _first_highest(lines, draw, starts)
+        second = first_highest(lines, draw, starts)
         other = lines[second].astype(np.float64)
         part = slice(len(starts))
         own = epsilon * self.base[self.row] + block.few[part, self.row]

@@ -38,13 +38,13 @@ def measure(n: int | None = None, space: str = "minilm", steps: int = 100) -> di
     peak_mib: the most memory that NumPy and Python held for our list beside the vectors (tracemalloc, in a second,
     untimed building).
     """
-    from ...words.lists import _build
+    from ...words.lists import build
     from ...words.space import word_space
 
     vectors = word_space(space).vectors[:n]
     start = int(np.random.default_rng(0).integers(len(vectors)))
     began = time.perf_counter()
-    order, searches = _build(vectors, start)
+    order, searches = build(vectors, start)
     ours = time.perf_counter() - began
 
     places = np.unique(np.linspace(0, len(order) - 2, steps).astype(int))
@@ -60,7 +60,7 @@ def measure(n: int | None = None, space: str = "minilm", steps: int = 100) -> di
 
     tracemalloc.start()
     try:
-        _build(vectors, start)
+        build(vectors, start)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
