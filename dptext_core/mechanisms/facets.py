@@ -90,8 +90,12 @@ class Reading(Facet[M]):
         All are known where nothing says otherwise.
         """
         document = text.document if hasattr(text, "document") else self.m.document(text)
-        words = document.kinds.count("word")
-        return words, words
+        words = [known for known, kind in zip(self.known(document), document.kinds, strict=True) if kind == "word"]
+        return sum(words), len(words)
+
+    def known(self, document: Document) -> Sequence[bool]:
+        """For each token whether it is known."""
+        return [True] * len(document.tokens)
 
     def uncovered(self) -> str:
         """A sentence on what happens to the words that it does not know."""

@@ -260,11 +260,8 @@ class ADePT(VectorMechanism):
 class _Reading(Reading[ADePT]):
     """By the autoencoder's word pieces."""
 
-    def coverage(self, text: str | Prepared) -> tuple[int, int]:
-        document = text.document if isinstance(text, Prepared) else self.m.document(text)
-        known = known_by(trunk_folder(), document)
-        words = [i for i, t in enumerate(document.tokens) if t.kind == "word"]
-        return sum(known[i] for i in words), len(words)
+    def known(self, document: Document) -> Sequence[bool]:
+        return known_by(trunk_folder(), document)
 
     def uncovered(self) -> str:
         return "the autoencoder reads them letter by letter or not at all, and writes something else."

@@ -310,13 +310,10 @@ class DPBART(VectorMechanism):
 class _Reading(Reading[DPBART]):
     """By the model's tokens."""
 
-    def coverage(self, text: str | Prepared) -> tuple[int, int]:
+    def known(self, document: Document) -> Sequence[bool]:
         from ...models.coverage import spec_knows
 
-        document = text.document if isinstance(text, Prepared) else self.m.document(text)
-        known = spec_knows(generator_spec(self.m.config.model, PROMPTED), document)
-        words = [known[i] for i, t in enumerate(document.tokens) if t.kind == "word"]
-        return sum(words), len(words)
+        return spec_knows(generator_spec(self.m.config.model, PROMPTED), document)
 
     def uncovered(self) -> str:
         return "the model reads them letter by letter or not at all."

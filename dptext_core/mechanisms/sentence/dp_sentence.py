@@ -583,11 +583,8 @@ class _Audited(Audited[DPSentence]):
 class _Reading(Reading[DPSentence]):
     """By the encoder's word pieces, up to the slots."""
 
-    def coverage(self, text: str | Prepared) -> tuple[int, int]:
-        document = self.m._document_of(text)
-        known = known_by(trunk_folder(), document)
-        words = [i for i, t in enumerate(document.tokens) if t.kind == "word"]
-        return sum(known[i] for i in words), len(words)
+    def known(self, document: Document) -> Sequence[bool]:
+        return known_by(trunk_folder(), document)
 
     def uncovered(self) -> str:
         return "the encoder reads them letter by letter or not at all."

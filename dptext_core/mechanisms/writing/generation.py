@@ -641,13 +641,10 @@ class Generation(Clipped):
 class GenerationReading(Reading[Generation]):
     """By the model's tokens."""
 
-    def coverage(self, text: str | Prepared) -> tuple[int, int]:
+    def known(self, document: Document) -> Sequence[bool]:
         from ...models.coverage import spec_knows
 
-        document = text.document if isinstance(text, Prepared) else self.m.document(text)
-        known = spec_knows(generator_spec(self.m.config.model, self.m.bundled), document)
-        words = [i for i, t in enumerate(document.tokens) if t.kind == "word"]
-        return sum(known[i] for i in words), len(words)
+        return spec_knows(generator_spec(self.m.config.model, self.m.bundled), document)
 
     def uncovered(self) -> str:
         return "the model reads them as single characters, or not at all."
