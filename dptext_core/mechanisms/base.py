@@ -34,6 +34,7 @@ from .setting import Setting
 
 if TYPE_CHECKING:
     from ..privacy.distribution import Channel
+    from ..text.lexicon import Lexicon
     from ..words import WordSpace
     from .clipped import Clipping
     from .facets import InParts, KeptScores, PublicStart
@@ -41,6 +42,18 @@ if TYPE_CHECKING:
 #: Texts that are rewritten together where there are many: some mechanisms are faster on several at once.
 BATCH = 32
 _SURROGATE = re.compile("[\ud800-\udfff]")
+#: Why a token is kept, for want of a word in the vocabulary.
+NOT_IN_VOCABULARY = "not in the vocabulary"
+#: Reasons why tokens are kept, in the order in which they are told: what one of these is called, and several.
+_KEPT = {
+    "stop word": ("stop word", "stop words"),
+    "punctuation": ("punctuation mark", "punctuation marks"),
+    "symbol": ("symbol or emoji", "symbols and emoji"),
+    NOT_IN_VOCABULARY: (
+        "unknown word (a name, a number, a typing error)",
+        "unknown words (names, numbers, typing errors)",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -661,6 +674,22 @@ class Mechanism(ABC):
         if self.config.recase == "original":
             fixed.append("capital letters at the beginning of the same words")
         return f"any two texts with {', '.join(fixed[:-1])} and {fixed[-1]}"
+
+    def _exposed_beside(self, reasons: Sequence[str | None], stop: Lexicon | None, *more: str) -> tuple[str, ...]:
+        """What everyone sees of a text besides the words that are drawn in their places: the kept tokens, by why they
+        are kept, ``more``, and what holds for every text."""
+        items = []
+        for reason, names in _KEPT.items():
+            if count := reasons.count(reason):
+                items.append(f"{count} {names[count != 1]}, unchanged and in place")
+                if reason == "stop word" and stop is not None:
+                    items[-1] += f" (the list: {stop.source})"
+        items += [*more, "the spacing and the line breaks"]
+        if self.config.recase == "original":
+            items.append("which original words began with a capital letter")
+        if isinstance(self.config.epsilon, tuple):
+            items.append("the list of ε, which tells something if it was chosen by looking at the text")
+        return (*items, *self.never.exposed())
 
     def _capital(self, word: str, begin: bool) -> bool:
         if self.config.recase == "original":

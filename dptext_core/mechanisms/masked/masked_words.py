@@ -356,7 +356,7 @@ class MaskedWords(Mechanism):
             draws=most,
             total=worst,
             expected=expected,
-            exposed=self._exposed(prepared),
+            exposed=self._exposed_beside(prepared.reasons, prepared.stop, self._length_exposed()),
             reason=reason,
             spent=tuple(spent) * (most // max(1, len(spent))),
             bounded_range=True,
@@ -379,24 +379,6 @@ class MaskedWords(Mechanism):
     def _composition(self, spent: Sequence[float]) -> tuple[float, float | None, int]:
         """Worst-case total, expected total where it is random, largest number of draws."""
         return float(sum(spent)), None, len(spent)
-
-    def _exposed(self, prepared: MaskedPrepared) -> tuple[str, ...]:
-        kept = {r: sum(x == r for x in prepared.reasons) for r in set(prepared.reasons) if r}
-        names = {
-            "stop word": ("stop word", "stop words"),
-            "punctuation": ("punctuation mark", "punctuation marks"),
-            "symbol": ("symbol or emoji", "symbols and emoji"),
-        }
-        items = [f"{kept[r]} {names[r][kept[r] != 1]}, unchanged and in place" for r in names if r in kept]
-        if "stop word" in kept and prepared.stop is not None:
-            items[0] += f" (the list: {prepared.stop.source})"
-        items.append(self._length_exposed())
-        items.append("the spacing and the line breaks")
-        if self.config.recase == "original":
-            items.append("which original words began with a capital letter")
-        if isinstance(self.config.epsilon, tuple):
-            items.append("the list of ε, which tells something if it was chosen by looking at the text")
-        return (*items, *self.never.exposed())
 
     def _length_exposed(self) -> str:
         return "the number of words, and which places were kept"

@@ -35,7 +35,7 @@ from ...text.lexicon import Lexicon
 from ...text.lexicons import stop_words
 from ...text.skeleton import Skeleton
 from ..audited import Audited, apart
-from ..base import Mechanism, Prepared, WordByWord, in_runs
+from ..base import NOT_IN_VOCABULARY, Mechanism, Prepared, WordByWord, in_runs
 from ..blocklist import Never
 from ..chances import Chances
 from ..config import (
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
 UNKNOWN = -1
 KEPT = -2
 MASK = "[MASK]"
-NOT_IN_VOCABULARY = "not in the vocabulary"
 #: Texts that are rewritten at once; distinct words whose channels are; channels that a prepared text keeps.
 BLOCK = 256
 PART = 128
@@ -512,11 +511,6 @@ class WordMechanism(Mechanism):
 
     def _exposed(self, prepared: WordPrepared) -> tuple[str, ...]:
         items = []
-        for reason, (one, many) in _KEPT_NAMES.items():
-            if count := prepared.reasons.count(reason):
-                items.append(f"{count} {one if count == 1 else many}, unchanged and in place")
-                if reason == "stop word" and prepared.stop is not None:
-                    items[-1] += f" (the list: {prepared.stop.source})"
         if unknown := len(prepared.unknown):
             words = f"{unknown} unknown {'word' if unknown == 1 else 'words'}"
             items.append(
@@ -528,14 +522,8 @@ class WordMechanism(Mechanism):
                     "drop": f"to whoever counts the words, that {words} were left out",
                 }[self.config.oov]
             )
-        items += self.leaks()
-        items.append("the number of words, and which places were kept")
-        items.append("the spacing and the line breaks")
-        if self.config.recase == "original":
-            items.append("which original words began with a capital letter")
-        if isinstance(self.config.epsilon, tuple):
-            items.append("the list of ε, which tells something if it was chosen by looking at the text")
-        return (*items, *self.never.exposed())
+        items += [*self.leaks(), "the number of words, and which places were kept"]
+        return self._exposed_beside(prepared.reasons, prepared.stop, *items)
 
     # --- drawing
 
@@ -790,17 +778,6 @@ class WordChances(Chances[WordMechanism]):
         out = super().in_places(planned, [{i: words[i] for i in first.values()} for words in released], task)
         together = [all(words[i].casefold() == words[k].casefold() for i, k in same.items()) for words in released]
         return np.where(together, out, -np.inf)
-
-
-_KEPT_NAMES = {
-    "stop word": ("stop word", "stop words"),
-    "punctuation": ("punctuation mark", "punctuation marks"),
-    "symbol": ("symbol or emoji", "symbols and emoji"),
-    NOT_IN_VOCABULARY: (
-        "unknown word (a name, a number, a typing error)",
-        "unknown words (names, numbers, typing errors)",
-    ),
-}
 
 
 @weak_cache(2)
