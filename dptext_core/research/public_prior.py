@@ -25,7 +25,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from .._internal.statistics import NORMAL, half_width, holm
+from .._internal.statistics import NORMAL, half_width, holm, two_sided
 from ..attacks import best, polish
 from ..measure.budget import distribute
 from ..measure.metrics import score
@@ -327,7 +327,7 @@ def _p(m: Mean) -> float:
     assert m.difference is not None and m.difference_half is not None
     if not m.difference_half:
         return 1.0 if m.difference == 0 else 0.0
-    return math.erfc(abs(m.difference) / m.difference_half * NORMAL / math.sqrt(2))
+    return two_sided(m.difference / m.difference_half * NORMAL)
 
 
 def _interval(x: np.ndarray) -> tuple[float, float, int]:
