@@ -86,7 +86,7 @@ def chosen_mechanism(choice: Any, below: Any) -> tuple[str, dpt.Setting, bool, b
     stay_all("audit-")
     with below:
         chosen = controls.options(spec, "audit")
-    default = controls.epsilon_range(spec, chosen)[2]
+    default = dpt.mechanism_class(spec.name).epsilon_range(chosen)[2]
     epsilon = epsilon_input(choice, default, f"{spec.name}-{default:g}")
     return spec.title, dpt.Setting(spec.name, chosen, epsilon), False, False
 

@@ -200,7 +200,7 @@ def choices(upload: Upload, look: core.Look, header: bool) -> core.Asked | None:
     budget = st.container()
     stay_all("batch-")
     chosen = controls.options(spec, "batch")
-    default = controls.epsilon_range(spec, chosen)[2]
+    default = dpt.mechanism_class(spec.name).epsilon_range(chosen)[2]
     chosen["epsilon"] = budget.number_input(
         "Privacy budget ε of one draw",
         min_value=0.001,

@@ -448,7 +448,7 @@ def clip_figure() -> None:
 
 def axis_of(inputs: runs.Inputs) -> tuple[float, float, float]:
     """Lower end, upper end and default of the ε axis, which reaches to a link's ε."""
-    low, high, default = controls.epsilon_range(dpt.mechanism_class(inputs.mechanism).spec(), inputs.options)
+    low, high, default = dpt.mechanism_class(inputs.mechanism).epsilon_range(inputs.options)
     link = session().link
     if link is not None and link.at(None) == inputs.setting and isinstance(link.epsilon, float):
         default = link.epsilon

@@ -330,10 +330,6 @@ def _others(n: int) -> str:
     return "1 other keeps less" if n == 1 else f"{n} others keep less"
 
 
-def _promises_nothing(mechanism: str) -> bool:
-    return any(spec.name == mechanism and spec.notion == "none" for spec in mechanisms())
-
-
 def answer(found: Board, title_of_data: str) -> tuple[str, str]:
     """Which keeps most, in a sentence made from the rows; and how sure that is."""
     first = found.first
@@ -348,7 +344,8 @@ def answer(found: Board, title_of_data: str) -> tuple[str, str]:
     name = measure(found.judge).title
     kept = f"{name[0].lower() + name[1:] if not name[:2].isupper() else name} {with_interval(first, found.judge)}"
     whole = "" if found.whole is None else f", of {said(found.whole.value, found.judge)} without rewriting"
-    bare = ", which promises nothing," if _promises_nothing(first.mechanism) else ""
+    nothing = {spec.name for spec in mechanisms() if spec.notion == "none"}
+    bare = ", which promises nothing," if first.mechanism in nothing else ""
     sentence = f"{where}, {first.label}{bare} keeps most on {title_of_data}: {kept}{whole}."
     told = [e for e in found.entries[1:] if e.told]
     near = found.together

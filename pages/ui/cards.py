@@ -184,7 +184,7 @@ def column_controls(id_: int, setting: dpt.Setting, mode: str, more: bool) -> Co
     st.caption(literal(f"ε counts: {counted(name)}."))
     epsilon = None
     if mode == "own":
-        low, high, default = controls.epsilon_range(specs[name], chosen)
+        low, high, default = dpt.mechanism_class(name).epsilon_range(chosen)
         now = setting.epsilon if name == setting.mechanism and isinstance(setting.epsilon, float) else default
         epsilon = epsilon_slider("Privacy budget ε", low, high, now, f"compare{id_}_eps_{name}_{low:g}_{high:g}")
     return Column(id_, dpt.Setting(name, chosen, epsilon))

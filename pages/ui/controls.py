@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
@@ -14,6 +13,9 @@ from dptext_core.privacy.guarantee import blocklist_note
 from dptext_core.words.lists import CONFIGURATIONS
 from pages.ui import public
 from pages.ui.text import literal
+
+#: Names of lists that a control or a link takes: as many as L1 has.
+MAX_LISTS = 10
 
 
 def options(spec: MechanismSpec, key: str, skip: frozenset[str] = frozenset()) -> dict[str, Any]:
@@ -154,10 +156,5 @@ def _lists(label: str, help: str, key: str) -> tuple[str, ...]:
     chosen = st.selectbox(label, list(named), format_func=named.__getitem__, help=help, key=key)
     if chosen:
         return (chosen,)
-    several = st.multiselect("Names of lists", words.word_lists(), max_selections=10, key=f"{key}-names")
+    several = st.multiselect("Names of lists", words.word_lists(), max_selections=MAX_LISTS, key=f"{key}-names")
     return tuple(several) or ("L2",)
-
-
-def epsilon_range(spec: MechanismSpec, chosen: Mapping[str, Any]) -> tuple[float, float, float]:
-    """Lower end, upper end and default of the mechanism's ε axis for the chosen options."""
-    return mechanism_class(spec.name).epsilon_range(chosen)

@@ -19,10 +19,9 @@ from dptext_core.mechanisms import codec, recommended
 from dptext_core.mechanisms.registry import fields_of
 from dptext_core.words.lists import CONFIGURATIONS
 from pages.ui import controls, public
+from pages.ui.controls import MAX_LISTS
 from pages.ui.runs import Inputs
 from pages.ui.session import session
-
-MAX_LISTS = 10
 
 
 def to_query(setting: Setting) -> dict[str, str]:

@@ -79,7 +79,7 @@ def curves(
     figure = go.Figure()
     for s in papers:
         _printed(figure, s, metric, dark, showlegend=False)
-    names = short_labels(shown)
+    names = _short([(s.label, s.mechanism) for s in shown])
     for s, name in zip(shown, names, strict=True):
         _measured(figure, s, name, metric, dark)
         _ring(figure, [(p.x, p.value) for p in s.points if chosen and p.row.point == chosen], colours)
@@ -377,12 +377,8 @@ def plane(
     return figure
 
 
-def short_labels(found: Sequence[c.Series]) -> list[str]:
-    """Labels without what is not needed to tell the series of one figure apart."""
-    return _short([(s.label, s.mechanism) for s in found])
-
-
 def _short(labelled: Sequence[tuple[str, str]]) -> list[str]:
+    """Labels without what is not needed to tell the series of one figure apart, each given with its mechanism."""
     names = [m for _, m in labelled]
     return [c.title(m) if names.count(m) == 1 else label for label, m in labelled]
 

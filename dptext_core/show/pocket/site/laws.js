@@ -255,7 +255,7 @@ export function onList(/** @type {readonly string[]} */ list, /** @type {number}
 }
 
 /** The range of cosines that are told apart, as dptext_core/mechanisms/sentence has it. */
-export function sentenceRange(/** @type {number} */ epsilon) {
+function sentenceRange(/** @type {number} */ epsilon) {
   const low = Math.min(0.2, epsilon / 50);
   return [low, Math.min(1, low + Math.min(epsilon / 100, 0.3 + epsilon / 400))];
 }
