@@ -148,7 +148,7 @@ RewriteResult._polish = _polish
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY, *_PACKAGES})
+    return [*__all__, "__version__"]
 
 
 if not TYPE_CHECKING:  # to a type checker every name would be there

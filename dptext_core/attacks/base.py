@@ -2,8 +2,8 @@
 
 An attacker of scope "word" guesses one word of a rewrite, one of scope "text" all of them, one of scope "corpus" looks
 at the rewrites of many texts together, and one of scope "data set" guesses a label (who wrote it?) from texts that it
-was trained on. Each is one class: register yours as a mechanism is registered,
-and Explore's tabs, ``python -m dptext_core attack`` and the benchmark have it.
+was trained on. Each is one class: register yours as a mechanism is registered, and Explore's tabs and
+``python -m dptext_core attack`` have it, or the benchmark where it is of scope "data set".
 """
 
 from __future__ import annotations

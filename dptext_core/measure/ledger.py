@@ -310,6 +310,7 @@ class Ledger:
         }
 
     def to_json(self) -> str:
+        """:meth:`to_dict` as a file has it."""
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
 
     # --- which text is which

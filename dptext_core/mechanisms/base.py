@@ -207,6 +207,7 @@ class Mechanism(ABC):
 
     @classmethod
     def spec(cls) -> MechanismSpec:
+        """How the class is listed. Makes no mechanism."""
         return MechanismSpec(cls.name, cls.title, cls.family, cls.notion, cls.config_cls, cls.needs, cls.summary)
 
     @property

@@ -1,4 +1,4 @@
-"""Masked language models: what there is, how they load, and the engine that scores masked positions.
+"""Language models: which there are, how they load, and the engine that scores masked positions.
 
 Nothing here imports torch before a model is loaded, nothing is ever downloaded, and weights come from safetensors
 files only.

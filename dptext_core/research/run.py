@@ -1,4 +1,4 @@
-"""Runs a grid of mechanisms on public data: utility, privacy, similarity, deniability and speed at every ε.
+"""What a point of the benchmark measures, and how those of a grid run beside each other.
 
 Every point is appended to a file when it is done; points that are there already are not run again. The grids are in
 ``research/grid.py``, the command is :mod:`.bench_run`.
