@@ -726,3 +726,12 @@ def test_what_rewrites_released_is_counted_for_each_place(per_draw, monkeypatch)
             np.stack(counts.places), expected, equal_nan=True
         )
         assert set(inserted) == {0, 2} and set(middles) == {0, 2}
+
+
+@pytest.mark.parametrize("mirrored", [True, False])
+def test_places_that_fall_exactly_alike_or_as_in_a_mirror_have_a_chance(mirrored):
+    text = a_text(text="a b c")
+    x = np.tile([0.0, 1.0], 150)
+    counts = releases._Counts(places=list(np.stack([x, 1 - x if mirrored else x], axis=1)))
+    (fit,) = releases._together(text, "w", counts, {0: (0, None), 2: (1, None)})
+    assert fit.share == 1.0 and 0 <= fit.p < 1e-100 and fit.key == ("together", 0, 2)

@@ -551,7 +551,7 @@ def test_the_sums_of_a_data_set_are_those_of_its_rows():
 
 def test_a_run_that_went_on_is_known_by_the_texts_of_its_longest_state():
     m, ledger = Swap.create(), Ledger(clock)
-    rows = [(text, m.guarantee(text)) for text in ("first one", "second one", "third one")]
+    rows = [(text, m.guarantee(text)) for text in ("a doctor", "the doctor", "no doctor")]
     ledger.record_rows(m, rows[:1], "run", released=True)
     for of in (rows, rows[:2]):
         entry = ledger.record_rows(m, of, "run")
