@@ -16,8 +16,8 @@ from collections.abc import Sequence
 import dptext_core as dpt
 
 from .._internal import extras
+from .._internal.version import called
 from ..errors import DPTextError
-from ..mechanisms.codec import called
 from ..mechanisms.registry import mechanism_class
 from .arguments import add_mechanism, add_plugin, asked_mechanism, load_plugins, take_plugins
 from .commands import (

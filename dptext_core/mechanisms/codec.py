@@ -17,9 +17,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import re
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from .._internal.checks import MOST_BITS, many, shown, told
@@ -28,19 +26,12 @@ from .blocklist import split
 from .config import check
 from .registry import fields_of
 
-#: How the command line is started.
-PROG = "python -m dptext_core"
 NONE = "none"
 _EMPTY = "[]"
 _FLAGS = {"yes": True, "no": False}
 _DIGITS = re.compile(r"[+-]?([0-9]+)")
 #: One place of a list and the comma after it. Possessive, so that no text takes longer than its length.
 _PLACE = re.compile(r'\s*+(?:"((?:[^"]++|"")*+)"\s*+|([^,"][^,]*+|))(,|\Z)')
-
-
-def called() -> str:
-    """How this program was started: by the name of the installed command, or as a module."""
-    return "dptext" if Path(sys.argv[0]).stem == "dptext" else PROG
 
 
 def write(field: dataclasses.Field, value: Any) -> str:

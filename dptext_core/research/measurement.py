@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
 from .._internal import assets
-from .._internal.version import __version__
+from .._internal.version import PROG, __version__, called
 from ..mechanisms.base import Mechanism
-from ..mechanisms.codec import PROG, called
 
 R = TypeVar("R")
 

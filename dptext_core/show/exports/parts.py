@@ -7,7 +7,7 @@ import shlex
 from typing import Any
 
 from ..._internal.checks import told
-from ..._internal.version import __version__
+from ..._internal.version import PROG, __version__
 from ...mechanisms import codec
 from ...mechanisms.base import Mechanism
 from ...mechanisms.registry import DEFAULT_MECHANISM, mechanism_of
@@ -24,7 +24,7 @@ def as_command(mechanism: Mechanism, seed: int | None = None, places: bool = Tru
     named = [] if mechanism.name == DEFAULT_MECHANISM else ["--mechanism", mechanism.name]
     seeded = [] if seed is None else [f"--seed={seed}"]
     options = mechanism.setting.flags(places)
-    return shlex.join([*codec.PROG.split(), "rewrite", *named, *options, *seeded, "--file", FILE])
+    return shlex.join([*PROG.split(), "rewrite", *named, *options, *seeded, "--file", FILE])
 
 
 def as_python(mechanism: Mechanism, seed: int | None = None) -> str:
