@@ -205,7 +205,7 @@ def test_the_app_lists_the_example_and_rewrites_with_it(named):
 def test_the_commands_and_the_python_of_the_guide_work(run, monkeypatch, capsys, tmp_path):
     guide = (ROOT / "docs" / "plugin.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
-    assert len(blocks) == 3
+    assert len(blocks) == 2
     monkeypatch.syspath_prepend(str(EXAMPLE.parent))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     try:

@@ -52,6 +52,40 @@ def test_a_sound_mechanism_passes_and_is_registered_no_longer_than_that(sound):
         dpt.unregister(sound.name)
 
 
+def test_one_that_takes_only_small_epsilons_passes(sound):
+    """Where scores lie far apart, as distances do, the largest ε is a small one."""
+
+    class Narrow(sound):
+        name = "narrow"
+
+        def channel(self, row):
+            found = super().channel(row)
+            return dataclasses.replace(found, scores=200 * found.scores)
+
+        @property
+        def max_epsilon(self):
+            return super().max_epsilon / 200
+
+    for check in ("what_is_possible_can_be_drawn", "a_sweep_is_the_same_rewrite_at_each_epsilon"):
+        check_mechanism(Narrow, only=check, epsilon=0.1, **SMALL)
+    check_mechanism(Narrow, only="a_prepared_text_stands_for_its_text", epsilon=0.1, **SMALL)
+
+    class Deep(Narrow):
+        max_epsilon = sound.max_epsilon
+
+    with pytest.raises(AssertionError, match="too deep, so that max_epsilon is to be smaller"):
+        check_mechanism(Deep, only="what_is_possible_can_be_drawn", epsilon=0.1, **SMALL)
+
+
+def test_one_that_writes_only_a_few_different_texts_passes():
+    """The documented plugin that replaces no word."""
+    cls = example("keywords")
+    try:
+        check_mechanism(cls)
+    finally:
+        dpt.unregister(cls.name)
+
+
 def broken(cls: type[dpt.Mechanism], check: str) -> type[dpt.Mechanism]:
     """A twin of the sound mechanism that breaks what the check holds."""
 
