@@ -467,3 +467,15 @@ def test_random_words_at_both_ends_choose_a_list_and_a_side():
     chosen, sign, near, far = module._read(bundle_, words_, lambda j: (NoiseStream(1), j))
     assert chosen.tolist() == [2, 0, 1] and sign.tolist() == [[1, 1, 1], [1, 1, 1], [1, -1, 1]]
     assert near.shape == far.shape == (3, 3) and np.exp(near).max() == np.exp(far).max() == 1 - 2.0**-53
+
+
+def test_a_word_that_a_list_lacks_has_no_chance_by_that_list():
+    """Of a grid of ε at once, as of each by itself."""
+    channel = channel_of([list("abcd"), list("dbaxc")], 1, epsilon=0.4)
+    which = np.array([channel.candidates.index(w) for w in ("x", "a")])
+    epsilons = np.array([0.1, 0.9])
+    found = channel.log_p(epsilons, which)
+    for k, e in enumerate(epsilons):
+        assert found[:, k] == pytest.approx(channel.at(e).log_probs[which])
+        at = channel.bundle.places[1, channel.row]
+        assert np.exp(found[0, k]) == pytest.approx(geometric(e, at, 5)[3] / 2)
