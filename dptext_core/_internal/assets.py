@@ -91,7 +91,7 @@ def bundled(name: str, read: Callable[[Path], T], missing: M) -> T | M:
 
 
 @lru_cache(maxsize=64)
-def _kept(path: Path, changed: int, read: Callable[[Path], T]) -> T:
+def _kept(path: Path, _changed: int, read: Callable[[Path], T]) -> T:
     try:
         return read(path)
     except (KeyError, TypeError, AttributeError, IndexError) as error:

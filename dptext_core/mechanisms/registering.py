@@ -94,7 +94,7 @@ def unregister(name: str) -> None:
     del registered[name]
 
 
-def _take(name: str, found: Any) -> bool:
+def _take(_name: str, found: Any) -> bool:
     """What an entry point gives: a mechanism, or a function that registers some."""
     if isinstance(found, type) and issubclass(found, Mechanism):
         # Its module, which several entry points may name, can have registered it already.

@@ -252,7 +252,7 @@ def _told(step: Callable[[float], None]) -> Iterator[None]:
     gguf: Any = importlib.import_module("gguf")
     unpacking: Any = importlib.import_module("transformers.modeling_gguf_pytorch_utils")
 
-    def unpacked(items: Sequence[Any], **kwargs: Any) -> Iterator[Any]:
+    def unpacked(items: Sequence[Any], **_kwargs: Any) -> Iterator[Any]:
         sizes = [int(getattr(item, "n_elements", 1)) for item in items]
         for i, item in enumerate(items):
             step(sum(sizes[:i]) / max(1, sum(sizes)))

@@ -389,5 +389,5 @@ def load_autoencoder(checkpoint: str) -> Autoencoder:
 
 
 @lru_cache(maxsize=4)
-def _loaded(folder: Path, changed: tuple[int, ...]) -> Autoencoder:
+def _loaded(folder: Path, _changed: tuple[int, ...]) -> Autoencoder:
     return Autoencoder.from_pretrained(folder)

@@ -45,7 +45,7 @@ def known_by(folder: Path, document: Document) -> list[bool]:
 
 
 @lru_cache(maxsize=4)
-def _tokenizer(file: Path, changed: int) -> tuple[Any, frozenset[int]]:
+def _tokenizer(file: Path, _changed: int) -> tuple[Any, frozenset[int]]:
     """A tokenizer, and the ids of its pieces for what it does not know. Both are public."""
     backend = read_tokenizer(file)
     ids = (backend.token_to_id(name) for name in ("[UNK]", "<unk>", getattr(backend.model, "unk_token", None)) if name)

@@ -194,7 +194,7 @@ def json_in(path: Path) -> Mapping[str, Any]:
 
 
 @lru_cache(maxsize=64)
-def _parsed(path: Path, changed: int, size: int) -> Mapping[str, Any]:
+def _parsed(path: Path, _changed: int, _size: int) -> Mapping[str, Any]:
     """What is in a file that was last changed then: every mechanism asks for its model's."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))

@@ -390,7 +390,7 @@ def own() -> list[Results]:
 
 
 @lru_cache(maxsize=16)
-def _kept(path: Path, changed: int) -> Results:
+def _kept(path: Path, _changed: int) -> Results:
     return read(path)
 
 

@@ -38,7 +38,7 @@ def position_case(word: str, sentence_start: bool) -> str:
     return word
 
 
-def _no_bases(word: str) -> tuple[str, ...]:
+def _no_bases(_word: str) -> tuple[str, ...]:
     return ()
 
 

@@ -291,7 +291,7 @@ def sentence_bank(name: str = DEFAULT_BANK) -> SentenceBank:
 
 
 @lru_cache(maxsize=2)
-def _read(name: str, folder: Path, changed: tuple[int, ...], sha256: str) -> SentenceBank:
+def _read(name: str, folder: Path, _changed: tuple[int, ...], sha256: str) -> SentenceBank:
     # The times of the files belong to the key: a bank that was built anew is read again.
     damaged = f"The bank {folder.name} has changed since it was built, or is damaged. Build it again."
     try:

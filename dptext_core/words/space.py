@@ -545,7 +545,7 @@ def common_vocabulary() -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=2)
-def _read(name: str, path: Path, changed: int, size: int, limit: int, language: Language) -> WordSpace:
+def _read(name: str, path: Path, _changed: int, _size: int, limit: int, language: Language) -> WordSpace:
     # The time and size of the file belong to the key: a file that was changed is read again.
     words, vectors = files.read_vectors(path, limit, language)
     return WordSpace(name, files.title(name), words, vectors)

@@ -179,7 +179,7 @@ def shares(name: str, texts: Sequence[str], **options: Any) -> tuple[float, dict
     spent = dict.fromkeys([*STAGES.values(), COLLECTOR, REST], 0.0)
     began = 0.0
 
-    def collector(phase: str, info: dict[str, int]) -> None:
+    def collector(phase: str, _info: dict[str, int]) -> None:
         nonlocal began
         if phase == "start":
             began = time.process_time()
