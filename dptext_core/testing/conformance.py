@@ -290,7 +290,8 @@ def what_is_possible_can_be_drawn(make: Make) -> None:
             continue
         possible = np.isfinite(d.log_probs)
         least = d.log_probs[possible].min()
-        _hold(least >= -d.depth, f"at {token.text!r} and ε {m.config.epsilon} a word has ln p = {least}: too deep, so that max_epsilon is to be smaller")
+        deep = f"a word has ln p = {least}: too deep, so that max_epsilon is to be smaller"
+        _hold(least >= -d.depth, f"at {token.text!r} and ε {m.config.epsilon} {deep}")
         _hold(d.depth > DEPTH or (d.probs[possible] > 0).all(), f"at {token.text!r} a possible word has a chance of 0")
 
 
