@@ -359,7 +359,7 @@ def _every_piece(
     if not pairs or promise.notion != "pure" or chances is None:
         return None
     allowed = promise.epsilon if claim is None else min(claim, promise.epsilon)
-    loss, witness, compared, ranks = 0.0, None, 0, []
+    loss, witness, compared, ranks = 0.0, None, False, []
     for a, t in enumerate(texts):
         others = [a, *(b for b in range(len(texts)) if (a, b) in set(pairs))]
         apart = np.array([[1.0 if (x, y) in set(pairs) else np.nan for y in others] for x in others])
@@ -394,7 +394,7 @@ def _every_piece(
                     for b, c in zip(others, column, strict=True)
                 ]
                 value, found = largest_loss(probes, apart, meter)
-                compared += len(others) * (len(others) - 1) // 2
+                compared |= len(others) > 1
                 if value > loss:
                     loss, witness = value, found
     if not compared:

@@ -13,7 +13,18 @@ import pytest
 from scipy.spatial.distance import mahalanobis
 from scipy.stats import beta
 
-from dptext_core.auditing import batches, distance, exact, long_texts, outputs, releases, rewriting, sampled, seen
+from dptext_core.auditing import (
+    batches,
+    distance,
+    exact,
+    long_texts,
+    outputs,
+    releases,
+    rewriting,
+    rules,
+    sampled,
+    seen,
+)
 from dptext_core.auditing.inputs import Meter, Probe
 from dptext_core.auditing.report import AuditReport, share
 from dptext_core.errors import InputError
@@ -383,7 +394,7 @@ def test_the_worst_fit_decides_by_draws_of_its_own(first, again, p, breach, monk
     asked: list[tuple[str, int]] = []
     text = a_text(per_draw=False, ways={"one": 40, "fresh draws": 60}, forms=None, text="a b")
     text.m = SimpleNamespace(config=SimpleNamespace(epsilon=1.0))
-    fit = lambda p, key: releases._Fit(p, text, "one", key, 0, "“x”", 0.25, math.log(0.5), "words")  # noqa: E731
+    fit = lambda p, key: releases._Fit(p, text, "one", key, 0, f"“{key[0]}”", 0.25, math.log(0.5), "words")  # noqa: E731
 
     def look(text, way, n, seeds, rewriter, out):
         asked.append((way, n))
@@ -404,7 +415,7 @@ def test_the_worst_fit_decides_by_draws_of_its_own(first, again, p, breach, monk
     assert (out.breach is not None) == breach and bool(out.reason) == breach
     if breach:
         assert out.breach is not None and out.breach.told == (
-            "Of “a” in “a b”, rewritten as one, “x” came out in 25.0% of the draws; the stated distribution gives it "
+            "Of “a” in “a b”, rewritten as one, “worst” came out in 25.0% of the draws; the stated distribution gives it "
             "50.0%."
         )
         assert (out.breach.log_p_first, out.breach.log_p_second) == (math.log(0.25), math.log(0.5))
@@ -506,10 +517,11 @@ def test_a_word_that_cannot_come_out_is_told_with_how_it_would_be_written():
     text = a_text(text="a b", per_draw=False)
     text.m, text.forms = m, releases._Forms({}, {}, {})
     text.bare_word = str.casefold
-    breach = releases._impossible(text, "w", 2, d, "A", False)
+    d = TokenDistribution(("other", "apple"), np.log([0.5, 0.5]), "x", 1.0)
+    breach = releases._impossible(text, "w", 2, d, "APPLE", False)
     assert breach.witness.told == (
-        "“A” was released for “c” in “a b”, rewritten as w: there it is written “a”, since capital letters follow "
-        "places and not the original text."
+        "“APPLE” was released for “c” in “a b”, rewritten as w: there it is written “apple”, since capital letters "
+        "follow places and not the original text."
     )
     other = releases._impossible(text, "w", 2, d, "z", True)
     assert other.witness.told.endswith("it is none of the 2 words that are stated to be possible there.")
@@ -690,7 +702,7 @@ def test_what_rewrites_released_is_counted_for_each_place(per_draw, monkeypatch)
             step(2, "replace", "B"),
             step(2, "insert", "b"),
         ],
-        [step(0, "delete"), step(1, "keep"), step(2, "delete")],
+        [step(0, "delete"), step(1, "keep"), step(2, "replace", "c")],
     ]
     results = [SimpleNamespace(steps=steps, distribution=lambda k: own) for steps in rewrites]
     monkeypatch.setattr(releases, "_rewritten", lambda text, way, n, seeds, rewriter: iter(results))
@@ -708,20 +720,21 @@ def test_what_rewrites_released_is_counted_for_each_place(per_draw, monkeypatch)
     out = releases.Tested()
     releases._look(text, "a way", 4, None, None, out)  # type: ignore[arg-type]
     ((counts, inserted, middles),) = seen_
-    assert (counts.n, counts.deleted, counts.added, out.draws) == (4, {2: 2, 0: 1}, {2: 2, 0: 1}, 8)
+    assert (counts.n, counts.deleted, counts.added, out.draws) == (4, {2: 1, 0: 1}, {2: 2, 0: 1}, 9)
     assert counts.both == {(0, 2): 2} and counts.equal == {(0, 2): 2}
     if per_draw:
-        assert (counts.kept, counts.expected, counts.samples) == (1, 2.0, 8) and middles == {} and not counts.words
+        assert (counts.kept, counts.expected, counts.samples) == (2, 2.25, 9) and middles == {} and not counts.words
     else:
         assert counts.words == {
             (0, False, False): {"a": 1, "b": 2},
             (2, True, False): {"A": 1, "B": 1},
+            (2, False, False): {"c": 1},
             (2, False, True): {"b": 2},
             (0, False, True): {"c": 1},
         }
         middle = [0.25, 0.65, 0.9]
         nan = math.nan
-        expected = [[middle[0], middle[0]], [middle[1], nan], [middle[1], middle[1]], [nan, nan]]
+        expected = [[middle[0], middle[0]], [middle[1], nan], [middle[1], middle[1]], [nan, middle[2]]]
         assert np.array_equal(np.stack(counts.places), expected, equal_nan=True) or np.allclose(
             np.stack(counts.places), expected, equal_nan=True
         )
@@ -735,3 +748,18 @@ def test_places_that_fall_exactly_alike_or_as_in_a_mirror_have_a_chance(mirrored
     counts = releases._Counts(places=list(np.stack([x, 1 - x if mirrored else x], axis=1)))
     (fit,) = releases._together(text, "w", counts, {0: (0, None), 2: (1, None)})
     assert fit.share == pytest.approx(1.0) and 0 <= fit.p < 1e-100 and fit.key == ("together", 0, 2)
+
+
+@pytest.mark.parametrize("n", [1, 2, 300])
+def test_a_blank_stands_between_two_pieces_alone(n):
+    spelling = rules.Spelling(SimpleNamespace())  # type: ignore[arg-type]
+    text = " ".join(["a"] * n)
+    pieces = [SimpleNamespace(span=(2 * k, 2 * k + 1), text="a") for k in range(n)]
+    spelling._covered("t", SimpleNamespace(text=text), pieces)  # type: ignore[arg-type]
+    moved = [SimpleNamespace(span=(p.span[0] + 1, p.span[1] + 1), text="a") for p in pieces]
+    for other, where, given in ((f"{text} ", "after the last piece", pieces), (f" {text}", "before all pieces", moved)):
+        with pytest.raises(rules.Breach) as breach:
+            spelling._covered("t", SimpleNamespace(text=other), given)  # type: ignore[arg-type]
+        assert breach.value.witness.told == (
+            f"Of “t” a text was released in which 1 blank characters stand {where} and in none."
+        )

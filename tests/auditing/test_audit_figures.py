@@ -1045,3 +1045,40 @@ def test_of_an_estimate_fresh_draws_are_never_more_than_without_one(monkeypatch)
         for s in (subject_of(m, list(words(3)), draws=draws) for draws in (None, 100, 499, 501, 3000))
     ]
     assert asked == [20_000, 100, 499, 501, 3000] and counts == [500, 100, 499, 500, 500]
+
+
+def test_pieces_of_a_text_that_is_alike_to_no_other_are_not_called_compared():
+    d = stated(np.log([0.5, 0.5]), "ab")
+    made = {
+        k: SimpleNamespace(
+            can={"distribution"}, releases=[1] * n, distributions=lambda n=n: enumerate([d] * n), candidate=lambda i: 0
+        )
+        for k, n in (("0", 0), ("1", 0), ("2", 2))
+    }
+    m = SimpleNamespace(chances=SimpleNamespace(states_pieces=True, given=lambda p, r: [d] * len(r.releases)))
+    texts = [outputs._Text(SimpleNamespace(text=k), None, ({}, {}), None, Counter()) for k in made]  # type: ignore[arg-type]
+    rewriter = SimpleNamespace(one=lambda m, prepared, noise: made[prepared.text])
+    promise = Guarantee("pure", 3.0, "piece", "any", 3, 9.0)
+    look = lambda pairs: outputs._every_piece(FOUND, m, texts, pairs, promise, None, STREAM, Meter(), rewriter)  # type: ignore[arg-type]  # noqa: E731
+    assert look([(0, 1), (1, 0)]) is None and look([(0, 2), (2, 0)]) is not None
+
+
+def test_a_blank_between_two_pieces_is_expected_between_the_same_two():
+    spelling = rules.Spelling(Generator.create())
+    for text in ("sun rain fog", "wind rain fog"):
+        ends = [len(text.split()[0]), len(text) - 4, len(text)]
+        starts = [0, ends[0] + 1, ends[1] + 1]
+        spelling._covered(
+            "t",
+            SimpleNamespace(text=text),
+            [SimpleNamespace(span=x, text=text[slice(*x)]) for x in zip(starts, ends, strict=True)],
+        )  # type: ignore[arg-type]
+    assert spelling.unclear == ""
+    text = "sun rainfog"
+    pieces = [SimpleNamespace(span=x, text=text[slice(*x)]) for x in ((0, 3), (4, 8), (8, 11))]
+    spelling._covered("t", SimpleNamespace(text=text), pieces)  # type: ignore[arg-type]
+    assert spelling.unclear.startswith("between the same two pieces a blank stands in one text and none in another")
+    other = rules.Spelling(Generator.create())
+    for text, spans in (("sun rainfog", ((0, 3), (4, 8), (8, 11))), ("sun hail fog", ((0, 3), (4, 8), (9, 12)))):
+        other._covered("t", SimpleNamespace(text=text), [SimpleNamespace(span=x, text=text[slice(*x)]) for x in spans])  # type: ignore[arg-type]
+    assert other.unclear == "", "another piece stands before"
