@@ -141,7 +141,7 @@ def legend(found: leaderboard.Board) -> str:
     if once := [e.label for e in found.entries if e.seeds == 1]:
         marks.append(f"One seed only: {', '.join(once)}.")
     if found.left_out:
-        marks.append(f"No point near: {', '.join(found.left_out)}.")
+        marks.append(f"No point near: {leaderboard.listed(found.left_out)}.")
     return " ".join(marks)
 
 

@@ -326,6 +326,11 @@ def level(privacy: str, at: float) -> str:
     return f"{measure(privacy).title} is {said(at, privacy)}"
 
 
+def listed(names: Sequence[str], among: Sequence[str] = ()) -> str:
+    """Names in a row, parted by semicolons where one of them (or of ``among``) has a comma of its own."""
+    return ("; " if any("," in name for name in (*names, *among)) else ", ").join(names)
+
+
 def _others(n: int) -> str:
     return "1 other keeps less" if n == 1 else f"{n} others keep less"
 
@@ -353,8 +358,7 @@ def answer(found: Board, title_of_data: str) -> tuple[str, str]:
         doubt = f"{_others(len(told))}, beyond doubt."
     else:
         some = [e.label for e in near[:3]] + ([f"{len(near) - 3} more"] if len(near) > 3 else [])
-        between_names = "; " if any("," in name for name in some) else ", "
-        names = some[0] if len(some) == 1 else f"{between_names.join(some[:-1])} and {some[-1]}"
+        names = some[0] if len(some) == 1 else f"{listed(some[:-1], among=some)} and {some[-1]}"
         doubt = f"It cannot be told from {names}"
         doubt += f". {_others(len(told))}, beyond doubt." if told else ": none is beyond doubt the best."
     between = [e for e in found.entries if e.between]
@@ -390,7 +394,7 @@ def agreement(rows: Rows, found: Board) -> str:
     same = [judge for judge, name in others if name == first.label]
     different = [f"{judge} names {name}" for judge, name in others if name != first.label]
     if not different:
-        return f"All {len(others)} other judges name it, too: {', '.join(same)}."
+        return f"All {len(others)} other judges name it, too: {listed(same)}."
     start = f"{len(same)} of {len(others)} other judges name it, too" if same else "No other judge names it"
     return f"{start}; {'; '.join(different)}."
 
@@ -424,8 +428,8 @@ def said_rankings(found: Board, alike: Mapping[str, float]) -> str:
     """The rank correlations in a sentence; "" where there are none."""
     if not alike:
         return ""
-    listed = ", ".join(f"{name} {tau:+.2f}" for name, tau in alike.items())
-    return f"Rank correlation (Kendall's τ) with {measure(found.judge).title}: {listed}. 1 is the same order, 0 none."
+    others = listed([f"{name} {tau:+.2f}" for name, tau in alike.items()])
+    return f"Rank correlation (Kendall's τ) with {measure(found.judge).title}: {others}. 1 is the same order, 0 none."
 
 
 def elsewhere(rows: Rows, found: Board) -> str:
@@ -592,7 +596,7 @@ def main(argv: Sequence[str] = ()) -> int:
             apart = "" if e.p is None else "  p < 0.001" if e.p < 0.001 else f"  p {e.p:.3f}"
             print(f"{e.place:3d}  {with_interval(e, judge):>16s}  {e.label}, {where}{apart}")
         if ranking.left_out:
-            print(f"Without points near: {', '.join(ranking.left_out)}.", file=sys.stderr)
+            print(f"Without points near: {listed(ranking.left_out)}.", file=sys.stderr)
     elif args.format == "json":
         print(json.dumps(table(ranking), ensure_ascii=False, indent=1))
     else:

@@ -182,6 +182,19 @@ def test_other_judges_agree_or_name_another():
     assert leaderboard.agreement(table_of(*rows), found) == ("1 of 2 other judges name it, too; BLEU names TEM.")
 
 
+def test_judges_and_settings_with_a_comma_in_their_names_are_told_from_each_other():
+    bag = (dataclasses.replace(r, metric="accuracy_bag") for r in ROWS if r.metric == "accuracy")
+    cosine = (dataclasses.replace(r, metric="cosine") for r in ROWS if r.metric == "accuracy")
+    rows = table_of(*ROWS, *bag, *cosine)
+    found = board(rows, "sst2", "accuracy", at=0.3)
+    alone = board(table_of(*ROWS), "sst2", "accuracy", at=0.3)
+    assert leaderboard.agreement(rows, found) == (
+        "All 2 other judges name it, too: Accuracy, bag of words; Cosine to the original."
+    )
+    assert leaderboard.listed(("CusText, K = 5", "TEM")) == "CusText, K = 5; TEM"
+    assert leaderboard.listed(alone.left_out) == "Mahalanobis" and leaderboard.listed(("a", "b")) == "a, b"
+
+
 def test_the_best_possible_guess_comes_before_the_chance_that_a_word_stays():
     rows = table_of(*ROWS, row("tem", "s_w", 10.0, 20.0))
     assert rows.measures("sst2") == ["n_w", "s_w"] and rows.judges("sst2") == ["accuracy"]
