@@ -572,7 +572,8 @@ class Generation(Clipped):
                 else:
                     token = table.draw(epsilon, streams[r].at(k))
                 tokens[r].append(token)
-                done[r] = token in ends
+                # Whose limit is reached draws no further beside those that may write more.
+                done[r] = token in ends or k + 1 >= limits[r]
                 if len(kept) < most:
                     kept.append(a.copy())
                     if b is not None:
