@@ -22,7 +22,7 @@ def test_what_is_written_is_a_package(tmp_path, capsys):
     files = sorted(p.name for p in (tmp_path / "made").iterdir())
     assert files == ["README.md", "dptext_my_own.py", "pyproject.toml", "test_dptext_my_own.py"]
     said = capsys.readouterr().out
-    assert all(name in said for name in files) and said.index("pip install") < said.index("pytest")
+    assert all(name in said for name in files) and said.index("pip install") < said.index("-m pytest")
     project = tomllib.loads((tmp_path / "made" / "pyproject.toml").read_text(encoding="utf-8"))
     assert project["project"]["entry-points"]["dptext.mechanisms"] == {"my-own": "dptext_my_own:MyOwn"}
     assert project["project"]["dependencies"] == [f"dptext-studio>={dpt.__version__}"]
