@@ -415,8 +415,8 @@ def test_the_worst_fit_decides_by_draws_of_its_own(first, again, p, breach, monk
     assert (out.breach is not None) == breach and bool(out.reason) == breach
     if breach:
         assert out.breach is not None and out.breach.told == (
-            "Of “a” in “a b”, rewritten as one, “worst” came out in 25.0% of the draws; the stated distribution gives it "
-            "50.0%."
+            "Of “a” in “a b”, rewritten as one, “worst” came out in 25.0% of the draws; the stated distribution gives "
+            "it 50.0%."
         )
         assert (out.breach.log_p_first, out.breach.log_p_second) == (math.log(0.25), math.log(0.5))
 

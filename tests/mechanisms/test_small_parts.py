@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import beta
 from small_spaces import words
 
 import dptext_core as dpt
+from dptext_core.auditing import seen
 from dptext_core.mechanisms import recommended
 from dptext_core.mechanisms.latent import dp_bart
-from dptext_core.mechanisms.masked import dp_mlm, masked_words
+from dptext_core.mechanisms.masked import dp_mlm, dp_mlm_prior, masked_words
 from dptext_core.mechanisms.sentence import dp_sentence
+from dptext_core.mechanisms.words import word_prior
 from dptext_core.mechanisms.words.word_level import WordMechanism
 from dptext_core.mechanisms.writing.spelling import Spelling
 from dptext_core.models import generator as generators
 from dptext_core.privacy.distribution import TokenDistribution
 from dptext_core.privacy.gaussian import gaussian_advantage, gaussian_epsilon, laplace_advantage
+from dptext_core.privacy.sampling import NoiseStream
 
 UNWATCHED: Any = SimpleNamespace(check=lambda: None, report=lambda *at: None)
 
@@ -223,3 +230,106 @@ def test_prepared_texts_come_in_their_order_each_scored_once(most, monkeypatch):
         assert scored == [["a b", "", "c d e"], ["f", "g", "h i j k l m"], ["n"]]
     else:
         assert len(scored) == (6 if most == 1 else 1)
+
+
+# --- public proposals, and sentences
+
+
+def brute_flips(winner, low: float, high: float) -> list[int]:
+    """Who wins, in order, over a fine grid of ε."""
+    out: list[int] = []
+    for e in np.geomspace(low, high, 4000):
+        if not out or out[-1] != winner(e):
+            out.append(winner(e))
+    return out
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_with_the_noise_locked_sentences_change_where_the_sampler_does(seed):
+    cosines = np.random.default_rng(seed).uniform(-0.2, 0.9, 40)
+    table = dp_sentence.CosineTable(tuple(map(str, range(40))), cosines, (0.0, 0.8))
+    stream = NoiseStream(seed)
+    noise = stream.gumbel(40)
+    flips = table.flips(stream, 0.5, 200.0)
+    assert [i for _, i in flips] == brute_flips(lambda e: int(np.argmax(table.log_weights(e) + noise)), 0.5, 200.0)
+    assert len(flips) > 1 and flips[0][0] == 0.5
+    for (_, before), (at, after) in pairwise(flips):
+        assert np.argmax(table.log_weights(at * (1 + 1e-7)) + noise) == after
+        assert np.argmax(table.log_weights(at * (1 - 1e-4)) + noise) == before
+        assert table.draw(at * (1 + 1e-7), stream) == after
+
+
+def test_a_shift_whose_range_depends_on_epsilon_has_these_chances():
+    rng = np.random.default_rng(4)
+    proposal, shift = rng.normal(size=9) * 3, rng.normal(size=9) * 4
+    shape = lambda e: dp_mlm_prior.PriorShape(min(1.0, 5 / e), -1.0, 1.0 + e / 10)  # noqa: E731
+    channel = dp_mlm_prior.ShiftChannel(tuple("abcdefghi"), proposal, shift, shape, "a", np.array([0]))
+
+    def weights(e):
+        s = shape(e)
+        return proposal / s.tau + e * (np.clip(shift, s.low, s.high) - s.high) / (2 * (s.high - s.low))
+
+    epsilons = np.array([0.5, 8.0, 40.0])
+    found = channel.log_p(epsilons, np.array([2, 7]))
+    for k, e in enumerate(epsilons):
+        p = np.exp(weights(e)) / np.exp(weights(e)).sum()
+        assert np.exp(found[:, k]) == pytest.approx(p[[2, 7]]) and channel.at(e).probs == pytest.approx(p)
+    stream = NoiseStream(7)
+    noise = stream.gumbel(9)
+    flips = channel.flips(stream, 0.5, 60.0)
+    assert [i for _, i in flips] == brute_flips(lambda e: int(np.argmax(weights(e) + noise)), 0.5, 60.0)
+
+
+@pytest.mark.parametrize("kept", [1, 2, 99])
+def test_how_open_places_are_is_the_entropy_of_what_is_proposed_there(kept, monkeypatch):
+    monkeypatch.setattr(word_prior, "CHANNELS_KEPT", kept)
+    p = {1: [0.5, 0.5, 0.0], 3: [0.2, 0.3, 0.5], 4: [1.0, 0.0, 0.0]}
+    with np.errstate(divide="ignore"):
+        log_p = {i: np.maximum(np.log(np.array(x)), -700.0) + i for i, x in p.items()}
+    prepared = SimpleNamespace(skeleton=SimpleNamespace(kept=["the", None, ".", None, None]))
+    asked: list[list[int]] = []
+    m = SimpleNamespace(
+        config=SimpleNamespace(prior="skeleton"),
+        _planned=lambda text: prepared,
+        _proposals=lambda prepared, block: asked.append(block) or np.stack([log_p[i] for i in block]),
+    )
+    found = word_prior._Start(m).entropy("text")  # type: ignore[arg-type]
+    assert found == pytest.approx({1: math.log(2), 3: -sum(x * math.log(x) for x in p[3]), 4: 0.0})
+    assert [i for block in asked for i in block] == [1, 3, 4] and max(map(len, asked)) <= kept
+    m.config.prior = "frequency"
+    assert word_prior._Start(m).entropy("text") is None  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("order", "other"), [("parallel", "parallel"), ("sequential", "sequential"), ("certain", "sequential")]
+)
+def test_a_mechanism_without_its_proposal_has_the_same_options(order, other):
+    m = dpt.get_mechanism("dp-mlm-prior", order=order, epsilon=31.0, keep_stopwords=False)
+    plain = m.public_start.without_prior()
+    assert plain is not None and plain.name == "dp-mlm" and plain.config.order == other
+    for f in dataclasses.fields(plain.config):
+        if f.name != "order" and hasattr(m.config, f.name):
+            assert getattr(plain.config, f.name) == getattr(m.config, f.name), f.name
+
+
+def test_bounds_of_an_estimate_are_those_of_its_counts():
+    counts = np.array([700, 0, 250, 50])
+    with np.errstate(divide="ignore"):
+        estimate = TokenDistribution(tuple("abcd"), np.log(counts / 1000), None, 1.0, draws=1000)
+    expected = [1.0 if k == 1000 else float(beta.ppf(1 - seen._SURE, k + 1, 1000 - k)) for k in counts]
+    assert seen.bounds(estimate) == pytest.approx(expected)
+    exact = TokenDistribution(tuple("abcd"), estimate.log_probs, None, 1.0)
+    assert seen.bounds(exact) is exact.probs
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.01, 1.3, 40.0])
+def test_pinskers_bound_is_that_of_the_divergence(rate):
+    """Summed over whole numbers, for each number that is moved; at most 1, and 0 where the noise has no end."""
+    shift = np.array([[0, 3], [-2, 1]])
+    k = np.arange(-6000, 6001)
+    divergence = 0.0
+    if rate:
+        p = np.exp(-rate * np.abs(k))
+        p /= p.sum()
+        divergence = sum(float((p * rate * (np.abs(k - s) - np.abs(k))).sum()) for s in shift.ravel())
+    assert laplace_advantage(shift, rate) == pytest.approx(min(1.0, math.sqrt(divergence / 2)), abs=1e-12)
