@@ -67,26 +67,43 @@ LOOK = """<style>
 [data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] { gap: 0.15rem; }
 :is(.st-key-play_head, .st-key-play_result, .st-key-play_before) { gap: 0; }
 .st-key-play_before > * > [data-testid=stVerticalBlock] { gap: 0.2rem; }
-:is(.st-key-play_result, .st-key-play_far) { margin-top: 0.5rem; }
-.st-key-play_families { gap: 0.3rem; margin-top: 0.5rem; }
-.st-key-play_head > :first-child { margin-bottom: 0.4rem; }
-.st-key-play_says { flex-wrap: nowrap; margin-top: 0.4rem; transition: opacity 0.15s; }
-:root[data-dragging] .st-key-play_says { opacity: 0.4; }
-.st-key-play_says [data-testid=stMarkdown] p { font-size: 0.8125rem; line-height: 1.35; }
-.st-key-play_before { position: relative; }
+.st-key-play_result { margin-top: 0.2rem; }
+.st-key-play_far { margin-top: 0.5rem; }
+.st-key-play_families { gap: 0.3rem; margin-top: 0.1rem; }
+:is(.st-key-play_head, .st-key-play_about, .st-key-play_says) [data-testid=stMarkdownContainer] { margin-bottom: 0; }
 .st-key-play_head h1 { font-size: 1.75rem; line-height: 1.2; padding: 0; }
-.st-key-play_head [data-testid=stMarkdownContainer] p { max-width: none; }
+.st-key-play_about { flex-wrap: nowrap; }
+.st-key-play_about [data-testid=stMarkdown] { flex: 1; }
+.st-key-play_about p { font-size: 0.9rem; line-height: 1.4; max-width: none !important; }
+.st-key-play_about button { min-height: 2.1rem; padding-block: 0; }
+.st-key-play_says { flex-wrap: nowrap; margin-top: 0.2rem; transition: opacity 0.15s; }
+:root[data-dragging] .st-key-play_says { opacity: 0.4; }
 .st-key-play_says [data-testid=stMarkdown] { flex: 1; }
+.st-key-play_says [data-testid=stMarkdown] p { font-size: 0.8125rem; line-height: 1.3; }
+.st-key-play_before { position: relative; }
 .st-key-play_prompt { position: absolute; top: 0.3rem; z-index: 1; width: 34%; gap: 0.4rem; }
 .st-key-play_prompt p, .st-key-play_says p { font-size: 0.875rem; max-width: none; margin: 0; }
 .st-key-play_prompt [data-testid=stMarkdownContainer] { margin: 0; }
 .st-key-play_prompt button { min-height: 0; padding: 0; text-decoration: underline; }
-.st-key-play_families button { min-height: 3rem; padding: 0.25rem 0.75rem; }
-.st-key-play_families button p { font-size: 0.875rem; line-height: 1.3; max-width: none; }
+.st-key-play_families button { min-height: 3rem; padding: 0.25rem 0.3rem; }
+.st-key-play_families button p { font-size: 0.875rem; line-height: 1.3; max-width: none; white-space: normal; }
+@media (max-width: 1180px) {
+  .st-key-play_prompt { display: none; }
+  .st-key-play_families [class*=st-key-play_family] button { min-height: 4.4rem; }
+  .st-key-play_does button { padding-inline: 0.3rem; }
+  .st-key-play_does button span:has(> [data-testid=stIconMaterial]) { display: none; }
+}
 @media (max-width: 860px) {
   [data-testid=stMainBlockContainer] { padding: 3.4rem 1rem 1rem; }
-  .st-key-play_head h1 { font-size: 1.15rem; padding-bottom: 0.6rem; }
-  .st-key-play_prompt { display: none; }
+  .st-key-play_head h1 { font-size: 1.15rem; padding-bottom: 0.3rem; }
+  .st-key-play_about { flex-wrap: wrap; justify-content: end; row-gap: 0; }
+  .st-key-play_about [data-testid=stMarkdown] { flex: 1 0 100%; }
+}
+@media (max-width: 640px) {
+  :is(.st-key-play_does, .st-key-play_families) [data-testid=stHorizontalBlock]:has(> [data-testid=stColumn]) {
+    gap: 0.5rem; }
+  .st-key-play_does [data-testid=stColumn] { min-width: calc(33% - 0.5rem); flex: 1 1 calc(33% - 0.5rem); }
+  .st-key-play_families [data-testid=stColumn] { min-width: calc(50% - 0.5rem); flex: 1 1 calc(50% - 0.5rem); }
 }
 </style>"""
 #: On a phone the examples wait behind the button with the text.
@@ -223,9 +240,8 @@ def headline() -> None:
     st.markdown("# Hide what a text tells, keep what it says")
     # In the place of what the text box showed when the page ran before: it is set by callbacks before this.
     mine = example_of(state.play_text)
-    says, others = st.columns([1.15, 1], vertical_alignment="center")
-    says.markdown(f"{literal(mine.problem) if mine else OWN_TEXT} **Drag.**")
-    with others, st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small"):
+    with st.container(key="play_about", horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f"{literal(mine.problem) if mine else OWN_TEXT} **Drag.**", width="stretch")
         st.pills(
             "Examples",
             [e.title for e in examples()],
@@ -601,7 +617,7 @@ def rewritten() -> None:
     says, does = st.columns([1.5, 1], vertical_alignment="center", gap="small")
     with says:
         promised(run, result, void)
-    with does:
+    with does, st.container(key="play_does"):
         actions(run, result, epsilon, void)
     families(run)
     shut("play_far", "play_far_open")
@@ -732,9 +748,9 @@ def prompts(run: runs.Run, epsilon: float) -> None:
     with st.container(key="play_prompt", horizontal=True, vertical_alignment="center"):
         step = f"**Try it, {PROMPTS.index(now) + 1} of {len(PROMPTS)}:** "
         if now == "drag":
-            st.markdown(step + "drag the slider to the left, and watch the words go.", width="content")
+            st.markdown(step + "drag to the left, and watch words go.", width="content")
         elif now == "word":
-            st.markdown(step + "click a word to see what else it could have become.", width="content")
+            st.markdown(step + "click a word: what else could it be?", width="content")
         else:
             st.markdown(step.rstrip(), width="content")
             st.button(
