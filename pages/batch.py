@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import time
 from typing import Any
 
@@ -15,7 +14,7 @@ from dptext_core.data import job_folders, office, release_files, tables
 from dptext_core.measure.metrics.registry import measure
 from dptext_core.show.figures.glossary import said_of
 from pages.ui import controls, download, ledger, links, standing
-from pages.ui.jobs import Job
+from pages.ui.jobs import Job, lasting
 from pages.ui.public import limits
 from pages.ui.session import session
 from pages.ui.shell import within_app
@@ -377,13 +376,6 @@ def progress_of(running: Job) -> str:
         return f"All {of:,} rows are written. Adding up what is promised and what has changed …"
     left = running.left
     return f"{done:,} of {of:,} rows" + (f" · about {lasting(left)} left" if left is not None else "")
-
-
-def lasting(seconds: float) -> str:
-    """A time in the unit in which one would say it."""
-    if seconds < 90:
-        return f"{max(1, math.ceil(seconds))} s"
-    return f"{math.ceil(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
 def code(upload: Upload) -> None:

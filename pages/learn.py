@@ -338,16 +338,18 @@ def present() -> None:
     mine.present, mine.step = True, 0
 
 
-#: Widths on a slide of what is said and of what is drawn.
-BESIDE = (2, 3)
+#: Widths on a slide of what is said and of what is drawn; of the answer and what is said of it, above what is drawn.
+BESIDE, ABOVE = (2, 3), (1, 3)
 #: Large type, nothing around: everything of Streamlit is measured in the size of the root. Words fill a slide by
 #: themselves; a drawing has its height.
 WALL = """<style>
 html { font-size: clamp(17px, min(1.7vw, 3vh), 54px); --curve-width: min(100%, 96vh); }
+html:has(.wall-across) { font-size: clamp(17px, min(1.5vw, 2.7vh), 48px); }
 html:has(.wall-words) { font-size: clamp(20px, min(2.2vw, 3.9vh), 72px); }
 html:has(.wall-words) [data-testid=stMainBlockContainer] { min-height: 92vh; justify-content: center; }
 [data-testid=stHeader], [data-testid=stToolbar], [data-testid=stDecoration], .st-key-footer { display: none; }
-[data-testid=stMainBlockContainer] { max-width: 64rem; padding-top: 1.2rem; padding-bottom: 4.5rem; }
+[data-testid=stMainBlockContainer] { max-width: 64rem; padding-top: 0; padding-bottom: 2.2rem; }
+[data-testid=stMarkdownContainer] :is(p, li) { max-width: none; }
 .st-key-wall_turn { position: fixed; right: 1rem; bottom: 0.8rem; width: auto; z-index: 9; font-size: 1rem; }
 </style>"""
 
@@ -359,6 +361,8 @@ def presenting() -> None:
     st.html(WALL)
     if step not in ("shown", "found"):
         st.html("<span class='wall-words'></span>")
+    elif step == "found" and lesson.across:
+        st.html("<span class='wall-across'></span>")
     keys(mine.turn)
     st.caption(f"{mine.at + 1} of {len(LESSONS)} · {literal(lesson.title)}")
     value = mine.values.get(lesson.name, lesson.control.start)
@@ -379,12 +383,17 @@ def presenting() -> None:
             answers(lesson, value, question, follow=True)
         elif (reveal := found(lesson, value)) is not None:
             if step == "found":
-                left, right = st.columns(BESIDE, gap="large")
-                with left:
+                if lesson.across:
+                    (first, then), right = st.columns(ABOVE, gap="large"), st.container()
+                else:
+                    first, right = st.columns(BESIDE, gap="large")
+                    then = first
+                with first:
                     verdict(lesson, question, reveal)
+                with then:
                     sentences(reveal.found)
                 with right:
-                    drawing(reveal.parts, key=f"learn_found_{lesson.name}")
+                    drawing(reveal.parts, key=f"learn_found_{lesson.name}", across=lesson.across)
             else:
                 sentences(reveal.because)
     first, last = mine.at == mine.step == 0, (mine.at, mine.step) == (len(LESSONS) - 1, len(STEPS) - 1)

@@ -558,6 +558,9 @@ def _search(
     mechanism: Mechanism, kind: str, target: float, inputs: _Inputs, task: Task, tolerance: float = 1e-9
 ) -> Calibration:
     measure = _measure(mechanism, kind, inputs, task)
+    most = mechanism.max_epsilon
+    # How many are needed for the nearness that is wanted, the ends too.
+    likely = 2 + (math.ceil(math.log2(math.log(most / LOW) / math.log(_READ_APART))) if kind == "best" else STEPS)
     steps = 0
 
     def at(epsilon: float) -> Measured:
@@ -565,7 +568,7 @@ def _search(
         task.check()
         found = measure(epsilon)
         steps += 1
-        task.report(min(steps, STEPS), STEPS + 2)
+        task.report(min(steps, likely), likely + 1)
         return found
 
     def result(epsilon: float | None, m: Measured, reason: str = "") -> Calibration:
@@ -573,7 +576,6 @@ def _search(
             mechanism, kind, target, epsilon, m.value, m.interval, m.draws, len(inputs), steps, ends, reason, m.by
         )
 
-    most = mechanism.max_epsilon
     seen = {LOW: at(LOW), most: at(most)}
     if not seen[LOW].value <= target <= seen[most].value:
         # N_w of a language model may rise and fall again, and that of truncated Gumbel hardly rises.

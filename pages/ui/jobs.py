@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -19,6 +20,8 @@ from pages.ui.turns import Turn, all_turns
 
 #: Seconds that a run of a page waits for work before it shows progress and a way to stop.
 PATIENCE = 0.8
+#: Seconds that the rest must take for it to be told.
+TELL = 10.0
 #: Seconds after which a waiting run of a page looks whether another one is wanted.
 LOOK = 0.05
 GONE = "The connection to this page was lost for some seconds, so this was stopped. Start it again to get its result."
@@ -237,6 +240,13 @@ def _ends(job: Job, seconds: float) -> bool:
     return True
 
 
+def lasting(seconds: float) -> str:
+    """A time in the unit in which one would say it."""
+    if seconds < 90:
+        return f"{max(1, math.ceil(seconds))} s"
+    return f"{math.ceil(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
+
+
 def _often(age: float = 0.0) -> float:
     """Seconds from one look at work to the next: each look of so many pages costs the work a little, and what has taken
     long changes slowly."""
@@ -254,6 +264,7 @@ def _waiting(job: Job, key: str, text: Callable[[], str] | None = None) -> None:
         sessions.ask_every(every, me)
     bar, stop = st.columns([5, 1], vertical_alignment="center")
     said = f"Waits for {many(others, 'other')} …" if (others := job.before) else ""
-    bar.progress(job.share, text=said or (text() if text else f"{job.label} …"))
+    left = f" about {lasting(job.left)} left" if (job.left or 0) > TELL else ""
+    bar.progress(job.share, text=said or (text() if text else f"{job.label} …{left}"))
     if stop.button("Stop", key=key, width="stretch"):
         job.task.cancel()

@@ -769,6 +769,40 @@ def test_a_lesson_from_its_question_to_its_answer_and_on_a_wall(open_app: Callab
 
 
 @pytest.mark.slow
+def test_every_slide_with_a_drawing_fits_on_a_small_wall(open_app: Callable) -> None:
+    seen = open_app(APP, query="/learn?lesson=1&present=1", viewport={"width": 1280, "height": 720})
+    page, high = seen.page, {}
+
+    def fits(lesson: int, step: str) -> None:
+        page.locator(".drawing .part").first.wait_for(timeout=LONG)
+        calm(page)
+        over = page.get_by_test_id("stMain").evaluate("e => e.scrollHeight - window.innerHeight")
+        if over > 0:
+            high[lesson, step] = over
+
+    def on(shown) -> None:
+        page.get_by_role("button", name="Next").click()
+        shown.wait_for(timeout=LONG)
+        calm(page)
+
+    for lesson in range(1, 11):
+        page.get_by_text(f"{lesson} of 10").wait_for(timeout=LONG)
+        calm(page)
+        on(page.locator(".drawing .part").first)
+        fits(lesson, "shown")
+        on(page.get_by_role("heading", level=3))
+        on(page.get_by_test_id("stAlert"))
+        fits(lesson, "found")
+        page.get_by_role("button", name="Next").click()
+        page.get_by_test_id("stAlert").wait_for(state="detached", timeout=LONG)
+        calm(page)
+        if lesson < 10:
+            on(page.get_by_role("heading", level=1))
+    assert not high
+    clean(seen)
+
+
+@pytest.mark.slow
 def test_the_line_under_a_page_opens_and_forgets(open_app: Callable) -> None:
     from playwright.sync_api import expect
 

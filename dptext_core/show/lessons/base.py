@@ -118,12 +118,14 @@ class Reveal:
 
 class Lesson(ABC):
     """One lesson. said: two or three short sentences, and how many of the last ones are about what is moved and shown.
-    promise: in a few words, what it is about, for a list. door: what Explore opens with."""
+    promise: in a few words, what it is about, for a list. door: what Explore opens with. across: whether what is drawn of
+    its answer stands side by side on a slide, below what is said, since it is too high for one column."""
 
     name: ClassVar[str]
     title: ClassVar[str]
     promise: ClassVar[str]
     beside: ClassVar[int] = 1
+    across: ClassVar[bool] = False
     said: ClassVar[tuple[str, ...]]
     control: ClassVar[Control]
     door: ClassVar[Setting]

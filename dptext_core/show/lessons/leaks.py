@@ -51,6 +51,7 @@ class Leaks(Lesson):
         "Choose an ε and read it as a stranger would: what do you learn?",
     )
     beside = 2
+    across = True
     control = Control("Privacy budget", (10.0, 50.0, 100.0, 200.0), 50.0, epsilon_text)
     door: ClassVar[Setting] = Setting(note.MECHANISM, {}, 50.0)
 

@@ -55,6 +55,7 @@ class LineLesson(Lesson):
     name = "line"
     title = "Words as points, words on a line"
     promise = "walk the list of 1-Diffractor with a word of yours"
+    across = True
     said = (
         "A computer keeps a word as a point: hundreds of numbers, so that words of like meaning lie near each other.",
         "1-Diffractor puts all the points in one long row, each beside the nearest that is left. A word is then moved "
