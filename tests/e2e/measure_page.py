@@ -2,11 +2,11 @@
 
 Starts a server of its own and a Chromium, and prints a table. Linux. Run:
 
-    python tests/e2e/measure_page.py [--first | --typing] [--markdown] [--app PATH]
+    python tests/e2e/measure_page.py [--first | --typing | --seen] [--markdown] [--app PATH]
 
 With ``--first``, only what a new visitor with an empty cache waits for: until something is seen, and until the text and
 the slider can be read. With ``--typing``, only how old the rewrite is that stands beside a text of 60 words while it is
-typed on at 5 characters a second.
+typed on at 5 characters a second. With ``--seen``, only how much there is to read and to use when the page opens.
 """
 
 from __future__ import annotations
@@ -137,6 +137,54 @@ def visits(new_page: Callable[[], Page], url: str, rounds: int) -> None:
         print(f"{name:<30}{statistics.median(times):.2f} s ({times[0]:.2f} to {times[-1]:.2f}, {rounds} visitors)")
 
 
+#: What can be seen of the page, in its shadow trees too: words, controls (none within another), words of the rewrite
+#: (each a button), and marks of help; on the screen, and on the page as far as it can be scrolled.
+COUNTS = """() => {
+  const found = {screen: [0, 0, 0, 0], page: [0, 0, 0, 0]};
+  const count = (box, what, n = 1) => {
+    if (!box.width || !box.height) return;
+    found.page[what] += n;
+    if (box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth) found.screen[what] += n;
+  };
+  const USED = "button, a[href], input:not([type=hidden]), select, textarea, summary, [role=slider], [role=combobox]";
+  const HELP = ".tip, [data-testid=stTooltipIcon]:not(:has([data-testid^=stBaseButton]))";
+  const walk = (node, within) => {
+    if (node.nodeType === Node.TEXT_NODE) {
+      const words = node.data.split(/\\s+/).filter((w) => /[\\p{L}\\p{N}]/u.test(w)).length;
+      const range = document.createRange();
+      range.selectNodeContents(node);
+      if (words) count(range.getBoundingClientRect(), 0, words);
+      return;
+    }
+    if (node instanceof Element) {
+      if (/^(STYLE|SCRIPT|TITLE|TEMPLATE)$/.test(node.tagName) || node.matches("[data-testid=stIconMaterial]")) return;
+      if (!node.checkVisibility({visibilityProperty: true, opacityProperty: true})) {
+        if (getComputedStyle(node).display !== "contents" && !node.matches("input")) return;
+      }
+      const box = node.getBoundingClientRect();
+      if (node.matches(HELP)) [within] = [true, count(box, 3)];
+      else if (!within && node.matches(USED)) {
+        within = true;
+        count((node.closest("label") ?? node).getBoundingClientRect(), node.matches(".word") ? 2 : 1);
+      }
+      for (const child of node.shadowRoot?.childNodes ?? []) walk(child, within);
+    }
+    for (const child of node.childNodes) walk(child, within);
+  };
+  walk(document.body, false);
+  return found;
+}"""
+
+
+def counts(page: Page) -> None:
+    """Print how much there is to read and to use when the page has opened."""
+    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
+    page.wait_for_timeout(3000)
+    for place, seen in page.evaluate(COUNTS).items():
+        words, controls, drawn, helps = seen
+        print(f"{place:<8}{words} words, {controls} controls and {drawn} words that can be chosen, {helps} help marks")
+
+
 def ages(page: Page, pid: int, rounds: int, per_second: float = 5.0) -> None:
     """Print how old what is shown is while a text of 60 words is typed on, under quick mechanisms and a model."""
     page.get_by_role("button", name="Your text").click()
@@ -246,10 +294,12 @@ def served(app: Path, port: int, log: Any, **environment: str) -> subprocess.Pop
 def main() -> None:
     ap = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     ap.add_argument("--app", type=Path, default=TOP / "app.py", help="another copy of the app, to compare with")
+    ap.add_argument("--at", default="/", help="with --seen: the address of the page")
     ap.add_argument("--rounds", type=int, default=3, help="how often each action is done; the table has medians")
     ap.add_argument("--markdown", action="store_true")
     only = ap.add_mutually_exclusive_group()
     only.add_argument("--first", action="store_true", help="only what new visitors wait for")
+    only.add_argument("--seen", action="store_true", help="only what stands on the page when it opens")
     only.add_argument("--typing", action="store_true", help="only how old what is shown is while somebody types")
     a = ap.parse_args()
     with socket.socket() as probe:
@@ -262,9 +312,15 @@ def main() -> None:
         try:
             with sync_playwright() as p:
                 browser = p.chromium.launch(executable_path=shutil.which("chromium"), args=flags)
+                view: Any = {"width": 1280, "height": 720}
                 if a.first:
-                    view: Any = {"width": 1280, "height": 720}
                     visits(lambda: browser.new_context(viewport=view).new_page(), url, a.rounds)
+                    return
+                if a.seen:
+                    page = browser.new_context(viewport=view, reduced_motion="reduce").new_page()
+                    page.set_default_timeout(120_000)
+                    visit(page, url + a.at)
+                    counts(page)
                     return
                 if a.typing:
                     page = browser.new_context(viewport={"width": 1280, "height": 720}).new_page()

@@ -717,15 +717,20 @@ def test_a_sentence_of_ones_own_is_rewritten_by_what_was_pre_trained(open_app: C
 
 @pytest.mark.slow
 def test_the_first_page_opens_at_an_earlier_address_too_and_what_a_link_hides_is_gone(open_app: Callable) -> None:
-    seen = open_app(APP, query="/playground?mechanism=diffractor&epsilon=0.5&hide=mechanism,seed")
+    seen = open_app(APP, query="/playground?mechanism=dp-mlm&epsilon=20.5&hide=mechanism,options,seed")
     page = seen.page
     page.locator(".strip .text button").first.wait_for(timeout=LONG)
     calm(page)
-    assert page.locator(".strip .exact").input_value().startswith("0.5")
+    assert page.locator(".strip .exact").input_value().startswith("20.5")
     for wrong in ("Page not found", "This link was not followed"):
         assert page.get_by_text(wrong).count() == 0
-    assert not page.locator(".st-key-play_mechanism").is_visible()
-    assert not page.get_by_text("Repeatable demonstration").is_visible()
+    open_drawer(page, "Advanced")  # what few need, and what leads further, stay
+    page.get_by_text("Open a file").wait_for(timeout=LONG)
+    assert page.get_by_role("button", name="Look further").is_visible()
+    for gone in ("Neighbours", "More", "Mechanism", "More options", "Budget", "Ends of the range", "Clipping range"):
+        assert not page.get_by_text(gone, exact=True).first.is_visible(), gone
+    for gone in ("Start from what is public", "Show what the width costs", "Repeatable demonstration"):
+        assert not page.get_by_text(gone).first.is_visible(), gone
     clean(seen)
 
 

@@ -118,8 +118,8 @@ class Reveal:
 
 class Lesson(ABC):
     """One lesson. said: two or three short sentences, and how many of the last ones are about what is moved and shown.
-    promise: in a few words, what it is about, for a list. door: what Explore opens with. across: whether what is drawn of
-    its answer stands side by side on a slide, below what is said, since it is too high for one column."""
+    promise: in a few words, what it is about, for a list. door: what Explore opens with. across: whether on a slide
+    what is drawn of its answer stands side by side, below what is said, since it is too high for one column."""
 
     name: ClassVar[str]
     title: ClassVar[str]
