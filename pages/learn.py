@@ -396,9 +396,9 @@ def presenting() -> None:
                     drawing(reveal.parts, key=f"learn_found_{lesson.name}", across=lesson.across)
             else:
                 sentences(reveal.because)
-    first, last = mine.at == mine.step == 0, (mine.at, mine.step) == (len(LESSONS) - 1, len(STEPS) - 1)
+    start, end = mine.at == mine.step == 0, (mine.at, mine.step) == (len(LESSONS) - 1, len(STEPS) - 1)
     with st.container(horizontal=True, key="wall_turn"):
-        for label, icon, by, off in (("Back", "arrow_back", -1, first), ("Next", "arrow_forward", 1, last)):
+        for label, icon, by, off in (("Back", "arrow_back", -1, start), ("Next", "arrow_forward", 1, end)):
             st.button(
                 label,
                 icon=f":material/{icon}:",

@@ -289,16 +289,23 @@ def equal_privacy(
             raise ConfigError("The first mechanism has one ε a token. Give the target as a number.")
         if inputs[0] is None:
             raise NoDistribution(reasons[0])
-        value = _measure(plain[0], kind, inputs[0], task)(epsilon).value
+        own = _measure(plain[0], kind, inputs[0], task)(epsilon)
+        value = own.value
         if kind != "total" and not 0 < value < 1:
             raise InputError(
                 f"At ε = {number(epsilon)} the {TARGETS[kind]} is {_shown(kind, value)}, which is no way to compare "
                 "others by. Choose another ε, or a target of your own."
             )
+        # It reaches what it reaches there: nothing is searched.
+        words_there, ends = len(inputs[0]), (value, value)
+        out = [
+            Calibration(plain[0], kind, value, epsilon, value, own.interval, own.draws, words_there, 1, ends, by=own.by)
+        ]
+        task.child(0, 1, len(plain)).report(1, 1)
     else:
         _, value = _target(target)
-    out = []
-    for i, (m, given) in enumerate(zip(plain, inputs, strict=True)):
+        out = []
+    for i, (m, given) in list(enumerate(zip(plain, inputs, strict=True)))[len(out) :]:
         part = task.child(i, i + 1, len(plain))
         try:
             if given is None:

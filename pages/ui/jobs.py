@@ -264,7 +264,8 @@ def _waiting(job: Job, key: str, text: Callable[[], str] | None = None) -> None:
         sessions.ask_every(every, me)
     bar, stop = st.columns([5, 1], vertical_alignment="center")
     said = f"Waits for {many(others, 'other')} …" if (others := job.before) else ""
-    left = f" about {lasting(job.left)} left" if (job.left or 0) > TELL else ""
-    bar.progress(job.share, text=said or (text() if text else f"{job.label} …{left}"))
+    left = job.left
+    rest = "" if left is None or left <= TELL else f" about {lasting(left)} left"
+    bar.progress(job.share, text=said or (text() if text else f"{job.label} …{rest}"))
     if stop.button("Stop", key=key, width="stretch"):
         job.task.cancel()
