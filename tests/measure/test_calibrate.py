@@ -314,7 +314,7 @@ def test_the_page_shows_a_table():
 
 
 def test_the_first_mechanism_stays_at_its_own_epsilon_where_the_others_are_to_reach_what_it_does():
-    first = dpt.get_mechanism("santext", epsilon=7.0)
-    own, other = equal_privacy([first, dpt.get_mechanism("custext")], "n_w", text=TEXT)
+    first = dpt.get_mechanism("custext", epsilon=7.0)
+    own, other = equal_privacy([first, dpt.get_mechanism("santext")], "n_w", text=TEXT)
     assert (own.epsilon, own.steps) == (7.0, 1) and own.reached == own.target
     assert abs(other.reached - own.reached) < 1e-6 and other.steps > 2
