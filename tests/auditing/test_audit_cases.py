@@ -763,3 +763,70 @@ def test_a_blank_stands_between_two_pieces_alone(n):
         assert breach.value.witness.told == (
             f"Of “t” a text was released in which 1 blank characters stand {where} and in none."
         )
+
+
+# --- texts of one call
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_coincidences_of_each_two_rewrites_are_counted_place_by_place(shared):
+    """By plain loops: the same candidate, the same part of the distribution, and its mirror."""
+    rng, stream = np.random.default_rng(3), STREAM.at("pairs")
+    tables = [stated(np.log(p)) for p in ([0.5, 0.3, 0.2], [0.1, 0.1, 0.8], [0.25] * 4)]
+    tables.append(stated(np.log([0.4, 0.6]), draws=50))
+    one = lambda p, d, at: seen.Seen(p, False, 0.1, tables[d], at, 0.5)  # noqa: E731
+    n, places = 7, (2, 5, 9)
+    rows = []
+    for k in range(n):
+        drawn = [one(p, (k + p) % 4 if p == 9 else p % 3, int(rng.integers(0, 2))) for p in places if (k, p) != (3, 5)]
+        if k == 4:
+            drawn[0] = one(2, 2, None)  # it is not known which
+        rows.append(SimpleNamespace(seen=drawn, call=k // 4))
+    found = batches._pairs(rows, SimpleNamespace(shares_draws=shared), stream)  # type: ignore[arg-type]
+    jitter = stream.uniforms(n * 3).reshape(n, 3)
+    known = [{s.place: s for s in r.seen} for r in rows]
+
+    def lies(k: int, p: int) -> float:
+        s = known[k][p]
+        if s.d.draws is not None:
+            return math.nan
+        return float(s.d.probs[: s.at].sum() + jitter[k, places.index(p)] * s.d.probs[s.at])
+
+    def near(x: float) -> bool:
+        return min(x % 1, 1 - x % 1) <= batches.NEAR
+
+    def count(a: int, b: int) -> list[tuple[int, list[float]]]:
+        out: list[tuple[int, list[float]]] = [(0, []), (0, []), (0, [])]
+        for p in places:
+            both = [known[k].get(p) for k in (a, b)]
+            chance = [0.0, 0.0, 0.0]
+            hits = [0, 0, 0]
+            if all(s is not None and s.at is not None for s in both):
+                x, y = both
+                if not (shared and rows[a].call == rows[b].call and x.d is y.d):
+                    hits[0] = int(x.at == y.at)
+                    chance[0] = float(seen.bounds(y.d)[x.at]) if x.at < len(y.d) else 0.0
+                    u, v = lies(a, p), lies(b, p)
+                    if not math.isnan(u + v):
+                        hits[1], hits[2] = int(near(abs(u - v))), int(near(abs(u + v - 1)))
+                        chance[1] = chance[2] = 2 * batches.NEAR
+            out = [(h + more, [*c, one]) for (h, c), more, one in zip(out, hits, chance, strict=True)]
+        return out
+
+    for kind in range(3):
+        tests, said = found[2 * kind]
+        lags, over = found[2 * kind + 1]
+        assert (
+            set(tests) == {(a, b) for a in range(n) for b in range(a + 1, n)}
+            and over == f"{said}, over all texts so far apart"
+        )
+        for a, b in tests:
+            hits, chance = count(a, b)[kind]
+            assert tests[a, b] == pytest.approx(seen.too_many(hits, np.array(chance))), (kind, a, b)
+        assert set(lags) == (set() if shared else {(n - lag - 1, n - 1) for lag in range(1, n)})
+        for a, _ in lags:
+            each = [count(k, k + n - 1 - a)[kind] for k in range(a + 1)]
+            expected = seen.too_many(sum(h for h, _ in each), np.array([c for _, some in each for c in some]))
+            assert lags[a, n - 1] == pytest.approx(expected)
+    nothing = [SimpleNamespace(seen=[], call=0)] * 2
+    assert batches._pairs(nothing, SimpleNamespace(shares_draws=shared), stream) == []  # type: ignore[arg-type]
