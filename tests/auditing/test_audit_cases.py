@@ -17,6 +17,7 @@ from dptext_core.auditing import (
     batches,
     distance,
     exact,
+    latent,
     long_texts,
     outputs,
     releases,
@@ -830,3 +831,108 @@ def test_coincidences_of_each_two_rewrites_are_counted_place_by_place(shared):
             assert lags[a, n - 1] == pytest.approx(expected)
     nothing = [SimpleNamespace(seen=[], call=0)] * 2
     assert batches._pairs(nothing, SimpleNamespace(shares_draws=shared), stream) == []  # type: ignore[arg-type]
+
+
+# --- noise behind a text
+
+
+def test_rewrites_are_told_apart_by_what_was_learnt_from_others():
+    words = [f"w{k}" for k in range(6)]
+    rng = np.random.default_rng(8)
+    make = lambda p: [SimpleNamespace(text=" ".join(rng.choice(words, 4, p=p))) for _ in range(30)]  # noqa: E731
+    one, other = [0.4, 0.2, 0.1, 0.1, 0.1, 0.1], [0.1, 0.1, 0.1, 0.1, 0.2, 0.4]
+    first, second = [make(one), make(other)], [make(one), make(other)]
+
+    def seen_in(results, f) -> float:
+        return (sum(f in latent.features(r.text) for r in results) + 0.5) / (len(results) + 1)
+
+    def score(text) -> float:
+        return sum(math.log(seen_in(first[0], f) / seen_in(first[1], f)) for f in latent.features(text))
+
+    scores = [[score(r.text) for r in results] for results in first]
+    right = lambda cut: sum(s >= cut for s in scores[0]) - sum(s >= cut for s in scores[1])  # noqa: E731
+    every = sorted([*scores[0], *scores[1]], reverse=True)
+    best = max(right(cut) for cut in every)
+    cuts = [cut for cut in every if right(cut) == best]
+    expected = tuple(sum(score(r.text) >= cuts[0] - 1e-9 for r in results) for results in second)
+    assert latent.told_apart(first, second) == expected and expected[0] > expected[1] + 10
+    assert latent.told_apart(second[::-1], second)[0] < 10
+
+
+def test_a_test_is_made_at_a_very_small_epsilon_and_where_an_advantage_is_the_wanted_one(monkeypatch):
+    def at(e):
+        audited = SimpleNamespace(latent_advantage=lambda a, b: e / 40 if told else None)
+        return SimpleNamespace(config=SimpleNamespace(epsilon=e), audited=audited)
+
+    monkeypatch.setattr(latent, "small", lambda m: at(0.5))
+    monkeypatch.setattr(latent, "with_epsilon", lambda m, e: at(e))
+    told = True
+    assert latent._epsilons(at(100.0), None, None) == [0.5, pytest.approx(40 * latent.ADVANTAGE, rel=1e-9)]  # type: ignore[arg-type]
+    assert latent._epsilons(at(2.0), None, None) == [0.5, pytest.approx(2.0, rel=1e-9)]  # type: ignore[arg-type]
+    told = False
+    assert latent._epsilons(at(100.0), None, None) == [0.5]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("loss", "advantage", "tpr", "fpr", "said"),
+    [
+        (9.0, 0.95, 150, 0, ""),
+        (1.0, 0.95, 150, 0, "their loss is at least "),
+        (
+            9.0,
+            0.5,
+            150,
+            0,
+            f"tests differ by at least {2 * (LEVEL / 6) ** (1 / 150) - 1:.0%} between the two, and the stated noise allows 50%",
+        ),
+        (None, 0.5, 150, 0, ""),
+        (1.0, None, 80, 75, ""),
+    ],
+)
+def test_texts_that_are_told_apart_better_than_their_noise_lets_are_refuted(
+    loss, advantage, tpr, fpr, said, monkeypatch
+):
+    asked: list[Any] = []
+    far = lambda a, b: 0.1 * abs(a.i - b.i) if loss is not None else 3.0  # noqa: E731
+    audited = SimpleNamespace(latent_loss=far, latent_advantage=lambda a, b: advantage, writes_from_noise=True)
+    promise = Guarantee("pure", 1.0, "text", "any", 1, 1.0)
+    own = SimpleNamespace(latent_loss=lambda a, b: loss, latent_advantage=lambda a, b: advantage)
+    mine = SimpleNamespace(audited=own, guarantee=lambda p: promise)
+    m = SimpleNamespace(
+        audited=audited,
+        guarantee=lambda t: promise,
+        prepare=lambda t, task: SimpleNamespace(text=t, i=list(latent._TEXTS).index(t)),
+        slow_to_prepare=False,
+        config=SimpleNamespace(epsilon=2.0),
+    )
+    monkeypatch.setattr(latent, "_epsilons", lambda *a: [0.5, 2.0])
+    monkeypatch.setattr(latent, "with_epsilon", lambda m, e: mine)
+    monkeypatch.setattr(
+        latent, "told_apart", lambda first, second: asked.append([len(r) for r in (*first, *second)]) or (tpr, fpr)
+    )
+    fresh = lambda m, p, n, noise: [SimpleNamespace(text="t")] * n  # noqa: E731
+    subject = SimpleNamespace(
+        m=m,
+        promise=promise,
+        claim=None,
+        thorough=False,
+        stream=STREAM,
+        meter=Meter(),
+        rewriter=SimpleNamespace(fresh=fresh),
+    )
+    check = latent.behind_a_text(subject)  # type: ignore[arg-type]
+    assert check is not None and asked[0] == [150] * 4
+    if not said:
+        assert check.status == "tested" and check.draws == 1200 and len(asked) == 2
+        level = LEVEL / 6
+        expected = min(latent._least(150, level, loss or 0.0, 0.0, advantage), 1.0)
+        assert check.leak == expected and check.detectable == latent.lower_bound(150, 0, 150, level)
+    else:
+        assert (
+            check.status == "refuted"
+            and check.draws == 600
+            and check.witness is not None
+            and said in check.witness.told
+        )
+        assert f"At ε = 0.5, {tpr} of 150 rewrites of " in check.witness.told
+        assert check.witness.log_p_first == math.log(tpr / 150) and check.witness.log_p_second == math.log(0.5 / 150)
