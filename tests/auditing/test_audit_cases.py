@@ -883,7 +883,7 @@ def test_a_test_is_made_at_a_very_small_epsilon_and_where_an_advantage_is_the_wa
             0.5,
             150,
             0,
-            f"tests differ by at least {2 * (LEVEL / 6) ** (1 / 150) - 1:.0%} between the two, and the stated noise allows 50%",
+            f"tests differ by at least {2 * (LEVEL / 6) ** (1 / 150) - 1:.0%} between the two, and the stated noise",
         ),
         (None, 0.5, 150, 0, ""),
         (1.0, None, 80, 75, ""),
