@@ -8,7 +8,7 @@ A model that is asked by queries computes a text once, and for every query one p
 Positions and queries of several texts are rows of the same products. oneDNN gives a row the same bits in products of
 any of SIZES, which is tried when a model is loaded; where it does not, all products have one number of rows. What is
 read is computed by text, in shapes that its own length fixes. So each text gets the same bits whatever is asked beside
-it.
+it. On a GPU, and by a model's own code, nothing is known of rows: there each text is asked at all its positions, alone.
 
 A model that is asked by pairs takes several batches layer by layer, each in products of its own shape. Only what is
 computed at the masks alone is shared, a fixed number of rows at a time: a product with so few rows takes as long as its
@@ -42,7 +42,8 @@ class Batch(NamedTuple):
     """Sequences of one padded length: ids (B, L), types (B, L) or None, lengths (B), positions of the masks (B); and
     how many rows at the front are asked for, the rest being empty.
 
-    asks: the id of a mask where one text, (1, L), is asked at all of ``positions`` (n) by queries; else None.
+    asks: the id of a mask where one text, (1, L), is asked at all of ``positions`` (n) by queries; else None. Then
+    lengths lie on the processor.
     """
 
     ids: torch.Tensor
@@ -67,6 +68,12 @@ def asked_by_queries(ids: torch.Tensor, positions: torch.Tensor, mask_id: int) -
         "position_ids": torch.cat([row[:n], positions])[None],
         "attention_mask": hides[None, None],
     }
+
+
+def _everywhere(x: Batch) -> Batch:
+    """The text of a batch, asked at all its positions: in a shape and an order that no other query changes."""
+    n = int(x.lengths[0])
+    return x._replace(positions=torch.arange(n, device=x.ids.device), wanted=n)
 
 
 def fits(model: Any) -> bool:
@@ -331,7 +338,10 @@ class FastBert:
     def __call__(self, batches: Sequence[Batch]) -> torch.Tensor:
         if any(x.asks is not None for x in batches):
             texts = [x for x in batches if x.asks is not None]
-            answered = iter(self.asked(texts).split([x.wanted for x in texts]))
+            if self.words.device.type == "cpu":
+                answered = iter(self.asked(texts).split([x.wanted for x in texts]))
+            else:
+                answered = iter([self.asked([_everywhere(x)]).index_select(0, x.positions) for x in texts])
             return torch.cat([self([x]) if x.asks is None else next(answered) for x in batches])
         hs = [self.embedded(x) for x in batches]
         hidden = [_hides(x.lengths, x.ids.shape[1], self.last.heads, self.dtype) for x in batches]
@@ -440,13 +450,13 @@ class AnyModel:
 
     def _logits(self, x: Batch) -> torch.Tensor:
         if x.asks is not None:
-            n = int(x.lengths[0])
-            given = asked_by_queries(x.ids[:, :n].cpu(), x.positions.cpu(), x.asks)
+            n, at = int(x.lengths[0]), _everywhere(x).positions
+            given = asked_by_queries(x.ids[:, :n].cpu(), at.cpu(), x.asks)
             given = {name: tensor.to(x.ids.device) for name, tensor in given.items()}
             given["attention_mask"] = given["attention_mask"].to(self.model.dtype)
-            self._positions = torch.arange(n, n + x.wanted, device=x.ids.device)[None]
+            self._positions = (n + at)[None]
             logits = self.model(**given).logits[0]
-            return (logits if self.cuts else logits[n:])[:, self.candidates].float()
+            return (logits if self.cuts else logits[n:])[x.positions][:, self.candidates].float()
         rows = torch.arange(len(x.ids), device=x.ids.device)
         attend = (torch.arange(x.ids.shape[1], device=x.ids.device) < x.lengths[:, None]).long()
         types = {} if x.types is None else {"token_type_ids": x.types}

@@ -82,6 +82,34 @@ def test_without_the_fast_path_they_are_the_same(lm, cuts):
     np.testing.assert_allclose(scores(other, requests), scores(lm, requests), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("cuts", [True, False])
+def test_without_the_fast_path_a_query_has_the_bits_that_it_has_alone(lm, cuts):
+    model, _ = plain_model(lm.spec)
+    other = MaskedLM(lm.spec, "cpu", "float32")
+    other._logits = AnyModel(model, torch.as_tensor(lm.candidate_ids), "cpu", torch.float32, cuts=cuts)
+    requests = asked(lm, LONG)[:70]
+    together = scores(other, requests)
+    np.testing.assert_array_equal(scores(other, requests[3:20]), together[3:20])
+    for i in (0, 17, 69):
+        np.testing.assert_array_equal(scores(other, [requests[i]])[0], together[i])
+
+
+def test_on_a_gpu_every_pass_about_a_text_has_one_shape(lm, monkeypatch):
+    """There a product of another number of rows is another kernel. Shapes are computed without a GPU."""
+    monkeypatch.setattr(lm, "device", "meta")
+    model, _ = plain_model(lm.spec)
+    far = fast_bert.FastBert(model, torch.as_tensor(lm.candidate_ids), "meta", torch.float32)
+    shapes, linear = [], torch.nn.functional.linear
+    monkeypatch.setattr(fast_bert.F, "linear", lambda x, *more: shapes.append(x.shape) or linear(x, *more))
+    inputs, seen = lm.model_inputs(asked(lm, TEXT)), []
+    for some in (inputs[:1], inputs[2:9], inputs):
+        shapes.clear()
+        found = far([lm._batch(some, *lm.shape_for(len(some[0].ids), True))])
+        assert found.shape == (len(some), len(lm.candidates))
+        seen.append(list(shapes))
+    assert seen[0] == seen[1] == seen[2] and seen[0]
+
+
 def test_a_pass_computes_a_text_once(lm, monkeypatch):
     passes = []
     inner = lm.forward_all

@@ -9,12 +9,13 @@ Deviations from the paper and its released code, each on purpose:
 * all words are masked and drawn in parallel, each in the original text; ``order="sequential"`` is Algorithm 2 as
   printed, where later words see earlier replacements;
 * punctuation is kept unless ``keep_punctuation=False``;
-* the bundled model was trained with the context half as input (pairs of a text and the same text with words masked);
-  the paper takes an encoder as it was pretrained, which never saw a text beside its masked copy;
+* the bundled model is asked for a word by a mask that reads the whole text, the word itself too, for which it was
+  trained; the paper gives an encoder as it was pretrained the text and its masked copy, and so do we with other models;
 * candidates are a fixed, public set of whole words; the released code also samples word pieces;
 * the draw is float64 with full-range noise: a float32 softmax gives some words probability 0 from ε ≈ 190 on;
 * the capital letter of an original word is not copied to its replacement unless ``recase="original"`` asks for it;
-* long texts: a window centred on the target, in each half;
+* long texts: a window centred on the target, in each half; the bundled model reads overlapping windows, each word in
+  the one in which it stands most central;
 * Algorithm 3: a deleted token is removed (as printed, the last originals would survive verbatim), the choices to
   delete and to add use two random numbers, and both concern only tokens that are replaced, so that n is their number;
 * Appendix A: the similarity is that of two static word vectors (the paper compares whole sentences), and both parts
