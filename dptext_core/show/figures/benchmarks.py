@@ -45,6 +45,7 @@ UNPROTECTED = "unprotected"
 GUESS = "always guessing"
 YOURS = "your ε, between points"
 YOUR_TEXT = "your text"
+NARROW = 320  # pixels that a figure has at least, on a telephone
 _AXIS = 44  # pixels below the plot for the ticks and the title of its axis
 
 
@@ -136,7 +137,10 @@ def panels(
     colours, figure = DARK if dark else LIGHT, Plot()
     columns = min(columns, len(names))
     rows = -(-len(names) // columns)
-    top, bottom, between = 46, 44, 34
+    under = _epsilon_title(names) if x == "epsilon" else _hidden_title(x)
+    if width_of(under, 13) > NARROW:  # it would be cut off on both sides
+        under = under.replace(" (", "<br>(")
+    top, bottom, between = 46, 44 + 18 * under.count("<br>"), 34
     whole = top + bottom + rows * height + (rows - 1) * between
     plot = whole - top - bottom
     every = [p.x for s in (*shown, *printed) for p in s.points]
@@ -214,7 +218,6 @@ def panels(
         showarrow=False,
         font={"size": 13, "color": colours["soft"]},
     )
-    under = _epsilon_title(names) if x == "epsilon" else _hidden_title(x)
     figure.add_annotation(
         text=under,
         x=0.5,
