@@ -25,6 +25,7 @@ from dptext_core.auditing import (
     rules,
     sampled,
     seen,
+    vocabulary,
 )
 from dptext_core.auditing.inputs import Meter, Probe
 from dptext_core.auditing.report import AuditReport, share
@@ -936,3 +937,70 @@ def test_texts_that_are_told_apart_better_than_their_noise_lets_are_refuted(
         )
         assert f"At ε = 0.5, {tpr} of 150 rewrites of " in check.witness.told
         assert check.witness.log_p_first == math.log(tpr / 150) and check.witness.log_p_second == math.log(0.5 / 150)
+
+
+# --- every word of a vocabulary
+
+
+@pytest.mark.parametrize(
+    ("leaks", "refuted"), [({}, False), ({"ddd": 1.0}, True), ({"ddd": 0.4}, False), ({"fff": "same"}, True)]
+)
+def test_words_of_a_vocabulary_that_come_out_the_same_are_rewritten_again(leaks, refuted, monkeypatch):
+    """Those that stayed in one of two rewrites, or became one word in both; the others are not asked again."""
+    names = [chr(97 + k) * 3 for k in range(12)]
+    d = TokenDistribution(tuple(names), np.log(np.full(12, 1 / 12)), None, 1.0)
+    rng, asked = np.random.default_rng(1), []
+
+    def rewritten(m, by_word, some, stream, turn, subject):
+        asked.append((turn, list(some)))
+        for w in some:
+            leak = leaks.get(w, 0.0)
+            if leak == "same":
+                yield w, "aaa"
+            elif rng.random() < leak:
+                yield w, f"  {w.upper()}"
+            else:
+                yield w, f"{w} {turn} {len(asked)}"
+
+    m = SimpleNamespace(
+        by_word=SimpleNamespace(vocabulary=SimpleNamespace(words=["1", *names])),
+        config=SimpleNamespace(epsilon=0.25),
+        prepare=lambda w: w,
+    )
+    monkeypatch.setattr(vocabulary, "small", lambda of: m)
+    monkeypatch.setattr(vocabulary, "_few", lambda *a: iter([d]))
+    monkeypatch.setattr(vocabulary, "_released", lambda *a: rewritten(*a))
+    monkeypatch.setattr(
+        vocabulary, "_listed", lambda m, by_word, some, stream, subject: rewritten(m, by_word, some, stream, 1, subject)
+    )
+    places = {w: np.array([k]) for k, w in enumerate(names)}
+    reader = SimpleNamespace(stated=lambda prepared, i: d, places=lambda d: places)
+    monkeypatch.setattr(vocabulary, "Reader", lambda m, meter: reader)
+    monkeypatch.setattr(vocabulary, "shuffled", lambda words, stream: list(reversed(words)))
+    subject = SimpleNamespace(m=m, stream=STREAM, meter=Meter(), thorough=False)
+    check = vocabulary.released_words(subject)  # type: ignore[arg-type]
+    assert check is not None and [turn for turn, _ in asked[:2]] == [0, 1] and asked[0][1] == asked[1][1] == names[::-1]
+    again = [some for _, some in asked[2:]]
+    assert len(again) == vocabulary.AGAIN and [turn for turn, _ in asked[2:]] == list(range(2, 32))
+    assert check.draws == 24 + sum(map(len, again))
+    if refuted:
+        (word,) = leaks
+        became = word if leaks[word] == 1.0 else "aaa"
+        assert all(some == [word] for some in again)
+        assert check.status == "refuted" and check.witness is not None
+        assert check.looked == "All 12 words of the vocabulary, each rewritten twice at ε = 0.25."
+        assert (
+            check.witness.told
+            == f"“{word}” became “{became}” in 30 of 30 rewrites at ε = 0.25; the stated distribution gives it 0.083."
+        )
+        assert (check.witness.log_p_first, check.witness.log_p_second) == (0.0, pytest.approx(-math.log(12)))
+    else:
+        assert check.status == "tested"
+        one = vocabulary._one_word(1 / 12, LEVEL / (1 + len(again[0])))
+        assert check.leak == one and f"is seen where it does in {share(one)} of its rewrites" in check.looked
+        said = (
+            "none of them stayed or came out the same."
+            if not again[0]
+            else "1 of them stayed or came out the same, which was rewritten 30 times more."
+        )
+        assert said in check.looked, check.looked
