@@ -56,8 +56,8 @@ TESTS = (
     *(f"data/test_{name}.py" for name in ("records", "scale", "no_paths")),
     *(f"house/test_{name}.py" for name in ("architecture", "foreign", "golden")),
 )
-#: Minutes of pages and posteriors that meet no line alone.
-LEFT_OUT = {"mechanisms/test_rendering.py", "attacks/test_which_text.py"}
+#: Minutes of pages that meet no line alone.
+LEFT_OUT = {"mechanisms/test_rendering.py"}
 FIRST, THEN = 10.0, 60.0  # seconds of tests for one mutant
 
 

@@ -17,6 +17,7 @@ from dptext_core.auditing import (
     batches,
     distance,
     exact,
+    inputs,
     latent,
     long_texts,
     outputs,
@@ -1004,3 +1005,29 @@ def test_words_of_a_vocabulary_that_come_out_the_same_are_rewritten_again(leaks,
             else "1 of them stayed or came out the same, which was rewritten 30 times more."
         )
         assert said in check.looked, check.looked
+
+
+@pytest.mark.parametrize("near", [False, True])
+def test_where_outputs_are_no_words_more_of_the_spread_ones_are_looked_at(near, monkeypatch):
+    spread = [chr(97 + k // 6) * 2 + chr(97 + k % 6) for k in range(40)]
+    likely = lambda w: SimpleNamespace(draws=None, top=lambda n: [("??", 0.9), (w, 0.05), (f"{w}z", 0.02)])  # noqa: E731
+    known = [*spread, *(f"{w}z" for w in spread)] if near else spread
+    monkeypatch.setattr(inputs, "_by_frequency", lambda by_word: known)
+    monkeypatch.setattr(
+        inputs, "probes_of", lambda m, names, meter: ([SimpleNamespace(word=w, d=likely(w)) for w in names], [])
+    )
+    monkeypatch.setattr(inputs, "_drawn", lambda m, words: list(words))
+    distances = lambda words: np.ones((len(words), len(words)))  # noqa: E731
+    m = SimpleNamespace(
+        by_word=SimpleNamespace(words_alike=lambda words, n: None), audited=SimpleNamespace(distances=distances)
+    )
+    found = inputs.default_words(m, 12)  # type: ignore[arg-type]
+    n = len(known)
+    ranks = [*(k * (n - 1) / 8 for k in range(9)), *(n ** (k / 8) - 1 for k in range(9))]
+    names = list(dict.fromkeys(known[int(r + 1e-9)] for r in ranks))
+    first = names[:: len(names) // 6][:6]
+    if not near:
+        assert found == [*first, *(w for w in names[:6] if w not in first)] and len(found) > 6
+    else:
+        pairs = [x for w in first for x in (w, f"{w}z") if x in known]
+        assert found[: len(set(pairs))] == list(dict.fromkeys(pairs)) and len(found) <= 12
