@@ -15,6 +15,13 @@ function chosen(/** @type {number[]} */ best, /** @type {Law} */ law, /** @type 
   return [...new Set([...best, ...flips.map((f) => f[1]), ...(law.source < 0 ? [] : [law.source])])];
 }
 
+/**
+ * A row of ln p, each worked out when it is read. Without scores it takes a sum over all candidates, at each ε of each
+ * word, and most words are never opened.
+ */
+const later = (/** @type {(k: number) => number} */ value) =>
+  new Proxy(/** @type {number[]} */ ([]), { get: (_, k) => (k === "length" ? N_GRID : value(Number(k))) });
+
 /** How many scores are higher than this. */
 function above(/** @type {Float64Array} */ scores, /** @type {number} */ x) {
   let n = 0;
@@ -66,7 +73,7 @@ export function payload(engine, prepared, { run, draw, epsilon }) {
       ...(law.candidates.length === total ? {} : { total: law.candidates.length }),
     };
     const { scores } = law;
-    if (!scores) return { ...drawn, lp: shown.map((j) => grid.map((e) => Math.max(law.logProb?.(e, j) ?? 0, FLOOR))) };
+    if (!scores) return { ...drawn, lp: shown.map((j) => later((k) => Math.max(law.logProb?.(grid[k], j) ?? 0, FLOOR))) };
     return {
       ...drawn,
       s: shown.map((j) => scores[j]),
