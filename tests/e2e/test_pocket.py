@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
+import os
 import threading
 import time
 import unicodedata
@@ -20,6 +22,7 @@ from dptext_core._internal.assets import examples
 from dptext_core.measure.leaks import KINDS, telling
 from dptext_core.mechanisms.blocklist import fold
 from dptext_core.mechanisms.sentence.dp_sentence import DPSentence, DPSentenceConfig
+from dptext_core.show import pocket
 from dptext_core.show.pocket import serve, write_site
 from dptext_core.show.pocket.site import MECHANISMS, OWN_TEXT
 from dptext_core.text.document import Document
@@ -501,6 +504,12 @@ def test_a_device_on_which_the_model_does_not_load_gets_a_word_mechanism_and_is_
     until(page, "document.querySelector('#status').textContent.includes('needs no model')")
     assert page.input_value("#mechanism") == "custext"
     assert page.locator(".strip .word").count() > 10
+    assert page.is_enabled("#again")
+    # What another mechanism made before does not stand there as if it were of the one that is chosen.
+    context.route("**/codes.bin.gz", lambda route: route.abort())
+    page.select_option("#mechanism", "santext")
+    until(page, "document.querySelector('#status').textContent.startsWith('SanText could not be loaded')")
+    assert page.is_disabled("#again") and page.is_disabled("#save") and page.locator("[inert] .strip").count() == 1
     context.close()
 
 
@@ -511,4 +520,206 @@ def test_a_file_that_is_another_is_refused(browser: Browser, address: str) -> No
     context.route("**/custext-20.bin.gz", lambda route: route.fulfill(body=b"\0" * 4_343_800))
     page.goto(address)
     until(page, "document.querySelector('#status').textContent.includes('is not the file')")
+    context.close()
+
+
+def test_after_one_visit_it_works_without_a_network_and_a_damaged_file_is_fetched_anew(
+    browser: Browser, address: str
+) -> None:
+    rewritten = "document.querySelector('#status').textContent.startsWith('Rewritten')"
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(address)
+    until(page, rewritten)
+    # Its large files came before there was a service worker.
+    until(page, "caches.match('data/model.onnx.gz').then((kept) => kept !== undefined)")
+    context.set_offline(True)
+    page.reload()
+    until(page, rewritten)
+    assert page.input_value("#mechanism") == "dp-mlm"
+    context.set_offline(False)
+    for damaged in ("new Uint8Array(1000)", "Uint8Array.of(0x1f, 0x8b, 8, 0, 0)"):
+        page.evaluate(
+            f"""async () => {{
+              for (const name of await caches.keys()) {{
+                await (await caches.open(name)).put("data/list.txt.gz", new Response({damaged}));
+              }}
+            }}"""
+        )
+        page.reload()
+        page.evaluate("window.dptext.ready")
+        assert rewrite(page, TEXTS[0], "diffractor", 1.1)["text"]
+        until(page, "caches.match('data/list.txt.gz').then((r) => r.arrayBuffer()).then((b) => b.byteLength > 1000)")
+    context.close()
+
+
+def test_what_is_kept_of_a_new_version_is_not_the_browsers_copy_of_the_old_one(
+    browser: Browser, tmp_path: Path
+) -> None:
+    worker = Path(pocket.__file__).with_name("site") / "sw.js"
+
+    def version(name: str) -> None:
+        script = f"const VERSION = {json.dumps(name)};\nconst SHELL = ['app.js', 'index.html'];\n"
+        (tmp_path / "sw.js").write_text(script + worker.read_text(encoding="utf-8"), encoding="utf-8")
+        (tmp_path / "app.js").write_text(f"// {name}", encoding="utf-8")
+        (tmp_path / "index.html").write_text('<!doctype html><script src="app.js"></script>', encoding="utf-8")
+        # What was changed long ago is kept by browsers for days, unless the server says otherwise.
+        for file in tmp_path.iterdir():
+            os.utime(file, (time.time() - 1e8 + len(name),) * 2)
+
+    version("old")
+    context = browser.new_context()
+    page = context.new_page()
+    with serve(tmp_path) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page.goto(f"http://127.0.0.1:{server.server_address[1]}/")
+        version("newer")
+        page.evaluate(
+            "navigator.serviceWorker.register('sw.js').then(() => navigator.serviceWorker.ready).then(() => 1)"
+        )
+        assert page.evaluate("caches.match('app.js').then((kept) => kept.text())") == "// newer"
+        server.shutdown()
+    context.close()
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_only_an_epsilon_for_which_the_core_promises_something_is_taken(page: Page, name: str) -> None:
+    call = "([what, more]) => window.dptext[what]('doctor', ...more).then(() => '', (e) => e.message)"
+    most = dpt.get_mechanism(name).max_epsilon
+    most = most if most < 1400 else 1400
+    dpt.get_mechanism(name, epsilon=most)
+    assert rewrite(page, "doctor", name, most)["guarantee"]["epsilon"] == most
+    for epsilon in (math.nan, math.inf, -math.inf, -1, 0, 1e-10, most + 1, "abc", "8", None, True):
+        with pytest.raises(dpt.ConfigError):
+            dpt.get_mechanism(name, epsilon=epsilon).rewrite("doctor")
+        how = {"mechanism": name, "epsilon": epsilon}
+        for what, more in (("rewrite", [how]), ("distribution", [0, how])):
+            assert page.evaluate(call, [what, more]).startswith("epsilon is a number from"), epsilon
+
+
+def test_what_is_not_there_is_refused_by_the_page_as_well(page: Page) -> None:
+    how = "{mechanism: 'custext', epsilon: 8}"
+    for call, said in (
+        (f"distribution('doctor', 1, {how})", "no word is drawn for token 1"),
+        (f"distribution('doctor', -1, {how})", "no word is drawn for token -1"),
+        (f"distribution('doctor', 'length', {how})", "no word is drawn for token length"),
+        ("rewrite('doctor', {mechanism: 'nobody', epsilon: 8})", "there is no mechanism nobody here"),
+        ("rewrite('doctor')", "there is no mechanism undefined here"),
+        (f"rewrite(undefined, {how})", "the text is a string"),
+    ):
+        assert page.evaluate(f"window.dptext.{call}.then(() => '', (e) => e.message)") == said
+
+
+def test_a_copy_that_the_browser_takes_its_time_for_is_written_down(browser: Browser, address: str) -> None:
+    """Also where another draw has come in the meantime, and another mechanism."""
+    context = browser.new_context(service_workers="block")
+    context.route("**/model.onnx.gz", lambda route: route.abort())
+    page = context.new_page()
+    page.goto(address)
+    until(page, "document.querySelector('#status').textContent.includes('needs no model')")
+    page.evaluate(
+        """() => Object.defineProperty(navigator, "clipboard", {
+          value: { writeText: () => new Promise((done) => (window.allow = done)) },
+        })"""
+    )
+    page.click(".strip .copy")
+    page.click("#again")
+    page.evaluate("window.allow()")
+    until(page, "document.querySelector('#ledger').textContent.includes('CusText, ε = 8.1')")
+    page.click(".strip .copy")
+    page.select_option("#mechanism", "diffractor")
+    until(page, "document.querySelector('#promise').textContent.includes('ε = 1.1 for each unit')")
+    page.evaluate("window.allow()")
+    until(page, "document.querySelectorAll('#ledger li').length === 3")
+    assert page.inner_text("#ledger").count("CusText, ε = 8.1") == 2 and "no promise" not in page.inner_text("#ledger")
+    context.close()
+
+
+def test_a_long_rewrite_ends_where_something_else_is_asked_for(page: Page) -> None:
+    long = " ".join(f"Word number {n} of a rather long story about gardens and hospitals." for n in range(150))
+    page.select_option("#mechanism", "dp-mlm-prior")
+    page.fill("#text", long)
+    until(page, "document.querySelector('#status').textContent.startsWith('Working')")
+    page.select_option("#mechanism", "custext")
+    until(page, "document.querySelector('#promise').textContent.includes('share its set')", 40)
+
+
+NEAR = """async ([proposal, shift, low, high]) => {
+  const SHAPE = { sigma: 2, low: 0, width: 0.4, growth: 0.16, widest: 5, firm: 6, power: 1, spread: 200 };
+  const { shifted } = await import("./laws.js");
+  const [words, scores] = [proposal.map(String), Float64Array.from(proposal)];
+  const law = shifted(words, scores, Float64Array.from(shift), SHAPE, -1, [low, high]);
+  return [law.near, [0, 1, 2, 3, 4].map((k) => [...law.logProbs(low * (high / low) ** (k / 4))])];
+}"""
+
+
+def test_the_words_worth_showing_are_the_likest_anywhere_on_the_axis(page: Page) -> None:
+    rng = np.random.default_rng(1)
+    for proposal, shift in ((rng.normal(0, 3, 3000), rng.normal(0, 4, 3000)), (np.zeros(50), rng.normal(0, 4, 50))):
+        near, laws = page.evaluate(NEAR, [proposal.tolist(), shift.tolist(), 5.0, 100.0])
+        assert near == np.argsort(-np.max(laws, 0), kind="stable")[:9].tolist()
+
+
+def test_the_chances_beside_a_word_are_those_of_its_law(page: Page) -> None:
+    page.evaluate("() => (document.querySelector('#never').value = '')")
+    page.select_option("#mechanism", "dp-mlm-prior")
+    page.fill("#text", TEXTS[0])
+    until(page, "document.querySelector('.strip .text').textContent.includes('Lisbon')")
+    until(page, "document.querySelector('#promise').textContent.includes('ε = 15 a word')")
+    for at, word in ((1, "doctor"), (6, "sister"), (3, "Lisbon")):
+        page.locator(".strip .text .word", has_text=word).first.click()
+        until(page, f"document.querySelector('.strip .pair .from').textContent === '{word}'")
+        page.wait_for_timeout(100)
+        found = law(page, TEXTS[0], at, "dp-mlm-prior", 15.0)
+        chances = dict(zip(found["candidates"], found["probs"], strict=True))
+        rows = [row.split("\n") for row in page.locator(".strip .rows li:visible").all_inner_texts()]
+        shown = {words.lower(): float(chance.strip("<>%")) / 100 for words, chance in rows if "others" not in words}
+        assert len(shown) >= 3 and max(shown, key=shown.__getitem__) == max(chances, key=chances.__getitem__)
+        # As they are rounded for showing.
+        assert {w: c for w, c in shown.items() if abs(c - chances[w]) > max(0.05 * chances[w], 1e-4)} == {}
+
+
+def test_a_file_that_is_dropped_takes_the_place_of_the_text(page: Page) -> None:
+    drop = """([bytes, name]) => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File([Uint8Array.from(bytes)], name));
+      return document.body.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
+    }"""
+    page.select_option("#mechanism", "custext")
+    assert not page.evaluate(drop, [list("My aunt lives in Tromsø.".encode()), "a.txt"]), "the browser would open it"
+    until(page, "document.querySelector('.strip .text').textContent.includes('aunt')")
+    assert page.input_value("#text") == "My aunt lives in Tromsø."
+    for data, name in ((b"\xff\xfe\x00", "<b>x</b>.png"), (b"a" * 100_001, "large.txt")):
+        assert not page.evaluate(drop, [list(data), name])
+        until(page, f"document.querySelector('#status').textContent.startsWith('“{name}” is no text file')")
+    assert page.input_value("#text") == "My aunt lives in Tromsø."
+
+
+def test_axe_finds_nothing_serious_and_the_keyboard_is_enough(browser: Browser, address: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.base", reason="pip install axe-playwright-python")
+    context = browser.new_context(service_workers="block", reduced_motion="reduce")
+    context.route("**/model.onnx.gz", lambda route: route.abort())
+    page = context.new_page()
+    page.goto(address)
+    until(page, "document.querySelector('#status').textContent.includes('needs no model')")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the slider"
+    # From word to word with the arrows: one stop of the Tab key for all of them.
+    stops = []
+    while len(stops) < 40 and "save" not in stops:
+        page.keyboard.press("Tab")
+        stops.append(page.evaluate("document.activeElement.id || document.activeElement.className.split(' ')[0]"))
+    assert {"edit", "slider", "exact", "mechanism", "again", "save"} <= set(stops)
+    page.focus("#edit")
+    page.keyboard.press("Enter")
+    page.keyboard.press("ControlOrMeta+A")
+    page.keyboard.type("My aunt lives in Lisbon.")
+    until(page, "document.querySelector('.strip .text').textContent.includes('aunt')")
+    page.click(".k-options summary")
+    page.evaluate(axe.AXE_SCRIPT)
+    rules = {"resultTypes": ["violations"], "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        found = page.evaluate("rules => axe.run(rules)", rules)["violations"]
+        assert [(v["id"], [n["html"][:200] for n in v["nodes"]]) for v in found] == []
     context.close()

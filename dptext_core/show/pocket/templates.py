@@ -69,9 +69,10 @@ def mechanism_data(mechanism: Mechanism, frozen: Collection[str] = ()) -> dict[s
 
 
 def _variant(mechanism: Mechanism, takes_never: bool) -> dict[str, Any]:
-    """One choice of options: its axis of ε, all its options, and its promise."""
+    """One choice of options: its axis of ε, between which ε it promises anything, all its options, and its promise."""
     config = mechanism.config
     options = {f.name: getattr(config, f.name) for f in dataclasses.fields(config) if f.name != "epsilon"}
+    (of_epsilon,) = [f.metadata for f in dataclasses.fields(config) if f.name == "epsilon"]
     promise = mechanism.guarantee(_DRAWN)
     if mechanism.guarantee(_DRAWN).metric != mechanism.replace(epsilon=_BY_DISTANCE["plain"]).guarantee(_DRAWN).metric:
         raise ValueError(f"what {mechanism.title} promises depends on ε otherwise than by numbers")
@@ -83,6 +84,7 @@ def _variant(mechanism: Mechanism, takes_never: bool) -> dict[str, Any]:
             raise ValueError(f"what {mechanism.title} promises is said otherwise with words that are never released")
     return {
         "axis": list(mechanism.epsilon_range(mechanism.setting.options)),
+        "limits": [of_epsilon["min"], min(of_epsilon["max"], mechanism.max_epsilon)],
         "options": options,
         "promise": {
             "notion": promise.notion,

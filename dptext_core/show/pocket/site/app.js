@@ -2,7 +2,7 @@
 // The page: a text, a mechanism, the token view, the promise, and a ledger of what left this tab.
 
 import { Never, neverOf } from "./blocklist.js";
-import { Engine } from "./engine.js";
+import { Engine, check } from "./engine.js";
 import mount from "./strip.js";
 import { bound } from "./promise.js";
 import { telling } from "./telling.js";
@@ -10,6 +10,7 @@ import { payload } from "./view.js";
 
 const EMPTY = "∎"; // as the token view shows a sentence that is empty
 const TYPING_MS = 250; // quiet time before a text is rewritten
+const LARGEST = 100_000; // bytes of a file that is dropped
 
 const get = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
 const ui = {
@@ -25,10 +26,11 @@ const state = {
   options: /** @type {Record<string, Record<string, any>>} */ ({}),
   never: { text: "", made: new Never([]) },
   prepared: /** @type {import("./engine.js").Prepared | null} */ (null),
+  draws: /** @type {Map<string, {title: string, draws: number, metric: boolean}>} */ (new Map()),
   released: /** @type {Map<string, {title: string, epsilon: number, draws: number, metric: boolean, draw: string}>} */ (new Map()),
   timer: 0,
   turn: 0,
-  busy: false,
+  working: /** @type {AbortController | null} */ (null),
   stale: false,
 };
 /** @type {Engine} */
@@ -56,27 +58,31 @@ async function rewrite() {
   const spec = engine.spec(mechanism, options);
   ui.summary.textContent = spec.summary;
   ui.progress.hidden = true;
+  let failed = false;
   try {
     await engine.load(spec, (bytes, all) => {
-      if (ui.mechanism.value !== mechanism) return;
+      // Where one file fails, others may still be coming.
+      if (failed || ui.mechanism.value !== mechanism) return;
       ui.progress.hidden = bytes >= all;
       ui.progress.value = bytes / all;
       say(bytes < all ? `Loading ${spec.title}, once: ${megabytes(bytes)} of ${megabytes(all)}` : "Unpacking …");
     });
   } catch (problem) {
+    failed = true;
     if (turn === state.turn) instead(spec.title, problem);
     return false;
   }
   if (turn !== state.turn) return true;
-  if (state.busy) {
+  if (state.working) {
     state.stale = true;
+    state.working.abort();
     return true;
   }
-  state.busy = true;
+  const { signal } = (state.working = new AbortController());
   const waits = setTimeout(() => say("Working …"), 300);
   try {
     const start = performance.now();
-    state.prepared = await engine.prepare(ui.text.value, mechanism, { options, never: never(spec) });
+    state.prepared = await engine.prepare(ui.text.value, mechanism, { options, never: never(spec), signal });
     show();
     const took = performance.now() - start;
     const { ms } = state.prepared;
@@ -84,17 +90,23 @@ async function rewrite() {
     say(`Rewritten on this device in ${took.toFixed(0)} ms${ms ? `, of which the model ${ms.toFixed(0)} ms` : ""}.`);
   } catch (problem) {
     clearTimeout(waits);
-    // What stands there is of what was asked for before: it is neither drawn again nor released.
-    state.prepared = null;
-    ui.view.inert = ui.again.disabled = ui.save.disabled = true;
-    say(`This did not work: ${/** @type {any} */ (problem)?.message ?? problem}`, true);
+    if (!signal.aborted) {
+      hold();
+      say(`This did not work: ${/** @type {any} */ (problem)?.message ?? problem}`, true);
+    }
   }
-  state.busy = false;
+  state.working = null;
   if (state.stale) {
     state.stale = false;
     rewrite();
   }
   return true;
+}
+
+// What stands there is of what was asked for before: it is neither drawn again nor released.
+function hold() {
+  state.prepared = null;
+  ui.view.inert = ui.again.disabled = ui.save.disabled = true;
 }
 
 // The words that are never released, as they are typed, where the mechanism takes such a list.
@@ -143,6 +155,7 @@ function introduce() {
 // A device on which the model cannot run gets a word mechanism, and is told so.
 function instead(/** @type {string} */ title, /** @type {any} */ problem) {
   ui.progress.hidden = true;
+  hold();
   const why = `${title} could not be loaded here (${problem?.message ?? problem}).`;
   const other = engine.core.mechanisms.find((/** @type {any} */ m) => m.name !== ui.mechanism.value);
   if (title !== engine.core.mechanisms[0].title) {
@@ -170,8 +183,11 @@ function show() {
   ui.view.inert = ui.again.disabled = ui.save.disabled = false;
   state.run += 1;
   state.draw = crypto.getRandomValues(new Uint32Array(2)).join("-");
+  const { title, promise: { notion } } = prepared.spec;
   const { name, axis: [low, high, usual] } = prepared.spec;
   const epsilon = Math.min(Math.max(state.eps[name] ?? usual, low), high);
+  const { draws } = engine.promise(prepared, epsilon);
+  state.draws.set(state.draw, { title, draws, metric: notion === "metric" });
   // Something is to be seen beside the text before a word is chosen.
   const { sensitive = "" } = engine.core.examples.find((/** @type {any} */ e) => e.text === prepared.document.text) ?? {};
   const same = (/** @type {any} */ t) => t.a === "replace" && t.o.toLowerCase() === sensitive.toLowerCase();
@@ -184,10 +200,10 @@ function show() {
 
 // The token view has moved, or text has left it.
 function seen(/** @type {string} */ name, /** @type {any} */ view) {
+  for (const [draw, , epsilon] of view.copies) release(draw, epsilon);
   if (state.prepared?.spec.name !== name) return;
   state.eps[name] = view.eps;
   promise(view.eps);
-  for (const [draw, , epsilon] of view.copies) release(draw, epsilon);
 }
 
 function promise(/** @type {number} */ epsilon) {
@@ -197,12 +213,11 @@ function promise(/** @type {number} */ epsilon) {
   ui.exposed.replaceChildren(...made.exposed.map((item) => element("li", item)));
 }
 
+// A copy that the browser took its time for may be of a draw that has gone by: it has left all the same.
 function release(/** @type {string} */ draw, /** @type {number} */ epsilon) {
-  const { prepared } = state;
-  if (!prepared || draw !== state.draw || state.released.has(`${draw} ${epsilon}`)) return;
-  const { title, promise: { notion } } = prepared.spec;
-  const { draws } = engine.promise(prepared, epsilon);
-  state.released.set(`${draw} ${epsilon}`, { title, epsilon, draws, metric: notion === "metric", draw });
+  const made = state.draws.get(draw);
+  if (!made || state.released.has(`${draw} ${epsilon}`)) return;
+  state.released.set(`${draw} ${epsilon}`, { ...made, epsilon, draw });
   const all = [...state.released.values()];
   let total = 0;
   const rows = all.map((r) => {
@@ -240,12 +255,36 @@ function shownText() {
   const at = new Map(shown.map((node) => [Number(/** @type {HTMLElement} */ (node).dataset.i), node]));
   let out = "";
   prepared.document.tokens.forEach((token, i) => {
-    const word = prepared.laws[i] ? at.get(i)?.querySelector(".now")?.textContent : token.text;
+    // A drawn word that is not shown is an error here: the original must not take its place.
+    const word = prepared.laws[i] ? /** @type {any} */ (at.get(i)).querySelector(".now").textContent : token.text;
     // What stands for the empty sentence is no part of the text.
-    if (prepared.aligned) out += prepared.gaps[i] + (word ?? token.text);
+    if (prepared.aligned) out += prepared.gaps[i] + word;
     else if (word && word !== EMPTY) out += (out && prepared.gaps[i]) + word;
   });
   return out + prepared.gaps[prepared.gaps.length - 1];
+}
+
+function edit(/** @type {boolean} */ open) {
+  ui.editor.hidden = !open;
+  ui.edit.setAttribute("aria-expanded", String(open));
+  ui.edit.textContent = open ? "Close the editor" : "Your text";
+  if (open) ui.text.focus();
+}
+
+// A file that is dropped takes the place of the text; a browser would show it in the place of the page. Whether it did.
+async function take(/** @type {DragEvent} */ event) {
+  const [file] = event.dataTransfer?.files ?? [];
+  if (!file) return false;
+  event.preventDefault();
+  try {
+    if (file.size > LARGEST) throw new Error("too large");
+    ui.text.value = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
+  } catch {
+    say(`“${file.name}” is no text file in UTF-8 of at most ${LARGEST / 1000} kB.`, true);
+    return false;
+  }
+  edit(true);
+  return true;
 }
 
 async function begin() {
@@ -280,12 +319,9 @@ async function begin() {
     offer();
     rewrite();
   });
-  ui.edit.addEventListener("click", () => {
-    ui.editor.hidden = !ui.editor.hidden;
-    ui.edit.setAttribute("aria-expanded", String(!ui.editor.hidden));
-    ui.edit.textContent = ui.editor.hidden ? "Your text" : "Close the editor";
-    if (!ui.editor.hidden) ui.text.focus();
-  });
+  ui.edit.addEventListener("click", () => edit(ui.editor.hidden));
+  addEventListener("dragover", (event) => event.dataTransfer?.types.includes("Files") && event.preventDefault());
+  addEventListener("drop", (event) => take(event).then((taken) => taken && soon()));
   ui.again.addEventListener("click", show);
   ui.save.addEventListener("click", save);
   if ("serviceWorker" in navigator) navigator.serviceWorker.register("sw.js").catch(() => {});
@@ -298,11 +334,14 @@ ready.catch((problem) => say(`This page could not start: ${problem?.message ?? p
 let last = null;
 
 /** The text that was asked for last is not read again for another word or another ε. never: words of a list. */
-function prepare(/** @type {string} */ text, /** @type {any} */ { mechanism, options, never }) {
+function prepare(/** @type {string} */ text, /** @type {any} */ { mechanism, options, never } = {}) {
   const key = JSON.stringify([text, mechanism, options, never]);
   if (last?.key !== key) {
     const listed = never && neverOf(never.join(" "), engine.language);
-    last = { key, prepared: engine.prepare(text, mechanism, { options, never: listed }) };
+    const made = engine.prepare(text, mechanism, { options, never: listed });
+    last = { key, prepared: made };
+    // What failed is tried again when it is asked for again.
+    made.catch(() => (last = last?.prepared === made ? null : last));
   }
   return last.prepared;
 }
@@ -315,7 +354,8 @@ Object.assign(window, {
     async distribution(/** @type {string} */ text, /** @type {number} */ index, /** @type {any} */ how) {
       await ready;
       const prepared = await prepare(text, how);
-      const law = prepared.laws[index];
+      check(prepared.spec, how.epsilon);
+      const law = Number.isInteger(index) ? prepared.laws[index] : null;
       if (!law) throw new Error(`no word is drawn for token ${index}`);
       const logProbs = [...law.logProbs(how.epsilon)];
       return { candidates: [...law.candidates], probs: logProbs.map(Math.exp), log_probs: logProbs };

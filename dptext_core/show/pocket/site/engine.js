@@ -11,7 +11,8 @@ import { WordPieces, proposals, queries } from "./wordpiece.js";
 /** @typedef {import("./laws.js").Law} Law */
 /** @typedef {import("./text.js").Document} Document */
 /**
- * @typedef {{options?: Record<string, any>, never?: Never}} Choice options of a mechanism, and words never released
+ * @typedef {{options?: Record<string, any>, never?: Never, signal?: AbortSignal}} Choice options of a mechanism, words
+ *   never released, and what ends the work between two passes of a model
  */
 /**
  * @typedef {object} Prepared
@@ -179,12 +180,13 @@ export class Engine {
 
   /** A text with what each of its words is drawn from, at every ε. @returns {Promise<Prepared>} */
   async prepare(
-    /** @type {string} */ text, /** @type {string} */ mechanism, /** @type {Choice} */ { options, never = NOTHING } = {},
+    /** @type {string} */ text, /** @type {string} */ mechanism, /** @type {Choice} */ { options, never = NOTHING, signal } = {},
   ) {
+    if (typeof text !== "string") throw new Error("the text is a string");
     let spec = this.spec(mechanism, options);
     if (never.size && !spec.takes_never) throw new Error(`${spec.title} takes no list of words here`);
     await this.load(spec);
-    if (mechanism === "dp-sentence") return this.bySentence(text, spec, never);
+    if (mechanism === "dp-sentence") return this.bySentence(text, spec, never, signal);
     const document = this.language.parse(text);
     const whole = this.tables.get(tableOf(spec));
     const table = whole && this.without(whole, never);
@@ -209,12 +211,15 @@ export class Engine {
     };
     const { laws, ms } = table
       ? { laws: document.tokens.map((t, i) => (drawn[i] ? byWord(t) : null)), ms: 0 }
-      : await this.byModel(document, drawn, spec, never);
+      : await this.byModel(document, drawn, spec, never, signal);
     return { spec, never, document, reasons, laws, known, capitals: begins(frame, this.language), gaps: spaced(frame), aligned: true, ms };
   }
 
   /** One draw a sentence: the tokens are the sentences, an empty one where there is none. @returns {Promise<Prepared>} */
-  async bySentence(/** @type {string} */ text, /** @type {any} */ spec, /** @type {Never} */ never) {
+  async bySentence(
+    /** @type {string} */ text, /** @type {any} */ spec, /** @type {Never} */ never,
+    /** @type {AbortSignal | undefined} */ signal,
+  ) {
     const { bank, pieces } = this;
     if (!bank || !pieces) throw new Error("the bank of sentences is not there");
     const { slots } = spec.options;
@@ -226,6 +231,7 @@ export class Engine {
     const vectors = [];
     let ms = 0;
     for (const { text: sentence } of tokens) {
+      signal?.throwIfAborted();
       const made = sentence ? await bank.encoder.ask({ ids: pieces.sequence(sentence, spec.max_length) }) : null;
       ms += made?.ms ?? 0;
       vectors.push(made ? steps(made.found) : null);
@@ -257,6 +263,7 @@ export class Engine {
    * it gives what is public of the text, which are another pass. */
   async byModel(
     /** @type {Document} */ document, /** @type {boolean[]} */ drawn, /** @type {any} */ spec, /** @type {Never} */ never,
+    /** @type {AbortSignal | undefined} */ signal,
   ) {
     const { model, pieces, candidates } = this;
     if (!model || !pieces) throw new Error("the model is not there");
@@ -271,6 +278,7 @@ export class Engine {
       /** @type {Map<number, Float32Array>} */
       const found = new Map();
       for (const asked of all) {
+        signal?.throwIfAborted();
         const made = await model.ask({ ids: asked.ids, positions: asked.positions, mask });
         ms += made.ms;
         asked.targets.forEach((t, n) => {
@@ -308,6 +316,7 @@ export class Engine {
 
   /** One rewrite, with fresh randomness: its text, and what became of each token. */
   rewrite(/** @type {Prepared} */ prepared, /** @type {number} */ epsilon) {
+    check(prepared.spec, epsilon);
     let text = "";
     const releases = prepared.document.tokens.map((token, i) => {
       const law = prepared.laws[i];
@@ -329,6 +338,12 @@ export class Engine {
     if (!prepared.aligned) return word;
     return this.language.written(word, prepared.capitals[i]);
   }
+}
+
+/** Refuse what is no ε of a mechanism with its options, as the core does: nothing is promised there. */
+export function check(/** @type {any} */ { limits: [least, most] }, /** @type {unknown} */ epsilon) {
+  if (typeof epsilon === "number" && epsilon >= least && epsilon <= most) return;
+  throw new Error(`epsilon is a number from ${least} to ${most} here, not ${String(epsilon)}`);
 }
 
 /** What is loaded for a mechanism with its options. */
