@@ -1,10 +1,15 @@
-"""Mechanisms in Hugging Face's datasets and in spaCy: both are stood in for by what calls us in the same shape."""
+"""Mechanisms in Hugging Face's datasets and in spaCy. What calls us in the same shape stands in for both, but where the
+document's own lines run in datasets."""
 
 from __future__ import annotations
 
+import csv
 import importlib
+import os
 import pickle
+import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -13,6 +18,7 @@ from data.test_batch import block
 import dptext_core as dpt
 from dptext_core.data.libraries import BatchRewriter, DocRewriter
 
+TOP = Path(__file__).resolve().parents[2]
 TEXTS = [
     "My doctor treated my sister in the hospital of the town.",
     "A long letter came from home and brought bad news.",
@@ -151,21 +157,19 @@ def test_the_python_of_the_document_runs_in_spacy(spacy, capsys):
     assert capsys.readouterr().out.startswith("My ") and "dp_rewriter" in spacy.factories
 
 
-def test_the_python_of_the_document_runs_in_datasets(monkeypatch):
-    written: dict[str, list] = {}
-
-    class Dataset:
-        def __init__(self, rows):
-            self.rows = rows
-
-        def map(self, function, *, batched):
-            return Dataset(mapped(function, self.rows, 1000 if batched else 1))
-
-        def to_csv(self, path):
-            written[path] = self.rows
-
-    library = ModuleType("datasets")
-    library.load_dataset = lambda *given, **options: Dataset([{"text": text, "label": "a"} for text in TEXTS])
-    monkeypatch.setitem(sys.modules, "datasets", library)
-    exec(compile(block("datasets"), "datasets", "exec"), {})
-    assert [set(row) for row in written["rewritten.csv"]] == [{"text", "label", "text_epsilon", "text_error"}] * 3
+@pytest.mark.slow
+def test_the_python_of_the_document_runs_in_datasets(tmp_path):
+    with (tmp_path / "messages.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("text", "label"), *((text, i) for i, text in enumerate(TEXTS)), ("", 3)])
+    # Its cache, which it looks up when it is loaded, and no look for news elsewhere.
+    env = os.environ | {"HF_HOME": str(tmp_path / "cache"), "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(TOP)}
+    done = subprocess.run(
+        [sys.executable, "-c", block("datasets")], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    with (tmp_path / "rewritten.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["label"] for row in rows] == ["0", "1", "2", "3"]
+    assert all(row["text"] and row["text"] != text for row, text in zip(rows, TEXTS, strict=False))
+    assert rows[0].keys() == {"text", "label", "text_epsilon", "text_error"}
+    assert not rows[3]["text"] and "no text in the column 'text'" in rows[3]["text_error"]
