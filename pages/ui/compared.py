@@ -67,6 +67,7 @@ def rewrites(
     that this one was edited from; where it was, its noise is kept unless the ledger has it as released."""
     of = len(asked.columns)
     begun, known = time.monotonic(), any(text == asked.text for text, *_ in kept.draws)
+    ready = all(map(_ready, asked.columns))
     draws: list[Draw | str] = []
     for c in asked.columns:
         try:
@@ -90,8 +91,16 @@ def rewrites(
         like = dict(zip(texts, kept.like(asked.text, texts), strict=True))
         found = [dataclasses.replace(o, likeness=like[o.looked.result.text]) if o.looked else o for o in found]
     if not known:
-        kept.seconds = time.monotonic() - begun
+        kept.seconds = time.monotonic() - begun if ready else None  # a model is loaded once
     return found
+
+
+def _ready(column: Column) -> bool:
+    """Whether no model is loaded for it."""
+    try:
+        return column.setting.make().model_ready
+    except dpt.DPTextError:  # said where its rewrite would stand
+        return True
 
 
 def _outcome(kept: Kept, draw: Draw | str, epsilon: float | str, task: dpt.Task) -> ComparedOutcome:

@@ -30,7 +30,7 @@ class Inputs(OfSetting, Private):
 @dataclass(frozen=True)
 class Run(Private):
     """A finished rewrite, held by the session that asked for it. number grows. note: what to know of such a text.
-    edited: the text that this one was edited from, where it was. seconds: that its scores took; None where they were
+    edited: the text that this one was edited from, where it was. seconds: that it took; None where its scores were
     there already, or a model was loaded for them.
 
     plain: the mechanism without its public prior, and the text prepared for it; None where it has no prior. meaning:
@@ -103,15 +103,14 @@ def make(
     mechanism = inputs.setting.at(epsilon if inputs.epsilon is None else inputs.epsilon).make()
     same_text = before is not None and before.inputs.text == inputs.text
     edited = before.inputs.text if before is not None and from_edit(before.inputs.text, inputs.text) else None
-    seconds = None
+    begun, ready, took = time.monotonic(), mechanism.model_ready, None
     if before is not None and same_text and before.prepared.key == mechanism.key:
-        prepared, seconds = before.prepared, before.seconds
+        prepared, took = before.prepared, before.seconds
     elif given is not None:
         prepared = given
     else:
-        begun, ready = time.monotonic(), mechanism.model_ready
         prepared = mechanism.prepare(inputs.text, task=task)
-        seconds = time.monotonic() - begun if ready else None
+        took = time.monotonic() - begun if ready else None
     goes_on = same_text or edited is not None
     keep_stream = before is not None and not redraw and goes_on and before.inputs.seed == inputs.seed
     stream = before.stream if before is not None and keep_stream else dpt.NoiseStream(inputs.seed)
@@ -123,7 +122,10 @@ def make(
         shown["cmd"] = {"n": number, "eps": epsilon}
     note = coverage_note(mechanism, prepared) if given is None else ""
     plain = _plain(mechanism, prepared, task)
-    return Run(number, inputs, mechanism, prepared, stream, result, shown, note, plain, edited, seconds)
+    if took is not None and not same_text and before is not None and before.inputs.mechanism == inputs.mechanism:
+        # Of another mechanism it may be what is read once that takes long.
+        took = time.monotonic() - begun
+    return Run(number, inputs, mechanism, prepared, stream, result, shown, note, plain, edited, took)
 
 
 def from_edit(before: str, after: str) -> bool:

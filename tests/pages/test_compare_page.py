@@ -16,10 +16,12 @@ from streamlit.testing.v1 import AppTest
 import dptext_core as dpt
 from dptext_core.attacks import best
 from dptext_core.measure import calibration, side_by_side
+from dptext_core.measure.ledger import Ledger
 from dptext_core.mechanisms.recommended import ORDER
 from dptext_core.privacy.guarantee import percent
 from dptext_core.show.figures.glossary import said_of
-from pages.ui import cards, equal_privacy
+from pages.ui import cards, compared, equal_privacy
+from pages.ui.kept import Kept
 from pages.ui.rewrite_view import copies_of, word_of
 from pages.ui.session import Session
 
@@ -292,6 +294,20 @@ def test_a_text_that_was_emptied_while_it_was_worked_on_is_rewritten_when_it_is_
     held.set()
     settle(at)
     assert [o.looked.result.original for o in mine(at).at("compare").result] == [f"{TEXT} Again."] * 2
+
+
+def test_a_comparison_for_which_a_model_was_loaded_says_nothing_of_the_next(monkeypatch):
+    kept, one = Kept(), dpt.Setting("custext", {}, 5.0)
+
+    def compared_of(text: str, ready: bool) -> float | None:
+        monkeypatch.setattr(dpt.mechanism_class("custext"), "model_ready", ready)
+        asked = compared.Asked(text, (compared.Column(1, one),), None, False, 0)
+        (found,) = compared.rewrites(asked, kept, None, Ledger(), None, dpt.Task())
+        assert found.looked is not None
+        return kept.seconds
+
+    assert compared_of("My doctor paid.", False) is None
+    assert compared_of("My doctor paid twice.", True) is not None
 
 
 def test_draw_again_is_fresh_noise_for_all(page):

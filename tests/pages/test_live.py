@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import threading
 from pathlib import Path
@@ -75,6 +76,23 @@ def test_what_takes_long_waits_and_says_so():
     assert "took 3.2 seconds" in live.waits("a short text", 3.21)
     long = live.waits("word " * (live.WORDS + 1), 0.1)
     assert f"more than {live.WORDS} words" in long and "Ctrl+Enter" in long and f"{live.LONG_PAUSE:g} seconds" in long
+
+
+def test_a_rewrite_takes_as_long_as_its_draws_do_too(monkeypatch):
+    def after(name: str, before: runs.Run | None, *took: float) -> float | None:
+        """Seconds of a run by a clock that goes on by so much between the looks at it."""
+        clock = iter([0.0, *itertools.accumulate(took)])
+        monkeypatch.setattr(runs.time, "monotonic", lambda: next(clock))
+        try:
+            return run_of(name, TEXT, before).seconds
+        finally:
+            monkeypatch.undo()
+
+    first = run_of("custext", "My doctor")
+    assert after("custext", first, 0.1, 6.0) == pytest.approx(6.1), "as where each word is asked for after the other"
+    assert after("diffractor", first, 0.1) == pytest.approx(0.1), "its list may have been read"
+    again = run_of("custext", "My doctor", first)
+    assert again.seconds == first.seconds
 
 
 def test_newer_work_takes_the_place_of_older_and_its_answer_alone_is_seen():
