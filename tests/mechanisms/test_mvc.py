@@ -192,3 +192,12 @@ def test_far_words_that_win_are_among_those_that_are_compared(name, monkeypatch)
         found = channel._curve(np.array([epsilon, 4.0]))[:, 0]
         # float32 may decide otherwise between two words that are equally far.
         assert (plain != found).sum() <= 1 and len(set(plain.tolist())) > (20 if epsilon < 1 else 5)
+
+
+def test_the_noise_of_the_last_two_spaces_is_kept():
+    a, b, c = (random_space(5, 3, seed=k) for k in range(3))
+    first, second = mvc._noise_block(a, None), mvc._noise_block(b, None)
+    assert mvc._noise_block(a, None) is first and mvc._noise_block(b, None) is second
+    third = mvc._noise_block(c, None)
+    assert mvc._noise_block(b, None) is second and mvc._noise_block(c, None) is third
+    assert mvc._noise_block(a, None) is not first and not np.array_equal(mvc._noise_block(a, None).noise, first.noise)
