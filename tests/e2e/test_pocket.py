@@ -635,6 +635,39 @@ def test_a_copy_that_the_browser_takes_its_time_for_is_written_down(browser: Bro
     context.close()
 
 
+def test_what_left_is_written_down_at_the_epsilon_of_its_words(browser: Browser, address: str) -> None:
+    """Whatever stands in the box of ε when the button is pressed."""
+    context = browser.new_context(service_workers="block", permissions=["clipboard-read", "clipboard-write"])
+    context.route("**/model.onnx.gz", lambda route: route.abort())
+    page = context.new_page()
+    page.goto(address)
+    until(page, "document.querySelector('#status').textContent.includes('needs no model')")
+    for n, (typed, epsilon) in enumerate(
+        [("-1", "8.1"), ("0", "8.1"), ("", "8.1"), ("85", "28"), ("12.3456789", "12.4")]
+    ):
+        for press in ("#save", ".strip .copy"):
+            page.click("#again")
+            page.fill("#exact", typed)
+            if press == "#save":
+                with page.expect_download() as got:
+                    page.click(press)
+                left = Path(got.value.path()).read_text(encoding="utf-8")
+            else:
+                page.click(press)
+                until(page, "document.querySelector('.strip .copy').textContent.startsWith('Copied')")
+                left = page.evaluate("navigator.clipboard.readText()")
+            rows = 2 * n + (press != "#save") + 1
+            until(page, f"document.querySelectorAll('#ledger li').length === {rows + 1}")
+            assert page.locator("#ledger li").nth(rows - 1).inner_text().startswith(f"CusText, ε = {epsilon}, ")
+            page.wait_for_timeout(100)
+            # The words of that ε: what is copied once more is the same.
+            page.click(".strip .copy")
+            page.wait_for_timeout(100)
+            assert page.evaluate("navigator.clipboard.readText()") == left
+    assert "no promise" not in page.inner_text("#ledger")
+    context.close()
+
+
 def test_a_long_rewrite_ends_where_something_else_is_asked_for(page: Page) -> None:
     long = " ".join(f"Word number {n} of a rather long story about gardens and hospitals." for n in range(150))
     page.select_option("#mechanism", "dp-mlm-prior")
@@ -723,3 +756,12 @@ def test_axe_finds_nothing_serious_and_the_keyboard_is_enough(browser: Browser, 
         found = page.evaluate("rules => axe.run(rules)", rules)["violations"]
         assert [(v["id"], [n["html"][:200] for n in v["nodes"]]) for v in found] == []
     context.close()
+
+
+def test_a_page_that_no_script_starts_says_what_it_needs(browser: Browser, address: str) -> None:
+    for scripts in (False, True):
+        context = browser.new_context(java_script_enabled=scripts, service_workers="block")
+        page = context.new_page()
+        page.goto(address)
+        page.locator("#idle").wait_for(state="detached" if scripts else "visible", timeout=20_000)
+        context.close()

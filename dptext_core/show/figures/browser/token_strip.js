@@ -713,6 +713,7 @@ class Strip {
     const label = number(eps);
     if (eps !== this.shownEps) {
       this.shownEps = eps;
+      ui.slider.dataset.eps = eps; // of the words that stand there, for a page around them
       const x = this.where(eps);
       ui.slider.style.setProperty("--at", x);
       ui.head.style.transform = `translateX(${100 * x}%)`;
@@ -1397,6 +1398,8 @@ class Strip {
   }
 
   async copy() {
+    // An ε that was typed a moment ago: the words are those of the ε that is written down.
+    if (this.frame) this.paint();
     const text = this.plainText();
     // Another draw may have come when the browser answers.
     const { eps, draw, run } = this;

@@ -236,8 +236,8 @@ function release(/** @type {string} */ draw, /** @type {number} */ epsilon) {
 function save() {
   const { prepared } = state;
   if (!prepared) return;
-  // Read off the view, so that what is saved is what is seen.
-  const epsilon = Number(ui.view.querySelector(".exact").value);
+  // Read off the view, so that what is saved is what is seen: the box of ε may hold what nothing was drawn at.
+  const epsilon = Number(ui.view.querySelector(".slider").dataset.eps);
   const text = shownText();
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
@@ -288,6 +288,7 @@ async function take(/** @type {DragEvent} */ event) {
 }
 
 async function begin() {
+  get("idle").remove();
   const answer = await fetch("core.json");
   engine = new Engine(await answer.json());
   for (const m of engine.core.mechanisms) ui.mechanism.append(new Option(m.title, m.name));
@@ -323,7 +324,8 @@ async function begin() {
   addEventListener("dragover", (event) => event.dataTransfer?.types.includes("Files") && event.preventDefault());
   addEventListener("drop", (event) => take(event).then((taken) => taken && soon()));
   ui.again.addEventListener("click", show);
-  ui.save.addEventListener("click", save);
+  // An ε that was typed a moment ago is painted first.
+  ui.save.addEventListener("click", () => requestAnimationFrame(save));
   if ("serviceWorker" in navigator) navigator.serviceWorker.register("sw.js").catch(() => {});
 }
 
