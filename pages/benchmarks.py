@@ -358,7 +358,7 @@ def bought() -> None:
         "The promises are not the same: see the table."
     )
     plain_chart(
-        budget_chart(rows, measure, dark=dark()),
+        budget_chart(rows, measure, dark=dark(), width=450),  # as a phone has room for
         key="bench_budget",
         alt=f"{total_budget.MEASURES[measure]} over the total ε of a text, for each system",
     )

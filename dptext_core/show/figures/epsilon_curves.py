@@ -112,9 +112,8 @@ def curves(
         legend={
             "orientation": "h",
             "x": 0,
-            "y": 0,
-            "yref": "container",
-            "yanchor": "bottom",
+            "y": -(PAD + 42) / (height - 2 * PAD - 46),  # under the title of the axis, however many columns there are
+            "yanchor": "top",
             "entrywidth": entry - 40,
             "tracegroupgap": 0,
             "font": {"size": 12, "color": colours["ink"]},
