@@ -249,6 +249,25 @@ def test_dp_mlm_on_such_a_model(folder, options):
         np.testing.assert_array_equal(found.probs, m.distribution(TEXT, r.steps[drawn[-1]].index).probs)
 
 
+@pytest.mark.parametrize("name", ["dp-mlm", "dp-mlm-plus"])
+def test_in_sequential_order_the_model_is_asked_once_for_each_draw(folder, name, monkeypatch):
+    """Whoever looks at what was drawn asks for no more."""
+    calls, inner = [], Engine.score
+    monkeypatch.setattr(Engine, "score", lambda self, x, **more: calls.append(len(x)) or inner(self, x, **more))
+    m = dpt.get_mechanism(name, model=folder, epsilon=50.0, order="sequential")
+    r = m.rewrite(TEXT, seed=4)
+    drawn = [i for i, s in enumerate(r.steps) if s.action in ("replace", "insert")]
+    assert sum(calls) == len(drawn) > 5
+    found = [(r.distribution(i).probs, r.logits(i)) for i in drawn]
+    assert sum(calls) == len(drawn)
+    r.trace.prepared._given.clear()
+    for i, (probs, logits) in zip(drawn, found, strict=True):
+        np.testing.assert_array_equal(r.distribution(i).probs, probs)
+        np.testing.assert_array_equal(r.logits(i), logits)
+    other = m.replace(epsilon=10.0)
+    assert other.rewrite(m.prepare(TEXT), seed=4).text == other.rewrite(r.trace.prepared, seed=4).text
+
+
 def test_words_are_added_at_masks_of_their_own(folder):
     r = dpt.get_mechanism("dp-mlm-plus", model=folder, epsilon=50.0, add_prob=0.9).rewrite(TEXT, seed=4)
     assert sum(s.action == "insert" for s in r.steps) > 3

@@ -58,6 +58,11 @@ class Draw(NamedTuple):
     token: int
     insert: bool
 
+    @property
+    def sees(self) -> tuple:
+        """Which draw of its text it is, and all of the others that its scores depend on."""
+        return self.token, self.insert, *((i, a) for i, a in self.acts.items() if self.insert or i != self.token)
+
 
 @dataclass(frozen=True, eq=False)
 class MaskedPrepared(Prepared):
@@ -75,6 +80,7 @@ class MaskedPrepared(Prepared):
     never: Never = NOTHING
 
     _rows: dict[tuple[int, bool], np.ndarray] = field(default_factory=dict, init=False, repr=False)
+    _given: dict[tuple, np.ndarray] = field(default_factory=dict, init=False, repr=False)
     _pieces: list[list[int]] = field(default_factory=list, init=False, repr=False)
     _lock: Any = field(default_factory=threading.Lock, init=False, repr=False)
 
@@ -97,6 +103,18 @@ class MaskedPrepared(Prepared):
             for k, row in zip(keys, logits, strict=True):
                 if len(self._rows) < ROWS_KEPT:
                     self._rows[k] = row
+
+    def given(self, draw: Draw) -> np.ndarray | None:
+        """Scores of a draw that depends on those before it, where they are kept."""
+        with self._lock:
+            return self._given.get(draw.sees)
+
+    def keep(self, draw: Draw, scores: np.ndarray) -> None:
+        """Keep such scores: those that came last, of as many draws as a rewrite has."""
+        with self._lock:
+            self._given[draw.sees] = scores.copy()
+            if len(self._given) > min(ROWS_KEPT, 2 * len(self.targets)):
+                del self._given[next(iter(self._given))]
 
     def has(self, key: tuple[int, bool]) -> bool:
         """Whether the scores of this draw are kept already."""
@@ -482,8 +500,16 @@ class MaskedWords(Mechanism):
 
     def _logits_given(self, draws: Sequence[Draw], task: Task = UNWATCHED) -> np.ndarray:
         """Raw logits (n, V) of draws: the masked half has what was released before, and else the original words."""
-        requests = [self._request_given(*d) for d in draws]
-        return left(score(self.config.model, self.language, requests, task.quiet), self._banned)
+        rows = [d.prepared.given(d) for d in draws]
+        missing = [d for d, row in zip(draws, rows, strict=True) if row is None]
+        if missing:
+            requests = [self._request_given(*d) for d in missing]
+            scores = left(score(self.config.model, self.language, requests, task.quiet), self._banned)
+            for d, row in zip(missing, scores, strict=True):
+                d.prepared.keep(d, row)
+            fresh = iter(scores)
+            rows = [next(fresh) if row is None else row for row in rows]
+        return np.stack(rows)
 
     def _request_given(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool):
         lm = language_model(self.config.model, self.language)
