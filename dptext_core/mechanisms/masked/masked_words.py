@@ -500,16 +500,16 @@ class MaskedWords(Mechanism):
 
     def _logits_given(self, draws: Sequence[Draw], task: Task = UNWATCHED) -> np.ndarray:
         """Raw logits (n, V) of draws: the masked half has what was released before, and else the original words."""
-        rows = [d.prepared.given(d) for d in draws]
-        missing = [d for d, row in zip(draws, rows, strict=True) if row is None]
-        if missing:
-            requests = [self._request_given(*d) for d in missing]
-            scores = left(score(self.config.model, self.language, requests, task.quiet), self._banned)
-            for d, row in zip(missing, scores, strict=True):
-                d.prepared.keep(d, row)
-            fresh = iter(scores)
-            rows = [next(fresh) if row is None else row for row in rows]
-        return np.stack(rows)
+        kept = [d.prepared.given(d) for d in draws]
+        missing = [d for d, row in zip(draws, kept, strict=True) if row is None]
+        if not missing:
+            return np.stack([row for row in kept if row is not None])
+        requests = [self._request_given(*d) for d in missing]
+        scores = left(score(self.config.model, self.language, requests, task.quiet), self._banned)
+        for d, row in zip(missing, scores, strict=True):
+            d.prepared.keep(d, row)
+        fresh = iter(scores)
+        return scores if len(missing) == len(draws) else np.stack([next(fresh) if r is None else r for r in kept])
 
     def _request_given(self, prepared: MaskedPrepared, acts: Acts, index: int, insert: bool):
         lm = language_model(self.config.model, self.language)
