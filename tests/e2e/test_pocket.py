@@ -427,6 +427,8 @@ def test_epsilon_is_dragged_without_a_pass_and_a_copy_is_written_down(page: Page
     page.fill("#exact", "28")
     page.press("#exact", "Enter")
     until(page, "document.querySelector('#promise').textContent.includes('ε = 28 a word')")
+    adjacency = dpt.get_mechanism("custext").guarantee(TEXTS[0]).adjacency
+    assert page.inner_text("#between") == f"It holds between {adjacency}." and "same kept tokens" in adjacency
     assert "Nothing yet" in page.inner_text("#ledger")
     with page.expect_download() as got:
         page.click("#save")

@@ -15,7 +15,7 @@ const LARGEST = 100_000; // bytes of a file that is dropped
 const get = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
 const ui = {
   text: get("text"), mechanism: get("mechanism"), examples: get("examples"), again: get("again"), status: get("status"),
-  progress: get("progress"), promise: get("promise"), exposed: get("exposed"), ledger: get("ledger"), save: get("save"),
+  progress: get("progress"), promise: get("promise"), between: get("between"), exposed: get("exposed"), ledger: get("ledger"), save: get("save"),
   notes: get("notes"), summary: get("summary"), view: get("view"), controls: get("controls"), never: get("never"),
   never_label: get("never_label"), never_note: get("never_note"), problem: get("problem"), edit: get("edit"), editor: get("editor"),
 };
@@ -210,6 +210,8 @@ function promise(/** @type {number} */ epsilon) {
   if (!state.prepared) return;
   const made = engine.promise(state.prepared, epsilon);
   ui.promise.textContent = made.sentence;
+  // Kept words are no secret: a text without them would be told apart.
+  ui.between.textContent = made.draws ? `It holds between ${made.adjacency}.` : "";
   ui.exposed.replaceChildren(...made.exposed.map((item) => element("li", item)));
 }
 
