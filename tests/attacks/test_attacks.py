@@ -339,6 +339,7 @@ def test_a_lead_that_changes_is_found_where_it_changes():
     assert found[2:] == ((1.0,), ())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "options"),
     [
@@ -642,6 +643,7 @@ def test_mask_inference_ranks_the_original_at_each_replaced_word(tiny_model):
     assert "cannot say" in found.sentence() and found.chance < found.chance10 < 1
 
 
+@pytest.mark.slow
 def test_one_mask_stands_for_all_that_one_step_released(tiny_model):
     m = dpt.get_mechanism("santext", oov="mask", epsilon=12.0)
     r = m.rewrite("The doctor from Xyzzyville told the patient.", seed=2)

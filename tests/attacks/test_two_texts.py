@@ -52,6 +52,7 @@ def test_all_classifiers_together_keep_it_too():
     assert coverage(100, 4.0, draws=60, seed=6).within >= 95
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     ["private-support", "unchanged-noise", "counting-blanks", "copied-word", pytest.param("no-noise", marks=SLOW)],

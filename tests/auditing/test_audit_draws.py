@@ -57,6 +57,7 @@ def test_every_hidden_fault_has_its_look():
 
 
 # On the bundled words: on small lists the same is looked at in test_seeded.
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n == "one-word-stated")) for n in LOOKS])
 def test_a_look_refutes_its_fault_and_clears_the_sound_twin(name, tiny_autoencoder):
     # In the place of the bundled autoencoder, whose every rewrite takes long.

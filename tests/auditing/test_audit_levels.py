@@ -36,6 +36,7 @@ class Tells(Generator):
         return dataclasses.replace(r, text=prepared.text, trace=dpt.Trace(), pieces=(piece,))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
 def test_the_bounds_of_whole_outputs_hold_all_together(confidence):
     level = (1 - confidence) / (2 * TOGETHER)
@@ -46,6 +47,7 @@ def test_the_bounds_of_whole_outputs_hold_all_together(confidence):
     assert told.verdict == "refuted" and 1 < told.measured <= shown(200, level) * (1 + 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
 @pytest.mark.parametrize(("n", "pairs"), [(2, 2), (3, 6), (6, TOGETHER)])
 def test_the_bounds_of_words_hold_all_together(confidence, n, pairs):

@@ -83,6 +83,7 @@ def twin_of(name, m, inputs, draws):
     return _CLEARED[key]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

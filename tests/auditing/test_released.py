@@ -258,6 +258,7 @@ def test_a_share_that_would_have_been_seen_is_rounded_up(leak, said):
     assert share(leak) == said
 
 
+@pytest.mark.slow
 def test_a_verdict_names_what_was_not_looked_at():
     """Longer texts than the longest one, longer notes, and how often one word must leak."""
     report = audited(Swap)

@@ -294,6 +294,7 @@ def test_a_part_of_a_vocabulary_is_looked_at_in_the_same_way(name, thorough, not
     held_case("audits", f"part of {name} {thorough}", {**noted.told(m), **found})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [n for n in MADE if n in RELEASES])
 def test_releases_are_looked_at_in_the_same_way(name, noted, monkeypatch):
     monkeypatch.setattr(releases, "ENOUGH", 40)
@@ -320,6 +321,7 @@ WRITTEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("claim", [None, 0.05, 6.0])
 @pytest.mark.parametrize("name", WRITTEN)
 def test_whole_outputs_are_looked_at_in_the_same_way(name, claim, noted, monkeypatch):
@@ -355,6 +357,7 @@ def test_a_loss_is_bounded_from_the_same_draws(options, noted):
             )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "options"),
     [("dp-mlm-plus", {"add_prob": 0.3, "del_prob": 0.2}), ("dp-mlm", {"order": "sequential"})],

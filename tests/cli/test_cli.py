@@ -590,6 +590,7 @@ def test_attack_says_what_an_attacker_finds_out(run):
         assert status == 2 and says in err, err
 
 
+@pytest.mark.slow
 def test_attack_looks_at_a_corpus_a_text_in_each_line(run, tmp_path):
     corpus = tmp_path / "texts.txt"
     corpus.write_text("My doctor treated my sister.\n\nThe train was late.\nHe plays the violin.\n", encoding="utf-8")

@@ -130,6 +130,7 @@ def grab(page: Page, at: float) -> tuple[float, float, float]:
     return box["x"], box["width"], y
 
 
+@pytest.mark.slow
 @pytest.mark.e2e
 def test_drag_changes_words_and_sends_one_message_after_release(open_app: Open) -> None:
     opened = start(open_app)

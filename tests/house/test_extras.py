@@ -50,6 +50,7 @@ def test_every_extra_is_one_of_the_package_and_its_file_is_there():
         assert (ROOT / file).is_file() and f"[{name}]" in extras.install(name) and file in extras.install(name)
 
 
+@pytest.mark.slow
 def test_what_is_said_sends_nobody_who_installed_the_package_to_a_file_that_only_the_repository_has():
     """Documents, requirements and tools are not in the wheel; whatever names one says where it is."""
     named = re.compile(r"docs/|tools/|requirements[\w-]*\.txt|README\.md|CONTRIBUTING")

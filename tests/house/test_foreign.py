@@ -487,6 +487,7 @@ def test_the_strip_shows_what_was_released(cls):
         assert "".join(t["pre"] + w for t, w in zip(shown["tokens"], words, strict=True)) + shown["tail"] == r.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", ALL)
 def test_explore(cls):
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()

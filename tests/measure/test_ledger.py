@@ -123,6 +123,7 @@ def test_one_output_released_twice_is_one_release():
     assert ledger.account(1).releases == 1 and not ledger.account(1).void
 
 
+@pytest.mark.slow
 def test_shared_noise_counts_across_texts_and_mechanisms():
     stream = NoiseStream()
     ledger = Ledger()

@@ -50,6 +50,7 @@ def reference(row: int, b: float, n: int, seed: int) -> np.ndarray:
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [1.02, 1.5, 4.0])
 def test_released_words_are_those_of_the_plain_loop(times):
     """4,000 draws against 4,000 at level 1e-5."""

@@ -51,6 +51,7 @@ def test_the_root(lam):
     assert regularised_root(SPACE, lam) is root, "computed once"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "lam"), [(2.0, 0.2), (8.0, 0.2), (8.0, 0.9)])
 def test_released_words_are_those_of_the_plain_loop(epsilon, lam):
     """5,000 draws against 5,000 at level 1e-5; spherical noise in the place of λ = 0.9 is found."""

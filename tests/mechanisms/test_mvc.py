@@ -31,6 +31,7 @@ def reference(space, row: int, epsilon: float, n: int, seed: int) -> np.ndarray:
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [1.0, 6.0, 20.0])
 def test_released_words_are_those_of_the_plain_loop(epsilon):
     """5,000 draws against 5,000 at level 1e-5; half as much noise again is found."""

@@ -82,6 +82,7 @@ def test_every_word_level_mechanism_is_here():
     assert len(here) == 9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", slow_but(QUICK, CLOSED))
 def test_what_is_drawn_has_the_probabilities_that_are_shown(case):
     make, word, epsilons = CLOSED[case]

@@ -28,6 +28,7 @@ def drawn(run: runs.Run, before: int) -> list[str]:
     return [s.text for s in run.result.steps if s.index is not None and s.index < before]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAST)
 def test_a_place_keeps_its_noise_while_a_text_is_edited_behind_it(name):
     first = run_of(name, TEXT, redraw=False)

@@ -212,6 +212,7 @@ def test_what_cannot_be_and_what_hardly_can_are_told_apart():
     assert by_word == {"often": ">99.9%", "hardly": "< 0.01%"} | ({"never": "0%"} if "never" in by_word else {})
 
 
+@pytest.mark.slow
 def test_chances_on_a_grid_are_those_of_the_core():
     """Smooth ones everywhere; counted ones on the grid, and on a line between two of its points; vanishing ones there
     within the ends of the line."""

@@ -241,6 +241,7 @@ def test_faults_are_found():
     assert {19, 29} <= set(faults(vectors, order, np.arange(49)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", word_lists())
 def test_bundled_lists_are_greedy_chains(name):
     vectors, order = chain(name)

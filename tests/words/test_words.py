@@ -110,6 +110,7 @@ def test_lexicon_reads_contractions_by_their_base():
 NEAR = ["it", "IT", "its", "'", "’", "s", "’S", "'ll", "'d", "n't", "doctor", " "]
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.text(max_size=20) | st.lists(st.sampled_from(NEAR), max_size=4).map("".join))
 def test_lexicon_takes_any_text_and_has_its_words_and_clitics_alone(word):
