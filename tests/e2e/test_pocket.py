@@ -709,7 +709,8 @@ def test_the_chances_beside_a_word_are_those_of_its_law(page: Page) -> None:
         chances = dict(zip(found["candidates"], found["probs"], strict=True))
         rows = [row.split("\n") for row in page.locator(".strip .rows li:visible").all_inner_texts()]
         shown = {words.lower(): float(chance.strip("<>%")) / 100 for words, chance in rows if "others" not in words}
-        assert len(shown) >= 3 and max(shown, key=shown.__getitem__) == max(chances, key=chances.__getitem__)
+        # The likest, the original and the drawn one, which may be one of the two.
+        assert len(shown) >= 2 and max(shown, key=shown.__getitem__) == max(chances, key=chances.__getitem__)
         # As they are rounded for showing.
         assert {w: c for w, c in shown.items() if abs(c - chances[w]) > max(0.05 * chances[w], 1e-4)} == {}
 
