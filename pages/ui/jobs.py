@@ -57,10 +57,12 @@ class Job:
     """Runs ``work(task)`` in a thread. Holds its result for the session that started it.
 
     It stops when the visitor of that session has gone, unless it ``stays``, as the visitor asked for. after: seconds
-    until it asks for its turn.
+    until it asks for its turn. last: whether it goes after all that others wait for.
     """
 
-    def __init__(self, work: Callable[[Task], Any], label: str, stays: bool = False, after: float = 0.0):
+    def __init__(
+        self, work: Callable[[Task], Any], label: str, stays: bool = False, after: float = 0.0, last: bool = False
+    ):
         self.label = label
         minutes = limits().minutes
         self.task = _Until(self._told, None if minutes is None or stays else 60.0 * minutes)
@@ -76,7 +78,7 @@ class Job:
         self.awaited: str | None = None
         self.every = _often()
         self._visitor = sessions.visitor()
-        self._turn = Turn(self._visitor or self, self.task)
+        self._turn = Turn(self._visitor or self, self.task, last=last)
         self._thread = threading.Thread(target=self._run, args=(work, after), daemon=True)
         self._thread.start()
         if not stays:
@@ -167,15 +169,17 @@ class Work:
     result: Any = None
     error: DPTextError | None = None
 
-    def start(self, asked: Any, work: Callable[[Task], Any], label: str, after: float = 0.0) -> None:
+    def start(
+        self, asked: Any, work: Callable[[Task], Any], label: str, after: float = 0.0, last: bool = False
+    ) -> None:
         """Begin after so many seconds, in the place of what runs there; or say in ``error`` that the visitor has too
-        much under way."""
+        much under way. last: where nobody waits for anything else."""
         self.stop()
         under_way = [w for w in sessions.mine() if isinstance(w, Job) and not (w.task.cancelled or w.wait(0))]
         if (most := limits().pieces) <= len(under_way):
             self.asked, self.result, self.error = asked, None, Busy(MANY.format(most))
             return
-        self.attach(asked, Job(work, label, after=after))
+        self.attach(asked, Job(work, label, after=after, last=last))
 
     def attach(self, asked: Any, job: Job) -> None:
         """Wait for a job that was begun elsewhere, in the place of what runs here."""
@@ -228,6 +232,12 @@ class Work:
             self.job.every = _often()
             st.fragment(_waiting, run_every=self.job.every)(self.job, key, text)
 
+    def follow(self) -> None:
+        """Have the page run again when it has ended, and show nothing meanwhile."""
+        if self.job is not None:
+            self.job.every = _often()
+            st.fragment(_look, run_every=self.job.every)(self.job)
+
 
 def _ends(job: Job, seconds: float) -> bool:
     """Whether it is finished, after waiting at most so long. A run of the page that is to make way for another one ends
@@ -253,8 +263,8 @@ def _often(age: float = 0.0) -> float:
     return max(1.0, all_turns.waiting / 2, age / 10)
 
 
-def _waiting(job: Job, key: str, text: Callable[[], str] | None = None) -> None:
-    """Progress and a way to stop. The page is told when the work has ended."""
+def _look(job: Job) -> None:
+    """The page is told when the work has ended, and looks for it now and then."""
     job.awaited = me = sessions.fragment()
     if job.wait(0):
         job.awaited = None
@@ -262,6 +272,11 @@ def _waiting(job: Job, key: str, text: Callable[[], str] | None = None) -> None:
     if me is not None and (every := _often(job.age)) > 1.5 * job.every:
         job.every = every
         sessions.ask_every(every, me)
+
+
+def _waiting(job: Job, key: str, text: Callable[[], str] | None = None) -> None:
+    """Progress and a way to stop."""
+    _look(job)
     bar, stop = st.columns([5, 1], vertical_alignment="center")
     said = f"Waits for {many(others, 'other')} …" if (others := job.before) else ""
     left = job.left

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import streamlit as st
-
 import dptext_core as dpt
 from dptext_core.measure.meaning import MOST, MeaningKept, meaning_kept
 from dptext_core.show.figures.token_view import Meaning
-from pages.ui import jobs, runs
+from pages.ui import runs
 from pages.ui.session import session
 
 PLACE = "meaning"
@@ -46,16 +44,9 @@ def start(asked: tuple[runs.Run, Any], result: dpt.RewriteResult) -> None:
         return MeaningKept((low,), (cosine,), True)
 
     after = PICTURE if run.number == 1 else 0.0
-    session().at(PLACE).start(asked, work, "Measuring the meaning", after)
+    session().at(PLACE).start(asked, work, "Measuring the meaning", after, last=True)
 
 
 def follow() -> None:
     """Have the page run again when it is there. Nothing is shown meanwhile: the gauge says so."""
-    job = session().at(PLACE).job
-    if job is not None:
-        st.fragment(_look, run_every=1.0)(job)
-
-
-def _look(job: jobs.Job) -> None:
-    if job.wait(0):
-        st.rerun(scope="app")
+    session().at(PLACE).follow()

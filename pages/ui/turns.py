@@ -26,11 +26,13 @@ _POLL = 0.2
 
 @dataclass(eq=False)
 class Turn:
-    """One piece of work in the queue. whose: the visitor's. since: when its turn began, by the monotonic clock."""
+    """One piece of work in the queue. whose: the visitor's. since: when its turn began, by the monotonic clock. last:
+    whether it runs only where nobody waits for anything else, and one at a time."""
 
     whose: Hashable
     task: Task
     since: float = 0.0
+    last: bool = False
 
 
 @dataclass(eq=False)
@@ -96,9 +98,11 @@ class Turns:
     def _may_run(self, turn: Turn) -> bool:
         if len(self._running) >= self.places:
             return False
+        if turn.last and any(t.last for t in self._running):
+            return False
         busy = [t.whose for t in self._running]
         # The first of those who have the fewest turns, as the queue is in the order in which they came.
-        return min(self._wanted(), key=lambda t: busy.count(t.whose), default=None) is turn
+        return min(self._wanted(), key=lambda t: (t.last, busy.count(t.whose)), default=None) is turn
 
     def _wanted(self) -> list[Turn]:
         """Those that wait, without those that were given up."""

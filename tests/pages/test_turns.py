@@ -13,8 +13,8 @@ from pages.ui import turns
 from pages.ui.turns import Turn, Turns
 
 
-def turn(whose: str = "a") -> Turn:
-    return Turn(whose, dpt.Task())
+def turn(whose: str = "a", last: bool = False) -> Turn:
+    return Turn(whose, dpt.Task(), last=last)
 
 
 def until(met) -> bool:
@@ -130,3 +130,20 @@ def test_an_error_in_a_turn_frees_its_place():
         raise ValueError
     with queue.take(turn()):
         pass
+
+
+def test_what_can_wait_goes_after_all_else_and_one_at_a_time():
+    queue, order, first, go = Turns(2), [], threading.Event(), threading.Event()
+    running = [Begun(queue, turn("a"), order, first), Begun(queue, turn("b"), order, first)]
+    assert until(lambda: len(order) == 2)
+    for whose, last in (("gauge 1", True), ("gauge 2", True), ("rewrite", False)):
+        running.append(Begun(queue, turn(whose, last), order, go))
+        assert until(lambda: queue.waiting == len(running) - 2)
+    first.set()
+    assert until(lambda: len(order) == 4) and order[2:] == ["rewrite", "gauge 1"]
+    time.sleep(0.05)
+    assert queue.waiting == 1, "a place is free, and kept for what cannot wait"
+    go.set()
+    assert until(lambda: len(order) == 5)
+    for each in running:
+        each.join(5)
