@@ -229,7 +229,10 @@ def shows(page: Page, word: str) -> Callable[[], None]:
 
 
 def choose_mechanism(page: Page, title: str) -> None:
-    page.get_by_role("combobox", name="Mechanism").first.click()
+    box = page.get_by_role("combobox", name="Mechanism").first
+    if not box.is_visible():
+        page.get_by_role("button", name="Advanced", exact=True).click()
+    box.click()
     page.keyboard.type(title)
     page.keyboard.press("Enter")
 
