@@ -76,7 +76,7 @@ class Job:
         self._ended = threading.Event()
         #: The fragment of a page that waits for its end, and is told of it; and how often that asks until then.
         self.awaited: str | None = None
-        self.every = often()
+        self.every = _often()
         self._visitor = sessions.visitor()
         self._turn = Turn(self._visitor or self, self.task, last=last)
         self._thread = threading.Thread(target=self._run, args=(work, after), daemon=True)
@@ -229,8 +229,14 @@ class Work:
     def waiting(self, key: str, text: Callable[[], str] | None = None) -> None:
         """Progress and a way to stop, where it runs."""
         if self.job is not None:
-            self.job.every = often()
+            self.job.every = _often()
             st.fragment(_waiting, run_every=self.job.every)(self.job, key, text)
+
+    def follow(self) -> None:
+        """Have the page run again when it has ended, and show nothing meanwhile."""
+        if self.job is not None:
+            self.job.every = _often()
+            st.fragment(_look, run_every=self.job.every)(self.job)
 
 
 def _ends(job: Job, seconds: float) -> bool:
@@ -251,21 +257,26 @@ def lasting(seconds: float) -> str:
     return f"{math.ceil(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
-def often(age: float = 0.0) -> float:
+def _often(age: float = 0.0) -> float:
     """Seconds from one look at work to the next: each look of so many pages costs the work a little, and what has taken
     long changes slowly."""
     return max(1.0, all_turns.waiting / 2, age / 10)
 
 
-def _waiting(job: Job, key: str, text: Callable[[], str] | None = None) -> None:
-    """Progress and a way to stop. The page is told when the work has ended."""
+def _look(job: Job) -> None:
+    """The page is told when the work has ended, and looks for it now and then."""
     job.awaited = me = sessions.fragment()
     if job.wait(0):
         job.awaited = None
         st.rerun(scope="app")
-    if me is not None and (every := often(job.age)) > 1.5 * job.every:
+    if me is not None and (every := _often(job.age)) > 1.5 * job.every:
         job.every = every
         sessions.ask_every(every, me)
+
+
+def _waiting(job: Job, key: str, text: Callable[[], str] | None = None) -> None:
+    """Progress and a way to stop."""
+    _look(job)
     bar, stop = st.columns([5, 1], vertical_alignment="center")
     said = f"Waits for {many(others, 'other')} …" if (others := job.before) else ""
     left = job.left

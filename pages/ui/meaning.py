@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import streamlit as st
-
 import dptext_core as dpt
 from dptext_core.measure.meaning import MOST, MeaningKept, meaning_kept
 from dptext_core.show.figures.token_view import Meaning
-from pages.ui import jobs, runs
+from pages.ui import runs
 from pages.ui.session import session
 
 PLACE = "meaning"
@@ -51,11 +49,4 @@ def start(asked: tuple[runs.Run, Any], result: dpt.RewriteResult) -> None:
 
 def follow() -> None:
     """Have the page run again when it is there. Nothing is shown meanwhile: the gauge says so."""
-    job = session().at(PLACE).job
-    if job is not None:
-        st.fragment(_look, run_every=jobs.often())(job)
-
-
-def _look(job: jobs.Job) -> None:
-    if job.wait(0):
-        st.rerun(scope="app")
+    session().at(PLACE).follow()
