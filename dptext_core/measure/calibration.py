@@ -14,9 +14,9 @@ account, with its public frequency. It is exact; where words have many outputs, 
 guess of an output changes at some ε, and the figure jumps there: then the nearest one that is reached is given.
 
 "best" on a text: every attacker reads rewrites of it, drawn by the same noise at every ε; the figure is what these few
-guesses show, with its interval, and the search ends where ε is known to a tenth. On a
-list of words: ``attacks.bayes.expected_success``, which knows that the word is one of the list; a list much smaller
-than the vocabulary makes guessing easy.
+guesses show, with its interval, and the search ends where it is within one guess of the target, or ε is known to a
+tenth. On a list of words: ``attacks.bayes.expected_success``, which knows that the word is one of the list; a list much
+smaller than the vocabulary makes guessing easy.
 """
 
 from __future__ import annotations
@@ -51,8 +51,9 @@ TARGETS = {
 LOW = 0.01
 #: Steps of bisection at most: 45 leave a factor of 1 + 3e-13 between the ends of the search.
 STEPS = 45
-#: Points at which ε is tried first, where the ends do not tell between them whether a target can be reached.
-GRID = 24
+#: Points at which ε is tried first, where the ends do not tell between them whether a target can be reached; where each
+#: is read by all attackers.
+GRID, READ_GRID = 24, 8
 #: Guesses behind the Bayes success on a text, over all its words.
 GUESSES = 240
 #: How far apart, as a factor, exact figures are taken around an ε that draws found; how many more are taken at most,
@@ -586,7 +587,7 @@ def _search(
     seen = {LOW: at(LOW), most: at(most)}
     if not seen[LOW].value <= target <= seen[most].value:
         # N_w of a language model may rise and fall again, and that of truncated Gumbel hardly rises.
-        for epsilon in np.geomspace(LOW, most, GRID)[1:-1].tolist():
+        for epsilon in np.geomspace(LOW, most, READ_GRID if kind == "best" else GRID)[1:-1].tolist():
             seen[epsilon] = at(epsilon)
     grid = sorted(seen)
     values = [seen[e].value for e in grid]
@@ -612,8 +613,11 @@ def _search(
     if kind == "total":  # in proportion to ε: the first guess is right
         guess = LOW * target / seen[LOW].value
         low, high = max(low, guess * (1 - 1e-9)), min(high, guess * (1 + 1e-9))
+    near = tolerance * max(1.0, abs(target))
+    if kind == "best":
+        near = max(near, 1.001 / ((seen[most].draws or 1) * len(inputs)))
     for _ in range(STEPS):
-        if high / low <= finest or abs(seen[best].value - target) <= tolerance * max(1.0, abs(target)):
+        if high / low <= finest or abs(seen[best].value - target) <= near:
             break
         middle = math.sqrt(low * high)
         seen[middle] = at(middle)

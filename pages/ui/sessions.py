@@ -84,6 +84,12 @@ def before() -> int:
     return here.index(me) if (me := visitor()) in here else 0
 
 
+def here() -> int:
+    """How many sessions are here. Outside of a server: none."""
+    with _lock:
+        return len(_visits)
+
+
 def mine() -> list[Any]:
     """The work of the session that runs this. Outside of a server: none."""
     with _lock:

@@ -679,6 +679,23 @@ def test_a_long_rewrite_ends_where_something_else_is_asked_for(page: Page) -> No
     until(page, "document.querySelector('#promise').textContent.includes('share its set')", 40)
 
 
+@pytest.mark.slow
+def test_the_page_is_heard_while_a_long_text_is_worked_out(page: Page) -> None:
+    page.evaluate("() => { window.ticks = 0; setInterval(() => (window.ticks += 1), 20); }")
+    page.select_option("#mechanism", "santext")
+    page.fill(
+        "#text", " ".join(f"Word number {n} of a rather long story about gardens and hospitals." for n in range(200))
+    )
+    until(page, "document.querySelector('#status').textContent.startsWith('Working')")
+    before = page.evaluate("window.ticks")
+    page.wait_for_timeout(700)
+    heard, said = page.evaluate("[window.ticks, document.querySelector('#status').textContent]")
+    assert said.startswith("Working") and heard - before > 7
+    page.fill("#text", "My doctor paid for water.")
+    until(page, "document.querySelector('.strip .text').textContent.includes('for')", 40)
+    assert page.locator(".strip .text .word").count() < 10
+
+
 NEAR = """async ([proposal, shift, low, high]) => {
   const SHAPE = { sigma: 2, low: 0, width: 0.4, growth: 0.16, widest: 5, firm: 6, power: 1, spread: 200 };
   const { shifted } = await import("./laws.js");

@@ -21,7 +21,7 @@ from dptext_core.measure.coverage import WAITS
 from dptext_core.models import sentence_encoder
 from dptext_core.privacy.guarantee import bound
 from dptext_core.show import exports, precomputed
-from pages.ui import address, links, meaning, runs
+from pages.ui import address, links, meaning, runs, sessions
 from pages.ui.jobs import Job
 from pages.ui.session import Session
 from pages.ui.text import decode, literal
@@ -337,6 +337,26 @@ def test_the_gauge_has_the_cosine_of_every_text_that_the_slider_can_show(monkeyp
     for epsilon, cosine in zip(found["at"], found["cosine"], strict=True):
         again = dpt.metrics.score("cosine", [run.inputs.text], [run.at(epsilon).text])[0]
         assert cosine == pytest.approx(float(again), abs=1e-4)
+
+
+def test_a_gauge_waits_for_a_pause_in_typing_and_has_fewer_texts_in_a_crowd(monkeypatch):
+    asked: list[int] = []
+    monkeypatch.setattr(meaning, "PAUSE", 600.0)
+    monkeypatch.setattr(meaning, "meaning_kept", lambda *_, most, **__: asked.append(most))
+    at = settle(app())
+    held = at.session_state["session"].at(meaning.PLACE)
+    at.text_area(key="play_text").set_value("My doctor paid my sister for water.")
+    at.selectbox(key="play_mechanism").set_value("custext")
+    settle(at)
+    assert held.job is None or held.job.wait(60), "another text is none that is typed on"
+    at.text_area(key="play_text").set_value("My doctor paid my sister for water and bread.")
+    settle(at)
+    assert held.job is not None and not held.job.wait(1.0)
+    monkeypatch.setattr(sessions, "here", lambda: 60)
+    at.text_area(key="play_text").set_value("Nobody else knew where they had been.")
+    settle(at)
+    assert held.job is None or held.job.wait(60)
+    assert asked[0] == meaning.MOST and asked[-1] == meaning.LEAST
 
 
 def test_empty_text_says_what_to_do():

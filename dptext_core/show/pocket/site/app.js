@@ -78,29 +78,38 @@ async function rewrite() {
     state.working.abort();
     return true;
   }
+  await work(async (signal) => {
+    const start = performance.now();
+    const prepared = await engine.prepare(ui.text.value, mechanism, { options, never: never(spec), signal });
+    await show(prepared, signal);
+    const took = performance.now() - start;
+    const { ms } = prepared;
+    return `Rewritten on this device in ${took.toFixed(0)} ms${ms ? `, of which the model ${ms.toFixed(0)} ms` : ""}.`;
+  });
+  return true;
+}
+
+// Does what takes a moment or longer; what is asked for meanwhile ends it, and is done after it. job: it, to what is said.
+async function work(/** @type {(signal: AbortSignal) => Promise<string>} */ job) {
   const { signal } = (state.working = new AbortController());
   const waits = setTimeout(() => say("Working …"), 300);
+  let said = "";
   try {
-    const start = performance.now();
-    state.prepared = await engine.prepare(ui.text.value, mechanism, { options, never: never(spec), signal });
-    show();
-    const took = performance.now() - start;
-    const { ms } = state.prepared;
-    clearTimeout(waits);
-    say(`Rewritten on this device in ${took.toFixed(0)} ms${ms ? `, of which the model ${ms.toFixed(0)} ms` : ""}.`);
+    said = await job(signal);
   } catch (problem) {
-    clearTimeout(waits);
     if (!signal.aborted) {
       hold();
       say(`This did not work: ${/** @type {any} */ (problem)?.message ?? problem}`, true);
     }
   }
+  clearTimeout(waits);
+  ui.progress.hidden = true;
+  if (said) say(said);
   state.working = null;
   if (state.stale) {
     state.stale = false;
     rewrite();
   }
-  return true;
 }
 
 // What stands there is of what was asked for before: it is neither drawn again nor released.
@@ -177,21 +186,36 @@ async function demonstrate() {
 }
 
 // New noise for the text that is there.
-function show() {
+function again() {
   const { prepared } = state;
-  if (!prepared) return;
-  ui.view.inert = ui.again.disabled = ui.save.disabled = false;
-  state.run += 1;
-  state.draw = crypto.getRandomValues(new Uint32Array(2)).join("-");
+  if (!prepared || state.working) return;
+  work(async (signal) => {
+    await show(prepared, signal);
+    return "Drawn again.";
+  });
+}
+
+// Shows a text with new noise. Until that is there, what stands on the page stays as it is.
+async function show(/** @type {import("./engine.js").Prepared} */ prepared, /** @type {AbortSignal} */ signal) {
+  const run = state.run + 1;
+  const draw = crypto.getRandomValues(new Uint32Array(2)).join("-");
+  const begun = performance.now();
+  const hear = (/** @type {number} */ share) => {
+    ui.progress.hidden = performance.now() - begun < 300;
+    ui.progress.value = share;
+  };
   const { title, promise: { notion } } = prepared.spec;
   const { name, axis: [low, high, usual] } = prepared.spec;
-  const epsilon = Math.min(Math.max(state.eps[name] ?? usual, low), high);
+  const now = () => Math.min(Math.max(state.eps[name] ?? usual, low), high);
+  const made = await payload(engine, prepared, { run, draw, epsilon: now() }, { signal, hear });
+  const epsilon = (made.eps = now()); // it may have been dragged meanwhile
+  ui.view.inert = ui.again.disabled = ui.save.disabled = false;
+  Object.assign(state, { run, draw, prepared });
   const { draws } = engine.promise(prepared, epsilon);
-  state.draws.set(state.draw, { title, draws, metric: notion === "metric" });
+  state.draws.set(draw, { title, draws, metric: notion === "metric" });
   // Something is to be seen beside the text before a word is chosen.
   const { sensitive = "" } = engine.core.examples.find((/** @type {any} */ e) => e.text === prepared.document.text) ?? {};
   const same = (/** @type {any} */ t) => t.a === "replace" && t.o.toLowerCase() === sensitive.toLowerCase();
-  const made = payload(engine, prepared, { run: state.run, draw: state.draw, epsilon });
   const at = made.tokens.findIndex(same);
   const data = { ...made, key: name, stage: true, ...(at < 0 ? {} : { pin: at }) };
   mount({ parentElement: ui.view, data, setStateValue: (/** @type {string} */ _, /** @type {any} */ view) => seen(name, view) });
@@ -325,7 +349,7 @@ async function begin() {
   ui.edit.addEventListener("click", () => edit(ui.editor.hidden));
   addEventListener("dragover", (event) => event.dataTransfer?.types.includes("Files") && event.preventDefault());
   addEventListener("drop", (event) => take(event).then((taken) => taken && soon()));
-  ui.again.addEventListener("click", show);
+  ui.again.addEventListener("click", again);
   // An ε that was typed a moment ago is painted first.
   ui.save.addEventListener("click", () => requestAnimationFrame(save));
   if ("serviceWorker" in navigator) navigator.serviceWorker.register("sw.js").catch(() => {});

@@ -2,6 +2,7 @@
 // The mechanisms: from a text to what each of its words is drawn from.
 
 import { Never } from "./blocklist.js";
+import { breather } from "./breath.js";
 import { content } from "./files.js";
 import { alike, constant, onList, ranked, scored, shifted } from "./laws.js";
 import { guarantee } from "./promise.js";
@@ -75,6 +76,21 @@ class Model {
 
 /** Words that are never released are in no list here. */
 const NOTHING = new Never([]);
+
+/** What each drawn word is drawn from; null for the others. */
+async function each(
+  /** @type {Document} */ { tokens }, /** @type {boolean[]} */ drawn, /** @type {(i: number) => Law} */ law,
+  /** @type {AbortSignal | undefined} */ signal,
+) {
+  const breathe = breather(signal);
+  /** @type {(Law | null)[]} */
+  const found = [];
+  for (const i of tokens.keys()) {
+    found.push(drawn[i] ? law(i) : null);
+    await breathe();
+  }
+  return found;
+}
 
 export class Engine {
   /** @param {any} core what core.json holds */
@@ -210,7 +226,7 @@ export class Engine {
       return row === undefined ? constant(table?.words ?? []) : /** @type {Law} */ (table?.law(row));
     };
     const { laws, ms } = table
-      ? { laws: document.tokens.map((t, i) => (drawn[i] ? byWord(t) : null)), ms: 0 }
+      ? { laws: await each(document, drawn, (i) => byWord(document.tokens[i]), signal), ms: 0 }
       : await this.byModel(document, drawn, spec, never, signal);
     return { spec, never, document, reasons, laws, known, capitals: begins(frame, this.language), gaps: spaced(frame), aligned: true, ms };
   }
@@ -300,7 +316,7 @@ export class Engine {
       const clipped = Float64Array.from(row, (x) => (Math.min(Math.max(x, low), high) - high) / (2 * (high - low)));
       return scored(few, clipped, source);
     };
-    return { laws: document.tokens.map((_, i) => (drawn[i] ? law(i) : null)), ms };
+    return { laws: await each(document, drawn, law, signal), ms };
   }
 
   /** The promise of a rewrite of a prepared text. */

@@ -1,6 +1,7 @@
 // @ts-check
 // The data of the token view (dptext_core/show/figures/token_view.py), made here from a prepared text and fresh noise.
 
+import { breather } from "./breath.js";
 import { SHOWN, highest, logZs } from "./laws.js";
 import { telling } from "./telling.js";
 
@@ -47,13 +48,14 @@ function found(/** @type {import("./engine.js").Engine} */ { core }, /** @type {
  * @param {import("./engine.js").Engine} engine
  * @param {Prepared} prepared
  * @param {{run: number, draw: string, epsilon: number}} shown
+ * @param {{signal?: AbortSignal, hear?: (share: number) => void}} [watched] what stops it; who is told how far it is
  */
-export function payload(engine, prepared, { run, draw, epsilon }) {
+export async function payload(engine, prepared, { run, draw, epsilon }, { signal, hear } = {}) {
   const { spec, document, reasons, laws, known, capitals, gaps, aligned } = prepared;
   const [low, high, usual] = spec.axis;
   const grid = Array.from({ length: N_GRID }, (_, k) => low * (high / low) ** (k / (N_GRID - 1)));
   const total = Math.max(0, ...laws.map((law) => law?.candidates.length ?? 0));
-  const tokens = document.tokens.map((token, i) => {
+  const one = (/** @type {import("./text.js").Token} */ token, /** @type {number} */ i) => {
     const placed = { pre: gaps[i], o: aligned ? token.text : "", a: "keep", why: reasons[i] ?? "" };
     const law = laws[i];
     if (!law) return placed;
@@ -80,7 +82,17 @@ export function payload(engine, prepared, { run, draw, epsilon }) {
       rank: shown.map((j) => 1 + above(scores, scores[j])),
       z: logZs(scores, grid),
     };
-  });
+  };
+  const breathe = breather(signal);
+  const tokens = [];
+  for (const [i, token] of document.tokens.entries()) {
+    tokens.push(one(token, i));
+    const pause = breathe();
+    if (pause) {
+      hear?.(i / document.tokens.length);
+      await pause;
+    }
+  }
   return {
     run, draw, key: "pocket", eps: epsilon, lo: low, hi: high, n_grid: N_GRID, lp_grid: N_GRID, default_eps: usual,
     unit: spec.unit, live: true, seeded: false, total_candidates: total, aligned, tokens,
