@@ -622,7 +622,12 @@ def rewritten() -> None:
     families(run)
     shut("play_far", "play_far_open")
     with st.container(key="play_far"):
-        more(run, result, token, axis)
+        if state.get("play_far_open"):
+            more(run, result, token, axis)
+        else:
+            for key in ("play_more", "play_statistic"):  # Streamlit forgets what is not drawn
+                if key in state:
+                    state[key] = state[key]
         polish.panel(run, result)
         further(run, result, token, epsilon)
     if there := session().bring:
@@ -655,11 +660,14 @@ def families(run: runs.Run) -> None:
                 args=(name,),
                 help=literal(bought[name]) if name in bought else None,
             )
-        with further_.popover("More", width="stretch"), st.container(width=WIDE):
-            for name, spec in specs.items():
-                if name not in FAMILIES:
-                    st.button(named(spec), key=f"play_family_{name}", on_click=choose, args=(name,), type="tertiary")
-                    st.caption(spec.summary)
+        with further_.popover("More", width="stretch", key="play_others", on_change="rerun") as others:
+            if others.open:
+                with st.container(width=WIDE):
+                    for name, spec in specs.items():
+                        if name not in FAMILIES:
+                            key = f"play_family_{name}"
+                            st.button(named(spec), key=key, on_click=choose, args=(name,), type="tertiary")
+                            st.caption(spec.summary)
         with drawers, st.container(horizontal=True, gap="small", horizontal_alignment="right"):
             advanced()
             drawer_button("Look further", "play_far_button", "play_far_open")
@@ -694,8 +702,10 @@ def promised(run: runs.Run, result: dpt.RewriteResult, void: bool) -> None:
             if g.notion == "none" or g.seeded:
                 said = f"**{said}**"
         st.markdown(said, width="stretch")
-        with st.popover("Why?", type="tertiary"), st.container(width=WIDE):
-            promise(run, result, void)
+        with st.popover("Why?", type="tertiary", key="play_why", on_change="rerun") as why:
+            if why.open:
+                with st.container(width=WIDE):
+                    promise(run, result, void)
 
 
 def kept_at_any_epsilon(run: runs.Run) -> None:

@@ -11,13 +11,13 @@ from pages.ui import runs, sessions
 from pages.ui.session import session
 
 PLACE = "meaning"
-#: Seconds that a visitor's first picture has the processor for itself.
+#: Seconds that a visitor's first picture has the processor for itself, and longer where many open the page.
 PICTURE = 1.0
 #: Seconds after an edit: while a text is typed on, nobody looks at the gauge.
 PAUSE = 1.0
 #: Visitors up to whom each gauge has all its texts. Of more, each has fewer, but so many: a gauge costs as much as a
 #: rewrite, and is looked at less.
-VISITORS, LEAST = 8, 4
+VISITORS, LEAST = 5, 4
 
 
 def of(run: runs.Run, result: dpt.RewriteResult) -> Meaning | None:
@@ -41,7 +41,8 @@ def start(asked: tuple[runs.Run, Any], result: dpt.RewriteResult) -> None:
     run = asked[0]
     low, live = run.payload["lo"], run.payload["live"] and not run.spread
     changes = [low, *(max(low, float(f[0])) for t in run.payload["tokens"] for f in t.get("flips", ()))]  # type: ignore[attr-defined]
-    most = max(min(MOST, LEAST), MOST * VISITORS // max(VISITORS, sessions.here()))
+    crowd = max(1.0, sessions.here() / VISITORS)
+    most = max(min(MOST, LEAST), int(MOST / crowd))
 
     def work(task: dpt.Task) -> MeaningKept:
         if live:
@@ -49,7 +50,7 @@ def start(asked: tuple[runs.Run, Any], result: dpt.RewriteResult) -> None:
         cosine = float(dpt.metrics.score("cosine", [result.original], [result.text])[0])
         return MeaningKept((low,), (cosine,), True)
 
-    after = PICTURE if run.number == 1 else 0.0 if run.edited is None else PAUSE
+    after = PICTURE * crowd if run.number == 1 else 0.0 if run.edited is None else PAUSE
     session().at(PLACE).start(asked, work, "Measuring the meaning", after, last=True)
 
 

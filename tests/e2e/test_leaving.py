@@ -10,6 +10,7 @@ import pytest
 from memory_harness import running
 from memory_scan import Marker
 
+import dptext_core as dpt
 from pages.ui.jobs import Job
 
 pytestmark = pytest.mark.e2e
@@ -71,10 +72,9 @@ def test_a_job_that_is_being_made_runs_nothing():
 def test_work_stops_when_the_page_is_closed(browser, server):
     url, asked = server
     before = asked("jobs")["left"]
-    page = opened(browser, url)
-    drawer(page, "Advanced", "play_options")
-    page.get_by_text("ready, on the processor").or_(page.get_by_text("loads in the background")).first.wait_for()
-    rewrite(page, " ".join(f"doctor{i} treated sister{i} there" for i in range(225)))  # one sentence: long to read
+    page = opened(browser, f"{url}/?mechanism=mvc")
+    # Of each word, of which no two are the same, 200 draws are made for what is shown of it.
+    rewrite(page, " ".join(dpt.get_mechanism("mvc").by_word.vocabulary.words[5000:5900]))
     page.get_by_test_id("stMainBlockContainer").get_by_role("button", name="Stop", exact=True).wait_for()
     # How much meaning the text before keeps may still be worked out, and is no longer asked for.
     assert (found := asked("jobs"))["running"] in (1, 2) and (found["left"], found["sessions"]) == (before, 1)

@@ -118,6 +118,9 @@ def test_a_stranger_who_knows_a_text_and_its_files_cannot_tell_whether_somebody_
         # A page that still runs gives its buttons other files; it may have ended by now.
         done = visitor.finished
         await visitor.until(lambda: visitor.finished > done, 3)
+        done = visitor.finished
+        await visitor.unfold("share")
+        assert await visitor.until(lambda: visitor.finished > done and set(DOWNLOADS) <= set(visitor.files), 60)
         held = {}
         for key in DOWNLOADS:
             address = await visitor.download(key)

@@ -86,6 +86,10 @@ class Visitor:
         await self._changed(key, "trigger_value", True)
         del self._states[self.ids[key]]
 
+    async def unfold(self, key: str) -> None:
+        """What is drawn when it is opened."""
+        await self._changed(key, "bool_value", True)
+
     async def choose(self, key: str, value: str) -> None:
         """In a list."""
         await self._changed(key, "string_value", value)
@@ -173,6 +177,8 @@ class Visitor:
             case "delta":
                 if message.delta.WhichOneof("type") == "new_element":
                     self._element(message.delta.new_element, message.delta.fragment_id)
+                elif name := message.delta.add_block.popover.id:
+                    self._named(name, message.delta.fragment_id)
             case "auto_rerun":
                 poll = self._poll(message.auto_rerun.interval, message.auto_rerun.fragment_id)
                 self._stop_polls([message.auto_rerun.fragment_id])
@@ -187,14 +193,19 @@ class Visitor:
                 # A run that makes way for another one has not come to its end.
                 self.finished += message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN
 
+    def _named(self, name: str, fragment: str) -> str:
+        """The key of a control."""
+        key = name.split("-", 2)[-1]
+        self.ids[key], self._fragments[key] = name, fragment
+        return key
+
     def _element(self, element: Any, fragment: str) -> None:
         kind = element.WhichOneof("type")
         one = getattr(element, kind)
         if kind == "exception":
             self.problem = f"{one.type}: {one.message}"
         if name := getattr(one, "id", ""):
-            key = name.split("-", 2)[-1]
-            self.ids[key], self._fragments[key] = name, fragment
+            key = self._named(name, fragment)
         if kind == "download_button":
             self.files[key] = one.deferred_file_id
         if kind == "bidi_component" and name.endswith("-play_strip"):

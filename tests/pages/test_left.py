@@ -65,6 +65,7 @@ STATE = {
         "play_text": TEXT,
         "play_mechanism": "diffractor",
         "play_further": "Ledger",
+        "share": True,
         "share_with_text": True,
     },
     "compare": {"compare_text": TEXT},

@@ -117,6 +117,7 @@ def test_newer_work_takes_the_place_of_older_and_its_answer_alone_is_seen():
 
 def app(text: str, mechanism: str = "custext") -> AppTest:
     at = AppTest.from_file(TOP / "app.py", default_timeout=120)
+    at.session_state["play_far_open"] = True
     at.session_state["play_text"] = text
     at.session_state["play_mechanism"] = mechanism
     return settle(at)

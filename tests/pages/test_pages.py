@@ -126,8 +126,30 @@ def gauge(monkeypatch, request):
         monkeypatch.setattr(meaning, "start", lambda *_: None)
 
 
+#: What is worked out only where somebody opens it.
+SHUT = ("share", "play_others", "play_why", "play_far_open")
+
+
 def app() -> AppTest:
-    return AppTest.from_file(TOP / "app.py", default_timeout=120)
+    """With everything open."""
+    at = AppTest.from_file(TOP / "app.py", default_timeout=120)
+    for key in SHUT:
+        at.session_state[key] = True
+    return at
+
+
+def test_nothing_is_worked_out_for_what_is_shut():
+    at = settle(AppTest.from_file(TOP / "app.py", default_timeout=120))
+    drawn = {*(b.key for b in at.button), *(b.proto.id for b in at.get("download_button"))}
+    assert not any("share_" in str(key) for key in drawn) and not at.get("code")
+    assert not any(str(key).startswith("play_family_dp-prompt") for key in drawn)
+    assert "What is promised" not in [s.value for s in at.subheader]
+    assert not [s for s in at.subheader if s.value.startswith("More about")]
+    for key in SHUT:
+        at.session_state[key] = True
+    settle(at)
+    assert at.get("code") and any(b.key == "play_family_dp-prompt" for b in at.button)
+    assert {"What is promised", "More about a word"} <= {s.value for s in at.subheader}
 
 
 def settle(at: AppTest) -> AppTest:

@@ -31,7 +31,7 @@ from ...text.lexicon import Lexicon
 from ...text.lexicons import stop_words
 from ...text.skeleton import Edit, Skeleton
 from ..base import Mechanism, Prepared, in_runs
-from ..blocklist import NOTHING, Never
+from ..blocklist import NOTHING, Never, loaded
 from ..chances import Chances, of_words
 from ..facets import Aligned, KeptScores, Reading
 
@@ -710,7 +710,16 @@ def left(scores: np.ndarray, banned: tuple[int, ...]) -> np.ndarray:
 
 def banned(model: str, language: Language, never: Never) -> tuple[int, ...]:
     """Which of a model's candidates are never released, ascending."""
-    return never.places(candidates(model, language)) if never else ()
+    if not never.public:
+        return never.places(candidates(model, language)) if never else ()
+    public = _loaded(model, language)
+    return tuple(sorted({*public, *Never(never.own).places(candidates(model, language))})) if never.own else public
+
+
+@lru_cache(maxsize=8)
+def _loaded(model: str, language: Language) -> tuple[int, ...]:
+    """Which of a model's candidates are on everybody's list: each mechanism asks for them anew, at each ε."""
+    return Never(loaded()).places(candidates(model, language))
 
 
 @lru_cache(maxsize=8)
