@@ -23,6 +23,13 @@ function chosen(/** @type {number[]} */ best, /** @type {Law} */ law, /** @type 
 const later = (/** @type {(k: number) => number} */ value) =>
   new Proxy(/** @type {number[]} */ ([]), { get: (_, k) => (k === "length" ? N_GRID : value(Number(k))) });
 
+/** Numbers that are worked out together when the first of them is read. */
+function once(/** @type {() => number[]} */ values) {
+  /** @type {number[] | null} */
+  let made = null;
+  return later((k) => (made ??= values())[k]);
+}
+
 /** How many scores are higher than this. */
 function above(/** @type {Float64Array} */ scores, /** @type {number} */ x) {
   let n = 0;
@@ -80,7 +87,7 @@ export async function payload(engine, prepared, { run, draw, epsilon }, { signal
       ...drawn,
       s: shown.map((j) => scores[j]),
       rank: shown.map((j) => 1 + above(scores, scores[j])),
-      z: logZs(scores, grid),
+      z: once(() => logZs(scores, grid)),
     };
   };
   const breathe = breather(signal);
