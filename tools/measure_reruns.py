@@ -51,6 +51,9 @@ class Visitor:
         self.settle()
         self.spent.setdefault(name, []).append(time.process_time() - start)
 
+    def popover(self, key: str, open_: bool) -> None:
+        self.at.session_state[key] = open_
+
     def payload(self) -> dict[str, Any]:
         return json.loads(self.at.get("bidi_component")[0].proto.json)
 
@@ -81,6 +84,7 @@ def visit(root: Path, rounds: int) -> dict[str, list[float]]:
         me.act("draw again", at.button(key="play_again").click)
         me.act("move ε and let go", me.look(30.0 + k, 1))
         me.act("choose a word", me.look(30.0 + k, 2))
+        me.act("open Look further", at.button(key="play_far_button").click)
         for view in ("Over all ε", "Model scores and clipping", "Candidates", None):
             if any(b.key == "play_more" for b in at.button_group):
                 name = f"view: {view}" if view else "close the view"
@@ -88,6 +92,9 @@ def visit(root: Path, rounds: int) -> dict[str, list[float]]:
         for panel in ("What an attacker gets", "Ledger", None):
             name = f"panel: {panel}" if panel else "close the panel"
             me.act(name, partial(at.button_group(key="play_further").set_value, panel))
+        me.act("shut Look further", at.button(key="play_far_button").click)
+        me.act("open Share", partial(me.popover, "share", True))
+        me.popover("share", False)
         me.act("change to CusText", partial(at.selectbox(key="play_mechanism").set_value, "custext"))
         me.act("20 words with CusText", partial(at.text_area(key="play_text").set_value, then))
         me.act("change to MVC", partial(at.selectbox(key="play_mechanism").set_value, "mvc"))
@@ -109,7 +116,8 @@ def main() -> None:
     sys.path.insert(0, str(root))
     for name, spent in visit(root, a.rounds).items():
         took = f"{statistics.median(spent):.3f}"
-        print(f"| {name} | {took} |" if a.markdown else f"{name:<32}{took:>10}")
+        print(f"| {name} | {took} |" if a.markdown else f"{name:<32}{took:>10}", flush=True)
+    os._exit(0)  # libraries that still load in the background do not take an exit well
 
 
 if __name__ == "__main__":
