@@ -281,9 +281,10 @@ def first(upload: Upload, asked: core.Asked | None) -> None:
     batch = core.Batch(upload.folder, asked, limits().row)
 
     def work(task: dpt.Task):
-        begun = time.monotonic()
+        begun, ready = time.monotonic(), asked.setting.make().model_ready
         found = batch.first(task=task)
-        upload.took[asked.mechanism] = time.monotonic() - begun
+        if ready:  # a model is loaded once
+            upload.took[asked.mechanism] = time.monotonic() - begun
         return found
 
     session().at("batch_first").start((upload.folder, asked), work, "Rewriting")

@@ -139,6 +139,11 @@ def test_the_first_rows_follow_the_settings_where_that_is_quick_and_wait_for_a_b
     before = mine.at("batch_first").result
     settle(at.number_input[0].set_value(3.0).run())
     assert mine.at("batch_first").result is not before and any(b.key == "batch_start" for b in at.button)
+    assert 0 < mine.upload.took.pop(Gated.name) < 60
+    with monkeypatch.context() as patched:
+        patched.setattr(Gated, "model_ready", False)
+        settle(at.number_input[0].set_value(4.0).run())
+    assert Gated.name not in mine.upload.took, "a model that is loaded once is no reason to wait for a button"
     mine.upload.took[Gated.name] = 60.0
     before = mine.at("batch_first").result
     settle(at.number_input[0].set_value(2.0).run())
