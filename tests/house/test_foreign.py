@@ -490,7 +490,10 @@ def test_the_strip_shows_what_was_released(cls):
 @pytest.mark.slow
 @pytest.mark.parametrize("cls", ALL)
 def test_explore(cls):
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    for key in ("share", "play_others", "play_why", "play_far_open"):
+        at.session_state[key] = True  # what is shut is not drawn
+    at.run()
     at.selectbox(key="play_mechanism").set_value(cls.name).run()
     at.text_area(key="play_text").set_value(TEXT).run()
     while (job := at.session_state["session"].at("rewrite").job) is not None:
