@@ -63,6 +63,8 @@ _INPUT_ROWS = "embeddings.word_embeddings.weight"
 _BLOCK = 8_000_000
 #: Values of a part of a long row of which only the lowest is looked at first.
 _PART = 64
+#: How far cosines in float32 are looked at beyond the last that is asked for, so that none in float64 is missed.
+_ROUGHLY = np.float32(1e-4)
 # Words on one side of a block of rough distances, which the cache holds.
 _ROUGH = 2048
 # A squared distance from products is taken where it is so many times its rounding error, else from the difference.
@@ -223,19 +225,23 @@ class WordSpace:
         _check_metric(metric)
         k = min(whole("k, the number of nearest words,", k, least=1), len(self))
         chosen, values = np.empty((len(places), k), np.int64), np.empty((len(places), k), np.float32)
-        device = _cuda()
+        device, sign = _cuda(), 1.0 if metric == "euclidean" else -1.0
         step = max(1, _BLOCK // len(self))
         for start in range(0, len(places), step):
             block = places[start : start + step]
-            found = self._values(block, metric, device)
+            exact = device is not None or self._whole is None
+            keys = sign * self._values(block, metric, device) if exact else self._rough_keys(block)
             # Ascending, and the word itself before all others.
-            keys = found if metric == "euclidean" else -found
             keys[np.arange(len(block)), block] = -np.inf
             limits = kth_bound(keys, k)
-            for i, (row, limit) in enumerate(zip(keys, limits, strict=True), start):
+            if not exact:
+                limits += _ROUGHLY
+            for i, (place, row, limit) in enumerate(zip(block, keys, limits, strict=True), start):
                 near = np.flatnonzero(row <= limit)
-                chosen[i] = near[np.argsort(row[near], kind="stable")][:k]
-                values[i] = row[chosen[i]]
+                found = row[near] if exact else sign * self._values(place[None], metric, None, near)[0]
+                found[near == place] = -np.inf
+                order = np.argsort(found, kind="stable")[:k]
+                chosen[i], values[i] = near[order], found[order]
         values[:, 0] = 0.0 if metric == "euclidean" else -1.0
         return chosen, values if metric == "euclidean" else -values
 
@@ -404,6 +410,14 @@ class WordSpace:
                     found[near] = self._exact(places[near[0]], first + near[1])
             values[:, first : first + len(block)] = found
         return values if columns is None else values[:, columns]
+
+    def _rough_keys(self, places: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Cosines with all words, negative, of words whose codes are whole: wrong by less than half of _ROUGHLY."""
+        assert self._whole is not None
+        codes, lengths = self._whole
+        keys = (codes[places] * (-1.0 / lengths[places, None]).astype(np.float32)) @ codes.T
+        keys *= (1.0 / lengths).astype(np.float32)
+        return keys
 
     def _exact(self, i: ArrayLike, j: ArrayLike) -> NDArray[np.float64]:
         """Distances of the pairs of places (i, j), from the differences in float64."""

@@ -265,7 +265,7 @@ def test_the_tables_of_a_long_text_are_those_of_its_words(mapping, metric, monke
     monkeypatch.setattr(custext, "_NUMBERS", 2 * 330 * 6)
     asked = []
     monkeypatch.setattr(custext, "_ordered", lambda *a, of=custext._ordered: asked.append(len(a[2])) or of(*a))
-    outputs, scores = m._tables(np.sort(rows))
+    outputs, scores = m.tables(np.sort(rows))
     assert len(asked) > 1 and max(asked) < len(rows), "in parts"
     for k in (0, 1, 150, len(rows) - 1):
         table = m.channel(int(np.sort(rows)[k]))

@@ -399,7 +399,7 @@ class CusText(PriorMechanism):
             for start in range(0, len(alike), step):
                 task.check()
                 part = alike[start : start + step]
-                outputs, scores = self._tables(rows[part])
+                outputs, scores = self.tables(rows[part])
                 weights = epsilons[levels[part], None] * scores
                 if self.config.prior == "frequency":
                     weights += self._frequencies[outputs]
@@ -413,7 +413,7 @@ class CusText(PriorMechanism):
         vocabulary = self.vocabulary.words
         return [vocabulary[i] for i in chosen.tolist()]
 
-    def _tables(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def tables(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Outputs, best first, and their scores (u − 1)/2, of words whose sets are equally large: (m, K) both."""
         c = self.config
         size = len(self.groups.outputs[self.groups.group[rows[0]]])
