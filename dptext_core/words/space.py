@@ -63,6 +63,8 @@ _INPUT_ROWS = "embeddings.word_embeddings.weight"
 _BLOCK = 8_000_000
 #: Values of a part of a long row of which only the lowest is looked at first.
 _PART = 64
+#: Words whose distances to all others are few rows of a product.
+_FEW = 16
 #: How far cosines in float32 are looked at beyond the last that is asked for, so that none in float64 is missed.
 _ROUGHLY = np.float32(1e-4)
 # Words on one side of a block of rough distances, which the cache holds.
@@ -380,7 +382,10 @@ class WordSpace:
         if device is None and self._whole is not None:
             codes, lengths = self._whole
             others, long = (codes, lengths) if columns is None else (codes[columns], lengths[columns])
-            values = (codes[places] @ others.T).astype(np.float64)
+            # Few rows are read in half the time this way round; whole numbers have one product.
+            few = len(places) <= _FEW
+            product = (others @ codes[places].T).T if few else codes[places] @ others.T
+            values = product.astype(np.float64, order="C")
             if metric == "cosine":
                 values /= long
                 return np.clip(values / lengths[places, None], -1.0, 1.0)

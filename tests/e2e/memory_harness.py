@@ -15,6 +15,7 @@ import gc
 import json
 import os
 import sys
+import weakref
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
@@ -24,14 +25,15 @@ TOP = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(TOP), str(TOP / "tests")]
 planted: dict[str, int] = {}
 left = 0
+#: Every job that was made, for as long as somebody holds it: to look for them among all objects takes a tenth of a
+#: second, in which the server does nothing else, and it is asked for five times a second.
+jobs_made: list[weakref.ref[Any]] = []
 
 
 def running() -> int:
-    """How many jobs run. One that is being made has no thread yet: asked for it, it would be an error."""
-    from pages.ui.jobs import Job
-
-    threads = [vars(job).get("_thread") for job in gc.get_objects() if type(job) is Job]
-    return sum(thread is not None and thread.is_alive() for thread in threads)
+    """How many jobs run."""
+    held = [job for made in jobs_made if (job := made()) is not None]
+    return sum(job._thread.is_alive() for job in held)
 
 
 class Answers(BaseHTTPRequestHandler):
@@ -70,7 +72,11 @@ def main(port: str, ask: str, stop: str, close: str, *further: str) -> None:
     from pages.ui import jobs, sessions
 
     sessions.STOP, sessions.CLOSE = float(stop), float(close)
-    leave = jobs.Job.leave
+    leave, begin = jobs.Job.leave, jobs.Job.__init__
+
+    def noted(job: jobs.Job, *given: Any, **options: Any) -> None:
+        begin(job, *given, **options)
+        jobs_made.append(weakref.ref(job))
 
     def counted(job: jobs.Job) -> None:
         global left
@@ -78,7 +84,7 @@ def main(port: str, ask: str, stop: str, close: str, *further: str) -> None:
         leave(job)
         left += job._left and not before
 
-    jobs.Job.leave = counted
+    jobs.Job.leave, jobs.Job.__init__ = counted, noted
     Thread(target=HTTPServer(("127.0.0.1", int(ask)), Answers).serve_forever, daemon=True).start()
     options = {"port": port, "address": "127.0.0.1", "headless": "true", "fileWatcherType": "none"}
     arguments = [x for name, value in options.items() for x in (f"--server.{name}", value)]

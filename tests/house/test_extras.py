@@ -77,7 +77,7 @@ texts = "My doctor treated my sister."
 for name in ("custext", "diffractor", "santext", "tem", "mvc"):
     (near, _), = dpt.word_space("minilm").neighbours("doctor", 1)
     print(dpt.get_mechanism(name).rewrite(texts, seed=1).text[:3], near)
-print(dpt.audit(dpt.get_mechanism("santext", epsilon=16), ["doctor", "nurse", "house"], seed=1).verdict)
+print(dpt.audit(dpt.get_mechanism("santext", epsilon=16), ["doctor", "nurse", "house"], seed=1, draws=100).verdict)
 print(sorted({"torch", "transformers"} & set(sys.modules)))
 """
     *rewrites, verdict, loaded = without(code).splitlines()

@@ -112,8 +112,10 @@ def from_attacks(word: str) -> None:
     result = m.rewrite(text(word))
     i = next(i for i, s in enumerate(result.steps) if s.original == "sister")
     bayes.attack(m, result, i).sentence(), nearest.attack(m, result).sentence()
-    query.query_number(result.distribution(i)).sentence(), query.query_curve(result.locked(i)[0], [9.0, 12.0])
-    attacks.expected_success(dpt.get_mechanism("custext", epsilon=3.0), ["doctor", "sister"])
+    query.query_curve(result.locked(i)[0], [9.0, 12.0])
+    few = dpt.get_mechanism("custext", epsilon=3.0)  # whose chances are of few words
+    query.query_number(few.rewrite(text(word)).distribution(i)).sentence()
+    attacks.expected_success(few, ["doctor", "sister"])
 
 
 def from_privacy(word: str) -> None:

@@ -201,8 +201,10 @@ def test_the_app_lists_the_example_and_rewrites_with_it(named):
 
 
 @pytest.mark.slow  # for its two audits
-@pytest.mark.usefixtures("few_looks")
+@pytest.mark.usefixtures("few_looks", "light")
 def test_the_commands_and_the_python_of_the_guide_work(run, monkeypatch, capsys, tmp_path):
+    """Measured on few sentences and with few draws: that each command works is what is asked here."""
+    fewer = {" bench run ": ("--n", "12"), " audit ": ("--draws", "100")}
     guide = (ROOT / "docs" / "plugin.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
     assert len(blocks) == 2
@@ -222,7 +224,8 @@ def test_the_commands_and_the_python_of_the_guide_work(run, monkeypatch, capsys,
     monkeypatch.chdir(tmp_path)  # where files are written
     assert run(*shlex.split(commands.pop(0)))[0] == 0
     for line in commands:
-        status, out, err = run(*shlex.split(line.replace("docs/examples", str(EXAMPLE.parent))))
+        more = next((few for part, few in fewer.items() if part in f" {line}"), ())
+        status, out, err = run(*shlex.split(line.replace("docs/examples", str(EXAMPLE.parent))), *more)
         assert status == 0 and (out or "bench run" in line), err
         if "leaderboard" in line:
             assert "CusText" in out and "\n  2 " in out, "the plugin has none to stand beside"
@@ -393,6 +396,7 @@ def groups():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_looks")
 def test_a_promise_within_groups_is_whole_and_holds(groups):
     """It needs three hooks, all of them public, and everything that reads them works."""
     m = dpt.get_mechanism("frequency-groups", epsilon=3.0)
