@@ -9,7 +9,9 @@ import sys
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
+from small_spaces import random_space
 
 from dptext_core._internal import extras
 
@@ -71,15 +73,21 @@ def test_what_is_said_sends_nobody_who_installed_the_package_to_a_file_that_only
 
 
 @pytest.mark.slow
-def test_words_and_audits_need_no_language_model():
-    code = """
+def test_words_and_audits_need_no_language_model(tmp_path):
+    """The audit, with all that it looks at, on a space of 60 words."""
+    space = random_space(60, 6, scale=0.4)
+    np.savez(tmp_path / "small.npz", words=np.array(space.words), vectors=space.vectors)
+    code = (
+        f"space, inputs = {str(tmp_path / 'small.npz')!r}, {list(space.words[:3])}"
+        + """
 texts = "My doctor treated my sister."
 for name in ("custext", "diffractor", "santext", "tem", "mvc"):
     (near, _), = dpt.word_space("minilm").neighbours("doctor", 1)
     print(dpt.get_mechanism(name).rewrite(texts, seed=1).text[:3], near)
-print(dpt.audit(dpt.get_mechanism("santext", epsilon=16), ["doctor", "nurse", "house"], seed=1, draws=100).verdict)
+print(dpt.audit(dpt.get_mechanism("santext", space=space, epsilon=4), inputs, seed=1, draws=100).verdict)
 print(sorted({"torch", "transformers"} & set(sys.modules)))
 """
+    )
     *rewrites, verdict, loaded = without(code).splitlines()
     assert rewrites == ["My  doctors"] * 5 and verdict == "holds" and loaded == "[]"
 
