@@ -131,3 +131,19 @@ def test_rows_are_added_to_a_file_and_measured_anew_in_it(tmp_path, capsys):
     assert [(r["data"], r["epsilon"]) for r in rows] == [("builtin", 1.0), ("builtin", 2.0)]
     assert reader.main([*given, "2"]) == 0
     assert len(json.loads(out.read_text(encoding="utf-8"))["rows"]) == 1
+
+
+def test_a_list_of_stop_words_is_of_those_that_keep_some(monkeypatch, tmp_path, capsys):
+    stop = tmp_path / "stop.txt"
+    stop.write_text("the\nand\n", encoding="utf-8")
+    asked: list[dict] = []
+
+    def measure(data, m, texts, judge=None):
+        asked.append(dict(m.setting.options))
+        return polish.Polish(data, m.name, "", m.config.epsilon, 1, *[None] * 5, 0.5, 0.5, 0.0, 0.0, 0.0, None, None)
+
+    monkeypatch.setattr(polish, "measure", measure)
+    given = ["--set", "builtin", "--texts", "1", "--epsilon", "5", "--stopwords", str(stop)]
+    polish.main([*given, "--mechanism", "custext", "--mechanism", "dp-bart", "--out", str(tmp_path / "x.json")])
+    assert [row.mechanism for row in polish.MEASUREMENT.read(tmp_path / "x.json")] == ["custext", "dp-bart"]
+    assert asked[0]["stopwords"] == str(stop) and "stopwords" not in asked[1]
