@@ -305,7 +305,7 @@ class Deletes(DPMLMPlus):
 @pytest.mark.slow
 @pytest.mark.parametrize("cls", [Inserts, Deletes])
 def test_what_is_inserted_and_left_out_is_looked_at(cls, tiny_model):
-    texts = ["my doctor changed the medicine and the red car was sold in paris"]
+    texts = ["my doctor changed the medicine and the red car"]
     options = {"model": tiny_model, "epsilon": 20.0, "add_prob": 0.3, "del_prob": 0.2}
     assert checked(cls.create(**options), texts, draws=100).verdict == "refuted"
     assert cls is Deletes or checked(DPMLMPlus.create(**options), texts, draws=100).holds
@@ -410,7 +410,7 @@ def test_every_mechanism_passes(tiny_model):
                 if "lists" in fields
                 else on(SPACE, spec.name, epsilon=3.0, oov=oov, recase="sentence")
             )
-            assert checked(m, NAMES[:6], draws=100).verdict != "refuted", (spec.name, oov)
+            assert checked(m, NAMES[:4], draws=100).verdict != "refuted", (spec.name, oov)
 
 
 @pytest.mark.slow

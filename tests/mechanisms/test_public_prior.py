@@ -299,7 +299,7 @@ class LeaksLater(DPMLMPrior):
 @pytest.mark.usefixtures("few_looks")
 @pytest.mark.parametrize("order", ["sequential", "certain"])
 def test_the_audit_sees_what_leaks_only_after_a_released_word(tiny_model, order):
-    texts = ["the red car was sold in paris", "the sad dog was left in london"]
+    texts = ["the red car was sold", "the sad dog was left"]
     options = {"model": tiny_model, "order": order, "epsilon": 1.0}
     report = dpt.audit(LeaksLater.create(**options), texts, draws=100, seed=1)
     assert report.verdict == "refuted" and report.measured > 10 and "released before" in report.witness.first
