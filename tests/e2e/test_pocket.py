@@ -219,17 +219,21 @@ def test_a_text_of_several_windows_is_asked_as_the_core_asks_it(page: Page) -> N
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_the_promise_and_what_is_exposed_are_the_cores(page: Page, mechanism: str) -> None:
     texts = (*TEXTS, "doctor", "doctor sister", "the doctor.", "zzqx", "one two 🙂 three 🙂", "doctor " * 130)
+    # What is read by a model takes long, and numbers are written by one piece of code for all.
+    few = texts[:2] if mechanism in ("custext", "diffractor") else texts[:1]
     for epsilon in (1.0, 8.1, 9.2103, 9.2104, 12.345, 0.1 + 0.2, 50.0, 249.99):
         m = dpt.get_mechanism(mechanism, epsilon=epsilon)
-        for text in texts if epsilon == 8.1 else texts[:2]:
+        for text in texts if epsilon == 8.1 else few:
             ours, made = m.guarantee(text), rewrite(page, text, mechanism, epsilon)
             theirs = made["guarantee"]
             assert theirs["sentence"] == ours.sentence()
             assert theirs["exposed"] == list(ours.exposed)
             for name in ("notion", "epsilon", "unit", "adjacency", "draws", "total"):
                 assert theirs[name] == getattr(ours, name), name
-    # More draws than are written without a mark between thousands.
-    assert "1,300" in rewrite(page, "doctor " * 1300, "custext", 1.0)["guarantee"]["sentence"] or mechanism == "dp-mlm"
+
+
+def test_more_draws_than_are_written_without_a_mark_between_thousands(page: Page) -> None:
+    assert "1,300" in rewrite(page, "doctor " * 1300, "custext", 1.0)["guarantee"]["sentence"]
 
 
 #: Of each mechanism choices of its options, and lists of words that are never released.
@@ -692,8 +696,9 @@ def test_the_page_is_heard_while_a_long_text_is_worked_out(page: Page) -> None:
     heard, said = page.evaluate("[window.ticks, document.querySelector('#status').textContent]")
     assert said.startswith("Working") and heard - before > 7
     page.fill("#text", "My doctor paid for water.")
-    until(page, "document.querySelector('.strip .text').textContent.includes('for')", 40)
-    assert page.locator(".strip .text .word").count() < 10
+    # Some of the long text's words have these letters too, where it was done by now.
+    few = "document.querySelectorAll('.strip .text .word').length < 10"
+    until(page, f"{few} && document.querySelector('.strip .text').textContent.includes('for')", 40)
 
 
 NEAR = """async ([proposal, shift, low, high]) => {
