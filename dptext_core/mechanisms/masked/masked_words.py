@@ -156,6 +156,10 @@ class MaskedPrepared(Prepared):
             self.fill(missing, scores)
             return fresh
         with self._lock:
+            if len(keys) == 1:  # as what is shown of a word asks, for each word: no copy of it
+                one = rows[keys[0]][np.newaxis]
+                one.flags.writeable = False
+                return one
             return np.stack([rows[k] for k in keys]) if keys else np.empty((0, 0), np.float32)
 
 
