@@ -216,6 +216,57 @@ def ages(page: Page, pid: int, rounds: int, per_second: float = 5.0) -> None:
         )
 
 
+#: Frames from now on, and which parts of the page move or change their size; the words of the note are none of them.
+WATCH = """() => {
+  const PARTS = [".strip .slider", ".strip .text", ".strip .how", ".st-key-play_head", ".st-key-play_says",
+    ".st-key-play_does", ".st-key-play_families"];
+  const first = {};
+  window.dragged = {frames: [], moved: [], on: true};
+  let at = performance.now();
+  const look = (now) => {
+    window.dragged.frames.push(now - at);
+    at = now;
+    for (const part of PARTS) {
+      const box = document.querySelector(part)?.getBoundingClientRect();
+      const place = box && [box.x, box.y, box.width, box.height].map(Math.round).join();
+      first[part] ??= place;
+      if (place !== first[part] && !window.dragged.moved.includes(part)) window.dragged.moved.push(part);
+    }
+    if (window.dragged.on) requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+}"""
+
+
+def drags(page: Page, url: str, rounds: int) -> None:
+    """Print how long frames take while ε is dragged for two seconds, and what moves of the page meanwhile."""
+    for name in ("dp-mlm", "custext"):
+        visit(page, f"{url}/?mechanism={name}")
+        page.wait_for_timeout(8000)  # until ε has moved by itself once, and the meaning kept is there
+        idle(page)
+        box = page.locator(".strip input.slider").bounding_box()
+        assert box
+        y, frames, moved = box["y"] + box["height"] / 2, [], set()
+        for _ in range(rounds):
+            page.mouse.move(box["x"] + 0.1 * box["width"], y)
+            page.mouse.down()
+            page.evaluate(WATCH)
+            for step in range(60):
+                page.mouse.move(box["x"] + (0.1 + 0.8 * step / 60) * box["width"], y)
+                page.wait_for_timeout(30)
+            found = page.evaluate("() => { window.dragged.on = false; return window.dragged; }")
+            page.mouse.up()
+            idle(page)
+            frames += found["frames"][1:]
+            moved |= set(found["moved"])
+        frames.sort()
+        print(
+            f"{name:<10}{len(frames):,} frames: median {statistics.median(frames):.1f} ms, 95% "
+            f"{frames[int(0.95 * len(frames))]:.1f} ms, longest {frames[-1]:.1f} ms; "
+            f"moved: {', '.join(moved) or 'nothing'}"
+        )
+
+
 def type_text(page: Page, text: str) -> None:
     box = page.get_by_role("textbox", name="Text", exact=True)
     if not box.is_visible():
@@ -304,6 +355,7 @@ def main() -> None:
     only.add_argument("--first", action="store_true", help="only what new visitors wait for")
     only.add_argument("--seen", action="store_true", help="only what stands on the page when it opens")
     only.add_argument("--typing", action="store_true", help="only how old what is shown is while somebody types")
+    only.add_argument("--drag", action="store_true", help="only the frames while ε is dragged, and what moves")
     a = ap.parse_args()
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -330,6 +382,11 @@ def main() -> None:
                     page.set_default_timeout(120_000)
                     visit(page, url)
                     ages(page, server.pid, a.rounds)
+                    return
+                if a.drag:
+                    page = browser.new_context(viewport=view).new_page()
+                    page.set_default_timeout(120_000)
+                    drags(page, url, a.rounds)
                     return
                 meter = Meter(server.pid)
                 loads = []
