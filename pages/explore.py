@@ -43,7 +43,7 @@ from pages.ui import (
 )
 from pages.ui.charts import chart, dark
 from pages.ui.session import session
-from pages.ui.shell import last_page, within_app
+from pages.ui.shell import last_page, room, within_app
 from pages.ui.text import MAX_MB, decode, literal, shortened, too_long
 from pages.ui.token_strip import token_strip, view_of
 
@@ -661,7 +661,9 @@ def families(run: runs.Run) -> None:
                 help=literal(bought[name]) if name in bought else None,
             )
         with further_.popover("More", width="stretch", key="play_others", on_change="rerun") as others:
-            if others.open:
+            if not others.open:
+                room()
+            else:
                 with st.container(width=WIDE):
                     for name, spec in specs.items():
                         if name not in FAMILIES:
@@ -703,7 +705,9 @@ def promised(run: runs.Run, result: dpt.RewriteResult, void: bool) -> None:
                 said = f"**{said}**"
         st.markdown(said, width="stretch")
         with st.popover("Why?", type="tertiary", key="play_why", on_change="rerun") as why:
-            if why.open:
+            if not why.open:
+                room()
+            else:
                 with st.container(width=WIDE):
                     promise(run, result, void)
 

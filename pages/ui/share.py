@@ -13,6 +13,7 @@ from dptext_core.errors import InputError
 from dptext_core.show import exports
 from pages.ui import address, attackers, download, links, runs
 from pages.ui.session import session
+from pages.ui.shell import room
 from pages.ui.text import literal
 
 state = st.session_state
@@ -33,7 +34,9 @@ def link(query: Mapping[str, str], left_out: Sequence[str], to: str) -> None:
 def popover(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool) -> None:
     """Everything by which a rewrite or its setting leaves the page, worked out when it is opened."""
     with st.popover("Share", icon=":material/share:", width="stretch", key="share", on_change="rerun") as share:
-        if share.open:
+        if not share.open:
+            room()
+        else:
             with st.container(width=WIDTH):
                 ways_out(run, result, epsilon, void)
 

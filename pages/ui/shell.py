@@ -56,3 +56,8 @@ def beside(key: str) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
     with st.container(key=f"{key}_page"):
         top, result, options = (st.container(key=f"{key}_{name}") for name in ("top", "result", "options"))
     return top, result, options
+
+
+def room(pixels: int = 420) -> None:
+    """In the place of what is drawn once a popover is open: it is put where the size that it has when it opens fits."""
+    st.html(f'<div style="height: {pixels}px; width: 10px"></div>')
