@@ -443,8 +443,10 @@ def test_two_copies_of_one_draw_are_called_out_until_the_next_draw(open_app: Cal
     settled(page)
     page.get_by_role("button", name="Why?").click()
     page.get_by_text("What is promised").wait_for(timeout=LONG)
-    box = page.locator("[data-testid=stPopoverBody]").bounding_box()
-    assert box and box["height"] > 250, "what comes once it is open has room"
+    # What comes once it is open has room.
+    page.wait_for_function(
+        "document.querySelector('[data-testid=stPopoverBody]')?.getBoundingClientRect().height > 250", timeout=LONG
+    )
     page.get_by_text("Drawn 2 times").wait_for(timeout=LONG)
     page.keyboard.press("Escape")
     assert page.locator(".strip .copied").inner_text() == ""
