@@ -43,7 +43,7 @@ from pages.ui import (
 )
 from pages.ui.charts import chart, dark
 from pages.ui.session import session
-from pages.ui.shell import last_page, room, within_app
+from pages.ui.shell import drawn_when_open, last_page, within_app
 from pages.ui.text import MAX_MB, decode, literal, shortened, too_long
 from pages.ui.token_strip import token_strip, view_of
 
@@ -645,7 +645,6 @@ def tours(run: runs.Run) -> bool:
 def families(run: runs.Run) -> None:
     """What else could be done with the text: a card for each family, and all the others with a line each."""
     with st.container(key="play_families"):
-        specs = {s.name: s for s in dpt.mechanisms()}
         bought = total_budget.in_a_sentence(total_budget.bundled())
         *cards, further_, drawers = st.columns([1, 1, 1, 1, 0.6, 1.1], vertical_alignment="center", gap="small")
         offered = [name for name in recommended.ORDER if name in FAMILIES]
@@ -660,21 +659,22 @@ def families(run: runs.Run) -> None:
                 args=(name,),
                 help=literal(bought[name]) if name in bought else None,
             )
-        with further_.popover("More", width="stretch", key="play_others", on_change="rerun") as others:
-            if not others.open:
-                room()
-            else:
-                with st.container(width=WIDE):
-                    for name, spec in specs.items():
-                        if name not in FAMILIES:
-                            key = f"play_family_{name}"
-                            st.button(named(spec), key=key, on_click=choose, args=(name,), type="tertiary")
-                            st.caption(spec.summary)
+        others = further_.popover("More", width="stretch", key="play_others", on_change="rerun")
+        drawn_when_open(others, WIDE, all_others)
         with drawers, st.container(horizontal=True, gap="small", horizontal_alignment="right"):
             advanced()
             drawer_button("Look further", "play_far_button", "play_far_open")
     if session().chosen:
         st.rerun(scope="app")
+
+
+def all_others() -> None:
+    """The mechanisms without a card, each with a line."""
+    for spec in dpt.mechanisms():
+        if spec.name not in FAMILIES:
+            key = f"play_family_{spec.name}"
+            st.button(named(spec), key=key, on_click=choose, args=(spec.name,), type="tertiary")
+            st.caption(spec.summary)
 
 
 def advanced() -> None:
@@ -704,12 +704,8 @@ def promised(run: runs.Run, result: dpt.RewriteResult, void: bool) -> None:
             if g.notion == "none" or g.seeded:
                 said = f"**{said}**"
         st.markdown(said, width="stretch")
-        with st.popover("Why?", type="tertiary", key="play_why", on_change="rerun") as why:
-            if not why.open:
-                room()
-            else:
-                with st.container(width=WIDE):
-                    promise(run, result, void)
+        why = st.popover("Why?", type="tertiary", key="play_why", on_change="rerun")
+        drawn_when_open(why, WIDE, partial(promise, run, result, void))
 
 
 def kept_at_any_epsilon(run: runs.Run) -> None:

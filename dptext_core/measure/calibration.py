@@ -14,9 +14,9 @@ account, with its public frequency. It is exact; where words have many outputs, 
 guess of an output changes at some ε, and the figure jumps there: then the nearest one that is reached is given.
 
 "best" on a text: every attacker reads rewrites of it, drawn by the same noise at every ε; the figure is what these few
-guesses show, with its interval, and the search ends where it is within one guess of the target, or ε is known to a
-tenth. On a list of words: ``attacks.bayes.expected_success``, which knows that the word is one of the list; a list much
-smaller than the vocabulary makes guessing easy.
+guesses show, with its interval, and the search ends where it is within one of the text's words of the target, or ε is
+known to a tenth. On a list of words: ``attacks.bayes.expected_success``, which knows that the word is one of the list;
+a list much smaller than the vocabulary makes guessing easy.
 """
 
 from __future__ import annotations
@@ -181,7 +181,9 @@ def calibrate(
     kind, value = _target(target)
     check_mechanism(mechanism)
     inputs = _inputs(mechanism, kind, text, words)
-    found = _search(mechanism.replace(epsilon=1.0), kind, value, inputs, task or UNWATCHED)
+    task = task or UNWATCHED
+    found = _search(mechanism.replace(epsilon=1.0), kind, value, inputs, task)
+    task.report(1, 1)  # the search may end early
     if found.epsilon is None:
         raise InputError(found.reason)
     return found
@@ -615,7 +617,7 @@ def _search(
         low, high = max(low, guess * (1 - 1e-9)), min(high, guess * (1 + 1e-9))
     near = tolerance * max(1.0, abs(target))
     if kind == "best":
-        near = max(near, 1.001 / ((seen[most].draws or 1) * len(inputs)))
+        near += 1 / ((seen[most].draws or 1) * len(inputs))
     for _ in range(STEPS):
         if high / low <= finest or abs(seen[best].value - target) <= near:
             break

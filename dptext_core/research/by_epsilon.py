@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from ..mechanisms.registry import mechanism_class
 from ..mechanisms.setting import Setting
 from ..models import causal
 from . import data_sets
@@ -74,9 +72,7 @@ def command(
     found = {_key(row): row for row in kept}
     for mechanism in args.mechanism or epsilons:
         some = given[: args.texts or (fewer or {}).get(mechanism, texts)]
-        has = {f.name for f in dataclasses.fields(mechanism_class(mechanism).config_cls)}  # some keep no stop words
-        shared = {name: value for name, value in options_in(args).items() if name in has}
-        setting = Setting(mechanism, {**(options or {}).get(mechanism, {}), **shared})
+        setting = Setting(mechanism, {**(options or {}).get(mechanism, {}), **options_in(args, mechanism)})
         for epsilon in args.epsilon or epsilons.get(mechanism) or otherwise(mechanism):
             row = measure(args.set, setting.at(epsilon).make(), some)
             print(f"{row.mechanism:12s} ε {row.epsilon:<6g} {said(row)}", flush=True)

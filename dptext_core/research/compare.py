@@ -6,7 +6,6 @@ checkpoint with its learning curve.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from .._internal.assets import read_json
 from .._internal.checks import shown, usable_path
 from ..data.folder import CONFIG, RESULT, read_lines
 from ..errors import ConfigError, InputError
-from ..mechanisms.registry import mechanism_class
+from ..mechanisms.registry import fields_of
 from ..models import autoencoder
 from ..models.pretraining import LOG
 from ..privacy.guarantee import NOTIONS, bound, scientific
@@ -98,10 +97,10 @@ def _data(value: Any) -> str:
 def _unit(mechanism: str) -> str:
     """What one ε is spent on, as the mechanism's option says it; empty for a mechanism that is not there."""
     try:
-        options = dataclasses.fields(mechanism_class(mechanism).config_cls)
+        epsilon = fields_of(mechanism).get("epsilon")
     except ConfigError:
         return ""
-    return next((o.metadata.get("unit", "") for o in options if o.name == "epsilon"), "")
+    return epsilon.metadata.get("unit", "") if epsilon else ""
 
 
 def _pretrained(folder: Path) -> tuple[str, dict[str, str], dict[str, str]]:

@@ -176,7 +176,7 @@ def main(argv: Sequence[str] = ()) -> int:
         for name in args.mechanism or EPSILONS:
             if any((r.data, r.mechanism, r.words) == (args.set, name, words) for r in kept):
                 continue
-            m = Setting(name, {**OPTIONS.get(name, {}), **options_in(args)}).at(EPSILONS[name]).make()
+            m = Setting(name, {**OPTIONS.get(name, {}), **options_in(args, name)}).at(EPSILONS[name]).make()
             for row in measure(args.set, m, texts, words, RELEASES if words == min(TEXTS) else (1,), judge):
                 print(f"{row.mechanism:12s} ε {row.epsilon:<6g} {said(row)}", flush=True)
                 rows.append(row)

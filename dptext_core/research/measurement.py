@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeVar, cast
 from .._internal import assets
 from .._internal.version import PROG, __version__, called
 from ..mechanisms.base import Mechanism
+from ..mechanisms.registry import fields_of
 
 R = TypeVar("R")
 
@@ -38,9 +39,10 @@ def parser(name: str, doc: str | None, *options: str, required: Sequence[str] = 
     return made
 
 
-def options_in(args: argparse.Namespace) -> dict[str, Any]:
-    """What the common options say of a mechanism's."""
-    return {"stopwords": args.stopwords} if args.stopwords else {}
+def options_in(args: argparse.Namespace, mechanism: str | None = None) -> dict[str, Any]:
+    """What the common options say of a mechanism's; of this one: as far as it has them."""
+    given = {"stopwords": args.stopwords} if args.stopwords else {}
+    return given if mechanism is None else {name: x for name, x in given.items() if name in fields_of(mechanism)}
 
 
 def named_options(m: Mechanism) -> dict[str, Any]:

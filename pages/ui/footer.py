@@ -17,6 +17,7 @@ from dptext_core._internal.version import __version__
 from dptext_core.data.folder import environment
 from dptext_core.show import references
 from pages.ui import download, forget
+from pages.ui.shell import drawn_when_open
 from pages.ui.text import literal
 
 #: Of what opens over the page, in pixels.
@@ -121,10 +122,7 @@ def parts() -> None:
         if address := hosting.pocket():
             st.link_button("Compute in my browser", address, type="tertiary")
         for title, part in PARTS.items():
-            with st.popover(title, type="tertiary", key=f"footer_{title}", on_change="rerun") as opened:
-                if opened.open:
-                    with st.container(width=WIDE):
-                        part()
+            drawn_when_open(st.popover(title, type="tertiary", key=f"footer_{title}", on_change="rerun"), WIDE, part)
 
 
 def footer() -> None:

@@ -13,7 +13,7 @@ from dptext_core.errors import InputError
 from dptext_core.show import exports
 from pages.ui import address, attackers, download, links, runs
 from pages.ui.session import session
-from pages.ui.shell import room
+from pages.ui.shell import drawn_when_open
 from pages.ui.text import literal
 
 state = st.session_state
@@ -33,15 +33,11 @@ def link(query: Mapping[str, str], left_out: Sequence[str], to: str) -> None:
 
 def popover(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool) -> None:
     """Everything by which a rewrite or its setting leaves the page, worked out when it is opened."""
-    with st.popover("Share", icon=":material/share:", width="stretch", key="share", on_change="rerun") as share:
-        if not share.open:
-            room()
-        else:
-            with st.container(width=WIDTH):
-                ways_out(run, result, epsilon, void)
+    share = st.popover("Share", icon=":material/share:", width="stretch", key="share", on_change="rerun")
+    drawn_when_open(share, WIDTH, partial(_ways_out, run, result, epsilon, void))
 
 
-def ways_out(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool) -> None:
+def _ways_out(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool) -> None:
     """Setting, release, files with originals, session: each behind a tab."""
     query, left_out = links.of(run.inputs, epsilon)
     mechanism = type(run.mechanism)(result.config)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.elements.lib.mutable_popover_container import PopoverContainer
 
 from dptext_core._internal import plugins
 from pages.ui.text import literal
 
 state = st.session_state
+_ROOM = '<div style="height: 420px; width: 10px"></div>'
 
 
 def within_app(page: str) -> None:
@@ -58,6 +62,16 @@ def beside(key: str) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
     return top, result, options
 
 
-def room(pixels: int = 420) -> None:
-    """In the place of what is drawn once a popover is open: it is put where the size that it has when it opens fits."""
-    st.html(f'<div style="height: {pixels}px; width: 10px"></div>')
+def drawn_when_open(popover: PopoverContainer, width: int, draw: Callable[[], object]) -> None:
+    """Work out what a popover holds when it is opened.
+
+    It holds room of that height until all is there: a popover is put where the size fits that it has when it opens.
+    """
+    with popover:
+        within = st.container(width=width)
+        room = st.empty()
+        room.html(_ROOM)
+        if popover.open:
+            with within:
+                draw()
+            room.empty()

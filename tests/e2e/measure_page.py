@@ -220,15 +220,27 @@ def ages(page: Page, pid: int, rounds: int, per_second: float = 5.0) -> None:
 WATCH = """() => {
   const PARTS = [".strip .slider", ".strip .text", ".strip .how", ".st-key-play_head", ".st-key-play_says",
     ".st-key-play_does", ".st-key-play_families"];
+  // The token view stands in a shadow tree.
+  const find = (part, top = document) => {
+    const found = top.querySelector(part);
+    if (found) return found;
+    for (const node of top.querySelectorAll("*")) {
+      const within = node.shadowRoot && find(part, node.shadowRoot);
+      if (within) return within;
+    }
+    return null;
+  };
+  const nodes = new Map(PARTS.map((part) => [part, find(part)]));
+  for (const [part, node] of nodes) if (!node) throw new Error(`there is no ${part}`);
   const first = {};
   window.dragged = {frames: [], moved: [], on: true};
   let at = performance.now();
   const look = (now) => {
     window.dragged.frames.push(now - at);
     at = now;
-    for (const part of PARTS) {
-      const box = document.querySelector(part)?.getBoundingClientRect();
-      const place = box && [box.x, box.y, box.width, box.height].map(Math.round).join();
+    for (const [part, node] of nodes) {
+      const box = node.getBoundingClientRect();
+      const place = [box.x, box.y, box.width, box.height].map(Math.round).join();
       first[part] ??= place;
       if (place !== first[part] && !window.dragged.moved.includes(part)) window.dragged.moved.push(part);
     }

@@ -714,10 +714,10 @@ def left(scores: np.ndarray, banned: tuple[int, ...]) -> np.ndarray:
 
 def banned(model: str, language: Language, never: Never) -> tuple[int, ...]:
     """Which of a model's candidates are never released, ascending."""
-    if not never.public:
-        return never.places(candidates(model, language)) if never else ()
-    public = _loaded(model, language)
-    return tuple(sorted({*public, *Never(never.own).places(candidates(model, language))})) if never.own else public
+    public = _loaded(model, language) if never.public else ()
+    if not never.own:
+        return public
+    return tuple(sorted({*public, *Never(never.own).places(candidates(model, language))}))
 
 
 @lru_cache(maxsize=8)
