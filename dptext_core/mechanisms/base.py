@@ -138,6 +138,9 @@ class Prepared(Private):
     def text(self) -> str:
         return self.document.text
 
+    def share(self) -> None:
+        """Keep what is worked out of its scores with it: of a text that everybody knows, and many look at."""
+
 
 class Mechanism(ABC):
     """A text rewriting mechanism. Immutable and safe to share between threads; randomness comes with the call.

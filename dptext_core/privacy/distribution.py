@@ -295,11 +295,16 @@ class ScoreTable(Channel):
             return self._keep
         return find_word(self.candidates, self.source) if self.source else np.empty(0, np.int64)
 
+    @cached_property
+    def ascending(self) -> np.ndarray:
+        """The scores in order, float64 (V,)."""
+        return np.sort(self.scores)
+
     def log_z(self, epsilons: np.ndarray) -> np.ndarray:
         """ln Σ b·exp(ε·s) for every ε of ``epsilons`` (m,), float64 (m,)."""
         if self.log_base is not None:
             return self._based_log_z(epsilons)
-        s = np.sort(self.scores[np.isfinite(self.scores)])[::-1]
+        s = self.ascending[np.searchsorted(self.ascending, -np.inf, side="right") :][::-1]
         # Clipping and rounding make many scores equal: those are one term.
         first = np.flatnonzero(np.concatenate([[True], s[1:] != s[:-1]]))
         times = np.diff(first, append=len(s)).astype(np.float64)
@@ -387,21 +392,24 @@ def envelope(slopes: np.ndarray, offsets: np.ndarray, low: float, high: float) -
 
     slopes, offsets: float64 (V,); a slope of −inf never wins.
     """
-    s, g = slopes, offsets
-    with np.errstate(invalid="ignore"):
-        line = low * s + g
-    winner = int(np.nanargmax(np.where(np.isfinite(s), line, -np.inf)))
-    out, at = [(float(low), winner)], low
+    s, g, which = slopes, offsets, None
+    if s.min() == -np.inf:
+        which = np.flatnonzero(s > -np.inf)
+        s, g = s[which], g[which]
+    best = int(np.argmax(low * s + g))
+    out, at = [(float(low), best if which is None else int(which[best]))], low
     while True:
-        ahead = np.flatnonzero(s > s[winner])
+        slope, offset = s[best], g[best]
+        ahead = np.flatnonzero(s > slope)
         if not len(ahead):
             return out
-        cross = (g[winner] - g[ahead]) / (s[ahead] - s[winner])
-        j = int(np.argmin(cross))
-        if cross[j] > high:
+        s, g, which = s[ahead], g[ahead], ahead if which is None else which[ahead]
+        cross = (offset - g) / (s - slope)
+        best = int(np.argmin(cross))
+        if cross[best] > high:
             return out
-        winner, at = int(ahead[j]), max(float(cross[j]), at)
-        out.append((at, winner))
+        at = max(float(cross[best]), at)
+        out.append((at, int(which[best])))
 
 
 def search_flips(winner: Callable[[float], int], low: float, high: float, points: int = 160) -> list[tuple[float, int]]:

@@ -210,7 +210,9 @@ def _full_uniform(stream: NoiseStream, prefix: np.ndarray, index: np.ndarray, dr
     """Full-range uniforms (m,): leading 32 bits ``prefix``, further bits of variable ``index`` in draw ``draw``."""
     more = stream.extensions(index, draw)
     u = prefix * 2.0**-32 + more[:, 0] * 2.0**-96
-    for j in ((prefix == 0) & (more[:, 0] < 1 << 44)).nonzero()[0]:
+    for j in (prefix == 0).nonzero()[0]:
+        if more[j, 0] >= 1 << 44:
+            continue
         which = int(np.broadcast_to(draw, index.shape)[j])
         u[j] = _resolve(stream, index[j : j + 1], int(more[j, 0]) << 64 | int(more[j, 1]), which)
     # 1 − U below half of 2^-53 rounds U to 1, whose Gumbel variable would be −inf.

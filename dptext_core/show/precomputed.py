@@ -10,7 +10,7 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +81,17 @@ def load(text: str, setting: Setting) -> Prepared | None:
     k = next((k for k, one in enumerate(about["texts"]) if one["text"] == text), None)
     if k is None or about["model"] != _model_hash():
         return None
+    return _prepared(k, setting.at(None))
+
+
+@lru_cache(maxsize=4)
+def _prepared(k: int, setting: Setting) -> Prepared | None:
+    """A bundled text for a mechanism: one for all who look at it, since everybody knows it."""
+    text = (_about() or {})["texts"][k]
     # The tokens are bundled too, so that nothing of the language is loaded for them.
-    document = Document(text, tuple(Token(*t) for t in about["texts"][k]["tokens"]))
-    kept = setting.at(None).make().kept_scores
-    return None if kept is None else kept.put(document, _scores(k))
+    document = Document(text["text"], tuple(Token(*t) for t in text["tokens"]))
+    kept = setting.make().kept_scores
+    found = None if kept is None else kept.put(document, _scores(k))
+    if found is not None:
+        found.share()
+    return found

@@ -270,7 +270,7 @@ async def answers(url: str, server: subprocess.Popen[bytes]) -> None:
 
 
 async def warm(url: str) -> None:
-    """The server's first visitor, who waits until the model and the vocabularies are there."""
+    """The server's first visitor, who waits until the models and the vocabularies are there."""
     first = Visitor(url)
     await first.open()
     assert await first.until(lambda: bool(first.strip), PATIENCE)
@@ -283,6 +283,7 @@ async def warm(url: str) -> None:
         run = first.strip["run"]
         await first.rewrite(text(dice))
         assert await first.until(lambda run=run: first.strip["run"] != run, PATIENCE), mechanism
+    assert await first.until(lambda: "meaning" in first.strip, PATIENCE), "the gauge of meaning"
     await first.close()
     await asyncio.sleep(3)
 

@@ -235,6 +235,33 @@ def test_the_first_example_goes_from_nothing_kept_to_most_kept_along_its_axis():
     assert kept(high, clip="paper") < 0.15
 
 
+def test_what_is_made_of_a_shared_text_is_kept_and_says_the_same(mlm):
+    m, narrow = mlm(epsilon=20.0), mlm(epsilon=20.0, clip_max=(C_MIN + C_MAX) / 2)
+    own, shared = m.prepare(TEXT), m.prepare(TEXT)
+    shared.share()
+    keys = [(i, False) for i in shared.targets]
+    tables = m.tables(shared, keys)
+    assert all(a is b for a, b in zip(tables, m.replace(epsilon=3.0).tables(shared, keys), strict=True))
+    for way in (m, narrow, mlm(epsilon=20.0, score="similarity")):
+        for a, b in zip(way.tables(shared, keys), way.tables(own, keys), strict=True):
+            assert a is not b and np.array_equal(a.scores, b.scores) and a.source == b.source
+        stream = dpt.NoiseStream(5)
+        assert way.rewrite(shared, stream=stream).text == way.rewrite(own, stream=stream).text
+    assert len(shared._tables) <= 2 * len(keys), "of two ways"
+    assert not own._tables and own._shared == [], "what only one looks at holds none"
+
+
+def test_everybody_has_the_same_scores_of_a_bundled_text_and_nobody_of_another():
+    from dptext_core._internal import assets
+    from dptext_core.show import precomputed
+
+    text, setting = assets.examples()[0].text, dpt.Setting("dp-mlm")
+    one = precomputed.load(text, setting.at(5.0))
+    assert one is not None and precomputed.load(text, setting.at(50.0)) is one and one._shared
+    assert precomputed.load(text, dpt.Setting("dp-mlm", {"loaded_words": False})) is not one
+    assert precomputed.load(text + " ", setting) is None
+
+
 def test_the_clipping_range_is_resolved_and_can_be_moved(mlm, tmp_path):
     assert (mlm().config.clip_min, mlm().config.clip_max) == (C_MIN, C_MAX)
     narrow = mlm(clip_min=0.0, clip_max=0.001, epsilon=10.0).distribution(TEXT, 1)

@@ -69,6 +69,17 @@ def test_flips_are_the_argmax_at_every_epsilon(seed, size):
         assert line[winner] == pytest.approx(line.max(), abs=1e-9)
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.integers(4, 60))
+def test_candidates_that_a_filter_removed_win_nowhere(seed, size):
+    t = table(size, seed)
+    g = NoiseStream(seed).gumbel(size)
+    t.scores[::3], left = -np.inf, np.delete(np.arange(size), np.s_[::3])
+    flips = envelope(t.scores, g, 1.0, 400.0)
+    assert flips == [(e, left[w]) for e, w in envelope(t.scores[left], g[left], 1.0, 400.0)]
+    assert all(type(w) is int for _, w in flips)
+
+
 def test_a_locked_draw_equals_the_sampler_at_every_epsilon():
     t = table(4000, 9)
     stream = NoiseStream(4)

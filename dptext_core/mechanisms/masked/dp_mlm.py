@@ -27,7 +27,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -221,9 +221,10 @@ class DPMLM(Clipped, MaskedWords):
         self, prepared: MaskedPrepared, keys: Sequence[tuple[int, bool]], task: Task = UNWATCHED
     ) -> list[ScoreTable]:
         """Score tables of (token index, insertion?) given the original text."""
-        tokens = prepared.document.tokens
+        tokens, c = prepared.document.tokens, self.config
+        how = c.clip_min, c.clip_max, c.score, c.alpha, c.antonym_filter
         return [
-            self.table(row, None if insert else tokens[i].text)
+            prepared.table((*how, i, insert), partial(self.table, row, None if insert else tokens[i].text))
             for (i, insert), row in zip(keys, prepared.logits(keys, task.quiet), strict=True)
         ]
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import threading
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -48,6 +48,7 @@ PATIENCE = 60.0
 
 #: For each replaced token: the released word (None: deleted), and the word added after it (None: none).
 Acts = dict[int, tuple[str | None, str | None]]
+T = TypeVar("T")
 
 
 class Draw(NamedTuple):
@@ -82,6 +83,8 @@ class MaskedPrepared(Prepared):
     _rows: dict[tuple[int, bool], np.ndarray] = field(default_factory=dict, init=False, repr=False)
     _given: dict[tuple, np.ndarray] = field(default_factory=dict, init=False, repr=False)
     _pieces: list[list[int]] = field(default_factory=list, init=False, repr=False)
+    _tables: dict[tuple, Any] = field(default_factory=dict, init=False, repr=False)
+    _shared: list[bool] = field(default_factory=list, init=False, repr=False)
     _lock: Any = field(default_factory=threading.Lock, init=False, repr=False)
 
     @cached_property
@@ -103,6 +106,24 @@ class MaskedPrepared(Prepared):
             for k, row in zip(keys, logits, strict=True):
                 if len(self._rows) < ROWS_KEPT:
                     self._rows[k] = row
+
+    def share(self) -> None:
+        self._shared.append(True)
+
+    def table(self, key: tuple, make: Callable[[], T]) -> T:
+        """What is made of the scores of one draw; of a shared text what was made before by the same ``key``, as far as
+        it is among those that came last, of two ways to make all of them."""
+        if not self._shared:
+            return make()
+        with self._lock:
+            found = self._tables.get(key)
+        if found is None:
+            found = make()
+            with self._lock:
+                found = self._tables.setdefault(key, found)
+                if len(self._tables) > 2 * len(self.targets):
+                    del self._tables[next(iter(self._tables))]
+        return found
 
     def given(self, draw: Draw) -> np.ndarray | None:
         """Scores of a draw that depends on those before it, where they are kept."""

@@ -14,6 +14,7 @@ from typing import Literal, NotRequired, TypeAlias, TypedDict, cast
 
 import numpy as np
 
+from ..._internal.cache import weak_cache
 from ..._internal.task import UNWATCHED, Task
 from ...attacks.risk import Lead, WordSuccess
 from ...errors import InputError
@@ -213,7 +214,6 @@ def payload(
     epsilon = result.config.epsilon
     shown_at = float(epsilon) if isinstance(epsilon, float) else float(default)
     live = {"sweep", "distribution"} <= result.can and isinstance(epsilon, float)
-    grid = np.geomspace(low, high, N_GRID)
     placed: list[PlacedToken] = []
     places: dict[str, list[int]] = {}  # of equal words, which may share one channel
     end = 0
@@ -252,7 +252,7 @@ def payload(
             channel, stream = result.locked(k)
             flips = channel.flips(stream, low, high)
             if isinstance(channel, ScoreTable) and channel.log_base is None:
-                drawn[k] = _of_scores(placed[k], result, k, channel, flips, channel.log_z(grid))
+                drawn[k] = _of_scores(placed[k], result, k, channel, flips, _log_z(channel, low, high))
                 count(1)
             else:
                 channels.setdefault(id(channel), (channel, {}))[1][k] = flips
@@ -381,17 +381,27 @@ def _of_one_epsilon(placed: PlacedToken, result: RewriteResult, k: int, low: flo
     return token
 
 
+@weak_cache(2)
+def _log_z(table: ScoreTable, low: float, high: float) -> np.ndarray:
+    return table.log_z(np.geomspace(low, high, N_GRID))
+
+
+@weak_cache(1)
+def _likeliest(table: ScoreTable) -> np.ndarray:
+    """The candidates with the highest scores, the best first."""
+    scores = table.scores
+    n = min(N_CANDIDATES, int(np.isfinite(scores).sum()))
+    best = np.argpartition(-scores, n - 1)[:n]
+    return best[np.argsort(-scores[best], kind="stable")]
+
+
 def _of_scores(
     placed: PlacedToken, result: RewriteResult, k: int, table: ScoreTable, flips: Flips, z: np.ndarray
 ) -> ScoredToken:
     """A drawn unit whose channel is a score table without a proposal."""
     scores = table.scores
-    n = min(N_CANDIDATES, int(np.isfinite(scores).sum()))
-    best = np.argpartition(-scores, n - 1)[:n]
-    best = best[np.argsort(-scores[best], kind="stable")]
-    chosen = _chosen(best, table, flips)
-    descending = np.sort(scores)[::-1]
-    ranks = np.searchsorted(-descending, -scores[chosen], side="left") + 1
+    chosen = _chosen(_likeliest(table), table, flips)
+    ranks = len(scores) - np.searchsorted(table.ascending, scores[chosen], side="right") + 1
     return {
         **_drawn(placed, result, k, table, chosen, flips),
         "s": [round(float(scores[i]), 8) if np.isfinite(scores[i]) else FLOOR for i in chosen],
