@@ -1,8 +1,9 @@
 """What the polish makes of a release: how it reads, how near it is to the original, how many words are back.
 
 Each text is rewritten once at every ε, by a seed of its own, and measured before the polish and after it. How it reads
-is told by a causal language model (--judge), which the polish does not ask. What attackers find in such releases is
-``bench reader``: whoever has a release needs no polish.
+is told by a causal language model (--judge), which the polish does not ask. The attackers are those who need no
+mechanism (``scored``), so that they can be asked of every system and of both texts. What one finds who knows the
+mechanism is ``bench reader``: whoever has a release needs no polish.
 
     python -m dptext_core bench polish --data DIR --stopwords FILE --judge NAME --out assets/benchmarks/polish.json
 """
@@ -20,6 +21,7 @@ from ..measure.metrics import score
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism_class, mechanisms
 from ..models.causal import Judge
+from . import scored
 from .by_epsilon import command
 from .measurement import Measurement, named_options
 from .paired import compare
@@ -46,7 +48,8 @@ class Polish:
     of a word under the judge, and how often the former the latter is, with its 95% interval (ratio, ratio_low,
     ratio_high); None without a judge. cosine_before, cosine_after: mean similarity to the original, and what the polish
     adds to it, with its 95% interval (gain, low, high). kept_before, kept_after: the share of the drawn words that are
-    the original, as a mean over texts; None where no word answers to one of the original."""
+    the original, as a mean over texts; None where no word answers to one of the original. found: the shares of the
+    original's words, without stop words, that each attacker names before and after, as means over texts."""
 
     data: str
     mechanism: str
@@ -65,6 +68,7 @@ class Polish:
     high: float
     kept_before: float | None
     kept_after: float | None
+    found: dict[str, tuple[float, float]]
 
 
 _Reads = tuple[float | None, float | None, float | None, float | None, float | None]
@@ -80,6 +84,7 @@ def measure(data: str, m: Mechanism, texts: Sequence[str], judge: Judge | None =
     gain = compare(cosines[1], cosines[0])
     kept = [p.unchanged for p in every if p.unchanged is not None]
     was, now = np.mean(kept, axis=0).tolist() if kept else (None, None)
+    named, named_after = (scored.named(texts, some) for some in (before, after))
     reads, reads_after, ratio, ratio_low, ratio_high = _reads(before, after, judge)
     return Polish(
         data=data,
@@ -99,7 +104,12 @@ def measure(data: str, m: Mechanism, texts: Sequence[str], judge: Judge | None =
         high=gain.high,
         kept_before=was,
         kept_after=now,
+        found={a: (_share(named[a]), _share(named_after[a])) for a in scored.WORDS},
     )
+
+
+def _share(of_texts: Sequence[float]) -> float:
+    return round(float(np.mean(of_texts)), MEASUREMENT.digits)
 
 
 def _reads(before: Sequence[str], after: Sequence[str], judge: Judge | None) -> _Reads:
@@ -128,6 +138,7 @@ def said(row: Polish) -> str:
         )
     if row.kept_before is not None:
         words.append(f"original words {row.kept_before:.3f} to {row.kept_after:.3f}")
+    words.append("found " + ", ".join(f"{name} {a:.3f} to {b:.3f}" for name, (a, b) in row.found.items()))
     return ", ".join(words)
 
 

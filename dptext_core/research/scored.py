@@ -279,18 +279,23 @@ def _words_found(
     return found, words, float(frequent.max() / frequent.sum())
 
 
-def named(originals: Sequence[str], rewrites: Sequence[str], task: Task = UNWATCHED) -> list[float]:
-    """The share of each original's words, without stop words, that the one of ``WORDS`` names which names most of all
-    texts together. Words that none of the rewrite answers to are not named."""
+def named(originals: Sequence[str], rewrites: Sequence[str], task: Task = UNWATCHED) -> dict[str, list[float]]:
+    """The share of each original's words, without stop words, that each of ``WORDS`` names. Words that none of the
+    rewrite answers to are not named."""
     stop = stop_words()
     words = [sum(t.kind == "word" and t.text not in stop for t in Document.parse(a).tokens) for a in originals]
     answered = [len(aligned(a, b)) for a, b in zip(originals, rewrites, strict=True)]
     found, _, _ = _words_found(originals, rewrites, task)
-    of_each = []
-    for shares in found.values():
+    of_each = {}
+    for name, shares in found.items():
         each = iter(shares)
-        of_each.append([next(each) * n / of if n else 0.0 for n, of in zip(answered, words, strict=True)])
-    return max(of_each, key=sum)
+        of_each[name] = [next(each) * n / of if n else 0.0 for n, of in zip(answered, words, strict=True)]
+    return of_each
+
+
+def most_named(originals: Sequence[str], rewrites: Sequence[str], task: Task = UNWATCHED) -> list[float]:
+    """The same by the one that names most of all texts together."""
+    return max(named(originals, rewrites, task).values(), key=sum)
 
 
 def _hits(

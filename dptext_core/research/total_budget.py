@@ -248,7 +248,7 @@ def measure(
         rows += [row(total, name, mean[name], len(seeds)) for name in MEASURES if name in mean]
         some = found[total, seeds[0]][:few] if total in SOME else []
         if some:
-            rows.append(row(total, "named", scored.named(texts[:few], some, task), 1))
+            rows.append(row(total, "named", scored.most_named(texts[:few], some, task), 1))
         if some and judge is not None:
             rows.append(row(total, "perplexity", [x for x in judge(some) if math.isfinite(x)], 1))
     return rows

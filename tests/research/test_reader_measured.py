@@ -13,7 +13,7 @@ from dptext_core.attacks import reader as reading
 from dptext_core.measure import metrics
 from dptext_core.measure.metrics import measure
 from dptext_core.models.causal import Judge
-from dptext_core.research import attacker_rows, polish, reader
+from dptext_core.research import attacker_rows, polish, reader, scored
 from dptext_core.research.results import Results
 from dptext_core.research.rows import Row
 
@@ -140,10 +140,24 @@ def test_a_list_of_stop_words_is_of_those_that_keep_some(monkeypatch, tmp_path, 
 
     def measure(data, m, texts, judge=None):
         asked.append(dict(m.setting.options))
-        return polish.Polish(data, m.name, "", m.config.epsilon, 1, *[None] * 5, 0.5, 0.5, 0.0, 0.0, 0.0, None, None)
+        return polish.Polish(
+            data, m.name, "", m.config.epsilon, 1, *[None] * 5, 0.5, 0.5, 0.0, 0.0, 0.0, *[None] * 2, {}
+        )
 
     monkeypatch.setattr(polish, "measure", measure)
     given = ["--set", "builtin", "--texts", "1", "--epsilon", "5", "--stopwords", str(stop)]
     polish.main([*given, "--mechanism", "custext", "--mechanism", "dp-bart", "--out", str(tmp_path / "x.json")])
     assert [row.mechanism for row in polish.MEASUREMENT.read(tmp_path / "x.json")] == ["custext", "dp-bart"]
     assert asked[0]["stopwords"] == str(stop) and "stopwords" not in asked[1]
+
+
+@pytest.mark.slow
+def test_attackers_without_a_mechanism_are_asked_before_the_polish_and_after():
+    """A mechanism that changes nothing is named by the first of them, and its polish changes nothing either."""
+    texts = ["The old doctor visited a small hospital.", "A quiet river runs through the green valley."]
+    row = polish.measure("builtin", dpt.get_mechanism("custext", epsilon=1_000.0), texts)
+    assert set(row.found) == set(scored.WORDS)
+    assert row.found["same-word"] == (1.0, 1.0) and row.kept_before == row.kept_after == 1.0
+    hidden = polish.measure("builtin", dpt.get_mechanism("custext", epsilon=0.1), texts)
+    assert all(before < 0.5 for before, _ in hidden.found.values())
+    assert "found same-word 1.000 to 1.000" in polish.said(row)
