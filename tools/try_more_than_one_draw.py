@@ -1,4 +1,4 @@
-"""Whether a sentence's total is better spent otherwise than on one draw from the bank: four ways, at equal total.
+"""Whether a sentence's total is better spent otherwise than on one draw from the bank: some ways, at equal total.
 
 Run:  python tools/try_more_than_one_draw.py --data DIR
 
@@ -10,10 +10,12 @@ Run:  python tools/try_more_than_one_draw.py --data DIR
 * code: one of CODES centroids of the bank's vectors is drawn by its cosine. It is public then, and a text is written
   for it at no cost: paraphrases by the bundled decoder of the sentences nearest to it, and these sentences, of which
   the one nearest to the code is taken.
+* words: each word is drawn by itself, with a public prior; stop words and their places show.
+* between: one of SHARES of the total for a sentence and the rest for the words, and both are released.
 
 Every cosine is that of the whole released text with the whole sentence (all-MiniLM-L6-v2). One draw is the exact
-expectation. Later draws and codes have the range that is best of RANGES on these very texts, by their vectors, which no
-public law could know. Gains are within a text. Sentences are from SST-2's part to train.
+expectation. Later draws, codes and shares have what is best of RANGES and SHARES on these very texts, which no public
+law could know. Gains are within a text. Sentences are from SST-2's part to train.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -39,6 +42,7 @@ from dptext_core.words.bank import sentence_bank, text_codes
 TOTALS = (50.0, 75.0, 100.0, 150.0, 200.0, 300.0, 400.0)
 MORE = {"two": 2, "three": 3, "five": 5}
 RANGES = [(a / 10, b / 10) for a in range(1, 7) for b in range(a + 1, 11)]
+SHARES = (0.25, 0.5, 0.75)
 CODES, ROUNDS = 2048, 4
 #: Sentences near a code that are paraphrased, paraphrases of each, and the decoder's ε, which promises nothing here.
 NEAREST, PARAPHRASES, EASE = 2, 4, 400.0
@@ -71,6 +75,12 @@ def best(each: Sequence[np.ndarray], epsilon: float) -> tuple[float, float]:
     return max(RANGES, key=lambda ends: float(np.mean([chances(c, epsilon, ends) @ c for c in each])))
 
 
+def likeness(released: Sequence[Sequence[str]], x: np.ndarray) -> np.ndarray:
+    """The mean cosine of each text's rewrites with it."""
+    flat = embed([t for own in released for t in own]).reshape(len(x), len(released[0]), -1)
+    return np.einsum("tdi,ti->td", flat, x).mean(axis=1)
+
+
 def codebook(vectors: np.ndarray) -> np.ndarray:
     """Centroids of length 1, by spherical k-means from sentences of the bank."""
     codes = vectors[np.random.default_rng(0).permutation(len(vectors))[:CODES]]
@@ -86,6 +96,16 @@ def added(x: np.ndarray, drawn: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     """Cosine of x with the sum of what was drawn and each further vector."""
     lengths = np.sqrt(np.maximum(drawn @ drawn + 1 + 2 * (vectors @ drawn), 1e-9))
     return np.clip((x @ drawn + vectors @ x) / lengths, -1, 1)
+
+
+def words_of(prepared: Sequence[Any], total: float, draws: int) -> list[list[str]]:
+    """Rewrites of each text word by word."""
+    m = dpt.get_mechanism("dp-mlm-prior")
+    out = []
+    for k, p in enumerate(prepared):
+        at = m.replace(epsilon=total / max(1, m.guarantee(p).draws))
+        out.append([r.text for r in at.rewrites(p, draws, stream=dpt.NoiseStream(4).at(k))])
+    return out
 
 
 class Writer:
@@ -127,7 +147,8 @@ def main() -> None:
     to_codes = (x @ codes.T).astype(np.float64)
     writer = Writer(codes, vectors, bank.sentences)
     rng = np.random.default_rng(1)
-    ways = ("clauses", *MORE, "code")
+    prepared = list(dpt.get_mechanism("dp-mlm-prior").prepare_many(texts))
+    ways = ("clauses", *MORE, "code", "words", "between")
     rows, ceilings = [], []
     for total in TOTALS:
         released: dict[str, list[list[str]]] = {way: [] for way in ways}
@@ -160,11 +181,19 @@ def main() -> None:
             code = int(rng.choice(CODES, p=chances(to_codes[k], total, ends)))
             drawn_codes.append(float(to_codes[k][code]))
             released["code"].append([writer(code)])
+        released["words"] = words_of(prepared, total, args.draws)
+        between = {}
+        for share in SHARES:
+            both = zip(cosines, words_of(prepared, total * (1 - share), args.draws), strict=True)
+            p_of = [(chances(c, total * share, None), own) for c, own in both]
+            between[share] = [[f"{bank.sentences[rng.choice(len(p), p=p)]} {text}" for text in own] for p, own in p_of]
+        share = max(SHARES, key=lambda s: float(likeness(between[s], x).mean()))
+        print(f"total {total:g}, between: {share:g} for the sentence", file=sys.stderr, flush=True)
+        released["between"] = between[share]
         base = np.array([float(chances(c, total, None) @ c) for c in cosines])
         cells = [f"{total:g}", f"{base.mean():.3f} ± {half_width(base.tolist()):.3f}"]
         for way in ways:
-            flat = embed([t for own in released[way] for t in own]).reshape(len(texts), len(released[way][0]), -1)
-            values = np.einsum("tdi,ti->td", flat, x).mean(axis=1)
+            values = likeness(released[way], x)
             gain = values - base
             cells += [f"{values.mean():.3f}", f"{gain.mean():+.3f} ± {half_width(gain.tolist()):.3f}"]
         rows.append(cells)
