@@ -3,8 +3,8 @@
 Texts are the test texts of a data set, those of one label joined until they have so many words. Each is rewritten some
 times, every time by a seed of its own; the attackers see the first one, two, five and ten of these. A release more
 spends its ε once more. The best guess and the reader multiply what the releases tell; nothing that looks at one release
-alone is asked again. With --judge the attacker ``likely-text`` is asked about the first release: a causal language
-model that reads the text with each likely word in its place.
+alone is asked again. With --judge the attacker ``likely-text`` is asked about the first release of the shortest texts:
+a causal language model that reads the text with each likely word in its place.
 
     python -m dptext_core bench composition --data DIR --stopwords FILE --out assets/benchmarks/composition.json
 """
@@ -177,7 +177,8 @@ def main(argv: Sequence[str] = ()) -> int:
             if any((r.data, r.mechanism, r.words) == (args.set, name, words) for r in kept):
                 continue
             m = Setting(name, {**OPTIONS.get(name, {}), **options_in(args, name)}).at(EPSILONS[name]).make()
-            for row in measure(args.set, m, texts, words, RELEASES if words == min(TEXTS) else (1,), judge):
+            short = words == min(TEXTS)
+            for row in measure(args.set, m, texts, words, RELEASES if short else (1,), judge if short else None):
                 print(f"{row.mechanism:12s} ε {row.epsilon:<6g} {said(row)}", flush=True)
                 rows.append(row)
             MEASUREMENT.write(args.out, rows, about)

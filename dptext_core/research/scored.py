@@ -108,7 +108,9 @@ class Scores:
 
     def sentence(self) -> str:
         """What they say, in plain words."""
-        said = f"{self.texts:,} texts, {self.words:,} words that answer to one of the original. "
+        texts = "1 text" if self.texts == 1 else f"{self.texts:,} texts"
+        words = "1 word that answers" if self.words == 1 else f"{self.words:,} words that answer"
+        said = f"{texts}, {words} to one of the original. "
         if (best := self.best) is not None:
             said += f"Of the attackers on single words, “{best.title}” finds most: {best.value:.1%}. "
         return said + _NOTHING

@@ -91,7 +91,9 @@ def test_labels_are_guessed_of_texts_that_were_not_learnt_from():
 
 def test_no_epsilon_is_stated_and_what_is_missing_has_a_reason(found, monkeypatch, tmp_path):
     monkeypatch.setenv("DPTEXT_MODELS", str(tmp_path))
-    told = dpt.score(ORIGINALS[:1], REWRITES[:1]).to_dict()
+    one = dpt.score(ORIGINALS[:1], REWRITES[:1])
+    assert one.sentence().startswith(f"1 text, {one.words} words that answer to one of the original. Of the attackers")
+    told = one.to_dict()
     assert told["epsilon"] is None and "lm_perplexity" in told["missing"]
     assert "doctor" not in json.dumps(told)
     with pytest.raises(dpt.InputError, match="no figure 'epsilon'"):
