@@ -295,10 +295,10 @@ def notes(found: results.Results, data: str, shown: list[curves.Series]) -> None
             st.markdown(f"**{literal(m.title)}**: {literal(m.about + better + judge)}")
         st.markdown(
             "Bars are 95% intervals over test texts and seeds; each seed trains on other texts. Of speed they are the "
-            "least and the most of the seeds. N_w, S_w and the attackers on words are measured once for each setting, "
-            "on the same drawn words: their bars are over words alone, and where stop words are kept, more of a text "
-            "stays than N_w says. Utility: a classifier is trained and tested on rewritten texts. "
-            "*Static*: the attacker was trained on original texts; *adaptive*: on rewritten ones."
+            "least and the most of the seeds. N_w, S_w, the best guess and the 100 answers follow from the chances of "
+            "the same drawn words, and are measured once for each setting: their bars are over words alone, and where "
+            "stop words are kept, more of a text stays than N_w says. Utility: a classifier is trained and tested on "
+            "rewritten texts. *Static*: the attacker was trained on original texts; *adaptive*: on rewritten ones."
         )
     if tables := {s.paper: s.about for s in shown if s.paper}:
         with st.expander("The papers' tables"):

@@ -1,8 +1,9 @@
 """What is told of single words: N_w and S_w, and how often attackers name a word.
 
-All of it is measured on drawn words of some test texts, the same at every ε, and once for each ε: it does not depend on
-the seed, or is a mean over words that the first seed released. Which of it a mechanism has, it says itself: one that
-states no distribution has no N_w, one that writes a new text has no word that could be named.
+All of it is measured on drawn words of some test texts, the same at every ε. What a mechanism's chances say does not
+depend on the seed and is measured once for each ε; attackers who look at what was released are let loose on every
+seed's. Which of it a mechanism has, it says itself: one that states no distribution has no N_w, one that writes a new
+text has no word that could be named.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .._internal.statistics import NORMAL, clopper_pearson
 from ..attacks import mask_inference, nearest, risk
 from ..attacks.query import success_rate
 from ..errors import NoDistribution
@@ -43,22 +45,27 @@ class Words:
         self._at = at
         self._attackers = tuple(attackers)
         self._any: dict[int, RewriteResult] = {}
-        self._released: dict[float, list[tuple[int, RewriteResult]]] = {epsilon: [] for epsilon in at}
+        self._named: dict[tuple[float, int, str], tuple[list[float], list[int]]] = {}
         self._channels: list[tuple[int, Any]] | None = None
         self._best: tuple[list[int], dict[float, list[float]]] | None = None
 
-    def take(self, epsilon: float, i: int, result: RewriteResult) -> None:
-        """The rewrite of text i at this ε; a further one of the same is not looked at."""
+    def take(self, epsilon: float, seed: int, i: int, result: RewriteResult) -> None:
+        """The rewrite of text i at this ε by this seed, in the order of the texts: attackers look at it, and it is let
+        go."""
         if i not in self.wanted:
             return
         if self._channels is None:
             self._any.setdefault(i, result)
-        released = self._released.get(epsilon)
-        if released is not None and all(k != i for k, _ in released):
-            released.append((i, result))
+        for name in self._attackers:
+            if attack := RELEASED.get(name):
+                named, owners = self._named.setdefault((epsilon, seed, name), ([], []))
+                if i not in owners and len(named) < WORDS:
+                    found = attack(self._at[epsilon], result)
+                    named += found
+                    owners += [i] * len(found)
 
     def score(self, epsilon: float, add: Add) -> None:
-        """Everything of one ε. What was taken of it is let go."""
+        """What no seed decides, of one ε."""
         channels = self.channels()
         if channels:
             owners = [i for i, _ in channels]
@@ -72,12 +79,15 @@ class Words:
             owners, best = self._best_guesses()
             if owners:
                 add("attack_bayes", best[epsilon], owners, 0.0)
-        released = sorted(self._released.pop(epsilon, []), key=lambda pair: list(self.wanted).index(pair[0]))
-        for name, attack in (("attack_nearest", _near), ("attack_mask", _named)):
-            if name in self._attackers:
-                hits, owners = _hits(attack, self._at[epsilon], released)
-                if hits:
-                    add(name, hits, owners, 0.0)
+
+    def score_released(self, epsilon: float, seed: int, add: Add) -> None:
+        """What attackers named of what this seed released, at one ε. Of all words or none: with the interval of Clopper
+        and Pearson, a trial a text."""
+        for name in RELEASED:
+            named, owners = self._named.pop((epsilon, seed, name), ([], []))
+            if named:
+                alike = min(named) == max(named)
+                add(name, named, owners, clopper_pearson(0, len(set(owners)))[1] / NORMAL if alike else 0.0)
 
     def channels(self) -> list[tuple[int, Any]]:
         """The channels of the words, with the text of each."""
@@ -140,29 +150,21 @@ def asked(channel: Any, epsilon: float) -> float:
         return success_rate(p0, others, ANSWERS, REPEATS, np.random.default_rng(0))
 
 
-def _near(mechanism: Mechanism, result: RewriteResult) -> list[float]:
-    return [float(g.rank is not None and g.rank < NEAR) for g in nearest.attack(mechanism, result).guesses]
+def _words(attack: Callable[[Mechanism, RewriteResult], Any], most: int) -> Callable[..., list[float]]:
+    """Of a rewrite: whether each replaced word is among the attacker's first guesses; [] where words answer to none."""
 
-
-def _named(mechanism: Mechanism, result: RewriteResult) -> list[float]:
-    return [float(g.rank == 1) for g in mask_inference.attack(mechanism, result).guesses]
-
-
-def _hits(
-    attack: Callable[[Mechanism, RewriteResult], list[float]],
-    mechanism: Mechanism,
-    released: Sequence[tuple[int, RewriteResult]],
-) -> tuple[list[float], list[int]]:
-    """Whether each replaced word is named, and the text that it is of; nothing where texts answer to no words."""
-    hits: list[float] = []
-    owners: list[int] = []
-    for i, result in released:
-        if len(hits) >= WORDS:
-            break
+    def named(mechanism: Mechanism, result: RewriteResult) -> list[float]:
         try:
-            finding = attack(mechanism, result)
+            guesses = attack(mechanism, result).guesses
         except NoDistribution:
-            return [], []
-        hits += finding
-        owners += [i] * len(finding)
-    return hits, owners
+            return []
+        return [float(g.rank is not None and g.rank <= most) for g in guesses]
+
+    return named
+
+
+#: Attackers who look at what was released, by their metrics.
+RELEASED: dict[str, Callable[[Mechanism, RewriteResult], list[float]]] = {
+    "attack_nearest": _words(nearest.attack, NEAR - 1),
+    "attack_mask": _words(mask_inference.attack, 1),
+}

@@ -28,9 +28,9 @@ from ..mechanisms import codec
 from ..mechanisms.setting import Setting
 from . import equal_privacy
 from . import results as store
-from .grid import GRIDS, LEVELS, SEEDS, Grid, GridPoint, Size, cost, groups, named, of_settings, shard
+from .grid import ATTACKERS, GRIDS, LEVELS, SEEDS, Grid, GridPoint, Size, cost, groups, named, of_settings, shard
 from .measurement import parser
-from .rows import Row
+from .rows import BASELINE, Row
 from .run import JUDGED, RunConfig, one_thread, run, run_group, stop_list
 
 
@@ -72,6 +72,12 @@ def _parser() -> argparse.ArgumentParser:
         help=f"perplexity of {JUDGED} test texts under a language model that was added, at the first seed's points",
     )
     takes.add_argument("--finetune", nargs="?", const="bundled", metavar="MODEL", help="also train a whole encoder")
+    takes.add_argument(
+        "--words",
+        nargs="*",
+        choices=ATTACKERS,
+        help="only what is told of words, by these attackers alone; merged, it stands in the place of those rows",
+    )
     takes.add_argument("--list", action="store_true", help="list the groups of points and their estimated cost")
     takes.add_argument("--merge", nargs="+", type=Path, metavar="FILE", help="make a summary of these files")
     takes.add_argument("--into", type=Path, metavar="FILE", help="with --merge: add to this summary's points")
@@ -92,6 +98,8 @@ def main(argv: Sequence[str] = ()) -> int:
     if args.n is not None:
         grid = grid.smaller(args.n)
     points = [p for p in grid.points() if args.only is None or args.only in f"{p.mechanism}/{p.data}"]
+    if args.words is not None:
+        points = [p for p in points if p.mechanism != BASELINE and p.setting.make().aligned is not None]
     if not points:
         raise ConfigError(f"No point of the grid has {args.only!r} in its MECHANISM/DATA. See --list.")
     if args.merge:
@@ -149,7 +157,8 @@ def _setup(args: argparse.Namespace, grid: Grid) -> RunConfig:
         extra=tuple(extra.items()),
         everywhere=everywhere,
         finetune=args.finetune,
-        attackers=grid.attackers,
+        attackers=grid.attackers if not args.words else tuple(args.words),
+        words=args.words is not None,
     )
 
 
@@ -173,6 +182,7 @@ def _command(args: argparse.Namespace) -> str:
     for metric in ("bertscore", "perplexity", "lm_perplexity"):
         words += ["--" + metric.replace("_", "-")] * getattr(args, metric)
     words += ["--finetune"] * (args.finetune is not None)
+    words += [] if args.words is None else ["--words", *args.words]
     return shlex.join(words)
 
 
@@ -197,6 +207,14 @@ def _merge(args: argparse.Namespace, grid: Grid, points: Sequence[GridPoint]) ->
         if not path.is_file():
             raise InputError(f"There is no file {path}.")
         lines += store.read_lines(path)
+    if args.words is not None:
+        if args.into is None:
+            raise ConfigError("--words merges into a summary that is there: name it with --into FILE.")
+        ids = {p.id for p in points}
+        found = store.with_words(store.read(args.into), [line for line in lines if line.id in ids], args.words)
+        store.write(found, args.summary)
+        print(f"{args.summary}: {len(found.rows)} rows, those of words anew")
+        return 0
     commands = sorted({line.provenance.command for line in lines})
     found, notes = store.merge(lines, points, "; ".join(commands), grid.cut)
     if args.into is not None:

@@ -104,7 +104,7 @@ def chance_of_staying(setting: Setting, base: run.Originals, stopwords: str | No
     for (i, _), result in zip(
         words.wanted.items(), made.rewrite(list(words.wanted.values()), stream=NoiseStream(SEEDS[0])), strict=True
     ):
-        words.take(1.0, i, result)
+        words.take(1.0, SEEDS[0], i, result)
     channels = words.channels()
 
     def keep(epsilon: float) -> float:
@@ -186,16 +186,36 @@ def command(row: Row) -> str:
     return curves.command(row)
 
 
+def bundled_points(what: str, whole: Results, seeds: Sequence[int]) -> list[GridPoint]:
+    """The points of a bundled summary, without unprotected text."""
+    ((data, about),) = whole.about["data"].items()
+    size = Size(about["n_train"], about["n_test"], about["max_words"], 14.0)
+    found = [c for c in bundled_crossings() if c.epsilon is not None]
+    return [p for p in points_of(what, data, size, seeds, found) if p.mechanism != BASELINE]
+
+
+def words_anew(args: argparse.Namespace, folder: str | None) -> int:
+    """Measure what is told of words at the bundled points, and write their summary with it."""
+    whole = bundled(args.what)
+    if whole is None:
+        raise ConfigError(f"--words needs assets/benchmarks/{args.what}.json, which is not there.")
+    points = bundled_points(args.what, whole, whole.about["seeds"])
+    setup = run.RunConfig(
+        folder, args.stopwords, str(whole.about["command"]), attackers=tuple(args.words or ATTACKERS), words=True
+    )
+    run.run(points, setup, args.out, args.jobs, lambda text: print(text, file=sys.stderr, flush=True))
+    store.write(store.with_words(whole, store.read_lines(args.out), args.words), args.summary)
+    print(f"{args.summary}: the rows of words of {len(points)} points anew")
+    return 0
+
+
 def again(what: str, point: str, folder: str | None, stopwords: str | None) -> int:
     """Run one bundled point again and print each score beside the bundled interval; 1 where one falls outside."""
     whole = bundled(what)
     rows = [] if whole is None else [r for r in whole.rows if r.point == point]
     if whole is None or not rows:
         raise ConfigError(f"There is no point {point!r} in assets/benchmarks/{what}.json. Its rows name theirs.")
-    about = whole.about["data"][rows[0].data]
-    size = Size(about["n_train"], about["n_test"], about["max_words"], 14.0)
-    found = [c for c in bundled_crossings() if c.epsilon is not None]
-    wanted = next((p for p in points_of(what, rows[0].data, size, SEEDS[:1], found) if p.id == point), None)
+    wanted = next((p for p in bundled_points(what, whole, SEEDS[:1]) if p.id == point), None)
     if wanted is None:
         raise ConfigError(
             f"The point {point!r} was declared otherwise when it was measured. Run bench equal-privacy {what}."
@@ -228,6 +248,12 @@ def _parser() -> argparse.ArgumentParser:
     takes.add_argument("--seeds", type=int, default=len(SEEDS), metavar="N", help="seeds 1 to N (default 3)")
     takes.add_argument("--jobs", type=int, default=1, metavar="N", help="processes, of one thread each (default 1)")
     takes.add_argument("--list", action="store_true", help="of equal: print the ε, run nothing")
+    takes.add_argument(
+        "--words",
+        nargs="*",
+        choices=ATTACKERS,
+        help="only what is told of words, by these attackers alone, at the bundled points",
+    )
     takes.add_argument("--point", metavar="ID", help="run one bundled point again, and say whether it falls inside")
     takes.add_argument("--out", type=Path, metavar="FILE", help="where points go; a stopped run goes on from it")
     takes.add_argument("--summary", type=Path, metavar="FILE", help="where the summary of all points in --out goes")
@@ -245,6 +271,8 @@ def main(argv: Sequence[str] = ()) -> int:
     folder = None if args.data is None else str(args.data)
     if args.point:
         return again(args.what, args.point, folder, args.stopwords)
+    if args.words is not None:
+        return words_anew(args, folder)
     found: list[Crossing] = []
     if args.what == "equal":
         systems = [s for s in SYSTEMS if not args.mechanism or s.mechanism in args.mechanism]

@@ -82,7 +82,7 @@ def entry(
 class Grid:
     """Entries and sizes. baselines: the seeds of unprotected text on each data set. cut: what the grid leaves out, and
     why, in words. extra: metrics on the first seed's points, with the number of test texts of each. attackers: metrics
-    of attackers on words that are measured once at each ε."""
+    of attackers on words."""
 
     name: str
     entries: tuple[GridEntry, ...]

@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,8 @@ JUDGED = 50
 @dataclass(frozen=True)
 class RunConfig:
     """What a run is given beside its points. extra: more metrics, with the number of test texts of each: at every point
-    where ``everywhere`` names them, else at the first seed's. attackers: metrics of attackers on words."""
+    where ``everywhere`` names them, else at the first seed's. attackers: metrics of attackers on words. words: only
+    what is told of words is measured."""
 
     folder: str | None = None
     stopwords: str | None = None
@@ -63,6 +64,7 @@ class RunConfig:
     finetune: str | None = None
     seed: int = 1
     attackers: tuple[str, ...] = ()
+    words: bool = False
 
 
 # --- a data set, its originals and what they score ------------------------------------------------------------------
@@ -72,16 +74,28 @@ class RunConfig:
 class Originals:
     """A loaded data set with the embeddings of its texts and what each task scores on them.
 
-    flat: all parts of all texts in order. test: of those the ones to test. guessed: (task, classifier) → guesses on the
-    test texts.
+    flat: all parts of all texts in order. test: of those the ones to test.
     """
 
     data: Data
     flat: list[str]
     parts: int
-    embedded: np.ndarray
     tokens: int
-    guessed: dict[tuple[tasks.BenchTask, str], list[str]] = field(default_factory=dict)
+
+    @cached_property
+    def embedded(self) -> np.ndarray:
+        """(parts of all texts, 384)."""
+        return embed(self.flat)
+
+    @cached_property
+    def guessed(self) -> dict[tuple[tasks.BenchTask, str], list[str]]:
+        """(task, classifier) → guesses on the test texts."""
+        train, test = list(self.data.train), list(self.data.test)
+        return {
+            (task, judge): guess(judge, task, x[train], self.labels(task)[0], x[test])
+            for task in tasks.tasks_of(self.data.name)
+            for judge, x in self.read(self.flat, self.embedded).items()
+        }
 
     @property
     def test(self) -> list[int]:
@@ -114,13 +128,7 @@ def originals(name: str, size: Size, folder: str | None, sample: int = 1) -> Ori
     place = None if folder is None else Path(folder)
     data = load(name, place, size.n_train, size.n_test, size.max_words, sample)
     flat = [part for text in data.texts for part in text]
-    tokens = sum(len(Document.parse(text).tokens) for text in flat)
-    out = Originals(data, flat, len(data.texts[0]), embed(flat), tokens)
-    train, test = list(data.train), list(data.test)
-    for task in tasks.tasks_of(name):
-        for judge, x in out.read(out.flat, out.embedded).items():
-            out.guessed[task, judge] = guess(judge, task, x[train], out.labels(task)[0], x[test])
-    return out
+    return Originals(data, flat, len(data.texts[0]), sum(len(Document.parse(text).tokens) for text in flat))
 
 
 @cache
@@ -362,24 +370,31 @@ def run_group(points: Sequence[GridPoint], setup: RunConfig) -> Iterator[RunLine
     known: dict[Setting, Scores] = {}
     mark = time.process_time()
     loading = (mark - began) / len(points)
-    for point, rewrites in _rewrites(at, points, bases, words):
+    for point, rewrites in _rewrites(at, points, bases, words, setup.words):
         assert point.epsilon is not None
-        base, out = bases[point.seed], Scores()
-        embedded = embed(rewrites)
-        task_scores(out, base, rewrites, embedded)
-        similarity_scores(out, base, embedded, rewrites)
-        further_scores(
-            out, base, rewrites, [(m, n) for m, n in setup.extra if m in setup.everywhere or point.seed == setup.seed]
-        )
-        if setup.finetune:
-            finetuned(out, base, rewrites, setup.finetune, point.seed, _plainly_tuned(base, setup.finetune, point.seed))
+        base, out, of_words = bases[point.seed], Scores(), words[_way(point)]
+        if not setup.words:
+            _text_scores(out, base, rewrites, point, setup)
         if (key := point.setting) not in known:
             known[key] = Scores()
-            words[_way(point)].score(point.epsilon, known[key].clustered)
+            of_words.score(point.epsilon, known[key].clustered)
         out.take(known[key])
+        of_words.score_released(point.epsilon, point.seed, out.clustered)
         now = time.process_time()
         yield _line(point, out, base, setup, now - mark + loading)
         mark = time.process_time()
+
+
+def _text_scores(out: Scores, base: Originals, rewrites: Sequence[str], point: GridPoint, setup: RunConfig) -> None:
+    """What is told of whole texts."""
+    embedded = embed(rewrites)
+    task_scores(out, base, rewrites, embedded)
+    similarity_scores(out, base, embedded, rewrites)
+    further_scores(
+        out, base, rewrites, [(m, n) for m, n in setup.extra if m in setup.everywhere or point.seed == setup.seed]
+    )
+    if setup.finetune:
+        finetuned(out, base, rewrites, setup.finetune, point.seed, _plainly_tuned(base, setup.finetune, point.seed))
 
 
 def words_of(base: Originals, at: Mapping[float, Mechanism], attackers: Sequence[str] = ()) -> Words:
@@ -435,32 +450,42 @@ def with_stop_words(setting: Setting, file: str | None) -> Setting:
 
 
 def _rewrites(
-    at: Sequence[Mechanism], points: Sequence[GridPoint], bases: Mapping[int, Originals], words: Mapping[Setting, Words]
+    at: Sequence[Mechanism],
+    points: Sequence[GridPoint],
+    bases: Mapping[int, Originals],
+    words: Mapping[Setting, Words],
+    only_words: bool,
 ) -> Iterator[tuple[GridPoint, list[str]]]:
-    """Each point with the rewrites of all parts of all its texts."""
+    """Each point with the rewrites of all parts of all its texts.
+
+    only_words: "" of those whose words no one looks at.
+    """
     streams = [NoiseStream(p.seed) for p in points]
     if not at[0].slow_to_prepare:
         for point, variant, stream in zip(points, at, streams, strict=True):
             assert point.epsilon is not None
-            done = variant.rewrite(bases[point.seed].flat, stream=stream)
-            taker = words[_way(point)]
+            flat, taker = bases[point.seed].flat, words[_way(point)]
+            read = list(taker.wanted) if only_words else range(len(flat))
+            results = variant.rewrite([flat[i] for i in read], stream=stream.numbered(read))
+            done = dict(zip(read, results, strict=True))
             for i in taker.wanted:
-                taker.take(point.epsilon, i, done[i])
-            yield point, [r.text for r in done]
+                taker.take(point.epsilon, point.seed, i, done[i])
+            yield point, [done[i].text if i in done else "" for i in range(len(flat))]
         return
     # A model reads each text once for all ε and seeds. What it says of all texts together would not fit in memory.
     texts = [[""] * len(bases[p.seed].flat) for p in points]
     places: dict[str, list[tuple[int, int]]] = {}
     for j, point in enumerate(points):
-        for i, text in enumerate(bases[point.seed].flat):
-            places.setdefault(text, []).append((j, i))
+        flat, wanted = bases[point.seed].flat, words[_way(point)].wanted
+        for i in dict.fromkeys([*wanted, *(() if only_words else range(len(flat)))]):
+            places.setdefault(flat[i], []).append((j, i))
     for prepared, where in zip(at[0].prepare_many(list(places)), places.values(), strict=True):
         for j, i in where:
             epsilon = points[j].epsilon
             assert epsilon is not None
             result = at[j].rewrite(prepared, stream=streams[j].at(i))
             texts[j][i] = result.text
-            words[_way(points[j])].take(epsilon, i, result)
+            words[_way(points[j])].take(epsilon, points[j].seed, i, result)
     yield from zip(points, texts, strict=True)
 
 

@@ -7,7 +7,6 @@ computed them.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 from collections.abc import Sequence
 from functools import cache, lru_cache
@@ -21,6 +20,7 @@ from ..errors import InputError
 from ..mechanisms.base import Mechanism, Prepared
 from ..mechanisms.registry import fields_of
 from ..mechanisms.setting import Setting
+from ..models.registry import weights_sha256
 from ..text.document import Document, Token
 
 _FILE = "precomputed.npz"
@@ -30,13 +30,14 @@ _LEVELS = np.concatenate([np.arange(-40, -2, 0.5), np.arange(-2, 3, 1 / 16), np.
 _BETWEEN = (_LEVELS[1:] + _LEVELS[:-1]) / 2
 
 
-def _model_file() -> Path:
-    return assets_folder() / "models" / "masked_lm" / "masked_lm.safetensors"
+def _model_folder() -> Path:
+    return assets_folder() / "models" / "masked_lm"
 
 
 @cache
 def _model_hash() -> str:
-    return hashlib.sha256(_model_file().read_bytes()).hexdigest()
+    """Of its weights and of its card, which says how much of a text it reads at once."""
+    return weights_sha256(_model_folder())
 
 
 def save(mechanism: Mechanism, prepared: Sequence[Prepared], folder: Path | None = None) -> Path:
@@ -59,7 +60,7 @@ def save(mechanism: Mechanism, prepared: Sequence[Prepared], folder: Path | None
 @cache
 def _about() -> dict[str, Any] | None:
     path = assets_folder() / "examples" / _FILE
-    if not path.exists() or not _model_file().exists():
+    if not path.exists() or not _model_folder().is_dir():
         return None
     with np.load(path, allow_pickle=False) as z:
         return json.loads(str(z["about"]))

@@ -295,6 +295,10 @@ def test_what_nobody_looks_at_is_not_made(monkeypatch):
     assert result.steps == steps
 
 
+def test_every_mechanism_is_rated():
+    assert {name for name, _, _ in speeds.RATED} == {spec.name for spec in dpt.mechanisms()}
+
+
 def test_rates_are_tokens_a_processor_second_of_each_in_turns(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(speeds, "RATED", (("diffractor", {"noise": "geometric", "lists": ("L2",)}, 40), ("tem", {}, 1)))
     rows = speeds.rates(speeds.RATED, rounds=3)

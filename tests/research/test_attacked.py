@@ -25,9 +25,14 @@ def scored(m, epsilons, attackers) -> dict[float, dict[str, tuple[list, list]]]:
     out: dict[float, dict] = {}
     for epsilon in epsilons:
         for i, text in TEXTS.items():
-            found.take(epsilon, i, m.rewrite(text, seed=i))
+            found.take(epsilon, 1, i, m.rewrite(text, seed=i))
         out[epsilon] = {}
-        found.score(epsilon, lambda name, x, owners, _, e=epsilon: out[e].__setitem__(name, (list(x), list(owners))))
+
+        def add(name, x, owners, _, e=epsilon):
+            out[e][name] = (list(x), list(owners))
+
+        found.score(epsilon, add)
+        found.score_released(epsilon, 1, add)
     return out
 
 
@@ -124,21 +129,53 @@ def test_a_mechanism_has_what_it_says_it_has():
 
     whole = Words({5.0: Rewriter(estimated.config)}, TEXTS, ("attack_bayes", "attack_nearest", "attack_mask"))
     result = dpt.RewriteResult("new", TEXTS[3], (), estimated.guarantee(TEXTS[3]), "x", estimated.config, 1, "n")
-    whole.take(5.0, 3, result)
+    whole.take(5.0, 1, 3, result)
     told: list = []
     whole.score(5.0, lambda *metric: told.append(metric))
+    whole.score_released(5.0, 1, lambda *metric: told.append(metric))
     assert told == []
 
 
-def test_only_the_first_rewrite_of_a_text_at_an_epsilon_is_looked_at(monkeypatch):
+def test_attackers_look_at_the_first_rewrite_of_a_text_by_each_seed(monkeypatch):
     m = on(SPACE, "tem", epsilon=1.0)
     words_ = Words({1.0: m}, TEXTS, ("attack_nearest",))
-    first = m.rewrite(TEXTS[3], seed=1)
-    seen: list = []
-    monkeypatch.setattr(attacked.nearest, "attack", lambda mechanism, result: seen.append(result) or first_found)
-    first_found = attacked.nearest.NearestAttack("small", (), 0.0, 0.0)
-    words_.take(1.0, 3, first)
-    words_.take(1.0, 3, m.rewrite(TEXTS[3], seed=2))
-    words_.take(1.0, 99, m.rewrite("x", seed=2))
-    words_.score(1.0, lambda *_: None)
-    assert seen == [first]
+    first, other = m.rewrite(TEXTS[3], seed=1), m.rewrite(TEXTS[3], seed=2)
+    monkeypatch.setitem(attacked.RELEASED, "attack_nearest", lambda _, result: [float(result is first)] * 6)
+    words_.take(1.0, 1, 3, first)
+    words_.take(1.0, 1, 3, other)
+    words_.take(1.0, 2, 3, other)
+    words_.take(1.0, 1, 99, m.rewrite("x", seed=2))
+    told: list = []
+    for seed in (1, 2, 2):
+        words_.score_released(1.0, seed, lambda *metric: told.append(metric))
+    assert [(name, hits, owners) for name, hits, owners, _ in told] == [
+        ("attack_nearest", [1.0] * 6, [3] * 6),
+        ("attack_nearest", [0.0] * 6, [3] * 6),
+    ], "what was told is let go"
+
+
+@pytest.mark.parametrize("hit", [0.0, 1.0])
+def test_words_named_all_or_not_at_all_have_an_interval(hit, monkeypatch):
+    """That of Clopper and Pearson for none of n: 1 − 0.025^(1/n), the words of a text being one trial."""
+    m = on(SPACE, "tem", epsilon=1.0)
+    named = [hit] * 6
+    monkeypatch.setitem(attacked.RELEASED, "attack_nearest", lambda *_: named)
+    words_ = Words({1.0: m}, TEXTS, ("attack_nearest",))
+    errors: list = []
+    for seed in (1, 2):
+        for i, text in TEXTS.items():
+            words_.take(1.0, seed, i, m.rewrite(text, seed=i))
+        words_.score_released(1.0, seed, lambda *metric: errors.append(metric[3]))
+        named = [1.0 - hit, *named[1:]]
+    assert 1.96 * errors[0] == pytest.approx(1 - 0.025 ** (1 / 2)) and errors[1] == 0.0
+
+
+def test_attackers_look_at_no_more_words_than_are_wanted(monkeypatch):
+    m = on(SPACE, "tem", epsilon=1.0)
+    monkeypatch.setattr(attacked, "WORDS", 6)
+    words_ = Words({1.0: m}, TEXTS, ("attack_nearest",))
+    for i, text in TEXTS.items():
+        words_.take(1.0, 1, i, m.rewrite(text, seed=i))
+    told: list = []
+    words_.score_released(1.0, 1, lambda *metric: told.append(metric))
+    assert told[0][2] == [3] * 6

@@ -80,6 +80,13 @@ def test_the_command_measures_where_the_chance_is_the_same(light, tmp_path, caps
     assert equal_privacy.main(["equal", "--set", "builtin", "--point", row.point]) == 0
     said = capsys.readouterr().out
     assert said.count("inside") > 3 and "cosine" in said and "tokens" not in said
+    anew, merged = tmp_path / "words.jsonl", tmp_path / "words.json"
+    assert equal_privacy.main(["equal", "--words", "--out", str(anew), "--summary", str(merged)]) == 0
+    assert results.read(merged).to_dict()["rows"] == found.to_dict()["rows"], "the same seed says the same"
+    assert results.read(merged).about["crossings"] == found.about["crossings"]
+    with pytest.raises(ConfigError, match="which is not there"):
+        equal_privacy.main(["lists", "--words", "--out", str(anew), "--summary", str(merged)])
+    capsys.readouterr()
     with pytest.raises(ConfigError, match="no point 'none'"):
         equal_privacy.main(["equal", "--point", "none"])
     assert equal_privacy.main([*given, "--list"]) == 0 and "N_w 0.8 at ε 2.197" in capsys.readouterr().out

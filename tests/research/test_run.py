@@ -126,7 +126,7 @@ def as_json(point: grid.GridPoint, finished: str = "2030-01-01T00:00:00Z", **sco
         "stopwords": "s",
         "finished": finished,
     }
-    more = {"dataset": {"title": point.data}, "gates": []} if point.mechanism == "baseline" else {}
+    more = {"dataset": {"title": point.data, "sha256": "d"}, "gates": []} if point.mechanism == "baseline" else {}
     return {
         "id": point.id,
         **point.named,
@@ -238,8 +238,8 @@ def test_a_row_is_the_mean_over_seeds_with_both_errors_in_its_interval():
 
 
 def test_what_is_measured_once_is_not_counted_as_seeds():
-    """Every seed's line repeats N_w, S_w and the attackers on words; a row says that they were measured once."""
-    words = {"n_w": 0.5, "s_w": 20.0, "attack_query": 0.3}
+    """Every seed's line repeats what no seed decides; a row says that it was measured once."""
+    words = {"n_w": 0.5, "s_w": 20.0, "attack_query": 0.3, "attack_bayes": 0.2}
     found, _ = merged(line(BASE), *(line(p, cosine=0.5, **words) for p in TEM))
     rows = {r.metric: r for r in found.rows}
     assert {m: rows[m].seeds for m in words} == dict.fromkeys(words, 1) and rows["cosine"].seeds == 3
@@ -566,6 +566,86 @@ def test_each_classifier_has_gates_of_its_own():
     found, _ = results.merge([base, line(TEM[0], **scores)], [BASE, *TEM], "c", "")
     # One without gates of its own follows the first.
     assert {r.metric for r in found.rows if r.mechanism == "tem"} == {"f1_bag"}
+
+
+# --- what is told of words, by itself ---
+
+
+WORDS_SIZE = grid.Size(10, 6, 9, 9.0)
+WORDS_POINTS = [
+    grid.GridPoint(dpt.Setting("diffractor", {"oov": "keep"}, e), "builtin", s, WORDS_SIZE)
+    for e in (0.5, 5.0)
+    for s in (1, 2)
+]
+
+
+@pytest.fixture
+def quick_embedding(monkeypatch):
+    monkeypatch.setattr(run, "embed", lambda texts: np.stack([letters(text) for text in texts]))
+    run.originals.cache_clear()
+    yield
+    run.originals.cache_clear()
+
+
+def test_words_by_themselves_are_those_of_a_whole_run(quick_embedding, monkeypatch):
+    setup = run.RunConfig(command="c", attackers=("attack_nearest", "attack_bayes"))
+    whole = list(run.run_group(WORDS_POINTS, setup))
+    run.originals.cache_clear()
+    monkeypatch.setattr(run, "embed", None)  # texts are not looked at
+    alone = list(run.run_group(WORDS_POINTS, replace(setup, words=True)))
+    for a, b in zip(whole, alone, strict=True):
+        told = {m: x for m, x in a.scores.items() if measure(m).kind == "deniability"}
+        assert set(told) == {"n_w", "s_w", "attack_nearest", "attack_bayes"} and b.scores == told and a.id == b.id
+        assert b.errors == {m: a.errors[m] for m in told} and b.counts == {m: a.counts[m] for m in told}
+    near = [x.scores["attack_nearest"] for x in alone]
+    assert near[0] != near[1], "each seed's rewrites are looked at"
+    assert alone[0].scores["n_w"] == alone[1].scores["n_w"]
+
+
+@pytest.mark.parametrize("name", ["diffractor", "dp-mlm-prior"])
+def test_words_are_of_the_same_rewrites_however_they_are_read(name, quick_embedding, monkeypatch):
+    """What is slow to prepare is read text by text, in the order of the words that are looked at."""
+    seen: dict[bool, list] = {}
+    point = grid.GridPoint(dpt.Setting(name, {}, 5.0), "builtin", 1, WORDS_SIZE)
+    for only in (False, True):
+        taken: list = []
+        monkeypatch.setattr(run.Words, "take", lambda _, e, seed, i, result, t=taken: t.append((i, result.text)))
+        monkeypatch.setattr(run.Words, "score", lambda *_: None)
+        list(run.run_group([point], run.RunConfig(command="c", words=only)))
+        wanted = run.words_of(run.originals("builtin", WORDS_SIZE, None), {}).wanted
+        seen[only] = [pair for pair in taken if pair[0] in wanted]
+    assert seen[True] == seen[False] and [i for i, _ in seen[True]] == list(wanted)
+
+
+def test_words_stand_anew_in_a_summary_whose_other_rows_stay(tmp_path, capsys):
+    words = {"n_w": 0.5, "attack_mask": 0.2}
+    old, _ = merged(line(BASE), *(line(p, cosine=0.5, **words) for p in TEM))
+    later = "2031-01-01T00:00:00Z"
+    lines = [line(p, later, n_w=0.6, attack_mask=x) for p, x in zip(TEM, (0.1, 0.2, 0.3), strict=True)]
+    new = results.with_words(old, lines)
+    before, after = ({r.metric: r for r in x.rows if r.mechanism == "tem"} for x in (old, new))
+    assert list(before) == list(after) and after["cosine"] is before["cosine"]
+    assert (after["n_w"].value, after["n_w"].seeds) == (0.6, 1)
+    assert after["attack_mask"].runs == (0.1, 0.2, 0.3) and after["attack_mask"].measured == "3 seeds"
+    mask = {r.metric: r for r in results.with_words(old, lines, ["attack_mask"]).rows if r.mechanism == "tem"}
+    assert mask == before | {"attack_mask": after["attack_mask"]}
+    assert new.about["finished"] == later and new.about["machine"] == old.about["machine"]
+    other = grid.GridPoint(dpt.Setting("tem", {"oov": "keep"}, 99.0), "sst2", 1, SIZE)
+    with pytest.raises(InputError, match="no rows of tem on sst2 at ε = 99"):
+        results.with_words(old, [line(other, n_w=0.5)])
+    changed = replace(lines[0], provenance=replace(lines[0].provenance, data_sha256="other"))
+    with pytest.raises(InputError, match="different files of sst2"):
+        results.with_words(old, [changed])
+    changed = replace(lines[0], provenance=replace(lines[0].provenance, stopwords="others"))
+    with pytest.raises(InputError, match="differ in stopwords"):
+        results.with_words(old, [changed])
+    with pytest.raises(InputError, match="hold no points"):
+        results.with_words(old, [])
+    own = bench_run._setup(bench_run._parser().parse_args(["--words", "attack_mask"]), grid.GRIDS["full"])
+    assert own.words and own.attackers == ("attack_mask",) and own.command.endswith("--words attack_mask")
+    (tmp_path / "none.jsonl").touch()
+    with pytest.raises(ConfigError, match="name it with --into"):
+        bench_run.main(["--words", "--merge", str(tmp_path / "none.jsonl"), "--summary", str(tmp_path / "s.json")])
 
 
 # --- one point again ------------------------------------------------------------------------------------------------

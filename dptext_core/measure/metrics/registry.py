@@ -26,7 +26,7 @@ class Metric:
     kind: one of ``KINDS``, "other" where nothing is known. greater_is_better: None where neither is. judge: the model
     or classifier that gives the number, "" where it is counted or computed. about: what it says, in a sentence.
     digits: a format for a value in a sentence. of, times: the metric that this one is in another unit, and how much
-    larger its numbers are.
+    larger its numbers are. drawn: of words, whether it depends on what was drawn, so that every seed measures it.
     """
 
     name: str
@@ -41,6 +41,7 @@ class Metric:
     digits: str = ".1%"
     of: str = ""
     times: float = 1.0
+    drawn: bool = False
 
     @property
     def better(self) -> int:
@@ -49,8 +50,8 @@ class Metric:
 
     @property
     def once(self) -> bool:
-        """Whether it is measured of drawn words, once for each setting and ε, whatever the number of seeds."""
-        return self.kind == "deniability"
+        """Whether it is measured of words, once for each setting and ε, whatever the number of seeds."""
+        return self.kind == "deniability" and not self.drawn
 
     @property
     def task(self) -> str:
@@ -213,6 +214,7 @@ _ALL = (
     _attacked(
         "attack_nearest",
         "Among the ten nearest",
+        drawn=True,
         about="How often a drawn word is the released word or one of its nine nearest neighbours in the mechanism's "
         "word space, else in the bundled one.",
     ),
@@ -220,6 +222,7 @@ _ALL = (
         "attack_mask",
         "Language model right",
         judge=_ASKED,
+        drawn=True,
         about="How often a language model that reads the words around names a drawn word at once.",
     ),
     _attacked(

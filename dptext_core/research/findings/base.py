@@ -158,7 +158,7 @@ class ClaimEvidence:
             return ""
         needed, i = open_[len(open_) // 2]
         c = self.comparisons[i]
-        what = "words" if measure(c.metric).once else "test texts"
+        what = "words" if measure(c.metric).kind == "deniability" else "test texts"
         least = said(c.least, c.metric).removeprefix("+").replace("1.0 points", "1 point")
         return (
             f" A difference of {least} would be told with {POWER:.0%} by about {float(f'{needed:.2g}'):,.0f} {what}, "
