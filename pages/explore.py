@@ -69,6 +69,7 @@ LOOK = """<style>
 .st-key-play_before > * > [data-testid=stVerticalBlock] { gap: 0.2rem; }
 .st-key-play_result { margin-top: 0.2rem; }
 .st-key-play_far { margin-top: 0.5rem; }
+:is(.st-key-play_far, .st-key-play_options, .st-key-play_further) { scroll-margin-top: 4rem; }
 .st-key-play_families { gap: 0.3rem; margin-top: 0.1rem; }
 :is(.st-key-play_head, .st-key-play_about, .st-key-play_says) [data-testid=stMarkdownContainer] { margin-bottom: 0; }
 .st-key-play_head h1 { font-size: 1.75rem; line-height: 1.2; padding: 0; }
@@ -304,6 +305,7 @@ def patience() -> str:
 
 def options_column() -> runs.Inputs | None:
     """Mechanism and options. None where there is nothing to rewrite yet."""
+    st.subheader("Advanced")
     specs = {s.name: s for s in dpt.mechanisms()}
     first = list(specs).index(state.get("play_mechanism", recommended.ORDER[0]))
     spec = specs[
@@ -684,7 +686,16 @@ def advanced() -> None:
 
 
 def drawer_button(label: str, key: str, opened: str) -> None:
-    st.button(label, key=key, on_click=turn, args=(opened, not state.get(opened, False)), type="tertiary")
+    is_open = state.get(opened, False)
+    st.button(
+        label,
+        key=key,
+        on_click=turn,
+        args=(opened, not is_open),
+        type="tertiary",
+        icon=f":material/keyboard_arrow_{'up' if is_open else 'down'}:",
+        help=f"{'Close' if is_open else 'Open'} it, below",
+    )
 
 
 def choose(name: str) -> None:

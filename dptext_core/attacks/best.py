@@ -79,7 +79,11 @@ class Best(Private):
     def sentence(self) -> str:
         """Who finds most, in plain words."""
         who = f"Of {many(len(self.shares), 'attacker')}, "
-        who += f"“{self.title}” finds most" if self.success else "none finds anything"
+        alike = [f"“{title(k)}”" for k, share in self.shares.items() if share == self.success and k != self.name]
+        finds = f"“{self.title}” finds most"
+        if alike:
+            finds += f", as {'does' if len(alike) == 1 else 'do'} {' and '.join(alike)}"
+        who += finds if self.success else "none finds anything"
         said = (
             f"{who}: {percent(self.success)} of {many(self.words, 'drawn word')} (95% interval, corrected for the "
             f"choice: {percent(self.low)} to {percent(self.high)}). Always guessing the most frequent word is right "

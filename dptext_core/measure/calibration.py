@@ -59,9 +59,9 @@ GUESSES = 240
 #: How far apart, as a factor, exact figures are taken around an ε that draws found; how many more are taken at most,
 #: and as near to the target as they are near enough.
 _APART, _PASSES, _SURE = 1.2, 3, 0.002
-#: Guesses of each attacker on a text at one ε, and where reading takes long; of so many rewrites at most. As near, as a
-#: factor, as ε is searched by them.
-READ, READ_SLOWLY, _REWRITES, _READ_APART = 30, 12, 5, 1.1
+#: Guesses of each attacker on a text at one ε; of so many rewrites at most. As near, as a factor, as ε is searched by
+#: them.
+READ, _REWRITES, _READ_APART = 30, 5, 1.1
 #: Channels held at once; more are worked out again at every step.
 _HELD = 512
 
@@ -92,6 +92,8 @@ class Calibration:
         From what to what the figure goes, as far as was measured.
     by : str
         Which attacker it is of, for "best".
+    guesses : int or None
+        Behind the figure, for "best".
     """
 
     mechanism: Mechanism
@@ -106,6 +108,7 @@ class Calibration:
     reachable: tuple[float, float]
     reason: str = ""
     by: str = ""
+    guesses: int | None = None
 
     @property
     def calibrated(self) -> Mechanism:
@@ -134,12 +137,13 @@ class Calibration:
 @dataclass(frozen=True)
 class Measured:
     """A figure at one ε. interval: where it lies (95%), itself for an exact one. draws: behind the estimate of each
-    word, None for exact. by: the attacker that it is of, for "best"."""
+    word, None for exact. by: the attacker that it is of, and guesses: behind the value, for "best"."""
 
     value: float
     interval: tuple[float, float]
     draws: int | None = None
     by: str = ""
+    guesses: int | None = None
 
 
 def calibrate(
@@ -302,7 +306,21 @@ def equal_privacy(
         # It reaches what it reaches there: nothing is searched.
         words_there, ends = len(inputs[0]), (value, value)
         out = [
-            Calibration(plain[0], kind, value, epsilon, value, own.interval, own.draws, words_there, 1, ends, by=own.by)
+            Calibration(
+                plain[0],
+                kind,
+                value,
+                epsilon,
+                value,
+                own.interval,
+                own.draws,
+                words_there,
+                1,
+                ends,
+                "",
+                own.by,
+                own.guesses,
+            )
         ]
         task.child(0, 1, len(plain)).report(1, 1)
     else:
@@ -463,19 +481,17 @@ def _measure(
 
 def _best(mechanism: Mechanism, inputs: _Inputs, task: Task, stream: NoiseStream) -> Callable[[float], Measured]:
     """By rewrites with the same noise at every ε, enough for so many guesses. Nothing of them is ever released."""
-    from ..attacks.bayes import is_available
     from ..attacks.best import ask, chosen
 
     assert inputs.prepared is not None
     prepared = inputs.prepared
-    wanted = READ if is_available(mechanism) else READ_SLOWLY
-    starts = {prepared.document.tokens[i].start for i in chosen(inputs.places, wanted)}
-    draws = min(_REWRITES, math.ceil(wanted / len(inputs)))
+    starts = {prepared.document.tokens[i].start for i in chosen(inputs.places, READ)}
+    draws = min(_REWRITES, math.ceil(READ / len(inputs)))
 
     def found(epsilon: float) -> Measured:
         m = mechanism.replace(epsilon=epsilon)
         top = ask(m, m.rewrites(prepared, draws, stream=stream, task=task.quiet), starts, task=task.quiet)
-        return Measured(top.success, (top.low, top.high), draws, top.name)
+        return Measured(top.success, (top.low, top.high), draws, top.name, top.words)
 
     return found
 
@@ -583,7 +599,19 @@ def _search(
 
     def result(epsilon: float | None, m: Measured, reason: str = "") -> Calibration:
         return Calibration(
-            mechanism, kind, target, epsilon, m.value, m.interval, m.draws, len(inputs), steps, ends, reason, m.by
+            mechanism,
+            kind,
+            target,
+            epsilon,
+            m.value,
+            m.interval,
+            m.draws,
+            len(inputs),
+            steps,
+            ends,
+            reason,
+            m.by,
+            m.guesses,
         )
 
     seen = {LOW: at(LOW), most: at(most)}

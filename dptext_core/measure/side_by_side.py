@@ -166,7 +166,8 @@ class OneWord(Private):
 def one_word(results: Sequence[RewriteResult | None], at: int, n: int = 6) -> OneWord:
     """The word that begins at ``at`` in the original, under every rewrite; None: there is no rewrite there.
 
-    n: so many of the likeliest words of each are among those that are shown.
+    n: so many of the likeliest words of each are among those that are shown, as far as 2n have room, what was drawn
+    first.
     """
     found: list[tuple[TokenDistribution | None, str, str]] = []
     word = ""
@@ -182,7 +183,11 @@ def one_word(results: Sequence[RewriteResult | None], at: int, n: int = 6) -> On
         for w, p in [*top, (released, distribution.p(released))]:
             best[w.lower()] = max(best.get(w.lower(), 0.0), p)
     best.pop(word.lower(), None)
-    words = ([word.lower()] if word else []) + sorted(best, key=lambda w: -best[w])[: 2 * n - 1]
+    likely = sorted(best, key=lambda w: -best[w])
+    drawn = {released.lower() for distribution, released, _ in found if distribution is not None}
+    # What was drawn is among them however unlikely it was.
+    shown = set(sorted(likely, key=lambda w: w not in drawn)[: 2 * n - 1])
+    words = ([word.lower()] if word else []) + [w for w in likely if w in shown]
     each = []
     for distribution, released, reason in found:
         if distribution is None:

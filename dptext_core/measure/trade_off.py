@@ -427,6 +427,10 @@ class Advice:
         return " ".join(out)
 
 
+#: Of a limit that is met exactly.
+_ROUNDING = 1e-12
+
+
 def enough(points: Sequence[TradeOffPoint], settings: int, wanted: int, hidden: str, kept: str) -> bool:
     """Whether the points so far are worth an answer: each of so many settings has :data:`FEWEST` of its ``wanted`` ones
     measured, or all of them, or what it was refused for."""
@@ -437,19 +441,28 @@ def enough(points: Sequence[TradeOffPoint], settings: int, wanted: int, hidden: 
     return all(n >= min(FEWEST, wanted) for n in stands)
 
 
+def unsure(point: TradeOffPoint, hidden: str, limit: float) -> bool:
+    """Whether the interval of what it gives away reaches over the limit, so that it cannot be told on which side it
+    is."""
+    found = point.value(hidden)
+    return hidden != "epsilon" and found.low <= limit + _ROUNDING < found.high
+
+
 def advise(points: Sequence[TradeOffPoint], hidden: str, limit: float, kept: str) -> Advice:
     """The point that keeps most among those that give away at most ``limit`` with their whole interval."""
     limit = real("The limit", limit)
     known = [p for p in points if p.has(hidden) and p.has(kept)]
-    sure = [p for p in known if p.value(hidden).high <= limit + 1e-12]
-    unsure = [p for p in known if p.value(hidden).low <= limit + 1e-12 < p.value(hidden).high]
+    sure = [p for p in known if p.value(hidden).high <= limit + _ROUNDING]
+    doubtful = [p for p in known if unsure(p, hidden, limit)]
     sign = keeps(kept)
     sure.sort(key=lambda p: (-sign * p.value(kept).mean, p.value(hidden).mean, p.setting, p.epsilon))
     best = sure[0] if sure else None
     rivals = [p for p in sure[1:] if _overlap(p.value(kept), sure[0].value(kept))]
     nearest = min(known, key=lambda p: p.value(hidden).mean, default=None)
     draws = min((len(p.texts) for p in known), default=0)
-    return Advice(hidden, limit, kept, best, tuple(rivals), tuple(unsure), None if best else nearest, len(known), draws)
+    return Advice(
+        hidden, limit, kept, best, tuple(rivals), tuple(doubtful), None if best else nearest, len(known), draws
+    )
 
 
 def _overlap(a: Value, b: Value) -> bool:

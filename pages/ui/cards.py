@@ -46,7 +46,7 @@ MODES = {
 }
 #: Modes in which a share of the drawn words is equal: what their slider says, and where it begins, in percent.
 SHARES = {
-    "best": ("Share of the drawn words that the best of all attackers names", 40),
+    "best": ("Share of the drawn words that the best of all attackers names", 60),
     "n_w": ("Chance that a drawn word stays (N_w)", 40),
 }
 MODES_HELP = (
@@ -186,6 +186,7 @@ def column_controls(id_: int, setting: dpt.Setting, mode: str, more: bool) -> Co
     if mode == "own":
         low, high, default = dpt.mechanism_class(name).epsilon_range(chosen)
         now = setting.epsilon if name == setting.mechanism and isinstance(setting.epsilon, float) else default
+        low, high = min(low, now), max(high, now)  # what was calibrated may lie beyond the slider's own ends
         epsilon = epsilon_slider("Privacy budget ε", low, high, now, f"compare{id_}_eps_{name}_{low:g}_{high:g}")
     return Column(id_, dpt.Setting(name, chosen, epsilon))
 
@@ -321,8 +322,30 @@ def show_word(column: Column, which: int, word: side_by_side.OneWord, result: dp
     )
 
 
-def measures(asked: Asked, both: Sequence[tuple[Column, ComparedOutcome]]) -> dict[str, list[str]]:
-    """The table: a row for each setting."""
+def likenesses(asked: Asked, both: Sequence[tuple[Column, ComparedOutcome]]) -> Mapping[str, float]:
+    """The cosine of each rewrite with the original, as far as it is known; what is not is measured beside the page,
+    after what others wait for."""
+    kept = session().kept
+    texts = [o.looked.result.text for _, o in both if o.looked is not None]
+    known = {t: c for t in texts if (c := kept.likeness.get((asked.text, t))) is not None}
+    work, wanted = session().at("compare likeness"), (asked.text, tuple(texts))
+    if len(known) == len(set(texts)):
+        work.stop()
+    elif work.asked != wanted:
+        work.start(
+            wanted, lambda task: kept.like(asked.text, texts, task), "Measuring the likeness in meaning", last=True
+        )
+    if work.running(0.2):
+        work.follow()
+    elif work.error is None and isinstance(work.result, list) and work.asked == wanted:
+        known = dict(zip(texts, work.result, strict=True))
+    return known
+
+
+def measures(
+    asked: Asked, both: Sequence[tuple[Column, ComparedOutcome]], like: Mapping[str, float]
+) -> dict[str, list[str]]:
+    """The table: a row for each setting. like: the cosine of each rewrite with the original, where it is known."""
     rows = [(c, o, o.looked.result, o.figures) for c, o in both if o.looked is not None and o.figures is not None]
     table: dict[str, list[str]] = {
         "setting": [c.title for c, *_ in rows],
@@ -333,8 +356,7 @@ def measures(asked: Asked, both: Sequence[tuple[Column, ComparedOutcome]]) -> di
         "different words (S_w)": [measured(f.s_w, "{:.1f}", f) for *_, f in rows],
         "unchanged": [percent(score("unchanged", [asked.text], [r.text])[0]) for *_, r, _ in rows],
     }
-    if asked.likeness:
-        table["cosine"] = ["" if o.likeness is None else f"{o.likeness:.2f}" for _, o, *_ in rows]
+    table["meaning kept (cosine)"] = [f"{like[r.text]:.2f}" if r.text in like else "…" for _, _, r, _ in rows]
     return table
 
 
@@ -349,7 +371,7 @@ MEASURES_HELP = {
     "words stay (N_w)": said_of("N_w"),
     "different words (S_w)": said_of("S_w"),
     "unchanged": "The share of all words that stand unchanged in this rewrite, kept words included.",
-    "cosine": "Likeness in meaning to the original: 1 is the same. It is measured by a model of sentences.",
+    "meaning kept (cosine)": "Likeness in meaning to the original, by a model of sentences: 1 is the same.",
 }
 
 
@@ -396,7 +418,7 @@ def compared(text: str) -> None:
         width="stretch",
         help="Fresh noise for all of them. Each rewrite that you release spends its budget.",
     )
-    one_slider = st.container()
+    one_slider, slot = st.container(), st.empty()
     places = st.columns(len(mine.columns), gap="medium", border=True)
     columns = []
     for (id_, setting), place in zip(mine.columns, places, strict=True):
@@ -415,15 +437,14 @@ def compared(text: str) -> None:
             st.button("Add a mechanism", icon=":material/add:", key="compare_add", on_click=add)
         with st.popover("Link", icon=":material/link:", key="compare_link"):
             share.link(query, links.left_out([s for _, s in mine.columns]), "this comparison")
-    likeness = bool(state.get(stay("compare_likeness")))
     work = mine.at("compare")
     before = work.asked.draw if work.asked is not None else 0
-    asked = Asked(text, tuple(columns), target, likeness, before + redraw)
+    asked = Asked(text, tuple(columns), target, before + redraw)
     if redraw:
         mine.kept.forget_draws(text)
     if asked != work.asked or (work.job is None and work.result is None and work.error is None):
         start(asked)
-    slot, of = st.empty(), dict(zip((c.id for c in columns), places, strict=True))
+    of = dict(zip((c.id for c in columns), places, strict=True))
     if work.running():
         with slot.container():
             work.waiting("compare_stop")
@@ -498,19 +519,18 @@ def below(
                 show_word(column, k, word, results[k])
     st.subheader("Measured")
     config = {k: st.column_config.Column(help=v) for k, v in MEASURES_HELP.items()}
-    st.dataframe(measures(asked, both), hide_index=True, column_config=config, key="compare_table")
+    st.dataframe(
+        measures(asked, both, likenesses(asked, both)), hide_index=True, column_config=config, key="compare_table"
+    )
     counted = [(c, o.figures) for c, o in both if o.figures is not None]
     if words := max((f.words for _, f in counted), default=0):
         over = "of the one word" if words == 1 else f"means over the {many(words, 'word')}"
         st.caption(f"N_w and S_w: {over} that all of them draw. ≈: estimated from draws.")
     reasons = dict.fromkeys(f"{c.title}: {f.reason}" for c, f in counted if f.reason)
+    if said := mine.at("compare likeness").said(""):
+        reasons |= {f"Meaning kept: {said}": None}
     for reason in reasons:
         st.caption(literal(reason))
-    st.toggle(
-        "Measure the likeness in meaning (cosine)",
-        key="compare_likeness",
-        help="A model of sentences reads both texts. Loading it takes some seconds, once.",
-    )
     attackers(asked, both)
     with st.expander("Two texts: what tells them apart"):
         told_apart.panel([_subject(c, o) for c, o in both], "compare_two")

@@ -40,7 +40,6 @@ class Asked(Private):
     text: str
     columns: tuple[Column, ...]
     target: tuple[str, float] | None
-    likeness: bool
     draw: int
 
     _shown: ClassVar[tuple[str, ...]] = ("columns", "target")
@@ -54,7 +53,6 @@ class ComparedOutcome(Private):
     epsilon: float | None = None
     looked: Looked | None = None
     figures: side_by_side.Figures | None = None
-    likeness: float | None = None
     error: str = ""
 
     _shown: ClassVar[tuple[str, ...]] = ("epsilon", "error")
@@ -86,10 +84,6 @@ def rewrites(
     found = [
         dataclasses.replace(o, figures=side_by_side.figures(o.looked.result, common)) if o.looked else o for o in found
     ]
-    if asked.likeness:
-        texts = [o.looked.result.text for o in found if o.looked is not None]
-        like = dict(zip(texts, kept.like(asked.text, texts), strict=True))
-        found = [dataclasses.replace(o, likeness=like[o.looked.result.text]) if o.looked else o for o in found]
     if not known:
         kept.seconds = time.monotonic() - begun if ready else None  # a model is loaded once
     return found

@@ -180,6 +180,11 @@ def show(found: list[Calibration], current: bool) -> None:
             f"Wanted: a {TARGETS[first.kind]} of {wanted}, over the {words}{of} that all of them draw. "
             "In brackets: the 95% interval, where a figure comes from draws."
         )
+        if guesses := max((c.guesses or 0 for c in found), default=0):
+            st.caption(
+                f"Each figure stands on {guesses:,} guesses, so that it moves in large steps, and so does what is "
+                "nearest to the wanted one. Two whose intervals overlap cannot be told apart."
+            )
     for c in found:
         if c.reason:
             st.caption(literal(c.reason))

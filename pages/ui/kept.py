@@ -123,8 +123,9 @@ class Kept(Private):
             _newest(self.shown, found.number, found.result, SETTINGS * 4)
             return _newest(draw.at, epsilon, found, EPSILONS)
 
-    def like(self, original: str, rewrites: list[str]) -> list[float]:
+    def like(self, original: str, rewrites: list[str], task: Task = UNWATCHED) -> list[float]:
         """The cosine of each with the original."""
+        task.check()
         missing = [r for r in dict.fromkeys(rewrites) if (original, r) not in self.likeness]
         for r, value in zip(missing, metrics.score("cosine", [original] * len(missing), missing), strict=True):
             with self.lock:

@@ -263,10 +263,15 @@ def picture(
             selection_mode="points",
             alt=alt,
         )
-    st.caption(
+    said = (
         "A mark is a mechanism at one ε; filled marks are on the Pareto front (the broad line): no other mark hides "
-        "more and keeps more. Bars: one standard deviation of the draws. Every mark has fresh noise."
+        "more and keeps more. Bars upwards: one standard deviation of the draws"
     )
+    across = any(p.value(hidden).draws for p in shown if hidden != "epsilon")
+    said += "; across: the 95% interval of what is hidden." if across else "."
+    if advice and across:
+        said += " Pale marks have an interval that the limit cuts: the answer below leaves them out."
+    st.caption(f"{said} Every mark has fresh noise.")
 
 
 def advice_panel(points: list[TradeOffPoint], hidden: str, kept: str) -> Advice | None:
@@ -452,7 +457,7 @@ def body(tried: Tried, hidden: str, kept: str) -> None:
     if points and not any(p.has(kept) for p in points):
         shown = "bleu"
         title = trade_off.about(kept).title
-        said = f"{title}: its model is loading. Until it is there," if live else f"{title} was not measured:"
+        said = f"{title} is still being measured. Until then," if live else f"{title} was not measured:"
         st.caption(f"{said} the height shows BLEU, which counts word sequences in common.")
     early, axis = live and not trade_off.enough(points, len(tried.settings), tried.points, hidden, shown), hidden
     if early and hidden == "best":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from foreign import Generator
@@ -42,6 +44,8 @@ def test_the_best_is_the_one_that_finds_most_over_all_rewrites(released):
     assert found.shares == pytest.approx(shares) and found.success == max(found.shares.values())
     assert found.shares[found.name] == found.success and found.words == 3 * len(each[0]["reader"])
     assert f"“{best.ASKED[found.name]}” finds most" in found.sentence()
+    tied = dataclasses.replace(found, shares=dict.fromkeys(best.ASKED, found.success))
+    assert sum(f"“{name}”" in tied.sentence() for name in best.ASKED.values()) == len(best.ASKED)
     assert [name for name, _ in found.rows()] == list(best.ASKED.values())
 
 

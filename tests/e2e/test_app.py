@@ -398,7 +398,14 @@ def test_the_first_minute(open_app: Callable) -> None:
         assert gauge == f"{alive} of {page.locator('.strip .chip').count()}"
     page.mouse.up()
     assert page.locator(".strip .chip").first.inner_text().startswith("Halvorsen")
+    # Which words are counted is told over the text, and Escape takes the list away before the chosen word.
+    page.locator(".strip .which-stand").click()
+    chips = page.locator(".strip .standing .chip")
+    assert chips.first.is_visible() and "Halvorsen, name" in chips.first.inner_text()
+    page.keyboard.press("Escape")
+    assert not chips.first.is_visible() and page.locator(".strip .word[aria-pressed=true]").count() == 1
     page.locator(".strip .tint").select_option("stands")
+    assert page.locator(".legend .lg-rest").is_visible() and not page.locator(".legend .lg-keep").is_visible()
     assert not page.locator(".legend .lg-changed").is_visible() and page.locator(".legend .lg-stands").is_visible()
     assert page.locator(".strip .tint option[value=attack]").get_attribute("hidden") is not None, "no figure, no offer"
     page.locator(".strip .tint").select_option("changed")
@@ -414,6 +421,27 @@ def test_the_first_minute(open_app: Callable) -> None:
     page.get_by_role("heading", name="What an attacker gets").wait_for(timeout=LONG)
     settled(page)
     page.get_by_text("Try it,").wait_for(state="detached", timeout=LONG)  # each is gone once it was followed
+    seen.assert_clean()
+
+
+@pytest.mark.slow
+def test_a_sheet_of_a_phone_gives_way_to_what_is_below_it(open_app: Callable) -> None:
+    seen = opened(open_app, viewport={"width": 390, "height": 844})
+    page = seen.page
+    settled(page)
+    page.locator(".strip .text button").nth(5).click()
+    sheet, share = page.locator(".strip .inspector"), page.get_by_role("button", name="Share")
+    sheet.wait_for()
+    page.get_by_test_id("stMain").evaluate("e => e.scrollTo(0, e.scrollHeight)")
+    sheet.wait_for(state="hidden")
+    share.scroll_into_view_if_needed()
+    share.click(trial=True)
+    # A bubble stands beside its question mark.
+    page.set_viewport_size({"width": 1280, "height": 720})
+    tip = page.locator(".strip .budget .tip")
+    tip.hover()
+    mark, said = tip.bounding_box(), tip.locator(".bubble").bounding_box()
+    assert 0 <= said["y"] - mark["y"] < 40 and said["x"] < mark["x"] < said["x"] + said["width"]
     seen.assert_clean()
 
 

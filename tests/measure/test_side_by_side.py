@@ -9,7 +9,7 @@ from marks import slow_but
 
 import dptext_core as dpt
 from dptext_core.measure.side_by_side import differences, drawn_by_all, figures, first_drawn, one_word, pieces
-from dptext_core.measure.trade_off import front, tradeoff
+from dptext_core.measure.trade_off import front, tradeoff, unsure
 from dptext_core.show.figures import to_html, trade_off, word_bars
 
 TEXT = "My doctor sent a <b>letter</b> to my sister.\n\nBye!"
@@ -89,6 +89,9 @@ def test_one_word_has_the_same_words_everywhere():
         assert sum(chances.probabilities) + chances.rest == pytest.approx(1) and chances.keep == d.p_keep()
         assert chances.released == result.steps[1].replacement and chances.released.lower() in found.words
     assert "no rewrite" in found.each[2].reason and "new text" in found.each[3].reason
+    unlikely = [dpt.get_mechanism("custext", epsilon=0.01).rewrite(TEXT, seed=s) for s in range(4)]
+    narrow = one_word(unlikely, at, 3)
+    assert all(c.released.lower() in narrow.words for c in narrow.each) and len(narrow.words) <= 6
     assert found.each[0].known and all(found.each[0].possible)
     (stranger,) = one_word([dpt.get_mechanism("diffractor").rewrite("Halvorsen called.")], 0).each
     assert not stranger.known and stranger.possible[0] is False and stranger.keep == 0
@@ -125,13 +128,16 @@ def test_the_picture_has_every_point_and_marks_the_front(points, hidden):
     assert set(lines) == {"Foreign swap", "1-Diffractor"}
     best = {(points[i].setting, points[i].epsilon) for i in front(points, hidden, "unchanged")}
     for line in lines.values():
-        for x, y, symbol, (j, epsilon, said) in zip(
-            line["x"], line["y"], line["marker"]["symbol"], line["customdata"], strict=True
+        marker = line["marker"]
+        for x, y, symbol, colour, (j, epsilon, said) in zip(
+            line["x"], line["y"], marker["symbol"], marker["color"], line["customdata"], strict=True
         ):
             p = next(p for p in points if (p.setting, p.epsilon) == (j, epsilon))
             wanted = epsilon if hidden == "epsilon" else 1 - p.value(hidden).mean
             assert (x, y) == (pytest.approx(wanted), pytest.approx(p.value("unchanged").mean))
             assert symbol.endswith("-open") != ((j, epsilon) in best) and f"ε = {epsilon:g}" in said
+            # It cannot be told whether it hides enough.
+            assert colour.startswith("rgba") == unsure(p, hidden, 0.4)
     texts = [a["text"] for a in found["layout"]["annotations"]]
     assert "<b>Foreign swap</b>" in texts and "<b>start here</b>" in texts
     assert any("hides enough" in t for t in texts) == (hidden != "epsilon")

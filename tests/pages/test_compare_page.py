@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
 from dptext_core.attacks import best
-from dptext_core.measure import calibration, side_by_side
+from dptext_core.measure import calibration, metrics, side_by_side
 from dptext_core.measure.ledger import Ledger
 from dptext_core.mechanisms.recommended import ORDER
 from dptext_core.privacy.guarantee import percent
@@ -98,6 +98,22 @@ def test_two_settings_stand_beside_each_other_with_what_changed(page):
     ]
     assert page.select_slider[0].help == said_of("ε")
     assert len({r.noise_id for r in results}) == 2 and len(mine(page).ledger.entries) == 2 and not released(page)
+
+
+def test_what_is_kept_of_the_meaning_is_measured_beside_the_rewrites_and_draws_nothing_again(page):
+    before = texts(page)
+    work = mine(page).at("compare likeness")
+    assert work.job is None or work.job.wait(120)
+    page.run()
+    table = next(d.value for d in page.dataframe if "meaning kept (cosine)" in d.value.columns)
+    wanted = metrics.score("cosine", [TEXT] * 2, before)
+    assert list(table["meaning kept (cosine)"]) == [f"{c:.2f}" for c in wanted] and texts(page) == before
+
+
+def test_a_slider_reaches_to_what_was_calibrated():
+    at = opened([dpt.Setting("santext", {}, 0.0123456), dpt.Setting("custext", {}, 1200.0)])
+    assert [s.value for s in at.select_slider][:2] == [0.0123456, 1200.0]
+    assert [o.epsilon for o in mine(at).at("compare").result] == [0.0123456, 1200.0]
 
 
 def test_going_back_to_a_setting_draws_nothing_new(page, monkeypatch):
@@ -301,7 +317,7 @@ def test_a_comparison_for_which_a_model_was_loaded_says_nothing_of_the_next(monk
 
     def compared_of(text: str, ready: bool) -> float | None:
         monkeypatch.setattr(dpt.mechanism_class("custext"), "model_ready", ready)
-        asked = compared.Asked(text, (compared.Column(1, one),), None, False, 0)
+        asked = compared.Asked(text, (compared.Column(1, one),), None, 0)
         (found,) = compared.rewrites(asked, kept, None, Ledger(), None, dpt.Task())
         assert found.looked is not None
         return kept.seconds

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...attacks.best import title
 from ...errors import InputError
-from ...measure.trade_off import TradeOffPoint, Value, about, front
+from ...measure.trade_off import TradeOffPoint, Value, about, front, unsure
 from ...mechanisms.registry import counted
 from ...privacy.guarantee import number
 from .theme import DARK, DASHES, FONT, LIGHT, LINES_DARK, LINES_LIGHT, SYMBOLS, epsilon_ticks, escaped, short, width_of
@@ -37,9 +37,11 @@ def trade_off(
     dark: bool = False,
     height: int = 420,
 ) -> dict[str, Any]:
-    """Points that have both measures, filled on the front, else hollow. Bars: one standard deviation of the draws.
+    """Points that have both measures, filled on the front, else hollow. Bars upwards: one standard deviation of the
+    draws; across: the 95% interval of what is hidden, where it is estimated.
 
-    chosen, best: setting and ε of a point to ring and to name. limit: of what is given away, as a line. A mark's
+    chosen, best: setting and ε of a point to ring and to name. limit: of what is given away, as a line; points whose
+    interval it cuts are pale, since it cannot be told whether they hide enough. A mark's
     ``customdata`` begins with its setting and its ε. Raises InputError without a point.
     """
     shown = [p for p in points if p.has(hidden) and p.has(kept)]
@@ -54,7 +56,7 @@ def trade_off(
         mine = sorted((p for p in shown if p.setting == j), key=lambda p: p.epsilon)
         colour = paint[j % len(paint)]
         symbol, dash = SYMBOLS[j % len(SYMBOLS)], DASHES[j % len(DASHES)]
-        traces.append(_line(mine, at, best_ones, hidden, kept, colour, symbol, dash))
+        traces.append(_line(mine, at, best_ones, hidden, kept, colour, symbol, dash, limit))
         lines.append((mine[0].label, colour, [at[id(p)] for p in mine]))
     xs, ys = [x for x, _ in at.values()], [y for _, y in at.values()]
     bars = [p.value(kept).spread or 0.0 for p in shown]
@@ -174,8 +176,10 @@ def _line(
     colour: str,
     symbol: str,
     dash: str,
+    limit: float | None,
 ) -> dict[str, Any]:
     filled = {id(p) for p in best}
+    paint = [_pale(colour) if limit is not None and unsure(p, hidden, limit) else colour for p in mine]
     bars = {"type": "data", "color": colour, "thickness": 1, "width": 3}
     trace: dict[str, Any] = {
         "type": "scatter",
@@ -186,9 +190,9 @@ def _line(
         "y": [at[id(p)][1] for p in mine],
         "line": {"color": colour, "width": 1.5, "dash": dash},
         "marker": {
-            "color": colour,
+            "color": paint,
             "size": 10,
-            "line": {"color": colour, "width": 1.5},
+            "line": {"color": paint, "width": 1.5},
             "symbol": [symbol if id(p) in filled else f"{symbol}-open" for p in mine],
         },
         "error_y": bars | {"array": [p.value(kept).spread or 0 for p in mine]},
@@ -205,6 +209,11 @@ def _line(
             "arrayminus": [v.high - v.mean for v in values],
         }
     return trace
+
+
+def _pale(colour: str) -> str:
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red}, {green}, {blue}, 0.35)"
 
 
 def _said(p: TradeOffPoint, hidden: str, kept: str, on_front: bool) -> str:

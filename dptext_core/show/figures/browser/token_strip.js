@@ -111,6 +111,7 @@ class Strip {
       arrow: q(".arrow"), to: q(".to"), chance: q(".chance"), chanceValue: q(".chance strong"), note: q(".note"),
       risk: q(".risk"), riskValue: q(".risk strong"),
       rows: q(".rows"), spoken: q(".spoken"), dial: q(".dial"), how: q(".how"), play: q(".play"),
+      telltale: q(".telltale"), whichStand: q(".which-stand"), shutStanding: q(".standing .shut"),
       toldGauge: q(".told"), told: q(".told strong"), toldBar: q(".told b"),
       meantGauge: q(".meant"), meant: q(".meant strong"), meantBar: q(".meant b"),
     };
@@ -385,6 +386,7 @@ class Strip {
         const mark = make("span", (marks.length - 1 - i) % 2 ? "minor" : "", plain(x));
         // What the ends say takes the place of the numbers beside them.
         mark.classList.toggle("near", i > 0 && i < marks.length - 1 && (at < 0.15 || at > 0.78));
+        mark.classList.toggle("tight", i > 0 && i < marks.length - 1 && (at < 0.1 || at > 0.88));
         mark.style.left = `${100 * at}%`;
         if (i === 0) mark.append(make("small", "", " more private"));
         if (i === marks.length - 1) mark.prepend(make("small", "", "closer to the original "));
@@ -404,6 +406,7 @@ class Strip {
         ["replace", "lg-same", short ? "stayed by chance" : "drawn, same word"],
         ["fixed", "lg-fixed", "replaced whatever ε is"],
         ["stands", "lg-stands", short ? "still identifies" : "a name, number, date or place that still stands"],
+        ["stands", "lg-rest", "every other word"],
         ["keep", "lg-keep", short ? "never touched" : "kept as it is, visible to everyone"],
         ["delete", "lg-del", "deleted"],
         ["insert", "lg-ins", this.aligned ? "added" : this.data.live ? "drawn" : "drawn, given the pieces before it"],
@@ -512,13 +515,22 @@ class Strip {
     this.telling = (data.telling ?? []).map((f) => ({ ...f, stands: null, at: f.at.filter((i) => this.tokens[i]) }));
     for (const t of this.tokens) t.tells = null;
     for (const f of this.telling) for (const i of f.at) this.tokens[i].tells = f;
+    // On a first screen the list stands over the text, and is opened by what counts it.
+    (data.stage ? ui.dial : ui.legend.parentElement).insertBefore(ui.standing, data.stage ? null : ui.legend);
     ui.standing.hidden = !data.telling;
+    ui.whichStand.disabled = !this.telling.length;
+    if (!this.telling.length) this.listStanding(false);
     ui.finder.textContent = data.finder ? ` and by the spaCy pipeline ${data.finder}` : "";
     const shown = this.telling.slice(0, CHIPS);
     for (const f of shown) {
       f.chip = make("li", "chip");
-      const word = make("span", "", f.text);
+      const at = f.at.find((i) => this.tokens[i].button);
+      const word = make(data.stage && at !== undefined ? "button" : "span", "", f.text);
       word.dir = "auto";
+      if (word.type) {
+        word.type = "button";
+        word.addEventListener("click", () => this.go(at));
+      }
       f.state = make("small", "");
       f.chip.append(word, f.state);
     }
@@ -527,6 +539,18 @@ class Strip {
     ui.chips.hidden = !shown.length;
     ui.stood.parentElement.dataset.all = this.standing(this.telling);
     this.toldStands = null;
+  }
+
+  listStanding(open) {
+    this.ui.standing.classList.toggle("open", open);
+    this.ui.whichStand.setAttribute("aria-expanded", String(open));
+  }
+
+  // From the list to a word in the text.
+  go(i) {
+    this.listStanding(false);
+    this.choose(i, { pin: true, tell: true });
+    this.tokens[i].node?.focus();
   }
 
   standing(found) {
@@ -1014,6 +1038,7 @@ class Strip {
     }
     const [nth, all] = [this.words.indexOf(this.active) + 1, this.words.length].map(integer.format);
     const thing = this.aligned ? "word" : "piece";
+    ui.telltale.textContent = t.tells ? `identifies: a ${t.tells.kind}` : "";
     ui.place.textContent = t.drawn && this.data.stage
       ? `How this ${thing} was ${this.aligned ? "replaced" : "drawn"}`
       : `${this.aligned ? "Word" : "Piece"} ${nth} of ${all}`;
@@ -1235,8 +1260,29 @@ class Strip {
     });
     on(ui.text, "keydown", (event) => this.walk(event));
     on(this.el, "keydown", (event) => {
-      if (event.key === "Escape" && this.active !== null) this.choose(null, { pin: false, tell: false });
+      if (event.key !== "Escape") return;
+      const tip = event.target.closest?.(".tip");
+      // What lies on top goes first.
+      if (ui.standing.classList.contains("open")) {
+        this.listStanding(false);
+        ui.whichStand.focus();
+      } else if (tip) tip.blur();
+      else if (this.active !== null) this.choose(null, { pin: false, tell: false });
     });
+    on(ui.whichStand, "click", () => this.listStanding(!ui.standing.classList.contains("open")));
+    on(ui.shutStanding, "click", () => {
+      this.listStanding(false);
+      ui.whichStand.focus();
+    });
+    on(document, "pointerdown", (event) => {
+      const inside = event.composedPath();
+      if (!inside.includes(ui.standing) && !inside.includes(ui.whichStand)) this.listStanding(false);
+      // The sheet of a narrow screen lies over the page's end: it goes for whoever is not after words.
+      if (this.pinned && !inside.includes(ui.body)) this.unpinSheet();
+    });
+    document.addEventListener("scroll", ({ target: { scrollTop, clientHeight, scrollHeight } }) => {
+      if (this.pinned && scrollTop > 0 && scrollTop + clientHeight > scrollHeight - 4) this.unpinSheet();
+    }, { capture: true, passive: true, signal: this.off.signal });
     on(ui.pin, "click", () => {
       const node = this.tokens[this.active]?.node;
       this.choose(this.active, { pin: false, tell: false });
@@ -1313,6 +1359,10 @@ class Strip {
     }
     this.remember();
     this.schedule();
+  }
+
+  unpinSheet() {
+    if (getComputedStyle(this.ui.inspector).position === "fixed") this.choose(this.active, { pin: false, tell: null });
   }
 
   setStop(i) {
