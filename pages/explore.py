@@ -592,6 +592,7 @@ def rewritten() -> None:
     if not run.payload["live"] and not run.spread and abs(epsilon - run.payload["eps"]) > 1e-9:
         run = moved(run, epsilon, axis)
         epsilon = run.payload["eps"]
+    session().epsilon = epsilon
     copied(view_of(state.get("play_strip")).get("copies", []))
     if overtaken(run):
         st.rerun(scope="app")

@@ -92,6 +92,9 @@ def audit_outputs(
 ) -> AuditReport:
     """The report filled in. The claim is the total of a text, since its whole output is looked at."""
     given = list(TEXTS[:4]) if inputs is None else list(inputs)
+    if len(given) == 1:  # beside itself nothing can be compared
+        text = given[0].text if isinstance(given[0], Prepared) else given[0]
+        given += [t for t in TEXTS if t != text and m.audited.adjacent(given[0], t)][:1]
     prepared = [t if isinstance(t, Prepared) else m.prepare(t, task=meter.task) for t in given]
     every = [(a, b) for a in range(len(prepared)) for b in range(len(prepared)) if a != b]
     # Under a claim of the caller's any two inputs count as neighbours.
@@ -148,6 +151,8 @@ def audit_outputs(
         return replace(report, verdict="inconclusive", reason=f"nothing is promised, because {promise.reason}")
     if not pairs:
         reason = "no two of these texts are alike under the promise, so that there is nothing to compare."
+        if len(given) == 1:
+            reason = "one text has nothing to be compared with. Give another one that the promise makes alike to it."
         return replace(report, verdict="inconclusive", reason=reason, detectable=0.0)
     seen = float(highest(0, half, (1 - report.confidence) / (2 * TESTED)))
     if 0 < delta < seen and not report.exact:

@@ -28,6 +28,8 @@ from ..text.language import Language
 #: Letters that a list has at most, as a saved session holds it, and that one word of it has.
 MOST, LONGEST = 60_000, 100
 _BETWEEN = re.compile(r"[\W_]+")
+#: As it, but that a word may have an apostrophe in it.
+_APART = re.compile(r"(?:[^\w']|_)+")
 #: What separates the words of a list.
 _SEPARATORS = re.compile(r"[\s,;]+")
 
@@ -64,9 +66,12 @@ def _visible(text: str) -> str:
 
 
 def forms(token: str) -> tuple[str, ...]:
-    """A token as it is compared, and what stands in it between hyphens, dots and the like."""
+    """A token as it is compared, and what stands in it between hyphens, dots and the like, apostrophes or not."""
     whole = fold(token)
-    return (whole,) if whole.isalnum() else (whole, *runs(whole))
+    if whole.isalnum():
+        return (whole,)
+    words = (part.strip("'") for part in _APART.split(whole)) if "'" in whole else ()
+    return (whole, *runs(whole), *(word for word in words if word))
 
 
 def runs(folded: str) -> tuple[str, ...]:

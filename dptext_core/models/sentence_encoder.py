@@ -1,6 +1,6 @@
 """all-MiniLM-L6-v2 as an encoder of whole texts (Reimers and Gurevych 2019).
 
-It reads the first 256 word pieces of a text. The loaded encoder is kept for the process, by device; texts and
+It reads the first 254 word pieces of a text, two marks around them. The loaded encoder is kept for the process, by device; texts and
 embeddings are not.
 """
 
@@ -21,6 +21,8 @@ from ..words.vocabulary import verified_trunk_folder
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+#: What it reads of a text, in word pieces.
+PIECES = 254
 _LOCK = threading.Lock()
 _ENCODERS: dict[str, Any] = {}
 

@@ -29,7 +29,6 @@ from pages.ui.runs import from_edit
 from pages.ui.session import COLUMNS, session
 from pages.ui.stay import stay
 from pages.ui.text import literal
-from pages.ui.token_strip import view_of
 
 PAGE = "compare"
 state = st.session_state
@@ -112,10 +111,16 @@ def query_of(mode: str, target: tuple[str, float] | None) -> dict[str, str]:
 def settle() -> None:
     """The settings of this session, at first those of Explore beside another one; the controls show them."""
     mine = session()
+    explored = None if mine.run is None else setting_of_run()
     if not mine.columns:
-        first = [] if mine.run is None else [setting_of_run()]
+        first = [] if explored is None else [explored]
         first += [plain(n) for n in recommended.others(first[0].mechanism if first else "")]
         mine.compare(first[:2])
+        mine.explored = explored
+    elif explored not in (None, mine.explored) and mine.columns[0][1] == mine.explored:
+        # Nobody has changed it here since: it goes on with Explore.
+        mine.compare([explored, *(setting for _, setting in mine.columns[1:])])
+        mine.explored = explored
     fresh, mine.columns_new = mine.columns_new, False
     for id_, setting in mine.columns:
         # Streamlit forgets a control's value when another page is shown.
@@ -127,10 +132,8 @@ def settle() -> None:
 def setting_of_run() -> dpt.Setting:
     run = session().run
     assert run is not None
-    epsilon = run.payload["eps"]
-    if not run.spread:
-        # Where the browser's slider stands by now.
-        epsilon = view_of(state.get("play_strip")).get("eps", epsilon)
+    at = session().epsilon
+    epsilon = run.payload["eps"] if run.spread or at is None else at
     return run.inputs.setting.at(float(epsilon))
 
 

@@ -29,7 +29,8 @@ COLUMNS = 4
 class Session:
     """What a session holds.
 
-    run: what Explore shows; number: of the newest run; recent: the last runs, by draw and number. copied: the
+    run: what Explore shows; epsilon: at which ε; explored: the setting of it that Compare took over; number: of the
+    newest run; recent: the last runs, by draw and number. copied: the
     copies that the browser has told of, as (draw, run, ε). work: long work, by its place. text, undo: the text in the
     box, which Streamlit forgets on another page, and the one before. upload_error: why the last file was not taken.
     query: a link's, or a file's; link: the setting it asked for, link_new until that is started, link_problem what is
@@ -47,6 +48,8 @@ class Session:
     """
 
     run: Run | None = None
+    epsilon: float | None = None
+    explored: dpt.Setting | None = None
     number: int = 0
     recent: dict[tuple[str, int], Run] = field(default_factory=dict)
     ledger: Ledger = field(default_factory=Ledger)

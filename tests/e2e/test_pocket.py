@@ -20,7 +20,7 @@ from scipy.stats import chi2
 import dptext_core as dpt
 from dptext_core._internal.assets import examples
 from dptext_core.measure.leaks import KINDS, telling
-from dptext_core.mechanisms.blocklist import fold
+from dptext_core.mechanisms.blocklist import Never, fold
 from dptext_core.mechanisms.sentence.dp_sentence import DPSentence, DPSentenceConfig
 from dptext_core.show import pocket
 from dptext_core.show.pocket import serve, write_site
@@ -286,6 +286,11 @@ def test_words_of_a_list_are_compared_as_the_core_compares_them(page: Page) -> N
     call = 'async (texts) => { const { fold } = await import("./blocklist.js"); return texts.map(fold); }'
     theirs = page.evaluate(call, texts)
     assert {t: b for t, b in zip(texts, theirs, strict=True) if b != fold(t)} == {}
+    words, tokens = ("don't", "heck"), ("don’t-knows", "what-the-heck", "don", "'don't'", "hecks", "can't", "x_don't_y")
+    bans = """async ([words, tokens]) => {
+      const { Never } = await import("./blocklist.js"); const never = new Never(words);
+      return tokens.map((t) => never.bans(t)); }"""
+    assert page.evaluate(bans, [words, tokens]) == [Never(frozenset(words)).bans(t) for t in tokens]
 
 
 def test_kept_tokens_blanks_and_capitals_of_a_rewrite_follow_the_core(page: Page) -> None:

@@ -147,6 +147,13 @@ def test_which_texts_are_alike(near):
     assert make(near, slots=2).audited.adjacent(TEXT, "")
 
 
+def test_an_audit_of_one_text_takes_another_one_beside_it(near, few_looks):
+    report = dpt.audit(make(near, epsilon=2.0), ["The film was short."])
+    assert report.pairs == 1 and report.verdict == "holds"
+    alone = dpt.audit(make(near, epsilon=2.0), ["One. " * 40])
+    assert not alone.pairs and "nothing to be compared with" in alone.reason
+
+
 def test_an_audit_holds_exactly(near, few_looks):
     report = dpt.audit(make(near, epsilon=20.0), inputs=[FIRST, SECOND, "Nobody came.", "A b c."])
     assert report.holds and report.exact and report.claimed == 20.0 and 1 < report.measured <= 20.0
@@ -297,6 +304,21 @@ def test_slots_are_filled_and_cut(near):
     one = make(near, epsilon=400.0, slots=1)
     assert len(one.rewrite(TEXT, seed=1).releases) == 1 and "2 sentences and 1 of them" in one.reading.note(TEXT)
     assert one.rewrite(TEXT, seed=1).text == one.rewrite(FIRST, seed=1).text, "what follows is never looked at"
+
+
+def test_the_author_is_told_where_a_sentence_is_longer_than_what_is_read(near):
+    m = make(near, epsilon=5.0)
+    word = "the "
+    whole, longer = word * sentence_encoder.PIECES, word * (sentence_encoder.PIECES + 1)
+    assert "word pieces" not in m.reading.note(whole)
+    assert "a sentence the first 254 word pieces are read" in m.reading.note(longer)
+    assert "2 sentences" in m.reading.note(f"{longer}. Short. {longer}.")
+    assert "Of a sentence" in make(near, epsilon=5.0, slots=1).reading.note(f"{longer}. {longer}.")
+
+
+@pytest.mark.slow
+def test_the_encoder_reads_as_many_pieces_as_is_said():
+    assert sentence_encoder.parts()[1] == sentence_encoder.PIECES + 2
 
 
 def test_the_author_is_told_where_the_bank_has_nothing_near(near):

@@ -53,6 +53,7 @@ def smaller() -> WordSpace:
 
 def test_the_set_is_the_vocabulary_without_them(space):
     assert fold("Ｄamn\u200b") == "damn" and forms("Sea-Side") == ("sea-side", "sea", "side")
+    assert {"don't-knows", "don't", "knows"} < set(forms("Don’t-knows")) and "o'clock" in forms("o'clock'")
     for name in (*SPACE_NAMES, "diffractor"):
         m = made(name, space)
         assert set(m.vocabulary.words) == set(LEFT)

@@ -116,6 +116,23 @@ def test_a_slider_reaches_to_what_was_calibrated():
     assert [o.epsilon for o in mine(at).at("compare").result] == [0.0123456, 1200.0]
 
 
+def test_it_begins_and_goes_on_with_where_the_slider_of_explore_stands(monkeypatch):
+    run = SimpleNamespace(payload={"eps": 1.1}, spread=False, inputs=SimpleNamespace(setting=dpt.Setting("diffractor")))
+    mine = Session(run=run, epsilon=0.7)
+    monkeypatch.setattr(cards, "session", lambda: mine)
+    monkeypatch.setattr(cards, "state", {})
+    cards.settle()
+    (_, first), (_, other) = mine.columns
+    assert first == dpt.Setting("diffractor", {}, 0.7)
+    mine.epsilon = 0.9
+    cards.settle()
+    assert [s for _, s in mine.columns] == [dpt.Setting("diffractor", {}, 0.9), other]
+    mine.columns[0] = (mine.columns[0][0], dpt.Setting("diffractor", {}, 2.0))
+    mine.epsilon = 0.5
+    cards.settle()
+    assert mine.columns[0][1].epsilon == 2.0, "what was set here stays"
+
+
 def test_going_back_to_a_setting_draws_nothing_new(page, monkeypatch):
     before = texts(page)
     low = slider(page, 0).options[0]

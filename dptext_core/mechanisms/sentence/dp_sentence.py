@@ -48,7 +48,9 @@ import numpy as np
 from ..._internal.checks import many
 from ..._internal.task import UNWATCHED, Task
 from ...errors import ConfigError
+from ...models import autoencoder
 from ...models.coverage import known_by
+from ...models.sentence_encoder import PIECES
 from ...privacy.distribution import Channel, TokenDistribution, logsumexp, search_flips
 from ...privacy.guarantee import Guarantee
 from ...privacy.sampling import NoiseStream, Sampler
@@ -580,6 +582,11 @@ class _Audited(Audited[DPSentence]):
         return self.m._spelled(drawn)[0]
 
 
+def _is_long(sentence: str) -> bool:
+    """Whether the encoder reads its beginning only."""
+    return len(sentence) > PIECES and autoencoder.pieces(sentence, PIECES)[1] > PIECES
+
+
 class _Reading(Reading[DPSentence]):
     """By the encoder's word pieces, up to the slots."""
 
@@ -592,6 +599,11 @@ class _Reading(Reading[DPSentence]):
     def note(self, text: str | Prepared) -> str:
         document, slots = self.m._document_of(text), self.m.config.slots
         n, said = len(document.sentences), []
+        if long := sum(map(_is_long, self.m._read(document))):
+            said.append(
+                f"Of {'a sentence' if long == 1 else many(long, 'sentence')} the first {PIECES:,} word pieces are read: "
+                "what follows to its end is left out. Shorter sentences are read whole."
+            )
         if slots is not None and n > slots:
             said.append(f"This text has {n:,} sentences and {slots:,} of them are read: what follows is left out.")
         # Of a text that was not read yet this would take the encoder.

@@ -13,6 +13,7 @@ const IGNORABLE = new RegExp(
 const OVER = /[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]/gu;
 const ASCII = /^[\x00-\x7f]*$/;
 const BETWEEN = new RegExp(`[^${ALNUMS}]+`, "u");
+const APART = new RegExp(`[^${ALNUMS}']+`, "u"); // as it, but that a word may have an apostrophe in it
 const WHOLE = new RegExp(`^[${ALNUMS}]+$`, "u");
 
 const visible = (/** @type {string} */ text) => text.replace(IGNORABLE, "");
@@ -46,7 +47,10 @@ export class Never {
   bans(/** @type {string} */ token) {
     if (!this.words.size) return false;
     const whole = fold(token);
-    return this.words.has(whole) || (!WHOLE.test(whole) && whole.split(BETWEEN).some((part) => this.words.has(part)));
+    if (this.words.has(whole)) return true;
+    if (WHOLE.test(whole)) return false;
+    const parts = [...whole.split(BETWEEN), ...whole.split(APART).map((part) => part.replace(/^'+|'+$/g, ""))];
+    return parts.some((part) => this.words.has(part));
   }
 
   /** Whether some word of the list may stand in a text: where not, none does. */
