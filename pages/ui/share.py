@@ -20,6 +20,7 @@ state = st.session_state
 KINDS = {"html": "text/html", "json": "application/json", "csv": "text/csv"}
 #: Of the panel, whichever tab is open.
 WIDTH = 560
+TABS = "<style>.st-key-share_ways { min-height: min(28.5rem, 65vh); }</style>"
 VOID = "No promise holds any more for this draw: two versions of it were released."
 
 
@@ -41,7 +42,10 @@ def _ways_out(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bo
     """Setting, release, files with originals, session: each behind a tab."""
     query, left_out = links.of(run.inputs, epsilon)
     mechanism = type(run.mechanism)(result.config)
-    setting, without, originals, keep = st.tabs(["Setting", "Release", "With originals", "Save"])
+    # The popover stands on its lower edge: with one height for all of them the tabs stay where they are.
+    st.html(TABS)
+    with st.container(key="share_ways"):
+        setting, without, originals, keep = st.tabs(["Setting", "Release", "With originals", "Save"])
     with setting:
         link(query, left_out, "this setting")
         st.markdown("**As a command**, with your text in a file")
