@@ -1,7 +1,7 @@
 """all-MiniLM-L6-v2 as an encoder of whole texts (Reimers and Gurevych 2019).
 
-It reads the first 254 word pieces of a text, two marks around them. The loaded encoder is kept for the process, by device; texts and
-embeddings are not.
+It reads the first 254 word pieces of a text, two marks around them. The loaded encoder is kept for the process, by
+device; texts and embeddings are not.
 """
 
 from __future__ import annotations

@@ -601,8 +601,8 @@ class _Reading(Reading[DPSentence]):
         n, said = len(document.sentences), []
         if long := sum(map(_is_long, self.m._read(document))):
             said.append(
-                f"Of {'a sentence' if long == 1 else many(long, 'sentence')} the first {PIECES:,} word pieces are read: "
-                "what follows to its end is left out. Shorter sentences are read whole."
+                f"Of {'a sentence' if long == 1 else many(long, 'sentence')} the first {PIECES:,} word pieces are "
+                "read: what follows to its end is left out. Shorter sentences are read whole."
             )
         if slots is not None and n > slots:
             said.append(f"This text has {n:,} sentences and {slots:,} of them are read: what follows is left out.")
