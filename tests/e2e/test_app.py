@@ -172,6 +172,9 @@ def test_type_rewrite_drag_choose_download(open_app: Callable) -> None:
     epsilon_slider(page).press("End")
     expect(page.locator(".strip .chance strong")).not_to_have_text(chance, timeout=LONG)
     settled(page)
+    # A file is at another address after each run of the page: the last one is that of the gauge.
+    expect(page.locator(".strip .gauge.meant strong")).not_to_have_text("…", timeout=LONG)
+    settled(page)
 
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download text").click()

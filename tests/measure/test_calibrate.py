@@ -278,7 +278,9 @@ def test_the_best_of_all_attackers_is_reached_and_has_its_name(monkeypatch, tiny
     figure = calibration.measured(c.mechanism, "best", TEXT, stream=stream)
     m = c.calibrated
     again = best.ask(m, m.rewrites(m.prepare(TEXT), c.draws, stream=stream))
-    assert figure(c.epsilon) == calibration.Measured(again.success, (again.low, again.high), c.draws, again.name)
+    assert figure(c.epsilon) == calibration.Measured(
+        again.success, (again.low, again.high), c.draws, again.name, again.words
+    )
     with pytest.raises(dpt.InputError, match="reads a text"):
         calibrate(c.mechanism, {"best": 0.5}, words=WORDS)
 
