@@ -764,3 +764,15 @@ def test_an_attacker_of_ones_own_is_in_the_list():
     assert attacks.attackers("text")[-1].name == "same"
     attacks.unregister("same")
     assert "same" not in [a.name for a in attacks.attackers()]
+
+
+@pytest.mark.parametrize("width", [0.2, 0.5, 2.0])
+@pytest.mark.parametrize("edge", [0.0, 1.0])
+def test_the_error_of_counted_normalisers_covers_words_at_one_edge_of_their_bins(width, edge):
+    counts = np.zeros((1, 3), np.int32)
+    counts[0, 1] = 5
+    spread = normalisers.Spread(counts, width, np.zeros(1))
+    for epsilon in (0.1, 1.0, 4.0):
+        truth = math.log(5) - epsilon / 2 * (1 + edge) * width
+        off = abs(spread.log_z(epsilon)[0] - truth)
+        assert off < spread.error(epsilon)

@@ -418,3 +418,11 @@ def test_lists_that_lack_a_word_are_no_neighbours():
     m = on(b, "diffractor", epsilon=0.7, lists=("minilm-1", "minilm-2"))
     report = audit(m, list(words(8)), seed=1)
     assert report.inputs == 6 and report.holds and len(report.skipped) == 2
+
+
+def test_with_what_was_released_before_there_are_no_more_inputs_than_an_audit_takes(tiny_model, monkeypatch):
+    monkeypatch.setattr(verdict, "MAX_INPUTS", 5)
+    monkeypatch.setattr(verdict, "check_releases", lambda *arguments: releases.Tested())
+    m = dpt.get_mechanism("dp-mlm", model=tiny_model, epsilon=20.0, order="sequential", keep_stopwords=False)
+    report = audit(m, ["my doctor told friend"], draws=100, seed=1)
+    assert report.inputs == 5

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from foreign import Generator, Latent, Swap
 from held import held_case, plain
+from scipy import stats
 from small_spaces import diffractor, on, random_space, shuffled_lists, words
 
 import dptext_core as dpt
@@ -1082,3 +1083,43 @@ def test_a_blank_between_two_pieces_is_expected_between_the_same_two():
     for text, spans in (("sun rainfog", ((0, 3), (4, 8), (8, 11))), ("sun hail fog", ((0, 3), (4, 8), (9, 12)))):
         other._covered("t", SimpleNamespace(text=text), [SimpleNamespace(span=x, text=text[slice(*x)]) for x in spans])  # type: ignore[arg-type]
     assert other.unclear == "", "another piece stands before"
+
+
+@pytest.mark.parametrize(("p", "n", "comparisons"), [(0.2, 300, 10), (0.0, 50, 1), (0.03, 400, 500)])
+def test_the_smallest_leak_that_rewrites_show_is_that_of_binomial_tails(p, n, comparisons):
+    text = SimpleNamespace(
+        stated={0: stated(np.log([0.5, 0.5])), 1: stated(np.log([0.5, 0.5]), draws=100)},
+        once=False,
+        first={0: 0, 1: 1},
+        document=SimpleNamespace(tokens=[SimpleNamespace(text="w0")]),
+        stays=lambda d, word: p,
+    )
+    level = releases.AGAIN / 2 / comparisons
+    least = next(k for k in range(n + 1) if stats.binom.sf(k - 1, n, p) <= level)
+    leak = releases._leak(text, n, comparisons)  # type: ignore[arg-type]
+    assert stats.binom.sf(least - 1, n, p + (1 - p) * leak) == pytest.approx(0.95)
+    assert releases._leak(text, 0, comparisons) is None  # type: ignore[arg-type]
+    text.stated.pop(0)  # what was estimated from draws has no chance to be held against
+    assert releases._leak(text, n, comparisons) is None  # type: ignore[arg-type]
+
+
+def test_of_a_vocabulary_nothing_is_compared_at_a_claim_of_the_callers():
+    m = on(SPACE, "santext", epsilon=4.0)
+    subject = subject_of(m, list(words(3)))
+    assert vocabulary.stated_words(subject) is not None
+    assert vocabulary.stated_words(replace(subject, claim=4.0)) is None
+
+
+def test_words_that_lie_on_one_another_are_compared_with_the_others_alone():
+    m = on(SPACE, "mvc", epsilon=2.0)
+    subject = subject_of(m, list(words(3)), draws=200)
+    apart = np.array([[np.nan, 0.0, 1.0], [0.0, np.nan, 1.0], [1.0, 1.0, np.nan]])
+    found = sampled.estimate(FOUND, m, subject.probes, apart, 200, STREAM, Meter(), rewriting.Rewriter())
+    assert found.witness.distance == 1.0 and math.isfinite(found.measured) and found.detectable > 0
+    none = sampled.estimate(FOUND, m, subject.probes, apart * 0, 200, STREAM, Meter(), rewriting.Rewriter())
+    assert none.detectable == 0 and none.measured == FOUND.measured
+
+
+def test_the_first_of_several_impossible_outputs_is_named():
+    counts, log_p = np.array([5, 1, 0, 2]), np.array([0.0, -np.inf, -np.inf, -np.inf])
+    assert sampled.misfit(counts, log_p) == (0.0, 1)

@@ -272,3 +272,10 @@ def test_a_word_gets_a_fifth_of_what_the_most_open_one_gets_and_no_less(monkeypa
     assert budget._by_openness(m, m.plan("a b c d e")) == [1.0, 1.0, 0.5, 0.2, 1.0]
     entropy.clear()
     assert budget._by_openness(m, m.plan("a b")) == [1.0, 1.0]
+
+
+def test_one_word_may_have_the_whole_total():
+    plan = distribute(dpt.get_mechanism("dp-mlm"), "Doctor.", 10.0, "hand", {0: 1.0})
+    assert plan.shares[0] == 1.0 and plan.sum == pytest.approx(10.0)
+    with pytest.raises(dpt.InputError, match="at most 1"):
+        distribute(dpt.get_mechanism("dp-mlm"), "Doctor.", 10.0, "hand", {0: 1.0 + 1e-9})

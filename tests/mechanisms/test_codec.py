@@ -232,3 +232,10 @@ def test_of_an_epsilon_that_is_too_small_the_reason_is_said(epsilon, why):
     with pytest.raises(dpt.ConfigError, match="must be above 0") as refused:
         dpt.get_mechanism("santext", epsilon=epsilon)
     assert ("Noise is divided by it" in str(refused.value)) == why
+
+
+def test_a_sign_is_no_digit_of_a_number_that_is_too_long():
+    longest = "1" + "0" * (codec.MOST_BITS - 1)
+    with pytest.raises(dpt.ConfigError, match="far too large"):
+        codec.whole("k", longest + "0")
+    assert codec.whole("k", "-" + longest) == -(10 ** (codec.MOST_BITS - 1))

@@ -419,3 +419,16 @@ def test_many_fresh_rewrites_follow_the_distribution(mlm, name):
     hits = sum(r.steps[1].replacement.casefold() == best for r in many)
     assert stats.binomtest(hits, 400, share).pvalue > 1e-5
     assert many[0].guarantee.seeded and many[0].steps[1].epsilon == 20.0
+
+
+def test_only_words_that_are_drawn_at_once_can_be_looked_at_at_another_epsilon(mlm):
+    for name in ("dp-mlm", "dp-mlm-plus"):
+        assert ("sweep" in mlm(name).can, "sweep" in mlm(name, order="sequential").can) == (True, False)
+
+
+def test_many_rewrites_delete_and_add_as_often_as_is_said(mlm):
+    m = mlm("dp-mlm-plus", epsilon=20.0, del_prob=0.3, add_prob=0.2)
+    words = "doctor friend money bread wine city"
+    actions = [s.action for r in m.rewrites(words, 60, seed=3) for s in r.steps]
+    for action, share, of in (("delete", 0.3, 360), ("insert", 0.2, 360)):
+        assert stats.binomtest(actions.count(action), of, share).pvalue > 1e-3, action

@@ -134,3 +134,10 @@ def test_a_setting_is_read_from_one_word_of_a_command():
     for text, part in (("custext:k", "k"), ("custext:epsilon=3", "epsilon=3"), ("custext:k=5:zzz=1", "zzz=1")):
         with pytest.raises(dpt.ConfigError, match=f"^'{part}' is no option of custext. Write NAME:OPTION=VALUE"):
             read(text)
+
+
+def test_flags_say_where_files_lie_unless_they_are_for_others(tmp_path):
+    path = tmp_path / "list.txt"
+    path.write_text("the\n")
+    setting = dpt.Setting("custext", {"stopwords": str(path)})
+    assert str(path) in setting.flags() and str(path) not in " ".join(setting.flags(places=False))

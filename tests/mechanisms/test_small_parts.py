@@ -333,3 +333,8 @@ def test_pinskers_bound_is_that_of_the_divergence(rate):
         p /= p.sum()
         divergence = sum(float((p * rate * (np.abs(k - s) - np.abs(k))).sum()) for s in shift.ravel())
     assert laplace_advantage(shift, rate) == pytest.approx(min(1.0, math.sqrt(divergence / 2)), abs=1e-12)
+
+
+def test_texts_are_kept_prepared_where_a_model_has_scored_each_of_their_words():
+    slow = {s.name for s in dpt.mechanisms() if dpt.mechanism_class(s.name).slow_to_prepare}
+    assert slow == {"dp-mlm", "dp-mlm-plus", "dp-mlm-prior"}

@@ -488,3 +488,20 @@ def test_a_block_of_draws_is_what_each_is_by_itself_where_all_variables_have_to_
     found = Sampler(log_probs).draws(NoiseStream(3), 40)
     monkeypatch.undo()
     assert found.tolist() == Sampler(log_probs).draws(NoiseStream(3), 40).tolist()
+
+
+def test_a_candidate_that_is_looked_at_and_not_near_decides_nothing():
+    """The limit of an unlikely candidate, planted too high: it alone is looked at closely, and all are compared."""
+    log_probs = np.array([0.0, -50.0])
+    sampler = Sampler(log_probs)
+    sampler._limit = np.array([0, 2**32 - 1], np.uint32)
+    assert sampler.one(NoiseStream(1)) == 0 and sampler.draws(NoiseStream(1), 5).tolist() == [0] * 5
+
+
+def test_where_all_are_compared_each_draw_has_its_own_further_bits(monkeypatch):
+    asked = []
+    _all = Sampler._all
+    monkeypatch.setattr(Sampler, "_all", lambda self, s, p, number: asked.append(number) or _all(self, s, p, number))
+    monkeypatch.setattr(sampling, "_NEAR", math.inf)
+    Sampler(np.log(np.array([0.3, 0.7]))).draws(NoiseStream(3), 6)
+    assert asked == list(range(6))

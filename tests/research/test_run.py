@@ -573,7 +573,7 @@ def test_each_classifier_has_gates_of_its_own():
 
 WORDS_SIZE = grid.Size(10, 6, 9, 9.0)
 WORDS_POINTS = [
-    grid.GridPoint(dpt.Setting("diffractor", {"oov": "keep"}, e), "builtin", s, WORDS_SIZE)
+    grid.GridPoint(dpt.Setting("custext", {"oov": "keep"}, e), "builtin", s, WORDS_SIZE)
     for e in (0.5, 5.0)
     for s in (1, 2)
 ]
