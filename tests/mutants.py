@@ -56,6 +56,8 @@ TESTS = (
     *(f"data/test_{name}.py" for name in ("records", "scale", "no_paths")),
     *(f"house/test_{name}.py" for name in ("architecture", "foreign", "golden")),
 )
+#: Those that only the whole check runs, too.
+ALL = ("-m", "slow or not slow")
 #: Minutes of pages that meet no line alone.
 LEFT_OUT = {"mechanisms/test_rendering.py"}
 FIRST, THEN = 10.0, 60.0  # seconds of tests for one mutant
@@ -107,7 +109,7 @@ def watch(folder: Path) -> int:
 
     sys.path.insert(0, os.getcwd())
     seen = Watch(folder / "lines.coverage")
-    status = pytest.main(["-q", "-p", "no:cacheprovider", *tests(Path.cwd())], plugins=[seen])
+    status = pytest.main(["-q", "-p", "no:cacheprovider", *ALL, *tests(Path.cwd())], plugins=[seen])
     passed = {name: seconds for name, seconds in seen.seconds.items() if name not in seen.failed}
     (folder / "tests.json").write_text(json.dumps(passed, indent=0), encoding="utf-8")
     print(f"{len(passed)} tests, {sum(passed.values()):.0f} s; left out, as they do not pass here: {len(seen.failed)}")
@@ -319,7 +321,8 @@ def tested(names: list[str], limit: float, output: Path) -> tuple[str, str]:
             os.dup2(out.fileno(), 2)
         status = 3
         try:
-            status = int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "--tb=line", *names], plugins=[First(who)]))
+            flags = ["-q", "-x", "-p", "no:cacheprovider", "--tb=line", *ALL]
+            status = int(pytest.main([*flags, *names], plugins=[First(who)]))
         finally:
             sys.stdout.flush()
             os._exit(status)

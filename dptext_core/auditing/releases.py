@@ -332,7 +332,7 @@ def _rewritten(text: _Text, way: str, n: int, seeds: Seeds, rewriter: Rewriter) 
         if not fresh:
             told = f"Two calls of {way} have noise of the same name: it is not drawn anew."
             raise Breach(text.text, told, "the noise is the same in every call, so that it hides nothing.")
-        if len(fresh) < size and most > 2:  # a word is drawn once for a whole list: one rewrite a call
+        if len(fresh) < len(results) and most > 2:  # a word is drawn once for a whole list: one rewrite a call
             most, n = 2, min(n, 2 * OTHERS)
         seen |= fresh.keys()
         for result in fresh.values():

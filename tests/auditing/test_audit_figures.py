@@ -45,6 +45,7 @@ from dptext_core.auditing.inputs import Meter, Probe
 from dptext_core.auditing.looks import Subject, failed
 from dptext_core.auditing.planted import sound
 from dptext_core.auditing.report import AuditReport, Check, Witness
+from dptext_core.mechanisms import audited
 from dptext_core.privacy.distribution import TokenDistribution
 from dptext_core.privacy.guarantee import Guarantee
 from dptext_core.privacy.sampling import NoiseStream
@@ -1123,3 +1124,81 @@ def test_words_that_lie_on_one_another_are_compared_with_the_others_alone():
 def test_the_first_of_several_impossible_outputs_is_named():
     counts, log_p = np.array([5, 1, 0, 2]), np.array([0.0, -np.inf, -np.inf, -np.inf])
     assert sampled.misfit(counts, log_p) == (0.0, 1)
+
+
+@pytest.mark.parametrize("way", releases.WAYS)
+@pytest.mark.parametrize("shared", [False, True])
+def test_rewrites_of_a_text_are_asked_for_in_its_way_until_there_are_enough(way, shared):
+    """shared: all rewrites of one call have one noise, so that one of each call counts, and fewer are asked for."""
+    asked: list[tuple[str, int]] = []
+
+    def some(kind, n):
+        asked.append((kind, n))
+        return [SimpleNamespace(noise_id=f"{len(asked)} {0 if shared else k}") for k in range(n)]
+
+    rewriter = SimpleNamespace(
+        task=dpt.Task(),
+        fresh=lambda m, prepared, n, seed: some("fresh", n),
+        listed=lambda m, texts, seed: some("list", len(texts)),
+        one=lambda m, given, seed: some(given, 1)[0],
+    )
+    text = SimpleNamespace(m=None, text="text", prepared="prepared")
+    found = list(releases._rewritten(text, way, 1100, lambda: None, rewriter))  # type: ignore[arg-type]
+    kind = {"fresh draws": "fresh", rewriting.LIST: "list", rewriting.TEXT: "text", rewriting.PREPARED: "prepared"}[way]
+    assert {k for k, _ in asked} == {kind} and len({r.noise_id for r in found}) == len(found)
+    if kind not in ("fresh", "list"):
+        assert asked == [(kind, 1)] * 1100 and len(found) == 1100
+    elif shared:
+        assert asked == [(kind, 500)] + [(kind, 2)] * (2 * releases.OTHERS - 2) + [(kind, 1)]
+        assert len(found) == 2 * releases.OTHERS
+    else:
+        assert asked == [(kind, 500), (kind, 500), (kind, 100)] and len(found) == 1100
+
+
+def test_any_two_words_of_a_vocabulary_are_one_apart_where_all_are_alike():
+    apart = np.array([[np.nan, 1.0, 1.0], [1.0, np.nan, 1.0], [1.0, 1.0, np.nan]])
+    some = [SimpleNamespace(word=w) for w in words(3)]
+    pure = Guarantee("pure", 3.0, "word", "any", 3, 9.0)
+    assert np.array_equal(vocabulary._apart(None, pure, some), apart, equal_nan=True)  # type: ignore[arg-type]
+    assert np.array_equal(audited.apart("pure", 3), np.nan_to_num(apart)) and np.isnan(audited.apart("none", 2)).all()
+
+
+def test_what_stays_is_held_against_its_chance_over_all_words_of_a_text(monkeypatch):
+    monkeypatch.setattr(releases, "aligned", lambda m, why: SimpleNamespace(deleted=0.0, added=0.0))
+    d, kept = stated(np.log([0.25, 0.75]), ["sun", "rain"]), {"sun": 40, "rain": 20}
+    text = SimpleNamespace(
+        per_draw=False,
+        once=True,
+        m=None,
+        stated={0: d, 1: d},
+        first={0: 0, 1: 1},
+        forms=SimpleNamespace(written={}),
+        document=SimpleNamespace(tokens=[SimpleNamespace(text="Sun"), SimpleNamespace(text="rain")]),
+        bare_word=str.lower,
+        stays=lambda d, word: float(d.probs[list(d.candidates).index(word.lower())]),
+    )
+    counts = SimpleNamespace(words={(0, None, False): kept, (1, None, False): {"rain": 40, "sun": 20}}, both={})
+    counts.deleted = counts.added = {}
+    counts.n, counts.places = 60, []
+    fits = releases._fits(text, "a way", counts, {}, {})  # type: ignore[arg-type]
+    (stays,) = [f for f in fits if f.key == ("stays",)]
+    p = (0.25 + 0.75) / 2
+    assert stays.p == pytest.approx(min(1.0, 2 * stats.binom.sf(79, 120, p))) and stays.share == 80 / 120
+    first = next(f for f in fits if f.key == ("words", 0, None, False))
+    assert (first.share, first.log_p) == (40 / 60, pytest.approx(math.log(0.25))) and first.output == "“sun”"
+
+
+def test_lists_of_a_vocabulary_are_full_and_their_texts_no_longer_than_others(monkeypatch):
+    monkeypatch.setattr(vocabulary, "_TEXT", 3)
+    monkeypatch.setattr(vocabulary, "BATCH", 4)
+    monkeypatch.setattr(vocabulary, "_became", lambda by_word, prepared, result: [(prepared, result)])
+    for n, each, lists in ((5, 2, 1), (12, 3, 1), (13, 2, 2), (24, 3, 2), (30, 3, 3)):
+        given: list[list[str]] = []
+        listed = lambda m, some, noise, given=given: (given.append(some), some)[1]  # noqa: E731
+        subject = SimpleNamespace(meter=Meter(), rewriter=SimpleNamespace(listed=listed))
+        m = SimpleNamespace(prepare=lambda text: text, prepare_many=lambda texts, *a, **k: texts)
+        all_words = [f"w{k}" for k in range(n)]
+        list(vocabulary._listed(m, None, all_words, STREAM, subject))  # type: ignore[arg-type]
+        assert [len(some) for some in given] == [4] * lists, (n, given)
+        assert {len(t.split()) for some in given for t in some} == {each}
+        assert {w for some in given for t in some for w in t.split()} == set(all_words)

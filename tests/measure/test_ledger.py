@@ -81,6 +81,7 @@ def test_releases_before_and_after_an_edit_add_up_and_share_no_noise():
     assert ledger.spent(shared.noise_id, longer) and first.noise_id == shared.noise_id
     assert [e.released for e in ledger.entries] == [True, False], "what has left stays written down"
     assert ledger.knows(shared.noise_id, longer) and not ledger.knows(m.rewrite(longer).noise_id, longer)
+    assert not ledger.knows(shared.noise_id, f"{longer} Again."), "of a text nobody drew from, nothing is known"
     fresh = m.rewrite(longer)
     ledger.record(fresh, released=True, edited=TEXT)
     (account,) = ledger.accounts()

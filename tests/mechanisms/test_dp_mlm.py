@@ -432,3 +432,10 @@ def test_many_rewrites_delete_and_add_as_often_as_is_said(mlm):
     actions = [s.action for r in m.rewrites(words, 60, seed=3) for s in r.steps]
     for action, share, of in (("delete", 0.3, 360), ("insert", 0.2, 360)):
         assert stats.binomtest(actions.count(action), of, share).pvalue > 1e-3, action
+
+
+def test_one_of_many_fresh_rewrites_cannot_be_looked_at_at_another_epsilon(mlm):
+    m = mlm(epsilon=20.0)
+    assert "sweep" in m.rewrite("my doctor").can
+    for fresh in m.rewrites("my doctor", 2):
+        assert fresh.can == m.can - {"sweep"}

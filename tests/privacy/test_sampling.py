@@ -505,3 +505,17 @@ def test_where_all_are_compared_each_draw_has_its_own_further_bits(monkeypatch):
     monkeypatch.setattr(sampling, "_NEAR", math.inf)
     Sampler(np.log(np.array([0.3, 0.7]))).draws(NoiseStream(3), 6)
     assert asked == list(range(6))
+
+
+def test_further_bits_of_a_small_word_are_those_of_one_place_at_each_level():
+    asked = []
+
+    class Zeros(NoiseStream):
+        __slots__ = ()
+
+        def extensions(self, index, draw=0, level=0):
+            asked.append((index.tolist(), int(draw), level))
+            return np.array([[0, 1]] if level < 2 else [[1 << 63, 0]], np.uint64)
+
+    sampling.full_range(np.array([0], np.uint64), lambda j: (Zeros(1), 4))
+    assert asked == [([4], 1 << 40, level) for level in range(3)]
