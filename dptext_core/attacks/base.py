@@ -100,6 +100,14 @@ def as_rewrites(results: RewriteResult | Sequence[RewriteResult]) -> list[Rewrit
     return found
 
 
+def made_by(mechanism: Mechanism, result: RewriteResult) -> None:
+    """Refuse a release by the chances of a mechanism of another name. Raises InputError."""
+    if not isinstance(mechanism, Mechanism):
+        raise InputError("Give the mechanism that made the release, as get_mechanism returns it.")
+    if result.mechanism != mechanism.name:
+        raise InputError(f"{result.mechanism} made this release, not {mechanism.name}. Give the one that made it.")
+
+
 def rewrites_seen(
     mechanism: Mechanism, result: RewriteResult, n: int, *, task: Task = UNWATCHED
 ) -> list[RewriteResult]:

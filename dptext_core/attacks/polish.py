@@ -7,7 +7,8 @@ the word w of the word space with the largest
     ln π_i(w) + λ·cos(w, z_i),
 
 π_i what a public masked language model proposes there, given the words around as they are by then, and z_i the drawn
-word; again until nothing changes. A drawn word that the space does not have stays.
+word; again until nothing changes. A drawn word that the space does not have stays. Words that the mechanism never
+releases are not written either.
 
 Everything here is computed from what was released and from what is public, so that it is post-processing: the promise
 of the release holds for it, in the same words, and no ε is spent. It may bring back what an attacker would have found
@@ -23,12 +24,14 @@ import numpy as np
 
 from .._internal.task import UNWATCHED, Task
 from ..mechanisms.base import Mechanism
+from ..mechanisms.blocklist import Never
 from ..mechanisms.registry import mechanism_of
 from ..result import Polished, Release, RewriteResult, Step
 from ..text.document import Document
 from ..text.lexicons import stop_words
 from ..words import WordSpace, word_space
 from . import bayes, reader
+from .base import made_by
 from .prior import Prior, public_prior
 
 #: λ, nats for a cosine of 1.
@@ -36,18 +39,20 @@ LIKENESS = 12.0
 
 
 class _OfLikeness(reader.Evidence):
-    """Where only words are known: λ·cos(w, z_i)."""
+    """Where only words are known: λ·cos(w, z_i), and −∞ for what is never released."""
 
     exact = False
 
-    def __init__(self, text: reader.ReleasedText, space: WordSpace):
-        self._text, self._space = text, space
+    def __init__(self, text: reader.ReleasedText, space: WordSpace, never: Never):
+        self._text, self._space, self._banned = text, space, list(never.places(space.words))
         self._held: dict[int, np.ndarray] = {}
 
     def weights(self, i: int, log_base: np.ndarray, now: Mapping[int, str], task: Task) -> np.ndarray:
         (row,) = self._space.rows([self._text.steps[i].replacement])
         if row not in self._held:
-            self._held[row] = LIKENESS * self._space.similarities(self._space.words[row]).astype(np.float64)
+            likeness = LIKENESS * self._space.similarities(self._space.words[row]).astype(np.float64)
+            likeness[self._banned] = -np.inf
+            self._held[row] = likeness
         return log_base + self._held[row]
 
 
@@ -75,11 +80,12 @@ def polish(
     Raises
     ------
     InputError
-        Where no mechanism of the result's name is registered, and none is given.
+        Where no mechanism of the result's name is registered, and none is given; where another one is given.
     ModelUnavailable
         Where the model is not there.
     """
     m = mechanism_of(result) if mechanism is None else mechanism
+    made_by(m, result)
     if "alignment" in result.can and m.by_word is not None and bayes.is_available(m):
         text = reader.ReleasedText(result)
         evidence = reader.evidence_of(m, text, [text.steps], m.by_word.vocabulary.words)
@@ -87,7 +93,7 @@ def polish(
     else:
         space = word_space(language=m.language)
         text = _text_of_words(result, space)
-        evidence = _OfLikeness(text, space)
+        evidence = _OfLikeness(text, space, m.never)
         prior, gamma = Prior(tuple(space.words), np.full(len(space), 1 / len(space))), 1.0
     words, readings, _ = reader.Sweeps(m, text, evidence, prior, gamma, model).read(task or UNWATCHED)
     best = {w.step: w.word for w in words}

@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from .._internal.checks import real
 from .._internal.private import Private
 from .._internal.task import UNWATCHED, Task
 from ..errors import InputError, NoDistribution
@@ -46,7 +47,7 @@ from ..privacy.distribution import TokenDistribution, logsumexp
 from ..privacy.guarantee import percent
 from ..result import RewriteResult, Step
 from . import bayes
-from .base import TextAttacker, as_rewrites, register, rewrites_seen
+from .base import TextAttacker, as_rewrites, made_by, register, rewrites_seen
 from .prior import Prior, public_prior
 
 if TYPE_CHECKING:
@@ -493,16 +494,19 @@ def read(
     NoDistribution
         Where the mechanism writes a new text, or states no chances.
     InputError
-        For a γ outside [0, 1], releases of other texts, and several releases with words added or left out by chance.
+        For a γ outside [0, 1], releases of another mechanism or of other texts, and several releases with words added
+        or left out by chance.
     ModelUnavailable
         Where the model is not there.
     """
     check(mechanism)
-    if not 0 <= gamma <= 1:
+    if not 0 <= real("gamma", gamma, InputError) <= 1:
         raise InputError(f"gamma is the weight of the language, between 0 and 1, and not {gamma:g}.")
     every = as_rewrites(releases)
     if not every:
         raise InputError("There is no release to read. Give at least one.")
+    for result in every:
+        made_by(mechanism, result)
     text = ReleasedText(every[0])
     if only is not None:
         text.steps = {i: s for i, s in text.steps.items() if i in only}

@@ -324,11 +324,17 @@ def measure(
     Raises
     ------
     InputError
-        For equal texts, too few or too many draws, an unknown classifier, and rewrites that share their noise.
+        For what is no pair of texts, equal ones, too many draws, an unknown classifier, and rewrites that share their
+        noise.
+    ConfigError
+        For too few draws, or a confidence that is no number.
     ModelUnavailable
         Where the model of the sentence vectors is asked for and is not there.
     """
-    one, other = (pair.one, pair.other) if isinstance(pair, Pair) else pair
+    texts = [pair.one, pair.other] if isinstance(pair, Pair) else listed(pair)
+    if len(texts) != 2 or not all(isinstance(t, str) for t in texts):
+        raise InputError("Two texts are told apart: give a pair of them.")
+    one, other = texts
     if one == other:
         raise InputError("The two texts are the same, so that nothing tells them apart. Give another one.")
     n = whole("The number of rewrites of each text", fresh(mechanism) if draws is None else draws, least=FEWEST)

@@ -24,7 +24,7 @@ import numpy as np
 
 from .._internal.assets import read_json
 from .._internal.private import Private
-from .._internal.statistics import NORMAL
+from .._internal.statistics import NORMAL, clopper_pearson
 from ..errors import InputError
 from ..text.document import Document
 
@@ -93,7 +93,13 @@ def _counted(text: str) -> list[tuple[str, int, int]]:
     return [w for w in found if w[0] not in _IGNORED and any(c.isalnum() for c in w[0])]
 
 
-def _in_a_row(words: Iterable[str]) -> str:
+def counted_words(text: str) -> list[str]:
+    """The words of a text that are counted, case ignored."""
+    return [word for word, *_ in _counted(text)]
+
+
+def in_a_row(words: Iterable[str]) -> str:
+    """Words between blanks, so that some that follow each other are looked for as a part of it."""
     return f" {' '.join(words)} "
 
 
@@ -101,15 +107,15 @@ def hidden(original: str, rewrite: str, identifiers: Sequence[Identifier]) -> li
     """Of each identifier, whether no word of it stands in its place and no mention of it elsewhere in the rewrite."""
     before, after = _counted(original), _counted(rewrite)
     one, other = [w for w, *_ in before], [w for w, *_ in after]
-    there, kept = _in_a_row(other), set[int]()
+    there, kept = in_a_row(other), set[int]()
     for block in SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks():
         kept |= set(range(block.a, block.a + block.size))
     stand = [before[k][1:] for k in sorted(kept)]
     out = []
     for i in identifiers:
         in_place = any(a < end and start < b for a, b in i.spans for start, end in stand)
-        words = [[w for w, *_ in _counted(mention)] for mention in i.mentions]
-        out.append(not in_place and not any(w and _in_a_row(w) in there for w in words))
+        words = [counted_words(mention) for mention in i.mentions]
+        out.append(not in_place and not any(w and in_a_row(w) in there for w in words))
     return out
 
 
@@ -147,5 +153,8 @@ def recall(
             if len(n) > 1:
                 spread = float(np.square(hits_ - value * n).sum()) * len(n) / (len(n) - 1)
                 half = NORMAL * math.sqrt(spread) / float(n.sum())
-            out.append(Recall(kind, value, max(0.0, value - half), min(1.0, value + half), len(n), int(n.sum())))
+            low, high = max(0.0, value - half), min(1.0, value + half)
+            if not half:  # documents that are all alike do not say how far others may be
+                low, high = clopper_pearson(value * len(n), len(n))
+            out.append(Recall(kind, value, low, high, len(n), int(n.sum())))
     return out

@@ -28,6 +28,7 @@ from difflib import SequenceMatcher
 
 import numpy as np
 
+from .._internal.checks import listed
 from .._internal.statistics import clopper_pearson, half_width
 from .._internal.task import UNWATCHED, Task
 from ..attacks import corpus
@@ -43,7 +44,7 @@ from ..text.languages import ENGLISH
 from ..text.lexicons import stop_words
 from ..words import word_space
 from . import judges
-from .identifiers import Identifier, recall
+from .identifiers import Identifier, counted_words, in_a_row, recall
 
 #: Metrics of a text, in the order in which they are told; BLEU as papers have it is of a whole set.
 METRICS = tuple(name for name in metrics.METRICS if name != "bleu")
@@ -122,7 +123,8 @@ class Scores:
             "words": self.words,
             "epsilon": None,
             "note": _NOTHING,
-            "rows": [asdict(r) for r in self.rows],
+            # JSON has no infinity: an end that is not known is null.
+            "rows": [{k: None if v in (math.inf, -math.inf) else v for k, v in asdict(r).items()} for r in self.rows],
             "missing": dict(self.missing),
         }
 
@@ -188,9 +190,10 @@ def score(
     left = [_left(a, b) for a, b in zip(before, after, strict=True)]
     rows += _mean("identifiers", "Names, dates and places left", "found", [x for x in left if x is not None])
     if identifiers is not None:
-        if len(identifiers) != len(before):
+        every = listed(identifiers, "identifiers, a list for each original")
+        if len(every) != len(before) or not all(isinstance(i, Identifier) for some in every for i in listed(some)):
             raise InputError("score needs the identifiers of each original, an empty list where it has none.")
-        for r in recall(before, after, identifiers):
+        for r in recall(before, after, every):
             title = f"{r.kind.capitalize()} identifiers hidden"
             rows.append(Scored(f"recall_{r.kind}", title, "hidden", r.value, r.low, r.high, r.n))
     for given, name, role, kind in (
@@ -205,7 +208,7 @@ def score(
 def _checked(originals: Sequence[str], others: Sequence[str], what: str) -> tuple[list[str], list[str]]:
     if isinstance(originals, str) or isinstance(others, str):
         raise InputError("score compares lists of texts: put a single text into a list.")
-    one, other = list(originals), list(others)
+    one, other = listed(originals), listed(others, what)
     if len(one) != len(other) or not one:
         raise InputError(f"score needs as many {what} as originals, and at least one: got {len(other)} and {len(one)}.")
     if not all(isinstance(x, str) for x in (*one, *other)):
@@ -223,14 +226,15 @@ def _mean(
     log: bool = False,
 ) -> list[Scored]:
     """The mean over the texts that have a value, with its interval: exact where each is right or wrong, all of
-    ``bounds`` for a single text. log: the geometric mean. Empty without a value."""
+    ``bounds`` for a single text. Shares of texts that are all alike do not say how far others may be: theirs is that of
+    as many texts, each right or wrong. log: the geometric mean. Empty without a value."""
     x = np.array([v for v in values if math.isfinite(v)], float)
     if not len(x):
         return []
     x = np.log(x) if log else x
     mean, half = float(x.mean()), half_width(x)
     value, low, high = (math.exp(e) if log else e for e in (mean, mean - half, mean + half))
-    if bounds == (0.0, 1.0) and np.isin(x, (0.0, 1.0)).all():
+    if bounds == (0.0, 1.0) and (np.isin(x, (0.0, 1.0)).all() or (len(x) > 1 and not half)):
         low, high = clopper_pearson(float(x.sum()), len(x))
     elif len(x) == 1:
         low, high = bounds
@@ -326,10 +330,11 @@ def _hits(
 
 
 def _left(original: str, rewrite: str) -> float | None:
-    """The share of what looks like a name, a date, a place or a number in the original and still stands in the rewrite;
-    None where the original has nothing of it."""
-    told = {t.text.casefold() for t in leaks.telling(original)}
-    return sum(t in rewrite.casefold() for t in told) / len(told) if told else None
+    """The share of what looks like a name, a date, a place or a number in the original and still stands in the rewrite,
+    all of its words in a row; None where the original has nothing of it."""
+    told = {in_a_row(words) for t in leaks.telling(original) if (words := counted_words(t.text))}
+    there = in_a_row(counted_words(rewrite))
+    return sum(t in there for t in told) / len(told) if told else None
 
 
 def _classified(

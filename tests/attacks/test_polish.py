@@ -15,6 +15,8 @@ from dptext_core.attacks import polish, reader
 from dptext_core.measure.ledger import Ledger
 from dptext_core.models import MaskRequest, engine, load_masked_lm
 from dptext_core.models.word_chances import over_words
+from dptext_core.text.document import Document
+from dptext_core.text.lexicons import stop_words
 from dptext_core.words import word_space
 
 TEXT = "My doctor in Lisbon treated my sister, and the new medicine was good."
@@ -130,3 +132,35 @@ def test_a_name_that_nobody_registered_is_asked_for():
     with pytest.raises(dpt.DPTextError, match="swap"):
         result.polished()
     assert isinstance(attacks.polish.polish(result, Swap.create()), polish.Polished)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [s.name for s in dpt.mechanisms() if dpt.mechanism_class(s.name).takes_never])
+def test_no_word_that_is_never_released_is_written(name):
+    """Words that a polish of the same draws writes where they are not listed."""
+    m = dpt.get_mechanism(name)
+    m = m.replace(epsilon=min(40.0, m.max_epsilon))
+    texts = [m.rewrite(TEXT, seed=s).polished().text for s in range(4)]
+    stop, words = stop_words(), {t.text.lower() for x in texts for t in Document.parse(x).tokens if t.kind == "word"}
+    listed = sorted(w for w in words if w not in stop)[:6]
+    without = m.replace(never=tuple(listed))
+    banned = without.never
+    for seed in range(6):
+        found = without.rewrite(TEXT, seed=seed).polished()
+        words = [p.text for p in found.releases if p.origin == "polished"]
+        assert not [w for w in words if banned.bans(w)], (seed, found.text)
+
+
+def test_a_listed_word_is_not_written_where_only_words_are_known():
+    m = dpt.get_mechanism("dp-mlm", epsilon=40.0, never=["doctor"])
+    drawn = [m.rewrite("My doctor treated my sister.", seed=s) for s in range(6)]
+    free = dpt.get_mechanism("dp-mlm", epsilon=40.0)
+    assert any("doctor" in r.polished(free).text.lower().split() for r in drawn), "the list is what keeps it out"
+    assert not any("doctor" in r.polished().text.lower().split() for r in drawn)
+
+
+def test_a_polish_by_another_mechanism_is_refused():
+    result = dpt.get_mechanism("custext", epsilon=5.0).rewrite(TEXT, seed=0)
+    for other in (dpt.get_mechanism("diffractor"), "custext"):
+        with pytest.raises(dpt.InputError, match=r"that made|made this"):
+            result.polished(other)

@@ -255,3 +255,16 @@ def test_the_attacker_reads_several_answers():
     assert isinstance(one, reader.Reading) and isinstance(many, reader.Reading)
     assert many.answers == 40 and many.success == 1.0 and "in 40 releases" in many.sentence()
     assert one.answers == 1 and 0 < one.chance < 0.05 and 0 <= one.success <= many.success
+
+
+@pytest.mark.parametrize("gamma", ["a", None, float("nan"), True])
+def test_what_is_no_weight_is_refused(gamma):
+    m = dpt.get_mechanism("custext", epsilon=5.0)
+    with pytest.raises(dpt.InputError, match="gamma is a number"):
+        reader.read(m, m.rewrite("My doctor treated my sister.", seed=1), gamma=gamma)
+
+
+def test_a_release_of_another_mechanism_is_refused():
+    result = dpt.get_mechanism("dp-mlm").rewrite("My doctor treated my sister.", seed=1)
+    with pytest.raises(dpt.InputError, match="dp-mlm made this release, not custext"):
+        reader.read(dpt.get_mechanism("custext"), result)

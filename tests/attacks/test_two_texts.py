@@ -150,3 +150,9 @@ def test_the_bundled_pairs_are_at_the_distances_that_are_said():
     a, b = sentence.one.split(". "), sentence.other.split(". ")
     assert len(a) == len(b) and sum(x != y for x, y in zip(a, b, strict=True)) == 1
     assert not {w for w in text.one.lower().split() if len(w) > 3} & set(text.other.lower().split())
+
+
+@pytest.mark.parametrize("pair", ["ab", ("a", "b", "c"), ("a",), ("a", 3), None])
+def test_what_is_no_pair_of_texts_is_refused(pair):
+    with pytest.raises(dpt.InputError, match=r"a pair|a list"):
+        two_texts.measure(dpt.get_mechanism("custext"), pair, 20)

@@ -583,6 +583,8 @@ def test_attack_says_what_an_attacker_finds_out(run):
         (("--attacker", "best-guess", "--index", "99"), "no step 99"),
         (("--attacker", "best-guess", "--index", "0"), "stays as it is"),
         (("--attacker", "best-guess", "--answers", "2"), "takes no --answers"),
+        (("--attacker", "reader", "--word", "doctor"), "takes no --word"),
+        (("--attacker", "best", "--index", "1"), "takes no --index"),
         (("--attacker", "which-text", "--answers", "99"), "64 rewrites at most"),
         (("--attacker", "which-text", "--word", "nurse"), "has no word “nurse”"),
     ):

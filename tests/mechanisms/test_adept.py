@@ -22,6 +22,7 @@ from dptext_core.data.tables import texts_of
 from dptext_core.mechanisms.latent.adept import GRID, ADePT, clip_l1, clip_l2
 from dptext_core.models import autoencoder as ae
 from dptext_core.models.pretraining import STATE, Settings, Training, _Model, pretrain
+from dptext_core.privacy.gaussian import laplace_advantage
 from dptext_core.privacy.sampling import discrete_laplace
 
 TEXT = "My doctor in Lisbon treated my sister for diabetes."
@@ -196,6 +197,7 @@ def test_the_stated_loss_is_that_of_the_noise(tiny_autoencoder):
     m = made(tiny_autoencoder, epsilon=5.0)
     a, b = m.prepare(TEXTS[0]), m.prepare(TEXTS[1])
     z, w, rate = m.clipped(a), m.clipped(b), float(m.rate)
+    assert m.audited.latent_advantage(a, b) == laplace_advantage(z - w, rate) > 0
     rng = np.random.default_rng(5)
     beyond = np.where(z > w, np.maximum(z, w), np.minimum(z, w)) + np.sign(z - w) * 3
     tried = [beyond, *(z + rng.integers(-GRID, GRID, size=(200, len(z))))]

@@ -239,3 +239,10 @@ def test_a_sign_is_no_digit_of_a_number_that_is_too_long():
     with pytest.raises(dpt.ConfigError, match="far too large"):
         codec.whole("k", longest + "0")
     assert codec.whole("k", "-" + longest) == -(10 ** (codec.MOST_BITS - 1))
+
+
+def test_a_name_that_is_written_like_an_empty_list_is_quoted():
+    field = foreign("texts", ("a", "b"))
+    empty = "".join(("[", "]"))
+    for value in ((empty,), ("a", empty), ()):
+        assert codec.read(field, codec.write(field, value)) == value

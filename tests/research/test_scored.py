@@ -233,3 +233,46 @@ def test_the_command_reads_annotations_and_refuses_another_format(tmp_path, caps
     assert "Document 1 is not as TAB" in capsys.readouterr().err
     assert cli.main([*given, "--identifiers", str(tab(tmp_path, [annotated() | {"text": "no"}]))]) != 0
     assert "No original is the text" in capsys.readouterr().err
+
+
+def test_a_name_inside_of_another_word_is_not_left():
+    assert dpt.score(["Ann went to Paris in 2019."], ["She cannot go to Berlin in 2020."])["identifiers"].value == 0
+    assert dpt.score(["Al slept in Rome."], ["Sally also slept in Jerome."])["identifiers"].value == 0
+    assert dpt.score(["Al slept in New York."], ["Al left new york!"])["identifiers"].value == 1
+
+
+def test_texts_that_are_all_alike_do_not_say_how_far_others_may_be():
+    original = "My doctor treated my sister."
+    found = dpt.score([original] * 2, [original.replace("treated", w) for w in ("watched", "healed")])["same-word"]
+    assert (found.value, found.low, found.high) == pytest.approx((2 / 3, *clopper_pearson(4 / 3, 2)))
+    person = identifiers.Identifier("direct", ("Ann",), ((0, 3),))
+    hidden = dpt.score(["Ann fell."] * 3, ["She fell."] * 3, identifiers=[[person]] * 3)["recall_direct"]
+    assert (hidden.value, hidden.low, hidden.high) == pytest.approx((1.0, *clopper_pearson(3, 3)))
+
+
+def test_what_is_no_list_of_texts_or_of_identifiers_is_refused():
+    for given in ((None, None), (["a b"], 3)):
+        with pytest.raises(dpt.InputError, match="Give a list"):
+            dpt.score(*given)
+    for wrong in (["x"], [["x"]], [None], 3):
+        with pytest.raises(dpt.InputError, match=r"list|identifiers"):
+            dpt.score(["a b"], ["b"], identifiers=wrong)
+
+
+def test_an_end_that_is_not_known_is_no_number_of_json():
+    told = dpt.score(["My doctor treated my sister."], ["My nurse helped my brother."]).to_dict()
+    json.dumps(told, allow_nan=False)
+    if "perplexity" in {r["name"] for r in told["rows"]}:
+        assert any(r["high"] is None for r in told["rows"])
+
+
+def test_rows_without_a_label_are_left_out_and_told(tmp_path, capsys):
+    pairs = tmp_path / "pairs.csv"
+    rows = [("My doctor left.", "My nurse left.", label) for label in ("a", "b", "", " ", "a", "b")]
+    with pairs.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([("o", "r", "lab"), *rows])
+    given = ["score", str(pairs), "--original", "o", "--private", "r", "--json"]
+    assert cli.main([*given, "--label", "lab"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["texts"] == 4 and "2 rows without a text or a label left out" in err
+    assert cli.main(given) == 0 and json.loads(capsys.readouterr().out)["texts"] == 6

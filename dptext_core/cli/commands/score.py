@@ -47,13 +47,17 @@ def run(args: argparse.Namespace) -> None:
     given: dict[str, list[Any]] = {role: [] for role in columns}
     left_out = 0
     for row in data.rows():
-        if all(isinstance(row[columns[role]], str) and row[columns[role]].strip() for role in ("original", "private")):
+        # A label that is not there is no label.
+        if all(row[column] is not None and str(row[column]).strip() for column in columns.values()) and all(
+            isinstance(row[columns[role]], str) for role in ("original", "private")
+        ):
             for role, column in columns.items():
                 given[role].append(row[column] if role in ("original", "private") else str(row[column]))
         else:
             left_out += 1
     if not given["original"]:
-        raise InputError(f"No row of {data.name} has an original and a rewrite. Name their columns.")
+        whole = ", and all that was asked for beside them" if len(columns) > 2 else ""
+        raise InputError(f"No row of {data.name} has an original and a rewrite{whole}. Name their columns.")
     annotated = None
     if args.identifiers is not None:
         known = read_tab(args.identifiers)
@@ -84,4 +88,4 @@ def run(args: argparse.Namespace) -> None:
     for name, reason in scores.missing.items():
         note(f"note: no {name}. {reason}")
     if left_out:
-        note(f"note: {many(left_out, 'row')} without a text left out.")
+        note(f"note: {many(left_out, 'row')} without a text{' or a label' if len(columns) > 2 else ''} left out.")
