@@ -949,7 +949,6 @@ def test_hostile_cells_stay_text_on_the_page_and_in_a_spreadsheet(open_app: Call
 @pytest.mark.slow
 def test_two_settings_are_compared_and_a_word_is_chosen_in_both(open_app: Callable):
     seen = open_app(APP, query="/compare")
-    from playwright.sync_api import TimeoutError
 
     page = seen.page
     words = page.locator(".rewrite .word")
