@@ -93,13 +93,7 @@ def _counted(text: str) -> list[tuple[str, int, int]]:
     return [w for w in found if w[0] not in _IGNORED and any(c.isalnum() for c in w[0])]
 
 
-def counted_words(text: str) -> list[str]:
-    """The words of a text that are counted, case ignored."""
-    return [word for word, *_ in _counted(text)]
-
-
-def in_a_row(words: Iterable[str]) -> str:
-    """Words between blanks, so that some that follow each other are looked for as a part of it."""
+def _in_a_row(words: Iterable[str]) -> str:
     return f" {' '.join(words)} "
 
 
@@ -107,15 +101,15 @@ def hidden(original: str, rewrite: str, identifiers: Sequence[Identifier]) -> li
     """Of each identifier, whether no word of it stands in its place and no mention of it elsewhere in the rewrite."""
     before, after = _counted(original), _counted(rewrite)
     one, other = [w for w, *_ in before], [w for w, *_ in after]
-    there, kept = in_a_row(other), set[int]()
+    there, kept = _in_a_row(other), set[int]()
     for block in SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks():
         kept |= set(range(block.a, block.a + block.size))
     stand = [before[k][1:] for k in sorted(kept)]
     out = []
     for i in identifiers:
         in_place = any(a < end and start < b for a, b in i.spans for start, end in stand)
-        words = [counted_words(mention) for mention in i.mentions]
-        out.append(not in_place and not any(w and in_a_row(w) in there for w in words))
+        words = [[w for w, *_ in _counted(mention)] for mention in i.mentions]
+        out.append(not in_place and not any(w and _in_a_row(w) in there for w in words))
     return out
 
 

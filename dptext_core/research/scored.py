@@ -44,7 +44,7 @@ from ..text.languages import ENGLISH
 from ..text.lexicons import stop_words
 from ..words import word_space
 from . import judges
-from .identifiers import Identifier, counted_words, in_a_row, recall
+from .identifiers import Identifier, recall
 
 #: Metrics of a text, in the order in which they are told; BLEU as papers have it is of a whole set.
 METRICS = tuple(name for name in metrics.METRICS if name != "bleu")
@@ -331,10 +331,9 @@ def _hits(
 
 def _left(original: str, rewrite: str) -> float | None:
     """The share of what looks like a name, a date, a place or a number in the original and still stands in the rewrite,
-    all of its words in a row; None where the original has nothing of it."""
-    told = {in_a_row(words) for t in leaks.telling(original) if (words := counted_words(t.text))}
-    there = in_a_row(counted_words(rewrite))
-    return sum(t in there for t in told) / len(told) if told else None
+    of a name or place a word of it; None where the original has nothing of it."""
+    told = {t.text.casefold() for t in leaks.telling(original)}
+    return len({t.text.casefold() for t in leaks.still_there(original, rewrite)}) / len(told) if told else None
 
 
 def _classified(

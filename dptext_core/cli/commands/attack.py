@@ -55,10 +55,8 @@ def run(args: argparse.Namespace) -> None:
     if args.candidates is not None:
         given["candidates"] = read_file(args.candidates).splitlines()
     given = {name: value for name, value in given.items() if value is not None}
-    if attacker.scope != "word":
-        named = (name for name in ("word", "index") if getattr(args, name) is not None)
-        given |= {name: True for name in named if attacker.scope == "corpus" or name not in attacker.takes}
-    if strange := [name for name in given if name not in attacker.takes]:
+    chosen = [] if attacker.scope == "word" else [n for n in ("word", "index") if getattr(args, n) is not None]
+    if strange := [name for name in (*given, *chosen) if name not in attacker.takes]:
         raise InputError(f"The attacker {attacker.name} takes no --{strange[0]}. Leave it out.")
     if attacker.scope == "corpus":
         corpus(args, mechanism, attacker)
