@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import logging
 
+from .imports import alone
+
 
 class quiet:  # lower case, as what stands behind `with`
     """Keep transformers from drawing progress bars and reports while weights load."""
 
     def __enter__(self) -> None:
-        from transformers.utils import logging as hf
+        with alone():
+            from transformers.utils import logging as hf
 
+        self._logging = hf
         self.bars, self.level = hf.is_progress_bar_enabled(), hf.get_verbosity()
         hf.disable_progress_bar()
         hf.set_verbosity(logging.ERROR)
 
     def __exit__(self, *_: object) -> None:
-        from transformers.utils import logging as hf
-
-        hf.set_verbosity(self.level)
+        self._logging.set_verbosity(self.level)
         if self.bars:
-            hf.enable_progress_bar()
+            self._logging.enable_progress_bar()

@@ -27,6 +27,7 @@ from typing import Any
 from .._internal import held
 from .._internal.checks import shown, usable_path
 from .._internal.extras import install
+from .._internal.imports import alone
 from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, DPTextError, ModelUnavailable
 
@@ -247,7 +248,8 @@ def _told(step: Callable[[float], None]) -> Iterator[None]:
     """Where transformers goes through the weights beside a bar of its own, the share that is done, by their size, is
     told to ``step``, which may stop it. Its bars are not drawn, and the head of a file, most of the work, is read once
     and not for each of its parts."""
-    from transformers.utils import logging
+    with alone():
+        from transformers.utils import logging
 
     gguf: Any = importlib.import_module("gguf")
     unpacking: Any = importlib.import_module("transformers.modeling_gguf_pytorch_utils")
@@ -282,7 +284,9 @@ def convert(file: Path, folder: Path, step: Callable[[int], None] = lambda done:
     step: told where the work is. Raises ModelUnavailable where the file cannot be read or the disk is full.
     """
     import torch
-    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, GgufConfig
+
+    with alone():
+        from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
     given = {"gguf_file": file.name, "local_files_only": True}
     try:

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from .._internal.device import resolve_device
+from .._internal.imports import alone
 from .._internal.quiet import quiet
 from ..errors import ConfigError, ModelUnavailable
 from . import added, internals
@@ -88,7 +89,9 @@ class Judge:
 
     def __init__(self, folder: Path, *, dtype: str | None = None, device: str | None = None):
         import torch
-        from transformers import AutoModelForCausalLM
+
+        with alone():
+            from transformers import AutoModelForCausalLM
 
         known = added.described(folder)
         self.title = f"{known.title} ({known.build})" if known else folder.name

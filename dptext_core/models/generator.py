@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from .._internal.device import enough_memory, resolve_device
+from .._internal.imports import alone
 from .._internal.quiet import quiet
 from ..errors import ConfigError, ModelUnavailable
 from ..text.language import Language
@@ -344,7 +345,9 @@ class Generator:
         that were written.
         """
         import torch
-        from transformers.modeling_outputs import BaseModelOutput
+
+        with alone():
+            from transformers.modeling_outputs import BaseModelOutput
 
         out: list[list[int]] = []
         for first in range(0, len(latents), ROWS):
@@ -471,14 +474,16 @@ def _bundled(spec: GeneratorSpec) -> tuple[Any, Any]:
     import torch
     from safetensors import SafetensorError, safe_open
     from safetensors.torch import load_file
-    from transformers import (
-        AutoTokenizer,
-        BertConfig,
-        BertLMHeadModel,
-        BertModel,
-        EncoderDecoderConfig,
-        EncoderDecoderModel,
-    )
+
+    with alone():
+        from transformers import (
+            AutoTokenizer,
+            BertConfig,
+            BertLMHeadModel,
+            BertModel,
+            EncoderDecoderConfig,
+            EncoderDecoderModel,
+        )
 
     from ..words.vocabulary import verified_trunk_folder
 
@@ -532,7 +537,9 @@ def _take(model: Any, state: dict[str, Any]) -> None:
 
 def _from_folder(spec: GeneratorSpec) -> tuple[Any, Any]:
     import torch
-    from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
+
+    with alone():
+        from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
     auto: Any = AutoModelForSeq2SeqLM if spec.kind == "encoder-decoder" else AutoModelForCausalLM
     try:

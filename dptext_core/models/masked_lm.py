@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from .._internal.device import enough_memory, give_back_memory, one_thread, resolve_device
+from .._internal.imports import alone
 from .._internal.quiet import quiet
 from ..errors import Busy, ConfigError, DPTextError, ModelUnavailable
 from ..text.language import Language
@@ -452,7 +453,8 @@ class _TrunkTokenizer:
 
 
 def _on_trunk(spec: MaskedLMSpec) -> tuple[Any, Any]:
-    from transformers import AutoTokenizer, BertConfig, BertForMaskedLM
+    with alone():
+        from transformers import AutoTokenizer, BertConfig, BertForMaskedLM
 
     trunk, state = _trunk_state(spec)
     config = BertConfig.from_pretrained(trunk)
@@ -465,7 +467,9 @@ def _on_trunk(spec: MaskedLMSpec) -> tuple[Any, Any]:
 
 def _from_folder(spec: MaskedLMSpec) -> tuple[Any, Any]:
     import torch
-    from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+    with alone():
+        from transformers import AutoModelForMaskedLM, AutoTokenizer
 
     try:
         model, report = AutoModelForMaskedLM.from_pretrained(

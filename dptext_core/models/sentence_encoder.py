@@ -14,6 +14,7 @@ import numpy as np
 
 from .._internal.device import resolve_device
 from .._internal.extras import install
+from .._internal.imports import alone
 from .._internal.quiet import quiet
 from ..errors import ModelUnavailable
 from ..words.vocabulary import verified_trunk_folder
@@ -56,7 +57,8 @@ def parts() -> tuple[Any, int]:
 def load_encoder(device: str | None) -> Any:
     folder = verified_trunk_folder()
     try:
-        from sentence_transformers import SentenceTransformer
+        with alone():
+            from sentence_transformers import SentenceTransformer
     except ImportError as error:
         raise ModelUnavailable(
             f"Sentence vectors need sentence-transformers. Install it with: {install('models')}"

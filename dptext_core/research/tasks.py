@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from .._internal.device import resolve_device
+from .._internal.imports import alone
 from .._internal.quiet import quiet
 from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, InputError, ModelUnavailable
@@ -279,7 +280,9 @@ def finetune(
 def _encoder(model: str) -> tuple[Any, Any, int]:
     """A fresh copy of the encoder, its tokenizer, and how many pieces it is to read."""
     import torch
-    from transformers import AutoModel, AutoTokenizer
+
+    with alone():
+        from transformers import AutoModel, AutoTokenizer
 
     from ..models.registry import masked_lm_spec
     from ..words.vocabulary import verified_trunk_folder

@@ -718,15 +718,8 @@ BROKEN = """() => {
 @pytest.mark.slow
 def test_a_generator_writes_again_at_another_epsilon_and_shows_what_a_piece_was_drawn_from(open_app: Callable) -> None:
     seen = open_app(APP, query="/?mechanism=dp-prompt&epsilon=100", viewport={"width": 390, "height": 844})
-    from playwright.sync_api import TimeoutError
-
     page = seen.page
-    words = page.locator(".strip.sequential .text button").first
-    try:
-        words.wait_for(timeout=LONG / 4)
-    except TimeoutError:  # a link that is opened as another page is closed may show no result until it is loaded again
-        page.reload()
-    words.wait_for(timeout=LONG)
+    page.locator(".strip.sequential .text button").first.wait_for(timeout=LONG)
     settled(page)
     before = strip_text(page)
     epsilon_slider(page).press("Home")

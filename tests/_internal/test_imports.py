@@ -1,0 +1,70 @@
+"""Threads of one process import transformers, which replaces itself meanwhile."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CORE = Path(__file__).resolve().parents[2] / "dptext_core"
+#: As transformers does it: what it puts in its own place has the names, and the first module never gets them.
+SLOW = """
+import sys, time, types
+held = types.ModuleType(__name__)
+held.__spec__ = __spec__
+held.AutoTokenizer = "there"
+time.sleep(0.5)
+sys.modules[__name__] = held
+"""
+THREADS = """
+import sys, threading
+from contextlib import nullcontext
+sys.path.insert(0, {folder!r})
+from dptext_core._internal.imports import alone
+around = {around}
+
+def load(name):
+    try:
+        with around():
+            from transformers import AutoTokenizer
+        print(AutoTokenizer)
+    except ImportError as error:
+        print(type(error).__name__)
+
+both = [threading.Thread(target=load, args=(n,)) for n in "ab"]
+for one in both: one.start()
+for one in both: one.join()
+"""
+
+
+@pytest.mark.parametrize(("around", "said"), [("nullcontext", {"there", "ImportError"}), ("alone", {"there"})])
+def test_both_threads_find_the_names(tmp_path: Path, around: str, said: set[str]) -> None:
+    """Without it one of two does not, which shows that this test sees the difference."""
+    (tmp_path / "transformers.py").write_text(SLOW, encoding="utf-8")
+    code = THREADS.format(folder=str(tmp_path), around=around)
+    run = subprocess.run([sys.executable, "-c", code], cwd=CORE.parent, capture_output=True, text=True, check=True)
+    lines = run.stdout.split()
+    assert len(lines) == 2 and set(lines) == said
+
+
+def test_the_core_imports_transformers_in_no_other_way() -> None:
+    bare, seen = [], 0
+    for path in CORE.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        within = {
+            id(node)
+            for w in ast.walk(tree)
+            if isinstance(w, ast.With) and any(ast.unparse(i.context_expr) == "alone()" for i in w.items)
+            for node in w.body
+        }
+        for node in ast.walk(tree):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
+            if any(n.split(".")[0] in ("transformers", "sentence_transformers") for n in names):
+                seen += 1
+                if id(node) not in within:
+                    bare.append(f"{path.relative_to(CORE)}:{node.lineno}")
+    assert seen > 5 and bare == []
