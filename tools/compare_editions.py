@@ -1,7 +1,8 @@
 """Editions of the benchmark beside each other: the same settings on the same data, as each of some summaries has them.
 
 Of every mechanism the mean over the settings that all files have, and how many of the first file's figures lie inside
-the interval of the last one. An edition's file is in the repository's history:
+the interval of the last one; below the table, how many settings have the very same figures in the last two. An
+edition's file is in the repository's history:
 
     git log --oneline -- assets/benchmarks/results.json
     git show COMMIT:assets/benchmarks/results.json > one.json
@@ -24,14 +25,21 @@ from dptext_core.research.measurement import markdown
 METRICS = ("accuracy", "cosine", "n_w", "s_w")
 #: An option that older editions leave out where it makes no difference.
 UNNAMED = "oov"
+#: An option that had another default before any row named it: what its rows of that time were made with.
+BEFORE = {"dp-mlm": ("clip", "paper")}
 
 
 def rows_of(path: Path, data: str) -> dict[tuple[str, str, float, str], dict[str, Any]]:
     """The rows of a summary on a data set: (mechanism, options, ε, metric) → row."""
     found = {}
-    for row in json.loads(path.read_text(encoding="utf-8"))["rows"]:
+    rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
+    named = {(row["mechanism"], name) for row in rows for name in row["options"]}
+    for row in rows:
         if row["data"] == data and row["epsilon"] is not None:
             options = {name: x for name, x in row["options"].items() if name != UNNAMED}
+            option, was = BEFORE.get(row["mechanism"], (None, None))
+            if option is not None and (row["mechanism"], option) not in named:
+                options[option] = was
             found[row["mechanism"], json.dumps(options, sort_keys=True), row["epsilon"], row["metric"]] = row
     return found
 
@@ -62,6 +70,13 @@ def main() -> None:
         lines.append(cells)
     heading = ["mechanism", *(cell for m in args.metric for cell in (measure(m).title, "first inside last"))]
     print(markdown(heading, lines))
+    if len(editions) > 1:
+        settings: dict[tuple[str, str, float], bool] = {}
+        for key in shared:
+            if key[3] in args.metric:
+                same = all(editions[-1][key][part] == editions[-2][key][part] for part in ("value", "low", "high"))
+                settings[key[:3]] = settings.get(key[:3], True) and same
+        print(f"\n{sum(settings.values())} of {len(settings)} settings have the same figures in the last two files.")
 
 
 if __name__ == "__main__":

@@ -187,8 +187,8 @@ def board(
 ) -> Board:
     """The leaderboard of a data set by one judge, where ``privacy`` is ``at``.
 
-    every: all settings; else of each mechanism those that were measured there, and where none was, the one with most
-    points.
+    every: all settings; else of each mechanism those that were measured there, and where none was, of those that can be
+    read between two points the one with most.
     """
     hidden, words = rows.of(data, privacy), rows.of(data, "s_w") if privacy == "n_w" else {}
     span = _span(privacy, list(hidden.values()))
@@ -207,16 +207,19 @@ def board(
             placed.append(found)
     if not every:
         measured = {row.mechanism for _, row, between in placed if not between}
-        most = {
-            m: max((k for k in lines if lines[k][0][1].mechanism == m), key=lambda k: len(lines[k]))
-            for m in {pairs[0][1].mechanism for pairs in lines.values()}
-        }
+        most: dict[str, Row] = {}
+        for _, row, _ in placed:
+            chosen = most.setdefault(row.mechanism, row)
+            if _points(lines, row) > _points(lines, chosen):
+                most[row.mechanism] = row
         placed = [
             (a, row, between)
             for a, row, between in placed
-            if not between or (row.mechanism not in measured and row.setting.key() == most[row.mechanism])
+            if not between or (row.mechanism not in measured and row is most[row.mechanism])
         ]
-        names = labels([row for _, row, _ in placed])
+        # Of a mechanism's one setting its own name says what it is, where nothing else than its defaults is asked for.
+        unlike = {row.setting.key() for _, row, between in placed if between and not _as_it_comes(row)}
+        names = labels([row for _, row, _ in placed]) | {key: names[key] for key in unlike}
         stand = {row.mechanism for _, row, _ in placed}
         others = dict.fromkeys(pairs[0][1].mechanism for pairs in lines.values())
         out = [title(m) for m in others if m not in stand]
@@ -248,6 +251,17 @@ def board(
             )
         )
     return Board(data, judge, privacy, at, stop_words, tuple(entries), tuple(out), rows.whole.get((data, judge)), every)
+
+
+def _points(lines: Mapping[str, Sequence[object]], row: Row) -> tuple[int, bool]:
+    """By what the one setting of a mechanism is chosen: how many points it has; of two with as many the defaults."""
+    return len(lines[row.setting.key()]), _as_it_comes(row)
+
+
+def _as_it_comes(row: Row) -> bool:
+    """Whether the options of a row are its mechanism's own, whatever it does with stop words: that the board says."""
+    own = full_options(replace(row, setting=Setting.of(row.mechanism)))
+    return full_options(row) | {"keep_stopwords": None} == own | {"keep_stopwords": None}
 
 
 def _span(privacy: str, rows: Sequence[Row]) -> float:

@@ -134,6 +134,21 @@ def test_of_each_mechanism_one_setting_where_not_all_are_asked_for():
     assert [e.label for e in one.entries if e.mechanism == "diffractor"] == ["1-Diffractor"], "the one measured there"
 
 
+def test_a_setting_that_can_be_read_there_stands_for_one_with_more_points_that_cannot():
+    far = points("diffractor", (0.1, 0.8, 0.6), (0.2, 0.85, 0.6), (0.3, 0.9, 0.6), lists=["L0"])
+    near = points("diffractor", (0.5, 0.2, 0.5), (0.7, 0.4, 0.7), lists=["L1"])
+    (found,) = board(table_of(*far, *near), "sst2", "accuracy", at=0.3, every=False).entries
+    assert (found.label, found.between) == ("1-Diffractor, L1", (0.5, 0.7)), "not its defaults: so it is said"
+    assert found.value == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_of_two_that_can_be_read_there_the_defaults_stand_for_both(first: int):
+    two = [points("dp-mlm", (25.0, 0.2, 0.5), (50.0, 0.4, 0.6), clip=clip) for clip in ("paper", "tuned")]
+    found = board(table_of(*two[first], *two[1 - first]), "sst2", "accuracy", at=0.3, every=False).entries
+    assert [(e.label, json.loads(e.setting)[1]["clip"]) for e in found] == [("DP-MLM", "tuned")]
+
+
 def test_the_sentence_and_its_doubt_are_made_from_the_rows():
     found = board(table_of(*ROWS), "sst2", "accuracy", at=0.3)
     said, doubt = leaderboard.answer(found, "SST-2")
