@@ -181,7 +181,7 @@ def _open(
     *,
     viewport: Any = None,
     color_scheme: Any = "light",
-    reduced_motion: Any = "no-preference",
+    reduced_motion: Any = "reduce",
     permissions: Sequence[str] = (),
     script: str = "",
 ) -> Opened:
