@@ -624,6 +624,13 @@ def lines_of(todo: Sequence[list[GridPoint]], setup: RunConfig, jobs: int) -> It
             w.terminate()
 
 
+def seconds_left(took: float, done: float, whole: float, jobs: int = 1) -> float:
+    """Seconds until the end. took: seconds so far. done, whole: of one core, as estimated. What was estimated counts
+    like a tenth of the work: the first points, at which models are loaded, say little of those that follow."""
+    trusted = max(0.1 * whole, 1e-9)
+    return (took + trusted / jobs) / (done + trusted) * max(0.0, whole - done)
+
+
 def run(points: Sequence[GridPoint], setup: RunConfig, out: Path, jobs: int = 1, say: Any = None) -> int:
     """Runs what is not in ``out`` yet; the number of points that were run. ``say`` takes lines of progress."""
     before = store.read_lines(out)
@@ -651,7 +658,7 @@ def run(points: Sequence[GridPoint], setup: RunConfig, out: Path, jobs: int = 1,
             count += 1
             estimated += share[group_of[line.id]]
             if say:
-                rest = (time.perf_counter() - began) * max(0.0, whole - estimated) / max(estimated, 1e-9)
+                rest = seconds_left(time.perf_counter() - began, estimated, whole, jobs)
                 options = " ".join(str(v) for v in line.options.values())
                 say(
                     f"{count}/{total} {line.mechanism} {options} on {line.data}, ε {line.epsilon}, seed "

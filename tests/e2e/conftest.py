@@ -186,7 +186,7 @@ def _open(
     script: str = "",
 ) -> Opened:
     """A page at that address, watched from the start, in which nothing is stored of the pages before it. script: runs
-    before those of the page."""
+    before those of the page. reduced_motion: else ε moves by itself once, which takes the processor three seconds."""
     host = urlsplit(url).netloc
     page = context.new_page()
     context.new_cdp_session(page).send(

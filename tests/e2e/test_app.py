@@ -125,7 +125,7 @@ def epsilon_slider(page):
 def test_type_rewrite_drag_choose_download(open_app: Callable) -> None:
     from playwright.sync_api import expect
 
-    seen = opened(open_app)
+    seen = opened(open_app, reduced_motion="no-preference")
     page = seen.page
     assert "Halvorsen" in editor(page).input_value()
     open_drawer(page, "Look further")
@@ -365,7 +365,7 @@ def test_nothing_is_sent_of_a_word_that_is_still_composed(open_once: Callable) -
 
 
 def test_the_first_minute(open_app: Callable) -> None:
-    seen = opened(open_app, viewport={"width": 1280, "height": 720})
+    seen = opened(open_app, viewport={"width": 1280, "height": 720}, reduced_motion="no-preference")
     page = seen.page
     settled(page)
     assert page.get_by_text("Whoever reads this note knows").is_visible()
@@ -1039,7 +1039,7 @@ def serious(page: Page, title: str) -> list[tuple[str, ...]]:
 @pytest.mark.slow
 def test_axe_finds_nothing_serious_on_any_page(open_app: Callable) -> None:
     axe = pytest.importorskip("axe_playwright_python.base", reason="pip install axe-playwright-python")
-    seen = opened(open_app, reduced_motion="reduce")  # else ε moves by itself, at a time of its own
+    seen = opened(open_app)
     page = seen.page
     page.evaluate(axe.AXE_SCRIPT)
     type_text(page, "My doctor paid.")  # which the pages after it take over, so that they are soon done

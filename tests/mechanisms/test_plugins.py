@@ -204,7 +204,7 @@ def test_the_app_lists_the_example_and_rewrites_with_it(named):
 @pytest.mark.usefixtures("few_looks", "light")
 def test_the_commands_and_the_python_of_the_guide_work(run, monkeypatch, capsys, tmp_path):
     """Measured on few sentences and with few draws: that each command works is what is asked here."""
-    fewer = {" bench run ": ("--n", "12"), " audit ": ("--draws", "100")}
+    fewer = {" bench run ": ("--n", "12", "--seeds", "1"), " audit ": ("--draws", "100")}
     guide = (ROOT / "docs" / "plugin.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
     assert len(blocks) == 2

@@ -413,6 +413,14 @@ def test_what_was_added_to_a_grid_joins_an_older_summary(tmp_path, capsys):
         results.joined(old, files, 9, "")
 
 
+def test_what_is_left_is_told_from_what_was_estimated_and_then_from_what_it_took():
+    at_first = run.seconds_left(4.0, 0.06, 60.0)
+    assert 60 < at_first < 120, "a slow first point, at which models were loaded, is no measure of the others"
+    assert run.seconds_left(100.0, 30.0, 60.0) == pytest.approx(30 * 106 / 36), "twice as slow as estimated, or nearly"
+    assert run.seconds_left(0.0, 0.0, 60.0, jobs=2) == pytest.approx(30.0)
+    assert run.seconds_left(100.0, 60.0, 60.0) == 0.0 == run.seconds_left(1.0, 0.0, 0.0)
+
+
 @pytest.mark.slow
 def test_the_quick_grid_gives_the_same_summary_after_a_kill(tmp_path, capsys):
     whole, killed = tmp_path / "whole.jsonl", tmp_path / "killed.jsonl"
