@@ -136,6 +136,12 @@ def use_text(text: str) -> None:
     state.play_text = text
 
 
+def keep_what_fits(text: str) -> None:
+    kept = shortened(text)
+    use_text(kept)
+    st.toast(f"The first {len(kept):,} of {len(text):,} characters are kept. “Undo” brings the whole text back.")
+
+
 def use_example() -> None:
     chosen = state.play_example
     # Nothing stays chosen: a second click on an example would only take the choice back.
@@ -284,7 +290,7 @@ def text_box() -> None:
         state.play_text,
         key="play_text",
         height=120,
-        placeholder="Type or paste a text, or pick an example below.",
+        placeholder="Type or paste a text, or pick an example above.",
         help="It stays in this session. It is not stored and not logged.",
         on_change=forget_problems,
     )
@@ -400,7 +406,8 @@ def nothing_to_rewrite() -> None:
         "Keep as much as fits",
         key="play_shorten",
         type="primary",
-        on_click=lambda: use_text(shortened(text)),
+        on_click=keep_what_fits,
+        args=(text,),
     )
     if session().run is None:
         advanced()

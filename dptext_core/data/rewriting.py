@@ -227,7 +227,7 @@ def measured(
     data: Source, folder: Path, column: str, measures: Sequence[str], task: Task = UNWATCHED, step: int = 1
 ) -> dict[str, dict[str, float]]:
     """Mean of each metric over the rewritten rows against their originals, with its standard error and their number.
-    step: of so many rows, one is looked at."""
+    Rows without a text are left out: nothing could change in them. step: of so many rows, one is looked at."""
     from ..measure.metrics import score
 
     found: dict[str, list[float]] = {name: [] for name in measures}
@@ -237,7 +237,7 @@ def measured(
         task.check()
         done += len(block)
         task.report(done, -(-data.count // step))
-        both = [(a[column], b[column]) for a, b in block if isinstance(b.get(column), str)]
+        both = [(a[column], b[column]) for a, b in block if isinstance(b.get(column), str) and str(a[column]).strip()]
         for name in measures:
             found[name] += [float(x) for x in score(name, *(list(c) for c in zip(*both, strict=True)))] if both else []
     out = {}

@@ -37,8 +37,10 @@ def too_long(text: str, otherwise: str = "") -> str:
     most = limits().words
     further = "" if hosting.public() else otherwise
     if len(text) > LETTERS * most:
-        most *= LETTERS
-        return f"This page takes up to {most:,} characters, and this text has {len(text):,}. Shorten it{further}."
+        return (
+            f"This page takes up to {most:,} words and marks, and up to {LETTERS * most:,} characters, and this text "
+            f"has {len(text):,} characters. Shorten it{further}."
+        )
     # No token without a character.
     if len(text) <= most or (tokens := len(Document.parse(text).words)) <= most:
         return ""

@@ -606,6 +606,8 @@ def test_a_text_over_the_limit_is_explained_where_the_result_stands():
     settle(at)
     at.button(key="play_shorten").click()
     settle(at)
+    (said,) = [t.value for t in at.toast]
+    assert "The first 4,999 of 6,000 characters" in said and "Undo" in said
     assert not at.error and len(at.text_area(key="play_text").value.split()) == 1000
 
 
