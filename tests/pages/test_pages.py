@@ -604,9 +604,9 @@ def test_a_text_over_the_limit_is_explained_where_the_result_stands():
     assert "this text has 20,000" in at.error[0].value and payload(at)["tokens"] == before["tokens"]
     at.text_area(key="play_text").set_value("word " * 1200)
     settle(at)
-    at.button(key="play_shorten").click()
-    settle(at)
+    at.button(key="play_shorten").click().run()
     (said,) = [t.value for t in at.toast]
+    settle(at)
     assert "The first 4,999 of 6,000 characters" in said and "Undo" in said
     assert not at.error and len(at.text_area(key="play_text").value.split()) == 1000
 
