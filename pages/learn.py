@@ -27,12 +27,17 @@ CLOSED = "The room of this address is closed: answers are not counted any more."
 BELOW: dict[str, Callable[[Any], None]] = {"memory": case_study.panel}
 
 
+#: Another lesson begins at its beginning. Numbered: the same script twice would run once.
+BEGIN = """<script>/* {} */ document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);</script>"""
+
+
 @dataclass(eq=False)
 class Learning:
     """Where a visitor is. at: the lesson, from 0; step: of STEPS, in the presenter view. answers: the chosen one, by
     the name of the lesson; revealed: the lessons whose answer was asked for. values: where controls stand. address: as
     it was last read or written. room: where the answers of a class are counted, "" for nowhere; voter: who answers, a
-    random name of this session; counted: the room and the question of the last answer."""
+    random name of this session; counted: the room and the question of the last answer. turned: how often a lesson was
+    left for another one; shown: of them, those after which the page went to its beginning."""
 
     at: int = 0
     step: int = 0
@@ -44,6 +49,8 @@ class Learning:
     room: str = ""
     voter: str = field(default_factory=lambda: secrets.token_hex(8))
     counted: tuple[str, tuple[str, Question] | None] | None = None
+    turned: int = 0
+    shown: int = 0
 
     @property
     def lesson(self) -> Lesson:
@@ -51,6 +58,7 @@ class Learning:
 
     def go(self, to: int) -> None:
         self.at, self.step = max(0, min(len(LESSONS) - 1, to)), 0
+        self.turned += 1
 
     def turn(self, by: int) -> None:
         """One step of the presenter view on or back, over the ends of lessons."""
@@ -252,6 +260,10 @@ def door(lesson: Lesson, value: Any) -> None:
 def reading() -> None:
     """The lesson as one page."""
     mine = learning()
+    with st.container():  # there in any case, so that what follows keeps its place
+        if mine.shown != mine.turned:
+            mine.shown = mine.turned
+            st.html(BEGIN.format(mine.turned), unsafe_allow_javascript=True)
     st.markdown("## Lessons")
     top, wall = st.columns([5, 1], vertical_alignment="bottom")
     with top:

@@ -798,6 +798,13 @@ def test_a_lesson_from_its_question_to_its_answer_and_on_a_wall(open_app: Callab
     page.get_by_test_id("stAlert").wait_for(timeout=LONG)
     page.locator(".bars li").first.wait_for(timeout=LONG)
     calm(page)
+    main = page.get_by_test_id("stMain")
+    for to in ("Next:", "Back"):  # each opens at its beginning
+        main.evaluate("e => e.scrollTo(0, e.scrollHeight)")
+        assert main.evaluate("e => e.scrollTop") > 0
+        page.get_by_role("button", name=to).click()
+        page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollTop === 0", timeout=LONG)
+        calm(page)
 
     # On a wall: the keys turn, one thing at a time, and nothing of Streamlit is around it.
     page.get_by_role("button", name="Present").click()
