@@ -290,8 +290,8 @@ def _by_word(mechanism: Mechanism) -> WordByWord:
     if mechanism.by_word is None:
         raise NoDistribution(
             f"{mechanism.title} does not say what a word is drawn from by itself, so no posterior over one word can be "
-            "worked out. Use the attack that asks a language model (mask inference), or the reader, which works out an "
-            "approximation: “Best of all attackers” counts that as its best guess."
+            "worked out. Use “Language model”, which infers a masked word, or “Reader”, which works out an "
+            "approximation: “Best of all” counts that as its best guess."
         )
     return mechanism.by_word
 

@@ -451,7 +451,7 @@ def check(mechanism: Mechanism) -> None:
     if "distribution" not in mechanism.can:
         raise NoDistribution(
             f"{mechanism.title} states no chances for the words that it draws, so that they cannot be weighed against "
-            "the language. Use the attack that asks a language model (mask inference)."
+            "the language. Use “Language model”, which infers a masked word."
         )
 
 

@@ -76,6 +76,12 @@ def link(query: Mapping[str, str]) -> str:
     return urlunsplit(base._replace(path=base.path or "/", query=urlencode(query), fragment=""))
 
 
+def only_here(url: str) -> bool:
+    """Whether this address means the machine itself, whoever opens it."""
+    host = urlsplit(url).hostname or ""
+    return host in ("", "localhost", "::1", "0.0.0.0") or host.startswith("127.")
+
+
 def _remember(query: Mapping[str, str]) -> None:
     known = session().addresses
     known.pop(_key(query), None)

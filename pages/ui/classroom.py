@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 import segno
 import streamlit as st
@@ -14,6 +14,7 @@ from dptext_core.show import lessons
 from dptext_core.show.figures.handout import handout
 from dptext_core.show.lessons import Lesson
 from pages.ui import download, hide, links, votes
+from pages.ui.address import only_here
 from pages.ui.text import literal
 
 _QR = st.components.v2.component(
@@ -44,12 +45,6 @@ def address(page: str, query: Mapping[str, str]) -> str:
 def code(text: str) -> str:
     """A QR code as SVG."""
     return str(segno.make(text, error="m").svg_inline(border=2, dark="#000000", light="#ffffff", omitsize=True))
-
-
-def only_here(url: str) -> bool:
-    """Whether this address means the machine itself, whoever opens it."""
-    host = urlsplit(url).hostname or ""
-    return host in ("", "localhost", "::1", "0.0.0.0") or host.startswith("127.")
 
 
 def panel(number: int, lesson: Lesson, value: Any, room: str = "") -> None:

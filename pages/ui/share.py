@@ -27,7 +27,10 @@ VOID = "No promise holds any more for this draw: two versions of it were release
 def link(query: Mapping[str, str], left_out: Sequence[str], to: str) -> None:
     """The address of a page with what its controls are at, to copy. left_out: what it does not carry."""
     st.markdown(f"**Link** to {to}. It holds no text.")
-    st.code(address.link(query), language=None, wrap_lines=True)
+    url = address.link(query)
+    st.code(url, language=None, wrap_lines=True)
+    if address.only_here(url):
+        st.caption("It leads to the machine of whoever follows it. For others, open the app by this machine's name.")
     if left_out:
         st.caption(literal(f"A link does not carry {', '.join(left_out)}."))
 

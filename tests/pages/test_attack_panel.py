@@ -140,7 +140,7 @@ def test_what_has_no_posterior_says_what_to_use_instead():
     assert "nearest neighbour attack" in said(at) and "attack_start_curve" in {b.key for b in at.button}
     assert opened_tab(at) == "Best of all", "what works is open"
     at = page("dp-mlm")
-    assert "mask inference" in said(at)
+    assert "“Language model”, which infers a masked word" in said(at)
     assert opened_tab(at) == "Best of all"
     at.button(key="attack_start_language-model").click()
     settle(at)

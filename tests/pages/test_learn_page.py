@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from dptext_core.show import lessons
 from pages.ui import classroom, hide
+from pages.ui.address import only_here
 
 TOP = Path(__file__).resolve().parents[2]
 
@@ -162,7 +163,7 @@ def test_an_address_for_a_class_carries_settings_and_no_text(learn, monkeypatch)
     ],
 )
 def test_which_addresses_are_for_others(url, here):
-    assert classroom.only_here(url) is here
+    assert only_here(url) is here
 
 
 def test_a_code_is_a_drawing_without_an_address():

@@ -66,8 +66,8 @@ class OneWord(Lesson):
                 "ε is no percentage. Below some value hardly anything stays, within a short stretch nearly everything "
                 "happens, and beyond it a larger ε gives away privacy for little.",
                 f"Even at {epsilon_text(best)} only {percent(kept[best])} stay. Where the model finds another form as "
-                "good (“disease” and “diseases”), it draws that; and names and other rare words are not among the "
-                f"{words:,} words that can be drawn.",
+                "good (“disease” and “diseases”), it draws that; and rare words, such as “Halvorsen”, are not among "
+                f"the {words:,} that can be drawn.",
             ),
             (curve,),
         )
