@@ -90,6 +90,7 @@ if forget.reload():
     st.stop()
 st.session_state.app = True
 sessions.keep_sizes()
+sessions.let_runs_end()
 sessions.watch()
 public.enter()
 uploads.watch()

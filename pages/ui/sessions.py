@@ -17,6 +17,7 @@ from weakref import WeakSet, ref
 
 from streamlit import runtime
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.app_session import AppSession, AppSessionState
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
 
@@ -69,6 +70,30 @@ def keep_sizes() -> None:
     """Have the server tell nobody how much its sessions hold: its metrics are open to everyone."""
     if runtime.exists():
         runtime.get_instance().stats_mgr._providers_by_family.clear()
+
+
+def let_runs_end() -> None:
+    """Have a part of a page that is to run just as a run of the page ends wait for all that was drawn by that.
+    Streamlit (its issue 9921) would begin at once and throw away what the loop had not sent yet: half a page."""
+    if not hasattr(AppSession._create_scriptrunner, "begins"):
+        AppSession._create_scriptrunner = _once_ended(AppSession._create_scriptrunner)  # type: ignore[assignment,method-assign]
+
+
+def _once_ended(begins: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
+    def begin(session: Any, asked: Any) -> None:
+        if session._scriptrunner is None or not asked.fragment_id:
+            begins(session, asked)
+        else:  # it has stopped, and what it said last is on its way through this loop
+            session._event_loop.call_later(SETTLE / 10, again, session, asked)
+
+    def again(session: Any, asked: Any) -> None:
+        if session._state is AppSessionState.SHUTDOWN_REQUESTED or not session.has_fragment(asked.fragment_id):
+            return
+        if session._scriptrunner is None or not session._scriptrunner.request_rerun(asked):
+            begin(session, asked)
+
+    begin.begins = begins  # type: ignore[attr-defined]
+    return begin
 
 
 def visitor() -> str | None:

@@ -7,6 +7,8 @@ import time
 
 import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.app_session import AppSession, AppSessionState
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 
 import dptext_core as dpt
 from pages.ui import sessions
@@ -43,6 +45,70 @@ class Server:
 
     def call_soon_threadsafe(self, call, *given) -> None:
         call(*given)
+
+
+class Session:
+    """As much of Streamlit's session as is asked: its runner has stopped, and nothing of what it said is sent yet."""
+
+    def __init__(self) -> None:
+        self._state, self._scriptrunner = AppSessionState.APP_IS_RUNNING, self
+        self._event_loop = self
+        self.later: list = []
+        self.fragments = {"a"}
+        self.accepts = False
+        self.accepted: list = []
+
+    def call_later(self, _seconds, call, *given) -> None:
+        self.later.append((call, given))
+
+    def tick(self) -> None:
+        due, self.later = self.later, []
+        for call, given in due:
+            call(*given)
+
+    def has_fragment(self, name: str) -> bool:
+        return name in self.fragments
+
+    def request_rerun(self, asked) -> bool:
+        if self.accepts:
+            self.accepted.append(asked)
+        return self.accepts
+
+
+def test_a_part_of_a_page_waits_until_all_of_the_run_before_it_is_sent():
+    begun: list = []
+    begin = sessions._once_ended(lambda session, asked: begun.append(asked))
+    part, page = RerunData(fragment_id="a"), RerunData()
+    session = Session()
+    begin(session, part)
+    session.tick()
+    assert begun == [] and len(session.later) == 1, "it looks again"
+    session._scriptrunner = None  # all that the run said has gone through the loop
+    session.tick()
+    assert begun == [part] and session.later == []
+    begin(session, page)
+    busy = Session()
+    begin(busy, page)
+    assert begun == [part, page, page], "a run of the whole page draws all anew and waits for nothing"
+    begin(busy, part)
+    busy.accepts = True  # another one began meanwhile
+    busy.tick()
+    assert busy.accepted == [part] and busy.later == [] and len(begun) == 3
+    for gone in ("fragment", "session"):
+        left = Session()
+        begin(left, part)
+        left.fragments -= {"a"} if gone == "fragment" else set()
+        left._state = AppSessionState.SHUTDOWN_REQUESTED if gone == "session" else left._state
+        left._scriptrunner = None
+        left.tick()
+        assert left.later == [] and len(begun) == 3, gone
+
+
+def test_it_is_put_in_once(monkeypatch):
+    monkeypatch.setattr(AppSession, "_create_scriptrunner", before := AppSession._create_scriptrunner)
+    for _ in range(2):
+        sessions.let_runs_end()
+    assert AppSession._create_scriptrunner is not before and AppSession._create_scriptrunner.begins is before
 
 
 def endless(task):
