@@ -24,19 +24,20 @@ import sys, threading
 from contextlib import nullcontext
 sys.path.insert(0, {folder!r})
 from dptext_core._internal.imports import alone
-around = {around}
+around, found = {around}, []
 
 def load(name):
     try:
         with around():
             from transformers import AutoTokenizer
-        print(AutoTokenizer)
+        found.append(AutoTokenizer)
     except ImportError as error:
-        print(type(error).__name__)
+        found.append(type(error).__name__)
 
 both = [threading.Thread(target=load, args=(n,)) for n in "ab"]
 for one in both: one.start()
 for one in both: one.join()
+print(*found)
 """
 
 

@@ -151,3 +151,8 @@ def test_with_an_epsilon_a_token_the_largest_window_is_promised():
     g = m.guarantee(f"{a} {b}")
     assert g.epsilon == 40.0 and m.distances(space.words).max() <= g.largest
     assert g.largest == pytest.approx(on(space, "tem", epsilon=10.0).guarantee(a).largest)
+
+
+def test_a_window_as_narrow_as_a_float_can_be_bounds_no_epsilon():
+    m = dpt.get_mechanism("tem", gamma=2.2e-311)
+    assert m.max_epsilon == dpt.get_mechanism("tem", gamma=1e-9).max_epsilon, "that of every TEM, and no overflow"
