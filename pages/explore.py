@@ -139,7 +139,7 @@ def use_text(text: str) -> None:
 def keep_what_fits(text: str) -> None:
     kept = shortened(text)
     use_text(kept)
-    st.toast(f"The first {len(kept):,} of {len(text):,} characters are kept. “Undo” brings the whole text back.")
+    st.toast(f"The first {len(kept):,} of {len(text):,} characters are kept. “Undo”, below the text, brings all back.")
 
 
 def use_example() -> None:

@@ -27,7 +27,7 @@ CLOSED = "The room of this address is closed: answers are not counted any more."
 BELOW: dict[str, Callable[[Any], None]] = {"memory": case_study.panel}
 
 
-#: Another lesson begins at its beginning. Numbered: the same script twice would run once.
+#: Another lesson begins at its beginning. Numbered: the same script twice in one place would run once.
 BEGIN = """<script>/* {} */ document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);</script>"""
 
 
@@ -36,8 +36,8 @@ class Learning:
     """Where a visitor is. at: the lesson, from 0; step: of STEPS, in the presenter view. answers: the chosen one, by
     the name of the lesson; revealed: the lessons whose answer was asked for. values: where controls stand. address: as
     it was last read or written. room: where the answers of a class are counted, "" for nowhere; voter: who answers, a
-    random name of this session; counted: the room and the question of the last answer. turned: how often a lesson was
-    left for another one; shown: of them, those after which the page went to its beginning."""
+    random name of this session; counted: the room and the question of the last answer. begun: the lesson at whose
+    beginning the page was put last."""
 
     at: int = 0
     step: int = 0
@@ -49,8 +49,7 @@ class Learning:
     room: str = ""
     voter: str = field(default_factory=lambda: secrets.token_hex(8))
     counted: tuple[str, tuple[str, Question] | None] | None = None
-    turned: int = 0
-    shown: int = 0
+    begun: int | None = None
 
     @property
     def lesson(self) -> Lesson:
@@ -58,7 +57,6 @@ class Learning:
 
     def go(self, to: int) -> None:
         self.at, self.step = max(0, min(len(LESSONS) - 1, to)), 0
-        self.turned += 1
 
     def turn(self, by: int) -> None:
         """One step of the presenter view on or back, over the ends of lessons."""
@@ -261,9 +259,9 @@ def reading() -> None:
     """The lesson as one page."""
     mine = learning()
     with st.container():  # there in any case, so that what follows keeps its place
-        if mine.shown != mine.turned:
-            mine.shown = mine.turned
-            st.html(BEGIN.format(mine.turned), unsafe_allow_javascript=True)
+        if mine.begun != mine.at:
+            mine.begun = mine.at
+            st.html(BEGIN.format(mine.at), unsafe_allow_javascript=True)
     st.markdown("## Lessons")
     top, wall = st.columns([5, 1], vertical_alignment="bottom")
     with top:

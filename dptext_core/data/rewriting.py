@@ -204,13 +204,18 @@ def promise_of(own: dict[str, Any]) -> Guarantee | None:
     )
 
 
+def _has_text(cell: Any) -> bool:
+    """Whether a row is measured: in one without a text nothing could change."""
+    return bool(str(cell).strip())
+
+
 def polished(data: Source, folder: Path, column: str) -> dict[str, Any]:
     """The mean share of words that stand unchanged, before the polish and after it, and both in a sentence."""
     from ..measure.metrics import score
 
     shares: dict[str, list[float]] = {"before": [], "after": []}
     for row, line in zip(data.rows(), read_lines(folder), strict=False):
-        if (drawn := line[OWN].get("drawn")) is not None:
+        if (drawn := line[OWN].get("drawn")) is not None and _has_text(row[column]):
             for name, text in (("before", drawn), ("after", line[column])):
                 shares[name] += [float(x) for x in score("unchanged", [row[column]], [text])]
     found = {name: float(np.mean(x)) if x else 0.0 for name, x in shares.items()}
@@ -227,7 +232,7 @@ def measured(
     data: Source, folder: Path, column: str, measures: Sequence[str], task: Task = UNWATCHED, step: int = 1
 ) -> dict[str, dict[str, float]]:
     """Mean of each metric over the rewritten rows against their originals, with its standard error and their number.
-    Rows without a text are left out: nothing could change in them. step: of so many rows, one is looked at."""
+    step: of so many rows, one is looked at."""
     from ..measure.metrics import score
 
     found: dict[str, list[float]] = {name: [] for name in measures}
@@ -237,7 +242,7 @@ def measured(
         task.check()
         done += len(block)
         task.report(done, -(-data.count // step))
-        both = [(a[column], b[column]) for a, b in block if isinstance(b.get(column), str) and str(a[column]).strip()]
+        both = [(a[column], b[column]) for a, b in block if isinstance(b.get(column), str) and _has_text(a[column])]
         for name in measures:
             found[name] += [float(x) for x in score(name, *(list(c) for c in zip(*both, strict=True)))] if both else []
     out = {}

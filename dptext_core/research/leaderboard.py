@@ -47,7 +47,8 @@ APART = 0.35
 #: What a judge may be: what is useful, and how near the texts are.
 JUDGED = ("utility", "similarity")
 HIDES = ("deniability", "privacy")
-#: Options of which no row differs from those beside it.
+#: Options that make no setting another than its defaults here: a board says what becomes of stop words, and all bundled
+#: rows keep unknown words.
 _ALIKE: dict[str, None] = {"keep_stopwords": None, "oov": None}
 #: What is the same where nothing else is asked for, the first that is known of the data set: what the best of all
 #: attackers finds, or the best of those that the grid was measured by.
@@ -261,8 +262,7 @@ def _points(lines: Mapping[str, Sequence[object]], row: Row) -> tuple[int, bool]
 
 
 def _as_it_comes(row: Row) -> bool:
-    """Whether the options of a row are its mechanism's own, whatever becomes of stop words and unknown words: the
-    board says that of the first, and the benchmarks treat the others alike."""
+    """Whether the options of a row are its mechanism's own."""
     own = full_options(replace(row, setting=Setting.of(row.mechanism)))
     return full_options(row) | _ALIKE == own | _ALIKE
 

@@ -14,7 +14,7 @@ from dptext_core.show import lessons
 from dptext_core.show.figures.handout import handout
 from dptext_core.show.lessons import Lesson
 from pages.ui import download, hide, links, votes
-from pages.ui.address import only_here
+from pages.ui.address import ONLY_HERE, only_here
 from pages.ui.text import literal
 
 _QR = st.components.v2.component(
@@ -68,11 +68,7 @@ def panel(number: int, lesson: Lesson, value: Any, room: str = "") -> None:
     url = address("learn" if lesson_opens else "explore", query)
     st.code(url, language=None, wrap_lines=True)
     if only_here(url):
-        st.warning(
-            "This address works on this machine only. For a class, start the app with `--server.address 0.0.0.0` and "
-            "open it by the name or the number that this machine has in your network: then the address here is the "
-            "one for all. What they type crosses the network unencrypted, unless you put HTTPS before it."
-        )
+        st.warning(ONLY_HERE)
     _QR(key="learn_qr", data={"svg": code(url)})
     st.caption("It carries settings, never a text. Show it on the wall: thirty laptops find it in a minute.")
     st.markdown("**Pages to print**")

@@ -84,7 +84,7 @@ def _once_ended(begins: Callable[[Any, Any], None]) -> Callable[[Any, Any], None
         if session._scriptrunner is None or not asked.fragment_id:
             begins(session, asked)
         else:  # it has stopped, and what it said last is on its way through this loop
-            session._event_loop.call_later(SETTLE / 10, again, session, asked)
+            session._event_loop.call_later(SETTLE, again, session, asked)
 
     def again(session: Any, asked: Any) -> None:
         if session._state is AppSessionState.SHUTDOWN_REQUESTED or not session.has_fragment(asked.fragment_id):

@@ -30,7 +30,7 @@ def link(query: Mapping[str, str], left_out: Sequence[str], to: str) -> None:
     url = address.link(query)
     st.code(url, language=None, wrap_lines=True)
     if address.only_here(url):
-        st.caption("It leads to the machine of whoever follows it. For others, open the app by this machine's name.")
+        st.caption(address.ONLY_HERE)
     if left_out:
         st.caption(literal(f"A link does not carry {', '.join(left_out)}."))
 

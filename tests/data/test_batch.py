@@ -7,6 +7,7 @@ import csv
 import dataclasses
 import io
 import json
+import re
 import shlex
 import sys
 import time
@@ -265,15 +266,19 @@ def test_many_rows_are_measured_by_some_of_them(tmp_path, monkeypatch):
 
 def test_rows_without_a_text_are_not_measured(tmp_path):
     lone = f'"{TEXT}"\n'
-    shares = []
+    found = []
     for name, rows in (("some.csv", lone), ("holes.csv", '""\n' * 4 + lone + '"  "\n' * 3)):
         (tmp_path / name).write_text("text\n" + rows, encoding="utf-8")
         folder = tmp_path / name.removesuffix(".csv")
         folder.mkdir()
         (tmp_path / name).rename(folder / name)
-        asked = Asked(file=name, column="text", header=True, keep=(), setting=dpt.Setting("diffractor", {}, 1e-9))
-        shares.append(Batch(folder, asked).rewrite().measures["unchanged"])
+        setting = dpt.Setting("diffractor", {}, 1e-9)
+        asked = Asked(file=name, column="text", header=True, keep=(), setting=setting, polish=True)
+        found.append(Batch(folder, asked).rewrite())
+    shares = [f.measures["unchanged"] for f in found]
     assert [s["n"] for s in shares] == [1, 1] and max(s["mean"] for s in shares) < 0.8
+    told = [int(x) for f in found for x in re.findall(r"(\d+)%", f.polish)]
+    assert len(told) == 4 and max(told) < 80
 
 
 def test_each_strategy_says_what_its_promise_is_about(tmp_path):

@@ -810,7 +810,7 @@ def test_what_is_shared_carries_the_setting_and_a_saved_session_brings_it_back()
     assert marks["along"][2] is not None and 0 < marks["p"][2] < 1 and marks["chance"] < 0.02
     link, command, code = (c.value for c in at.code[:3])
     assert link.endswith("/?mechanism=custext&epsilon=8.1&k=100") and "doctor" not in link + command
-    assert any("It leads to the machine of whoever follows it." in c.value for c in at.caption)
+    assert any("This address works on this machine only." in c.value for c in at.caption)
     assert command == "python -m dptext_core rewrite --mechanism custext --no-loaded-words --k 100 --file text.txt"
     assert "k=100" in code and "doctor" not in code
     names = [b.proto.label for b in at.get("download_button")]
