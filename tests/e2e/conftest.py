@@ -80,13 +80,18 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def app_url(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Path], str]]:
-    """``app_url(script)``: address of that Streamlit script, started once a session on a free port."""
+def app_url(
+    browser: Browser, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Callable[[Path], str]]:
+    """``app_url(script)``: address of that Streamlit script, started once a session on a free port; the app's own is
+    that of ``own_server``."""
     running: dict[Path, tuple[subprocess.Popen[bytes], str]] = {}
     logs = tmp_path_factory.mktemp("streamlit")
 
     def start(script: Path) -> str:
         script = Path(script).resolve()
+        if script == TOP / "app.py":
+            return request.getfixturevalue("own_server")[0]
         if script in running:
             return running[script][1]
         port = _free_port()
@@ -130,7 +135,7 @@ def harness(
         process = subprocess.Popen(
             command,
             cwd=TOP,
-            env=os.environ | {"DPTEXT_JOBS": str(folder / "jobs")} | env,
+            env=os.environ | {"DPTEXT_JOBS": str(folder / "jobs"), "OMP_NUM_THREADS": "1"} | env,
             stdout=sink,
             stderr=subprocess.STDOUT,
         )
