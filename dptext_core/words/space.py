@@ -143,6 +143,11 @@ class WordSpace:
         return np.concatenate([np.einsum("ij,ij->i", block, block) for _, block in self._blocks()])
 
     @cached_property
+    def lengths(self) -> NDArray[np.float64]:
+        """Lengths of the vectors, float64 (n,)."""
+        return np.concatenate([np.linalg.norm(block, axis=1) for _, block in self._blocks()])
+
+    @cached_property
     def _whole(self) -> tuple[NDArray[np.float32], NDArray[np.float64]] | None:
         """The codes in float32 and their lengths, where a product of two stays below 2^24 and is therefore exact."""
         if self.codes is None:

@@ -219,7 +219,8 @@ def build_groups(
         if mapping == "conservative":
             left = left[group[left] < 0]
         # x·y − ‖y‖²/2 is highest for the nearest y; for vectors of one length, for the most similar.
-        lines = vectors[leaders] @ vectors[left].T - halves[left]
+        near = left if mapping == "conservative" else slice(None)  # no copy of all vectors
+        lines = vectors[leaders] @ vectors[near].T - halves[near]
         if first is not None:
             # A product's last bits depend on the column: equal words get one value, so that their order decides.
             _, where, column = np.unique(first[left], return_index=True, return_inverse=True)
@@ -258,8 +259,7 @@ def utilities(space: WordSpace, rows: np.ndarray, outputs: np.ndarray, metric: s
     """
     x, y = space.vectors[rows].astype(np.float64), space.vectors[outputs].astype(np.float64)
     if metric == "cosine":
-        lengths = np.linalg.norm(space.vectors[rows].astype(np.float64), axis=1)[:, None] * np.linalg.norm(y, axis=2)
-        value = np.einsum("md,mkd->mk", x, y) / lengths
+        value = np.einsum("md,mkd->mk", x, y) / (space.lengths[rows, None] * space.lengths[outputs])
     else:
         value = -np.linalg.norm(y - x[:, None], axis=2)
     low, span = value.min(axis=1, keepdims=True), np.ptp(value, axis=1, keepdims=True)
@@ -280,6 +280,16 @@ def _highest(lines: np.ndarray, k: int) -> np.ndarray:
 @weak_cache(6)
 def _groups(space: WordSpace, k: int, mapping: str, metric: str) -> Groups:
     return build_groups(space, k, mapping, metric)
+
+
+def _alike(groups: Groups, rows: np.ndarray, axes: int) -> Iterator[np.ndarray]:
+    """Places among ``rows`` of words whose sets are equally large, as many as are worked out together."""
+    sizes = np.array([len(groups.outputs[g]) for g in groups.group[rows]])
+    for size in np.unique(sizes):
+        alike = np.flatnonzero(sizes == size)
+        step = max(1, _NUMBERS // int(size * axes))
+        for start in range(0, len(alike), step):
+            yield alike[start : start + step]
 
 
 def _ordered(space: WordSpace, groups: Groups, rows: np.ndarray, metric: str) -> tuple[np.ndarray, np.ndarray]:
@@ -325,21 +335,26 @@ class CusText(PriorMechanism):
         return _groups(self.vocabulary, c.k, c.mapping, c.metric)
 
     def channel(self, row: int) -> RankTable:
-        table = self._table(row)
-        return self._from(table, self._frequencies) if self.config.prior == "frequency" else table
+        return self._channels(np.array([row]))[0]
+
+    def channels(self, rows: np.ndarray) -> list[Channel]:
+        if type(self).channel is not CusText.channel:
+            return super().channels(rows)
+        return [*self._channels(rows)]
+
+    def _channels(self, rows: np.ndarray) -> list[RankTable]:
+        words, groups = self.vocabulary.words, self.groups
+        out: dict[int, RankTable] = {}
+        for at in _alike(groups, rows, self.vocabulary.vectors.shape[1]):
+            for i, outputs, scores in zip(at.tolist(), *self.tables(rows[at]), strict=True):
+                names = tuple([words[y] for y in outputs.tolist()])
+                out[i] = RankTable(names, scores, words[rows[i]], np.flatnonzero(outputs == rows[i]))
+        found = [out[i] for i in range(len(rows))]
+        return [self._from(t, self._frequencies) for t in found] if self.config.prior == "frequency" else found
 
     def _from(self, channel: Channel, log_base: np.ndarray) -> RankTable:
         assert isinstance(channel, RankTable)
         return self._based(channel, log_base[self.vocabulary.rows(channel.candidates)])
-
-    def _table(self, row: int) -> RankTable:
-        words, groups = self.vocabulary.words, self.groups
-        outputs = groups.outputs[groups.group[row]]
-        u = utilities(self.vocabulary, np.array([row]), outputs[None], self.config.metric)[0]
-        order = np.argsort(-u, kind="stable")
-        outputs = outputs[order]
-        names = tuple([words[i] for i in outputs.tolist()])
-        return RankTable(names, (u[order] - 1.0) / 2.0, words[row], np.flatnonzero(outputs == row))
 
     def distances(self, words: Sequence[str]) -> np.ndarray:
         """1 between different words that share their set, NaN between others."""
@@ -391,25 +406,21 @@ class CusText(PriorMechanism):
         order = np.argsort(each, kind="stable")
         bounds = np.searchsorted(each[order], np.arange(len(keys) + 1))
         rows, levels = np.divmod(keys, len(epsilons))
-        # Words whose sets are equally large are worked out together.
-        sizes = np.array([len(self.groups.outputs[g]) for g in self.groups.group[rows]])
-        for size in np.unique(sizes):
-            alike = np.flatnonzero(sizes == size)
-            step = max(1, _NUMBERS // int(size * self.vocabulary.vectors.shape[1]))
-            for start in range(0, len(alike), step):
-                task.check()
-                part = alike[start : start + step]
-                outputs, scores = self.tables(rows[part])
-                weights = epsilons[levels[part], None] * scores
-                if self.config.prior == "frequency":
-                    weights += self._frequencies[outputs]
-                tails = log_tails(weights)
-                counts = bounds[part + 1] - bounds[part]
-                these = np.concatenate([order[a:b] for a, b in zip(bounds[part], bounds[part + 1], strict=True)])
-                owner = np.repeat(np.arange(len(part)), counts)
-                ranks = (log_uniforms[these][:, None] <= tails[owner]).sum(axis=1) - 1
-                chosen[these] = outputs[owner, ranks]
-                task.report(start + len(part), len(rows))
+        done = 0
+        for part in _alike(self.groups, rows, self.vocabulary.vectors.shape[1]):
+            task.check()
+            outputs, scores = self.tables(rows[part])
+            weights = epsilons[levels[part], None] * scores
+            if self.config.prior == "frequency":
+                weights += self._frequencies[outputs]
+            tails = log_tails(weights)
+            counts = bounds[part + 1] - bounds[part]
+            these = np.concatenate([order[a:b] for a, b in zip(bounds[part], bounds[part + 1], strict=True)])
+            owner = np.repeat(np.arange(len(part)), counts)
+            ranks = (log_uniforms[these][:, None] <= tails[owner]).sum(axis=1) - 1
+            chosen[these] = outputs[owner, ranks]
+            done += len(part)
+            task.report(done, len(rows))
         vocabulary = self.vocabulary.words
         return [vocabulary[i] for i in chosen.tolist()]
 
