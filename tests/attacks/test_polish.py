@@ -142,12 +142,12 @@ def test_no_word_that_is_never_released_is_written(name):
     m = m.replace(epsilon=min(40.0, m.max_epsilon))
     # SanText+ would count the distances of its own words for this: it writes what SanText does.
     free = dpt.get_mechanism("santext").replace(epsilon=m.config.epsilon) if name == "santext-plus" else m
-    texts = [free.rewrite(TEXT, seed=s).polished().text for s in range(2)]
+    texts = [free.rewrite(TEXT, seed=0).polished().text]
     stop, words = stop_words(), {t.text.lower() for x in texts for t in Document.parse(x).tokens if t.kind == "word"}
     listed = sorted(w for w in words if w not in stop)[:6]
     without = m.replace(never=tuple(listed))
     banned = without.never
-    for seed in range(4):
+    for seed in range(2):
         found = without.rewrite(TEXT, seed=seed).polished()
         words = [p.text for p in found.releases if p.origin == "polished"]
         assert not [w for w in words if banned.bans(w)], (seed, found.text)

@@ -202,6 +202,7 @@ def private_objects() -> Counter[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_looks")
 def test_nothing_is_left_of_a_text_and_what_is_kept_is_found(tiny_model, judge, tmp_path):
     """Each operation gets a made-up word of its own; afterwards nothing holds one of them, nor any text or channel.
 

@@ -501,7 +501,7 @@ def test_settings_of_ones_own_are_run_in_the_place_of_a_grid():
 
 
 @pytest.mark.slow
-def test_results_of_ones_own_stand_beside_the_bundled(tmp_path, monkeypatch, capsys):
+def test_results_of_ones_own_stand_beside_the_bundled(light, tmp_path, monkeypatch, capsys):
     lines, summary = tmp_path / "mine.jsonl", tmp_path / "mine.json"
     asked = ["--setting", "custext:k=7", "--epsilon", "2,9", "--seeds", "2", "--n", "12"]
     bench_run.main([*asked, "--out", str(lines)])
@@ -582,7 +582,7 @@ def test_each_classifier_has_gates_of_its_own():
 WORDS_SIZE = grid.Size(10, 6, 9, 9.0)
 WORDS_POINTS = [
     grid.GridPoint(dpt.Setting("custext", {"oov": "keep"}, e), "builtin", s, WORDS_SIZE)
-    for e in (0.5, 5.0)
+    for e in (5.0,)
     for s in (1, 2)
 ]
 
@@ -730,13 +730,13 @@ QUICK = Path(__file__).with_name("quick_points.json")
 
 
 @pytest.mark.slow
-def test_ten_points_are_measured_again_within_their_intervals(monkeypatch, capsys):
+def test_a_point_of_each_mechanism_is_measured_again_within_its_intervals(monkeypatch, capsys):
     whole = results.read(QUICK)
     monkeypatch.setattr(results, "bundled", lambda: whole)
     rows = {(r.point, r.metric): r for r in whole.rows if r.mechanism != grid.BASELINE}
     points = dict.fromkeys(point for point, _ in rows)
     assert len(points) == 10
-    for point in points:
+    for point in list(points)[::2]:  # two of each mechanism stand there, the smaller ε first
         bench_run.main(["--point", point])
         said = capsys.readouterr().out
         told = re.findall(r"^(\w+) +([-\d.e+]+) .*: (inside|outside)", said, re.MULTILINE)
