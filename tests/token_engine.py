@@ -35,7 +35,7 @@ function standing(data, epsilons) {
   const tokens = ready(data);
   return epsilons.map((eps) => {
     for (const t of tokens) if (t.drawn) t.at = winner(t, eps);
-    const left = data.telling.filter((f) => f.at.some((i) => stands(tokens[i], data.aligned)));
+    const left = data.telling.filter((f) => f.at.some((i, n) => stands(tokens[i], data.aligned, f.among?.[n])));
     return { texts: left.map((f) => f.text), said: tally(left) };
   });
 }

@@ -134,6 +134,20 @@ def still_there(
     return tuple(t for t, spans in _standing(told, original, released) if spans)
 
 
+def standing_among(
+    result: RewriteResult, texts: Sequence[str], finder: Finder | None = None
+) -> list[tuple[Telling, tuple[int, ...]]]:
+    """Everything that was found in the original, each with the numbers of those ``texts``, pieces that may be released
+    in the place of its own, in which it stands, of a name or place a word of it. finder: as for :func:`traced`."""
+    told = telling(result.original, result.language, finder or names.finder())
+    among: list[list[int]] = [[] for _ in told]
+    for n, text in enumerate(texts):
+        for numbers, (_, spans) in zip(among, _standing(told, result.original, text), strict=True):
+            if spans:
+                numbers.append(n)
+    return [(t, tuple(numbers)) for t, numbers in zip(told, among, strict=True)]
+
+
 def _standing(
     found: Sequence[Telling], original: str, released: str
 ) -> Iterator[tuple[Telling, list[tuple[int, int]]]]:

@@ -485,6 +485,21 @@ def test_how_many_identifying_words_are_left_is_counted_while_epsilon_moves(page
     )
 
 
+def test_what_is_left_is_counted_in_drawn_sentences_too(page: Page) -> None:
+    page.select_option("#mechanism", "dp-sentence")
+    page.fill("#text", "Invading Iraq won't be a cakewalk. Mrs Halvorsen paid on Sunday.")  # the first is in the bank
+    page.fill("#exact", "200")
+    page.press("#exact", "Enter")
+    until(page, "document.querySelector('.strip .text').textContent.includes('Iraq')")
+    # A sentence of a Sunday may come out.
+    until(page, "/^[12] of 3$/.test(document.querySelector('.told strong').textContent)")
+    assert page.locator(".strip .stands").count() > 0
+    page.fill("#exact", "5")
+    page.press("#exact", "Enter")
+    until(page, "document.querySelector('.told strong').textContent === '0 of 3'")
+    assert page.locator(".strip .stands").count() == 0
+
+
 def test_options_and_a_list_of_words_are_chosen_on_the_page(page: Page) -> None:
     page.select_option("#mechanism", "dp-sentence")
     page.fill("#text", TEXTS[0])

@@ -20,6 +20,7 @@ from dptext_core.measure.leaks import Survivor, Telling, telling
 from dptext_core.show.figures.token_view import payload
 from dptext_core.text import names
 from dptext_core.text.language import Language
+from dptext_core.words.bank import sentence_bank
 
 ROOT = Path(__file__).resolve().parents[2]
 GUARANTEES = " ".join((ROOT / "docs" / "guarantees.md").read_text(encoding="utf-8").split())
@@ -185,6 +186,25 @@ def test_the_browser_counts_at_every_epsilon_what_the_core_does():
         assert told["texts"] == expected
         counts.add(told["said"])
     assert counts == {"1 name, 1 place, 1 date", "2 names, 1 place, 1 date"}
+
+
+@pytest.mark.slow
+def test_where_whole_sentences_are_drawn_the_browser_counts_what_stands_in_the_drawn_ones():
+    """By a text of which two sentences are in the bank, with a place and a date, and come out where ε is large."""
+    bank = sentence_bank().sentences
+    own = [next(s for s in bank if [t.kind for t in telling(s)] == [kind]) for kind in ("place", "date")]
+    text = f"{own[0]} Mrs Halvorsen paid. {own[1]}"
+    m = dpt.get_mechanism("dp-sentence", epsilon=50.0)
+    stream, prepared = dpt.NoiseStream(5), m.prepare(text)
+    shown = payload(m.rewrite(prepared, stream=stream), run=1, low=5.0, high=400.0, default=50.0)
+    assert len(shown["telling"]) == 3 and all(len(f["at"]) == len(f["among"]) for f in shown["telling"])
+    counts = []
+    for epsilon in (5.0, 20.0, 50.0, 100.0, 200.0, 400.0):
+        result = m.replace(epsilon=epsilon).rewrite(prepared, stream=stream)
+        (told,) = call("standing", shown, [epsilon])
+        assert told["texts"] == [t.text for t, units in leaks.traced(result) if units]
+        counts.append(len(told["texts"]))
+    assert counts[0] == 0 and counts[-1] == 2 and "Halvorsen" not in told["texts"]
 
 
 def test_the_view_of_a_text_without_words_of_its_own_names_the_pieces():

@@ -9,7 +9,7 @@ noise. It holds the original words and the winners of the noise: it is for the a
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NotRequired, TypeAlias, TypedDict, cast
 
 import numpy as np
@@ -18,7 +18,7 @@ from ..._internal.cache import weak_cache
 from ..._internal.task import UNWATCHED, Task
 from ...attacks.risk import Lead, WordSuccess
 from ...errors import InputError
-from ...measure.leaks import KINDS, stands, traced
+from ...measure.leaks import KINDS, standing_among, stands, traced
 from ...mechanisms.config import capitals
 from ...privacy.distribution import Channel, ScoreTable
 from ...privacy.guarantee import bound
@@ -108,13 +108,15 @@ class Telling(TypedDict):
 
     ``kind``: as :data:`dptext_core.measure.leaks.KINDS` has it. ``kinds``: the word for several. ``text``: as it was
     read. ``at``: the indices of tokens that hold its words: it stands at an ε where one of them is released as it was.
-    Where tokens answer to no words: the tokens in which it stands.
+    Where tokens answer to no words: the tokens in which it stands. ``among``: where those are drawn at every ε, for
+    each of ``at`` the candidates in which it stands.
     """
 
     kind: str
     kinds: str
     text: str
     at: list[int]
+    among: NotRequired[list[list[int]]]
 
 
 class Attack(TypedDict):
@@ -164,10 +166,10 @@ class Payload(TypedDict):
     only. ``seeded``: whether the result is a demonstration that is not private.
 
     ``total_candidates``: how many words can be drawn for a token. ``aligned``: whether tokens answer to the words that
-    were read; where not, ``original`` holds the text. ``telling``: what rules found in the original, where the browser
-    can say at every ε what of it still stands. ``finder``: the spaCy pipeline that looked beside them. ``attack``: set
-    where it is mounted, where words may be marked by what an attacker would get. ``tokens``: in order. ``tail``: the
-    released text after the last.
+    were read; where not, ``original`` holds the text. ``telling``: what rules found in the original, of which the
+    browser can say at every ε what still stands. ``finder``: the spaCy pipeline that looked beside them. ``attack``:
+    set where it is mounted, where words may be marked by what an attacker would get. ``tokens``: in order. ``tail``:
+    the released text after the last.
     ``pin``: the index of the token that is chosen until the user chooses, where there is one.
 
     Set where it is mounted: ``stage``: whether the view is a first screen, with the steps of the chosen word and gauges
@@ -285,11 +287,9 @@ def payload(
         made["original"] = result.original
     elif pin and (at := [k for k, t in drawn.items() if t["o"].casefold() == pin.casefold()]):
         made["pin"] = min(at)
-    if aligned or not live:
-        finder = names.finder()
-        made["telling"] = _telling(result, aligned)
-        if finder is not None:
-            made["finder"] = finder.title
+    made["telling"] = _telling(result, aligned) if aligned or not live else _telling_among(result, drawn)
+    if (finder := names.finder()) is not None:
+        made["finder"] = finder.title
     if isinstance(epsilon, tuple):
         made["spread"] = _spread(result)
     return made
@@ -330,6 +330,19 @@ def _telling(result: RewriteResult, aligned: bool) -> list[Telling]:
         # A token with chances knows itself at which ε it stands; the others are the same at every ε.
         at = [k for k in units if not aligned or stands(result, k) or (drawn and result.units[k].action == "replace")]
         said["at"] = sorted({*said["at"], *at})
+    return list(tellings.values())
+
+
+def _telling_among(result: RewriteResult, drawn: Mapping[int, DrawnToken]) -> list[Telling]:
+    """Of pieces that answer to no words: the candidates that are released at some ε are looked through."""
+    places = [(k, j) for k, token in sorted(drawn.items()) for j in sorted({int(j) for _, j in token["flips"]})]
+    tellings: dict[tuple[str, str], Telling] = {}
+    for t, numbers in standing_among(result, [drawn[k]["c"][j] for k, j in places]):
+        where: dict[int, list[int]] = {}
+        for n in numbers:
+            where.setdefault(places[n][0], []).append(places[n][1])
+        said: Telling = {"kind": t.kind, "kinds": KINDS[t.kind], "text": t.text, "at": [*where]}
+        tellings.setdefault((t.kind, t.text.casefold()), {**said, "among": [*where.values()]})
     return list(tellings.values())
 
 

@@ -165,8 +165,9 @@ function winner(token, eps) {
 }
 
 // Whether the word of a token that was read stands there, case aside; of tokens that answer to no word only those are
-// asked in which one stands.
-function stands(token, aligned) {
+// asked in which one stands. among: the candidates in which it does, where they are told.
+function stands(token, aligned, among) {
+  if (among) return among.includes(token.at);
   return aligned && token.drawn ? token.kept[token.at] : token.a !== "delete";
 }
 

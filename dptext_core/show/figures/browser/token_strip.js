@@ -562,19 +562,22 @@ class Strip {
     const { ui, data, aligned } = this;
     if (!data.telling || this.toldStands === this.atEvent) return;
     this.toldStands = this.atEvent;
-    for (const t of this.tokens) {
-      if (!t.tells || !t.node) continue;
-      const is = stands(t, aligned);
-      t.node.classList.toggle("stands", is);
-      if (is) t.node.setAttribute("aria-description", `${t.tells.kind}, still stands`);
-      else t.node.removeAttribute("aria-description");
-    }
+    const kinds = new Map();
     for (const f of this.telling) {
-      const is = f.at.some((i) => stands(this.tokens[i], aligned));
+      const at = f.at.filter((i, n) => stands(this.tokens[i], aligned, f.among?.[n]));
+      for (const i of at) kinds.set(this.tokens[i], f.kind);
+      const is = at.length > 0;
       if (is === f.stands) continue;
       f.stands = is;
       f.chip?.classList.toggle("gone", !is);
       if (f.chip) f.state.textContent = is ? `, ${f.kind}, still stands` : `, ${f.kind}, gone`;
+    }
+    for (const t of this.tokens) {
+      if (!t.tells || !t.node) continue;
+      const kind = kinds.get(t);
+      t.node.classList.toggle("stands", kind !== undefined);
+      if (kind) t.node.setAttribute("aria-description", `${kind}, still stands`);
+      else t.node.removeAttribute("aria-description");
     }
     const left = this.telling.filter((f) => f.stands);
     const said = left.length

@@ -4,6 +4,7 @@
 import { breather } from "./breath.js";
 import { SHOWN, highest, logZs } from "./laws.js";
 import { telling } from "./telling.js";
+import { W, escaped, isDigit } from "./text.js";
 
 /** @typedef {import("./engine.js").Prepared} Prepared */
 /** @typedef {import("./laws.js").Law} Law */
@@ -46,6 +47,34 @@ function found(/** @type {import("./engine.js").Engine} */ { core }, /** @type {
     const said = out.get(key) ?? { kind, kinds: core.kinds[kind], text, at: [] };
     said.at = [...new Set([...said.at, ...words])].sort((a, b) => a - b);
     out.set(key, said);
+  }
+  return [...out.values()];
+}
+
+/**
+ * The same where whole sentences are drawn: of each those candidates, among the ones that are released at some ε, in
+ * which it stands, of a name or place a word of it.
+ * @param {import("./engine.js").Engine} engine
+ * @param {string} text
+ * @param {{c?: string[], flips?: number[][]}[]} tokens
+ */
+function foundAmong({ core, language }, text, tokens) {
+  const document = language.parse(text);
+  const released = tokens.map((t) => [...new Set(t.flips?.map((f) => f[1]))]);
+  const pieces = tokens.map((t) => t.c?.map((c) => c.toLowerCase()) ?? []);
+  /** @type {Map<string, {kind: string, kinds: string, text: string, at: number[], among: number[][]}>} */
+  const out = new Map();
+  for (const { kind, text, words } of telling(document, core.language.clues)) {
+    const key = `${kind} ${text.toLowerCase()}`;
+    if (out.has(key)) continue;
+    const some = ["name", "place"].includes(kind)
+      ? words.map((k) => document.tokens[k].text).filter((word) => ![...word].every(isDigit))
+      : [text];
+    const any = [...new Set(some)].sort((a, b) => b.length - a.length).map((word) => escaped(word.toLowerCase()));
+    const pattern = any.length ? new RegExp(`(?<![${W}])(?:${any.join("|")})(?![${W}])`, "u") : null;
+    const found = released.map((numbers, i) => numbers.filter((j) => pattern?.test(pieces[i][j])));
+    const at = [...found.keys()].filter((i) => found[i].length);
+    out.set(key, { kind, kinds: core.kinds[kind], text, at, among: at.map((i) => found[i]) });
   }
   return [...out.values()];
 }
@@ -103,6 +132,7 @@ export async function payload(engine, prepared, { run, draw, epsilon }, { signal
   return {
     run, draw, key: "pocket", eps: epsilon, lo: low, hi: high, n_grid: N_GRID, lp_grid: N_GRID, default_eps: usual,
     unit: spec.unit, live: true, seeded: false, total_candidates: total, aligned, tokens,
-    ...(aligned ? { telling: found(engine, document) } : {}), tail: gaps[gaps.length - 1], ...(aligned ? {} : { original: document.text }),
+    telling: aligned ? found(engine, document) : foundAmong(engine, document.text, tokens),
+    tail: gaps[gaps.length - 1], ...(aligned ? {} : { original: document.text }),
   };
 }
