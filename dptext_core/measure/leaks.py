@@ -102,6 +102,17 @@ def stands(result: RewriteResult, unit: int) -> bool:
     return step.action in ("keep", "replace") and not step.changed
 
 
+def left(result: RewriteResult, finder: Finder | None = None) -> tuple[int, int]:
+    """Of the different names, numbers, dates and places that were found in the original: how many still stand, as one
+    does of which a word does, and how many there are. finder: as for :func:`traced`."""
+    aligned = "alignment" in result.can
+    found: dict[tuple[str, str], bool] = {}
+    for t, units in traced(result, finder):
+        key = t.kind, t.text.casefold()
+        found[key] = found.get(key, False) or (any(stands(result, k) for k in units) if aligned else bool(units))
+    return sum(found.values()), len(found)
+
+
 def survivors(result: RewriteResult, finder: Finder | None = None) -> tuple[Survivor, ...]:
     """The words that tell something and came through unchanged, by their place in the released text.
 

@@ -20,6 +20,7 @@ from ..result import RewriteResult, Step, Unit
 from ..text.document import Document
 from ..text.language import Language
 from ..text.languages import ENGLISH
+from .leaks import left
 
 #: Of a long text, N_w and S_w are means over so many of its drawn words.
 WORDS = 200
@@ -81,7 +82,8 @@ def differences(original: str, rewrite: str, language: Language = ENGLISH) -> li
 class Figures:
     """What is measured of one rewrite. n_w, s_w: means over its drawn words; None, and ``reason`` why, where it states
     no chances for words. words: over how many of the drawn ones. draws: behind each estimate, None for exact. total:
-    the ε of the rewrite."""
+    the ε of the rewrite. left: of what may identify somebody how much still stands, and how much there was
+    (``leaks.left``)."""
 
     n_w: float | None
     s_w: float | None
@@ -89,6 +91,7 @@ class Figures:
     draws: int | None
     total: float
     reason: str = ""
+    left: tuple[int, int] = (0, 0)
 
 
 def drawn_by_all(results: Sequence[RewriteResult]) -> frozenset[int]:
@@ -111,13 +114,13 @@ def figures(result: RewriteResult, only: Collection[int] = ()) -> Figures:
         for i, u in enumerate(result.units)
         if _looked_at(u) and (not only or (isinstance(u, Step) and u.span[0] in only))
     ]
-    total = result.guarantee.total
+    total, stay = result.guarantee.total, left(result)
     if "alignment" not in result.can:
-        return Figures(None, None, 0, None, total, "It writes a new text: no word is kept or replaced.")
+        return Figures(None, None, 0, None, total, "It writes a new text: no word is kept or replaced.", stay)
     if result.no_chances:
-        return Figures(None, None, 0, None, total, result.no_chances)
+        return Figures(None, None, 0, None, total, result.no_chances, stay)
     if not drawn:
-        return Figures(None, None, 0, None, total, "No word was drawn.")
+        return Figures(None, None, 0, None, total, "No word was drawn.", stay)
     chosen = [drawn[k] for k in np.unique(np.linspace(0, len(drawn) - 1, min(WORDS, len(drawn))).round().astype(int))]
     values, draws = [], None
     for i in chosen:
@@ -129,7 +132,7 @@ def figures(result: RewriteResult, only: Collection[int] = ()) -> Figures:
             draws = d.draws
             values.append((d.p_keep(), d.expected_distinct(100)))
     n_w, s_w = np.mean(values, axis=0)
-    return Figures(float(n_w), float(s_w), len(chosen), draws, total)
+    return Figures(float(n_w), float(s_w), len(chosen), draws, total, left=stay)
 
 
 @dataclass(frozen=True)

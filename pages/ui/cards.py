@@ -273,8 +273,13 @@ def show_rewrite(column: Column, outcome: ComparedOutcome, word: int | None) -> 
     if column.epsilon is None and outcome.epsilon is not None:
         st.markdown(f"**ε = {number(outcome.epsilon)}**")
     key = f"compare{column.id}_view"
+    stand, found = outcome.figures.left if outcome.figures is not None else (0, 0)
     data = payload(
-        side_by_side.pieces(result), chosen=word, copies=outcome.looked.number, name=f"Rewrite by {column.title}"
+        side_by_side.pieces(result),
+        chosen=word,
+        copies=outcome.looked.number,
+        name=f"Rewrite by {column.title}",
+        note=f"{stand:,} of {found:,} identifying words left, " if found else "",
     )
     for copy in rewrite_view(data, key=key, on_word=partial(choose, key)):
         if (left := session().kept.shown.get(copy)) is not None:  # exactly the rewrite that stood there
@@ -359,6 +364,7 @@ def measures(
         "different words (S_w)": [measured(f.s_w, "{:.1f}", f) for *_, f in rows],
         "unchanged": [percent(score("unchanged", [asked.text], [r.text])[0]) for *_, r, _ in rows],
     }
+    table["identifying words left"] = [f"{f.left[0]:,} of {f.left[1]:,}" if f.left[1] else "none" for *_, f in rows]
     table["meaning kept (cosine)"] = [f"{like[r.text]:.2f}" if r.text in like else "…" for _, _, r, _ in rows]
     return table
 
@@ -374,6 +380,8 @@ MEASURES_HELP = {
     "words stay (N_w)": said_of("N_w"),
     "different words (S_w)": said_of("S_w"),
     "unchanged": "The share of all words that stand unchanged in this rewrite, kept words included.",
+    "identifying words left": "Of the different names, dates, numbers and places that rules find in your text, those "
+    "of which a word stands in this rewrite.",
     "meaning kept (cosine)": "Likeness in meaning to the original, by a model of sentences: 1 is the same.",
 }
 

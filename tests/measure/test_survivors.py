@@ -183,7 +183,7 @@ def test_the_browser_counts_at_every_epsilon_what_the_core_does():
         (told,) = call("standing", shown, [epsilon])
         alive = {s.step for s in leaks.survivors(result)}
         expected = [f["text"] for f in shown["telling"] if alive & set(f["at"])]
-        assert told["texts"] == expected
+        assert told["texts"] == expected and leaks.left(result) == (len(expected), 4)
         counts.add(told["said"])
     assert counts == {"1 name, 1 place, 1 date", "2 names, 1 place, 1 date"}
 
@@ -203,6 +203,7 @@ def test_where_whole_sentences_are_drawn_the_browser_counts_what_stands_in_the_d
         result = m.replace(epsilon=epsilon).rewrite(prepared, stream=stream)
         (told,) = call("standing", shown, [epsilon])
         assert told["texts"] == [t.text for t, units in leaks.traced(result) if units]
+        assert leaks.left(result) == (len(told["texts"]), 3)
         counts.append(len(told["texts"]))
     assert counts[0] == 0 and counts[-1] == 2 and "Halvorsen" not in told["texts"]
 
