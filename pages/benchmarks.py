@@ -27,6 +27,11 @@ from pages.ui.text import literal
 #: So many are shown at first, as far as they were measured.
 MOST = 6
 VIEWS = ("Curves", "Plane", "Table")
+#: Of the table, what is read first: a narrow one is cut at its right end.
+COLUMNS = (
+    *("series", "ε", "metric", "value", "low", "high", "N_w"),
+    *("n", "seeds", "source", "data", "ε counts", "point"),
+)
 KEPT = ("utility", "similarity", "speed", "other")
 HIDDEN = ("privacy", "deniability", "gain")
 #: What can be the same for all, as it is said within a sentence.
@@ -437,7 +442,7 @@ def main() -> None:
     else:
         points = [r["point"] for r in rows]
         wide.dataframe(
-            [{k: v for k, v in r.items() if k != "again"} for r in rows],
+            [{k: r[k] for k in COLUMNS} for r in rows],
             hide_index=True,
             key="bench_table",
             on_select=lambda: take_row(points),

@@ -68,8 +68,9 @@ def question(rows: leaderboard.Rows) -> None:
     with place:
         sentence, doubt = leaderboard.answer(ranking, name)
         st.markdown(f"**{literal(sentence)}** {literal(doubt)}")
-        if said := " ".join((leaderboard.agreement(rows, ranking), leaderboard.elsewhere(rows, ranking))).strip():
-            st.markdown(literal(said))
+        others = filter(None, (leaderboard.agreement(rows, ranking), *leaderboard.elsewhere(rows, ranking)))
+        if lines := "\n".join(f"- {literal(line)}" for line in others):
+            st.markdown(lines)
         if ranking.entries:
             figure = figures.leaderboard(ranking, dark=dark())
             chart(figure, key="found_board", alt=f"{sentence} The table below has all numbers.")
@@ -81,7 +82,8 @@ def question(rows: leaderboard.Rows) -> None:
         if place.open:
             places, alike = leaderboard.rankings(rows, ranking)
             st.dataframe(places, hide_index=True)
-            if said := leaderboard.said_rankings(ranking, alike):
+            gaps = "None: without a point that this judge can be read at. " * any(None in p.values() for p in places)
+            if said := gaps + leaderboard.said_rankings(ranking, alike):
                 st.caption(literal(said))
     st.caption(
         "Anybody's mechanism can stand here: docs/development/contributed_results.md in the repository says how it is "

@@ -408,12 +408,15 @@ def agreement(rows: Rows, found: Board) -> str:
     first, others = found.first, other_judges(rows, found)
     if first is None or not others:
         return ""
-    same = [judge for judge, name in others if name == first.label]
-    different = [f"{judge} names {name}" for judge, name in others if name != first.label]
-    if not different:
+    named: dict[str, list[str]] = {}
+    for judge, name in others:
+        named.setdefault(name, []).append(judge)
+    same = named.pop(first.label, [])
+    if not named:
         return f"All {len(others)} other judges name it, too: {listed(same)}."
     start = f"{len(same)} of {len(others)} other judges name it, too" if same else "No other judge names it"
-    return f"{start}; {'; '.join(different)}."
+    instead = listed([f"{name} ({listed(judges)})" for name, judges in named.items()])
+    return f"{start}. Named instead: {instead}."
 
 
 def rankings(rows: Rows, found: Board) -> tuple[list[dict[str, Any]], dict[str, float]]:
@@ -449,9 +452,9 @@ def said_rankings(found: Board, alike: Mapping[str, float]) -> str:
     return f"Rank correlation (Kendall's τ) with {measure(found.judge).title}: {others}. 1 is the same order, 0 none."
 
 
-def elsewhere(rows: Rows, found: Board) -> str:
-    """Which is first where another measure of privacy is the same, if it is another mechanism: of boards that have at
-    least half as many settings."""
+def elsewhere(rows: Rows, found: Board) -> tuple[str, ...]:
+    """Which is first where another measure of privacy is the same, if it is another mechanism, a sentence for each: of
+    boards that have at least half as many settings."""
     out = []
     for privacy in rows.measures(found.data):
         steps = rows.levels(found.data, privacy)
@@ -465,7 +468,7 @@ def elsewhere(rows: Rows, found: Board) -> str:
         sure = "beyond doubt" if beaten and all(beaten) else "within doubt"
         why = "" if beaten else f" ({found.first.label} has no point there)"
         out.append(f"Where {level(privacy, steps[1])}, {other.first.label} is first, {sure}{why}.")
-    return " ".join(out)
+    return tuple(out)
 
 
 # --- tables ---------------------------------------------------------------------------------------------------------
@@ -499,8 +502,8 @@ def table(found: Board) -> list[dict[str, Any]]:
 
 
 def shown(found: Board) -> list[dict[str, Any]]:
-    """One line a setting, as it is read."""
-    return [
+    """One line a setting, as it is read, without columns in which nothing would stand."""
+    table = [
         {
             "place": e.place,
             "mechanism": e.label,
@@ -516,6 +519,8 @@ def shown(found: Board) -> list[dict[str, Any]]:
         }
         for e in found.entries
     ]
+    empty = {k for k in (table[0] if table else ()) if all(line[k] is None for line in table)}
+    return [{k: v for k, v in line.items() if k not in empty} for line in table]
 
 
 def to_latex(found: Board, title_of_data: str) -> str:
@@ -607,7 +612,7 @@ def main(argv: Sequence[str] = ()) -> int:
         print(said_rankings(ranking, alike), file=sys.stderr)
         return 0
     if args.format == "text":
-        print("\n".join(filter(None, (*answer(ranking, name), agreement(rows, ranking), elsewhere(rows, ranking)))))
+        print("\n".join(filter(None, (*answer(ranking, name), agreement(rows, ranking), *elsewhere(rows, ranking)))))
         for e in ranking.entries:
             where = f"between ε {e.between[0]:g} and {e.between[1]:g}" if e.between else f"at ε {e.epsilon:g}"
             apart = "" if e.p is None else "  p < 0.001" if e.p < 0.001 else f"  p {e.p:.3f}"

@@ -176,6 +176,7 @@ def test_the_plane_and_the_table(found):
     assert not at.exception and not charts(at)
     shown = next(d.value for d in at.dataframe if "N_w" in d.value)
     assert set(shown["source"]) >= {"ours"} and {"low", "high", "n", "seeds", "point"} <= set(shown.columns)
+    assert list(shown.columns)[:4] == ["series", "ε", "metric", "value"], "the first are not cut"
     assert any(s.startswith("DP-MLM, Table") for s in shown["source"])
     gates = next(d.value for d in at.dataframe if "majority" in d.value)
     assert list(gates["data"]) == ["cola"]

@@ -194,7 +194,18 @@ def test_other_judges_agree_or_name_another():
         ),
     ]
     found = board(table_of(*rows), "sst2", "accuracy", at=0.3)
-    assert leaderboard.agreement(table_of(*rows), found) == ("1 of 2 other judges name it, too; BLEU names TEM.")
+    assert (
+        leaderboard.agreement(table_of(*rows), found) == "1 of 2 other judges name it, too. Named instead: TEM (BLEU)."
+    )
+
+
+def test_a_column_in_which_nothing_would_stand_is_not_shown():
+    found = board(table_of(*ROWS), "sst2", "accuracy", at=0.3)
+    columns = set(leaderboard.shown(found)[0])
+    assert "different words in 100 draws" not in columns and {"place", "ε", "point", "seeds"} <= columns
+    known = [dataclasses.replace(e, beside=20.0) for e in found.entries[:1]]
+    assert "different words in 100 draws" in leaderboard.shown(dataclasses.replace(found, entries=tuple(known)))[0]
+    assert leaderboard.shown(dataclasses.replace(found, entries=())) == []
 
 
 def test_judges_and_settings_with_a_comma_in_their_names_are_told_from_each_other():
@@ -241,17 +252,17 @@ def test_another_measure_of_privacy_may_name_another():
     found = board(table_of(*rows), "sst2", "accuracy", at=0.3)
     assert leaderboard.elsewhere(table_of(*rows), found) == (
         "Where 100 draws of a word give 20 different ones, TEM is first, within doubt (1-Diffractor has no point "
-        "there)."
+        "there).",
     )
     more = [
         *rows,
         row("diffractor", "s_w", 0.7, 20.0, lists=["L2"]),
         row("diffractor", "accuracy", 0.7, 0.3, lists=["L2"]),
     ]
-    assert leaderboard.elsewhere(table_of(*more), found).endswith("TEM is first, beyond doubt.")
+    assert leaderboard.elsewhere(table_of(*more), found)[-1].endswith("TEM is first, beyond doubt.")
     few = [r for r in rows if (r.mechanism, r.metric) != ("mvc", "s_w")]
-    assert leaderboard.elsewhere(table_of(*few), found) == "", "a board of one setting says nothing"
-    assert leaderboard.elsewhere(table_of(*ROWS), found) == ""
+    assert leaderboard.elsewhere(table_of(*few), found) == (), "a board of one setting says nothing"
+    assert leaderboard.elsewhere(table_of(*ROWS), found) == ()
 
 
 def test_comparisons_with_the_first_are_corrected_for_their_number():
