@@ -428,6 +428,20 @@ def test_the_first_minute(open_app: Callable) -> None:
 
 
 @pytest.mark.slow
+def test_a_chosen_word_stands_above_the_sheet_of_a_phone(open_app: Callable) -> None:
+    seen = opened(open_app, viewport={"width": 390, "height": 844})
+    page = seen.page
+    editor(page)  # which takes room above the text
+    word = page.locator(".strip .text button", has=page.locator(".was", has_text="tests"))
+    word.evaluate("node => node.scrollIntoView({ block: 'end' })")
+    word.evaluate("node => node.click()")  # Playwright's own would scroll
+    page.locator(".strip .inspector .how").wait_for()
+    painted(page)
+    sheet, at = (part.bounding_box() for part in (page.locator(".strip .inspector"), word))
+    assert sheet and at and sheet["y"] < 600 and 60 < at["y"] and at["y"] + at["height"] <= sheet["y"]
+    seen.assert_clean()
+
+
 def test_a_sheet_of_a_phone_gives_way_to_what_is_below_it(open_app: Callable) -> None:
     seen = opened(open_app, viewport={"width": 390, "height": 844})
     page = seen.page

@@ -90,6 +90,8 @@ class Strip {
     this.active = null; // the token in the inspector
     this.told = null; // the token the server is told about: chosen on purpose, not merely hovered
     this.pinned = false;
+    this.rises = false; // the sheet with the chosen word, on a narrow screen
+    this.moved = false;
     this.stop = null; // the token that holds the tab stop
     this.dragging = false;
     this.typing = false;
@@ -665,6 +667,7 @@ class Strip {
     if (this.data.stage) this.paintGauges();
     if (this.active !== this.shownActive) this.openInspector();
     this.paintInspector();
+    if (this.rises) this.clearOfSheet();
     const ms = performance.now() - start;
     performance.measure("dptext-frame", { start, duration: ms });
     performance.clearMeasures("dptext-frame");
@@ -1284,7 +1287,10 @@ class Strip {
       if (this.pinned && !inside.includes(ui.body)) this.unpinSheet();
     });
     document.addEventListener("scroll", ({ target: { scrollTop, clientHeight, scrollHeight } }) => {
-      if (this.pinned && scrollTop > 0 && scrollTop + clientHeight > scrollHeight - 4) this.unpinSheet();
+      const own = this.moved; // it made room for itself
+      this.moved = false;
+      if (own || !this.pinned) return;
+      if (scrollTop > 0 && scrollTop + clientHeight > scrollHeight - 4) this.unpinSheet();
     }, { capture: true, passive: true, signal: this.off.signal });
     on(ui.pin, "click", () => {
       const node = this.tokens[this.active]?.node;
@@ -1349,6 +1355,7 @@ class Strip {
   choose(i, { pin, tell }) {
     this.active = i;
     this.pinned = pin && i !== null;
+    this.rises = this.pinned;
     this.el.classList.toggle("sheet", this.pinned);
     if (i === null && this.pressed) {
       this.pressed.setAttribute("aria-pressed", "false");
@@ -1362,6 +1369,20 @@ class Strip {
     }
     this.remember();
     this.schedule();
+  }
+
+  // The chosen word stands above the sheet of a narrow screen, not behind it.
+  clearOfSheet() {
+    this.rises = false;
+    const { node } = this.tokens[this.active];
+    const sheet = getComputedStyle(this.ui.inspector);
+    if (!node || sheet.position !== "fixed") return;
+    const before = node.getBoundingClientRect().top;
+    // Where it comes to rest: it may still be on its way.
+    node.style.scrollMarginBottom = `${this.ui.inspector.offsetHeight + parseFloat(sheet.bottom) + 8}px`;
+    node.scrollIntoView({ block: "nearest" });
+    node.style.scrollMarginBottom = "";
+    this.moved = node.getBoundingClientRect().top !== before;
   }
 
   unpinSheet() {
