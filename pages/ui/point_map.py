@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -21,7 +20,7 @@ from dptext_core.show.exports import FILE
 from dptext_core.show.figures import to_html
 from dptext_core.show.figures.glossary import said_of
 from pages.ui import address, cards, download, hide, links, share
-from pages.ui.jobs import LOOK, Work
+from pages.ui.jobs import LOOK, Work, lasting
 from pages.ui.rewrite_view import payload, rewrite_view
 from pages.ui.session import session
 from pages.ui.shell import beside
@@ -204,18 +203,6 @@ def start_more(tried: Tried, names: tuple[str, ...]) -> None:
 def missing(points: Sequence[TradeOffPoint], names: Sequence[str]) -> tuple[str, ...]:
     """What is not measured of some point, and was not refused."""
     return tuple(n for n in names if any(not (p.error or p.has(n) or n in p.reasons) for p in points))
-
-
-def time_left(work: Work) -> str:
-    """What is done and how long the rest will take, as far as can be told."""
-    job = work.job
-    if job is None:
-        return ""
-    said = f"{job.label} …"
-    if job.share > 0.05 and job.age > 2:
-        left = job.age * (1 - job.share) / job.share
-        said += f" about {math.ceil(left)} s left" if left < 90 else f" about {math.ceil(left / 60)} min left"
-    return said
 
 
 # --- what is shown
@@ -485,7 +472,8 @@ def body(tried: Tried, hidden: str, kept: str) -> None:
 def progress(work: Work) -> None:
     bar, stop = st.columns([5, 1], vertical_alignment="center")
     job = work.job
-    bar.progress(job.share if job is not None else 0.0, text=time_left(work))
+    rest = "" if job is None or job.left is None else f" about {lasting(job.left)} left"
+    bar.progress(job.share if job is not None else 0.0, text=f"{job.label} …{rest}" if job is not None else "")
     if stop.button("Stop", key="trade_stop", width="stretch") and job is not None:
         job.task.cancel()
 
