@@ -438,7 +438,7 @@ def test_a_chosen_word_stands_above_the_sheet_of_a_phone(open_app: Callable) -> 
     page.locator(".strip .inspector .how").wait_for()
     painted(page)
     sheet, at = (part.bounding_box() for part in (page.locator(".strip .inspector"), word))
-    assert sheet and at and sheet["y"] < 600 and 60 < at["y"] and at["y"] + at["height"] <= sheet["y"]
+    assert sheet and at and sheet["y"] < 600 and at["y"] > 60 and at["y"] + at["height"] <= sheet["y"]
     seen.assert_clean()
 
 
