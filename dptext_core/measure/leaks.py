@@ -162,14 +162,34 @@ def standing_among(
 def _standing(
     found: Sequence[Telling], original: str, released: str
 ) -> Iterator[tuple[Telling, list[tuple[int, int]]]]:
-    """Of each that was found the places of the released text in which it, or a word of a name or place, stands."""
+    """Of each that was found the places of the released text in which it, or a word of a name or place, stands.
+
+    Without regular expressions: Python keeps those that it compiled, and they would hold what was typed."""
+    lower = _lower(released)
     for t in found:
         words = [t.text]
         if t.kind in ("name", "place"):
             words = [w for a, b in t.words if not (w := original[a:b]).isdigit()]
-        any_of = "|".join(re.escape(w) for w in sorted(set(words), key=len, reverse=True))
-        hits = re.finditer(rf"(?<!\w)(?:{any_of})(?!\w)", released, re.IGNORECASE) if any_of else ()
-        yield t, [m.span() for m in hits]
+        spans: list[tuple[int, int]] = []
+        for a, b in sorted((s for w in set(words) for s in _places(_lower(w), lower)), key=lambda s: (s[0], -s[1])):
+            if not spans or a >= spans[-1][1]:
+                spans.append((a, b))
+        yield t, spans
+
+
+def _lower(text: str) -> str:
+    """In small letters, each where it stood."""
+    return "".join(small if len(small := c.lower()) == 1 else c for c in text)
+
+
+def _places(word: str, text: str) -> Iterator[tuple[int, int]]:
+    """Where a word stands in a text, as no part of another word."""
+    at = text.find(word) if word else -1
+    while at >= 0:
+        end = at + len(word)
+        if not any(c.isalnum() or c == "_" for c in text[max(0, at - 1) : at] + text[end : end + 1]):
+            yield at, end
+        at = text.find(word, at + 1)
 
 
 class _Spans:

@@ -627,8 +627,11 @@ def idle(seen) -> None:
 
 def calm(page) -> None:
     """Nothing runs: Streamlit's sign of it comes late, and what it tells tests at once."""
+    from playwright.sync_api import expect
+
     page.locator("[data-testid=stStatusWidget]").first.wait_for(state="detached", timeout=LONG)
-    page.locator("[data-test-script-state=notRunning]").wait_for(state="attached", timeout=LONG)
+    state = "data-test-script-state"
+    expect(page.locator(f"[{state}]")).to_have_attribute(state, "notRunning", timeout=LONG)
 
 
 def turn(page, key: str, shown) -> None:

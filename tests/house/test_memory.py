@@ -27,7 +27,7 @@ import dptext_core as dpt
 from dptext_core import attacks, cli
 from dptext_core._internal.private import Private
 from dptext_core.attacks import bayes, likely_text, mask_inference, nearest, query
-from dptext_core.measure import budget, metrics
+from dptext_core.measure import budget, leaks, metrics
 from dptext_core.measure.metrics.bleu import corpus_bleu
 from dptext_core.models import causal
 from dptext_core.models.sentence_encoder import embed
@@ -177,6 +177,7 @@ def operations(model: str) -> dict[str, Callable[[str], object]]:
         "ledger, dropped": from_ledger,
         "audit": from_audit(model),
         **{f"metric {name}": measure(name) for name in metrics.METRICS},
+        "what still stands": lambda w: leaks.still_there(text(w), f"My sister {w}."),
         "corpus BLEU": lambda w: corpus_bleu([text(w)] * 3, [f"No {w} here."] * 3),
         "sentence embeddings": lambda w: embed([text(w)]),
         "command rewrite": command("rewrite", *word_level, "--json", "--trace"),
