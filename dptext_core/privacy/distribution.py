@@ -190,6 +190,12 @@ class Channel(Private, ABC):
         def source(self) -> str | None: ...
 
     @property
+    def bends(self) -> bool:
+        """Whether ln p has bends along ε, so that a curve through points of it is off between them: a view that has no
+        more than those says "≈"."""
+        return False
+
+    @property
     @abstractmethod
     def source_index(self) -> np.ndarray:
         """Indices of the original word among the candidates, ignoring case; empty where it is none of them."""

@@ -215,6 +215,11 @@ class ShiftChannel(Channel):
     _keep: np.ndarray | None = field(default=None, repr=False)
 
     @property
+    def bends(self) -> bool:
+        """Where a shift enters or leaves its range."""
+        return True
+
+    @property
     def source_index(self) -> np.ndarray:
         assert self._keep is not None
         return self._keep

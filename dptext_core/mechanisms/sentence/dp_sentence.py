@@ -179,6 +179,11 @@ class CosineTable(Channel):
     source: str | None = None
     before: int = 0
 
+    @property
+    def bends(self) -> bool:
+        """Where a cosine enters or leaves a range that follows from ε."""
+        return self.ends is None
+
     def utilities(self, epsilon: float) -> np.ndarray:
         """u of every candidate, float64 (n,), in [0, 1]."""
         low, high = self.ends or sentence_range(epsilon, self.before)

@@ -65,7 +65,7 @@ class DrawnToken(PlacedToken):
     mechanism writes them. ``src``: the index of the original word among them, −1 where it cannot be drawn. ``flips``:
     [ε, index in ``c``], ascending: from that ε on, this candidate is the released word. ``total``: how many candidates
     there are in all, where that differs from the payload's ``total_candidates``. ``draws``: where chances are
-    estimated, from how many draws.
+    estimated, from how many draws. ``bent``: 1 where they bend along ε, so that between points they are known roughly.
     """
 
     cap: int
@@ -74,6 +74,7 @@ class DrawnToken(PlacedToken):
     flips: list[list[float]]
     total: NotRequired[int]
     draws: NotRequired[int]
+    bent: NotRequired[int]
 
 
 class ScoredToken(DrawnToken):
@@ -457,6 +458,8 @@ def _of_channel(
         }
         if channel.draws is not None:
             token["draws"] = int(channel.draws)
+        if channel.bends:
+            token["bent"] = 1
         yield k, token
 
 

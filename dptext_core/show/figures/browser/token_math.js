@@ -137,6 +137,8 @@ function prepare(raw, data, i) {
   token.c = raw.c;
   token.total = raw.total ?? data.total_candidates;
   token.draws = raw.draws ?? 0;
+  token.bent = Boolean(raw.bent);
+  token.exact = raw.exact; // ln p of a candidate at an ε, where the page can work it out
   token.src = raw.src ?? -1;
   token.from = raw.flips.map((f) => f[0]);
   token.to = raw.flips.map((f) => f[1]);

@@ -1103,8 +1103,8 @@ class Strip {
     if (!t.drawn) return;
     const x = this.where(eps);
     this.paintHow(eps);
-    const p = (k) => chance(t, k, eps, x);
-    const written = (value) => (t.draws ? counted(value, t.draws) : percent(value));
+    const p = (k) => (t.exact && k >= 0 ? possible(t.exact(k, eps)) : chance(t, k, eps, x));
+    const written = (value) => (t.draws ? counted(value, t.draws) : `${t.bent ? "≈ " : ""}${percent(value)}`);
     const to = t.shown[t.at] || END;
     if (ui.to.textContent !== to) ui.to.textContent = to;
     ui.to.classList.toggle("same", !t.changed && t.a === "replace");

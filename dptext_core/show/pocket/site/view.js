@@ -111,7 +111,11 @@ export async function payload(engine, prepared, { run, draw, epsilon }, { signal
       ...(law.candidates.length === total ? {} : { total: law.candidates.length }),
     };
     const { scores } = law;
-    if (!scores) return { ...drawn, lp: shown.map((j) => later((k) => Math.max(law.logProb?.(grid[k], j) ?? 0, FLOOR))) };
+    const logProb = (/** @type {number} */ j, /** @type {number} */ at) => Math.max(law.logProb?.(at, j) ?? 0, FLOOR);
+    if (!scores) {
+      const exact = (/** @type {number} */ k, /** @type {number} */ at) => logProb(shown[k], at);
+      return { ...drawn, exact, lp: shown.map((j) => later((k) => logProb(j, grid[k]))) };
+    }
     return {
       ...drawn,
       s: shown.map((j) => scores[j]),
