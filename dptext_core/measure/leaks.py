@@ -179,7 +179,8 @@ def _standing(
 
 def _lower(text: str) -> str:
     """In small letters, each where it stood."""
-    return "".join(small if len(small := c.lower()) == 1 else c for c in text)
+    small = text.lower()
+    return small if len(small) == len(text) else "".join(s if len(s := c.lower()) == 1 else c for c in text)
 
 
 def _places(word: str, text: str) -> Iterator[tuple[int, int]]:

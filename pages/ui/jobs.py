@@ -257,6 +257,12 @@ def lasting(seconds: float) -> str:
     return f"{math.ceil(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
+def under_way(job: Job) -> str:
+    """What it does, and how long that takes where it is worth telling."""
+    left = job.left
+    return f"{job.label} …" + ("" if left is None or left <= TELL else f" about {lasting(left)} left")
+
+
 def _often(age: float = 0.0) -> float:
     """Seconds from one look at work to the next: each look of so many pages costs the work a little, and what has taken
     long changes slowly."""
@@ -279,8 +285,6 @@ def _waiting(job: Job, key: str, text: Callable[[], str] | None = None) -> None:
     _look(job)
     bar, stop = st.columns([5, 1], vertical_alignment="center")
     said = f"Waits for {many(others, 'other')} …" if (others := job.before) else ""
-    left = job.left
-    rest = "" if left is None or left <= TELL else f" about {lasting(left)} left"
-    bar.progress(job.share, text=said or (text() if text else f"{job.label} …{rest}"))
+    bar.progress(job.share, text=said or (text() if text else under_way(job)))
     if stop.button("Stop", key=key, width="stretch"):
         job.task.cancel()

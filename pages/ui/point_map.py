@@ -20,7 +20,7 @@ from dptext_core.show.exports import FILE
 from dptext_core.show.figures import to_html
 from dptext_core.show.figures.glossary import said_of
 from pages.ui import address, cards, download, hide, links, share
-from pages.ui.jobs import LOOK, Work, lasting
+from pages.ui.jobs import LOOK, Work, under_way
 from pages.ui.rewrite_view import payload, rewrite_view
 from pages.ui.session import session
 from pages.ui.shell import beside
@@ -472,8 +472,7 @@ def body(tried: Tried, hidden: str, kept: str) -> None:
 def progress(work: Work) -> None:
     bar, stop = st.columns([5, 1], vertical_alignment="center")
     job = work.job
-    rest = "" if job is None or job.left is None else f" about {lasting(job.left)} left"
-    bar.progress(job.share if job is not None else 0.0, text=f"{job.label} …{rest}" if job is not None else "")
+    bar.progress(job.share if job is not None else 0.0, text=under_way(job) if job is not None else "")
     if stop.button("Stop", key="trade_stop", width="stretch") and job is not None:
         job.task.cancel()
 

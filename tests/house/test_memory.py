@@ -203,7 +203,6 @@ def private_objects() -> Counter[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("few_looks")
 def test_nothing_is_left_of_a_text_and_what_is_kept_is_found(tiny_model, judge, tmp_path):
     """Each operation gets a made-up word of its own; afterwards nothing holds one of them, nor any text or channel.
 
@@ -247,12 +246,13 @@ def test_nothing_is_left_of_a_text_and_what_is_kept_is_found(tiny_model, judge, 
     before = private_objects()
     try:
         run_each(done | {"nothing": len}, marker)
-        assert private_objects() - before == Counter()
+        after = private_objects()
+        assert after - before == Counter()
         run_each(keeping, marker, len(done) + 1)
         found = marker.find()
         print("\n" + table(names, found))
         assert [names[n] for n in sorted(found)] == list(keeping)
-        assert private_objects() - before
+        assert private_objects() - after
     finally:
         for cached in (Tokenizer13a.__call__, TokenizerRegexp.__call__, planted):
             cached.cache_clear()

@@ -580,9 +580,7 @@ def test_each_classifier_has_gates_of_its_own():
 
 
 WORDS_SIZE = grid.Size(10, 6, 9, 9.0)
-WORDS_POINTS = [
-    grid.GridPoint(dpt.Setting("custext", {"oov": "keep"}, e), "builtin", s, WORDS_SIZE) for e in (5.0,) for s in (1, 2)
-]
+WORDS_POINTS = [grid.GridPoint(dpt.Setting("custext", {"oov": "keep"}, 5.0), "builtin", s, WORDS_SIZE) for s in (1, 2)]
 
 
 @pytest.fixture
