@@ -91,6 +91,7 @@ if forget.reload():
 st.session_state.app = True
 sessions.keep_sizes()
 sessions.let_runs_end()
+sessions.let_files_arrive()
 sessions.watch()
 public.enter()
 uploads.watch()

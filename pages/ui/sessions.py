@@ -18,6 +18,7 @@ from weakref import WeakSet, ref
 from streamlit import runtime
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.app_session import AppSession, AppSessionState
+from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
 
@@ -27,6 +28,8 @@ STOP, CLOSE = 5.0, 100.0
 LOOK = 1.0
 #: Seconds until a page that runs is looked at again, and until a browser that was told asks.
 SETTLE, ASK = 0.05, 0.2
+#: Seconds that a browser has to come for a file that it was told of.
+FETCH = 20.0
 
 
 class Work(Protocol):
@@ -94,6 +97,43 @@ def _once_ended(begins: Callable[[Any, Any], None]) -> Callable[[Any, Any], None
 
     begin.begins = begins  # type: ignore[attr-defined]
     return begin
+
+
+def let_files_arrive() -> None:
+    """Have what nothing refers to any more, a file or what makes one, stay for ``FETCH`` seconds and then go. Streamlit
+    1.67 frees a file to download once any two pages have run since it was made, and what makes one once any page has:
+    where many are at work, before a browser has come for it."""
+    if not hasattr(MediaFileManager.remove_orphaned_files, "frees"):
+        frees = MediaFileManager.remove_orphaned_files
+        MediaFileManager.remove_orphaned_files = _in_time(frees)  # type: ignore[assignment,method-assign]
+
+
+def _in_time(frees: Callable[[MediaFileManager], None]) -> Callable[[MediaFileManager], None]:
+    def free(manager: Any) -> None:
+        now = time.monotonic()
+        with manager._lock:
+            files = manager._files_by_session_and_coord
+            files.pop("", None)
+            used = {file for placed in files.values() for file in placed.values()}
+            before = getattr(manager, "loose", {})
+            loose = ({*manager._file_metadata} | {*manager._deferred_callables}) - used
+            manager.loose = {file: before.get(file, now) for file in loose}
+            held = {file: file for file, since in manager.loose.items() if now - since < FETCH}
+            if held:
+                files[""] = held  # as if a session without a name had them
+        frees(manager)
+        if held and not getattr(manager, "due", False):
+            manager.due = True
+            loop = runtime.get_instance().stopped.get_loop()  # type: ignore[attr-defined]
+            loop.call_soon_threadsafe(loop.call_later, FETCH, due, manager)
+
+    def due(manager: Any) -> None:
+        manager.due = False
+        for _ in range(2):  # the first marks what is to go
+            free(manager)
+
+    free.frees = frees  # type: ignore[attr-defined]
+    return free
 
 
 def visitor() -> str | None:
@@ -222,8 +262,6 @@ def _close(server: runtime.Runtime, name: str, visit: _Visit) -> None:
     if server.is_active_session(name):  # back in the last moment
         return
     server.close_session(name)
-    # Files to download outlive their session once, for a click that is under way: nobody is there to click.
-    server.media_file_mgr.remove_orphaned_files()
     # The server's loop still holds the session that it served last, for as long as no other one comes: it is emptied.
     if (session := visit.session()) is not None:
         session._session_state = type(session.session_state)()  # its clear() leaves the arguments of callbacks

@@ -71,7 +71,7 @@ def main(port: str, ask: str, stop: str, close: str, *further: str) -> None:
 
     from pages.ui import jobs, sessions
 
-    sessions.STOP, sessions.CLOSE = float(stop), float(close)
+    sessions.STOP, sessions.CLOSE, sessions.FETCH = float(stop), float(close), min(sessions.FETCH, 2 * float(close))
     leave, begin = jobs.Job.leave, jobs.Job.__init__
 
     def noted(job: jobs.Job, *given: Any, **options: Any) -> None:

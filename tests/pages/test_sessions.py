@@ -8,6 +8,8 @@ import time
 import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.app_session import AppSession, AppSessionState
+from streamlit.runtime.media_file_manager import MediaFileManager
+from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 
 import dptext_core as dpt
@@ -28,17 +30,13 @@ class Server:
     def __init__(self) -> None:
         self.active: set[str] = set()
         self.closed: list[str] = []
-        self.stopped = self.media_file_mgr = self
-        self.freed: list[list[str]] = []
+        self.stopped = self
 
     def is_active_session(self, session: str) -> bool:
         return session in self.active
 
     def close_session(self, session: str) -> None:
         self.closed.append(session)
-
-    def remove_orphaned_files(self) -> None:
-        self.freed.append(list(self.closed))
 
     def get_loop(self) -> Server:
         return self
@@ -112,6 +110,53 @@ def test_it_is_put_in_once(monkeypatch):
     assert AppSession._create_scriptrunner is not before and AppSession._create_scriptrunner.begins is before
 
 
+class Clock(Server):
+    """A server whose clock is turned by hand, and which does then what it was to do later."""
+
+    def __init__(self, monkeypatch) -> None:
+        super().__init__()
+        self.now, self.later = 1000.0, []
+        monkeypatch.setattr(sessions.time, "monotonic", lambda: self.now)
+        monkeypatch.setattr(sessions.runtime, "get_instance", lambda: self)
+
+    def call_later(self, seconds, call, *given) -> None:
+        self.later.append((self.now + seconds, call, given))
+
+    def turn(self, seconds: float) -> None:
+        self.now += seconds
+        due = [x for x in self.later if x[0] <= self.now]
+        self.later = [x for x in self.later if x[0] > self.now]
+        for _, call, given in due:
+            call(*given)
+
+
+def test_a_file_stays_until_a_browser_has_come_for_it_and_then_goes(monkeypatch):
+    """However many pages run meanwhile, and though none runs afterwards."""
+    now = MediaFileManager.remove_orphaned_files
+    monkeypatch.setattr(MediaFileManager, "remove_orphaned_files", frees := getattr(now, "frees", now))
+    for _ in range(2):
+        sessions.let_files_arrive()
+    assert MediaFileManager.remove_orphaned_files.frees is frees, "put in once"
+    clock, storage = Clock(monkeypatch), MemoryMediaFileStorage("/media")
+    manager = MediaFileManager(storage)
+    button = manager.add_deferred(lambda: "a text", "text/plain", "here", "a.txt")
+    manager.add(b"a picture", "image/png", "there")
+    manager.remove_orphaned_files()
+    assert clock.later == [] and len(storage._files_by_id) == 1, "all of it is on a page"
+    made = manager.execute_deferred(button).rpartition("/")[2]
+    for _ in range(5):  # pages run, the button's own among them
+        manager.clear_session_refs()
+        manager.remove_orphaned_files()
+    clock.turn(sessions.FETCH - 1)
+    assert storage.get_file(made).content == b"a text" and len(storage._files_by_id) == 2
+    again = manager.execute_deferred(button).rpartition("/")[2]
+    assert again == made, "and a click that was under way gets its file, too"
+    clock.turn(1)
+    assert storage._files_by_id == manager._file_metadata == manager._deferred_callables == {}
+    manager.remove_orphaned_files()
+    assert clock.later == [] and manager.loose == {}
+
+
 def endless(task):
     for i in range(100_000):
         task.report(i, 100_000)
@@ -153,7 +198,6 @@ def test_a_session_is_closed_before_nobody_can_come_back_to_it(visit):
     look(0.0)
     assert not look(sessions.CLOSE - 0.1) and server.closed == []
     assert look(sessions.CLOSE) and server.closed == ["a"] and job.wait(5)
-    assert server.freed == [["a"]], "what was offered to download goes with it"
     assert job.result is None and sessions.CLOSE < 120
 
 
