@@ -21,7 +21,7 @@ from dptext_core.privacy.guarantee import bound, number, percent
 from dptext_core.research import clipping, deniability, total_budget
 from dptext_core.show import figures, precomputed
 from dptext_core.show.figures.glossary import said_of
-from dptext_core.show.figures.token_view import Payload
+from dptext_core.show.figures.token_view import Payload, here
 from pages.ui import (
     address,
     attackers,
@@ -616,8 +616,10 @@ def rewritten() -> None:
         shown["attack"] = attack
     if (meant := meaning.of(run, result)) is not None:
         shown["meaning"] = meant
-    view = token_strip(shown, key="play_strip")
-    token = chosen_token(run, view)
+    token = chosen_token(run, view_of(state.get("play_strip")) or None)
+    if token is not None and (exact := here(result, run.payload, [token])) is not None:
+        shown["here"] = exact
+    token_strip(shown, key="play_strip")
     with st.container():
         if marked and attack is not None:
             risk.below(run, result)

@@ -10,6 +10,8 @@ import json
 import string
 from pathlib import Path
 
+from dptext_core._internal.imports import alone
+
 WORDS = (
     "the a an i of and to in is was were be been are it he she they we you his her their my your our its this that "
     "these those with without for from on at by as or but not no yes if then than so very too more most less all any "
@@ -44,7 +46,9 @@ def tiny_masked_lm(path: str | Path, *, max_positions: int = 128, seed: int = 11
     """Write a tiny random BERT masked LM with a WordPiece tokenizer (2 layers, width 32) to `path`; return that."""
     import torch
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
-    from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
+
+    with alone():
+        from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
 
     folder = Path(path)
     folder.mkdir(parents=True, exist_ok=True)
@@ -92,7 +96,9 @@ def tiny_roberta(path: str | Path, *, max_positions: int = 128, seed: int = 12) 
     """Write a tiny random RoBERTa masked LM with a byte-level BPE tokenizer to `path`; return the folder."""
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
-    from transformers import PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM
+
+    with alone():
+        from transformers import PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM
 
     folder = Path(path)
     folder.mkdir(parents=True, exist_ok=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from dptext_core._internal.imports import alone
+
 SENTENCE = "the doctor changed a dose on monday nobody here sells any green bicycles and so it goes"
 WORDS = SENTENCE.split()
 
@@ -12,7 +14,9 @@ WORDS = SENTENCE.split()
 def write_tokenizer(folder: Path) -> None:
     """Word pieces of one letter or more, as BPE: every text of ASCII letters has one."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast
+
+    with alone():
+        from transformers import PreTrainedTokenizerFast
 
     vocab = {"<s>": 0, "</s>": 1}
     for c in sorted(pre_tokenizers.ByteLevel.alphabet()):
@@ -33,7 +37,9 @@ def write_tokenizer(folder: Path) -> None:
 def write_model(folder: Path, kind: str, **options) -> Path:
     """A tiny random causal language model of this kind."""
     import torch
-    import transformers as hf
+
+    with alone():
+        import transformers as hf
 
     folder.mkdir(parents=True, exist_ok=True)
     write_tokenizer(folder)

@@ -7,13 +7,17 @@ from pathlib import Path
 
 from tiny import vocabulary
 
+from dptext_core._internal.imports import alone
+
 KINDS = ("t5", "gpt2", "gemma3")
 
 
 def _tokenizer(folder: Path, specials: list[str], **named: str):
     """Byte-level BPE that knows the words of the other tiny models whole."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast
+
+    with alone():
+        from transformers import PreTrainedTokenizerFast
 
     vocab: dict[str, int] = {s: n for n, s in enumerate(specials)}
     for c in sorted(pre_tokenizers.ByteLevel.alphabet()):
@@ -36,7 +40,9 @@ def _tokenizer(folder: Path, specials: list[str], **named: str):
 def tiny_generator(path: str | Path, kind: str, seed: int = 5) -> Path:
     """Write a tiny random generator of ``kind`` with its tokenizer to ``path``; return the folder."""
     import torch
-    import transformers as hf
+
+    with alone():
+        import transformers as hf
 
     folder = Path(path)
     folder.mkdir(parents=True, exist_ok=True)
@@ -110,7 +116,9 @@ def plain_scores(folder: str | Path, prompt, tokens):
     """The scores of every step by the plain model: no cache, no batch, no padding; float32 (steps, candidates)."""
     import numpy as np
     import torch
-    import transformers as hf
+
+    with alone():
+        import transformers as hf
 
     from dptext_core.models.generator import load_generator
 

@@ -40,6 +40,7 @@ function standing(data, epsilons) {
   });
 }
 
+const rough_at = (data, eps) => ready(data).filter((t) => t.drawn).map((t) => rough(t, eps));
 const capitals = (words) => words.map(capital);
 const changed = (data, epsilons) => {
   const tokens = ready(data);

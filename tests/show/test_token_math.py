@@ -40,6 +40,7 @@ from dptext_core.show.figures.token_view import (
     ScoredToken,
     Telling,
     attack_marks,
+    here,
     payload,
 )
 from dptext_core.text.document import Document
@@ -234,6 +235,34 @@ def test_between_the_points_of_a_curve_chances_are_right_or_said_to_be_rough(nam
                         off[bent] = max(off[bent], abs(p / d.p(word) - 1))
     assert off[False] < 2e-3
     assert (off[True] > 0.01) == (name in ("dp-sentence", "dp-mlm-prior")), "what is called rough is"
+
+
+@pytest.mark.parametrize("name", ["dp-sentence", "dp-mlm-prior"])
+def test_where_the_page_rests_rough_chances_are_exact(name):
+    """The server tells them for the ε that it hears of; the words that they belong to have none of their own beside."""
+    m = dpt.get_mechanism(name)
+    low, high, default = m.epsilon_range()
+    stream, prepared = dpt.NoiseStream(5), m.prepare("My doctor paid. She was glad.")
+    shown = payload(m.rewrite(prepared, stream=stream), run=1, low=low, high=high, default=default)
+    compared = 0
+    for epsilon in np.geomspace(low * 1.01, high * 0.99, 7).tolist():
+        result = m.replace(epsilon=epsilon).rewrite(prepared, stream=stream)
+        drawn = [k for k, t in enumerate(shown["tokens"]) if "c" in t]
+        some = here(result, shown, drawn[:1])
+        assert set(some["lp"]) == {str(drawn[0])} and some["eps"] == epsilon
+        told = shown | {"here": here(result, shown)}
+        (at_rest,), (moved,) = chances(told, [epsilon]), chances(told, [epsilon * 1.02])
+        assert moved == chances(shown, [epsilon * 1.02])[0], "they are of one ε alone"
+        assert call("rough_at", told, epsilon) == [False] * len(drawn)
+        assert call("rough_at", told, epsilon * 1.02) == call("rough_at", shown, epsilon) == [True] * len(drawn)
+        for k in drawn:
+            d = result.distribution(k)
+            exact = [d.p(c) for c in shown["tokens"][k]["c"]]
+            assert at_rest[k] == pytest.approx(exact, rel=2e-8, abs=1e-300)
+            compared += len(exact)
+    assert compared > 200
+    word = dpt.get_mechanism("mvc").rewrite("My doctor paid.", seed=1)
+    assert here(word, payload(word, run=1, low=1.0, high=9.0, default=2.0)) is None
 
 
 def test_what_cannot_be_and_what_hardly_can_are_told_apart():

@@ -8,7 +8,7 @@ from ..._internal.task import UNWATCHED, Task
 from ...privacy.guarantee import number
 from ...result import RewriteResult
 from ..figures import browser
-from ..figures.token_view import Payload, payload
+from ..figures.token_view import Payload, here, payload
 from . import html
 from .parts import again, mechanism_of, promise, setting
 
@@ -89,6 +89,8 @@ def standing(result: RewriteResult, view: Payload) -> Payload:
     """The view where no server stands behind it: at the ε of the result, and without a slider where that would have to
     be asked for the words at another ε."""
     shown = dict(view) | {"run": 1}
+    if (exact := here(result, view)) is not None:
+        shown["here"] = exact
     for name in ("key", "cmd"):
         shown.pop(name, None)
     epsilon = result.config.epsilon

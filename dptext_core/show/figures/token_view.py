@@ -9,7 +9,7 @@ noise. It holds the original words and the winners of the noise: it is for the a
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NotRequired, TypeAlias, TypedDict, cast
 
 import numpy as np
@@ -65,7 +65,8 @@ class DrawnToken(PlacedToken):
     mechanism writes them. ``src``: the index of the original word among them, −1 where it cannot be drawn. ``flips``:
     [ε, index in ``c``], ascending: from that ε on, this candidate is the released word. ``total``: how many candidates
     there are in all, where that differs from the payload's ``total_candidates``. ``draws``: where chances are
-    estimated, from how many draws. ``bent``: 1 where they bend along ε, so that between points they are known roughly.
+    estimated, from how many draws. ``bent``: where they bend along ε, so that between points they are known roughly:
+    the place of each of ``c`` among all candidates.
     """
 
     cap: int
@@ -74,7 +75,7 @@ class DrawnToken(PlacedToken):
     flips: list[list[float]]
     total: NotRequired[int]
     draws: NotRequired[int]
-    bent: NotRequired[int]
+    bent: NotRequired[list[int]]
 
 
 class ScoredToken(DrawnToken):
@@ -147,6 +148,14 @@ class Meaning(TypedDict):
     all: bool
 
 
+class Here(TypedDict):
+    """Chances at one ε of tokens whose chances bend along it. ``eps``: that ε. ``lp``: for the index of a token ln p
+    of each of its ``c``."""
+
+    eps: float
+    lp: dict[str, list[float]]
+
+
 class Command(TypedDict):
     """What the page asks the browser to do once. ``n``: the number of the command. ``eps``: the ε to move to."""
 
@@ -171,7 +180,8 @@ class Payload(TypedDict):
     browser can say at every ε what still stands. ``finder``: the spaCy pipeline that looked beside them. ``attack``:
     set where it is mounted, where words may be marked by what an attacker would get. ``tokens``: in order. ``tail``:
     the released text after the last.
-    ``pin``: the index of the token that is chosen until the user chooses, where there is one.
+    ``pin``: the index of the token that is chosen until the user chooses, where there is one. ``here``: what is known
+    at the ε that is looked at, beside the points.
 
     Set where it is mounted: ``stage``: whether the view is a first screen, with the steps of the chosen word and gauges
     beside the slider. ``how``: those steps. ``meaning``: for a gauge; missing as long as it is worked out. ``tour``:
@@ -199,6 +209,7 @@ class Payload(TypedDict):
     finder: NotRequired[str]
     attack: NotRequired[Attack]
     pin: NotRequired[int]
+    here: NotRequired[Here]
     stage: NotRequired[bool]
     how: NotRequired[How]
     meaning: NotRequired[Meaning]
@@ -294,6 +305,16 @@ def payload(
     if isinstance(epsilon, tuple):
         made["spread"] = _spread(result)
     return made
+
+
+def here(result: RewriteResult, shown: Payload, tokens: Iterable[int] | None = None) -> Here | None:
+    """The chances at the ε of a rewrite of those ``tokens`` (None: all) that have none between points; None where there
+    are no such tokens. shown: the view, at whatever ε it was made."""
+    found = {}
+    for k in range(len(shown["tokens"])) if tokens is None else tokens:
+        if bent := cast(DrawnToken, shown["tokens"][k]).get("bent"):
+            found[str(k)] = np.maximum(result.distribution(k).log_probs[bent], FLOOR).round(8).tolist()
+    return {"eps": float(result.config.epsilon), "lp": found} if found else None
 
 
 def attack_marks(result: RewriteResult, found: WordSuccess) -> Attack:
@@ -459,7 +480,7 @@ def _of_channel(
         if channel.draws is not None:
             token["draws"] = int(channel.draws)
         if channel.bends:
-            token["bent"] = 1
+            token["bent"] = chosen
         yield k, token
 
 

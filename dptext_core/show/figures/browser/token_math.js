@@ -81,9 +81,15 @@ function interpolate(z, x) {
 // The chance of this logarithm: a chance that is too small for a float is still one.
 const possible = (log) => Math.min(1, Math.max(Number.MIN_VALUE, Math.exp(log)));
 
+const isHere = (token, eps) => Boolean(token.here) && Math.abs(eps - token.hereAt) <= 1e-9 * eps;
+
+// Whether a chance at ε lies between points of a curve that bends.
+const rough = (token, eps) => token.bent && !isHere(token, eps);
+
 // The chance of candidate k at ε, which lies at x (0 to 1) on the axis; NaN where the word is not worth showing.
 function chance(token, k, eps, x) {
   if (k < 0) return 0;
+  if (isHere(token, eps)) return token.here[k] > IMPOSSIBLE ? possible(token.here[k]) : 0;
   if (!token.lp) {
     if (token.s[k] <= IMPOSSIBLE) return 0;
     return possible(eps * token.s[k] - interpolate(token.z, x * (token.z.length - 1)));
@@ -138,6 +144,9 @@ function prepare(raw, data, i) {
   token.total = raw.total ?? data.total_candidates;
   token.draws = raw.draws ?? 0;
   token.bent = Boolean(raw.bent);
+  token.here = data.here?.lp[i]; // ln p of each candidate at hereAt
+  token.hereAt = data.here?.eps;
+  if (token.here && token.here.length !== raw.c.length) throw new Error(`the data of token ${i + 1} are incomplete`);
   token.exact = raw.exact; // ln p of a candidate at an ε, where the page can work it out
   token.src = raw.src ?? -1;
   token.from = raw.flips.map((f) => f[0]);

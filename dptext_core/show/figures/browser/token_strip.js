@@ -1104,7 +1104,7 @@ class Strip {
     const x = this.where(eps);
     this.paintHow(eps);
     const p = (k) => (t.exact && k >= 0 ? possible(t.exact(k, eps)) : chance(t, k, eps, x));
-    const written = (value) => (t.draws ? counted(value, t.draws) : `${t.bent ? "≈ " : ""}${percent(value)}`);
+    const written = (value) => (t.draws ? counted(value, t.draws) : `${rough(t, eps) ? "≈ " : ""}${percent(value)}`);
     const to = t.shown[t.at] || END;
     if (ui.to.textContent !== to) ui.to.textContent = to;
     ui.to.classList.toggle("same", !t.changed && t.a === "replace");
