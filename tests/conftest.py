@@ -17,9 +17,9 @@ from hypothesis import settings
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# Libraries and models are half a million objects, and looking through all of them takes a third of a second: ten times
-# less often than usual. What needs it (memory_scan) asks for it.
-gc.set_threshold(2_000, 10, 50)
+# Libraries and models are half a million objects, and looking through all of them takes a third of a second: hardly
+# ever. What needs it (memory_scan) asks for it.
+gc.set_threshold(2_000, 10, 2_000)
 
 # CI repeats the same examples and the same draws; elsewhere each run looks at new ones. HYPOTHESIS_PROFILE=thorough
 # looks at many.
