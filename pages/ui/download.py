@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from dptext_core.measure.ledger import Ledger
+from pages.ui import sessions
 from pages.ui.session import session
 
 #: Bytes that are random in every address.
@@ -34,9 +35,11 @@ def button(
     Streamlit gives a file to everyone who asks for its address, and makes that address from the file's content, name
     and kind: whoever can guess them could ask whether somebody else has that file. So the kind has a random part, and
     nothing has an address before it is asked for. What asks for it is what leaves: the ledger has it before the file
-    is there. Where the page shows what it has released, it has it before the page runs again, too.
+    is there. Where the page shows what it has released, it has it before the page runs again, too; and a ledger that
+    is in sight is drawn anew.
     """
-    ledger, page = session().ledger, str(st.session_state.get("page_at", ""))
+    mine, visitor, page = session(), sessions.visitor(), str(st.session_state.get("page_at", ""))
+    ledger = mine.ledger
 
     def left() -> None:
         if release is not None:
@@ -46,6 +49,9 @@ def button(
     def make() -> str | bytes:
         made = data() if callable(data) else data
         left()
+        drawn = mine.ledger_drawn
+        if visitor is not None and drawn[0] is not None:
+            sessions.wake(visitor, drawn[0], lambda: mine.ledger_drawn is drawn)
         return made
 
     given.setdefault("on_click", left)

@@ -9,12 +9,16 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core.measure.ledger import HOLDS, Ledger, LedgerEntry
 from dptext_core.privacy.guarantee import bound
-from pages.ui import download
+from pages.ui import download, sessions
+from pages.ui.session import session
 from pages.ui.text import literal
 
 
+@st.fragment
 def panel(ledger: Ledger, results: Sequence[dpt.RewriteResult] = ()) -> None:
-    """Draws and totals. results: what the user may release now; the panel says what that would mean."""
+    """Draws and totals, anew with each download. results: what the user may release now; the panel says what that
+    would mean."""
+    session().ledger_drawn = (sessions.fragment(),)
     if not ledger.entries and not ledger.taken:
         st.caption("Nothing was drawn yet. Each rewrite appears here with what it spends once it is released.")
         return

@@ -30,21 +30,21 @@ class Session:
     """What a session holds.
 
     run: what Explore shows; epsilon: at which ε; explored: the setting of it that Compare took over; number: of the
-    newest run; recent: the last runs, by draw and number. copied: the
-    copies that the browser has told of, as (draw, run, ε). work: long work, by its place. text, undo: the text in the
-    box, which Streamlit forgets on another page, and the one before. upload_error: why the last file was not taken.
-    query: a link's, or a file's; link: the setting it asked for, link_new until that is started, link_problem what is
-    wrong with it. addresses: those that the pages have had; asked: how often an address asked for something. controls:
-    what controls were left at that have to stay so (``stay``). shares_for: for what text and words a table of shares
-    was made, with its number. public_plan: a budget by what is public, and what it was made from. moved_to: the ε that
-    a new pass was last asked for. hidden: names of controls that a link hides. upload: the data of the page Batch;
-    uploads: how many there were; batch_error: what went wrong there and is still to be said. kept: scores and draws of
-    settings that were looked at. columns: the settings that Compare shows, with the number of each; columns_new: until
-    its controls show them. word: where the word begins in the text that Compare shows.
-    compared: that text, and the one that it was edited from. beside: what Compare showed last, and for what.
-    points: of the trade-off, as they are measured; tried: what they are measured for. chosen_in, chosen_word: the text
-    in which a word was last chosen, and that word. followed: the prompts that were followed. bring: what was just
-    opened and is to be brought into sight. chosen: the mechanism that a card has just chosen.
+    newest run; recent: the last runs, by draw and number. ledger_drawn: the fragment that shows the ledger, another
+    object each time that it is drawn. copied: the copies that the browser has told of, as (draw, run, ε). work: long
+    work, by its place. text, undo: the text in the box, which Streamlit forgets on another page, and the one before.
+    upload_error: why the last file was not taken. query: a link's, or a file's; link: the setting it asked for,
+    link_new until that is started, link_problem what is wrong with it. addresses: those that the pages have had; asked:
+    how often an address asked for something. controls: what controls were left at that have to stay so (``stay``).
+    shares_for: for what text and words a table of shares was made, with its number. public_plan: a budget by what is
+    public, and what it was made from. moved_to: the ε that a new pass was last asked for. hidden: names of controls
+    that a link hides. upload: the data of the page Batch; uploads: how many there were; batch_error: what went wrong
+    there and is still to be said. kept: scores and draws of settings that were looked at. columns: the settings that
+    Compare shows, with the number of each; columns_new: until its controls show them. word: where the word begins in
+    the text that Compare shows. compared: that text, and the one that it was edited from. beside: what Compare showed
+    last, and for what. points: of the trade-off, as they are measured; tried: what they are measured for. chosen_in,
+    chosen_word: the text in which a word was last chosen, and that word. followed: the prompts that were followed.
+    bring: what was just opened and is to be brought into sight. chosen: the mechanism that a card has just chosen.
     """
 
     run: Run | None = None
@@ -53,6 +53,7 @@ class Session:
     number: int = 0
     recent: dict[tuple[str, int], Run] = field(default_factory=dict)
     ledger: Ledger = field(default_factory=Ledger)
+    ledger_drawn: tuple[str | None] = (None,)
     copied: set[tuple[str, int, float]] = field(default_factory=set)
     work: dict[str, Work] = field(default_factory=dict)
     text: str | None = None

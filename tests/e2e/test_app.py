@@ -918,9 +918,14 @@ def test_a_table_is_rewritten_and_taken_away(open_app: Callable):
     page.get_by_role("button", name="Rewrite all 30 rows").click()
     page.get_by_text("Done: 30 rows are rewritten.").wait_for(timeout=LONG)
     calm(page)
+    page.get_by_text("Ledger: what was released").click()
+    page.get_by_text(re.compile("Nothing was drawn yet|A row is what was looked at")).wait_for(timeout=LONG)
+    calm(page)
+    assert not page.get_by_text("What left a page").count()
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download", exact=True).click()
     text = Path(waiting.value.path()).read_text(encoding="utf-8-sig")
+    page.get_by_text("What left a page").wait_for(timeout=LONG)
     assert waiting.value.suggested_filename == "notes-release.csv"
     assert text.count("\n") == 31 and "My doctor treated my sister on day 29." not in text
     page.get_by_role("button", name="Another file").click()
