@@ -52,6 +52,7 @@ def button(
         drawn = mine.ledger_drawn
         if visitor is not None and drawn[0] is not None:
             sessions.wake(visitor, drawn[0], lambda: mine.ledger_drawn is drawn)
+        sessions.file_made()
         return made
 
     given.setdefault("on_click", left)

@@ -108,6 +108,15 @@ def let_files_arrive() -> None:
         MediaFileManager.remove_orphaned_files = _in_time(frees)  # type: ignore[assignment,method-assign]
 
 
+def file_made() -> None:
+    """Have the file that is made now go in time, though no page runs any more."""
+    if runtime.exists():
+        server = runtime.get_instance()
+        with suppress(RuntimeError):  # the server has stopped
+            loop = server.stopped.get_loop()  # type: ignore[attr-defined]
+            loop.call_soon_threadsafe(loop.call_later, LOOK, server.media_file_mgr.remove_orphaned_files)
+
+
 def _in_time(frees: Callable[[MediaFileManager], None]) -> Callable[[MediaFileManager], None]:
     def free(manager: Any) -> None:
         now = time.monotonic()

@@ -155,6 +155,17 @@ def test_a_file_stays_until_a_browser_has_come_for_it_and_then_goes(monkeypatch)
     assert storage._files_by_id == manager._file_metadata == manager._deferred_callables == {}
     manager.remove_orphaned_files()
     assert clock.later == [] and manager.loose == {}
+    monkeypatch.setattr(sessions.runtime, "exists", lambda: True)
+    monkeypatch.setattr(clock, "media_file_mgr", manager, raising=False)
+    button = manager.add_deferred(lambda: (sessions.file_made(), "another")[1], "text/plain", "here", "a.txt")
+    manager.execute_deferred(button)
+    clock.turn(sessions.LOOK)
+    clock.turn(sessions.FETCH - 1)
+    assert len(storage._files_by_id) == 1
+    clock.turn(1)
+    assert storage._files_by_id == {} and [*manager._deferred_callables] == [button], (
+        "no page runs, and its button stays"
+    )
 
 
 def endless(task):
