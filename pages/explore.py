@@ -45,7 +45,7 @@ from pages.ui.charts import chart, dark
 from pages.ui.session import session
 from pages.ui.shell import drawn_when_open, last_page, within_app
 from pages.ui.text import MAX_MB, decode, literal, shortened, too_long
-from pages.ui.token_strip import token_strip, view_of
+from pages.ui.token_strip import tell, token_strip, view_of
 
 PAGE = "explore"
 #: Seconds that a page waits for a rewrite that needs no model.
@@ -78,7 +78,8 @@ LOOK = """<style>
 .st-key-play_about p { font-size: 0.9rem; line-height: 1.4; max-width: none !important; }
 .st-key-play_about button { min-height: 2.1rem; padding-block: 0; }
 .st-key-play_says { flex-wrap: nowrap; margin-top: 0.2rem; transition: opacity 0.15s; }
-:root[data-dragging] .st-key-play_says { opacity: 0.4; }
+:root:is([data-dragging], [data-behind]) :is(.st-key-play_says, .st-key-play_does) { opacity: 0.4; }
+:root[data-behind] .st-key-play_does { pointer-events: none; }
 .st-key-play_says [data-testid=stMarkdown] { flex: 1; }
 .st-key-play_says [data-testid=stMarkdown] p { font-size: 0.8125rem; line-height: 1.3; }
 .st-key-play_before { position: relative; }
@@ -109,6 +110,9 @@ LOOK = """<style>
 </style>"""
 #: On a phone the examples wait behind the button with the text.
 NARROW = "<style>@media (max-width: 860px) { .st-key-play_example { display: none; } }</style>"
+#: Up to so many words the chances of all are told anew at each ε, where those beside the rewrite bend; of more, those
+#: of the chosen one.
+WORDS_TOLD = 200
 #: What is folded away, each under a button of its own.
 SHUT = "<style>.st-key-{} {{ display: {}; }}</style>"
 #: What opens below everything else, and where it stands.
@@ -617,8 +621,6 @@ def rewritten() -> None:
     if (meant := meaning.of(run, result)) is not None:
         shown["meaning"] = meant
     token = chosen_token(run, view_of(state.get("play_strip")) or None)
-    if token is not None and (exact := here(result, run.payload, [token])) is not None:
-        shown["here"] = exact
     token_strip(shown, key="play_strip")
     with st.container():
         if marked and attack is not None:
@@ -645,6 +647,9 @@ def rewritten() -> None:
     if there := session().bring:
         session().bring = ""
         st.html(BRING.format(there), unsafe_allow_javascript=True)
+    few = len(run.payload["tokens"]) <= WORDS_TOLD
+    tokens = None if few else [] if token is None else [token]
+    tell(run.payload, epsilon, here(result, run.payload, tokens), key="play_strip")
     meaning.follow()
     address.show(links.of(run.inputs, epsilon)[0] | hide.query())
 

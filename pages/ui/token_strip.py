@@ -17,11 +17,21 @@ from typing import Any
 import streamlit as st
 
 from dptext_core.show.figures import browser
-from dptext_core.show.figures.token_view import Payload
+from dptext_core.show.figures.token_view import Here, Payload
 from pages.ui.text import number
 
 _mount = st.components.v2.component(
     "dptext_token_strip", html=browser.markup(), css=browser.style(), js=browser.script()
+)
+
+_tell = st.components.v2.component(
+    "dptext_here",
+    js="""
+export default function ({ data }) {
+  document.dptextHere = data;
+  document.dispatchEvent(new Event("dptext-here"));
+}
+""",
 )
 
 
@@ -81,3 +91,10 @@ def token_strip(
     """
     result = _mount(key=key, data={**payload, "key": key}, on_view_change=on_view_change or _ignore)
     return _read_view(result.get("view"))
+
+
+def tell(payload: Payload, epsilon: float, here: Here | None, *, key: str) -> None:
+    """Which ε the page has heard of, and what is known at it beside the payload of the strip, which is much longer. In
+    the fragment of the strip, after it."""
+    lp = {} if here is None else here["lp"]
+    _tell(key=f"{key}_here", data={"key": key, "run": payload["run"], "eps": epsilon, "lp": lp})

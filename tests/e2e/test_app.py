@@ -27,6 +27,11 @@ FIRST_MARK = """g => {
   return [box.left + xaxis._offset + xaxis.d2p(t.x[last]), box.top + yaxis._offset + yaxis.d2p(t.y[last])];
 }"""
 #: How far a mark stands from the word that it clings to, at most.
+RELEASED = """text => {
+  const copy = text.cloneNode(true);
+  for (const was of copy.querySelectorAll('.was')) was.remove();
+  return copy.textContent;
+}"""
 APART = """text => Math.max(...[...text.querySelectorAll('.mark:not(.lead)')].map(
   m => m.getBoundingClientRect().left - m.parentElement.querySelector('.now').getBoundingClientRect().right))"""
 
@@ -180,6 +185,14 @@ def test_type_rewrite_drag_choose_download(open_app: Callable) -> None:
         page.get_by_role("button", name="Download text").click()
     text = Path(waiting.value.path()).read_text(encoding="utf-8")
     assert text.endswith(".") and text.startswith("My ") and len(text.split()) == 11
+
+    # Who downloads at once after moving the dial gets the text in sight, and not that of the ε before.
+    for end in ("Home", "End"):
+        epsilon_slider(page).press(end)
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name="Download text").click()
+        text = Path(waiting.value.path()).read_text(encoding="utf-8")
+        assert text.split() == page.locator(".strip .text").evaluate(RELEASED).split(), end
     seen.assert_clean()
 
 

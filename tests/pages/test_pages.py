@@ -710,9 +710,13 @@ def test_one_switch_starts_from_what_is_public_and_shows_both_texts():
     at.session_state["play_strip"] = {"view": {"run": payload(at)["run"], "eps": 40.0, "token": 1}}
     at.run()
     assert not at.exception and any("Without the public prior, at the same ε = 40" in c.value for c in at.caption)
-    there = payload(at)["here"]  # its chances bend along ε: those of the chosen word are told for the one looked at
+    # Its chances bend along ε: they are told for the one looked at, beside the payload.
+    parts = [json.loads(c.proto.json) for c in at.get("bidi_component")]
+    (there,) = [part for part in parts if "lp" in part]
     exact = run.at(40.0).distribution(1)
-    assert there["eps"] == 40.0 and set(there["lp"]) == {"1"}
+    drawn = {str(k) for k, t in enumerate(payload(at)["tokens"]) if "c" in t}
+    assert there["eps"] == 40.0 and set(there["lp"]) == drawn
+    assert there["run"] == payload(at)["run"] and "here" not in payload(at)
     assert np.exp(there["lp"]["1"]) == pytest.approx([exact.p(c) for c in payload(at)["tokens"][1]["c"]], rel=2e-8)
     views = at.button_group(key="play_more").options
     assert "Proposal and shift" in views and "Model scores and clipping" not in views

@@ -181,7 +181,7 @@ class Payload(TypedDict):
     set where it is mounted, where words may be marked by what an attacker would get. ``tokens``: in order. ``tail``:
     the released text after the last.
     ``pin``: the index of the token that is chosen until the user chooses, where there is one. ``here``: what is known
-    at the ε that is looked at, beside the points.
+    at ``eps`` beside the points, where no server tells it for the ε that is looked at.
 
     Set where it is mounted: ``stage``: whether the view is a first screen, with the steps of the chosen word and gauges
     beside the slider. ``how``: those steps. ``meaning``: for a gauge; missing as long as it is worked out. ``tour``:

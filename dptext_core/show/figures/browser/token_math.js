@@ -81,6 +81,13 @@ function interpolate(z, x) {
 // The chance of this logarithm: a chance that is too small for a float is still one.
 const possible = (log) => Math.min(1, Math.max(Number.MIN_VALUE, Math.exp(log)));
 
+// Tell a token its chances at one ε, where they are known.
+function tell(token, i, here) {
+  token.here = here?.lp[i]; // ln p of each candidate at hereAt
+  token.hereAt = here?.eps;
+  if (token.here && token.here.length !== token.c.length) throw new Error(`the data of token ${i + 1} are incomplete`);
+}
+
 const isHere = (token, eps) => Boolean(token.here) && Math.abs(eps - token.hereAt) <= 1e-9 * eps;
 
 // Whether a chance at ε lies between points of a curve that bends.
@@ -144,9 +151,7 @@ function prepare(raw, data, i) {
   token.total = raw.total ?? data.total_candidates;
   token.draws = raw.draws ?? 0;
   token.bent = Boolean(raw.bent);
-  token.here = data.here?.lp[i]; // ln p of each candidate at hereAt
-  token.hereAt = data.here?.eps;
-  if (token.here && token.here.length !== raw.c.length) throw new Error(`the data of token ${i + 1} are incomplete`);
+  tell(token, i, data.here);
   token.exact = raw.exact; // ln p of a candidate at an ε, where the page can work it out
   token.src = raw.src ?? -1;
   token.from = raw.flips.map((f) => f[0]);

@@ -153,6 +153,7 @@ class Strip {
 
   destroy() {
     if (this.dragging) this.hold(false);
+    document.documentElement.removeAttribute("data-behind");
     this.off.abort();
     this.sized.disconnect();
     this.skip.remove();
@@ -196,6 +197,7 @@ class Strip {
     const text = tokens.map((t) => `${t.pre}\u0000${t.o}\u0000${t.a}\u0000${t.why}`).join("\u0001") + (data.tail ?? "");
     const sameText = text === this.textKey;
     const newRun = data.run !== this.run;
+    if (newRun) this.heard = undefined;
 
     this.span = Math.log(hi / lo);
     this.steps = (nGrid - 1) * SUBSTEPS;
@@ -245,6 +247,7 @@ class Strip {
     this.tokens = tokens;
     this.run = data.run;
     this.textKey = text;
+    this.hear();
     this.makeEvents();
     this.frameDial();
     if (!sameText || !old.length) this.makeText();
@@ -265,6 +268,20 @@ class Strip {
       // Once per ε: an answer at another ε than the one asked for must not start a round without end.
       if (data.live || this.askedEps !== this.eps) this.queue();
     }
+  }
+
+  // What the page knows of the ε that it heard of last comes beside the rewrite, which is much longer.
+  hear() {
+    const told = document.dptextHere;
+    if (!told || this.data.here || told.key !== this.data.key || told.run !== this.run) return;
+    this.heard = told.eps;
+    this.tokens.forEach((t, i) => t.bent && tell(t, i, told));
+  }
+
+  // Where the page has not heard of this ε yet, what it would give away is another text than the one in sight.
+  behind() {
+    const moved = Math.abs((this.heard ?? this.eps) - this.eps) > 1e-9 * this.eps;
+    document.documentElement.toggleAttribute("data-behind", Boolean(this.data.live && !this.data.spread && moved));
   }
 
   // A first screen: the words above the slider, gauges at its ends, and how the chosen word was replaced.
@@ -660,6 +677,7 @@ class Strip {
   paint() {
     if (!this.tokens) return;
     const start = performance.now();
+    this.behind();
     this.moveWords();
     this.paintStanding();
     this.paintTint();
@@ -1311,6 +1329,10 @@ class Strip {
     });
     on(ui.copy, "click", () => this.copy());
     on(document, "copy", (event) => this.copiedByHand(event));
+    on(document, "dptext-here", () => {
+      this.hear();
+      this.schedule();
+    });
   }
 
   indexOf(target) {
