@@ -111,10 +111,13 @@ def let_files_arrive() -> None:
 def file_made() -> None:
     """Have the file that is made now go in time, though no page runs any more."""
     if runtime.exists():
-        server = runtime.get_instance()
-        with suppress(RuntimeError):  # the server has stopped
-            loop = server.stopped.get_loop()  # type: ignore[attr-defined]
-            loop.call_soon_threadsafe(loop.call_later, LOOK, server.media_file_mgr.remove_orphaned_files)
+        _later(LOOK, runtime.get_instance().media_file_mgr.remove_orphaned_files)
+
+
+def _later(seconds: float, call: Callable[..., object], *given: Any) -> None:
+    with suppress(RuntimeError):  # the server has stopped
+        loop = runtime.get_instance().stopped.get_loop()  # type: ignore[attr-defined]
+        loop.call_soon_threadsafe(loop.call_later, seconds, call, *given)
 
 
 def _in_time(frees: Callable[[MediaFileManager], None]) -> Callable[[MediaFileManager], None]:
@@ -125,7 +128,10 @@ def _in_time(frees: Callable[[MediaFileManager], None]) -> Callable[[MediaFileMa
             files.pop("", None)
             used = {file for placed in files.values() for file in placed.values()}
             before = getattr(manager, "loose", {})
-            loose = ({*manager._file_metadata} | {*manager._deferred_callables}) - used
+            # Where nobody is there to click, what makes a file goes with its session.
+            connected = runtime.get_instance().is_active_session
+            makes = {name for name, entry in manager._deferred_callables.items() if connected(entry["session_id"])}
+            loose = ({*manager._file_metadata} | makes) - used
             manager.loose = {file: before.get(file, now) for file in loose}
             held = {file: file for file, since in manager.loose.items() if now - since < FETCH}
             if held:
@@ -133,8 +139,7 @@ def _in_time(frees: Callable[[MediaFileManager], None]) -> Callable[[MediaFileMa
         frees(manager)
         if held and not getattr(manager, "due", False):
             manager.due = True
-            loop = runtime.get_instance().stopped.get_loop()  # type: ignore[attr-defined]
-            loop.call_soon_threadsafe(loop.call_later, FETCH, due, manager)
+            _later(FETCH, due, manager)
 
     def due(manager: Any) -> None:
         manager.due = False

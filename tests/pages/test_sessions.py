@@ -138,6 +138,7 @@ def test_a_file_stays_until_a_browser_has_come_for_it_and_then_goes(monkeypatch)
         sessions.let_files_arrive()
     assert MediaFileManager.remove_orphaned_files.frees is frees, "put in once"
     clock, storage = Clock(monkeypatch), MemoryMediaFileStorage("/media")
+    clock.active.add("dontcare")  # as Streamlit calls a session outside of its pages
     manager = MediaFileManager(storage)
     button = manager.add_deferred(lambda: "a text", "text/plain", "here", "a.txt")
     manager.add(b"a picture", "image/png", "there")
@@ -166,6 +167,12 @@ def test_a_file_stays_until_a_browser_has_come_for_it_and_then_goes(monkeypatch)
     assert storage._files_by_id == {} and [*manager._deferred_callables] == [button], (
         "no page runs, and its button stays"
     )
+    manager.clear_session_refs()
+    manager.remove_orphaned_files()
+    assert [*manager._deferred_callables] == [button]
+    clock.active.clear()
+    manager.remove_orphaned_files()
+    assert not manager._deferred_callables, "nobody is there to click"
 
 
 def endless(task):
