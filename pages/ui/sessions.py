@@ -130,10 +130,14 @@ def _in_time(frees: Callable[[MediaFileManager], None]) -> Callable[[MediaFileMa
             before = getattr(manager, "loose", {})
             # Where nobody is there to click, what makes a file goes with its session.
             connected = runtime.get_instance().is_active_session
-            makes = {name for name, entry in manager._deferred_callables.items() if connected(entry["session_id"])}
-            loose = ({*manager._file_metadata} | makes) - used
-            manager.loose = {file: before.get(file, now) for file in loose}
-            held = {file: file for file, since in manager.loose.items() if now - since < FETCH}
+            makes = {name: 0 for name, entry in manager._deferred_callables.items() if connected(entry["session_id"])}
+            loose = {file: made for file, made in (manager._file_metadata | makes).items() if file not in used}
+            # A file that was made again counts from then on.
+            manager.loose = {
+                file: before[file] if file in before and before[file][0] is made else (made, now)
+                for file, made in loose.items()
+            }
+            held = {file: file for file, (_, since) in manager.loose.items() if now - since < FETCH}
             if held:
                 files[""] = held  # as if a session without a name had them
         frees(manager)

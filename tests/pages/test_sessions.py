@@ -153,7 +153,11 @@ def test_a_file_stays_until_a_browser_has_come_for_it_and_then_goes(monkeypatch)
     again = manager.execute_deferred(button).rpartition("/")[2]
     assert again == made, "and a click that was under way gets its file, too"
     clock.turn(1)
-    assert storage._files_by_id == manager._file_metadata == manager._deferred_callables == {}
+    assert [*storage._files_by_id] == [made.partition(".")[0]] and not manager._deferred_callables
+    clock.turn(sessions.FETCH - 1)
+    assert storage.get_file(made), "it counts from when it was made last"
+    clock.turn(1)
+    assert storage._files_by_id == manager._file_metadata == {}
     manager.remove_orphaned_files()
     assert clock.later == [] and manager.loose == {}
     monkeypatch.setattr(sessions.runtime, "exists", lambda: True)
