@@ -143,7 +143,8 @@ def _in_time(frees: Callable[[MediaFileManager], None]) -> Callable[[MediaFileMa
         frees(manager)
         if held and not getattr(manager, "due", False):
             manager.due = True
-            _later(FETCH, due, manager)
+            oldest = min(manager.loose[file][1] for file in held)
+            _later(oldest + FETCH - now, due, manager)
 
     def due(manager: Any) -> None:
         manager.due = False

@@ -171,9 +171,19 @@ def test_a_file_stays_until_a_browser_has_come_for_it_and_then_goes(monkeypatch)
     assert storage._files_by_id == {} and [*manager._deferred_callables] == [button], (
         "no page runs, and its button stays"
     )
+    first = manager.execute_deferred(button)
+    clock.turn(sessions.LOOK)
+    later = manager.add_deferred(lambda: "a third", "text/plain", "there", "b.txt")
+    clock.turn(sessions.FETCH / 2)
+    manager.execute_deferred(later)
+    manager.remove_orphaned_files()
+    clock.turn(sessions.FETCH / 2)
+    assert len(storage._files_by_id) == 1 and first.rpartition("/")[2].partition(".")[0] not in storage._files_by_id
+    clock.turn(sessions.FETCH / 2)
+    assert storage._files_by_id == {}, "each goes in its own time, not with the one before it"
     manager.clear_session_refs()
     manager.remove_orphaned_files()
-    assert [*manager._deferred_callables] == [button]
+    assert {*manager._deferred_callables} == {button, later}
     clock.active.clear()
     manager.remove_orphaned_files()
     assert not manager._deferred_callables, "nobody is there to click"
