@@ -76,10 +76,25 @@ def keep_sizes() -> None:
 
 
 def let_runs_end() -> None:
-    """Have a part of a page that is to run just as a run of the page ends wait for all that was drawn by that.
-    Streamlit (its issue 9921) would begin at once and throw away what the loop had not sent yet: half a page."""
+    """Have a part of a page that is to run leave all that was drawn before it. Streamlit 1.67 would begin just as a run
+    of the page ends, and throw away what the loop had not sent yet (its issue 9921): half a page. And of what waits to
+    be sent it would drop what the part drew, not what parts inside of it did: a browser that hears of a seventh place
+    before the fourth shows nothing any more."""
     if not hasattr(AppSession._create_scriptrunner, "begins"):
         AppSession._create_scriptrunner = _once_ended(AppSession._create_scriptrunner)  # type: ignore[assignment,method-assign]
+    if not hasattr(AppSession._clear_queue, "clears"):
+        AppSession._clear_queue = _of_pages(AppSession._clear_queue)  # type: ignore[method-assign]
+
+
+def _of_pages(clears: Callable[[Any, list[str] | None], None]) -> Callable[[Any, list[str] | None], None]:
+    def clear(session: Any, parts: list[str] | None = None) -> None:
+        if parts is None:
+            clears(session, parts)
+        else:  # what the part draws now comes after what waits, and takes no place in it
+            session._browser_queue._delta_index_map = {}
+
+    clear.clears = clears  # type: ignore[attr-defined]
+    return clear
 
 
 def _once_ended(begins: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:

@@ -8,6 +8,7 @@ import time
 import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.app_session import AppSession, AppSessionState
+from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
@@ -103,11 +104,63 @@ def test_a_part_of_a_page_waits_until_all_of_the_run_before_it_is_sent():
 
 
 def test_it_is_put_in_once(monkeypatch):
-    now = AppSession._create_scriptrunner  # where a page ran in this process, it is in already
-    monkeypatch.setattr(AppSession, "_create_scriptrunner", before := getattr(now, "begins", now))
-    for _ in range(2):
-        sessions.let_runs_end()
-    assert AppSession._create_scriptrunner is not before and AppSession._create_scriptrunner.begins is before
+    for name, of in (("_create_scriptrunner", "begins"), ("_clear_queue", "clears")):
+        now = getattr(AppSession, name)  # where a page ran in this process, it is in already
+        monkeypatch.setattr(AppSession, name, before := getattr(now, of, now))
+        for _ in range(2):
+            sessions.let_runs_end()
+        assert getattr(AppSession, name) is not before and getattr(getattr(AppSession, name), of) is before
+
+
+def message(part: str, path: list[int], text: str | None = None) -> ForwardMsg:
+    """A part of a page draws a text, or room for more, at a place."""
+    drawn = ForwardMsg()
+    drawn.metadata.delta_path.extend(path)
+    drawn.delta.fragment_id = part
+    if text is None:
+        drawn.delta.add_block.SetInParent()
+    else:
+        drawn.delta.new_element.markdown.body = text
+    return drawn
+
+
+def seen(messages: list[ForwardMsg]) -> dict[tuple[int, ...], str]:
+    """What stands where in a browser that, as Streamlit's, takes a message only where all places before it are."""
+    places: dict[tuple[int, ...], str] = {}
+    for drawn in messages:
+        if path := tuple(drawn.metadata.delta_path):
+            room = sum(place[:-1] == path[:-1] for place in places)
+            assert path[-1] <= room and (len(path) == 1 or path[:-1] in places), f"Bad delta path {path}: {places}"
+            places[path] = drawn.delta.new_element.markdown.body
+    return places
+
+
+@pytest.mark.parametrize("again", ["a", "b"])
+def test_a_part_that_runs_again_leaves_what_was_not_sent_yet(again):
+    session = Session()
+    session._browser_queue = queue = ForwardMsgQueue()
+    clear = sessions._of_pages(getattr(AppSession._clear_queue, "clears", AppSession._clear_queue))
+
+    def draw(text: str) -> list[ForwardMsg]:  # part a, and in it b
+        a = [message("a", [0]), message("a", [0, 0], text)], [message("a", [0, 2], text)]
+        b = [message("b", [0, 1]), message("b", [0, 1, 0], text)]
+        return [*a[0], *b, *a[1]]
+
+    page = draw("first")
+    sent, waiting = page[:1], page[1:]
+    for drawn in waiting:
+        queue.enqueue(drawn)
+    clear(session, [again])
+    for drawn in draw("second"):
+        if again == "a" or drawn.delta.fragment_id == again:
+            queue.enqueue(drawn)
+    rest = queue.flush()
+    outside = "second" if again == "a" else "first"
+    assert seen(sent + rest) == {(0,): "", (0, 0): outside, (0, 1): "", (0, 1, 0): "second", (0, 2): outside}
+    assert rest[: len(waiting)] == waiting, "what the part draws now takes no place before that"
+    queue.enqueue(message("a", [0, 0], "third"))
+    clear(session, None)
+    assert queue.is_empty(), "a run of the whole page draws all anew"
 
 
 class Clock(Server):
