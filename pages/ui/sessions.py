@@ -83,7 +83,7 @@ def let_runs_end() -> None:
     if not hasattr(AppSession._create_scriptrunner, "begins"):
         AppSession._create_scriptrunner = _once_ended(AppSession._create_scriptrunner)  # type: ignore[assignment,method-assign]
     if not hasattr(AppSession._clear_queue, "clears"):
-        AppSession._clear_queue = _of_pages(AppSession._clear_queue)  # type: ignore[method-assign]
+        AppSession._clear_queue = _of_pages(AppSession._clear_queue)  # type: ignore[assignment,method-assign]
 
 
 def _of_pages(clears: Callable[[Any, list[str] | None], None]) -> Callable[[Any, list[str] | None], None]:
