@@ -642,6 +642,18 @@ def test_attack_asks_which_text_was_rewritten(run, writer, tmp_path):
     assert status == 2 and "Cannot read" in err
 
 
+def test_where_no_word_was_drawn_the_whole_text_can_still_be_told_from_others(run, tmp_path):
+    other = tmp_path / "other.txt"
+    other.write_text("of the it and\n", encoding="utf-8")
+    given = ("attack", "--mechanism", "santext", "--attacker")
+    status, out, _ = run(*given, "which-text", "--candidates", str(other), "the of and it")
+    assert status == 0 and "is right 100% of the time" in out
+    status, out, _ = run(*given, "nearest-words", "the of and it")
+    assert status == 0 and "nothing to guess" in out
+    status, _, err = run(*given, "best-guess", "the of and it")
+    assert status == 2 and "No word of this text was drawn" in err
+
+
 def of_one(measure):
     """Of the same inputs, or the same texts, what was found the first time."""
 

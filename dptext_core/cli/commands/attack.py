@@ -70,9 +70,9 @@ def run(args: argparse.Namespace) -> None:
         unit = next((i for i, s in enumerate(result.steps) if s.index == at and s.action != "insert"), None)
     if unit is None:
         unit = next((i for i, u in enumerate(result.units) if u.drawn), None)
-    if unit is None:
+    if unit is None and attacker.scope == "word":
         raise InputError("No word of this text was drawn, so there is nothing to guess. Write more words.")
-    if not 0 <= unit < len(result.units):
+    if unit is not None and not 0 <= unit < len(result.units):
         raise InputError(f"There is no step {unit}: this rewrite has {len(result.units)}, counted from 0.")
     finding = attacker.attack(mechanism, result, unit, task=on_terminal("attacking"), **given)
     rows: list[tuple[str, str]] = getattr(finding, "rows", list)()
