@@ -27,7 +27,17 @@ _mount = st.components.v2.component(
 _tell = st.components.v2.component(
     "dptext_here",
     js="""
+// Where the page has not heard of ε yet, its buttons take no press: by mouse they cannot be reached then.
+function wait(event) {
+  const presses = event.type === "click" || event.key === "Enter" || event.key === " ";
+  if (presses && document.documentElement.hasAttribute("data-behind") && event.target.closest(".st-key-play_does")) {
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  }
+}
+
 export default function ({ data }) {
+  if (!document.dptextHere) for (const kind of ["click", "keydown"]) document.addEventListener(kind, wait, true);
   document.dptextHere = data;
   document.dispatchEvent(new Event("dptext-here"));
 }

@@ -193,6 +193,20 @@ def test_type_rewrite_drag_choose_download(open_app: Callable) -> None:
             page.get_by_role("button", name="Download text").click()
         text = Path(waiting.value.path()).read_text(encoding="utf-8")
         assert text.split() == page.locator(".strip .text").evaluate(RELEASED).split(), end
+    # A key that comes in between does nothing.
+    left: list[object] = []
+    page.on("download", lambda file: left.append(file))
+    page.get_by_role("button", name="Download text").focus()
+    moves = "(slider, kind) => slider.dispatchEvent(new Event(kind, { bubbles: true }))"
+    epsilon_slider(page).evaluate(f"(slider) => {{ slider.value = slider.min; ({moves})(slider, 'input'); }}")
+    page.locator("html[data-behind]").wait_for(state="attached")
+    page.keyboard.press("Enter")
+    epsilon_slider(page).evaluate(moves, "change")
+    page.locator("html:not([data-behind])").wait_for(state="attached")
+    settled(page)
+    assert not left
+    with page.expect_download():
+        page.keyboard.press("Enter")
     seen.assert_clean()
 
 
