@@ -11,6 +11,7 @@ import dataclasses
 import functools
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import dptext_core as dpt
@@ -78,6 +79,39 @@ def add_text(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", nargs="?", help="the text; without it, or with -, standard input is read")
     parser.add_argument("--file", metavar="F", help="read the text from this UTF-8 file")
     parser.add_argument("--quiet", action="store_true", help="no guarantee and no notes on standard error")
+
+
+#: Arguments that name what a command reads, and what it writes.
+_READ = ("file", "text", "data", "pairs", "files", "train", "test", "validation", "candidates", "identifiers", "avoid")
+_WRITTEN = ("out", "release", "inspection", "summary")
+
+
+def keep_apart(args: argparse.Namespace) -> None:
+    """Refuse to write over what is read, or twice into one file. Raises InputError."""
+    written = [(name, Path(path)) for name in _WRITTEN for path in _paths(getattr(args, name, None))]
+    if written:
+        from ..data.folder import RUN_FILES
+
+        taken = [Path(path) for name in _READ for path in _paths(getattr(args, name, None))]
+        for name, path in written:
+            if any(_same(path, other) for other in taken):
+                raise InputError(
+                    f"--{name} names a file that this command also reads, or writes something else into: that would "
+                    "be lost. Name another file."
+                )
+            taken += [path, *(path / own for own in RUN_FILES)]
+
+
+def _paths(given: object) -> list[str | Path]:
+    return [path for path in (given if isinstance(given, list) else [given]) if isinstance(path, str | Path)]
+
+
+def _same(one: Path, other: Path) -> bool:
+    with contextlib.suppress(OSError, ValueError):  # a text need not be a name that a file could have
+        if one.exists() and other.exists():
+            return one.samefile(other) and (one.is_file() or one.is_dir())  # nothing is lost in a device
+        return one.resolve() == other.resolve()
+    return False
 
 
 def describe(field: dataclasses.Field[Any], mechanism: str, most: float | None = None) -> str:

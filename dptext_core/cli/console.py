@@ -10,6 +10,7 @@ import argparse
 import contextlib
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -23,6 +24,15 @@ OWNER_ONLY = "note: this tells the original words; it is for their author's eyes
 
 class Parser(argparse.ArgumentParser):
     """Says what is wrong in one line, as every other error does."""
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        found, rest = self.parse_known_args(args, namespace)
+        if rest:  # a text may be among them, which no message quotes
+            options = [
+                name for name in (word.partition("=")[0] for word in rest) if re.fullmatch(r"--?[a-z][\w-]*", name)
+            ]
+            self.error(f"unrecognized arguments: {' '.join(options)}" if options else "there is an argument too many")
+        return found
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"error: {message} (see {self.prog} --help)\n")

@@ -19,7 +19,7 @@ from .._internal import extras
 from .._internal.version import called
 from ..errors import DPTextError
 from ..mechanisms.registry import mechanism_class
-from .arguments import add_mechanism, add_plugin, asked_mechanism, load_plugins, take_plugins
+from .arguments import add_mechanism, add_plugin, asked_mechanism, keep_apart, load_plugins, take_plugins
 from .commands import (
     app,
     attack,
@@ -167,5 +167,6 @@ def _run(argv: list[str]) -> int:
         bench = importlib.import_module(f"dptext_core.{BENCHES[what]}")
         return bench.main(argv[2:]) or 0
     args = build_parser(argv).parse_args(argv)
+    keep_apart(args)
     args.run(args)
     return 0

@@ -35,6 +35,8 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 CONFIG, ENVIRONMENT, LOG, RESULT = "config.json", "environment.json", "log.txt", "result.json"
+#: What a run writes into its folder.
+RUN_FILES = (CONFIG, ENVIRONMENT, LOG, RESULT, ROWS)
 PACKAGES = ("numpy", "torch", "transformers", "tokenizers", "safetensors", "sentence-transformers", "scikit-learn")
 
 

@@ -460,6 +460,43 @@ def shell(argv: list[str], redirect: str, **env: str) -> subprocess.CompletedPro
     )
 
 
+def test_nothing_is_written_over_what_is_read(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    texts, table = Path("texts.txt"), Path("table.csv")
+    texts.write_text("My doctor came.\n"), table.write_text("text,private\nMy doctor came.,My nurse came.\n")
+    Path("link.csv").symlink_to(table)
+    data = ["rewrite-data", "--data", "table.csv", "--mechanism", "custext", "--out", "run"]
+    for argv in (
+        ["rewrite", "--mechanism", "custext", "--file", "texts.txt", "--out", str(texts.resolve())],
+        ["rewrite", "--mechanism", "custext", "texts.txt", "--out", "texts.txt"],  # the name of a file as the text
+        ["score", "table.csv", "--original", "text", "--private", "private", "--out", "./table.csv"],
+        ["tradeoff", "--setting", "custext", "--metric", "n_w", "--file", "texts.txt", "--out", "texts.txt"],
+        ["report", "--mechanism", "custext", "--file", "texts.txt", "--out", "texts.txt"],
+        [*data, "--release", "table.csv"],
+        [*data, "--inspection", "link.csv"],
+        [*data, "--release", "new.csv", "--inspection", "new.csv"],
+        [*data, "--release", "run/rows.jsonl"],
+    ):
+        status, out, err = run(*argv)
+        assert (status, out) == (2, "") and "Name another file" in err and "doctor" not in err, argv
+    assert not Path("run").exists() and not Path("new.csv").exists()
+    assert texts.read_text() == "My doctor came.\n" and table.read_text().count("\n") == 2
+    assert run("rewrite", "--mechanism", "custext", "--file", os.devnull, "--out", os.devnull)[0] == 0
+    status, _, err = run(*data, "--release", "run/release.csv", "--inspection", "run/mine.csv")
+    assert status == 0, err
+
+
+def test_what_is_not_understood_quotes_no_text(run):
+    for argv in (
+        ["rewrite", "--mechanism", "mvc", "--lam", "0.3", "My secret text"],
+        ["rewrite", "--mechanism", "mvc", "one", "My secret"],
+        ["rewrite", "--mechanism", "mvc", "one", "-My secret"],
+    ):
+        status, out, err = run(*argv)
+        assert (status, out) == (2, "") and err.startswith("error: ") and "secret" not in err, err
+    assert "--lam" in run("rewrite", "--mechanism", "mvc", "--lam", "0.3", "My secret text")[2]
+
+
 @posix
 @pytest.mark.slow
 @pytest.mark.parametrize("redirect", ["2>&-", "2>/dev/full"])
