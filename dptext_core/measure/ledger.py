@@ -218,6 +218,17 @@ class Ledger:
         rewrite, None where it has none. noise_id: a name of the run; its rows count once, however often they leave."""
         spent: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
         every = [0.0, 0.0]
+        joined: dict[int, int] = {}  # what is known of a text → another thing that is known of it
+
+        def more_of(sums: list[float], more: Sequence[float]) -> None:
+            # What all rows draw once for all is spent once.
+            sums[:] = [max(a, b) if m.shares_draws else a + b for a, b in zip(sums, more, strict=True)]
+
+        def first(key: int) -> int:
+            while (further := joined.setdefault(key, key)) != key:
+                joined[key] = key = joined[further]
+            return key
+
         notions: dict[str, None] = {}
         count, epsilon, seeded, reason = 0, 0.0, False, ""
         for text, g in rows:
@@ -227,14 +238,19 @@ class Ledger:
             notions[g.notion] = None
             epsilon, seeded, reason = max(epsilon, g.epsilon), seeded or g.seeded, reason or g.reason
             if g.draws:
-                one = spent[self._hash(_letters(text))]
-                for sums in (one, every):
-                    for i, more in enumerate((g.total, g.total_delta)):
-                        # What all rows draw once for all is spent once.
-                        sums[i] = max(sums[i], more) if m.shares_draws else sums[i] + more
-        one = [max(column) for column in zip(*spent.values(), strict=True)] or [0.0, 0.0]
+                tokens = m.document(text).tokens if m.aligned else ()
+                words = [tokens[i].text for i in m.aligned.drawn(text)] if m.aligned else []
+                key, *others = self._keys(text, words)
+                for other in others:
+                    joined[first(other)] = first(key)
+                for sums in (spent[key], every):
+                    more_of(sums, (g.total, g.total_delta))
+        by_text: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
+        for key, sums in spent.items():
+            more_of(by_text[first(key)], sums)
+        one = [max(column) for column in zip(*by_text.values(), strict=True)] or [0.0, 0.0]
         notion = "none" if "none" in notions else next(iter(notions), type(m).notion)
-        texts = np.unique(np.fromiter(spent, np.uint64, len(spent)))
+        texts = np.unique(np.fromiter(joined, np.uint64, len(joined)))
         g = m.guarantee("a")
         kind = _kind(g) if g.notion == notion else NOTIONS[notion]
         with self._lock:
@@ -320,6 +336,11 @@ class Ledger:
         digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8, key=self._key).digest()
         return int.from_bytes(digest, "big")
 
+    def _keys(self, text: str, drawn: Iterable[str]) -> list[int]:
+        """What tells a text: its letters, and the words of it that are drawn. Texts that have one of them are one."""
+        words = " ".join(map(_letters, drawn))
+        return [self._hash(_letters(text)), *[self._hash(f"drawn: {words}")] * bool(words)]
+
     def _number(self, text: int | str) -> int:
         """The number of a text; 0 where it has none."""
         if isinstance(text, int):
@@ -371,8 +392,8 @@ class Ledger:
         return entry
 
     def _entry(self, result: RewriteResult, released: bool, edited: str | None = None) -> LedgerEntry:
-        drawn = " ".join(_letters(s.original) for s in result.steps if s.action in ("replace", "delete"))
-        keys = [self._hash(_letters(result.original)), *[self._hash(f"drawn: {drawn}")] * bool(drawn)]
+        drawn = [s.original for s in result.steps if s.action in ("replace", "delete") and not s.reason]
+        keys = self._keys(result.original, drawn)
         keys += [] if edited is None else [self._hash(_letters(edited))]
         number = self._number_of(np.array(keys, np.uint64))
         self._texts |= dict.fromkeys(keys, number)

@@ -481,6 +481,30 @@ def test_rows_with_one_text_add_up_and_meet_the_same_text_elsewhere():
     assert ledger.account(2).totals[0].epsilon == 8.0, "a text that is no row of it stays apart"
 
 
+def test_rows_of_which_the_same_words_are_drawn_are_one_text_and_so_beside_others():
+    m, alike = dpt.get_mechanism("custext", epsilon=3.0), "The doctor treated her sister!"
+    one = "My doctor treated my sister."
+    assert m.guarantee(one).total == m.guarantee(alike).total == 9.0
+    ledger = Ledger()
+    assert ledger.record_rows(m, rows_of(m, [one, alike, "A nurse."]), "run", released=True).one == 18.0
+    for first_row in (True, False):
+        ledger = Ledger()
+        if first_row:
+            ledger.record_rows(m, rows_of(m, [one]), "run", released=True)
+        ledger.record(m.rewrite(alike), released=True)
+        if not first_row:
+            ledger.record_rows(m, rows_of(m, [one]), "run", released=True)
+        assert len(ledger.accounts()) == 1 and ledger.accounts()[0].totals[0].epsilon == 18.0
+    # Through a third text: the first and the last have neither letters nor drawn words in common.
+    said = m.guarantee(one)
+    told = [("my doctor, and Zqxv", said), ("the doctor and zqxw", said), ("The doctor and ZQXW.", said)]
+    assert Ledger().record_rows(m, told, "run").one == 3 * said.total
+    # What is drawn without a look at the word tells no text from another.
+    drawn_blindly = dpt.get_mechanism("custext", oov="random").rewrite("zqxv zqxw")
+    ledger = Ledger()
+    assert ledger.record(drawn_blindly).text != ledger.record(m.rewrite("zqxw zqxv")).text
+
+
 @pytest.mark.parametrize("m", [Chorus.create(), custext(strategy="dataset")], ids=lambda m: m.name)
 def test_what_all_rows_draw_once_is_spent_once(m):
     texts = ["my doctor and my sister", "the doctor likes water"]

@@ -121,6 +121,13 @@ def test_it_conforms(make, check):
     CHECKS[check](make)
 
 
+def test_the_words_that_are_drawn_by_a_look_at_them_are_known_before(make):
+    """The ledger tells texts by them: those of a rewrite, and those of a row of which only the text is there."""
+    m = make()
+    drawn = {s.index for s in m.rewrite(TEXT).steps if s.action in ("replace", "delete") and not s.reason}
+    assert m.aligned is None or drawn == set(m.aligned.drawn(TEXT))
+
+
 def test_the_registry_refuses_a_second_of_the_same_name():
     with pytest.raises(dpt.ConfigError, match="already"):
         dpt.register(Upper)
