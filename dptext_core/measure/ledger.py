@@ -238,8 +238,10 @@ class Ledger:
             notions[g.notion] = None
             epsilon, seeded, reason = max(epsilon, g.epsilon), seeded or g.seeded, reason or g.reason
             if g.draws:
-                tokens = m.document(text).tokens if m.aligned else ()
-                words = [tokens[i].text for i in m.aligned.drawn(text)] if m.aligned else []
+                words: list[str] = []
+                if m.aligned is not None:
+                    plan = m.plan(text)
+                    words = [plan.document.words[i] for i in m.aligned.drawn(plan)]
                 key, *others = self._keys(text, words)
                 for other in others:
                     joined[first(other)] = first(key)
