@@ -8,6 +8,7 @@ was trained on. Each is one class: register yours as a mechanism is registered, 
 
 from __future__ import annotations
 
+import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol, TypeVar
@@ -100,12 +101,18 @@ def as_rewrites(results: RewriteResult | Sequence[RewriteResult]) -> list[Rewrit
     return found
 
 
-def made_by(mechanism: Mechanism, result: RewriteResult) -> None:
-    """Refuse a release by the chances of a mechanism of another name. Raises InputError."""
+def made_by(mechanism: Mechanism, result: RewriteResult, *, at_any_epsilon: bool = False) -> None:
+    """Refuse a release by the chances of a mechanism of another name, or with other options. Raises InputError.
+
+    at_any_epsilon: where each draw's own ε is looked at.
+    """
     if not isinstance(mechanism, Mechanism):
         raise InputError("Give the mechanism that made the release, as get_mechanism returns it.")
     if result.mechanism != mechanism.name:
         raise InputError(f"{result.mechanism} made this release, not {mechanism.name}. Give the one that made it.")
+    names = [f.name for f in dataclasses.fields(mechanism.config) if not (at_any_epsilon and f.name == "epsilon")]
+    if other := [n for n in names if getattr(result.config, n) != getattr(mechanism.config, n)]:
+        raise InputError(f"This release was made with another {', '.join(other)}. Give the mechanism that made it.")
 
 
 def rewrites_seen(

@@ -25,7 +25,7 @@ from ..privacy.distribution import Channel, logsumexp
 from ..privacy.guarantee import number, percent
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
-from .base import TextAttacker, drawn_by_looking, register
+from .base import TextAttacker, drawn_by_looking, made_by, register
 from .prior import Prior, public_prior
 
 #: Words whose chances are worked out exactly where a table serves the others.
@@ -137,9 +137,11 @@ def attack(
 ) -> Posterior:
     """The posterior of one step of a rewrite that ``mechanism`` made, with the place of the true word.
 
-    Raises NoDistribution for a step where nothing was drawn, and for mechanisms without a formula.
+    Raises NoDistribution for a step where nothing was drawn, and for mechanisms without a formula; InputError for a
+    rewrite of another mechanism or with other options (the ε is that of the draw).
     """
     closed_form(mechanism)
+    made_by(mechanism, result, at_any_epsilon=True)
     epsilon, s = result.distribution(step).epsilon, result.steps[step]
     if s.reason in result.trace.rules:
         raise NoDistribution(

@@ -104,6 +104,18 @@ def test_the_words_around_move_what_is_read(tiny_model):
     assert [w.alone for w in read.words] == [w.word for w in alone.words]
 
 
+def test_a_release_is_not_read_by_the_chances_of_other_options():
+    m = dpt.get_mechanism("custext", epsilon=6.0)
+    result = m.rewrite("My doctor treated my sister.", seed=3)
+    for other in (m.replace(k=5), m.replace(epsilon=30.0), m.replace(space="word2vec")):
+        with pytest.raises(dpt.InputError, match="made with another"):
+            reader.read(other, result)
+    with pytest.raises(dpt.InputError, match="another k"):
+        bayes.attack(m.replace(k=5), result, 1)
+    # Each draw has an ε of its own, of which the best guess takes that of its draw.
+    assert bayes.attack(m.replace(epsilon=30.0), result, 1) == bayes.attack(m, result, 1)
+
+
 def test_several_releases_multiply():
     m = diffractor(shuffled_lists(30, 2), epsilon=0.4)
     text = m.vocabulary.words[4]
