@@ -286,7 +286,7 @@ def downloads(found: results.Results, rows: list[dict], pictures: bool) -> None:
                 label, make, name, kind, on_click="ignore", width="stretch", key=f"bench_{name}", holds="nothing"
             )
         if pictures:
-            st.segmented_control("Pictures", ["SVG", "PNG"], default="SVG", key="bench_picture")
+            st.segmented_control("Pictures", ["SVG", "PNG"], default="SVG", required=True, key="bench_picture")
             st.caption("The camera over a chart saves it as a picture.")
 
 

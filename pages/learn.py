@@ -12,11 +12,11 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core.mechanisms import recommended
 from dptext_core.show.lessons import LESSONS, Lesson, Question, Reveal
-from pages.ui import case_study, classroom, hide, links, votes
+from pages.ui import address, case_study, classroom, hide, links, votes
 from pages.ui.drawing import drawing
 from pages.ui.keys import keys
 from pages.ui.session import session
-from pages.ui.shell import compact, within_app
+from pages.ui.shell import compact, last_page, within_app
 from pages.ui.text import literal
 
 state = st.session_state
@@ -91,11 +91,17 @@ def follow_link() -> None:
     mine.room = votes.named(params.get(votes.PARAMETER, ""))
 
 
-def write_address() -> None:
+def write_address(came: bool) -> None:
+    """came: from another page, whose entry of the browser's history Streamlit would add another one to."""
     mine = learning()
     mine.address = mine.query()
-    if hide.without(st.query_params.to_dict()) != mine.address:
-        st.query_params.from_dict(mine.address)
+    with st.container():  # there in any case, so that nothing below moves
+        if hide.without(st.query_params.to_dict()) == mine.address:
+            return
+        if came:
+            address.write(mine.address)
+        else:
+            st.query_params.from_dict(mine.address)
 
 
 def worked(place: str, asked: Any, work: Callable[[], Any]) -> Any:
@@ -422,8 +428,9 @@ def presenting() -> None:
 
 hide.take()
 follow_link()
+came = last_page() != "learn"
 within_app("learn")
-write_address()
+write_address(came)
 if learning().present:
     presenting()
 else:

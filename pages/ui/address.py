@@ -42,6 +42,11 @@ RECENT = 500
 def show(query: Mapping[str, str]) -> None:
     """Make this the address. It is a setting, never a text."""
     _remember(query)
+    write(query)
+
+
+def write(query: Mapping[str, str]) -> None:
+    """Put this into the browser's address, in the place of what is there."""
     # The browser looks at it again only where it is not what was sent last: an address that was asked for since then
     # and refused would stay.
     _mount(key="address", data={"query": urlencode(query), "asked": session().asked})

@@ -713,6 +713,15 @@ def test_a_click_on_a_mark_opens_its_setting_in_explore(open_app: Callable):
     page.locator(".strip .text button").first.wait_for(timeout=LONG)
     calm(page)
     page.wait_for_url(lambda url: url.endswith(setting[0]))
+    # So they do from a page that writes an address of its own.
+    entries = page.evaluate("history.length")
+    page.get_by_role("link", name="Learn", exact=True).first.click()
+    page.wait_for_url("**/learn?lesson=1")
+    calm(page)
+    page.go_back()
+    page.locator(".strip .text button").first.wait_for(timeout=LONG)
+    calm(page)
+    assert page.url.endswith(setting[0]) and page.evaluate("history.length") == entries + 1
     assert not page.get_by_text("Drawn 2 times").count()
     clean(seen)
 

@@ -375,6 +375,11 @@ def test_a_wrong_link_leaves_explore_as_it_is():
     assert not any("not followed" in w.value for w in at.warning)
 
 
+def test_a_second_click_on_the_form_of_pictures_takes_it_not_away(found):
+    form = page().segmented_control(key="bench_picture")
+    assert form.value == "SVG" and form.proto.required
+
+
 def test_the_downloads_hold_what_is_shown_and_everything(found):
     rows = curves.table(curves.series(found, "sst2", "accuracy"))
     assert len(list(csv.reader(to_csv(rows).splitlines()))) == len(rows) + 1
