@@ -117,12 +117,13 @@ def across(data: str, alike: list[str], mixed: bool) -> str:
         "Across",
         axes,
         default=first,
+        required=True,
         key=stay(f"bench_x_{data}_{mixed}"),
         help="Same attacker: curves stand where an attacker is right equally often, at first the best of those that "
         f"every point was measured by; the reader is not among them. N_w: {said_of('N_w')} ε: {said_of('ε')}",
     )
-    if (picked or first) != "Same attacker":
-        return {"Same N_w": "n_w", "ε": "epsilon"}[picked or first]
+    if picked != "Same attacker":
+        return {"Same N_w": "n_w", "ε": "epsilon"}[picked]
     about = " ".join(f"{measure(m).title}: {measure(m).about}" for m in attackers)
     return st.selectbox(
         "Attacker", attackers, format_func=lambda m: measure(m).title, key=stay(f"bench_attacker_{data}"), help=about
@@ -345,15 +346,15 @@ def bought() -> None:
     st.markdown("### What a total budget buys")
     with st.container(horizontal=True, horizontal_alignment="distribute"):
         sets = list(dict.fromkeys(r.data for r in rows))
-        data = st.segmented_control("Texts", sets, format_func=data_sets.title, key=stay("bench_bought_data", sets[0]))
-        data = data or sets[0]
+        key = stay("bench_bought_data", sets[0])
+        data = st.segmented_control("Texts", sets, required=True, format_func=data_sets.title, key=key) or sets[0]
         rows = tuple(r for r in rows if r.data == data)
         there = [m for m in BOUGHT if any(r.measure == m for r in rows)]
         key = stay("bench_bought", there[0])
-        if state[key] not in (*there, None):  # chosen for other texts
+        if state[key] not in there:  # chosen for other texts
             state[key] = there[0]
-        measure = st.segmented_control("What is measured", there, format_func=lambda m: BOUGHT[m][0], key=key)
-    measure = measure or there[0]
+        what, named = "What is measured", lambda m: BOUGHT[m][0]
+        measure = st.segmented_control(what, there, required=True, format_func=named, key=key) or there[0]
     shown = [r for r in rows if r.measure == measure]
     sizes = sorted({r.texts for r in shown})
     of = f"{' or '.join(map(str, sizes))} texts, {many(shown[0].seeds, 'rewrite')} of each"
@@ -414,7 +415,7 @@ def main() -> None:
     data, names = chosen_data(found)
     mixed = len(curves.units(names)) > 1
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
-        view = st.segmented_control("View", VIEWS, default=VIEWS[0], key=stay("bench_view")) or VIEWS[0]
+        view = st.segmented_control("View", VIEWS, default=VIEWS[0], required=True, key=stay("bench_view"))
         x = "epsilon"
         if view == "Curves" and (alike := [m for m in curves.metrics_of(found, data) if m in curves.HIDDEN]):
             x = across(data, alike, mixed)

@@ -31,7 +31,12 @@ def main() -> None:
     head, which = st.columns([3, 2], vertical_alignment="bottom")
     head.markdown("## Compare")
     view = which.segmented_control(
-        "View", list(VIEWS), format_func=VIEWS.__getitem__, key=stay(VIEW, "cards"), label_visibility="collapsed"
+        "View",
+        list(VIEWS),
+        required=True,
+        format_func=VIEWS.__getitem__,
+        key=stay(VIEW, "cards"),
+        label_visibility="collapsed",
     )
     view = view or "cards"
     st.caption(ABOUT[view])

@@ -1052,19 +1052,20 @@ def over_all(run: runs.Run, result: dpt.RewriteResult, token: int, axis: tuple[f
             low, high = np.transpose(getattr(mean, f"{field}_interval"))
             lines[name][f"mean of {mean.words} words"] = (mean.epsilons, getattr(mean, field), low, high)
     # A piece that answers to no word cannot stay what it was.
-    which: str | None = "S_w"
+    which = "S_w"
     if "alignment" in result.can:
         which = st.segmented_control(
             "Statistic",
             ["N_w", "S_w"],
             default="N_w",
+            required=True,
             key="play_statistic",
             format_func=_STATISTICS.__getitem__,
             help=f"N_w: {said_of('N_w')} S_w: {said_of('S_w')}",
         )
     y_title, top = (figures.S_W, 100) if which == "S_w" else (figures.N_W, None)
     per = next(f for f in dataclasses.fields(result.config) if f.name == "epsilon").metadata["unit"] or "per word"
-    figure = figures.curves(lines[which or "N_w"], y_title, x_title=f"ε {per}", top=top, dark=dark())
+    figure = figures.curves(lines[which], y_title, x_title=f"ε {per}", top=top, dark=dark())
     colours = figures.DARK if dark() else figures.LIGHT
     figure.add_vline(x=unit.epsilon, line={"width": 1, "dash": "dot", "color": colours["soft"]})
     chart(figure, key="play_curves", alt=f"{y_title} of {word} over ε")

@@ -118,7 +118,7 @@ def choice(rows: leaderboard.Rows, sets: Sequence[str]) -> tuple[str, str, str, 
     first = levels[1] if settings(levels[1]) > 1 else max((levels[1], *levels), key=settings)
     key = stay(f"found_level_{data}_{privacy}", first)
     at = st.segmented_control(
-        "Level", levels, default=first, format_func=lambda x: leaderboard.level(privacy, x), key=key
+        "Level", levels, default=first, required=True, format_func=lambda x: leaderboard.level(privacy, x), key=key
     )
     left, right = st.columns(2)
     every = left.toggle("All settings of each mechanism", key=stay("found_every", False))
@@ -127,7 +127,7 @@ def choice(rows: leaderboard.Rows, sets: Sequence[str]) -> tuple[str, str, str, 
         key=stay("found_stop_words", False),
         help="Only settings that draw the same words are set side by side.",
     )
-    return data, judge, privacy, first if at is None else at, every, not drawn
+    return data, judge, privacy, at, every, not drawn
 
 
 def legend(found: leaderboard.Board) -> str:

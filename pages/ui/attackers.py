@@ -306,16 +306,14 @@ def _read(
     attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
 ) -> None:
     """The whole release as somebody reads it who knows the mechanism and the language."""
-    seen = (
-        st.segmented_control(
-            "Rewrites that it reads",
-            SEEN,
-            default=1,
-            key="attack_reader_seen",
-            help="1: the one above. More: others of the same text with fresh noise, made for this. To release them "
-            "would spend their ε too.",
-        )
-        or 1
+    seen = st.segmented_control(
+        "Rewrites that it reads",
+        SEEN,
+        default=1,
+        required=True,
+        key="attack_reader_seen",
+        help="1: the one above. More: others of the same text with fresh noise, made for this. To release them "
+        "would spend their ε too.",
     )
 
     def work(task: dpt.Task):
@@ -405,16 +403,14 @@ def _which(
     if made is None:
         return
     what, lineup = made
-    seen = (
-        st.segmented_control(
-            "Rewrites that it sees",
-            SEEN,
-            default=1,
-            key="attack_which_seen",
-            help="1: the one above. More: others of the same text with fresh noise, made for this. To release them "
-            "would spend their ε too.",
-        )
-        or 1
+    seen = st.segmented_control(
+        "Rewrites that it sees",
+        SEEN,
+        default=1,
+        required=True,
+        key="attack_which_seen",
+        help="1: the one above. More: others of the same text with fresh noise, made for this. To release them "
+        "would spend their ε too.",
     )
 
     def work(task: dpt.Task):
@@ -531,7 +527,7 @@ def _texts_of(
         return None
     kinds = ["All but one word", "Another text" if n == 2 else "A list of texts"]
     default = kinds[0] if words else kinds[1]
-    kind = st.segmented_control("The attacker knows", kinds, default=default, key=f"{key}_kind") or default
+    kind = st.segmented_control("The attacker knows", kinds, default=default, required=True, key=f"{key}_kind")
     if kind == kinds[0]:
         if not words:
             st.info("This text has no word that others could stand in for. Give a list of texts.")

@@ -44,7 +44,7 @@ def panel(mechanism: dpt.Mechanism, text: str, key: str = "budget") -> tuple[flo
     start = float(max(0.1, round(_default(mechanism) * per_unit, 1)))
     total = st.number_input("Total ε", min_value=0.01, value=start, key=f"{key}_total", format="%g")
     rules = [r for r in _RULES if _RULES[r] != "public" or public]
-    rule = st.segmented_control("Spread", rules, default="Even", key=f"{key}_rule", help=_HELP) or "Even"
+    rule = st.segmented_control("Spread", rules, default="Even", required=True, key=f"{key}_rule", help=_HELP)
     try:
         plan = budget.distribute(mechanism, text, total)
         if _RULES[rule] == "hand":

@@ -418,6 +418,7 @@ def compared(text: str) -> None:
         "What is equal",
         list(MODES),
         format_func=MODES.__getitem__,
+        required=True,
         key=stay("compare_mode", "own"),
         help=MODES_HELP,
     )

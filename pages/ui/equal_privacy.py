@@ -38,7 +38,7 @@ def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
     offered = [label for label, kind in _KINDS.items() if not why[kind]]
     # A key for each offer: what was chosen of a longer one comes back with it.
     key = f"equal_kind_{'_'.join(_KINDS[o] for o in offered)}"
-    label = left.segmented_control("Same", offered, default=offered[0], key=key, help=_HELP) or offered[0]
+    label = left.segmented_control("Same", offered, default=offered[0], required=True, key=key, help=_HELP)
     kind = _KINDS[label]
     for missing in (o for o in _KINDS if o not in offered):
         st.caption(literal(f"Not {missing}: {why[_KINDS[missing]]}"))

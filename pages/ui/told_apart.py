@@ -59,11 +59,12 @@ def panel(subjects: Sequence[Subject], place: str) -> None:
         chosen = st.segmented_control(
             "How far they are apart",
             two_texts.DISTANCES,
+            required=True,
             format_func=str.capitalize,
             key=stay(f"{place}_pair", two_texts.DISTANCES[0]),
         )
         pressed = st.button("Tell two texts apart", icon=":material/compare:", key=f"{place}_start")
-    pair = next((p for p in PAIRS if p.distance == chosen), PAIRS[0])
+    pair = next(p for p in PAIRS if p.distance == chosen)
     st.markdown(literal(f"“{pair.one}”") + "  \n" + literal(f"“{pair.other}”"))
     work = session().at(f"two texts: {place}")
     asked = pair, tuple(s.key for s in subjects)
