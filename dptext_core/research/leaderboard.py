@@ -109,7 +109,8 @@ class Board:
 
 class Rows:
     """The rows of several summaries by data set and metric; of one setting and metric the first counts. Options that a
-    row leaves out are filled in, so that a setting has one name; of unprotected text the row with most seeds counts."""
+    row leaves out are filled in, so that a setting has one name; of unprotected text the last one with most seeds
+    counts, which of what is bundled is that of the page of benchmarks."""
 
     def __init__(self, results: Iterable[Results | None]):
         self.whole: dict[tuple[str, str], Row] = {}
@@ -118,7 +119,7 @@ class Rows:
             for row in () if one is None else one.rows:
                 at = row.data, row.metric
                 if row.mechanism == BASELINE:
-                    if at not in self.whole or row.seeds > self.whole[at].seeds:
+                    if at not in self.whole or row.seeds >= self.whole[at].seeds:
                         self.whole[at] = row
                 else:
                     full = replace(row, setting=replace(row.setting, options=full_options(row)))

@@ -14,7 +14,7 @@ import pytest
 import dptext_core as dpt
 from dptext_core.errors import ConfigError, InputError
 from dptext_core.measure.metrics import measure
-from dptext_core.research import contributed, grid, leaderboard, results, run
+from dptext_core.research import contributed, curves, grid, leaderboard, results, run
 from dptext_core.research.results import Results
 from dptext_core.research.rows import Row, RunLine, point_id
 from dptext_core.show import figures
@@ -87,6 +87,13 @@ def test_what_is_read_between_two_points_is_as_uncertain_as_the_less_certain_one
         assert (entry.low, entry.high) == pytest.approx((0.6, 0.7))
     for halves in ((None, 0.05), (0.05, None)):
         assert (between(*halves).low, between(*halves).high) == (None, None)
+
+
+def test_unprotected_text_has_one_score_on_both_pages():
+    whole, shown = leaderboard.bundled().whole, results.bundled()
+    there = {at: curves.baseline(shown, *at) for at in whole}
+    assert sum(row is not None for row in there.values()) > 20
+    assert {at for at, row in there.items() if row and row.value != whole[at].value} == set()
 
 
 def test_the_order_by_every_judge():
