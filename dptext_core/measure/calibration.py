@@ -32,7 +32,7 @@ import numpy as np
 
 from .._internal.checks import listed, real, shown
 from .._internal.private import Private
-from .._internal.statistics import clopper_pearson
+from .._internal.statistics import clopper_pearson, standard_error, student
 from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, InputError, NoDistribution
 from ..mechanisms.base import Mechanism, Prepared, WordByWord, check_mechanism
@@ -62,6 +62,8 @@ _APART, _PASSES, _SURE = 1.2, 3, 0.002
 #: Guesses of each attacker on a text at one ε; of so many rewrites at most. As near, as a factor, as ε is searched by
 #: them.
 READ, _REWRITES, _READ_APART = 30, 5, 1.1
+#: Rewrites in which is looked how likely a word is to stay, where that depends on those before it.
+_IN_TURN = 8
 #: Channels held at once; more are worked out again at every step.
 _HELD = 512
 
@@ -83,7 +85,7 @@ class Calibration:
     interval : (float, float)
         Where ``reached`` lies (95%), itself for an exact figure.
     draws : int or None
-        Behind the estimate of each word; None for exact.
+        Behind the estimate of each word, where words are drawn in turn of all of them; None for exact.
     words : int
         Over how many drawn words.
     steps : int
@@ -466,6 +468,8 @@ def _measure(
     if mechanism.by_word is not None:
         return _kept_words(mechanism.by_word, inputs, task)
     _check(mechanism, kind)
+    if _in_turn(mechanism):
+        return _kept_in_turn(mechanism, inputs, task, stream or NoiseStream(secrets.randbits(63)))
 
     def kept(epsilon: float) -> Measured:
         m = mechanism.replace(epsilon=epsilon)
@@ -475,6 +479,32 @@ def _measure(
             task.check()
             found.append(m.distribution(inputs.prepared, i))
         return _mean([d.p_keep() for d in found], [1] * len(found), found[0].draws)
+
+    return kept
+
+
+def _in_turn(mechanism: Mechanism) -> bool:
+    return mechanism.chances is not None and mechanism.chances.in_turn
+
+
+def _kept_in_turn(
+    mechanism: Mechanism, inputs: _Inputs, task: Task, stream: NoiseStream
+) -> Callable[[float], Measured]:
+    """Where each word is drawn given those released before it: what that comes to in some rewrites, with the same noise
+    at every ε, of which nothing is ever released. The interval is of the mean over all rewrites."""
+    assert inputs.prepared is not None
+    prepared = inputs.prepared
+    starts = {prepared.document.tokens[i].start for i in inputs.places}
+
+    def kept(epsilon: float) -> Measured:
+        m = mechanism.replace(epsilon=epsilon)
+        shares = []
+        for result in m.rewrites(prepared, _IN_TURN, stream=stream, task=task.quiet):
+            task.check()
+            steps = result.steps
+            shares.append(np.mean([d.p_keep() for i, d in result.distributions() if steps[i].span[0] in starts]))
+        mean, error = float(np.mean(shares)), student(len(shares)) * (standard_error(shares) or 0.0)
+        return Measured(mean, (max(0.0, mean - error), min(1.0, mean + error)), _IN_TURN)
 
     return kept
 
@@ -585,8 +615,9 @@ def _search(
 ) -> Calibration:
     measure = _measure(mechanism, kind, inputs, task)
     most = mechanism.max_epsilon
+    rewritten = kind == "best" or (kind == "n_w" and _in_turn(mechanism))
     # How many are needed for the nearness that is wanted, the ends too.
-    likely = 2 + (math.ceil(math.log2(math.log(most / LOW) / math.log(_READ_APART))) if kind == "best" else STEPS)
+    likely = 2 + (math.ceil(math.log2(math.log(most / LOW) / math.log(_READ_APART))) if rewritten else STEPS)
     steps = 0
 
     def at(epsilon: float) -> Measured:
@@ -617,7 +648,7 @@ def _search(
     seen = {LOW: at(LOW), most: at(most)}
     if not seen[LOW].value <= target <= seen[most].value:
         # N_w of a language model may rise and fall again, and that of truncated Gumbel hardly rises.
-        for epsilon in np.geomspace(LOW, most, READ_GRID if kind == "best" else GRID)[1:-1].tolist():
+        for epsilon in np.geomspace(LOW, most, READ_GRID if rewritten else GRID)[1:-1].tolist():
             seen[epsilon] = at(epsilon)
     grid = sorted(seen)
     values = [seen[e].value for e in grid]
@@ -639,7 +670,7 @@ def _search(
     rises = seen[low].value <= seen[high].value
     best = min((low, high), key=lambda e: abs(seen[e].value - target))
     # Estimates move in steps of one draw: beyond three digits of ε only the draws would be fitted.
-    finest = _READ_APART if kind == "best" else 1 + 1e-12 if seen[most].draws is None else 1.002
+    finest = _READ_APART if rewritten else 1 + 1e-12 if seen[most].draws is None else 1.002
     if kind == "total":  # in proportion to ε: the first guess is right
         guess = LOW * target / seen[LOW].value
         low, high = max(low, guess * (1 - 1e-9)), min(high, guess * (1 + 1e-9))

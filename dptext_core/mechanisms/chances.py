@@ -38,6 +38,11 @@ class Chances(Facet[M]):
 
     # --- one draw
 
+    @property
+    def in_turn(self) -> bool:
+        """Whether what a word is drawn from depends on the words that were released before it."""
+        return False
+
     def before(self, prepared: Prepared, stream: NoiseStream) -> dict[int, tuple[tuple[int, str], ...]]:
         """Of one rewrite under this stream: for each drawn token, the places and words that were released before it,
         where what it is drawn from depends on them; empty where it does not."""

@@ -691,6 +691,13 @@ def test_where_no_word_was_drawn_the_whole_text_can_still_be_told_from_others(ru
     assert status == 2 and "No word of this text was drawn" in err
 
 
+@pytest.mark.parametrize(("order", "said"), [("sequential", True), ("parallel", False)])
+def test_a_word_that_is_drawn_in_turn_says_what_its_law_is_given(run, tiny_model, order, said):
+    given = ("--mechanism", "dp-mlm", "--model", tiny_model, "--order", order, "--word", "doctor")
+    status, _, err = run("distribution", *given, "my doctor came")
+    assert status == 0 and ("given those released before it" in err) == said
+
+
 def of_one(measure):
     """Of the same inputs, or the same texts, what was found the first time."""
 

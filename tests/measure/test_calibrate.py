@@ -320,3 +320,18 @@ def test_the_first_mechanism_stays_at_its_own_epsilon_where_the_others_are_to_re
     own, other = equal_privacy([first, dpt.get_mechanism("santext")], "n_w", text=TEXT)
     assert (own.epsilon, own.steps) == (7.0, 1) and own.reached == own.target
     assert abs(other.reached - own.reached) < 1e-6 and other.steps > 2
+
+
+@pytest.mark.slow
+def test_where_words_are_drawn_in_turn_n_w_is_that_of_rewrites():
+    """A drawn word that is given with those before it: at ε 25 words stay more often than the original text says."""
+    text = "My doctor in Lisbon treated my sister for diabetes."
+    m = dpt.get_mechanism("dp-mlm-prior", order="sequential", epsilon=25.0)
+    drawn = [[s for s in r.steps if s.action == "replace"] for r in m.rewrites(text, 100, seed=1)]
+    shares = [np.mean([s.replacement.lower() == s.original.lower() for s in steps]) for steps in drawn]
+    mean, error = np.mean(shares), np.std(shares) / np.sqrt(len(shares))
+    found = calibration.measured(m, "n_w", text, stream=NoiseStream(2))(25.0)
+    assert found.interval[0] - 2 * error < mean < found.interval[1] + 2 * error and found.draws == 8
+    plan = m.plan(text)
+    of_the_text = np.mean([m.distribution(plan, i).p_keep() for i in m.aligned.drawn(plan)])
+    assert of_the_text < min(mean - 2 * error, found.interval[0]), "what the chances given the original come to"

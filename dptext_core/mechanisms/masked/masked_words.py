@@ -656,8 +656,12 @@ class Places(Aligned[MaskedWords]):
 class MaskedChances(Chances[MaskedWords]):
     """In sequential order what a word is drawn from depends on the words before it, at every ε on others."""
 
+    @property
+    def in_turn(self) -> bool:
+        return self.m.config.order != "parallel"
+
     def before(self, prepared: Prepared, stream: NoiseStream) -> dict[int, tuple[tuple[int, str], ...]]:
-        if self.m.config.order == "parallel":
+        if not self.in_turn:
             return {}
         (acts,) = self.m._draw_in_step([self.m._planned(prepared)], [stream])
         found: dict[int, tuple[tuple[int, str], ...]] = {}
@@ -683,7 +687,7 @@ class MaskedChances(Chances[MaskedWords]):
     ) -> np.ndarray:
         """In sequential order, each word given those before it."""
         m = self.m
-        if m.config.order == "parallel":
+        if not self.in_turn:
             return super().in_places(prepared, released, task)
         planned = m._planned(prepared)
         epsilons, order = m.epsilons(planned), m._order(planned, task)
