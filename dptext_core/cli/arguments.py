@@ -103,7 +103,8 @@ def keep_apart(args: argparse.Namespace) -> None:
 
 
 def _paths(given: object) -> list[str | Path]:
-    return [path for path in (given if isinstance(given, list) else [given]) if isinstance(path, str | Path)]
+    paths = given if isinstance(given, list) else [given]
+    return [path for path in paths if isinstance(path, str | Path) and path != "-"]
 
 
 def _same(one: Path, other: Path) -> bool:

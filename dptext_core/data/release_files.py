@@ -131,10 +131,15 @@ def _jsonl(rows: Callable[[], Iterable[Row]], names: Sequence[str], out: Path, e
     with out.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
         count = 0
         for row in rows():
-            text = json.dumps(_finite(row), ensure_ascii=False, allow_nan=False)
-            file.write(_ENDS.sub(lambda m: f"\\u{ord(m[0]):04x}", text) + "\n")
+            file.write(json_line(row) + "\n")
             count += 1
     return count
+
+
+def json_line(row: Row) -> str:
+    """A row as a line of strict JSON, which no other reader of lines cuts."""
+    text = json.dumps(_finite(row), ensure_ascii=False, allow_nan=False)
+    return _ENDS.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
 
 
 def _parquet(rows: Callable[[], Iterable[Row]], names: Sequence[str], out: Path, exact: bool) -> int:

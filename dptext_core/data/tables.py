@@ -258,6 +258,9 @@ def _no_table(path: Path, line: int, error: csv.Error) -> str:
     said = f"{path.name}, line {line}, cannot be read as a table: {error}."
     if "end of data" in str(error):
         return f"{said} A quotation mark is never closed: close it, or save the file again if it was cut off."
+    if "new-line" in str(error):
+        said = f"{path.name}, line {line}, ends lines with a carriage return alone."
+        return f"{said} Save the file again with the line ends of your system."
     return f"{said} Correct the quotation marks there, or save the file again."
 
 

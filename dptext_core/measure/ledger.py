@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._internal.checks import told_config
+from ..errors import InputError
 from ..privacy.guarantee import NOTIONS, Guarantee, bound, scientific
 from ..result import RewriteResult
 
@@ -196,6 +197,8 @@ class Ledger:
         adds up. Where the draw moved on with the text, what was looked at of it before is no entry any more: of all
         that is seen while a text is typed, what it is by now stays.
         """
+        if not isinstance(result, RewriteResult):
+            raise InputError("A ledger records rewrites: give what mechanism.rewrite returned.")
         with self._lock:
             if edited is not None:
                 self._entries = [e for e in self._entries if e.released or e.noise_id != result.noise_id]
@@ -347,6 +350,8 @@ class Ledger:
         """The number of a text; 0 where it has none."""
         if isinstance(text, int):
             return text
+        if not isinstance(text, str):
+            raise InputError("Give the number of a text in this ledger, or the text itself.")
         return next(iter(self._numbers(np.array([self._hash(_letters(text))], np.uint64))), 0)
 
     def _numbers(self, texts: np.ndarray) -> set[int]:

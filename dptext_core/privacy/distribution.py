@@ -280,6 +280,13 @@ class ScoreTable(Channel):
     _keep: np.ndarray | None = field(default=None, repr=False)
     log_base: np.ndarray | None = None
 
+    def __post_init__(self) -> None:
+        if not 0 < len(self.candidates) == len(self.scores):
+            raise ConfigError(
+                f"A score table has a score for each candidate, and one at least: here are {len(self.candidates):,} "
+                f"candidates and {len(self.scores):,} scores."
+            )
+
     def log_weights(self, epsilon: float) -> np.ndarray:
         """ln p up to a constant, float64 (V,)."""
         return epsilon * self.scores if self.log_base is None else epsilon * self.scores + self.log_base

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from .._internal.checks import whole
+from ..errors import ConfigError
 
 # A draw looks closely at candidates that exceed −ln 16 (the maximum of all does not with probability e^−16, and then
 # all are looked at): 16 of them at most, on average.
@@ -291,6 +292,8 @@ class Sampler:
 
     def __init__(self, log_probs: np.ndarray):
         top = log_probs.max()
+        if not math.isfinite(top):  # NaN is the largest where it stands
+            raise ConfigError("No word can be drawn: a score is no number or infinite, or no candidate has a chance.")
         # In float32, which is enough to tell who needs a closer look: 1 − exp(−16·p) ≤ 16·p, and a little more.
         weights = (log_probs - top).astype(np.float32)
         np.exp(weights, out=weights)

@@ -698,6 +698,11 @@ def test_a_word_that_is_drawn_in_turn_says_what_its_law_is_given(run, tiny_model
     assert status == 0 and ("given those released before it" in err) == said
 
 
+def test_an_epsilon_that_is_to_be_found_cannot_be_given(run):
+    status, _, err = run("calibrate", "--mechanism", "custext", "--n-w", "0.5", "--epsilon", "3", "my doctor")
+    assert status == 2 and "finds ε" in err
+
+
 def of_one(measure):
     """Of the same inputs, or the same texts, what was found the first time."""
 

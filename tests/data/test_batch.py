@@ -331,6 +331,12 @@ def test_rows_go_through_a_pipe_as_jsonl(monkeypatch, capsys, tmp_path):
     status, rows, err = piped(monkeypatch, capsys, given, "--data", "-", "--out", "-", "--keep", "n", "--epsilon", "2")
     assert status == 0 and [r["n"] for r in rows] == [0, 1, 2, 3] and rows[0]["dp"]["total"] == 6.0
     assert [r["text"] is None for r in rows] == [False, True, True, False] and "2 rows had an error" in err
+    odd = '{"text": "a", "n": NaN}\n{"text": "a", "n": "b\u2028c"}\n'
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(odd.encode())))
+    assert cli.main(["rewrite-data", "--mechanism", Picky.name, "--data", "-", "--out", "-", "--keep", "n"]) == 0
+    out = capsys.readouterr().out
+    assert '"n": null' in out and "NaN" not in out and "\u2028" not in out
+    assert [json.loads(line)["n"] for line in out.splitlines()] == [None, "b\u2028c"]
     status, rows, err = piped(monkeypatch, capsys, '{"text": "a"}\n{"te', "--data", "-", "--out", "-", "--batch", "1")
     assert status == 2 and len(rows) == 1 and "Standard input, line 2, is no JSON" in err
     status, rows, err = piped(monkeypatch, capsys, "\udcff", "--data", "-", "--out", "-")
@@ -339,6 +345,7 @@ def test_rows_go_through_a_pipe_as_jsonl(monkeypatch, capsys, tmp_path):
         (("--data", "-", "--out", str(tmp_path / "o")), "cannot be read again"),
         (("--data", "-", "--out", "-", "--release", "r.csv"), "--release reads the finished rows again"),
         (("--data", "-", "--out", str(tmp_path / "o"), "--release", "r.odt"), "--out -"),
+        (("--data", "a.csv", "--out", str(tmp_path / "o"), "--exact-cells"), "Name one, or leave it out"),
         (("--data", "a.csv", "--out", str(tmp_path / "o"), "--release", "r.odt"), "end it with one of"),
     ):
         status, rows, err = piped(monkeypatch, capsys, "", *wrong)

@@ -132,6 +132,7 @@ BROKEN = {
     "ragged.csv": (f"text,label\na,1\n{SECRET}\n".encode(), "2 columns, and 1 in the row that ends in line 3"),
     "twice.csv": (b"text,text\na,b\n", "2 columns named 'text'"),
     "quote.csv": (f'text\n"{SECRET}\n'.encode(), "cannot be read as a table"),
+    "mac.csv": (f"text,label\ra,1\r{SECRET},2\r".encode(), "ends lines with a carriage return alone"),
     "text.odt": (b"text\na\n", "none of .csv, .tsv, .jsonl"),
     "wide.csv": (f"text\n{SECRET}\n".encode("utf-16"), "is in UTF-16. Save it as UTF-8"),
     "cut.csv": (f'text,label\na,1\n"{SECRET}'.encode(), "never closed: close it, or save the file again"),

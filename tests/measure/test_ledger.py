@@ -438,6 +438,14 @@ def test_groups_of_different_spaces_or_distances_do_not_add():
         assert len(ledger.account(1).totals) == 2, other
 
 
+def test_what_is_no_rewrite_and_no_text_is_refused():
+    polished = dpt.get_mechanism("custext", epsilon=3.0).rewrite("My doctor came.", seed=0).polished()
+    with pytest.raises(dpt.InputError, match="records rewrites"):
+        Ledger().record(polished, released=True)
+    with pytest.raises(dpt.InputError, match="the text itself"):
+        Ledger().account(None)
+
+
 # --- data sets
 
 

@@ -87,11 +87,12 @@ def test_words_that_are_drawn_one_after_the_other_are_weighed_each_given_those_b
     ]
     released = own.before.__func__(
         SimpleNamespace(
+            in_turn=own.in_turn,
             m=SimpleNamespace(
                 config=m.config,
                 _planned=m._planned,
                 _draw_in_step=lambda t, s: [{2: ("x", "y"), 0: (None, None), 1: ("z", None)}],
-            )
+            ),
         ),
         None,
         None,

@@ -19,6 +19,24 @@ def table(size=500, seed=0, source="w3") -> ScoreTable:
     return ScoreTable([f"w{i}" for i in range(size)], scores, source)
 
 
+@pytest.mark.parametrize(("words", "scores"), [(3000, 3), (3, 3000), (0, 0)])
+def test_a_table_has_a_score_for_each_candidate(words, scores):
+    with pytest.raises(ConfigError, match="a score for each candidate"):
+        ScoreTable([f"w{i}" for i in range(words)], np.zeros(scores))
+
+
+@pytest.mark.parametrize("score", [math.nan, math.inf, -math.inf])
+def test_nothing_is_drawn_by_what_is_no_score(score):
+    for scores in (np.full(3, score), np.array([0.0, score, 0.0])):
+        t = ScoreTable(["a", "b", "c"], scores)
+        if score == -math.inf and len(set(scores)) > 1:  # of a candidate that was taken out
+            assert t.draw(1.0, NoiseStream(1)) != 1
+            continue
+        for draw in (t.draw, lambda epsilon, stream, t=t: t.drawer(epsilon)(stream)):
+            with pytest.raises(ConfigError, match="No word can be drawn"):
+                draw(1.0, NoiseStream(1))
+
+
 @pytest.mark.parametrize("epsilon", [0.01, 1, 10, 50, 250, 1400])
 def test_probabilities_are_the_exponential_mechanism(epsilon):
     t = table()

@@ -29,4 +29,6 @@ def run(args: argparse.Namespace) -> None:
     target = {k: v for k in ("best", "n_w", "bayes", "total") if (v := getattr(args, k)) is not None}
     if len(target) != 1:
         raise InputError("Give one target: --best, --n-w, --bayes or --total.")
+    if hasattr(args, "option_epsilon"):
+        raise InputError("This command finds ε, so that --epsilon changes nothing. Leave it out.")
     emit(calibrate(mechanism_of(args), target, text=read_text(args)).sentence())

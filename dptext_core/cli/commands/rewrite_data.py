@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import csv
 import itertools
-import json
 import os
 import sys
 from collections.abc import Generator
@@ -224,6 +223,8 @@ def _check_files(args: argparse.Namespace, measures: list[str]) -> None:
             "What comes through a pipe cannot be read again, so a run over it cannot go on. Use --out -, or save the "
             "data to a file."
         )
+    if args.exact_cells and args.release is None and args.inspection is None:
+        raise ConfigError("--exact-cells is for the cells of a release or an inspection. Name one, or leave it out.")
     for given, endings in ((args.release, release_files.RELEASE), (args.inspection, release_files.INSPECTION)):
         if given is not None:
             release_files.check_suffix(given, endings)
@@ -231,7 +232,7 @@ def _check_files(args: argparse.Namespace, measures: list[str]) -> None:
 
 def _stream(args: argparse.Namespace, mechanism: Any, keep: list[str]) -> None:
     """From standard input or a file to standard output, a line as soon as its batch is done."""
-    from ...data import rewriting, tables
+    from ...data import release_files, rewriting, tables
 
     rewriting.check_columns(args.text_column, keep)
     columns = (args.text_column, *keep)
@@ -245,7 +246,7 @@ def _stream(args: argparse.Namespace, mechanism: Any, keep: list[str]) -> None:
         for record in rewrite_records(
             rows, mechanism, args.text_column, seed=args.seed, batch=args.batch, polish=args.polish
         ):
-            print(json.dumps(rewriting.line_of(record, args.text_column, keep), ensure_ascii=False), flush=True)
+            print(release_files.json_line(rewriting.line_of(record, args.text_column, keep)), flush=True)
             whole.add(record.guarantee, record.untouched)
     if not args.quiet:
         note(whole.counted())
