@@ -137,6 +137,11 @@ class Step(Private):
         return self.replacement
 
 
+def deleted_by_chance(step: Step) -> bool:
+    """Whether a word that would have been drawn was left out by chance, not by a rule for what it is."""
+    return step.action == "delete" and "chance" in step.reason
+
+
 class Unit(Protocol):
     """What a token view shows and ``distribution(i)`` counts: a step where there is alignment, else a piece."""
 

@@ -45,7 +45,7 @@ from ..models import MaskRequest, engine, load_masked_lm
 from ..models.word_chances import over_words
 from ..privacy.distribution import TokenDistribution, logsumexp
 from ..privacy.guarantee import percent
-from ..result import RewriteResult, Step
+from ..result import RewriteResult, Step, deleted_by_chance
 from . import bayes
 from .base import TextAttacker, as_rewrites, made_by, register, rewrites_seen
 from .prior import Prior, public_prior
@@ -533,9 +533,7 @@ def _same_places(text: ReleasedText, first: RewriteResult, other: RewriteResult)
         return text.steps
     if other.original != first.original:
         raise InputError("These are releases of different texts. Give those of one text.")
-    if any(
-        s.action == "insert" or (s.action == "delete" and "chance" in s.reason) for r in (first, other) for s in r.steps
-    ):
+    if any(s.action == "insert" or deleted_by_chance(s) for r in (first, other) for s in r.steps):
         raise InputError(
             "Words of these releases were added or left out by chance, so that it is not seen which answer to each "
             "other. Give one release."

@@ -30,7 +30,7 @@ import numpy as np
 from .._internal.checks import told_config
 from ..errors import InputError
 from ..privacy.guarantee import NOTIONS, Guarantee, bound, scientific
-from ..result import RewriteResult
+from ..result import RewriteResult, deleted_by_chance
 
 if TYPE_CHECKING:
     from ..mechanisms.base import Mechanism
@@ -399,7 +399,7 @@ class Ledger:
         return entry
 
     def _entry(self, result: RewriteResult, released: bool, edited: str | None = None) -> LedgerEntry:
-        drawn = [s.original for s in result.steps if s.action in ("replace", "delete") and not s.reason]
+        drawn = [s.original for s in result.steps if (s.action == "replace" and not s.reason) or deleted_by_chance(s)]
         keys = self._keys(result.original, drawn)
         keys += [] if edited is None else [self._hash(_letters(edited))]
         number = self._number_of(np.array(keys, np.uint64))

@@ -88,10 +88,8 @@ def let_runs_end() -> None:
 
 def _of_pages(clears: Callable[[Any, list[str] | None], None]) -> Callable[[Any, list[str] | None], None]:
     def clear(session: Any, parts: list[str] | None = None) -> None:
-        if parts is None:
-            clears(session, parts)
-        else:  # what the part draws now comes after what waits, and takes no place in it
-            session._browser_queue._delta_index_map = {}
+        # As for a run of other parts: all that was drawn stays, and what is drawn now comes after it.
+        clears(session, parts and [])
 
     clear.clears = clears  # type: ignore[attr-defined]
     return clear

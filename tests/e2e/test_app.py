@@ -504,6 +504,8 @@ def painted(page) -> None:
 
 @pytest.mark.slow
 def test_two_copies_of_one_draw_are_called_out_until_the_next_draw(open_app: Callable) -> None:
+    from playwright.sync_api import expect
+
     seen = opened(open_app, permissions=["clipboard-read", "clipboard-write"])
     page = seen.page
     settled(page)
@@ -515,6 +517,7 @@ def test_two_copies_of_one_draw_are_called_out_until_the_next_draw(open_app: Cal
     page.locator(".strip .copy").click()
     page.get_by_text("No promise holds any more").wait_for(timeout=LONG)
     assert page.locator(".strip .copied.caution").is_visible()
+    expect(page.locator(".strip .spoken")).to_contain_text("words changed")
     page.get_by_role("button", name="Draw again").click()
     page.get_by_text("No promise holds any more").wait_for(state="detached", timeout=LONG)
     settled(page)
@@ -526,7 +529,7 @@ def test_two_copies_of_one_draw_are_called_out_until_the_next_draw(open_app: Cal
     )
     page.get_by_text("Drawn 2 times").wait_for(timeout=LONG)
     page.keyboard.press("Escape")
-    assert page.locator(".strip .copied").inner_text() == ""
+    assert page.locator(".strip .copied").inner_text() == page.locator(".strip .spoken").inner_text() == ""
     # Going to another page and back tells nothing twice.
     to_page(page, "Audit", "Research")
     page.get_by_role("button", name="Run the audit").wait_for(timeout=LONG)

@@ -75,6 +75,19 @@ def test_one_model_reads_and_proposes():
     assert m.loads() == without.loads()
 
 
+@pytest.mark.parametrize("never", [(), ("doctor", "and")])
+def test_scores_that_are_there_are_put_into_the_text_of_the_one_without_a_prior(never):
+    """Those of words that are never released are not among them, and take no place of another's."""
+    m = dpt.get_mechanism("dp-mlm-prior", loaded_words=False, never=never)
+    without, p = m.public_start.without_prior(), m.prepare(TEXT)
+    again = without.kept_scores.put(p.document, m.kept_scores.of(p))
+    own = without.prepare(TEXT)
+    assert (without.kept_scores.of(again) == without.kept_scores.of(own)).all()
+    at = again.targets[0]
+    found, expected = (without.distribution(q, at) for q in (again, own))
+    assert found.candidates == expected.candidates and (found.log_probs == expected.log_probs).all()
+
+
 def lm_pieces(p, i):
     """A mask for a drawn word, the pieces of a kept one."""
     lm = load_masked_lm("bundled")

@@ -107,9 +107,12 @@ def test_an_own_claim_is_held_against_it(few_looks):
     at.text_area(key="audit_lines").set_value("doctor\nbanana").run()
     settle(at)
     assert "Cannot be told" in at.warning[0].value
+    assert not any("of the last audit" in c.value for c in at.caption)
     at.toggle(key="audit_own").set_value(True).run()
+    assert any("of the last audit" in c.value for c in at.caption), "what is chosen now is another one"
     settle(at)
     assert "Refuted" in at.error[0].value and metric(at, "Measured") == "∞"
+    assert not any("of the last audit" in c.value for c in at.caption)
 
 
 def test_words_that_stay_give_an_error_in_plain_words():

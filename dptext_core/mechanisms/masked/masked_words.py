@@ -617,7 +617,8 @@ class MaskedWords(Mechanism):
 
 
 class _Scores(KeptScores[MaskedWords]):
-    """Those of the masks in the original text. What is put there is of all candidates of the model."""
+    """Those of the masks in the original text. What is put there is of all candidates of the model, or what ``of``
+    gives of a mechanism that releases the same words."""
 
     def of(self, prepared: Prepared) -> np.ndarray:
         planned = self.m._planned(prepared)
@@ -627,7 +628,8 @@ class _Scores(KeptScores[MaskedWords]):
         planned = self.m.plan(document)
         if len(planned.targets) != len(scores):
             return None
-        planned.fill([(i, False) for i in planned.targets], planned.of_allowed(scores))
+        ours = scores.shape[1:] == (len(self.m.candidates),)
+        planned.fill([(i, False) for i in planned.targets], scores if ours else planned.of_allowed(scores))
         return planned
 
 

@@ -197,7 +197,10 @@ class Strip {
     const text = tokens.map((t) => `${t.pre}\u0000${t.o}\u0000${t.a}\u0000${t.why}`).join("\u0001") + (data.tail ?? "");
     const sameText = text === this.textKey;
     const newRun = data.run !== this.run;
-    if (newRun) this.heard = undefined;
+    if (newRun) {
+      this.heard = undefined;
+      this.ui.spoken.textContent = ""; // it was said of another text
+    }
 
     this.span = Math.log(hi / lo);
     this.steps = (nGrid - 1) * SUBSTEPS;
