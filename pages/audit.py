@@ -271,7 +271,8 @@ def main() -> None:
         elif said := work.said("Stopped. Press “Run the audit” to start again."):
             st.error(literal(said))
         elif work.result is not None:
-            if wanted is not None and wanted != work.asked:
+            # The page makes its classes anew in each run.
+            if wanted is not None and vars(wanted) != vars(work.asked):
                 st.caption("This is of the last audit. Press “Run the audit” for what is chosen now.")
             shown(work.asked, work.result)
         else:
