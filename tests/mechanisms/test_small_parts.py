@@ -139,12 +139,15 @@ def test_scores_that_are_kept_are_those_of_the_drawn_places():
     keys: list[Any] = []
     planned = SimpleNamespace(targets=(1, 4), logits=lambda k: keys.append(k) or "scores")
     planned.fill = lambda k, scores: keys.append((k, scores))
-    planned.of_allowed = lambda scores: [s * 2 for s in scores]
-    own = masked_words._Scores(SimpleNamespace(_planned=lambda p: planned, plan=lambda d: planned))  # type: ignore[arg-type]
+    planned.of_allowed = lambda scores: "allowed"
+    m = SimpleNamespace(_planned=lambda p: planned, plan=lambda d: planned, candidates=("a", "b", "c"))
+    own = masked_words._Scores(m)  # type: ignore[arg-type]
     drawn = [(1, False), (4, False)]
     assert own.of(None) == "scores" and keys == [drawn]  # type: ignore[arg-type]
-    assert own.put(None, [1, 2, 3]) is None and own.put(None, [1, 2]) is planned  # type: ignore[arg-type, comparison-overlap]
-    assert keys[1:] == [(drawn, [2, 4])]
+    every, ours = np.zeros((2, 4)), np.zeros((2, 3))
+    assert own.put(None, np.zeros((3, 4))) is None  # type: ignore[arg-type]
+    assert own.put(None, every) is own.put(None, ours) is planned  # type: ignore[arg-type, comparison-overlap]
+    assert keys[1:] == [(drawn, "allowed"), (drawn, ours)], "what is of the candidates alone is not cut again"
 
 
 # --- words and pieces
