@@ -501,8 +501,11 @@ def _kept_in_turn(
         shares = []
         for result in m.rewrites(prepared, _IN_TURN, stream=stream, task=task.quiet):
             task.check()
-            steps = result.steps
-            shares.append(np.mean([d.p_keep() for i, d in result.distributions() if steps[i].span[0] in starts]))
+            steps = {i: s for i, s in enumerate(result.steps) if s.action == "replace" and s.span[0] in starts}
+            if own := [d.p_keep() for i, d in result.distributions() if i in steps]:  # all may be deleted by chance
+                shares.append(np.mean(own))
+        if not shares:
+            raise NoDistribution("No word of this text was left by chance, so there is nothing to measure. Try again.")
         mean, error = float(np.mean(shares)), student(len(shares)) * (standard_error(shares) or 0.0)
         return Measured(mean, (max(0.0, mean - error), min(1.0, mean + error)), _IN_TURN)
 

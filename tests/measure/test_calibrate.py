@@ -322,6 +322,16 @@ def test_the_first_mechanism_stays_at_its_own_epsilon_where_the_others_are_to_re
     assert abs(other.reached - own.reached) < 1e-6 and other.steps > 2
 
 
+def test_words_that_are_drawn_in_turn_may_be_deleted_by_chance(tiny_model):
+    given = {"model": tiny_model, "order": "sequential"}
+    m = dpt.get_mechanism("dp-mlm-plus", add_prob=0.5, del_prob=0.5, **given)
+    found = calibration.measured(m, "n_w", "my doctor came", stream=NoiseStream(1))(20.0)
+    assert 0.0 <= found.interval[0] <= found.value <= found.interval[1] <= 1.0
+    m = dpt.get_mechanism("dp-mlm-plus", del_prob=1.0, **given)
+    with pytest.raises(dpt.NoDistribution, match="left by chance"):
+        calibration.measured(m, "n_w", "my doctor came")(20.0)
+
+
 @pytest.mark.slow
 def test_where_words_are_drawn_in_turn_n_w_is_that_of_rewrites():
     """A drawn word that is given with those before it: at ε 25 words stay more often than the original text says."""
