@@ -95,13 +95,12 @@ def write_address(came: bool) -> None:
     """came: from another page, whose entry of the browser's history Streamlit would add another one to."""
     mine = learning()
     mine.address = mine.query()
-    with st.container():  # there in any case, so that nothing below moves
-        if hide.without(st.query_params.to_dict()) == mine.address:
-            return
-        if came:
-            address.write(mine.address)
-        else:
-            st.query_params.from_dict(mine.address)
+    if hide.without(st.query_params.to_dict()) == mine.address:
+        return
+    if came:
+        address.write(mine.address)
+    else:
+        st.query_params.from_dict(mine.address)
 
 
 def worked(place: str, asked: Any, work: Callable[[], Any]) -> Any:
@@ -261,13 +260,17 @@ def door(lesson: Lesson, value: Any) -> None:
             st.switch_page("pages/explore.py", query_params=query)
 
 
+def begin() -> None:
+    """Show the top of a lesson that was opened."""
+    mine = learning()
+    if mine.begun != mine.at:
+        mine.begun = mine.at
+        st.html(BEGIN.format(mine.at), unsafe_allow_javascript=True)
+
+
 def reading() -> None:
     """The lesson as one page."""
     mine = learning()
-    with st.container():  # there in any case, so that what follows keeps its place
-        if mine.begun != mine.at:
-            mine.begun = mine.at
-            st.html(BEGIN.format(mine.at), unsafe_allow_javascript=True)
     st.markdown("## Lessons")
     top, wall = st.columns([5, 1], vertical_alignment="bottom")
     with top:
@@ -430,9 +433,11 @@ hide.take()
 follow_link()
 came = last_page() != "learn"
 within_app("learn")
-write_address(came)
 if learning().present:
     presenting()
 else:
     compact("56rem")
     reading()
+    begin()
+# What is there in one run and gone in the next stands below all else: so nothing moves.
+write_address(came)

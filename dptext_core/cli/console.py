@@ -28,9 +28,7 @@ class Parser(argparse.ArgumentParser):
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         found, rest = self.parse_known_args(args, namespace)
         if rest:  # a text may be among them, which no message quotes
-            options = [
-                name for name in (word.partition("=")[0] for word in rest) if re.fullmatch(r"--?[a-z][\w-]*", name)
-            ]
+            options = [name[0] for word in rest if (name := re.match(r"--?[a-z][\w-]*(?==|$)", word))]
             self.error(f"unrecognized arguments: {' '.join(options)}" if options else "there is an argument too many")
         return found
 
