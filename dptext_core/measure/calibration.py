@@ -13,6 +13,9 @@ cannot be compared stand side by side (the question of that paper's Section 5.3)
 account, with its public frequency. It is exact; where words have many outputs, draws find where to look. The best
 guess of an output changes at some ε, and the figure jumps there: then the nearest one that is reached is given.
 
+"n_w" where words are drawn in turn (DP-MLM's Algorithm 2): the mean over a few rewrites, drawn by the same noise at
+every ε, of each word's chance given the words released before it; with its interval, and ε to a factor of 1.1.
+
 "best" on a text: every attacker reads rewrites of it, drawn by the same noise at every ε; the figure is what these few
 guesses show, with its interval, and the search ends where it is within one of the text's words of the target, or ε is
 known to a tenth. On a list of words: ``attacks.bayes.expected_success``, which knows that the word is one of the list;
