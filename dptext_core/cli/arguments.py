@@ -90,11 +90,11 @@ def keep_apart(args: argparse.Namespace) -> None:
     """Refuse to write over what is read, or twice into one file. Raises InputError."""
     written = [(name, Path(path)) for name in _WRITTEN for path in _paths(getattr(args, name, None))]
     if written:
-        from ..data.folder import RUN_FILES
+        from ..data.folder import RUN_FILES, same_place
 
         taken = [Path(path) for name in _READ for path in _paths(getattr(args, name, None))]
         for name, path in written:
-            if any(_same(path, other) for other in taken):
+            if any(same_place(path, other) for other in taken):
                 raise InputError(
                     f"--{name} names a file that this command also reads, or writes something else into: that would "
                     "be lost. Name another file."
@@ -105,14 +105,6 @@ def keep_apart(args: argparse.Namespace) -> None:
 def _paths(given: object) -> list[str | Path]:
     paths = given if isinstance(given, list) else [given]
     return [path for path in paths if isinstance(path, str | Path) and path != "-"]
-
-
-def _same(one: Path, other: Path) -> bool:
-    with contextlib.suppress(OSError, ValueError):  # a text need not be a name that a file could have
-        if one.exists() and other.exists():
-            return one.samefile(other) and (one.is_file() or one.is_dir())  # nothing is lost in a device
-        return one.resolve() == other.resolve()
-    return False
 
 
 def describe(field: dataclasses.Field[Any], mechanism: str, most: float | None = None) -> str:

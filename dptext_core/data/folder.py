@@ -183,6 +183,15 @@ class RunFolder:
             beside.replace(self.path / name)
 
 
+def same_place(one: Path, other: Path) -> bool:
+    """Whether what is written to one is read from the other: links are followed, and nothing is lost in a device."""
+    with contextlib.suppress(OSError, ValueError):  # a text need not be a name that a file could have
+        if one.exists() and other.exists():
+            return one.samefile(other) and (one.is_file() or one.is_dir())
+        return one.resolve() == other.resolve()
+    return False
+
+
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
     """The whole lines of a run's results. Raises InputError for what is none."""
     try:

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from .._internal.checks import whole
+from ..data.folder import same_place
 from ..errors import ConfigError, InputError
 from ..mechanisms import codec
 from ..mechanisms.setting import Setting
@@ -103,9 +104,13 @@ def main(argv: Sequence[str] = ()) -> int:
     if not points:
         raise ConfigError(f"No point of the grid has {args.only!r} in its MECHANISM/DATA. See --list.")
     if args.merge:
-        if args.list or args.shard != "1/1":
-            raise ConfigError("--merge goes with --grid, --n, --only and --summary alone.")
+        if args.list or args.shard != "1/1" or args.out:
+            raise ConfigError(
+                "--merge goes with what names the points (--grid, --n, --only), --into and --summary alone."
+            )
         return _merge(args, grid, points)
+    if args.summary or args.into:
+        raise ConfigError("--summary and --into go with --merge, which makes a summary of files of points.")
     points = shard(points, *_share(args.shard))
     if args.list:
         return _list(points)
@@ -204,6 +209,10 @@ def _merge(args: argparse.Namespace, grid: Grid, points: Sequence[GridPoint]) ->
         raise ConfigError("Name the file that the summary goes to: --summary FILE.")
     lines = []
     for path in args.merge:
+        if same_place(args.summary, path):
+            raise InputError(
+                f"{path} holds points, and a summary in its place would lose them. Name another --summary."
+            )
         if not path.is_file():
             raise InputError(f"There is no file {path}.")
         lines += store.read_lines(path)

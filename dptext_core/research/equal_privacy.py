@@ -24,6 +24,7 @@ import numpy as np
 
 from .._internal import assets
 from .._internal.statistics import boundary
+from ..data.folder import same_place
 from ..errors import ConfigError
 from ..measure.metrics.registry import measure
 from ..mechanisms.facets import by_word
@@ -268,6 +269,8 @@ def main(argv: Sequence[str] = ()) -> int:
         size = Size(min(args.n, size.n_train or args.n), min(args.n, size.n_test or args.n), size.max_words, size.words)
     if not args.list and not args.point and (args.out is None or args.summary is None):
         raise ConfigError("Name the files for the points and their summary: --out FILE.jsonl --summary FILE.json.")
+    if args.out is not None and args.summary is not None and same_place(args.out, args.summary):
+        raise ConfigError("The points and their summary are two files: --out and --summary name the same one.")
     folder = None if args.data is None else str(args.data)
     if args.point:
         return again(args.what, args.point, folder, args.stopwords)

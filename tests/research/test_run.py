@@ -289,6 +289,8 @@ def test_another_file_is_not_overwritten(tmp_path):
 def test_options_that_would_be_ignored_are_refused(tmp_path):
     with pytest.raises(ConfigError, match="--merge goes with"):
         bench_run.main(["--merge", "a.jsonl", "--summary", "b.json", "--list"])
+    with pytest.raises(ConfigError, match="go with --merge"):
+        bench_run.main(["--out", str(tmp_path / "a.jsonl"), "--summary", "b.json"])
     for more in (["--shard", "1/2"], ["--merge", "a.jsonl"]):
         with pytest.raises(ConfigError, match="leave out"):
             bench_run.main(["--point", "x", *more])
@@ -474,6 +476,19 @@ def test_the_command_says_what_is_wrong(tmp_path):
     ):
         with pytest.raises(error, match=message):
             bench_run.main(args)
+
+
+def test_points_are_not_written_over_by_their_summary(tmp_path):
+    points, other = tmp_path / "points.jsonl", tmp_path / "other.json"
+    points.write_text(json.dumps(line(BASE).to_dict()) + "\n", encoding="utf-8")
+    other.symlink_to(points)
+    before = points.read_bytes()
+    for summary in (points, other):
+        with pytest.raises(InputError, match="would lose them"):
+            bench_run.main(["--merge", str(points), "--summary", str(summary)])
+    with pytest.raises(ConfigError, match="two files"):
+        equal_privacy.main(["equal", "--out", str(points), "--summary", str(other)])
+    assert points.read_bytes() == before
 
 
 def test_settings_of_ones_own_are_run_in_the_place_of_a_grid():
