@@ -1,7 +1,8 @@
-"""Answers that are kept as long as what they are about."""
+"""Answers that are kept as long as what they are about, and the lock of what keeps them."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
@@ -36,3 +37,19 @@ def weak_cache(most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
         return answer  # type: ignore[return-value]
 
     return wrap
+
+
+class OwnLock:
+    """A lock of one value: a copy, in this process or another, gets one of its own."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def __reduce__(self) -> tuple[type[OwnLock], tuple[()]]:
+        return OwnLock, ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import pickle
 from dataclasses import dataclass
 
 import numpy as np
@@ -105,6 +106,16 @@ def make(request, tiny_model, small_generators, tiny_autoencoder, small_space, s
         return dpt.get_mechanism(request.param, **({k: v for k, v in small.items() if k in fields} | options))
 
     return build
+
+
+def test_a_result_that_another_process_hands_over_says_what_it_said(make):
+    result = make().rewrite("My doctor told a friend.", seed=1)
+    other = pickle.loads(pickle.dumps(result))
+    assert (other.text, other.units, other.guarantee) == (result.text, result.units, result.guarantee)
+    for k in [k for k, u in enumerate(result.units) if u.drawn and "distribution" in result.can][:2]:
+        one, two = result.distribution(k), other.distribution(k)
+        assert one.candidates == two.candidates
+        assert one.draws is not None or np.array_equal(one.log_probs, two.log_probs)
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n != "keep-all"])

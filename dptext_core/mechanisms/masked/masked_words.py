@@ -7,7 +7,6 @@ see what was released before.
 
 from __future__ import annotations
 
-import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
+from ..._internal.cache import OwnLock
 from ..._internal.checks import listed, whole
 from ..._internal.task import UNWATCHED, Task
 from ...errors import ConfigError, InputError, NoDistribution
@@ -85,7 +85,7 @@ class MaskedPrepared(Prepared):
     _pieces: list[list[int]] = field(default_factory=list, init=False, repr=False)
     _tables: dict[tuple, Any] = field(default_factory=dict, init=False, repr=False)
     _shared: list[bool] = field(default_factory=list, init=False, repr=False)
-    _lock: Any = field(default_factory=threading.Lock, init=False, repr=False)
+    _lock: OwnLock = field(default_factory=OwnLock, init=False, repr=False)
 
     @cached_property
     def skeleton(self) -> Skeleton:

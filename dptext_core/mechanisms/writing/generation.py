@@ -17,7 +17,6 @@ sees the prompt's public words and released tokens alone. Clipping this differen
 from __future__ import annotations
 
 import dataclasses
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,6 +24,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..._internal.cache import OwnLock
 from ..._internal.checks import shown
 from ..._internal.task import UNWATCHED, Task
 from ...errors import ConfigError
@@ -227,7 +227,7 @@ class GenerationPrepared(Prepared):
     prefix: int
 
     _state: list[Any] = field(default_factory=list, init=False, repr=False)
-    _lock: Any = field(default_factory=threading.Lock, init=False, repr=False)
+    _lock: OwnLock = field(default_factory=OwnLock, init=False, repr=False)
 
 
 @dataclass(frozen=True)
