@@ -226,7 +226,7 @@ class Channel(Private, ABC):
         list of (float, int)
             ε and index of the candidate, ascending, the first at ``low``.
         """
-        return search_flips(lambda epsilon: self.draw(epsilon, stream), low, high)
+        return search_flips(lambda epsilons: [self.draw(float(e), stream) for e in epsilons], low, high)
 
     def shown(self, n: int, low: float, high: float) -> np.ndarray:
         """At most n candidates worth showing between two ε, int64, those that are most probable somewhere first."""
@@ -425,16 +425,21 @@ def envelope(slopes: np.ndarray, offsets: np.ndarray, low: float, high: float) -
         out.append((at, int(which[best])))
 
 
-def search_flips(winner: Callable[[float], int], low: float, high: float, points: int = 160) -> list[tuple[float, int]]:
-    """Flips of any rule that names a winner at each ε: on a grid of ``points``, each change then by bisection. A word
-    that wins between two neighbouring points only is not seen."""
+def search_flips(
+    winners: Callable[[np.ndarray], Sequence[int] | np.ndarray], low: float, high: float, points: int = 160
+) -> list[tuple[float, int]]:
+    """Flips of any rule that names the winners at some ε (m,): on a grid of ``points``, and where two neighbours differ
+    each change between them by bisection. Not seen is who wins between two neighbours that have the same winner."""
     grid = np.geomspace(low, high, points)
-    found = [winner(e) for e in grid]
-
-    def flip(k: int) -> float:
-        return float(boundary(lambda e: winner(e) != found[k], grid[k], grid[k + 1], 14, geometric=True)[1])
-
-    return [(float(low), found[0]), *((flip(k), found[k + 1]) for k in np.flatnonzero(np.diff(found)).tolist())]
+    found = np.asarray(winners(grid))
+    out = [(float(low), int(found[0]))]
+    for k in np.flatnonzero(np.diff(found)).tolist():
+        at = float(grid[k])
+        while (now := out[-1][1]) != found[k + 1]:
+            changed = lambda e, now=now: winners(np.array([e]))[0] != now  # noqa: E731
+            at = boundary(changed, at, float(grid[k + 1]), 14, geometric=True)[1]
+            out.append((at, int(winners(np.array([at]))[0])))
+    return out
 
 
 def find_word(candidates: Sequence[str], word: str) -> np.ndarray:

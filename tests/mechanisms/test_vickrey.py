@@ -67,6 +67,23 @@ def test_t_0_releases_the_nearest_word(noise):
         assert m.channel(row).at(5.0).probs == pytest.approx(plain.channel(row).at(5.0).probs, abs=0.003)
 
 
+@pytest.mark.parametrize("t, noise", [(0.75, "mvc"), (0.2, "mahalanobis"), (1.0, "mvc")])
+def test_every_stretch_of_a_word_is_found_however_short(t, noise):
+    """In the middle of each stretch, and just before and behind each flip, a draw gives the word. Some are shorter than
+    a step of 160 from 1 to 400, on which they could be searched."""
+    m = on(SPACE, "vickrey", t=t, noise=noise)
+    short = 0
+    for seed in range(60):
+        channel, stream = m.channel(seed % 40), NoiseStream(seed).at(0)
+        flips = channel.flips(stream, 1.0, 400.0)
+        edges = np.array([e for e, _ in flips] + [400.0])
+        for k, (start, word) in enumerate(flips):
+            inside = start * (edges[k + 1] / start) ** np.array([0.001, 0.5, 0.999])
+            assert [channel.draw(float(e), stream) for e in inside] == [word] * 3
+            short += edges[k + 1] / start < 400 ** (1 / 160)
+    assert short > 10
+
+
 def test_the_chance_of_the_nearest():
     near, far = np.array([0.0, 0.5, 1.0, 2.0]), np.array([1.0, 1.0, 1.0, 8.0])
     assert first_chance(near, far, 0.75) == pytest.approx([1.0, 0.25 / 0.625, 0.25, 2.0 / 3.5])

@@ -185,10 +185,17 @@ def test_how_many_different_words_an_estimate_gives_is_unbiased():
 
 def test_flips_that_are_searched_for_begin_with_the_winner_at_the_lower_end():
     """A winner that changes twice: at 3 and at 20."""
-    found = search_flips(lambda e: 7 if e < 3 else 8 if e < 20 else 9, 0.5, 60.0)
+    found = search_flips(lambda some: [7 if e < 3 else 8 if e < 20 else 9 for e in some], 0.5, 60.0)
     assert [w for _, w in found] == [7, 8, 9] and found[0][0] == 0.5
     assert [at for at, _ in found[1:]] == pytest.approx([3, 20], rel=1e-3)
-    assert search_flips(lambda e: 4, 1.0, 9.0) == [(1.0, 4)]
+    assert search_flips(lambda some: [4] * len(some), 1.0, 9.0) == [(1.0, 4)]
+
+
+def test_between_two_points_of_the_search_all_changes_are_found():
+    """Two points alone, and four winners in turn, one of them hardly ever."""
+    found = search_flips(lambda some: [sum(e >= x for x in (2.0, 5.0, 5.01)) for e in some], 1.0, 10.0, 2)
+    assert [w for _, w in found] == [0, 1, 2, 3]
+    assert [at for at, _ in found[1:]] == pytest.approx([2.0, 5.0, 5.01], rel=1e-3)
 
 
 def test_the_logarithm_of_a_sum():

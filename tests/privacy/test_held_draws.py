@@ -160,7 +160,7 @@ FIGURES = {
         distribution.rarefied(np.array(c), n) for c in ([5], [1, 1, 1], [90, 9, 1], [300, 5]) for n in (1, 2, 100)
     ],
     "without each": lambda: distribution.without_each(np.array([1, 2, 2, 5, 1, 2, 2, 3, 1, 1]), 2, 3),
-    "searched": lambda: distribution.search_flips(lambda e: int(e > 0.5) + int(e > 3), 0.1, 9.0, 12),
+    "searched": lambda: distribution.search_flips(lambda some: (some > 0.5) + (some > 3.0).astype(int), 0.1, 9.0, 12),
     "found": lambda: [distribution.find_word(("a", "B", "b", "c"), w) for w in ("b", "A", "x")],
 }
 

@@ -239,7 +239,7 @@ class ShiftChannel(Channel):
 
     def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
         noise = stream.gumbel(len(self.candidates))
-        return search_flips(lambda e: int((self.log_weights(e) + noise).argmax()), low, high)
+        return search_flips(lambda some: [(self.log_weights(e) + noise).argmax() for e in some], low, high)
 
 
 def tempered(proposal: np.ndarray, shape: PriorShape) -> np.ndarray:

@@ -215,7 +215,8 @@ class CosineTable(Channel):
         ordered = noise[order]
         front = np.sort(order[np.append(True, ordered[1:] > np.maximum.accumulate(ordered)[:-1])])
         few = CosineTable((), self.cosines[front], self.ends, before=self.before)
-        flips = search_flips(lambda e: int(np.argmax(few.log_weights(e) + noise[front])), low, high)
+        of_few = noise[front]
+        flips = search_flips(lambda some: [int(np.argmax(few.log_weights(e) + of_few)) for e in some], low, high)
         return [(epsilon, int(front[i])) for epsilon, i in flips]
 
 

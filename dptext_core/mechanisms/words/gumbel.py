@@ -62,8 +62,9 @@ class GumbelChannel(Channel):
     def source_index(self) -> np.ndarray:
         return np.array([self.row])
 
-    def winners(self, epsilon: float, uniforms: np.ndarray) -> np.ndarray:
-        """Rows released under uniforms (n, 1 + neighbours): the first behind k, the others behind each noise."""
+    def winners(self, epsilon: float | np.ndarray, uniforms: np.ndarray) -> np.ndarray:
+        """Rows released under uniforms (n, 1 + neighbours): the first behind k, the others behind each noise. Of one
+        row of uniforms, at each of some ε (n,)."""
         k = 1 + np.searchsorted(self.mechanism.poisson, uniforms[:, 0])
         noise = self.mechanism.noise(epsilon, uniforms[:, 1:])
         sums = np.where(np.arange(noise.shape[1]) < k[:, None], self.distances + noise, np.inf)
@@ -89,7 +90,8 @@ class GumbelChannel(Channel):
 
     def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
         uniforms = stream.uniforms(1 + len(self.near))[None]
-        return search_flips(lambda e: int(self.winners(e, uniforms)[0]), low, high)
+        # Noise bends along ε, so that a word may win for a moment between two stretches of another: finely, then.
+        return search_flips(lambda some: self.winners(some, uniforms), low, high, 2000)
 
     def shown(self, n: int, low: float, high: float) -> np.ndarray:
         return self.near[:n]
@@ -147,19 +149,20 @@ class TruncatedGumbel(SpaceMechanism):
             )
         return small, large
 
-    def scale(self, epsilon: float) -> float:
-        """b, the scale of the noise at ε; negative or positive below the ε from which the paper defines it."""
+    def scale(self, epsilon: float | np.ndarray) -> np.ndarray:
+        """b, the scale of the noise at ε (m,); negative or positive below the ε from which the paper defines it."""
         from scipy.special import lambertw
 
         small, large = self.delta
-        a = (epsilon - 2 * (1 + np.log(len(self.vocabulary.words))) / small) / 3
-        branch = float(lambertw(2 * a * large).real)
-        below = branch if a * small <= 0 else min(branch, float(np.log(a * small)))
-        return 2 * large / (below if abs(below) > 1e-12 else 1e-12)
+        a = (np.atleast_1d(epsilon) - 2 * (1 + np.log(len(self.vocabulary.words))) / small) / 3
+        branch = lambertw(2 * a * large).real
+        capped = np.minimum(branch, np.log(np.where(a > 0, a, 1.0) * small))
+        below = np.where(a * small <= 0, branch, capped)
+        return 2 * large / np.where(np.abs(below) > 1e-12, below, 1e-12)
 
-    def noise(self, epsilon: float, uniforms: np.ndarray) -> np.ndarray:
+    def noise(self, epsilon: float | np.ndarray, uniforms: np.ndarray) -> np.ndarray:
         """Gumbel(0, b) truncated to ±Δmax, by the inverse of its distribution function."""
-        b, large = self.scale(epsilon), self.delta[1]
+        b, large = self.scale(epsilon)[:, None], self.delta[1]
         with np.errstate(over="ignore", divide="ignore"):
             low, high = (np.exp(-np.exp(-x / b)) for x in (-large, large))
             u = low + uniforms * (high - low)

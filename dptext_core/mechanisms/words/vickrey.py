@@ -13,14 +13,14 @@ does something else: it leaves the word itself out where that is nearest, and dr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ...privacy.distribution import search_flips
 from ...privacy.sampling import NoiseStream
 from ..config import option
 from .mahalanobis import Mahalanobis, MahalanobisConfig, regularised_root
@@ -96,15 +96,51 @@ class VickreyChannel(NoiseChannel):
         rows = np.sort(order[self._records(low * self.base[order] + offsets[order], _ROUNDING)])
         slopes, offsets = self.base[rows], offsets[rows]
         coin = stream.at("coin").uniform()
+        own, drift, shift = x @ x, x @ noise, noise @ noise
 
-        def winner(epsilon: float) -> int:
-            lines = slopes + offsets / epsilon
-            first, second = np.argsort(-lines, kind="stable")[[0, min(1, len(lines) - 1)]]
-            squared = np.square(x + noise / epsilon).sum()
-            near, far = (np.sqrt(max(0.0, squared - 2 * lines[i])) for i in (first, second))
-            return int(rows[first if coin < first_chance(near, far, self._t) else second])
+        def squared(word: int) -> np.ndarray:
+            """The squared distance from the noisy point to a word, as coefficients of (1/ε)², 1/ε and 1."""
+            return np.array([shift, 2 * (drift - offsets[word]), own - 2 * slopes[word]])
 
-        return search_flips(winner, low, high)
+        out: list[tuple[float, int]] = []
+        for start, end, first, second in leading_pairs(slopes, offsets, low, high):
+            # The first is released where this is below 0, and between two of its roots it keeps its sign.
+            excess = (coin * self._t) ** 2 * squared(first) - ((1 - coin) * (1 - self._t)) ** 2 * squared(second)
+            roots = np.roots(np.trim_zeros(excess, "f"))
+            turns = np.sort(1 / roots.real[(roots.imag == 0) & (roots.real > 0)])
+            for at, until in itertools.pairwise([start, *turns[(turns > start) & (turns < end)], end]):
+                middle = 2 / (at + until)
+                released = first if excess @ (middle * middle, middle, 1.0) < 0 or len(rows) == 1 else second
+                if not out or out[-1][1] != rows[released]:
+                    out.append((float(at), int(rows[released])))
+        return out
+
+
+def leading_pairs(
+    slopes: np.ndarray, offsets: np.ndarray, low: float, high: float
+) -> Iterator[tuple[float, float, int, int]]:
+    """From which ε to which, in order from ``low`` to ``high``, which of the lines ε·slope + offset are the highest and
+    the second (the same where there is only one)."""
+    lines = low * slopes + offsets
+    first, second = np.lexsort((-slopes, -lines))[[0, min(1, len(lines) - 1)]].tolist()
+    at = low
+    while True:
+        # The next to change is where a steeper line comes up to the second, or the second to the first.
+        steeper = np.flatnonzero(slopes > slopes[second])
+        steeper = steeper[steeper != first]
+        cross = (offsets[second] - offsets[steeper]) / (slopes[steeper] - slopes[second])
+        rise = slopes[second] - slopes[first]
+        swap = (offsets[first] - offsets[second]) / rise if rise > 0 else np.inf
+        until = max(at, min(swap, cross.min(initial=np.inf)))
+        if until > at:
+            yield at, min(until, high), first, second
+        if until >= high:
+            return
+        if swap <= until:
+            first, second = second, first
+        else:
+            second = int(steeper[cross.argmin()])
+        at = until
 
 
 def first_chance(near: Any, far: Any, t: float) -> Any:
