@@ -12,7 +12,8 @@ import pytest
 CORE = Path(__file__).resolve().parents[2] / "dptext_core"
 #: As transformers does it: what it puts in its own place has the names, and the first module never gets them.
 SLOW = """
-import sys, time, types
+import __main__, sys, time, types
+__main__.both_came.wait()
 held = types.ModuleType(__name__)
 held.__spec__ = __spec__
 held.AutoTokenizer = "there"
@@ -24,9 +25,12 @@ import sys, threading
 from contextlib import nullcontext
 sys.path.insert(0, {folder!r})
 from dptext_core._internal.imports import alone
-around, found = {around}, []
+around, found, both_came, here = {around}, [], threading.Event(), []
 
 def load(name):
+    here.append(name)
+    if len(here) == 2:
+        both_came.set()
     try:
         with around():
             from transformers import AutoTokenizer
