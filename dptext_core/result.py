@@ -132,6 +132,11 @@ class Step(Private):
         return self.action in ("replace", "insert")
 
     @property
+    def by_looking(self) -> bool:
+        """Whether it was drawn by looking at the word: what else was drawn tells nothing of it."""
+        return self.action == "replace" and not self.reason
+
+    @property
     def text(self) -> str:
         """What was released."""
         return self.replacement
@@ -463,8 +468,8 @@ class Polished(Private):
 
     @cached_property
     def unchanged(self) -> tuple[float, float] | None:
-        """The share of the drawn words that are the original, before and after: for its owner's eyes. None where no
-        word answers to one of the original."""
+        """The share of the words drawn by looking at one that are that one, before and after: for its owner's eyes.
+        None where there is none."""
         known = [p for p in self._places if p[0]]
         if not known:
             return None
@@ -482,8 +487,10 @@ class Polished(Private):
         said = f"The polish changed {self.changed} of {n} drawn {'word' if n == 1 else 'words'}, and spent no ε."
         if self.unchanged is not None:
             before, after = self.unchanged
+            known = sum(bool(original) for original, *_ in self._places)
+            them = "them" if known == n else f"the {known} that were drawn by looking at a word"
             said += (
-                f" Before it {percent(before)} of them were the original words, now {percent(after)} are: what it "
+                f" Before it {percent(before)} of {them} were the original words, now {percent(after)} are: what it "
                 "brings back, an attacker who reads the release would have found too."
             )
         return said

@@ -138,19 +138,22 @@ def of_texts(hits: Mapping[str, Sequence[Sequence[bool]]], chance: float = math.
 def guesses(
     mechanism: Mechanism, result: RewriteResult, only: Collection[int] | None = None, *, task: Task = UNWATCHED
 ) -> tuple[dict[str, list[bool]], dict[str, str]]:
-    """Whether each attacker names each drawn word of a release, by attacker; and why others could not be asked.
+    """Whether each attacker names each word of a release that was drawn by looking at it, by attacker; and why others
+    could not be asked.
 
-    only: the words that begin there in the original, where not all count. The lists are empty where no word was drawn.
+    only: the words that begin there in the original, where not all count. The lists are empty where none was drawn.
     Raises NoDistribution where the mechanism writes a new text.
     """
     aligned(mechanism, "leaves no word in whose place another stands")
     steps, hits, left_out = result.steps, dict[str, list[bool]](), dict[str, str]()
-    drawn = chosen([i for i, s in reader.ReleasedText(result).steps.items() if only is None or s.span[0] in only])
+    drawn = chosen([i for i, s in enumerate(steps) if s.by_looking and (only is None or s.span[0] in only)])
+    # Nobody sees which of the others were drawn without looking: they are read, too.
+    places = {*drawn, *chosen([i for i, s in enumerate(steps) if s.drawn and not s.by_looking])}
     hits["same-word"] = [steps[i].replacement.casefold() == steps[i].original.casefold() for i in drawn]
     near = {g.step: g for g in nearest.attack(mechanism, result, task=task.quiet).guesses}
     hits["nearest-words"] = [_same(near[i].neighbours[:1], steps[i].original) for i in drawn]
     try:
-        found = {w.step: w for w in reader.read(mechanism, result, only=drawn, task=task).words}
+        found = {w.step: w for w in reader.read(mechanism, result, only=places, task=task).words}
     except NoDistribution as reason:
         left_out |= dict.fromkeys(("best-guess", "reader"), str(reason))
     else:

@@ -53,9 +53,9 @@ class MaskGuess(Private):
 class MaskInference:
     """How often the model finds the original.
 
-    top1, top10: share of the replaced words whose original is the first guess, or one of ten. chance, chance10: what
-    always guessing the most frequent word, or the ten most frequent, reaches by the public prior. sayable: how many of
-    the originals the model could say at all. draws: None, nothing is sampled.
+    top1, top10: share of the words drawn by looking at them whose original is the first guess, or one of ten. chance,
+    chance10: what always guessing the most frequent word, or the ten most frequent, reaches by the public prior.
+    sayable: how many of the originals the model could say at all. draws: None, nothing is sampled.
     """
 
     guesses: tuple[MaskGuess, ...] = field(repr=False)
@@ -89,9 +89,9 @@ class MaskInference:
         """The attack in plain words."""
         n = len(self.guesses)
         if not n:
-            return "No word of this text was replaced, so there is nothing to guess."
+            return "No word of this text was drawn by looking at it, so there is nothing to guess."
         said = (
-            f"From the words around it, a language model guesses {percent(self.top1)} of the {n} replaced "
+            f"From the words around it, a language model guesses {percent(self.top1)} of the {n} drawn "
             f"{'word' if n == 1 else 'words'} at once, and {percent(self.top10)} with ten guesses. Always guessing the "
             f"most frequent word is right {percent(self.chance)} of the time (the ten most frequent: "
             f"{percent(self.chance10)})."
@@ -119,7 +119,7 @@ def attack(
     only: Collection[int] | None = None,
     task: Task = UNWATCHED,
 ) -> MaskInference:
-    """Mask each replaced word of the released text and let ``model`` guess the original.
+    """Mask each drawn word of the released text and let ``model`` guess the original.
 
     rescore: brings its first guesses into another order; those behind them stay behind them. only: the steps
     that are attacked, where not all are. Loads the model on the first call. Raises ModelUnavailable, Busy or Cancelled.
@@ -128,7 +128,7 @@ def attack(
 
     aligned(mechanism, "leaves no word in whose place another stands")
     released = Document.parse(result.text, mechanism.language)
-    steps = [(i, s) for i, s in enumerate(result.steps) if s.action == "replace" and (only is None or i in only)]
+    steps = [(i, s) for i, s in enumerate(result.steps) if s.by_looking and (only is None or i in only)]
     guesses: list[MaskGuess] = []
     if steps:
         lm_engine = engine(model, language=mechanism.language)
@@ -183,7 +183,7 @@ class LanguageModel(TextAttacker):
     scope = "text"
     needs: ClassVar[tuple[str, ...]] = ("masked language model",)
     how: ClassVar[str] = (
-        "Masks each replaced word of the released text, and asks the bundled language model what stood there."
+        "Masks each drawn word of the released text, and asks the bundled language model what stood there."
     )
 
     def attack(

@@ -38,7 +38,7 @@ class NearestGuess(Private):
 
 @dataclass(frozen=True)
 class NearestAttack:
-    """How often the guesses are right over the replaced words of a text.
+    """How often the guesses are right over the words of a text that were drawn by looking at them.
 
     same: share of released words that are the original. nearest: share whose nearest other word is. within: share of
     originals among the released word and its nine nearest. chance, chance_within: what always guessing the most
@@ -75,9 +75,9 @@ class NearestAttack:
     def sentence(self) -> str:
         """The attack in plain words."""
         if not self.guesses:
-            return "No word of this text was replaced, so there is nothing to guess."
+            return "No word of this text was drawn by looking at it, so there is nothing to guess."
         n = len(self.guesses)
-        whose = "the one replaced word" if n == 1 else f"the {n} replaced words"
+        whose = "the one drawn word" if n == 1 else f"the {n} drawn words"
         return (
             f"Guessing that nothing was changed is right for {percent(self.same)} of {whose}, guessing the nearest "
             f"other word for {percent(self.nearest)}; {percent(self.within)} of the originals are among the ten "
@@ -95,10 +95,10 @@ def space_of(mechanism: Mechanism) -> WordSpace:
 def attack(
     mechanism: Mechanism, result: RewriteResult, *, space: WordSpace | None = None, task: Task = UNWATCHED
 ) -> NearestAttack:
-    """Guess every replaced word of a rewrite from what stands there now. space: :func:`space_of` without it."""
+    """Guess every drawn word of a rewrite from what stands there now. space: :func:`space_of` without it."""
     aligned(mechanism, "leaves no word in whose place another stands")
     space = space_of(mechanism) if space is None else space
-    steps = [(i, s) for i, s in enumerate(result.steps) if s.action == "replace"]
+    steps = [(i, s) for i, s in enumerate(result.steps) if s.by_looking]
     rows = space.rows([s.replacement for _, s in steps])
     originals = space.rows([s.original for _, s in steps])
     released = np.unique(rows[rows >= 0])

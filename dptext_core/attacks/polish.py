@@ -98,7 +98,7 @@ def polish(
     words, readings, _ = reader.Sweeps(m, text, evidence, prior, gamma, model).read(task or UNWATCHED)
     best = {w.step: w.word for w in words}
     written, spans = text.written(best)
-    places = tuple((text.steps[i].original, text.steps[i].replacement, best[i]) for i in text.steps)
+    places = tuple((s.original if s.by_looking else "", s.replacement, best[i]) for i, s in text.steps.items())
     return Polished(result, written, _pieces(result, text, written, spans), readings, places)
 
 

@@ -267,7 +267,7 @@ def drawn_channels(result: RewriteResult) -> list[Channel]:
 
     Raises NoDistribution where another ε needs a new pass, or nothing was drawn.
     """
-    steps = {s.original.casefold(): i for i, s in enumerate(result.steps) if s.action == "replace" and not s.reason}
+    steps = {s.original.casefold(): i for i, s in enumerate(result.steps) if s.by_looking}
     if not steps:
         raise NoDistribution("No word of this text was drawn. Turn off “Keep stop words”, or write more words.")
     return [result.locked(i)[0] for i in steps.values()]

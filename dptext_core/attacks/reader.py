@@ -101,9 +101,9 @@ class ReadWord(Private):
 class Reading(Private):
     """A release as it is read.
 
-    words: one for each place where a word was drawn. chance: how often always guessing the most frequent word is
-    right. answers: releases that were read together. readings: how often the text was read. rests: whether it came to
-    rest. exact: whether p(z | w) is exact for every word; else a better attacker may exist.
+    words: one for each word that was drawn by looking at it; others are read, and not counted. chance: how often always
+    guessing the most frequent word is right. answers: releases that were read together. readings: how often the text
+    was read. rests: whether it came to rest. exact: whether p(z | w) is exact for every word; else a better attacker may exist.
     """
 
     words: tuple[ReadWord, ...] = field(repr=False)
@@ -150,7 +150,7 @@ class Reading(Private):
         """The attack in plain words."""
         n = len(self.words)
         if not n:
-            return "No word of this text was drawn, so there is nothing to read."
+            return "No word of this text was drawn by looking at it, so there is nothing to read."
         places = "the one drawn word" if n == 1 else f"the {n} drawn words"
         seen = "" if self.answers == 1 else f" in {self.answers} releases of the text"
         said = (
@@ -487,7 +487,7 @@ def read(
     Returns
     -------
     Reading
-        What is read at each place where a word was drawn, and how often it is right.
+        What is read, and how often it is right where a word was drawn by looking at it.
 
     Raises
     ------
@@ -516,9 +516,9 @@ def read(
     reader = Sweeps(mechanism, text, evidence, prior, gamma, model)
     alone = reader.alone(task.child(0, 1, 4))
     words, readings, rests = reader.read(task.child(1, 4, 4))
-    words = [replace(w, alone=alone[w.step]) for w in words]
     said = text.written({w.step: w.word for w in words})[0]
-    return Reading(tuple(words), said, prior.chance, float(gamma), model, len(every), readings, rests, evidence.exact)
+    counted = tuple(replace(w, alone=alone[w.step]) for w in words if text.steps[w.step].by_looking)
+    return Reading(counted, said, prior.chance, float(gamma), model, len(every), readings, rests, evidence.exact)
 
 
 def _prior_of(mechanism: Mechanism, prior: Prior | None) -> Prior:

@@ -38,7 +38,7 @@ class Aligned(Facet[M]):
     def drawn(self, text: str | Prepared) -> tuple[int, ...]:
         """Tokens in whose place a word is drawn by looking at them, ascending. Runs no model where none is needed."""
         steps = self.m.rewrite(self.m.plan(text)).steps
-        return tuple(sorted({s.index for s in steps if s.action == "replace" and not s.reason}))
+        return tuple(sorted({s.index for s in steps if s.by_looking}))
 
     def spending(self, text: str | Prepared) -> tuple[int, ...]:
         """Those of them whose draw spends ε of its own: a word that is drawn once may stand in many."""

@@ -97,7 +97,7 @@ class Words:
                 result = self._any.get(i)
                 if result is None or "sweep" not in result.can or len(self._channels) >= WORDS:
                     continue
-                drawn = [k for k, s in enumerate(result.steps) if s.action == "replace" and not s.reason]
+                drawn = [k for k, s in enumerate(result.steps) if s.by_looking]
                 self._channels += [(i, result.locked(k)[0]) for k in drawn]
             self._any.clear()
         return self._channels
@@ -151,7 +151,7 @@ def asked(channel: Any, epsilon: float) -> float:
 
 
 def _words(attack: Callable[[Mechanism, RewriteResult], Any], most: int) -> Callable[..., list[float]]:
-    """Of a rewrite: whether each replaced word is among the attacker's first guesses; [] where words answer to none."""
+    """Of a rewrite: whether each drawn word is among the attacker's first guesses; [] where words answer to none."""
 
     def named(mechanism: Mechanism, result: RewriteResult) -> list[float]:
         try:

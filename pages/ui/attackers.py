@@ -287,6 +287,8 @@ def _nearest(
     st.markdown(literal(found.sentence()))
     guess = next((g for g in found.guesses if g.step == token), None)
     if guess is None:
+        if (reason := result.steps[token].reason) and result.steps[token].drawn:
+            st.caption(f"“{literal(result.steps[token].original)}” is {reason}: it was drawn without being looked at.")
         return
     if not guess.neighbours:
         st.caption(f"“{literal(guess.released)}” is not in the word space {literal(found.space)}.")

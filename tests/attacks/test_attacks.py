@@ -15,6 +15,8 @@ from dptext_core.attacks import Prior, bayes, likely_text, mask_inference, neare
 from dptext_core.mechanisms.blocklist import Never, loaded
 from dptext_core.mechanisms.words import normalisers
 from dptext_core.mechanisms.words.custext import Groups
+from dptext_core.models import load_masked_lm
+from dptext_core.text.document import Document
 from dptext_core.words import word_space
 from dptext_core.words.space import without
 
@@ -591,15 +593,14 @@ def test_nearest_ranks_as_brute_force():
     m = on(SPACE, "santext", epsilon=4.0)
     r = m.rewrite(" ".join([*SPACE.words[:20], "Xyzzyville"]), seed=1)
     found = nearest.attack(m, r)
-    for g, s in zip(found.guesses, r.steps, strict=True):
-        if s.reason:
-            assert g.rank is None
-            continue
+    *drawn, unknown = r.steps
+    assert unknown.reason and not unknown.by_looking, "it is drawn without being looked at, and is not counted"
+    for g, s in zip(found.guesses, drawn, strict=True):
         distances = SPACE.distances(s.replacement)
         by_distance = [SPACE.words[i] for i in np.argsort(distances, kind="stable")]
         assert by_distance[0] == s.replacement and by_distance[g.rank] == s.original
         assert g.neighbours == tuple(by_distance[1:6])
-    same = np.mean([s.original == s.replacement for s in r.steps])
+    same = np.mean([s.original == s.replacement for s in drawn])
     assert found.same == same and 0 < same < 1
     assert found.nearest == np.mean([g.rank == 1 for g in found.guesses])
     assert found.within >= found.same + found.nearest
@@ -618,13 +619,13 @@ def test_nearest_takes_the_space_that_the_mechanism_acts_in():
 
 
 @pytest.mark.slow
-def test_mask_inference_ranks_the_original_at_each_replaced_word(tiny_model):
+def test_mask_inference_ranks_the_original_at_each_drawn_word(tiny_model):
     m = on(word_space(), "santext", epsilon=12.0, keep_stopwords=True)
-    text = "The doctor told the patient about the medicine in Xyzzyville."
+    text = "The doctor told the patient about the medicine by harpsichord in Xyzzyville."
     r = m.rewrite(text, seed=2)
     seen = []
     found = mask_inference.attack(m, r, model=tiny_model, task=dpt.Task(lambda done, of: seen.append((done, of))))
-    replaced = [i for i, s in enumerate(r.steps) if s.action == "replace"]
+    replaced = [i for i, s in enumerate(r.steps) if s.by_looking]
     assert [g.step for g in found.guesses] == replaced and seen[-1][0] == seen[-1][1] > 0
     # The same scores as DP-MLM's where it sees the masked text alone.
     plain = dpt.get_mechanism("dp-mlm", model=tiny_model, contextualize=False, keep_stopwords=False)
@@ -644,12 +645,18 @@ def test_mask_inference_ranks_the_original_at_each_replaced_word(tiny_model):
 
 
 @pytest.mark.slow
-def test_one_mask_stands_for_all_that_one_step_released(tiny_model):
+def test_a_mask_in_the_place_of_an_unknown_word_is_no_drawn_word(tiny_model):
     m = dpt.get_mechanism("santext", oov="mask", epsilon=12.0)
     r = m.rewrite("The doctor from Xyzzyville told the patient.", seed=2)
     assert "[MASK]" in r.text
     found = mask_inference.attack(m, r, model=tiny_model)
-    assert len(found.guesses) == sum(s.action == "replace" for s in r.steps)
+    assert len(found.guesses) == sum(s.by_looking for s in r.steps) == 3
+    # What one step released may be several tokens.
+    lm, released = load_masked_lm(tiny_model), Document.parse(r.text)
+    (unknown,) = [s for s in r.steps if s.action == "replace" and not s.by_looking]
+    parts = [t.text for t in released.tokens if unknown.out[0] <= t.start < unknown.out[1]]
+    (request,) = mask_inference.masked(lm, released, [unknown])
+    assert len(parts) > 1 and len(request.masked) == len(released.tokens) - len(parts) + 1
     assert mask_inference.attack(m, m.rewrite("The of.", seed=1), model=tiny_model).guesses == ()
 
 

@@ -36,6 +36,23 @@ def test_each_guess_is_that_of_the_attacker(released):
         assert np.mean(hits["language-model"]) == pytest.approx(mask_inference.attack(m, result).top1)
 
 
+def test_words_that_are_drawn_without_being_looked_at_do_not_count():
+    """Each attacker finds two words of two, where all but nothing changes, and not two of six."""
+    m = dpt.get_mechanism("custext", epsilon=60.0)
+    result = m.rewrite("My doctor Halvorsen Zyxqv treated Qwertz Blorpf.", seed=1)
+    assert [s.by_looking for s in result.steps if s.drawn] == [True, False, False, True, False, False]
+    found = best.ask(m, result)
+    assert (found.success, found.words) == (1.0, 2) and "100% of 2 drawn words" in found.sentence()
+    assert nearest.attack(m, result).same == reader.read(m, result).success == 1.0
+    named = mask_inference.attack(m, result).guesses
+    assert [result.steps[g.step].original for g in named] == ["doctor", "treated"]
+    assert result.polished().unchanged == (1.0, 1.0) and "of the 2 that were drawn" in result.polished().sentence()
+    nobody = m.rewrite("Halvorsen Zyxqv 2031", seed=1)
+    with pytest.raises(dpt.NoDistribution, match="nothing to guess"):
+        best.ask(m, nobody)
+    assert reader.read(m, nobody).success == nearest.attack(m, nobody).success == 0
+
+
 def test_the_best_is_the_one_that_finds_most_over_all_rewrites(released):
     m, results = released
     found = best.ask(m, results)

@@ -53,7 +53,7 @@ def rewritten(epsilon: float) -> RewriteResult:
 
 def drawn(result: RewriteResult) -> list[int]:
     """The steps whose word was drawn by looking at it."""
-    return [i for i, s in enumerate(result.steps) if s.action == "replace" and not s.reason]
+    return [i for i, s in enumerate(result.steps) if s.by_looking]
 
 
 def place(result: RewriteResult) -> int:
