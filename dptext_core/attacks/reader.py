@@ -103,7 +103,8 @@ class Reading(Private):
 
     words: one for each word that was drawn by looking at it; others are read, and not counted. chance: how often always
     guessing the most frequent word is right. answers: releases that were read together. readings: how often the text
-    was read. rests: whether it came to rest. exact: whether p(z | w) is exact for every word; else a better attacker may exist.
+    was read. rests: whether it came to rest. exact: whether p(z | w) is exact for every word; else a better attacker
+    may exist.
     """
 
     words: tuple[ReadWord, ...] = field(repr=False)

@@ -53,16 +53,22 @@ def release(folder: Path, column: str, keep: Sequence[str], out: str | Path, *, 
 def inspection(
     data: Source, folder: Path, column: str, keep: Sequence[str], out: str | Path, *, exact: bool = False
 ) -> int:
-    """Write originals and rewrites side by side, with each row's total ε and error; the number of rows."""
+    """Write originals and rewrites side by side, with each row's total ε and error; the number of rows. A kept column
+    that has the name of one of these gets "(kept)" behind its own."""
     check_suffix(out, INSPECTION)
     names = (NOTE, "row", ORIGINAL, "rewrite", "epsilon", ERROR)
-    others = [k for k in keep if k not in names]
+    others: dict[str, str] = {}
+    for k in keep:
+        name = k
+        while name in (*names, *others, *(other for other in keep if other != k)):
+            name += " (kept)"
+        others[name] = k
 
     def rows() -> Iterator[Row]:
         for original, line in zip(data.rows(), read_lines(folder), strict=False):
             own = line[OWN]
             values = (PRIVATE, own["row"] + 1, original[column], line[column], own.get("total"), own["error"])
-            yield dict(zip(names, values, strict=True)) | {k: line[k] for k in others}
+            yield dict(zip(names, values, strict=True)) | {name: line[k] for name, k in others.items()}
 
     return _write(rows, (*names, *others), Path(out), exact)
 

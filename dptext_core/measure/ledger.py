@@ -1,7 +1,8 @@
 """What was drawn from a text in a session, what was released of it, and what that adds up to.
 
 Only what leaves counts: the total of a text is that of its released results. Fresh draws add up (sequential
-composition), as long as they promise the same kind of thing; different notions or distances are listed side by side.
+composition), as long as they promise the same kind of thing, where a pure promise is an approximate one with a δ of 0;
+different distances and groups are listed side by side.
 Two results of one noise have no finite ε together, and a seeded one has none for whoever knows the seed.
 
 Texts are one text here where they have the same letters and digits in the same order, whatever their spacing, marks and
@@ -27,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._internal.checks import told_config
+from .._internal.checks import many, told_config
 from ..errors import InputError
 from ..privacy.guarantee import NOTIONS, Guarantee, bound, scientific
 from ..result import RewriteResult, deleted_by_chance
@@ -113,6 +114,8 @@ class Total:
     releases: int
 
     def __str__(self) -> str:
+        if self.delta >= 1:
+            return f"no promise, since δ adds up to 1 ({many(self.releases, 'release')})"
         delta = f", δ = {scientific(self.delta)}" if self.delta else ""
         times = f" ({self.releases} releases)" if self.releases > 1 else ""
         return f"ε = {bound(self.epsilon)}{delta}{times}, {self.kind}"
@@ -147,7 +150,8 @@ class Account:
             return f"{self.name}: no guarantee: {self.void}."
         sums = _sums(self.totals)
         if self.rows and self.each != self.totals:
-            sums = f"at most {_sums(self.each)}, for one text of it; {sums}, for somebody who wrote all of it"
+            at_most = "at most " * all(t.delta < 1 for t in self.each)
+            sums = f"{at_most}{_sums(self.each)}, for one text of it; {sums}, for somebody who wrote all of it"
         apart = ". These are promises of different kinds, which do not add" if len(self.totals) > 1 else ""
         return f"{self.name}: {sums}{apart}."
 
@@ -171,6 +175,9 @@ class Ledger:
         self._last = 0
         self._key = secrets.token_bytes(32)
         self._lock = threading.RLock()
+
+    def __reduce__(self) -> Any:
+        raise InputError("A ledger belongs to its session, and is not copied or handed on: to_json() is for that.")
 
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:
@@ -484,6 +491,11 @@ def _totals(entries: Sequence[LedgerEntry], epsilon: str, delta: str) -> tuple[T
         t = totals.get(e.kind, Total(e.kind, 0.0, 0.0, 0))
         sums = t.epsilon + getattr(e, epsilon), min(1.0, t.delta + getattr(e, delta))
         totals[e.kind] = Total(e.kind, *sums, t.releases + 1)
+    pure, approx = (totals.get(NOTIONS[name]) for name in ("pure", "approx"))
+    if pure is not None and approx is not None:  # a pure promise is an approximate one with a δ of 0
+        del totals[pure.kind]
+        n = pure.releases + approx.releases
+        totals[approx.kind] = Total(approx.kind, pure.epsilon + approx.epsilon, approx.delta, n)
     return tuple(totals.values())
 
 

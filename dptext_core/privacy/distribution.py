@@ -20,7 +20,7 @@ import numpy as np
 from .._internal.checks import whole
 from .._internal.private import Private
 from .._internal.statistics import boundary, clopper_pearson
-from ..errors import ConfigError
+from ..errors import ConfigError, InputError
 from .sampling import DEPTH, NoiseStream, Sampler, draw
 
 #: Largest ε per draw. Where the scores of a table differ by at most 1/2, log p spans ε/2 + ln|V|: beyond DEPTH = 720
@@ -78,7 +78,10 @@ class TokenDistribution(Private):
         return len(self.candidates)
 
     def index(self, word: str) -> np.ndarray:
-        """Indices of the candidates that are ``word``, ignoring case (several in models that know capitals)."""
+        """Indices of the candidates that are ``word``, ignoring case (several in models that know capitals). Raises
+        InputError for what is no text."""
+        if not isinstance(word, str):
+            raise InputError(f"A word is a text, not {type(word).__name__}.")
         return find_word(self.candidates, word)
 
     def p(self, word: str) -> float:

@@ -149,7 +149,7 @@ def merge(lines: Iterable[RunLine], points: Sequence[GridPoint], command: str, c
     declared = {p.id: p for p in points}
     newest: dict[str, RunLine] = {}
     notes, extra, twice = [], set(), 0
-    for line in lines:
+    for line in {(line.id, line.provenance.finished): line for line in lines}.values():  # a file may be named twice
         if line.id not in declared:
             extra.add(line.id)
             continue

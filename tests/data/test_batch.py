@@ -315,6 +315,20 @@ def test_a_shared_draw_leaves_no_key_beside_the_results(tmp_path):
     assert len(totals) == 1, "each row says what all of them spend"
 
 
+def test_a_first_row_that_cannot_be_rewritten_is_no_error_of_the_run_and_rows_without_one_are(tmp_path, capsys):
+    path, release = tmp_path / "a.jsonl", tmp_path / "r.csv"
+    given = ["rewrite-data", "--mechanism", "custext", "--data", str(path), "--release", str(release)]
+    path.write_text('{"text": "\\ud800 doctor"}\n{"text": "My sister left"}\n', encoding="utf-8")
+    for _ in range(2):  # the same command a second time finds all done
+        assert cli.main([*given, "--out", str(tmp_path / "one")]) == 0
+        err = capsys.readouterr().err
+        assert "1 row is rewritten, 1 has an error." in err and "row 1: " in err and "\nerror: " not in err
+    release.unlink()
+    path.write_text('{"text": 5}\n{"text": null}\n', encoding="utf-8")
+    assert cli.main([*given, "--out", str(tmp_path / "other")]) == 2
+    assert "No row of a.jsonl could be rewritten" in capsys.readouterr().err and not release.exists()
+
+
 # --- pipes
 
 
@@ -341,6 +355,8 @@ def test_rows_go_through_a_pipe_as_jsonl(monkeypatch, capsys, tmp_path):
     assert status == 2 and len(rows) == 1 and "Standard input, line 2, is no JSON" in err
     status, rows, err = piped(monkeypatch, capsys, "\udcff", "--data", "-", "--out", "-")
     assert status == 2 and "not UTF-8 in line 1" in err
+    status, rows, err = piped(monkeypatch, capsys, '{"text": null}\n{"text": 5}\n', "--data", "-", "--out", "-")
+    assert status == 2 and len(rows) == 2 and "No row could be rewritten" in err
     for wrong, said in (
         (("--data", "-", "--out", str(tmp_path / "o")), "cannot be read again"),
         (("--data", "-", "--out", "-", "--release", "r.csv"), "--release reads the finished rows again"),

@@ -252,6 +252,9 @@ def test_the_whole_is_the_largest_row_and_the_sum_of_all():
     assert out.counted() == said
     latent = overall(Latent.create(epsilon=1.0, delta=0.05))
     assert (latent.one_delta, round(latent.all_delta, 9)) == (0.05, 0.15) and "δ = 0.15" in latent.sentence()
+    many = overall(Latent.create(epsilon=1.0, delta=0.4))
+    assert many.all_delta == 1 and many.to_dict()["all_rows"] is None, "a δ of 1 bounds nothing"
+    assert many.sentence().endswith("over all rows nothing is promised, since their δ add up to 1.")
 
 
 def test_shared_draws_are_counted_once_seeds_and_missing_promises_are_said():

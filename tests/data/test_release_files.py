@@ -67,6 +67,18 @@ def test_the_inspection_has_the_originals_and_says_in_each_row_that_it_is_privat
     assert pyarrow.parquet.read_table(tmp_path / "i.parquet").column("epsilon").to_pylist()[2] is None
 
 
+def test_kept_columns_with_names_of_the_inspection_stand_beside_its_own(tmp_path):
+    path, keep = tmp_path / "a.csv", ("error", "original", "error (kept)")
+    path.write_text('text,error,original,error (kept)\nMy doctor,B,E,"C"\n', encoding="utf-8")
+    data = tables.source(path, ("text", *keep))
+    rewrite_data(data, Swap.create(), tmp_path / "out", keep=keep)
+    release_files.inspection(data, tmp_path / "out", "text", keep, tmp_path / "i.csv")
+    heading, row = table(tmp_path / "i.csv")
+    found = dict(zip(heading, row, strict=True))
+    assert (found["original"], found["error"]) == ("My doctor", "") and found["original (kept)"] == "E"
+    assert found["error (kept)"] == "C" and found["error (kept) (kept)"] == "B"
+
+
 def test_exact_cells_are_exact_and_other_endings_are_refused(run, tmp_path):
     data, folder = run
     release_files.release(folder, "text", KEEP, tmp_path / "r.csv", exact=True)

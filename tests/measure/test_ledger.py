@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
+import pickle
 from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from foreign import Swap
+from foreign import Latent, Swap
 
 import dptext_core as dpt
-from dptext_core import NoiseStream
+from dptext_core import Guarantee, InputError, NoiseStream
 from dptext_core.measure import ledger as module
 from dptext_core.measure.ledger import Ledger
 
@@ -100,6 +102,27 @@ def test_different_notions_stand_side_by_side():
     account = ledger.account(1)
     assert sorted(t.epsilon for t in account.totals) == [8.0, 12.0, 12.0], "other groups are another promise"
     assert "which do not add" in account.sentence()
+
+
+def test_a_pure_promise_and_an_approximate_one_add_up():
+    def entry(notion: str, delta: float) -> Guarantee:
+        return Guarantee(notion, 3.0, "text", "any two texts", 1, 3.0, delta=delta)
+
+    ledger, m = Ledger(), Latent.create()
+    for n, promise in enumerate((entry("pure", 0.0), entry("approx", 0.4), entry("approx", 0.4))):
+        ledger.record_rows(m, [(TEXT, promise)], f"run {n}", released=True)
+    (account,) = ledger.accounts()
+    (total,) = account.totals
+    assert (total.epsilon, total.delta, total.releases) == (9.0, 0.8, 3)
+    assert "ε = 9, δ = 0.8 (3 releases), approximate differential privacy" in account.sentence()
+    ledger.record_rows(m, [(TEXT, entry("approx", 0.4))], "run 3", released=True)
+    assert "no promise, since δ adds up to 1 (4 releases)" in ledger.accounts()[0].sentence()
+
+
+def test_a_ledger_is_not_copied():
+    for copied in (copy.deepcopy, pickle.dumps):
+        with pytest.raises(InputError, match="belongs to its session"):
+            copied(Ledger())
 
 
 def test_two_of_a_locked_family_have_no_guarantee():
@@ -580,7 +603,11 @@ def test_the_sums_of_a_data_set_are_those_of_its_rows():
     (each,) = account.each
     assert (total.epsilon, total.delta, total.releases, account.rows) == (12.75, 1.0, 3, 5)
     assert (each.epsilon, each.delta, each.releases) == (9.75, 1.0, 3)
-    assert "ε = 9.75, δ = 1 (3 releases)" in account.sentence() and "ε = 12.8" in account.sentence()
+    said = "no promise, since δ adds up to 1 (3 releases)"
+    assert (
+        account.sentence()
+        == f"Data set 1 (5 rows): {said}, for one text of it; {said}, for somebody who wrote all of it."
+    )
 
 
 def test_a_run_that_went_on_is_known_by_the_texts_of_its_longest_state():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dptext_core import ConfigError, NoiseStream, ScoreTable, TokenDistribution
+from dptext_core import ConfigError, InputError, NoiseStream, ScoreTable, TokenDistribution
 from dptext_core._internal.statistics import clopper_pearson
 from dptext_core.privacy.distribution import envelope, logsumexp, search_flips
 
@@ -23,6 +23,12 @@ def table(size=500, seed=0, source="w3") -> ScoreTable:
 def test_a_table_has_a_score_for_each_candidate(words, scores):
     with pytest.raises(ConfigError, match="a score for each candidate"):
         ScoreTable([f"w{i}" for i in range(words)], np.zeros(scores))
+
+
+@pytest.mark.parametrize("word", [5, None, b"w1"])
+def test_only_a_text_is_a_word(word):
+    with pytest.raises(InputError, match="A word is a text"):
+        table().at(1.0).p(word)
 
 
 @pytest.mark.parametrize("score", [math.nan, math.inf, -math.inf])

@@ -319,6 +319,8 @@ def test_the_newest_of_two_lines_counts_and_missing_points_are_counted():
             "2 of the 4 points of the grid are missing.",
             "1 lines repeat a point",
         ]
+    once, twice = merged(line(BASE), new), merged(line(BASE), new, line(BASE), new)
+    assert once[0].about == twice[0].about and once[1] == twice[1], "a file that is named twice is read once"
 
 
 def test_a_score_that_only_the_older_line_has_is_kept():

@@ -157,6 +157,11 @@ def run(args: argparse.Namespace) -> None:
             result = blocks.rewrite_data(
                 data, mechanism, args.out, workers, block=args.block or BLOCK, plugins=plugins.files(), **common
             )
+    if result["rows"] == result["errors"] > 0:
+        row, why = next(rewriting.errors_of(Path(args.out)))
+        raise InputError(
+            f"No row of {data.name} could be rewritten, so that no file is made of them. Row {row:,}: {why}"
+        )
     if args.release is not None:
         release_files.release(Path(args.out), args.text_column, keep, args.release, exact=args.exact_cells)
     if args.inspection is not None:
@@ -178,8 +183,9 @@ def run(args: argparse.Namespace) -> None:
     if result["exposed"]:
         note(f"Not covered, of the first row: {'; '.join(result['exposed'])}. Each other row says its own.")
     first = next(iter(data.rows()))[args.text_column]
-    if isinstance(first, str) and (about := coverage_note(mechanism, first)):
-        note(f"note, of the first row: {about}")
+    with contextlib.suppress(InputError):  # that it could not be rewritten is said above
+        if isinstance(first, str) and (about := coverage_note(mechanism, first)):
+            note(f"note, of the first row: {about}")
 
 
 def _workers(args: argparse.Namespace) -> Any:
@@ -248,6 +254,8 @@ def _stream(args: argparse.Namespace, mechanism: Any, keep: list[str]) -> None:
         ):
             print(release_files.json_line(rewriting.line_of(record, args.text_column, keep)), flush=True)
             whole.add(record.guarantee, record.untouched)
+    if whole.rows == whole.errors > 0:
+        raise InputError("No row could be rewritten: each line says why.")
     if not args.quiet:
         note(whole.counted())
         note(whole.sentence())
