@@ -54,12 +54,12 @@ def leads_to(name: str, where: dict[str, str]) -> Callable[[], None]:
 shown = {title: [pages[n] for n in names] for title, names in SECTIONS.items()}
 forwarded = {also: st.Page(leads_to(*to), title=also, url_path=also, visibility="hidden") for also, to in ALSO.items()}
 shown[""] += forwarded.values()
-# Links to headings are invisible until the mouse is there, and would still take the keyboard's focus. Streamlit's grey
-# of captions has a contrast of 3.9, as has the dark theme's accent where it is text; that of some parts of code is 2.6.
-# Its ring around what has the focus can hardly be seen on some controls. On a wide screen lines end where the
-# next one is still found; on a narrow one, choices beside each other would be cut off; on a very
-# wide one all is larger. What a table's own button saves
-# would stand in no ledger, and be marked by nothing where it is private.
+# Links to headings are invisible until the mouse is there, and would still take the keyboard's focus. Streamlit's
+# grey of captions has a contrast of 3.9, as has the dark theme's accent where it is text; that of some parts of code
+# is 2.6. Its ring around what has the focus can hardly be seen on some controls; links of a bar that is shut take the
+# focus too, and the menu has more room than a small phone. On a wide screen lines end where the next one is still
+# found; on a narrow one, choices beside each other would be cut off; on a very wide one all is larger. What a table's
+# own button saves would stand in no ledger, and be marked by nothing where it is private.
 st.html("""<style>
 [data-testid='stHeader'] { height: 3rem; min-height: 3rem; }
 :is([data-testid='stHeaderLogo'], [data-testid='stLogo']) { margin: 0; }
@@ -68,6 +68,8 @@ st.html("""<style>
 :is(button, div):has(> [data-testid='stHeaderLogo'])::after { content: "DP-Text Studio"; font-weight: 600;
   white-space: nowrap; }
 [data-testid='stHeaderActionElements'] { display: none; }
+[data-testid='stSidebar'][data-collapsed='true'] { visibility: hidden; }
+[data-testid='stToolbar'] div:has(> [data-testid='stMainMenu']) { min-width: 0; }
 @media (min-width: 2200px) and (min-height: 1100px) { html { font-size: 130%; --zoom: 1.3; } }
 @media (min-width: 3400px) and (min-height: 1700px) { html { font-size: 190%; --zoom: 1.9; } }
 [data-testid='stCaptionContainer'] { color: light-dark(#5d5b57, #b3b0a9) !important; opacity: 1 !important; }
@@ -102,3 +104,4 @@ hide.apply()
 shell.plugin_problems()
 page.run()
 footer.footer()
+shell.help_marks()

@@ -332,9 +332,13 @@ def job(upload: Upload, batch: core.Batch) -> None:
     work = mine.at("batch_all")
     top, away = st.columns([4, 1], vertical_alignment="center")
     top.markdown(f"**{literal(upload.file)}** · {upload.count:,} rows · {literal(str(batch.mechanism.title))}")
-    away.button("Another file", key="batch_away", on_click=leave, icon=":material/close:", width="stretch")
     if upload.code:
+        away.button("Another file", key="batch_away", on_click=leave, icon=":material/close:", width="stretch")
         code(upload)
+    else:
+        with away.popover("Another file", icon=":material/close:", width="stretch"):
+            st.markdown("This deletes your file and all results, and stops what is under way.")
+            st.button("Delete and begin anew", key="batch_away", on_click=leave, icon=":material/delete:")
     if work.running():
         running = work.job
         work.waiting("batch_stop", lambda: progress_of(running) if running else "")
@@ -403,6 +407,8 @@ def code(upload: Upload) -> None:
 
 def onward(upload: Upload, batch: core.Batch) -> None:
     """A job that was stopped can go on, or begin anew where its draws are for all rows at once."""
+    if session().at("batch_all").error is None:  # it was opened by its code
+        st.caption(f"{batch.written:,} of {upload.count:,} rows are done.")
     if batch.mechanism.shares_draws and batch.written:
         st.info(
             "With this strategy the draws are for all rows at once, and their random key ended with the job. So it "

@@ -237,11 +237,13 @@ def ask(lesson: Lesson, question: Question, value: Any) -> None:
             on_change=answered,
             args=(lesson, asked),
         )
-        if asked is not None and chosen is not None:
-            if mine.counted == (mine.room, asked):
-                st.caption("Counted for your class: which answer, and not whose.")
-            elif not votes.VOTES.is_open(mine.room):
+        if asked is not None:
+            if not votes.VOTES.is_open(mine.room):
                 st.caption(CLOSED)
+            elif mine.counted == (mine.room, asked):
+                st.caption("Counted for your class: which answer, and not whose.")
+            else:
+                st.caption("It will be counted for your class: which answer, and not whose.")
         with st.container(key="learn_check"):
             st.button(
                 "Show the answer",
@@ -339,7 +341,7 @@ def reading() -> None:
                 on_change=count,
                 help="The address below gets a room. Whoever answers there is counted, and the presenter view shows "
                 "the numbers as they come in. No names and no texts are kept, and the room is forgotten after some "
-                "hours, or when this is off.",
+                "hours, or when you switch this off; who has the address only leaves the room so.",
             )
             if mine.room and not votes.VOTES.is_open(mine.room):
                 st.warning(f"{CLOSED} Switch counting off and on for a new address.")
@@ -348,8 +350,8 @@ def reading() -> None:
 
 def count() -> None:
     mine = learning()
-    votes.VOTES.close(mine.room)
-    mine.room = votes.VOTES.open() if state.learn_counts else ""
+    votes.VOTES.close(mine.room, mine.voter)
+    mine.room = votes.VOTES.open(mine.voter) if state.learn_counts else ""
 
 
 def present() -> None:

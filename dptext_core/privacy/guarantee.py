@@ -131,7 +131,10 @@ class Guarantee:
 
     def _promise(self) -> str:
         if self.draws == 0:
-            return "No word of your text was drawn, so this promise protects nothing."
+            return (
+                "No word of your text was drawn by looking at it, so this promise protects nothing: what stands as you "
+                "wrote it is there for all to read."
+            )
         most = "at most " if self.expected is not None else ""
         word = "word" in self.unit
         words = f"{most}{self.draws} {'word is' if self.draws == 1 else 'words are'} drawn"

@@ -532,7 +532,7 @@ def _texts_of(
     kind = st.segmented_control("The attacker knows", kinds, default=default, required=True, key=f"{key}_kind")
     if kind == kinds[0]:
         if not words:
-            st.info("This text has no word that others could stand in for. Give a list of texts.")
+            st.info("This text has no word that others could stand in for. Give other texts yourself.")
             return None
         if st.session_state.get(f"{key}_word") not in words:
             st.session_state.pop(f"{key}_word", None)

@@ -12,6 +12,18 @@ from dptext_core._internal import plugins
 from pages.ui.text import literal
 
 state = st.session_state
+#: A mark that helps is a part of the label of a switch, so that a click on it would turn the switch.
+_MARKS = st.components.v2.component(
+    "dptext_help_marks",
+    html="<span hidden></span>",
+    js="""const still = (event) => {
+      const at = event.target instanceof Element ? event.target : null;
+      const mark = at?.closest("[data-testid=stCheckbox] [data-testid=stTooltipIcon]");
+      // The mark itself hears of it on the way down, and the switch would on the way up.
+      mark?.addEventListener("pointerdown", (event) => event.stopPropagation(), { once: true });
+    };
+    export default function () { document.addEventListener("pointerdown", still, true); }""",
+)
 _ROOM = '<div style="height: 420px; width: 10px"></div>'
 
 
@@ -35,6 +47,11 @@ def plugin_problems() -> None:
     """Say at the top of every page which plugins of the machine's owner could not be loaded."""
     for problem in plugins.problems():
         st.warning(literal(problem))
+
+
+def help_marks() -> None:
+    """Let a click or a tap on a mark that helps show its help, and turn no switch."""
+    _MARKS(key="help_marks")
 
 
 def compact(width: str) -> None:

@@ -1,7 +1,7 @@
 """The answers of a class, counted as they come in: numbers in the memory of the server, without names or texts.
 
-A room is a word in the address that a teacher hands out. It is forgotten when it is closed, with the server, or when a
-room is next asked for some hours after its last answer.
+A room is a word in the address that a teacher hands out. It is forgotten when whoever opened it closes it, with the
+server, or when a room is next asked for some hours after its last answer.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ ROOMS, VOTERS, QUESTIONS, KEPT = 100, 500, 200, 6 * 3600.0
 @dataclass
 class _Room:
     used: float
+    opener: str
     #: Question → voter → the number of the answer.
     answers: dict[Hashable, dict[str, int]] = field(default_factory=dict)
 
@@ -33,21 +34,22 @@ class Votes:
     def __init__(self, now: Callable[[], float] = time.monotonic):
         self._now, self._rooms, self._lock = now, dict[str, _Room](), threading.Lock()
 
-    def open(self) -> str:
-        """The name of a new room; where there are too many, one without answers makes place, else the one that was idle
-        longest."""
+    def open(self, opener: str) -> str:
+        """The name of a new room, which this session alone can close; where there are too many, one without answers
+        makes place, else the one that was idle longest."""
         with self._lock:
             self._forget()
             while len(self._rooms) >= ROOMS:
                 del self._rooms[min(self._rooms, key=lambda n: (bool(self._rooms[n].answers), self._rooms[n].used))]
             name = "".join(secrets.choice(_LETTERS) for _ in range(_LENGTH))
-            self._rooms[name] = _Room(self._now())
+            self._rooms[name] = _Room(self._now(), opener)
             return name
 
-    def close(self, room: str) -> None:
-        """Forget a room."""
+    def close(self, room: str, opener: str) -> None:
+        """Forget a room that this session opened: all others only leave it."""
         with self._lock:
-            self._rooms.pop(room, None)
+            if room in self._rooms and self._rooms[room].opener == opener:
+                del self._rooms[room]
 
     def is_open(self, room: str) -> bool:
         with self._lock:

@@ -550,6 +550,19 @@ def test_what_cannot_be_seen_takes_no_focus(open_once: Callable) -> None:
     settled(page)
     links = page.get_by_label("Link to heading")
     assert links.count() and not any(links.nth(i).is_visible() for i in range(links.count()))
+    # On a phone the pages are in a bar that is shut, and the menu beside it stays within reach.
+    page.set_viewport_size({"width": 320, "height": 640})
+    pages = page.get_by_test_id("stSidebarNavLink")
+    pages.first.wait_for(state="attached")
+    assert pages.count() > 3 and not any(pages.nth(i).is_visible() for i in range(pages.count()))
+    menu = page.get_by_test_id("stMainMenuButton").bounding_box()
+    assert menu and menu["x"] + menu["width"] <= 320
+    page.get_by_test_id("stExpandSidebarButton").click()
+    pages.first.wait_for()
+    page.get_by_test_id("stSidebarCollapseButton").locator("button").click()
+    pages.first.wait_for(state="hidden")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.get_by_test_id("stTopNavLink").first.wait_for()
     seen.assert_clean()
 
 
@@ -581,6 +594,11 @@ def test_one_statement_where_each_word_has_its_own_epsilon(open_once: Callable) 
     settled(page)
     open_drawer(page, "Advanced")
     page.get_by_text("Budget", exact=True).first.click()
+    kept = page.get_by_role("switch", name="Keep stop words")
+    before = kept.is_checked()
+    page.get_by_role("button", name="Help for Keep stop words").click()
+    page.get_by_test_id("stTooltipContent").wait_for()
+    assert kept.is_checked() == before, "who asks for help turns nothing"
     switch(page, "One total over the words", True)
     page.get_by_text("By frequency", exact=True).click()
     page.locator(".strip .spread", has_text="Each word has its own ε, from").wait_for(timeout=LONG)
@@ -968,6 +986,7 @@ def test_a_table_is_rewritten_and_taken_away(open_app: Callable):
     assert waiting.value.suggested_filename == "notes-release.csv"
     assert text.count("\n") == 31 and "My doctor treated my sister on day 29." not in text
     page.get_by_role("button", name="Another file").click()
+    page.get_by_role("button", name="Delete and begin anew").click()
     page.get_by_text("Come back to a job").wait_for(timeout=LONG)
     clean(seen)
 

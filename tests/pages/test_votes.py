@@ -19,7 +19,7 @@ def clock(monkeypatch):
 
 def test_each_voter_counts_once_and_may_think_again(clock):
     mine = Votes(lambda: clock[0])
-    room = mine.open()
+    room = mine.open("teacher")
     assert votes.named(room) == room and mine.is_open(room)
     for voter, answer in (("a", 0), ("b", 1), ("a", 2)):
         assert mine.cast(room, "q", voter, answer)
@@ -28,24 +28,26 @@ def test_each_voter_counts_once_and_may_think_again(clock):
 
 def test_a_room_holds_so_many_and_no_more(clock):
     mine = Votes(lambda: clock[0])
-    room = mine.open()
+    room = mine.open("teacher")
     assert [mine.cast(room, "q", v, 0) for v in "abcda"] == [True, True, True, False, True]
     assert [mine.cast(room, q, "a", 0) for q in ("r", "s", "q")] == [True, False, True]
     assert mine.counts(room, "s", 1) == [0]
     clock[0] = 1.0
-    second, third = mine.open(), mine.open()
+    second, third = mine.open("teacher"), mine.open("teacher")
     assert [mine.is_open(r) for r in (room, second, third)] == [True, False, True], "one without answers makes place"
     mine.cast(third, "q", "a", 0)
-    fourth = mine.open()
+    fourth = mine.open("teacher")
     assert [mine.is_open(r) for r in (room, third, fourth)] == [False, True, True], "then the one that was idle longest"
-    mine.close(third)
-    mine.close("none")
+    mine.close(third, "pupil")
+    assert mine.is_open(third), "who only has the address closes nothing"
+    mine.close(third, "teacher")
+    mine.close("none", "teacher")
     assert not mine.is_open(third) and not mine.cast(third, "q", "a", 0)
 
 
 def test_a_room_is_forgotten_after_its_last_answer(clock):
     mine = Votes(lambda: clock[0])
-    room = mine.open()
+    room = mine.open("teacher")
     clock[0] = votes.KEPT - 1
     assert mine.cast(room, "q", "a", 0)
     clock[0] = 2 * votes.KEPT - 2
@@ -69,7 +71,7 @@ def says(at, text: str) -> bool:
 
 
 def test_a_class_answers_and_the_wall_counts():
-    room, first = VOTES.open(), lessons.LESSONS[0]
+    room, first = VOTES.open("teacher"), lessons.LESSONS[0]
     pupils = [page("learn", lesson="1", room=room) for _ in range(3)]
     moved = pupils[2].select_slider(key=f"learn_value_{first.name}")
     moved.set_value(first.control.values[-1])
@@ -94,7 +96,7 @@ def test_a_class_answers_and_the_wall_counts():
 
 def test_a_question_that_nobody_answered_is_not_counted():
     at, one = next((k, one) for k, one in enumerate(lessons.LESSONS) if one.name == "equal")
-    room = VOTES.open()
+    room = VOTES.open("teacher")
     pupil = page("learn", lesson=str(at + 1), room=room)
     answer(pupil, one.name, 0)
     asked = [one.ask(v) for v in one.control.values]
@@ -114,6 +116,13 @@ def test_a_teacher_opens_a_room_and_closes_it():
     settle(teacher)
     room = query(teacher)["room"]
     assert VOTES.is_open(room) and any(f"room={room}" in c.value for c in teacher.code)
+    pupil = page("learn", lesson="1", room=room)
+    pupil.session_state["learn_for_class"] = True
+    settle(pupil)
+    assert says(pupil, "will be counted")
+    pupil.toggle(key="learn_counts").set_value(False)
+    settle(pupil)
+    assert "room" not in query(pupil) and VOTES.is_open(room), "a pupil only leaves it"
     teacher.toggle(key="learn_counts").set_value(False)
     settle(teacher)
     assert "room" not in query(teacher) and not VOTES.is_open(room)
@@ -124,7 +133,7 @@ def test_a_teacher_opens_a_room_and_closes_it():
 
 def test_a_word_of_ones_own_is_not_counted():
     typed = next(k for k, one in enumerate(lessons.LESSONS) if not one.control.values)
-    room, one = VOTES.open(), lessons.LESSONS[typed]
+    room, one = VOTES.open("teacher"), lessons.LESSONS[typed]
     pupil = page("learn", lesson=str(typed + 1), room=room)
     pupil.text_input(key=f"learn_value_{one.name}").set_value("sister")
     settle(pupil)
