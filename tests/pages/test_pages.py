@@ -711,7 +711,7 @@ def test_one_switch_starts_from_what_is_public_and_shows_both_texts():
     at.run()
     assert not at.exception and any("Without the public prior, at the same ε = 40" in c.value for c in at.caption)
     # Its chances bend along ε: they are told for the one looked at, beside the payload.
-    parts = [json.loads(c.proto.json) for c in at.get("bidi_component")]
+    parts = [json.loads(c.proto.json) for c in at.get("bidi_component") if c.proto.json]
     (there,) = [part for part in parts if "lp" in part]
     exact = run.at(40.0).distribution(1)
     drawn = {str(k) for k, t in enumerate(payload(at)["tokens"]) if "c" in t}
