@@ -135,22 +135,23 @@ def test_a_name_that_nobody_registered_is_asked_for():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [s.name for s in dpt.mechanisms() if dpt.mechanism_class(s.name).takes_never])
+@pytest.mark.parametrize(
+    "name",
+    # SanText+ writes what SanText does, and would count the distances of its own words for this.
+    [s.name for s in dpt.mechanisms() if dpt.mechanism_class(s.name).takes_never and s.name != "santext-plus"],
+)
 def test_no_word_that_is_never_released_is_written(name):
     """Words that a polish of the same draws writes where they are not listed."""
     m = dpt.get_mechanism(name)
     m = m.replace(epsilon=min(40.0, m.max_epsilon))
-    # SanText+ would count the distances of its own words for this: it writes what SanText does.
-    free = dpt.get_mechanism("santext").replace(epsilon=m.config.epsilon) if name == "santext-plus" else m
-    texts = [free.rewrite(TEXT, seed=0).polished().text]
-    stop, words = stop_words(), {t.text.lower() for x in texts for t in Document.parse(x).tokens if t.kind == "word"}
+    written = Document.parse(m.rewrite(TEXT, seed=0).polished().text)
+    stop, words = stop_words(), {t.text.lower() for t in written.tokens if t.kind == "word"}
     listed = sorted(w for w in words if w not in stop)[:6]
     without = m.replace(never=tuple(listed))
     banned = without.never
-    for seed in range(2):
-        found = without.rewrite(TEXT, seed=seed).polished()
-        words = [p.text for p in found.releases if p.origin == "polished"]
-        assert not [w for w in words if banned.bans(w)], (seed, found.text)
+    found = without.rewrite(TEXT, seed=0).polished()
+    words = [p.text for p in found.releases if p.origin == "polished"]
+    assert words and not [w for w in words if banned.bans(w)], found.text
 
 
 def test_a_listed_word_is_not_written_where_only_words_are_known():
