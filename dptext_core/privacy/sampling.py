@@ -313,10 +313,11 @@ class Sampler:
             col = col[log_probs[col] > -np.inf]
         if len(col):
             known, close = prefixes[col], log_probs[col] - self._norm
-            # What the leading bits leave open seldom decides: then the others need not be made.
-            least = close + _gumbel(np.maximum(known * 2.0**-32, 5e-324))
+            # What the leading bits leave open seldom decides: then the others need not be made. The smaller U, the
+            # larger g.
+            least = close + _gumbel(np.minimum((known + 1.0) * 2.0**-32, 1.0 - 2.0**-53))
             best = int(least.argmax())
-            most = close + _gumbel(np.minimum((known + 1.0) * 2.0**-32, 1.0 - 2.0**-53))
+            most = close + _gumbel(np.maximum(known * 2.0**-32, 5e-324))
             most[best] = _NEAR
             if least[best] > most.max() + _ROUNDING:
                 return int(col[best])

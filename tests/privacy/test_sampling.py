@@ -309,6 +309,30 @@ def test_leading_bits_decide_only_what_all_bits_would(size, monkeypatch):
         looked.clear()
 
 
+def test_a_near_tie_is_settled_by_all_bits():
+    """Two candidates that are nearly as high, by small uniforms: who is higher is not known by the leading bits."""
+    rng, size = np.random.default_rng(1), 1000
+    for seed in range(400):
+        stream = NoiseStream(seed)
+        log_probs, noise = rng.normal(size=size) * 0.1, stream.gumbel(size)
+        first, other = np.argsort(-noise)[:2]
+        # Their leading bits tell them apart by 2^-32 / U: 2e-7 at most for these.
+        log_probs[other] += (log_probs + noise)[first] - (log_probs + noise)[other] - 10.0 ** rng.uniform(-11, -7)
+        assert Sampler(log_probs).one(stream) == np.argmax(log_probs + noise)
+
+
+def test_leading_bits_of_zero_settle_nothing():
+    """The uniform of one candidate begins with 32 bits of 0. It is small, but its further bits say how small."""
+    stream, size, at = NoiseStream(3).at(1186), 1 << 22, 2371990
+    assert stream.prefixes(size)[0, at] == 0
+    log_probs = np.full(size, -1000.0)
+    log_probs[[0, at]] = 0.0, -100.0
+    assert Sampler(log_probs).one(stream) == Sampler(log_probs).draws(stream, 1)[0] == 0
+    log_probs[at] = -22.0
+    noise = stream.gumbel(size)[[0, at]]
+    assert Sampler(log_probs).one(stream) == (at if noise[1] - 22.0 > noise[0] else 0)
+
+
 @pytest.mark.parametrize("size", [1, 3, 5000])
 def test_one_draw_is_the_first_of_many(size):
     """Where a few candidates are looked at closely, where some are impossible, and where all have to be compared."""
