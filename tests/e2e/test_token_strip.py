@@ -629,7 +629,9 @@ PRESSES = "setInterval(() => window.dispatchEvent(new PointerEvent('pointerdown'
 
 @pytest.mark.slow
 @pytest.mark.e2e
-@pytest.mark.parametrize("how", ["nobody", "a visitor presses something", "another text comes", "reduced motion"])
+@pytest.mark.parametrize(
+    "how", ["nobody", "a visitor presses something", "another text comes", "reduced motion", "a setting"]
+)
 def test_the_slider_moves_by_itself_only_where_nobody_has_begun(open_app: Open, how: str) -> None:
     motion = "reduce" if how == "reduced motion" else "no-preference"
     script = TOURED + (PRESSES if how.startswith("a visitor") else "")
@@ -639,6 +641,14 @@ def test_the_slider_moves_by_itself_only_where_nobody_has_begun(open_app: Open, 
         page.wait_for_function("window.toured")
         page.locator(":root:not([data-dragging])").wait_for(state="attached")
         assert shown_words(page) == expected_words(make_payload(1)[0], 50.0), "it comes back"
+        return opened.assert_clean()
+    if how == "a setting":
+        # It comes while ε moves: that of a file, which was dropped on the page.
+        page.wait_for_function("window.toured")
+        page.get_by_role("button", name="ε = 20").evaluate("e => e.click()")
+        page.locator(":root:not([data-dragging])").wait_for(state="attached", timeout=3000)
+        page.wait_for_timeout(300)
+        assert shown_words(page) == expected_words(make_payload(1)[0], 20.0), "and stays"
         return opened.assert_clean()
     if how.startswith("another"):
         # A button is pressed by no pointer here, as a text comes that was typed.

@@ -197,6 +197,8 @@ class Strip {
     const text = tokens.map((t) => `${t.pre}\u0000${t.o}\u0000${t.a}\u0000${t.why}`).join("\u0001") + (data.tail ?? "");
     const sameText = text === this.textKey;
     const newRun = data.run !== this.run;
+    // Where ε moves by itself, what comes is for the ε that it would come back to.
+    if (newRun || (data.cmd && data.cmd.n !== this.memo?.commandSeen)) this.endTour?.();
     if (newRun) {
       this.heard = undefined;
       this.ui.spoken.textContent = ""; // it was said of another text
@@ -333,6 +335,7 @@ class Strip {
       clearTimeout(this.timers.speak);
       this.schedule();
     };
+    this.endTour = end;
     for (const kind of BEGUN) window.addEventListener(kind, end, { capture: true });
     this.off.signal.addEventListener("abort", end);
     const step = (now) => {
