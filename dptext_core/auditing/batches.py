@@ -174,7 +174,7 @@ def _judge(rows: list[_Row], m: Mechanism, stream: NoiseStream, draws: int, call
         "at the same place"
     )
     blind = f"a leak in one place of {BATCH} texts of a call in fewer than {share(leak or 1.0)} of the calls"
-    blind += f"{NOR}noise that texts share in another way than place by place"
+    blind += f"{NOR}noise that texts share in another way than place by place, or a leak in longer lists alone"
     return Check(NAME, "tested", f"{looked}.", leak=leak or 1.0, blind=blind, draws=draws)
 
 

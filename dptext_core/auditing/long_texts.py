@@ -3,6 +3,7 @@
 A text of several hundred tokens is rewritten a few times with a small ε. Wherever words stay more often than stated (in
 one token, in some that stand together, from some token on) refutes. Mechanisms whose draws need a model get a long
 text of words that they keep, with drawn ones between them: early, around the ends of usual windows, late and last.
+Others get shorter ones, too, and the given texts as they are: what shows only at some length of a text.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from .._internal.checks import many
 from ..mechanisms.base import Mechanism, Prepared
 from ..privacy.sampling import DEPTH, NoiseStream
 from ..result import RewriteResult
@@ -43,6 +45,8 @@ LONG, REPEATED = 700, 24
 CHEAP, COSTLY = 12, 4
 #: Where the drawn words of a text for models stand: around 128, 256 and 512 word pieces, which fill usual windows.
 PLACES = (0, 1, *range(124, 134), *range(252, 266), 300, 301, 400, 508, 509, 510, 516, 517, 640, 698, 699)
+#: Tokens of shorter texts, which are rewritten so many times, and of given ones together.
+LENGTHS, TIMES, GIVEN = (6, 10, 16, 26, 40, 64, 100, 160, 250, 400), 2, 400
 #: Long texts of which one is guessed.
 GUESSED = 20
 #: Tokens that are looked at together.
@@ -66,6 +70,7 @@ def _by_place(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | No
     stated = anew(m)
     reader = Reader(stated, meter)
     unit = m.guarantee(given[0] if given else "doctor").unit
+    others: list[str] = []
     if m.by_word is not None:
         words = drawn_words(m, given, LONG if "distinct" in unit else REPEATED, stream.at("words"), meter)
         if not words:
@@ -73,6 +78,8 @@ def _by_place(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | No
         tokens = (words * LONG)[:LONG]
         first = reader.stated(stated.prepare(words[0]), 0)
         times = CHEAP if first is not None and first.depth > DEPTH else COSTLY
+        others = [" ".join(tokens[:n]) for n in LENGTHS]
+        others += _given(subject) if first is not None and first.draws is None else []
     else:
         words = drawn_words(m, given, len(PLACES), stream.at("words"), meter)
         if not words:
@@ -89,10 +96,33 @@ def _by_place(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | No
     results += rewriter.fresh(m, prepared, times - times // 2, noise_of(stream, times))
     own = prepared if m.by_word is None else stated.prepare(text, task=meter.task)
     seen = [s for r in results for s in reader.read(own, r)]
-    return _judge(m, text, seen, times)
+    return _judge(
+        m, text, seen, times, [(t, _whole(subject, m, t, reader, stream.at(i))) for i, t in enumerate(others)]
+    )
 
 
-def _judge(m: Mechanism, text: str, seen: Sequence[Seen], times: int) -> Check | None:
+def _given(subject: Subject) -> list[str]:
+    """The first given texts of several words, whole."""
+    texts, left = list[str](), GIVEN
+    for given in subject.inputs:
+        text = given if isinstance(given, str) else given.text
+        if (n := len(text.split())) > 1 and n <= left:
+            texts.append(text)
+            left -= n
+    return texts
+
+
+def _whole(subject: Subject, m: Mechanism, text: str, reader: Reader, stream: NoiseStream) -> list[Seen]:
+    """What was drawn in some rewrites of a text."""
+    prepared = m.prepare(text, task=subject.meter.task)
+    results = [subject.rewriter.one(m, prepared, noise_of(stream, k)) for k in range(TIMES)]
+    return [s for r in results for s in reader.read(prepared, r)]
+
+
+def _judge(
+    m: Mechanism, text: str, seen: Sequence[Seen], times: int, others: Sequence[tuple[str, Sequence[Seen]]] = ()
+) -> Check | None:
+    """others: further texts, and what was drawn in them, each of which counts as one."""
     if not seen:
         return None
     places = np.array([s.place for s in seen])
@@ -106,10 +136,11 @@ def _judge(m: Mechanism, text: str, seen: Sequence[Seen], times: int) -> Check |
         inside = (places >= a) & (places < b)
         if hits[inside].any():
             best = min(best, (too_many(int(hits[inside].sum()), chances[inside]), a, b))
+    level = LEVEL / (len(spans) + len(others))
     epsilon = float(m.config.epsilon)
     drawn = len(set(places.tolist()))
     looked = f"A text of {last + 1} tokens, {drawn} of them drawn, rewritten {times} times at ε = {epsilon:.3g}"
-    if best[0] * len(spans) < LEVEL:
+    if best[0] < level:
         _, a, b = best
         inside = (places >= a) & (places < b)
         tokens = f"token {a + 1}" if b == a + 1 else f"the tokens {a + 1} to {min(b, last + 1)}"
@@ -117,20 +148,39 @@ def _judge(m: Mechanism, text: str, seen: Sequence[Seen], times: int) -> Check |
             f"In a text of {last + 1} tokens, {int(hits[inside].sum())} of {int(inside.sum())} draws at {tokens} came "
             f"through, where the stated chances add up to {chances[inside].sum():.2g} (ε = {epsilon:.3g})."
         )
-        short = text if len(text) < 200 else text[:200] + "…"
-        witness = Witness.of_rule(told, short)
+        witness = Witness.of_rule(told, _short(text))
         reason = "words of long texts come through more often than is stated."
         return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=len(seen))
+    for other, some in others:
+        hit, stated = sum(s.hit for s in some), np.array([s.chance for s in some])
+        if hit and too_many(hit, stated) < level:
+            told = (
+                f"In a text of {len(other.split())} tokens, {hit} of {len(some)} draws came through, where the stated "
+                f"chances add up to {stated.sum():.2g} (ε = {epsilon:.3g})."
+            )
+            reason = "words of texts of this length come through more often than is stated."
+            witness = Witness.of_rule(told, _short(other))
+            return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=len(seen))
     mean = float(chances.mean())
-    single = least_share(times, mean, LEVEL / len(spans))
+    single = least_share(times, mean, level)
     late = int((places >= last - _BLOCK).sum())
-    block = least_share(late, mean, LEVEL / len(spans))
+    block = least_share(late, mean, level)
     looked += f". A leak at one token {_seen_from(single)}, one in the last {_BLOCK} tokens {_seen_from(block)}"
     blind = "a leak at one single token of a long text"
     if single is not None:
         blind = f"a leak at one token of a long text in fewer than {share(single)} of its draws"
     blind += f"{NOR}anything after token {last + 1} of a longer one"
-    return Check(NAME, "tested", f"{looked}.", leak=single or block or 1.0, blind=blind, draws=len(seen))
+    if others:
+        given = len(others) - len(LENGTHS)
+        looked += f". Texts of {', '.join(map(str, LENGTHS[:-1]))} and {LENGTHS[-1]} tokens"
+        looked += f", and {many(given, 'given text')}" * bool(given) + f", {TIMES} times each"
+        blind += f"{NOR}what shows only at lengths between these"
+    n = len(seen) + sum(len(some) for _, some in others)
+    return Check(NAME, "tested", f"{looked}.", leak=single or block or 1.0, blind=blind, draws=n)
+
+
+def _short(text: str) -> str:
+    return text if len(text) < 200 else text[:200] + "…"
 
 
 def _seen_from(x: float | None) -> str:

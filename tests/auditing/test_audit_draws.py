@@ -262,6 +262,22 @@ class CountedSwap(Swap):
         return replace(result, noise_id=stream.noise_id, seed=stream.seed)
 
 
+class MidCusText(CusText):
+    """Returns texts of a length between that of others as they are."""
+
+    def rewrite_prepared(self, prepared, stream, task):
+        result = super().rewrite_prepared(prepared, stream, task)
+        return unchanged(result) if 30 < len(prepared.document.tokens) < 60 else result
+
+
+class GivenCusText(CusText):
+    """Returns the text that it is asked about as it is."""
+
+    def rewrite_prepared(self, prepared, stream, task):
+        result = super().rewrite_prepared(prepared, stream, task)
+        return unchanged(result) if prepared.text == TEXT else result
+
+
 def unchanged(result):
     steps = tuple(
         replace(s, replacement=s.original, out=s.span) if s.action == "replace" else replace(s, out=s.span)
@@ -279,6 +295,8 @@ TEXT = "doctor nurse sister letter water music garden window"
         (SecondSwap, at_first),
         (BatchSwap, in_batches),
         (LateGenerator, in_long_texts),
+        (MidCusText, in_long_texts),
+        (GivenCusText, in_long_texts),
         (CachedLatent, at_first),
         (CountedSwap, in_batches),
     ],
