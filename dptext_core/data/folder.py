@@ -250,6 +250,9 @@ def _difference(there: Any, here: Mapping[str, Any]) -> str:
                 f"the files that its {name.removeprefix('loads.')} names are not those that it began with (SHA-256 "
                 f"{_said(a)} there and {_said(b)} here)"
             )
+        elif a != b and name == "block" and "not set" in (a, b):
+            how = "without workers" if a == "not set" else "by workers: give --workers 1, or more"
+            found.append(f"it was made {how}")
         elif a != b:
             found.append(f"{name} is {_said(a)} there and {_said(b)} here")
     return "; ".join(found[:3]) + ("; and others" if len(found) > 3 else "")

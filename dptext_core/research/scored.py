@@ -22,7 +22,7 @@ parts, each guessed by what was learnt from the other four.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
 
@@ -94,6 +94,12 @@ class Scores:
     texts: int
     words: int
     missing: Mapping[str, str]
+
+    def __contains__(self, name: object) -> bool:
+        return any(row.name == name for row in self.rows)
+
+    def __iter__(self) -> Iterator[str]:
+        return (row.name for row in self.rows)
 
     def __getitem__(self, name: str) -> Scored:
         for row in self.rows:

@@ -699,6 +699,8 @@ def test_a_word_that_is_drawn_in_turn_says_what_its_law_is_given(run, tiny_model
 
 
 def test_an_epsilon_that_is_to_be_found_cannot_be_given(run):
+    status, _, err = run("tradeoff", "--setting", "custext", "--epsilon", "3", "--points", "2", "my doctor")
+    assert status == 2 and "one of the two" in err
     status, _, err = run("calibrate", "--mechanism", "custext", "--n-w", "0.5", "--epsilon", "3", "my doctor")
     assert status == 2 and "finds ε" in err
 

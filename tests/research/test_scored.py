@@ -50,6 +50,10 @@ def test_metrics_are_means_over_texts_with_their_intervals(found):
     assert found["perplexity"].low < found["perplexity"].value < found["perplexity"].high
 
 
+def test_its_figures_are_known_by_their_names(found):
+    assert "cosine" in found and "none" not in found and list(found) == [row.name for row in found.rows]
+
+
 def test_same_words_are_counted_and_the_best_attacker_is_named(found):
     # doctor, treated, not sister; lives, not new, teacher, Paris; film, dull, not long.
     assert found.words == 10

@@ -7,6 +7,7 @@ import argparse
 import dptext_core as dpt
 
 from ..._internal.task import on_terminal
+from ...errors import ConfigError
 from ...measure import trade_off
 from ...mechanisms import codec
 from ...mechanisms.base import Mechanism
@@ -30,7 +31,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--points",
         type=positive,
-        default=trade_off.POINTS,
         metavar="N",
         help=f"so many ε on each one's own axis (default {trade_off.POINTS})",
     )
@@ -63,6 +63,8 @@ def _epsilons(text: str) -> list[float]:
 
 
 def run(args: argparse.Namespace) -> None:
+    if args.points is not None and args.epsilon is not None:
+        raise ConfigError("--epsilon names the ε, and --points how many there are: give one of the two.")
     text = read_text(args)
     if args.seed is not None:
         note(SEED_WARNING)
@@ -76,7 +78,7 @@ def run(args: argparse.Namespace) -> None:
             args.draws,
             metrics,
             args.seed,
-            points=args.points,
+            points=args.points or trade_off.POINTS,
             task=on_terminal("measuring"),
         )
     )
