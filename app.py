@@ -68,6 +68,7 @@ st.html("""<style>
 :is(button, div):has(> [data-testid='stHeaderLogo'])::after { content: "DP-Text Studio"; font-weight: 600;
   white-space: nowrap; }
 [data-testid='stHeaderActionElements'] { display: none; }
+.st-key-help_marks { position: absolute; }
 [data-testid='stSidebar'][data-collapsed='true'] { visibility: hidden; }
 [data-testid='stToolbar'] div:has(> [data-testid='stMainMenu']) { min-width: 0; }
 @media (min-width: 2200px) and (min-height: 1100px) { html { font-size: 130%; --zoom: 1.3; } }
