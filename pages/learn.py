@@ -341,7 +341,7 @@ def reading() -> None:
                 on_change=count,
                 help="The address below gets a room. Whoever answers there is counted, and the presenter view shows "
                 "the numbers as they come in. No names and no texts are kept, and the room is forgotten after some "
-                "hours, or when you switch this off; who has the address only leaves the room so.",
+                "hours, or when you switch this off. Whoever else switches it off only leaves the room.",
             )
             if mine.room and not votes.VOTES.is_open(mine.room):
                 st.warning(f"{CLOSED} Switch counting off and on for a new address.")

@@ -365,16 +365,14 @@ class Overall:
         one, every = f"ε = {bound(self.one)}{unit}", f"ε = {bound(self.all)}{unit}"
         if self.all_delta:
             one, every = f"{one} and δ = {scientific(self.one_delta)}", f"{every} and δ = {scientific(self.all_delta)}"
-        at_most = "at most "
-        if self.all_delta >= 1:
-            at_most, every = "", "nothing is promised, since their δ add up to 1"
+        every = "nothing is promised, since their δ add up to 1" if self.all_delta >= 1 else f"at most {every}"
         if self.shares_draws:
-            return f"{said}All {n:,} rows together: {kind}, {at_most}{every}.{left}"
+            return f"{said}All {n:,} rows together: {kind}, {every}.{left}"
         if n == 1:
             return f"{said}The row has its own promise ({kind}): at most {one}.{left}"
         return (
             f"{said}Each of {n:,} rows has its own promise ({kind}): at most {one} for the row that spends most. "
-            f"Whoever wrote several rows has the sum of theirs, over all rows {at_most}{every}.{left}"
+            f"Whoever wrote several rows has the sum of theirs, over all rows {every}.{left}"
         )
 
     def to_dict(self) -> dict[str, Any]:

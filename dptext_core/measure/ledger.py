@@ -406,7 +406,7 @@ class Ledger:
         return entry
 
     def _entry(self, result: RewriteResult, released: bool, edited: str | None = None) -> LedgerEntry:
-        drawn = [s.original for s in result.steps if (s.action == "replace" and not s.reason) or deleted_by_chance(s)]
+        drawn = [s.original for s in result.steps if s.by_looking or deleted_by_chance(s)]
         keys = self._keys(result.original, drawn)
         keys += [] if edited is None else [self._hash(_letters(edited))]
         number = self._number_of(np.array(keys, np.uint64))

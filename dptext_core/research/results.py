@@ -149,10 +149,14 @@ def merge(lines: Iterable[RunLine], points: Sequence[GridPoint], command: str, c
     declared = {p.id: p for p in points}
     newest: dict[str, RunLine] = {}
     notes, extra, twice = [], set(), 0
-    for line in {(line.id, line.provenance.finished): line for line in lines}.values():  # a file may be named twice
+    read: dict[str, list[RunLine]] = {}
+    for line in lines:
         if line.id not in declared:
             extra.add(line.id)
             continue
+        if line in read.setdefault(line.id, []):
+            continue  # of a file that is named twice
+        read[line.id].append(line)
         twice += line.id in newest
         newest[line.id] = _both(newest[line.id], line) if line.id in newest else line
     if not newest:
