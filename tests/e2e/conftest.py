@@ -246,18 +246,19 @@ def open_app(shared_context: BrowserContext, app_url: Callable[[Path], str]) -> 
 
 @pytest.fixture(scope="module")
 def open_once(shared_context: BrowserContext, app_url: Callable[[Path], str]) -> Iterator[Callable[..., Opened]]:
-    """``open_once(script, query="")``: one page for those tests of a file that change nothing but what they reset.
+    """``open_once(app, query="", **options)``: one page for those tests of a file that change nothing but what they
+    reset. options: of :func:`_open`, for the first of them.
 
     A test that did not come to ``assert_clean`` leaves its page to nobody.
     """
     pages: dict[tuple[Path, str], Opened] = {}
 
-    def open_page(script: Path, query: str = "") -> Opened:
-        seen = pages.get((script, query))
+    def open_page(app: Path, query: str = "", **options: Any) -> Opened:
+        seen = pages.get((app, query))
         if seen is None or not seen.clean:
             if seen is not None:
                 seen.page.close()
-            seen = pages[script, query] = _open(shared_context, app_url(script), query)
+            seen = pages[app, query] = _open(shared_context, app_url(app), query, **options)
             seen.reused = False
         else:
             seen.reused = True

@@ -210,6 +210,26 @@ def test_type_rewrite_drag_choose_download(open_app: Callable) -> None:
     seen.assert_clean()
 
 
+#: Types into the box as soon as it has its text, long before the rest of the page is there.
+EARLY = """
+const timer = setInterval(() => {
+  const box = document.querySelector(".st-key-play_text textarea");
+  if (!box?.value) return;
+  clearInterval(timer);
+  Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set.call(box, "My neighbour called.");
+  box.dispatchEvent(new Event("input", { bubbles: true }));
+}, 1);
+"""
+
+
+@pytest.mark.slow
+def test_what_is_typed_before_the_page_is_whole_is_rewritten_too(open_once: Callable) -> None:
+    """The first of those that share this page."""
+    seen = open_once(APP, query="/?mechanism=custext", script=EARLY)
+    seen.page.locator(".strip .text .was", has_text="neighbour").wait_for(state="attached", timeout=LONG)
+    seen.assert_clean()
+
+
 def own_text(open_once: Callable):
     """Explore with 60 words under a mechanism that answers at once, and the cursor behind the last one."""
     seen = opened(open_once, query="/?mechanism=custext")
@@ -235,9 +255,9 @@ def test_the_rewrite_follows_who_types_and_takes_neither_focus_nor_cursor(open_o
     box.click()
     page.keyboard.press("Control+End")
     drawn = page.locator(".strip .text .now").all_inner_texts()
-    more = typed.MORE[:31]
+    more = typed.MORE[:17]
     found = typed.watched(page, more)
-    assert len(found.ages) > 60 and box.input_value() == typed.SIXTY + more
+    assert len(found.ages) > 30 and box.input_value() == typed.SIXTY + more
     assert (found.unknown, found.backwards, found.unfocused) == (0, 0, 0)
     assert page.locator(".strip .text .now").all_inner_texts()[: len(drawn)] == drawn, "what stands before stays drawn"
     assert page.evaluate("(b => b.selectionStart === b.value.length)(document.activeElement)")
@@ -246,25 +266,6 @@ def test_the_rewrite_follows_who_types_and_takes_neither_focus_nor_cursor(open_o
     sent = [size for size in seen.frames if size > len(typed.SIXTY)]
     assert len(sent) < len(more) and "neighbour" not in page.url
     assert page.get_by_role("button", name="Rewrite", exact=True).count() == 0
-    seen.assert_clean()
-
-
-#: Types into the box as soon as it has its text, long before the rest of the page is there.
-EARLY = """
-const timer = setInterval(() => {
-  const box = document.querySelector(".st-key-play_text textarea");
-  if (!box?.value) return;
-  clearInterval(timer);
-  Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set.call(box, "My neighbour called.");
-  box.dispatchEvent(new Event("input", { bubbles: true }));
-}, 1);
-"""
-
-
-@pytest.mark.slow
-def test_what_is_typed_before_the_page_is_whole_is_rewritten_too(open_app: Callable) -> None:
-    seen = open_app(APP, query="/?mechanism=custext", script=EARLY)
-    seen.page.locator(".strip .text .was", has_text="neighbour").wait_for(state="attached", timeout=LONG)
     seen.assert_clean()
 
 
@@ -324,21 +325,6 @@ def dimmed_at_once(seen, box, place: str, shown: str) -> None:
     short = re.compile(r"^[\s\S]{1,700}$")
     expect(page.locator(shown).first).to_have_text(short, use_inner_text=True, timeout=LONG)
     page.wait_for_function(f"{opacity} === 1", timeout=LONG)
-
-
-@pytest.mark.slow
-def test_what_is_compared_is_dimmed_at_once_where_most_of_its_text_is_deleted(open_app: Callable) -> None:
-    seen = open_app(APP, query="/compare")
-    page = seen.page
-    page.locator(".rewrite .word").first.wait_for(timeout=LONG)
-    page.wait_for_function("document.querySelector('textarea')?.value", timeout=LONG)
-    calm(page)
-    box = page.get_by_role("textbox", name="Text", exact=True)
-    box.fill(f"{typed.SIXTY} " * 6)
-    page.locator(".rewrite .text", has_text=re.compile(r"[\s\S]{1000}")).first.wait_for(timeout=LONG)
-    page.get_by_text("when you pause for 1.5 seconds").wait_for(timeout=LONG)
-    dimmed_at_once(seen, box, "compare", ".rewrite .text")
-    clean(seen)
 
 
 @pytest.mark.slow
@@ -455,28 +441,20 @@ def test_the_first_minute(open_app: Callable) -> None:
     seen.assert_clean()
 
 
-@pytest.mark.slow
-def test_a_chosen_word_stands_above_the_sheet_of_a_phone(open_app: Callable) -> None:
-    seen = opened(open_app, viewport={"width": 390, "height": 844})
-    page = seen.page
-    editor(page)  # which takes room above the text
-    word = page.locator(".strip .text button", has=page.locator(".was", has_text="tests"))
-    word.evaluate("node => node.scrollIntoView({ block: 'end' })")
-    word.evaluate("node => node.click()")  # Playwright's own would scroll
-    page.locator(".strip .inspector .how").wait_for()
-    painted(page)
-    sheet, at = (part.bounding_box() for part in (page.locator(".strip .inspector"), word))
-    assert sheet and at and sheet["y"] < 600 and at["y"] > 60 and at["y"] + at["height"] <= sheet["y"]
-    seen.assert_clean()
-
-
-def test_a_sheet_of_a_phone_gives_way_to_what_is_below_it(open_app: Callable) -> None:
+def test_a_sheet_of_a_phone_stands_below_its_word_and_gives_way_to_what_is_below_it(open_app: Callable) -> None:
     seen = opened(open_app, viewport={"width": 390, "height": 844})
     page = seen.page
     settled(page)
-    page.locator(".strip .text button").nth(5).click()
+    editor(page)  # which takes room above the text
+    settled(page)
+    word = page.locator(".strip .text button", has=page.locator(".was", has_text="tests"))
+    word.evaluate("node => node.scrollIntoView({ block: 'end' })")
+    word.evaluate("node => node.click()")  # Playwright's own would scroll
     sheet, share = page.locator(".strip .inspector"), page.get_by_role("button", name="Share")
-    sheet.wait_for()
+    page.locator(".strip .inspector .how").wait_for()
+    painted(page)
+    over, at = sheet.bounding_box(), word.bounding_box()
+    assert over and at and over["y"] < 600 and at["y"] > 60 and at["y"] + at["height"] <= over["y"], "it stands above"
     page.get_by_test_id("stMain").evaluate("e => e.scrollTo(0, e.scrollHeight)")
     sheet.wait_for(state="hidden")
     share.scroll_into_view_if_needed()
@@ -748,33 +726,6 @@ def test_a_click_on_a_mark_opens_its_setting_in_explore(open_app: Callable):
     clean(seen)
 
 
-@pytest.mark.slow
-def test_the_findings_are_there_and_the_page_does_not_scroll_sideways(open_app: Callable):
-    seen = open_app(APP, query="/findings", viewport={"width": 390, "height": 844})
-    page = seen.page
-    page.get_by_text("keeps most on").first.wait_for(timeout=LONG)
-    page.locator("[class*=st-key-claim_] summary").first.click(timeout=LONG)
-    page.get_by_text("What decides, said before.").wait_for(timeout=LONG)
-    calm(page)
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    clean(seen)
-
-
-@pytest.mark.slow
-def test_its_own_address_opens_it_within_the_app_and_a_planted_fault_is_found(open_app: Callable):
-    seen = open_app(APP, query="/audit")
-    page = seen.page
-    run = page.get_by_role("button", name="Run the audit")
-    run.wait_for(timeout=LONG)
-    page.get_by_role("link", name="Explore").wait_for(timeout=LONG)
-    page.get_by_text("A planted fault", exact=True).click()
-    page.get_by_text("halved-sensitivity").or_(page.get_by_role("combobox").first).first.wait_for(timeout=LONG)
-    calm(page)
-    run.click()
-    page.get_by_text("refuted", exact=False).first.wait_for(timeout=LONG)
-    clean(seen)
-
-
 # --- generators and the case study
 
 #: Neighbours in the text with nothing between them that stand on different lines, as [one, other].
@@ -833,7 +784,11 @@ def test_a_sentence_of_ones_own_is_rewritten_by_what_was_pre_trained(open_app: C
 
 
 @pytest.mark.slow
-def test_the_first_page_opens_at_an_earlier_address_too_and_what_a_link_hides_is_gone(open_app: Callable) -> None:
+def test_the_first_page_opens_at_an_earlier_address_without_what_a_link_hides_and_its_last_line_forgets(
+    open_app: Callable,
+) -> None:
+    from playwright.sync_api import expect
+
     seen = open_app(APP, query="/playground?mechanism=dp-mlm&epsilon=20.5&hide=mechanism,options,seed")
     page = seen.page
     page.locator(".strip .text button").first.wait_for(timeout=LONG)
@@ -848,6 +803,18 @@ def test_the_first_page_opens_at_an_earlier_address_too_and_what_a_link_hides_is
         assert not page.get_by_text(gone, exact=True).first.is_visible(), gone
     for gone in ("Start from what is public", "Show what the width costs", "Repeatable demonstration"):
         assert not page.get_by_text(gone).first.is_visible(), gone
+
+    type_text(page, "My doctor paid.")
+    page.locator(".strip .text .was", has_text="doctor").wait_for(state="attached", timeout=LONG)
+    settled(page)
+    foot = page.locator(".st-key-footer")
+    foot.get_by_role("button", name="Licences").click()
+    expect(foot.get_by_role("button", name="Licences")).to_have_attribute("aria-expanded", "true")
+    page.get_by_text("The code is under the MIT licence").wait_for(timeout=LONG)
+    page.keyboard.press("Escape")
+    foot.get_by_role("button", name="What is kept").click()
+    page.get_by_role("button", name="Forget everything here").click()
+    page.locator(".strip .text .was", has_text="Halvorsen").wait_for(state="attached", timeout=LONG)
     clean(seen)
 
 
@@ -931,47 +898,24 @@ def test_every_slide_with_a_drawing_fits_on_a_small_wall(open_app: Callable) -> 
     clean(seen)
 
 
-@pytest.mark.slow
-def test_the_line_under_a_page_opens_and_forgets(open_app: Callable) -> None:
-    from playwright.sync_api import expect
-
-    seen = opened(open_app, query="/about")
-    page = seen.page
-    page.wait_for_url(re.compile(r"/\?mechanism="))  # an address of earlier links
-    type_text(page, "My doctor paid.")
-    page.locator(".strip .text .was", has_text="doctor").wait_for(state="attached", timeout=LONG)
-    settled(page)
-    foot = page.locator(".st-key-footer")
-    foot.get_by_role("button", name="Licences").click()
-    expect(foot.get_by_role("button", name="Licences")).to_have_attribute("aria-expanded", "true")
-    page.get_by_text("The code is under the MIT licence").wait_for(timeout=LONG)
-    page.keyboard.press("Escape")
-    foot.get_by_role("button", name="What is kept").click()
-    page.get_by_role("button", name="Forget everything here").click()
-    page.locator(".strip .text .was", has_text="Halvorsen").wait_for(state="attached", timeout=LONG)
-    clean(seen)
-
-
 # --- batch
 
 
-def batch_of(open_app: Callable, name: str, data: bytes):
-    """The page Batch with this file taken and ten rows of it rewritten."""
-    seen = open_app(APP, query="/batch")
-    page = seen.page
+def upload(page, name: str, data: bytes) -> None:
+    """Batch takes this file, and rewrites ten rows of it."""
     page.get_by_text("Come back to a job").wait_for(timeout=LONG)
     calm(page)
     page.locator("input[type=file]").set_input_files({"name": name, "mimeType": "text/csv", "buffer": data})
     page.get_by_role("button", name="Rewrite all").wait_for(timeout=LONG)
     calm(page)
-    return seen
 
 
 @pytest.mark.slow
-def test_a_table_is_rewritten_and_taken_away(open_app: Callable):
+def test_tables_are_rewritten_and_taken_away_and_hostile_cells_stay_text(open_app: Callable) -> None:
     rows = "".join(f"{i},My doctor treated my sister on day {i}.\n" for i in range(30))
-    seen = batch_of(open_app, "notes.csv", f"id,text\n{rows}".encode())
+    seen = open_app(APP, query="/batch")
     page = seen.page
+    upload(page, "notes.csv", f"id,text\n{rows}".encode())
     assert "My doctor treated my sister on day 0." in page.locator("table").inner_text()
     page.get_by_role("button", name="Rewrite all 30 rows").click()
     page.get_by_text("Done: 30 rows are rewritten.").wait_for(timeout=LONG)
@@ -988,15 +932,10 @@ def test_a_table_is_rewritten_and_taken_away(open_app: Callable):
     assert text.count("\n") == 31 and "My doctor treated my sister on day 29." not in text
     page.get_by_role("button", name="Another file").click()
     page.get_by_role("button", name="Delete and begin anew").click()
-    page.get_by_text("Come back to a job").wait_for(timeout=LONG)
-    clean(seen)
 
-
-@pytest.mark.slow
-def test_hostile_cells_stay_text_on_the_page_and_in_a_spreadsheet(open_app: Callable):
+    # On the page and in a spreadsheet.
     hostile = '"<img src=x onerror=alert(1)> www.example.org [l](http://example.org/a.png) $x$ | my doctor"'
-    seen = batch_of(open_app, "b<i>.csv", f'text,<b>x</b>\n{hostile},=1+1\n"=HYPERLINK(""http://e.org"")",\n'.encode())
-    page = seen.page
+    upload(page, "b<i>.csv", f'text,<b>x</b>\n{hostile},=1+1\n"=HYPERLINK(""http://e.org"")",\n'.encode())
     page.on("dialog", lambda d: pytest.fail("a script ran"))
     assert "<img src=x onerror=alert(1)>" in page.locator("table").inner_text()
     assert page.locator("[data-testid=stMain] a[href*=example], [data-testid=stMain] img").count() == 0
@@ -1029,7 +968,7 @@ def test_hostile_cells_stay_text_on_the_page_and_in_a_spreadsheet(open_app: Call
 
 
 @pytest.mark.slow
-def test_two_settings_are_compared_and_a_word_is_chosen_in_both(open_app: Callable):
+def test_two_settings_are_compared_and_a_word_is_chosen_in_both(open_app: Callable) -> None:
     seen = open_app(APP, query="/compare")
 
     page = seen.page
@@ -1050,6 +989,10 @@ def test_two_settings_are_compared_and_a_word_is_chosen_in_both(open_app: Callab
     words.last.click()
     page.locator(f".rewrite .word[data-at='{last}'][aria-pressed=true]").nth(1).wait_for(timeout=LONG)
     calm(page)
+    box.fill(f"{typed.SIXTY} " * 6)
+    page.locator(".rewrite .text", has_text=re.compile(r"[\s\S]{1000}")).first.wait_for(timeout=LONG)
+    page.get_by_text("when you pause for 1.5 seconds").wait_for(timeout=LONG)
+    dimmed_at_once(seen, box, "compare", ".rewrite .text")
     page.get_by_role("button", name="Add a mechanism").click()
     page.locator(".rewrite").nth(2).locator(".mark").first.wait_for(timeout=LONG)
     calm(page)
@@ -1126,7 +1069,7 @@ def serious(page: Page, title: str) -> list[tuple[str, ...]]:
 
 
 @pytest.mark.slow
-def test_axe_finds_nothing_serious_on_any_page(open_app: Callable) -> None:
+def test_axe_finds_nothing_serious_on_any_page_and_none_is_wider_than_a_phone(open_app: Callable) -> None:
     axe = pytest.importorskip("axe_playwright_python.base", reason="pip install axe-playwright-python")
     seen = opened(open_app)
     page = seen.page
@@ -1139,6 +1082,11 @@ def test_axe_finds_nothing_serious_on_any_page(open_app: Callable) -> None:
             to_page(page, title, section)
         page.locator(ready).first.wait_for(timeout=LONG)
         found += serious(page, title)
+        page.set_viewport_size({"width": 390, "height": 844})
+        painted(page)
+        if page.evaluate("document.documentElement.scrollWidth > window.innerWidth"):
+            found.append((title, "wide"))
+        page.set_viewport_size({"width": 1280, "height": 900})
         if title == "Compare":
             page.get_by_role("radio", name="On a map").click()
             page.locator(".js-plotly-plot .main-svg").first.wait_for(timeout=LONG)
