@@ -80,7 +80,7 @@ def test_the_processor_rests_when_the_page_is_closed(browser, server, tmp_path):
     page = opened(browser, url)
     page.goto(f"{url}/batch")
     path = tmp_path / "long.csv"
-    path.write_bytes(b"text,label\n" + b"a,1\n" * 6_000_000)
+    path.write_bytes(b"text,label\n" + b"a,1\n" * 2_500_000)
 
     def rests() -> bool:
         before = asked("cpu")

@@ -51,15 +51,11 @@ Answer = tuple[int, dict[str, str], bytes]
 
 
 @pytest.fixture(scope="module")
-def public_server(tmp_path_factory) -> Iterator[tuple[str, Callable[[str], Any]]]:
+def server(tmp_path_factory) -> Iterator[tuple[str, Callable[[str], Any]]]:
+    """Hosted for the public."""
     options = "--server.allowedHosts", "127.0.0.1"
     with harness(tmp_path_factory.mktemp("strangers"), *SOON, *options, DPTEXT_PUBLIC="1") as found:
         yield found
-
-
-@pytest.fixture(params=["public_server", pytest.param("own_server", marks=pytest.mark.slow)])
-def server(request) -> tuple[str, Callable[[str], Any]]:
-    return request.getfixturevalue(request.param)
 
 
 def ask(url: str, path: str, method: str = "GET", **headers: str) -> Answer:
