@@ -708,10 +708,12 @@ def test_the_page_is_heard_while_a_long_text_is_worked_out(page: Page) -> None:
     page.wait_for_timeout(700)
     heard, said = page.evaluate("[window.ticks, document.querySelector('#status').textContent]")
     assert said.startswith("Working") and heard - before > 7
+    assert page.is_disabled("#save") and page.locator("[inert] .strip").count() == 1, "the rewrite of another text"
     page.fill("#text", "My doctor paid for water.")
     # Some of the long text's words have these letters too, where it was done by now.
     few = "document.querySelectorAll('.strip .text .word').length < 10"
     until(page, f"{few} && document.querySelector('.strip .text').textContent.includes('for')", 40)
+    assert page.is_enabled("#save") and page.locator("[inert] .strip").count() == 0
 
 
 NEAR = """async ([proposal, shift, low, high]) => {

@@ -85,14 +85,18 @@ async function rewrite() {
     const took = performance.now() - start;
     const { ms } = prepared;
     return `Rewritten on this device in ${took.toFixed(0)} ms${ms ? `, of which the model ${ms.toFixed(0)} ms` : ""}.`;
-  });
+  }, () => lock(true)); // what stands there is of another text, and is not taken for its rewrite
   return true;
 }
 
-// Does what takes a moment or longer; what is asked for meanwhile ends it, and is done after it. job: it, to what is said.
-async function work(/** @type {(signal: AbortSignal) => Promise<string>} */ job) {
+// Does what takes a moment or longer; what is asked for meanwhile ends it, and is done after it. job: it, to what is
+// said. late: is called where it takes longer than a moment.
+async function work(/** @type {(signal: AbortSignal) => Promise<string>} */ job, late = () => {}) {
   const { signal } = (state.working = new AbortController());
-  const waits = setTimeout(() => say("Working …"), 300);
+  const waits = setTimeout(() => {
+    say("Working …");
+    late();
+  }, 300);
   let said = "";
   try {
     said = await job(signal);
@@ -115,7 +119,11 @@ async function work(/** @type {(signal: AbortSignal) => Promise<string>} */ job)
 // What stands there is of what was asked for before: it is neither drawn again nor released.
 function hold() {
   state.prepared = null;
-  ui.view.inert = ui.again.disabled = ui.save.disabled = true;
+  lock(true);
+}
+
+function lock(/** @type {boolean} */ on) {
+  ui.view.inert = ui.again.disabled = ui.save.disabled = on;
 }
 
 // The words that are never released, as they are typed, where the mechanism takes such a list.
@@ -209,7 +217,7 @@ async function show(/** @type {import("./engine.js").Prepared} */ prepared, /** 
   const now = () => Math.min(Math.max(state.eps[name] ?? usual, low), high);
   const made = await payload(engine, prepared, { run, draw, epsilon: now() }, { signal, hear });
   const epsilon = (made.eps = now()); // it may have been dragged meanwhile
-  ui.view.inert = ui.again.disabled = ui.save.disabled = false;
+  lock(false);
   Object.assign(state, { run, draw, prepared });
   const { draws } = engine.promise(prepared, epsilon);
   state.draws.set(draw, { title, draws, metric: notion === "metric" });
