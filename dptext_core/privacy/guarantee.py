@@ -169,6 +169,7 @@ class Guarantee:
         total = f"together at most ε = {bound(self.total)}"
         if self.notion == "approx" and self.draws > 1:
             total += f" and δ = {scientific(self.total_delta)}"
+            total = total if self.total_delta < 1 else "together nothing is promised, since their δ add up to 1"
         tail = f" {words}, {total}." if word else f" {total[0].upper()}{total[1:]}." if self.draws > 1 else ""
         if piece:
             tail = f" At most {self.draws:,} {piece}s are drawn, {total}."
@@ -201,6 +202,7 @@ class Guarantee:
         total = f"total ε = {bound(self.total)}"
         if self.delta:
             total += f", δ = {scientific(self.total_delta)}"
+            total = total if self.total_delta < 1 else "no finite ε, since δ adds up to 1"
         if self.notion == "metric":
             worst += " where each word moves by one unit (in general the sum of ε × distance over the words)"
         draws = f"{most}{self.draws} {'draw' if self.draws == 1 else 'draws'}"

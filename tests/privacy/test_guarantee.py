@@ -341,6 +341,9 @@ def test_an_approximate_promise_names_its_delta():
     three = dataclasses.replace(one, draws=3, total=6.0)
     assert three.total_delta == pytest.approx(3e-5)
     assert "ε = 6 and δ = 3e−5" in three.sentence() and "total ε = 6, δ = 3e−5" in three.formal()
+    many = dataclasses.replace(one, draws=200_000, total=400_000.0)
+    assert "nothing is promised" in many.sentence() and "no finite ε" in many.formal(), "a δ of 1 bounds nothing"
+    assert "400,000" not in many.sentence() and "400,000" not in many.formal()
 
 
 def test_a_text_of_which_nothing_was_drawn_is_not_called_unchanged():

@@ -124,7 +124,7 @@ export async function payload(engine, prepared, { run, draw, epsilon }, { signal
     };
   };
   const breathe = breather(signal);
-  const tokens = [];
+  const tokens = /** @type {Record<string, any>[]} */ ([]);
   for (const [i, token] of document.tokens.entries()) {
     tokens.push(one(token, i));
     const pause = breathe();
