@@ -353,7 +353,11 @@ def _object(line: str, number: int, name: str) -> Row:
     if "\0" in line:
         raise InputError(_zero(name, number))
     try:
-        row = json.loads(line)
+        row = json.loads(line, object_pairs_hook=_once)
+    except _TwiceError:
+        raise InputError(
+            f"{name}, line {number}, has two values of one name. Correct that line: which of them is meant is not said."
+        ) from None
     except (ValueError, RecursionError):  # whose message quotes the line
         cut = "" if line.endswith("\n") else " It is the last one: the file may be cut off."
         raise InputError(f"{name}, line {number}, is no JSON. Correct that line.{cut}") from None
@@ -363,6 +367,16 @@ def _object(line: str, number: int, name: str) -> Row:
         raise InputError(
             f"{name}, line {number}, has more than {DEEP} lists and objects within each other. Flatten that line."
         )
+    return row
+
+
+class _TwiceError(ValueError):
+    """An object of JSON has a name twice."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> Row:
+    if len(row := dict(pairs)) < len(pairs):
+        raise _TwiceError
     return row
 
 

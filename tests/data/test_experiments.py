@@ -143,6 +143,7 @@ BROKEN = {
     "text.parquet": (f"PAR1 {SECRET}".encode(), "no whole Parquet file"),
     "text.docx": (f"PK {SECRET}".encode(), "no whole DOCX file"),
     "text.pdf": (f"%PDF-1.7 {SECRET}".encode(), "cannot be read as a PDF"),
+    "twice.jsonl": (f'{{"text": "a"}}\n{{"text": "{SECRET}", "text": "b"}}\n'.encode(), "line 2, has two values of"),
     "half.jsonl": (f'{{"text": "a"}}\n{{"text": "{SECRET}\n'.encode(), "line 2, is no JSON"),
     "list.jsonl": (b'["a"]\n', "no JSON object"),
     "deep.jsonl": (f'{{"text": "{SECRET}", "b": {"[" * 100}{"]" * 100}}}\n'.encode(), "more than 100 lists"),
