@@ -171,11 +171,20 @@ def small_bank(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def few_looks(monkeypatch):
-    """Audits without the looks that come last: test_conformance takes those to every mechanism, and test_audit_draws
-    and test_faults to what they find."""
+    """Audits without the looks that come last: test_conformance takes those to every mechanism, and test_seeded and
+    test_audit_draws to what they find."""
     from dptext_core.auditing import verdict
 
     monkeypatch.setattr(verdict, "LATER", ())
+
+
+@pytest.fixture
+def few_draws(monkeypatch):
+    """Audits that hold fewer rewrites against what is stated: test_audit_figures has how many there are."""
+    from dptext_core.auditing import releases
+
+    for name, few in {"LOW": 1, "OTHERS": 8, "FEW": 6, "MORE": 3}.items():
+        monkeypatch.setattr(releases, name, few)
 
 
 @pytest.fixture

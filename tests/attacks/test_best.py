@@ -18,13 +18,15 @@ TEXT = "My doctor in Lisbon treated my sister for diabetes."
 @pytest.fixture(scope="module")
 def released():
     m = dpt.get_mechanism("diffractor", epsilon=0.7)
-    return m, m.rewrites(m.prepare(TEXT), 3, seed=4)
+    return m, m.rewrites(m.prepare(TEXT), 2, seed=4)
 
 
-def test_each_guess_is_that_of_the_attacker(released):
+def test_each_guess_is_that_of_the_attacker_and_the_best_finds_most_over_all_rewrites(released):
     m, results = released
+    each = []
     for result in results:
         hits, left_out = best.guesses(m, result)
+        each.append(hits)
         drawn = [i for i, s in enumerate(result.steps) if s.drawn]
         assert not left_out and list(hits) == list(best.ASKED) and {len(h) for h in hits.values()} == {len(drawn)}
         read = reader.read(m, result)
@@ -34,6 +36,14 @@ def test_each_guess_is_that_of_the_attacker(released):
         near = nearest.attack(m, result)
         assert np.mean(hits["nearest-words"]) == pytest.approx(near.nearest)
         assert np.mean(hits["language-model"]) == pytest.approx(mask_inference.attack(m, result).top1)
+    found = best.ask(m, results)
+    shares = {name: np.mean([x for hits in each for x in hits[name]]) for name in best.ASKED}
+    assert found.shares == pytest.approx(shares) and found.success == max(found.shares.values())
+    assert found.shares[found.name] == found.success and found.words == 2 * len(each[0]["reader"])
+    assert f"“{best.ASKED[found.name]}” finds most" in found.sentence()
+    tied = dataclasses.replace(found, shares=dict.fromkeys(best.ASKED, found.success))
+    assert sum(f"“{name}”" in tied.sentence() for name in best.ASKED.values()) == len(best.ASKED)
+    assert [name for name, _ in found.rows()] == list(best.ASKED.values())
 
 
 def test_words_that_are_drawn_without_being_looked_at_do_not_count():
@@ -51,19 +61,6 @@ def test_words_that_are_drawn_without_being_looked_at_do_not_count():
     with pytest.raises(dpt.NoDistribution, match="nothing to guess"):
         best.ask(m, nobody)
     assert reader.read(m, nobody).success == nearest.attack(m, nobody).success == 0
-
-
-def test_the_best_is_the_one_that_finds_most_over_all_rewrites(released):
-    m, results = released
-    found = best.ask(m, results)
-    each = [best.guesses(m, r)[0] for r in results]
-    shares = {name: np.mean([x for hits in each for x in hits[name]]) for name in best.ASKED}
-    assert found.shares == pytest.approx(shares) and found.success == max(found.shares.values())
-    assert found.shares[found.name] == found.success and found.words == 3 * len(each[0]["reader"])
-    assert f"“{best.ASKED[found.name]}” finds most" in found.sentence()
-    tied = dataclasses.replace(found, shares=dict.fromkeys(best.ASKED, found.success))
-    assert sum(f"“{name}”" in tied.sentence() for name in best.ASKED.values()) == len(best.ASKED)
-    assert [name for name, _ in found.rows()] == list(best.ASKED.values())
 
 
 def test_of_those_that_find_as_much_it_is_the_plainest():
@@ -98,14 +95,15 @@ def test_over_texts_the_spread_is_that_of_the_texts():
     assert (alike.low, alike.high) == pytest.approx(clopper_pearson(4, 8)), "what is all alike is not exact"
 
 
-@pytest.mark.slow
-def test_of_a_long_text_some_words_are_attacked_evenly_chosen():
+def test_of_a_long_text_some_words_are_attacked_evenly_chosen(monkeypatch):
     assert best.chosen([], 4) == [] and best.chosen([5, 6, 7], 4) == [5, 6, 7]
     assert best.chosen(list(range(100)), 3) == [0, 50, 99]
+    assert len(best.chosen(list(range(100)))) == best.WORDS
+    monkeypatch.setattr(best.chosen, "__defaults__", (5,))
     m = dpt.get_mechanism("diffractor", epsilon=1.0)
-    result = m.rewrite(" ".join(["doctor lawyer nurse"] * 20), seed=1)
+    result = m.rewrite(" ".join(["doctor lawyer nurse"] * 3), seed=1)
     hits, _ = best.guesses(m, result)
-    assert {len(h) for h in hits.values()} == {best.WORDS}
+    assert {len(h) for h in hits.values()} == {5}
     some, _ = best.guesses(m, result, {result.steps[3].span[0]})
     assert {len(h) for h in some.values()} == {1}
 

@@ -24,7 +24,7 @@ TEXT = "My doctor in Lisbon treated my sister, and the new medicine was good."
 
 def test_by_a_formula_it_is_the_reading():
     m = dpt.get_mechanism("diffractor", epsilon=1.0)
-    for seed in range(3):
+    for seed in range(2):
         result = m.rewrite(TEXT, seed=seed)
         found = result.polished(m)
         read = reader.read(m, result)
@@ -135,11 +135,8 @@ def test_a_name_that_nobody_registered_is_asked_for():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    # SanText+ writes what SanText does, and would count the distances of its own words for this.
-    [s.name for s in dpt.mechanisms() if dpt.mechanism_class(s.name).takes_never and s.name != "santext-plus"],
-)
+# By a formula, by likeness alone, by a language model at each place, and of a new text.
+@pytest.mark.parametrize("name", ["diffractor", "mvc", "dp-mlm", "dp-prompt"])
 def test_no_word_that_is_never_released_is_written(name):
     """Words that a polish of the same draws writes where they are not listed."""
     m = dpt.get_mechanism(name)

@@ -16,7 +16,6 @@ from dptext_core.auditing.planted import broken, sound
 from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.research.two_texts import Coin, against_promise, coverage
 
-SLOW = pytest.mark.slow
 CHEAP = ("words", "form", "likelihood")
 
 
@@ -31,32 +30,32 @@ def test_the_bound_is_the_one_of_clopper_and_pearson():
 
 
 @pytest.mark.slow
-def test_two_hundred_repetitions_on_a_mechanism_whose_epsilon_is_known():
-    found = coverage(200, 2.0, draws=60, seed=5, classifiers=("likelihood",))
+def test_the_bound_holds_on_a_mechanism_whose_epsilon_is_known():
+    found = coverage(100, 2.0, draws=60, seed=5, classifiers=("likelihood",))
     p = math.exp(1.0) / (1 + math.exp(1.0))
     assert found.true == pytest.approx(math.log(p / (1 - p)))
-    assert found.within >= 190 and 0 < found.mean < found.true
+    assert found.within >= 95 and 0 < found.mean < found.true
     # One that takes a bound at a coin's level for one at 95% is wrong far more often.
     coin, stream = Coin.create(epsilon=2.0), NoiseStream(5)
     careless = [
         two_texts.measure(
             coin, ("a", "b"), 60, classifiers=("likelihood",), confidence=0.5, stream=stream.at(k)
         ).epsilon
-        for k in range(60)
+        for k in range(40)
     ]
-    assert sum(x <= found.true for x in careless) < 57
+    assert sum(x <= found.true for x in careless) < 38
+
+
+def test_a_classifier_and_its_threshold_are_chosen_by_the_first_half_alone():
+    told, silent = (np.arange(50.0) + 50, np.arange(50.0)), (np.zeros(50), np.zeros(50))
+    chosen = two_texts._provable(two_texts._Scores(told, silent), "words", 0.025, 0.0)
+    assert chosen == (pytest.approx(float(two_texts._epsilon(50, 0, 50, 0.025, 0.0))), "words", 49.5)
+    assert two_texts._provable(two_texts._Scores(silent, told), "words", 0.025, 0.0)[0] == 0
+    assert two_texts._at_its_best(two_texts._Scores(silent, told), "words").seen == 0
 
 
 @pytest.mark.slow
-def test_all_classifiers_together_keep_it_too():
-    assert coverage(100, 4.0, draws=60, seed=6).within >= 95
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    ["private-support", "unchanged-noise", "counting-blanks", "copied-word", pytest.param("no-noise", marks=SLOW)],
-)
+@pytest.mark.parametrize("name", ["private-support", "counting-blanks", "copied-word"])
 def test_a_planted_fault_loses_more_than_it_promises_and_its_twin_does_not(name):
     assert (found := against_promise(name, True, 100, seed=3).found) is not None and found.exceeds
     assert "the promise is broken" in found.sentence()

@@ -10,7 +10,6 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from marks import slow_but
 from small_spaces import Noisy, diffractor, on, over, random_space, shuffled_lists, words
 from small_spaces import small_bundle as bundle_of
 
@@ -23,12 +22,18 @@ from dptext_core.mechanisms.words.santext import SanText
 
 SPACE = random_space(30, 4)
 
-pytestmark = pytest.mark.usefixtures("few_looks")
+pytestmark = pytest.mark.usefixtures("few_looks", "few_draws")
+
+
+@pytest.fixture(autouse=True)
+def one_first_look(monkeypatch):
+    """Without what is said beside a text, which test_released and test_seeded have."""
+    monkeypatch.setattr(verdict, "FIRST", verdict.FIRST[:1])
 
 
 def audit(m, inputs=None, claim=None, **options):
     """With few rewrites, where a test does not ask for more."""
-    return module.audit(m, inputs, claim, **({"draws": 150} | options))
+    return module.audit(m, inputs, claim, **({"draws": 100} | options))
 
 
 def brute(m, names) -> float:
@@ -47,12 +52,10 @@ def brute(m, names) -> float:
     return best
 
 
-EVERY = verdict.LATER
 CLOSED = {
     "santext": lambda: on(SPACE, "santext", epsilon=3.0),
     "santext-plus": lambda: on(SPACE, "santext-plus", epsilon=3.0, sensitive=0.7),
     "tem": lambda: on(SPACE, "tem", epsilon=3.0, gamma=1.2),
-    "custext balanced": lambda: on(SPACE, "custext", epsilon=3.0, k=5),
     "custext conservative": lambda: on(SPACE, "custext", epsilon=3.0, k=5, mapping="conservative"),
     "diffractor geometric": lambda: diffractor(shuffled_lists(30, 3), epsilon=0.7),
     "diffractor tem": lambda: diffractor(shuffled_lists(30, 2), epsilon=0.7, noise="tem"),
@@ -61,9 +64,8 @@ CLOSED = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", slow_but(["santext", "tem", "one list"], CLOSED))
-def test_a_closed_form_is_measured_exactly_and_holds(name, monkeypatch):
-    monkeypatch.setattr(verdict, "LATER", EVERY)
+@pytest.mark.parametrize("name", CLOSED)
+def test_a_closed_form_is_measured_exactly_and_holds(name):
     m = CLOSED[name]()
     names = list(words(30))
     report = audit(m, names, seed=3)
@@ -79,15 +81,10 @@ def test_a_closed_form_is_measured_exactly_and_holds(name, monkeypatch):
     assert w.distance == pytest.approx(m.audited.distances([w.first, w.second])[0, 1])
 
 
-def test_a_tight_mechanism_is_found_tight():
-    report = audit(CLOSED["one list"](), list(words(30)), seed=1)
-    assert report.measured == pytest.approx(0.7, rel=1e-9) and report.holds
-
-
-def test_a_smaller_claim_is_refuted_and_a_larger_one_holds():
+def test_a_smaller_claim_is_refuted_and_that_of_a_tight_mechanism_holds():
     m = CLOSED["one list"]()
-    assert audit(m, list(words(30)), claim=0.69, seed=1).verdict == "refuted"
-    assert audit(m, list(words(30)), claim=0.7, seed=1).verdict == "holds"
+    report = audit(m, list(words(30)), seed=1)
+    assert report.measured == pytest.approx(0.7, rel=1e-9) and report.holds
     report = audit(m, list(words(30)), claim=0.7 * (1 - 1e-7), seed=1)
     assert report.verdict == "refuted"
     # Where three digits are the same, the sentence has more.
@@ -113,9 +110,9 @@ def test_no_neighbours_is_no_verdict():
 @pytest.mark.slow
 def test_what_promises_nothing_is_inconclusive_until_a_claim_is_made():
     m = on(SPACE, "gumbel", epsilon=150.0)
-    report = audit(m, list(words(6)), draws=200, seed=1)
+    report = audit(m, list(words(6)), seed=1)
     assert (report.verdict, report.claimed) == ("inconclusive", math.inf) and "nothing is promised" in report.reason
-    assert audit(m, list(words(6)), claim=0.5, draws=2000, seed=1).verdict == "refuted"
+    assert audit(m, list(words(6)), claim=0.5, draws=500, seed=1).verdict == "refuted"
 
 
 @pytest.mark.slow
@@ -127,14 +124,13 @@ def test_the_antonym_filter_is_refuted_as_soon_as_it_claims_something(tiny_model
     monkeypatch.setattr(sys.modules[dpt.mechanism_class("dp-mlm").__module__], "antonyms", lambda **given: Lexicon())
     m = dpt.get_mechanism("dp-mlm", model=tiny_model, epsilon=20.0, antonym_filter=True, keep_stopwords=False)
     texts = ["the film was good", "the film was bad"]
-    assert audit(m, texts, seed=1, draws=100).verdict == "inconclusive"
-    report = audit(m, texts, claim=20.0, seed=1, draws=100)
+    assert audit(m, texts, seed=1).verdict == "inconclusive"
+    report = audit(m, texts, claim=20.0, seed=1)
     assert report.verdict == "refuted" and report.measured == math.inf and report.witness.output in ("good", "bad")
-    assert audit(m.replace(antonym_filter=False), texts, seed=1, draws=100).holds
 
 
 @pytest.mark.slow
-def test_language_models_are_compared_over_all_contexts(tiny_model):
+def test_language_models_are_compared_over_all_contexts(tiny_model, monkeypatch):
     m = dpt.get_mechanism("dp-mlm", model=tiny_model, epsilon=20.0)
     texts = ["my doctor changed the medicine", "the red car was sold in paris"]
     report = audit(m, texts, seed=1)
@@ -150,15 +146,16 @@ def test_language_models_are_compared_over_all_contexts(tiny_model):
     assert report.measured == pytest.approx((x.max(axis=0) - x.min(axis=0)).max())
     assert 0 < report.measured <= report.claimed == 20.0 and report.holds
     assert report.witness.first in texts and report.witness.first_at in report.witness.first
+    monkeypatch.setattr(verdict, "check_releases", lambda *arguments: releases.Tested())
     again = audit(m, [m.prepare(t) for t in texts], seed=1)
     assert again.measured == pytest.approx(report.measured)
 
 
 @pytest.mark.slow
 def test_single_words_of_a_language_model_are_rewritten_too(tiny_model):
-    m = dpt.get_mechanism("dp-mlm-plus", model=tiny_model, epsilon=20.0)
-    report = audit(m, ["doctor", "paris", "music"], draws=200, seed=1)
-    assert report.holds and report.draws > 3 * 200
+    m = dpt.get_mechanism("dp-mlm", model=tiny_model, epsilon=20.0)
+    report = audit(m, ["doctor", "paris"], seed=1)
+    assert report.holds and report.draws > 2 * 50
 
 
 @pytest.mark.slow
@@ -166,9 +163,9 @@ def test_default_inputs_are_drawn_words_and_the_same_each_time():
     m = on(SPACE, "santext", epsilon=3.0)
     found = module.default_inputs(m)
     assert found == module.default_inputs(m) and len(set(found)) == len(found) > 20
-    assert audit(m, seed=2).inputs == len(found)
     grouped = on(SPACE, "custext", epsilon=3.0, k=5, mapping="conservative")
-    assert audit(grouped, seed=2).pairs > 0
+    report = audit(grouped, seed=2)
+    assert report.pairs > 0 and report.inputs == len(module.default_inputs(grouped))
     real = dpt.get_mechanism("diffractor", epsilon=1.0)
     assert "the" not in module.default_inputs(real) and 100 < len(module.default_inputs(real)) <= 250
 
@@ -186,7 +183,7 @@ def test_texts_compare_every_drawn_word():
     m = on(SPACE, "santext", epsilon=3.0)
     names = list(words(30))
     whole = audit(m, [" ".join(names[:15]) + ".", " ".join(names[15:])], seed=1)
-    assert whole.inputs == 30 and whole.measured == pytest.approx(audit(m, names, seed=1).measured)
+    assert whole.inputs == 30 and whole.measured == pytest.approx(brute(m, names))
 
 
 @pytest.mark.slow
@@ -259,8 +256,8 @@ def test_bounds_from_draws_are_below_the_truth_and_near_it(monkeypatch):
     """The estimate alone, from all the words in one text: what is tested of the releases is looked at elsewhere."""
     monkeypatch.setattr(verdict, "check_releases", lambda *arguments: releases.Tested())
     names = list(words(6))
-    truth = audit(on(SPACE, "santext", epsilon=4.0), names, seed=1).measured
-    found = [audit(noisy(4.0), [" ".join(names)], draws=2000, seed=s) for s in range(12)]
+    truth = brute(on(SPACE, "santext", epsilon=4.0), names)
+    found = [audit(noisy(4.0), [" ".join(names)], draws=1000, seed=s) for s in range(12)]
     assert not any(r.exact for r in found) and all(r.measured > 0.4 * truth for r in found)
     assert sum(r.measured > truth for r in found) <= 2  # each with 5% at most
     w = found[0].witness
@@ -272,7 +269,7 @@ def test_bounds_from_draws_are_below_the_truth_and_near_it(monkeypatch):
 
 
 def test_draws_refute_a_claim_that_is_too_small():
-    report = audit(noisy(4.0), list(words(6)), claim=0.5, draws=4000, seed=1)
+    report = audit(noisy(4.0), list(words(6)), claim=0.5, draws=1000, seed=1)
     assert report.verdict == "refuted" and "at least" in report.sentence()
 
 
@@ -304,12 +301,12 @@ def test_a_report_is_plain_values():
         assert float(own["measured"]) == report.measured and own["verdict"] == report.verdict
         assert own["witness"]["output"] if "output" in own["witness"] else own["witness"]["outputs"]
         assert own["sentence"] == report.sentence()
-    assert "per unit of distance" in audit(CLOSED["tem"](), list(words(9)), seed=1).sentence()
+        assert ("per unit of distance" in report.sentence()) == (claim is None)
 
 
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_report():
-    assert audit(noisy(4.0), list(words(4)), draws=400, seed=7) == audit(noisy(4.0), list(words(4)), draws=400, seed=7)
+    assert audit(noisy(4.0), list(words(4)), seed=7) == audit(noisy(4.0), list(words(4)), seed=7)
 
 
 @pytest.mark.parametrize(
@@ -353,6 +350,7 @@ def test_the_bench_writes_a_row_for_each_configuration(tmp_path, monkeypatch, ca
     names = {s.mechanism for s in bench.configurations()}
     assert names == {s.name for s in dpt.mechanisms()}
     monkeypatch.setattr(bench, "configurations", lambda: [dpt.Setting("custext", {"mapping": "conservative"})])
+    monkeypatch.setattr(bench, "audit", lambda m, inputs, **more: audit(m, inputs[:40], **more | {"draws": 100}))
     out = tmp_path / "audit.json"
     assert bench.main(["--out", str(out)]) == 0
     rows = json.loads(out.read_text(encoding="utf-8"))["rows"]

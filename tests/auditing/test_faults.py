@@ -10,15 +10,19 @@ from small_spaces import over, random_space, words
 
 import dptext_core as dpt
 from dptext_core.auditing import audit
-from dptext_core.auditing.inputs import TEXTS, default_inputs
 from dptext_core.auditing.planted import FAULTS, broken, sound
 from dptext_core.auditing.planted.stated import STATED, Float32DPMLM, StretchedSpace
 from dptext_core.auditing.planted.text import TEXT, TinyWriter
+from dptext_core.mechanisms.words.custext import CusText
+from dptext_core.mechanisms.words.santext import SanText
 from dptext_core.research import audit as bench
 
-SPACE = random_space(40, 4)
-SLOW = ("too-often", "other-sampler", "telling-capitals", "alone-only", "halved-sensitivity", "unchanged-text")
+#: More words than the fifty that a faulty mechanism draws among.
+SPACE = random_space(60, 4)
 LANGUAGE_MODELS = ("float32-softmax", "unchanged-text", "telling-capitals")
+
+#: All faults here show before the looks that come last.
+pytestmark = pytest.mark.usefixtures("few_looks", "few_draws")
 
 
 def test_none_is_registered():
@@ -54,28 +58,29 @@ def test_one_function_is_replaced(name):
 
 
 def small(make, name, tiny_model):
-    """The fault on a vocabulary of 40 words, or on a tiny model."""
+    """The fault on few words, or on a tiny model; those of one mechanism with the same options, so with one twin."""
     if name == "reading-prior":  # small scores, as those of the tiny model are, in a narrow range
         return make(name, model=tiny_model, shift_min=-0.5, shift_max=0.5, epsilon=0.1)
     if name in LANGUAGE_MODELS:
-        return make(name, model=tiny_model, clip_min=-1.0, clip_max=1.0)
+        return make(name, model=tiny_model, clip_min=-1.0, clip_max=1.0, epsilon=250.0, keep_punctuation=False)
     space = SPACE
     if name == "other-unit" and make is broken:
         space = StretchedSpace(SPACE.name, SPACE.title, SPACE.words, SPACE.vectors)
-    return on(space, make, name, recase="none")
+    # Of sixty words each stays so seldom that two more of a hundred draws show.
+    return on(space, make, name, **{SanText: {"epsilon": 4.0}, CusText: {"k": 60}}.get(FAULTS[name].sound, {}))
 
 
 def on(space, make, name, **options):
     """The fault, or its twin, on this vocabulary."""
     fault = FAULTS[name]
     cls = fault.broken if make is broken else fault.sound
-    return over(space, cls, **{**fault.options, "keep_stopwords": False, **options})
+    return over(space, cls, **{**fault.options, "keep_stopwords": False, "recase": "none", **options})
 
 
 _CLEARED: dict = {}
 
 
-def twin_of(name, m, inputs, draws):
+def twin_of(name, m, inputs, draws=100):
     """What the audit says of the sound twin of a fault, once for all faults that have this one."""
     key = FAULTS[name].sound, m.config, tuple(inputs or ()), draws
     if key not in _CLEARED:
@@ -84,26 +89,24 @@ def twin_of(name, m, inputs, draws):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(n, marks=[pytest.mark.slow] if n in SLOW else [])
-        for n in (f.name for f in STATED)
-        if n not in ("seldom-leak", "private-support")
-    ],
-)
-def test_the_audit_finds_the_fault_and_clears_its_twin_on_little(name, tiny_model):
-    """Where everything is small: all but a leak that a small vocabulary hides among the words that stay anyway."""
-    # Fewest where the fault shows in what is stated, or in every draw.
-    draws = {"too-often": 400, "unchanged-noise": 400, "other-sampler": 200}.get(name, 100)
+@pytest.mark.parametrize("name", [f.name for f in STATED if f.name != "seldom-leak"])
+def test_the_audit_finds_the_fault_and_clears_its_twin(name, tiny_model):
+    """All but a leak that a small vocabulary hides among the words that stay anyway: test_releases has leaks of the
+    size that an audit says it would see."""
     texts = ["my doctor changed the medicine, and the red car was sold", "the red car was sold in paris"]
     alike = ["the red car was sold in paris", "the sad dog was left in london"]  # they differ in drawn words alone
-    inputs = alike if name == "reading-prior" else texts if name in LANGUAGE_MODELS else list(words(40))
-    inputs = inputs[: 8 if name == "unchanged-noise" else 40]
+    inputs = alike if name == "reading-prior" else texts if name in LANGUAGE_MODELS else list(words(12))
+    # As many as show two more of a hundred, and elsewhere few: the fault is in what is stated, or in every draw.
+    draws = 300 if name == "too-often" else 100
     report = audit(small(broken, name, tiny_model), inputs, seed=1, draws=draws)
-    assert report.verdict == "refuted" and report.witness is not None and report.witness.sentence()
+    w = report.witness
+    assert report.verdict == "refuted" and w is not None and w.sentence()
     if name == "telling-capitals":
-        assert report.witness.kind == "release" and report.measured < report.claimed
+        assert w.kind == "release" and report.measured < report.claimed
+    if name in ("float32-softmax", "private-support"):
+        assert report.measured == math.inf and w.p_second == 0 < w.p_first
+    if name == "too-often":
+        assert w.kind == "sampler" and report.sampler_p < 1e-6 and report.measured < report.claimed
     twin = twin_of(name, small(sound, name, tiny_model), inputs, draws)
     assert twin.verdict == ("inconclusive" if name == "unchanged-noise" else "holds"), twin.sentence()
     assert twin.claimed == report.claimed and math.isfinite(twin.detectable)
@@ -119,7 +122,7 @@ def test_a_released_text_that_is_not_what_its_pieces_say_is_found(name):
     fault, inputs = FAULTS[name], None if issubclass(FAULTS[name].sound, TinyWriter) else list(words(12))
 
     def of(make):
-        return make(name) if inputs is None else on(SPACE, make, name)
+        return make(name) if inputs is None else on(SPACE, make, name, epsilon=4.0)
 
     report = audit(of(broken), inputs, seed=1, draws=100)
     last = report.checks[-1]
@@ -130,37 +133,8 @@ def test_a_released_text_that_is_not_what_its_pieces_say_is_found(name):
         assert report.verdict == "refuted" and report.line == "Refuted ✗" and report.witness.sentence()
         assert last.status == "refuted" and not report.parts() and report.claimed > 0
         assert last.draws < 300, "before anything else"
-    twin = twin_of(name, of(sound), inputs, 100)
+    twin = twin_of(name, of(sound), inputs)
     assert twin.verdict == ("inconclusive" if inputs is None else "holds"), fault.title
-
-
-@pytest.mark.slow
-def test_a_small_writer_that_is_sound_holds_where_the_draws_could_have_shown_its_loss():
-    assert "Holds for what was tried ✓" in audit(sound("appended-original", epsilon=0.3), seed=1, draws=2000).sentence()
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("few_looks")
-@pytest.mark.parametrize("name", ["float32-softmax", "private-support", "seldom-leak"])
-def test_the_audit_finds_the_fault_and_clears_its_twin(name):
-    """With what is bundled, as the page has them: those whose fault needs a large vocabulary or a real model."""
-    options: dict = {"seed": 1, "draws": 250 if name == "seldom-leak" else 200}
-    if name == "float32-softmax":
-        options["inputs"] = TEXTS[:2]
-    if name == "seldom-leak":
-        options["inputs"] = default_inputs(broken(name))[:60]
-    if name == "private-support":
-        options |= {"inputs": default_inputs(broken(name))[:60], "draws": 100}
-    report = audit(broken(name), **options)
-    assert report.verdict == "refuted" and report.witness is not None
-    w = report.witness
-    if name == "seldom-leak":
-        assert w.kind == "sampler" and report.sampler_p < 1e-6 and report.measured < report.claimed
-    else:
-        assert report.measured == math.inf and w.p_second == 0 < w.p_first
-    if name != "seldom-leak":  # whose twin is that of private-support
-        twin = audit(sound(name), **options)
-        assert twin.verdict == "holds" and twin.claimed == report.claimed
 
 
 def test_what_the_telling_ones_tell():
@@ -178,25 +152,23 @@ def test_the_claim_of_a_broken_mechanism_is_that_of_its_twin():
         assert (a.notion, a.epsilon, a.total) == (b.notion, b.epsilon, b.total)
 
 
-@pytest.mark.slow
 def test_a_broken_mechanism_rewrites_by_its_fault():
-    m = broken("private-support", epsilon=4.0, oov="keep")
-    for r in m.rewrites("doctor", 200, seed=1):
-        assert m.distribution("doctor", 0).p(r.steps[0].replacement) > 0
-    assert set(broken("l2-clipping").rewrite("doctor", seed=1).text) <= set("-0+")
+    m, word = on(SPACE, broken, "private-support", epsilon=0.5), SPACE.words[0]
+    for r in m.rewrites(word, 200, seed=1):
+        assert m.distribution(word, 0).p(r.steps[0].replacement) > 0
+    # Of 20,000 draws 20 leak, beside 5 of words that stay anyway.
+    leaky = on(random_space(4000, 4), broken, "seldom-leak", epsilon=0.01)
+    results = leaky.rewrites(" ".join(words(200)), 100, seed=1)
+    assert sum(s.replacement == s.original for r in results for s in r.steps) > 12
+    assert set(on(SPACE, broken, "l2-clipping").rewrite(word, seed=1).text) <= set("-0+")
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("few_looks")
 def test_options_reach_the_mechanism(tiny_model):
     m = broken("float32-softmax", model=tiny_model, clip_min=-1.0, clip_max=1.0)
     assert isinstance(m, Float32DPMLM) and m.config.epsilon == 250.0 and m.config.clip_max == 1.0
-    texts = ["my doctor changed the medicine", "the red car was sold in paris"]
-    assert audit(m, texts, seed=1, draws=100).measured == math.inf
-    same = sound("float32-softmax", model=tiny_model, clip_min=-1.0, clip_max=1.0)
-    assert audit(same, texts, seed=1, draws=100).holds
     # At small ε float32 is enough: it is the exponent that bites.
-    assert audit(m.replace(epsilon=20.0), texts, seed=1, draws=100).verdict != "refuted"
+    assert audit(m.replace(epsilon=20.0), ["my doctor changed the medicine"], seed=1, draws=100).verdict != "refuted"
 
 
 def test_an_unknown_fault_says_which_there_are():
@@ -211,7 +183,7 @@ def test_the_bench_prints_faults_beside_their_twins(monkeypatch, capsys):
 
     def once(m, *given, **options):
         if type(m) not in reports:
-            reports[type(m)] = audit(m, *given, **options)
+            reports[type(m)] = audit(m, *given, **options | {"draws": 800})
         return reports[type(m)]
 
     monkeypatch.setattr(bench, "audit", once)

@@ -21,6 +21,8 @@ from dptext_core.show.figures import audit_figure
 from dptext_core.text.document import Document
 from dptext_core.text.skeleton import Edit
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 
 def with_(thing, **values):
     return dataclasses.replace(thing, **values)
@@ -214,7 +216,7 @@ HOSTILE = (
 def audited(cls):
     """With draws enough for what whole outputs tell; of words, where no leak here is a matter of chance, with few."""
     if issubclass(cls, Swap):
-        return audit(cls.create(), list(WORDS), seed=1, draws=200)
+        return audit(cls.create(), list(WORDS), seed=1, draws=100)
     options = {"length": 3} if issubclass(cls, Generator) else {"epsilon": 1.0}
     return audit(cls.create(**options), None, seed=1, draws=1000)
 

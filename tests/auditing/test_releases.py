@@ -13,9 +13,8 @@ from small_spaces import diffractor, on, over, random_space, shuffled_lists, wor
 
 import dptext_core as dpt
 from dptext_core import WordSpace
-from dptext_core.auditing import audit
+from dptext_core.auditing import audit, releases, verdict
 from dptext_core.auditing.planted.stated import _leaking
-from dptext_core.mechanisms.base import Mechanism
 from dptext_core.mechanisms.masked.dp_mlm import DPMLM, DPMLMPlus
 from dptext_core.mechanisms.words.custext import CusText
 from dptext_core.mechanisms.words.santext import SanText
@@ -24,7 +23,13 @@ from dptext_core.privacy.distribution import ScoreTable
 SPACE = random_space(30, 4)
 NAMES = list(words(30))
 
-pytestmark = pytest.mark.usefixtures("few_looks")
+pytestmark = pytest.mark.usefixtures("few_looks", "few_draws")
+
+
+@pytest.fixture(autouse=True)
+def only_draws(monkeypatch):
+    """Audits without the looks that come first, so that draws show what is found."""
+    monkeypatch.setattr(verdict, "FIRST", ())
 
 
 def of(cls, epsilon=2.0, space=SPACE, **options):
@@ -110,7 +115,7 @@ def test_capitals_that_follow_the_original_are_found():
             return word == word.lower() and word > "f"
 
     assert checked(of(Copies)).witness.kind == "release"
-    assert checked(of(SanText, recase="original")).holds and checked(of(SanText, recase="none")).holds
+    assert checked(of(SanText, recase="original")).holds
 
 
 # --- other words, places, repetitions
@@ -158,13 +163,6 @@ def test_repeated_words_drawn_together_where_each_counts_are_found():
 
 
 class Shared(SanText):
-    """Two neighbouring words share their noise."""
-
-    def _path(self, prepared, i):
-        return i // 2
-
-
-class SharedLater(SanText):
     """Two different words share their noise."""
 
     def _path(self, prepared, i):
@@ -172,10 +170,10 @@ class SharedLater(SanText):
 
 
 @pytest.mark.slow
-def test_noise_that_two_places_share_is_found():
-    assert checked(of(Shared), NAMES[:10]).verdict == "refuted"
-    later = checked(of(SharedLater), NAMES[:20], draws=200)
-    assert later.verdict == "refuted" and "independently" in later.witness.sentence()
+def test_noise_that_two_places_share_is_found(monkeypatch):
+    monkeypatch.setattr(releases, "LOW", releases.ENOUGH // 100)
+    report = checked(of(Shared), NAMES[:20])
+    assert report.verdict == "refuted" and "independently" in report.witness.sentence()
 
 
 class Fixed(SanText):
@@ -281,8 +279,7 @@ def test_every_text_of_the_callers_is_rewritten(tiny_model):
 
     texts = ["my doctor in paris changed the medicine", "was my friend in london sick?"]
     options = {"model": tiny_model, "epsilon": 20.0, "recase": "none"}
-    assert checked(Second.create(**options), texts, draws=100).verdict == "refuted"
-    assert checked(DPMLM.create(**options), texts, draws=100).holds
+    assert checked(Second.create(**options), texts).verdict == "refuted"
 
 
 class Inserts(DPMLMPlus):
@@ -305,10 +302,9 @@ class Deletes(DPMLMPlus):
 @pytest.mark.slow
 @pytest.mark.parametrize("cls", [Inserts, Deletes])
 def test_what_is_inserted_and_left_out_is_looked_at(cls, tiny_model):
-    texts = ["my doctor changed the medicine and the red car"]
+    texts = ["my doctor changed the medicine"]
     options = {"model": tiny_model, "epsilon": 20.0, "add_prob": 0.3, "del_prob": 0.2}
-    assert checked(cls.create(**options), texts, draws=100).verdict == "refuted"
-    assert cls is Deletes or checked(DPMLMPlus.create(**options), texts, draws=100).holds
+    assert checked(cls.create(**options), texts).verdict == "refuted"
 
 
 # --- what was refuted wrongly
@@ -336,12 +332,11 @@ def test_vectors_of_a_large_norm_have_distances():
 
 @pytest.mark.slow
 def test_both_parts_are_said_and_the_draws_show_less_than_everything():
-    for m in (of(SanText), diffractor(shuffled_lists(30, 2), epsilon=0.7)):
-        report = santext() if isinstance(m, SanText) else checked(m)
-        assert report.holds and report.proven and report.tested and report.sampler_p > 1e-6
-        assert math.isfinite(report.detectable) and 0 < report.leak < 0.2 and report.leak_epsilon < m.config.epsilon
-        more = checked(m, draws=480)
-        assert more.detectable > report.detectable and more.leak_fresh < report.leak_fresh <= report.leak
+    m, report = of(SanText), santext()
+    assert report.holds and report.proven and report.tested and report.sampler_p > 1e-6
+    assert math.isfinite(report.detectable) and 0 < report.leak < 0.2 and report.leak_epsilon < m.config.epsilon
+    more = checked(m, draws=480)
+    assert more.detectable > report.detectable and more.leak_fresh < report.leak_fresh <= report.leak
 
 
 @pytest.mark.slow
@@ -393,40 +388,26 @@ def test_distances_are_those_that_the_promise_names():
 
 
 @pytest.mark.slow
-def test_every_mechanism_passes(tiny_model):
-    """On little: that no sound mechanism is refuted, with each option that decides how a text is written."""
-    number = 0
-    for spec in dpt.mechanisms():
-        fields = {f.name for f in dataclasses.fields(spec.config_cls)}
-        if fields & {"model", "checkpoint", "bank"}:
-            continue
-        lists = shuffled_lists(30, 2)
-        # What becomes of unknown words is one piece of code for all: each way with two mechanisms and more.
-        policies = ("random", "keep", "drop", "mask")
-        number += 1
-        for oov in policies if spec.name == "custext" else (policies[number % 4],):
-            m = (
-                diffractor(lists, epsilon=0.7, oov=oov, recase="sentence")
-                if "lists" in fields
-                else on(SPACE, spec.name, epsilon=3.0, oov=oov, recase="sentence")
-            )
-            assert checked(m, NAMES[:4], draws=100).verdict != "refuted", (spec.name, oov)
+@pytest.mark.parametrize(
+    ("name", "oov"), [("custext", "random"), ("custext", "keep"), ("mvc", "drop"), ("diffractor", "mask")]
+)
+def test_words_pass_whatever_becomes_of_unknown_ones(name, oov):
+    """By lists, by a formula, and without one: how they are written is one piece of code for all."""
+    options = {"oov": oov, "recase": "sentence"}
+    m = diffractor(shuffled_lists(30, 2), **options) if name == "diffractor" else on(SPACE, name, **options)
+    assert checked(m, NAMES[:4]).verdict != "refuted"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        ("dp-mlm", {}),
-        pytest.param("dp-mlm", {"order": "sequential"}, marks=pytest.mark.slow),
-        ("dp-mlm-plus", {}),
-        # How marks and capitals are written is one piece of code for both.
-        pytest.param("dp-mlm-plus", {"keep_punctuation": False, "recase": "original"}, marks=pytest.mark.slow),
+        ("dp-mlm", {"order": "sequential"}),
+        ("dp-mlm-plus", {"add_prob": 0.3, "del_prob": 0.2, "keep_punctuation": False, "recase": "original"}),
     ],
 )
 def test_language_models_pass(name, options, tiny_model):
+    """Draw after draw, and with words that are added, left out and marks; of all at once test_faults has the twins."""
     m = dpt.get_mechanism(name, model=tiny_model, epsilon=20.0, **options)
-    texts = ["My doctor changed the medicine! the red car, was sold", "the red car was sold in Paris"]
-    report = checked(m, texts, draws=100)
+    report = checked(m, ["My doctor changed the medicine! the car, was sold"])
     assert report.holds, report.sentence()
-    assert isinstance(m, Mechanism)

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tiny import tiny_autoencoder, tiny_masked_lm
-from tiny_generators import tiny_generator
 
 import dptext_core as dpt
 from dptext_core._internal.checks import placeless
@@ -40,21 +39,16 @@ def home(tmp_path_factory) -> Path:
     (folder / "a table.csv").write_text(f'label,text\n1,"{TEXT}"\n2,{OWNER[:1]}\n3,\n', encoding="utf-8")
     tiny_masked_lm(folder / "model")
     tiny_autoencoder(folder / "checkpoint")
-    for kind in ("t5", "bart"):
-        tiny_generator(folder / kind, kind)
     return folder
 
 
 HOST = socket.gethostname().lower()
 
-#: A mechanism, and its options that name a file.
+#: A mechanism for each kind of option that names a file.
 MADE = [
-    ("santext", {"space": "vectors.txt", "stopwords": "stop.txt"}),
     ("custext", {"space": "vectors.txt", "stopwords": "stop.txt"}),
     ("diffractor", {"stopwords": "stop.txt", "lists": ("vectors.txt@1", "vectors.txt@2")}),
     ("dp-mlm", {"model": "model", "stopwords": "stop.txt", "clip_min": -3.0, "clip_max": 3.0}),
-    ("dp-prompt", {"model": "t5", "clip_min": -3.0, "clip_max": 3.0}),
-    ("dp-bart", {"model": "bart", "bound": 0.1}),
     ("adept", {"checkpoint": "checkpoint"}),
 ]
 

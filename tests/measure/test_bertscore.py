@@ -1,11 +1,10 @@
-"""BERTScore against the package of its authors, and the texts on which that package gives up."""
+"""BERTScore against what the package of its authors printed, and the texts on which that package gives up."""
 
 from __future__ import annotations
 
 import pytest
 
 from dptext_core.measure.metrics import score
-from dptext_core.words.vocabulary import verified_trunk_folder
 
 ORIGINALS = [
     "The doctor changed the dose on Monday.",
@@ -34,20 +33,10 @@ def found() -> list[float]:
     return score("bertscore", ORIGINALS, REWRITES)
 
 
-@pytest.mark.slow
-def test_equal_to_the_authors_package(found):
-    import bert_score
-
-    folder = str(verified_trunk_folder())
-    wanted = bert_score.score(REWRITES, ORIGINALS, model_type=folder, num_layers=5, idf=False, device="cpu")[2]
-    assert found == pytest.approx(wanted.tolist(), abs=2e-6)
-    assert max(found) == pytest.approx(1.0) and min(found) < 0.3
-
-
-@pytest.mark.slow
-def test_what_the_package_printed(found):
-    """bert-score 0.3.13: the numbers must not move with its version or ours."""
-    assert found[:7] == pytest.approx([0.74080, 0.70515, 0.23411, 0.54212, 0.45716, 0.51265, 1.0], abs=1e-5)
+def test_equal_to_what_the_authors_package_printed(found):
+    """bert-score 0.3.13 with this model, num_layers=5 and idf=False."""
+    printed = [0.740798, 0.705148, 0.234108, 0.542119, 0.457162, 0.512653, 1.0, 0.374536]
+    assert found == pytest.approx(printed, abs=2e-6)
 
 
 def test_blank_texts():

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from small_spaces import random_space
+from small_spaces import on, random_space
 
 import dptext_core as dpt
 from dptext_core._internal.statistics import clopper_pearson
@@ -31,20 +31,17 @@ def kept(mechanism, epsilon: float, text: str = TEXT) -> float:
     return float(np.mean(chances(mechanism, epsilon, text)))
 
 
-CLOSED = {
-    "santext": {},
-    "tem": {},
-    "diffractor": {},
-    "custext": {},
-    "diffractor-tem": {"noise": "tem"},
-    "custext-record": {"strategy": "record"},
-}
+CLOSED = [
+    ("santext", {}, 0.3),
+    ("diffractor", {}, 0.6),
+    ("diffractor", {"noise": "tem"}, 0.3),
+    ("custext", {"strategy": "record"}, 0.6),
+]
 
 
-@pytest.mark.parametrize("case", CLOSED)
-@pytest.mark.parametrize("target", [0.3, 0.6])
-def test_n_w_of_a_closed_form_is_reached_exactly(case, target):
-    m = dpt.get_mechanism(case.split("-")[0], epsilon=7.0, **CLOSED[case])
+@pytest.mark.parametrize(("name", "options", "target"), CLOSED)
+def test_n_w_of_a_closed_form_is_reached_exactly(name, options, target):
+    m = dpt.get_mechanism(name, epsilon=7.0, **options)
     c = calibrate(m, {"n_w": target}, text=TEXT)
     assert kept(m, c.epsilon) == pytest.approx(target, abs=1e-7)
     assert c.reached == pytest.approx(target, abs=1e-7) and c.interval == (c.reached, c.reached) and c.draws is None
@@ -54,26 +51,32 @@ def test_n_w_of_a_closed_form_is_reached_exactly(case, target):
     assert again.epsilon == c.epsilon, "the ε of the given mechanism does not matter"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["mvc", "mahalanobis"])
-def test_n_w_of_a_noise_mechanism_agrees_with_fresh_rewrites(name):
-    m = dpt.get_mechanism(name)
-    c = calibrate(m, {"n_w": 0.5}, text=TEXT)
+#: Words of a small space: what noise does to them is known at once.
+SPACE = random_space(60, 4, seed=2)
+FEW = list(SPACE.words[:8])
+
+
+def test_n_w_of_a_noise_mechanism_agrees_with_fresh_rewrites():
+    m, text = on(SPACE, "mvc"), " ".join(FEW)
+    c = calibrate(m, {"n_w": 0.5}, text=text)
     assert c.draws == 1000 and c.interval[0] < 0.5 < c.interval[1] and abs(c.reached - 0.5) < 0.01
     same = [
         sum(s.original.lower() == s.replacement.lower() for s in r.steps if s.epsilon > 0)
-        for r in c.calibrated.rewrites(TEXT, 150)
+        for r in c.calibrated.rewrites(text, 150)
     ]
     low, high = clopper_pearson(sum(same), 150 * c.words, 0.99999)
     assert low - 0.05 < c.reached < high + 0.05, "0.05: three standard errors of the estimate that was calibrated on"
 
 
-@pytest.mark.slow
-def test_vickrey_at_a_value_it_reaches():
-    c = calibrate(dpt.get_mechanism("vickrey"), {"n_w": 0.3}, words=WORDS)
-    channels = dpt.get_mechanism("vickrey").channels(dpt.word_space().rows(WORDS))
+def test_vickrey_at_a_value_it_reaches_and_beyond():
+    m = on(SPACE, "vickrey")
+    c = calibrate(m, {"n_w": 0.3}, words=FEW)
+    channels = m.channels(np.arange(8))
     assert np.mean([channel.at(c.epsilon).p_keep() for channel in channels]) == pytest.approx(c.reached)
     assert abs(c.reached - 0.3) < 0.01
+    with pytest.raises(dpt.InputError) as error:
+        calibrate(m, {"n_w": 0.99}, words=FEW)
+    assert "a word stays what it is of 99.0%" in str(error.value) and "it lies from 1.7% to" in str(error.value)
 
 
 def test_dp_mlm_given_the_original_text():
@@ -100,8 +103,7 @@ def test_a_figure_that_rises_and_falls(tiny_model):
         calibrate(m, {"n_w": 0.3}, words=["doctor"])
 
 
-@pytest.mark.parametrize("name", ["santext", "diffractor", "custext", "dp-mlm-plus", "mvc"])
-@pytest.mark.parametrize("target", [3.7, 1000.0])
+@pytest.mark.parametrize(("name", "target"), [("diffractor", 3.7), ("dp-mlm-plus", 1000.0), ("mvc", 1000.0)])
 def test_the_total_is_that_of_the_guarantee(name, target):
     m = dpt.get_mechanism(name)
     c = calibrate(m, {"total": target}, text=TEXT)
@@ -116,15 +118,12 @@ def test_a_total_over_words_and_out_of_reach():
         calibrate(m, {"total": 8 * 1400 + 1.0}, words=WORDS)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["santext", "tem", "custext"])
-def test_bayes_success_over_words_is_that_of_the_best_guess(name):
-    m = dpt.get_mechanism(name)
-    group = m.groups.members(dpt.word_space().index("doctor")) if name == "custext" else dpt.word_space().rows(WORDS)
-    words = [dpt.word_space().words[r] for r in group]
+def test_bayes_success_over_words_is_that_of_the_best_guess():
+    m, space = dpt.get_mechanism("custext"), dpt.word_space()
+    group = m.groups.members(space.index("doctor"))
+    words = [space.words[r] for r in group]
     c = calibrate(m, {"bayes": 0.8}, words=words)
-    space, prior = dpt.word_space(), dpt.word_space().counts[group] + 1.0
-    table = np.zeros((len(words), len(space)))
+    prior, table = space.counts[group] + 1.0, np.zeros((len(words), len(space)))
     for line, channel in zip(table, m.channels(group), strict=True):
         line[space.rows(channel.candidates)] = channel.at(c.epsilon).probs
     assert (prior[:, None] / prior.sum() * table).max(axis=0).sum() == pytest.approx(0.8, abs=1e-7)
@@ -137,7 +136,7 @@ class SmallSanText(SanText):
     """SanText over 60 words, where guessing can be worked out in full."""
 
     name = "small-santext"
-    vocabulary = random_space(60, 4, seed=2)
+    vocabulary = SPACE
 
 
 @pytest.mark.slow
@@ -166,11 +165,7 @@ def test_bayes_success_on_a_text_counts_the_words_that_are_guessed(monkeypatch, 
     assert c.words == 5 and c.draws is None
 
 
-@pytest.mark.slow
 def test_what_cannot_be_reached_says_what_can():
-    with pytest.raises(dpt.InputError) as error:
-        calibrate(dpt.get_mechanism("vickrey"), {"n_w": 0.99}, words=WORDS)
-    assert "a word stays what it is of 99.0%" in str(error.value) and "it lies from 0.0% to" in str(error.value)
     with pytest.raises(dpt.InputError, match="Choose one in between"):
         calibrate(dpt.get_mechanism("custext"), {"n_w": 0.0001}, words=WORDS)
 
@@ -197,21 +192,18 @@ def test_wrong_targets_and_inputs(target, inputs, says):
         calibrate(dpt.get_mechanism("santext"), target, **inputs)
 
 
-@pytest.mark.slow
 def test_mechanisms_at_equal_measured_privacy():
-    """Their ε differ by two orders of magnitude; their N_w does not."""
-    mechanisms = [dpt.get_mechanism(n) for n in ("diffractor", "custext", "santext", "mvc", "santext-plus")]
+    """Their ε differ by more than an order of magnitude; their N_w does not."""
+    mechanisms = [dpt.get_mechanism(n) for n in ("diffractor", "custext", "santext")]
     ticks: list[tuple[int, int]] = []
     found = equal_privacy(mechanisms, {"n_w": 0.5}, words=WORDS, task=dpt.Task(lambda *t: ticks.append(t)))
     assert [c.mechanism.name for c in found] == [m.name for m in mechanisms]
     for c, m in zip(found, mechanisms, strict=True):
-        if c.epsilon is None:
-            continue
-        assert abs(c.reached - 0.5) < (1e-7 if c.draws is None else 0.01)
+        assert abs(c.reached - 0.5) < 1e-7
         channels = m.channels(np.array([[w.lower() for w in m.vocabulary.words].index(x) for x in WORDS]))
         assert np.mean([channel.at(c.epsilon).p_keep() for channel in channels]) == pytest.approx(c.reached, abs=1e-9)
-    epsilons = [c.epsilon for c in found[:4]]
-    assert max(epsilons) > 50 * min(epsilons)
+    epsilons = [c.epsilon for c in found]
+    assert max(epsilons) > 10 * min(epsilons)
     assert ticks[-1][0] == ticks[-1][1] and [t[0] for t in ticks] == sorted(t[0] for t in ticks)
 
 
@@ -261,23 +253,28 @@ def test_it_can_be_stopped():
         calibrate(dpt.get_mechanism("santext"), {"n_w": 0.5}, text=TEXT, task=task)
 
 
-@pytest.mark.slow
-def test_the_best_of_all_attackers_is_reached_and_has_its_name(monkeypatch, tiny_model):
-    # Whatever the language model is: with the bundled one they are asked in tests/attacks/test_best.py.
+@pytest.fixture
+def quick_models(monkeypatch, tiny_model):
+    """Attackers that ask a tiny model: with the bundled one they are asked in tests/attacks/test_best.py."""
     monkeypatch.setattr(best.reader, "read", partial(best.reader.read, model=tiny_model))
     monkeypatch.setattr(best.mask_inference, "attack", partial(best.mask_inference.attack, model=tiny_model))
+
+
+@pytest.mark.slow
+def test_the_best_of_all_attackers_is_reached_and_has_its_name(quick_models, monkeypatch):
     monkeypatch.setattr(calibration.secrets, "randbits", lambda n: 5)
     told: list[float] = []
     task = dpt.Task(lambda done, of: told.append(done / of))
-    c = calibrate(dpt.get_mechanism("diffractor"), {"best": 0.5}, text=TEXT, task=task)
+    text = "The doctor changed the dose of insulin on Monday."
+    c = calibrate(dpt.get_mechanism("diffractor"), {"best": 0.5}, text=text, task=task)
     assert told == sorted(told) and 0.7 < told[-1] <= 1, "who waits for reading is told how far it is"
     assert c.by in best.ASKED and c.draws is not None and c.interval[0] <= c.reached <= c.interval[1]
     assert abs(c.reached - 0.5) < 0.12, "a few dozen guesses"
     assert f"by “{best.title(c.by)}”, 95% interval" in c.sentence()
     stream = NoiseStream(3)
-    figure = calibration.measured(c.mechanism, "best", TEXT, stream=stream)
+    figure = calibration.measured(c.mechanism, "best", text, stream=stream)
     m = c.calibrated
-    again = best.ask(m, m.rewrites(m.prepare(TEXT), c.draws, stream=stream))
+    again = best.ask(m, m.rewrites(m.prepare(text), c.draws, stream=stream))
     assert figure(c.epsilon) == calibration.Measured(
         again.success, (again.low, again.high), c.draws, again.name, again.words
     )
@@ -286,7 +283,7 @@ def test_the_best_of_all_attackers_is_reached_and_has_its_name(monkeypatch, tiny
 
 
 @pytest.mark.slow
-def test_figures_of_several_are_over_the_words_that_all_draw():
+def test_figures_of_several_are_over_the_words_that_all_draw(quick_models):
     two = [dpt.get_mechanism("diffractor", epsilon=0.5), dpt.get_mechanism("custext", epsilon=8, keep_stopwords=False)]
     both = calibration.measured_together(two, "n_w", TEXT)
     alone = calibration.measured(two[0], "n_w", TEXT)(0.5)
@@ -299,17 +296,16 @@ def test_figures_of_several_are_over_the_words_that_all_draw():
 def test_the_sentence_says_what_was_measured():
     c = calibrate(dpt.get_mechanism("santext"), {"n_w": 0.5}, words=WORDS)
     assert c.sentence().startswith("SanText: ε = ") and "50.0% (8 words)" in c.sentence()
-    noisy = calibrate(dpt.get_mechanism("mvc"), {"n_w": 0.5}, words=WORDS[:1])
+    noisy = calibrate(on(SPACE, "mvc"), {"n_w": 0.5}, words=FEW[:1])
     assert "1 word, 95% interval" in noisy.sentence()
 
 
-@pytest.mark.slow
 def test_the_page_shows_a_table():
     pytest.importorskip("streamlit")
     from pages.ui.equal_privacy import table
 
-    mechanisms = [dpt.get_mechanism(n) for n in ("santext", "mvc", "gumbel")]
-    rows = table(equal_privacy(mechanisms, {"n_w": 0.6}, words=WORDS))
+    mechanisms = [on(SPACE, n) for n in ("santext", "mvc", "gumbel")]
+    rows = table(equal_privacy(mechanisms, {"n_w": 0.6}, words=FEW))
     assert rows["mechanism"][0] == "SanText" and rows["ε"][2] == "not reached"
     assert rows["measured"][0] == "60.0%" and " to " in rows["measured"][1]
     assert rows["counted"][0] == "per word and unit of distance"
@@ -335,9 +331,9 @@ def test_words_that_are_drawn_in_turn_may_be_deleted_by_chance(tiny_model):
 @pytest.mark.slow
 def test_where_words_are_drawn_in_turn_n_w_is_that_of_rewrites():
     """A drawn word that is given with those before it: at ε 25 words stay more often than the original text says."""
-    text = "My doctor in Lisbon treated my sister for diabetes."
+    text = "My sister has diabetes."
     m = dpt.get_mechanism("dp-mlm-prior", order="sequential", epsilon=25.0)
-    drawn = [[s for s in r.steps if s.action == "replace"] for r in m.rewrites(text, 100, seed=1)]
+    drawn = [[s for s in r.steps if s.action == "replace"] for r in m.rewrites(text, 60, seed=1)]
     shares = [np.mean([s.replacement.lower() == s.original.lower() for s in steps]) for steps in drawn]
     mean, error = np.mean(shares), np.std(shares) / np.sqrt(len(shares))
     found = calibration.measured(m, "n_w", text, stream=NoiseStream(2))(25.0)

@@ -71,7 +71,7 @@ def test_a_seeded_run_is_a_plain_loop():
 
 @pytest.mark.slow
 def test_two_texts_are_told_apart_where_no_word_answers_to_another(monkeypatch):
-    monkeypatch.setattr(two_texts, "DRAWS", 40)
+    monkeypatch.setattr(two_texts, "DRAWS", 20)
     settings = [dpt.get_mechanism(SWAP), dpt.get_mechanism(Generator.name)]
     found = points(settings, (2.0,), 1, ("n_w", "two_texts"))
     pair = which_text.lineup(settings[0].replace(epsilon=2.0), TEXT, None, 2).texts
@@ -81,7 +81,7 @@ def test_two_texts_are_told_apart_where_no_word_answers_to_another(monkeypatch):
         told = two_texts.measure(settings[j].replace(epsilon=2.0), pair, stream=stream)
         v = p.value("two_texts")
         assert v.mean == (1 + max(0, told.advantage)) / 2 and 0.5 <= v.low <= v.mean <= v.high <= 1
-        assert (v.draws, p.measured["two_texts"].by) == (40, told.best.title)
+        assert (v.draws, p.measured["two_texts"].by) == (20, told.best.title)
     assert not found[1].has("n_w") and found[1].has("two_texts")
     again = list(more(points(settings, (2.0,), 1, ()), ("two_texts",), lambda m: m.prepare(TEXT)))
     assert [p.measured for p in again] == [{"two_texts": p.measured["two_texts"]} for p in found]

@@ -83,24 +83,24 @@ def test_what_is_left_of_the_draws_without_each_part():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["mvc", "vickrey", "gumbel", "tem"])
+@pytest.mark.parametrize("name", ["mvc", "gumbel", "tem"])
 def test_the_error_of_noise_that_all_words_share_is_that_between_noises(name, monkeypatch):
-    """Means of N_w over all words of a space, of 60 noises: their spread is within 30% of the jackknife's error (that
-    of a spread of 60 is 9%, and of the root of the mean of 60 jackknives less)."""
+    """Means of N_w over half of the words of a space, of 40 noises: their spread is within 35% of the jackknife's error
+    (that of a spread of 40 is 11%, and of the root of the mean of 40 jackknives less)."""
     m = on(SPACE, name, epsilon=3.0)
     means, errors = [], []
-    for i in range(60 if name != "tem" else 1):
+    for i in range(40 if name != "tem" else 1):
         mvc._blocks.clear()
         monkeypatch.setattr(mvc, "NoiseStream", lambda i=i: NoiseStream(i))
         monkeypatch.setattr(gumbel, "_ESTIMATE", NoiseStream(i))
-        channels = list(enumerate(m.channels(np.arange(40))))
+        channels = list(enumerate(m.channels(np.arange(20))))
         means.append(np.mean([c.deniability(3.0)[0] for _, c in channels]))
         errors.append(attacked._shared_error(channels, 3.0)[0])
     mvc._blocks.clear()
     if name == "tem":
         assert errors == [0.0], "a closed form"
     else:
-        assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(means, ddof=1), rel=0.3)
+        assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(means, ddof=1), rel=0.35)
 
 
 def test_answers_are_those_of_plain_draws():

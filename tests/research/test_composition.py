@@ -51,7 +51,8 @@ def test_a_language_model_is_asked_about_the_first_release(judge):
 
 
 @pytest.mark.slow
-def test_the_command_goes_on_with_its_file(tmp_path, capsys):
+def test_the_command_goes_on_with_its_file(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(composition, "RELEASES", (1, 2))
     out = tmp_path / "composition.json"
     given = ["--set", "builtin", "--words", "20", "--texts", "1", "--mechanism", "diffractor", "--out", str(out)]
     assert composition.main(given) == 0

@@ -21,12 +21,12 @@ def tiny(tmp_path_factory):
 def test_every_system_is_measured_and_compared_with_dp_mlm(tiny, tiny_model, tmp_path, capsys):
     out = tmp_path / "g.json"
     systems = ["DP-MLM", "DP-Prompt", "DP-Paraphrase with prior"]
-    call = ["bench", "generators", "--set", "builtin", "--n", "4", "--epsilons", "20", "200", "--model", tiny]
+    call = ["bench", "generators", "--set", "builtin", "--n", "2", "--epsilons", "20", "200", "--model", tiny]
     assert main([*call, "--out", str(out), "--systems", *systems]) == 0
     rows = json.loads(out.read_text())["rows"]
     assert [(r["system"], r["epsilon"]) for r in rows] == [(s, e) for s in systems for e in (20.0, 200.0)]
     for r in rows:
-        assert r["texts"] == 4 and r["tokens"] > 4 and r["seconds"] > 0 and -1 <= r["cosine"] <= 1
+        assert r["texts"] == 2 and r["tokens"] > 4 and r["seconds"] > 0 and -1 <= r["cosine"] <= 1
         assert r["log_perplexity"] is None
     near = {r["epsilon"]: r["cosine"] for r in rows if r["system"] == "DP-MLM"}
     assert near[200.0] > near[20.0]

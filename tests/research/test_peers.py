@@ -49,14 +49,14 @@ def test_draws_of_a_channel_are_the_same_and_draws_of_another_are_not():
 @pytest.mark.slow
 def test_a_word_kept_too_often_shows_where_all_else_is_rare():
     """Over many rare words the total variation by chance hides what N_w shows."""
-    rare = np.full(3000, 1 / 3000)
+    rare = np.full(400, 1 / 400)
     p, q = np.append(0.3 * rare, 0.7), np.append(0.36 * rare, 0.64)
     rng = stream()
     a, b, c = (rng.multinomial(n, channel)[None] for n, channel in ((4000, p), (2000, p), (2000, q)))
-    assert difference.against_draws(a, b, [3000], rng).same and difference.against_channel(p[None], b, [3000], rng).same
+    assert difference.against_draws(a, b, [400], rng).same and difference.against_channel(p[None], b, [400], rng).same
     assert (
-        not difference.against_draws(a, c, [3000], rng).same
-        and not difference.against_channel(p[None], c, [3000], rng).same
+        not difference.against_draws(a, c, [400], rng).same
+        and not difference.against_channel(p[None], c, [400], rng).same
     )
 
 
@@ -224,7 +224,7 @@ def folder(tmp_path_factory) -> Path:
 
 
 @pytest.mark.parametrize(
-    "title", slow_but(["1-Diffractor, geometric"], ["SanText", "Vickrey, MVC noise", "1-Diffractor, geometric"])
+    "title", slow_but(["1-Diffractor, geometric"], ["Vickrey, MVC noise", "1-Diffractor, geometric"])
 )
 def test_our_worker_answers(folder, title):
     (peer,) = (p for p in table.PEERS if p.title == title)

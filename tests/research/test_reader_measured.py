@@ -6,6 +6,8 @@ import json
 
 import numpy as np
 import pytest
+from tiny_causal import write_model
+from tiny_generators import tiny_generator
 
 import dptext_core as dpt
 from dptext_core.attacks import best
@@ -20,10 +22,18 @@ from dptext_core.research.rows import Row
 TEXTS = ["My doctor in Lisbon treated my sister.", "The film was long and the actors were dull.", "and the"]
 
 
+@pytest.fixture(scope="module")
+def m():
+    return dpt.get_mechanism("diffractor", epsilon=0.6, oov="keep")
+
+
+@pytest.fixture(scope="module")
+def row(m):
+    return reader.measure("sst2", m, TEXTS)
+
+
 @pytest.mark.slow
-def test_both_attackers_look_at_one_rewrite_of_each_text_that_has_a_word():
-    m = dpt.get_mechanism("diffractor", epsilon=0.6)
-    row = reader.measure("given", m, TEXTS)
+def test_both_attackers_look_at_one_rewrite_of_each_text_that_has_a_word(m, row):
     every = [reading.read(m, m.rewrite(text, seed=k)) for k, text in enumerate(TEXTS[:2])]
     assert (row.texts, row.words) == (2, sum(len(f.words) for f in every))
     assert row.reader == pytest.approx(np.mean([f.success for f in every]))
@@ -39,12 +49,10 @@ def test_both_attackers_look_at_one_rewrite_of_each_text_that_has_a_word():
     )
     assert (row.best, row.best_low, row.best_high) == (found.name, found.low, found.high)
     assert {name: getattr(row, column) for name, column in reader.COLUMNS.items()} == found.shares
-    assert row.seconds > 0 and row.options == {}
+    assert row.seconds > 0 and row.options == {"oov": "keep"}
 
 
-def test_the_best_of_all_attackers_is_a_row_of_results_with_its_name(monkeypatch):
-    m = dpt.get_mechanism("diffractor", epsilon=0.6, oov="keep")
-    row = reader.measure("sst2", m, TEXTS)
+def test_the_best_of_all_attackers_is_a_row_of_results_with_its_name(m, row, monkeypatch):
     made, read = attacker_rows.of_reader([row]).rows
     assert (made.metric, read.metric) == ("attack_best", "attack_reader") and made.setting == m.setting.ordered()
     assert made.low <= made.value <= made.high and made.value == pytest.approx(getattr(row, reader.COLUMNS[row.best]))
@@ -73,8 +81,7 @@ def test_of_the_grids_attackers_the_best_is_a_row_that_says_who_is_not_among_the
     assert len(attacker_rows.with_attackers(Results({}, (), tuple(rows[:1]))).rows) == 1
 
 
-def test_a_polish_is_measured_before_and_after():
-    m = dpt.get_mechanism("diffractor", epsilon=0.6)
+def test_a_polish_is_measured_before_and_after(m):
     row = polish.measure("given", m, TEXTS[:2])
     every = [m.rewrite(text, seed=k).polished(m) for k, text in enumerate(TEXTS[:2])]
     cosines = [
@@ -89,10 +96,8 @@ def test_a_polish_is_measured_before_and_after():
 
 @pytest.mark.slow
 def test_how_a_polish_reads_is_told_by_a_judge_and_its_ratio_is_paired(tmp_path):
-    from tiny_causal import write_model
-
-    judge = Judge(write_model(tmp_path, "gpt2"), dtype="float32", device="cpu")
-    m = dpt.get_mechanism("dp-prompt", epsilon=20)
+    judge = Judge(write_model(tmp_path / "judge", "gpt2"), dtype="float32", device="cpu")
+    m = dpt.get_mechanism("dp-prompt", model=str(tiny_generator(tmp_path / "t5", "t5")), epsilon=20, max_tokens=10)
     row = polish.measure("given", m, TEXTS[:2], judge)
     every = [m.rewrite(text, seed=k).polished(m) for k, text in enumerate(TEXTS[:2])]
     before, after = judge([p.drawn.text for p in every]), judge([p.text for p in every])
@@ -111,26 +116,21 @@ def test_every_mechanism_is_polished_at_four_epsilons_and_where_it_works():
     assert found["diffractor"][0] < 5 and found["dp-bart"][-1] > 50 and found["santext"] == polish.EPSILONS
 
 
-def test_the_commands_print_and_write_their_rows(tmp_path, capsys):
-    for module, name in ((reader, "reader"), (polish, "polish")):
-        out = tmp_path / f"{name}.json"
-        given = ["--set", "builtin", "--mechanism", "diffractor", "--epsilon", "1", "--texts", "3", "--out", str(out)]
-        assert module.main(given) == 0
-        assert capsys.readouterr().out.startswith("diffractor   ε 1 ")
-        (row,) = json.loads(out.read_text(encoding="utf-8"))["rows"]
-        assert row["mechanism"] == "diffractor" and row["epsilon"] == 1.0
-
-
 @pytest.mark.slow
-def test_rows_are_added_to_a_file_and_measured_anew_in_it(tmp_path, capsys):
-    out = tmp_path / "reader.json"
-    given = ["--set", "builtin", "--mechanism", "diffractor", "--texts", "2", "--out", str(out), "--epsilon"]
-    for epsilon, add in (("1", ()), ("2", ("--add",)), ("1", ("--add",))):
-        assert reader.main([*given, epsilon, *add]) == 0
-    rows = json.loads(out.read_text(encoding="utf-8"))["rows"]
-    assert [(r["data"], r["epsilon"]) for r in rows] == [("builtin", 1.0), ("builtin", 2.0)]
-    assert reader.main([*given, "2"]) == 0
-    assert len(json.loads(out.read_text(encoding="utf-8"))["rows"]) == 1
+def test_the_commands_write_their_rows_add_others_and_measure_them_anew(tmp_path, capsys):
+    def rows() -> list[tuple[str, str, float]]:
+        return [(r["data"], r["mechanism"], r["epsilon"]) for r in json.loads(out.read_text(encoding="utf-8"))["rows"]]
+
+    out = tmp_path / "rows.json"
+    given = ["--set", "builtin", "--mechanism", "diffractor", "--texts", "1", "--out", str(out), "--epsilon"]
+    for module in (polish, reader):
+        assert module.main([*given, "1"]) == 0
+        assert capsys.readouterr().out.startswith("diffractor   ε 1 ")
+        assert rows() == [("builtin", "diffractor", 1.0)]
+    for epsilon in ("2", "1"):
+        assert reader.main([*given, epsilon, "--add"]) == 0
+    assert rows() == [("builtin", "diffractor", 1.0), ("builtin", "diffractor", 2.0)]
+    assert reader.main([*given, "2"]) == 0 and len(rows()) == 1
 
 
 def test_a_list_of_stop_words_is_of_those_that_keep_some(monkeypatch, tmp_path, capsys):
@@ -154,7 +154,7 @@ def test_a_list_of_stop_words_is_of_those_that_keep_some(monkeypatch, tmp_path, 
 @pytest.mark.slow
 def test_attackers_without_a_mechanism_are_asked_before_the_polish_and_after():
     """A mechanism that changes nothing is named by the first of them, and its polish changes nothing either."""
-    texts = ["The old doctor visited a small hospital.", "A quiet river runs through the green valley."]
+    texts = ["The old doctor visited a small hospital."]
     row = polish.measure("builtin", dpt.get_mechanism("custext", epsilon=1_000.0), texts)
     assert set(row.found) == set(scored.WORDS)
     assert row.found["same-word"] == (1.0, 1.0) and row.kept_before == row.kept_after == 1.0

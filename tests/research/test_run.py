@@ -7,10 +7,6 @@ import json
 import math
 import re
 import shlex
-import signal
-import subprocess
-import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,7 +22,6 @@ from dptext_core.research import bench_run, equal_privacy, grid, leaderboard, re
 from dptext_core.research.paired import unpack
 from dptext_core.research.rows import Gate, Row, RunLine
 
-ROOT = Path(__file__).resolve().parents[2]
 FULL = grid.GRIDS["full"].points()
 
 
@@ -376,18 +371,14 @@ def test_a_summary_is_read_as_it_was_written_and_its_faults_are_named(tmp_path):
 
 # --- the command ----------------------------------------------------------------------------------------------------
 
-PART = ["--grid", "quick", "--n", "10", "--only", "builtin"]
-
-
-def command(*args: str) -> list[str]:
-    return [sys.executable, "-m", "dptext_core", "bench", "run", *args]
+#: What has this letter.
+PART = ["--grid", "quick", "--n", "10", "--only", "e"]
 
 
 def summary(path: Path, tmp_path: Path) -> list[Row]:
     assert bench_run.main([*PART, "--merge", str(path), "--summary", str(tmp_path / "summary.json")]) == 0
     rows = results.read(tmp_path / "summary.json").rows
-    # Seconds are measured anew, and the noise behind Mahalanobis' estimates is fresh in each process.
-    return [r for r in rows if r.task != "speed" and not (r.mechanism == "mahalanobis" and r.task == "deniability")]
+    return [r for r in rows if r.task != "speed"]  # seconds are measured anew
 
 
 def test_what_was_added_to_a_grid_joins_an_older_summary(tmp_path, capsys):
@@ -425,46 +416,44 @@ def test_what_is_left_is_told_from_what_was_estimated_and_then_from_what_it_took
     assert run.seconds_left(100.0, 60.0, 60.0) == 0.0 == run.seconds_left(1.0, 0.0, 0.0)
 
 
+class Killed(BaseException):
+    """What nothing that runs takes for an error of its own."""
+
+
 @pytest.mark.slow
-def test_the_quick_grid_gives_the_same_summary_after_a_kill(tmp_path, capsys):
+def test_a_grid_gives_the_same_summary_after_a_kill(light, tmp_path, capsys, monkeypatch):
+    """The baseline, CusText and TEM; what is written is on the disk by then, as another test shows."""
     whole, killed = tmp_path / "whole.jsonl", tmp_path / "killed.jsonl"
     assert bench_run.main([*PART, "--out", str(whole)]) == 0
-    assert len(results.read_lines(whole)) == 11
-    # The baseline, CusText and TEM: those with this letter.
-    some = [*PART[:-1], "e", "--out", str(killed)]
-    process = subprocess.Popen(command(*some), cwd=ROOT, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and len(results.read_lines(killed)) < 2:
-        time.sleep(0.02)
-    process.send_signal(getattr(signal, "SIGKILL", signal.SIGTERM))
-    process.wait()
-    done = len(results.read_lines(killed))
-    assert 2 <= done < 5
+    write = results.Writer.write
+
+    def until_killed(self, found):
+        if len(results.read_lines(killed)) == 2:
+            raise Killed
+        write(self, found)
+
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(results.Writer, "write", until_killed)
+        bench_run.main([*PART, "--out", str(killed)])
     with killed.open("ab") as file:
         file.write(b'{"id": "torn')
     capsys.readouterr()
-    assert bench_run.main(some) == 0
-    assert f"5 points, {done} done, {5 - done} to run" in capsys.readouterr().err
+    assert bench_run.main([*PART, "--out", str(killed)]) == 0
+    assert "5 points, 2 done, 3 to run" in capsys.readouterr().err
     rows = summary(whole, tmp_path)
-    assert [r for r in rows if r.mechanism in ("baseline", "custext", "tem")] == summary(killed, tmp_path)
+    assert rows == summary(killed, tmp_path)
     have = {(r.mechanism, r.metric) for r in rows}
-    for mechanism in ("dp-mlm", "diffractor", "custext", "tem"):
-        for metric in ("accuracy", "cosine", "bleu", "n_w", "s_w"):
-            assert (mechanism, metric) in have, (mechanism, metric)
+    assert have >= {(m, metric) for m in ("custext", "tem") for metric in ("cosine", "bleu", "n_w", "s_w")}
     attacked = {"f1_static", "f1_adaptive", "relative_gain_static", "relative_gain_adaptive"}
-    for found in results.read_lines(whole):
-        assert attacked | {f"{name}_bag" for name in attacked} | {"accuracy_bag"} <= set(found.scores)
+    lines = results.read_lines(whole)
+    assert len(lines) == 5
+    for found in lines:
+        assert attacked | {f"{name}_bag" for name in attacked} | {"accuracy", "accuracy_bag"} <= set(found.scores)
         assert "tokens_per_second" not in found.scores and len(found.outcomes["f1_static_bag"]) == len("0 1 1 ") + 10
-    assert {g.metric for line in results.read_lines(whole) for g in line.gates or ()} == {
-        "accuracy",
-        "f1",
-        "accuracy_bag",
-        "f1_bag",
-    }
-    # More ε, more of the original.
-    for mechanism in ("dp-mlm", "diffractor", "custext", "mahalanobis", "tem"):
+    assert {g.metric for x in lines for g in x.gates or ()} == {"accuracy", "f1", "accuracy_bag", "f1_bag"}
+    for mechanism in ("custext", "tem"):
         low, high = [r.value for r in rows if r.mechanism == mechanism and r.metric == "cosine"]
-        assert low < high, mechanism
+        assert low < high, f"more ε, more of the original: {mechanism}"
 
 
 def test_the_command_says_what_is_wrong(tmp_path):
@@ -519,8 +508,9 @@ def test_settings_of_ones_own_are_run_in_the_place_of_a_grid():
 
 @pytest.mark.slow
 def test_results_of_ones_own_stand_beside_the_bundled(light, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(grid, "ATTACKERS", ("attack_nearest",))  # none that passes over all words or asks a model
     lines, summary = tmp_path / "mine.jsonl", tmp_path / "mine.json"
-    asked = ["--setting", "custext:k=7", "--epsilon", "2,9", "--seeds", "2", "--n", "12"]
+    asked = ["--setting", "custext:k=7", "--epsilon", "2,9", "--seeds", "2", "--n", "8"]
     bench_run.main([*asked, "--out", str(lines)])
     bench_run.main([*asked, "--merge", str(lines), "--summary", str(summary)])
     assert "--setting custext:k=7 --epsilon 2,9" in results.read(summary).about["command"]
@@ -609,14 +599,14 @@ def quick_embedding(monkeypatch):
 
 
 def test_words_by_themselves_are_those_of_a_whole_run(quick_embedding, monkeypatch):
-    setup = run.RunConfig(command="c", attackers=("attack_nearest", "attack_bayes"))
+    setup = run.RunConfig(command="c", attackers=("attack_nearest", "attack_query"))
     whole = list(run.run_group(WORDS_POINTS, setup))
     run.originals.cache_clear()
     monkeypatch.setattr(run, "embed", None)  # texts are not looked at
     alone = list(run.run_group(WORDS_POINTS, replace(setup, words=True)))
     for a, b in zip(whole, alone, strict=True):
         told = {m: x for m, x in a.scores.items() if measure(m).kind == "deniability"}
-        assert set(told) == {"n_w", "s_w", "attack_nearest", "attack_bayes"} and b.scores == told and a.id == b.id
+        assert set(told) == {"n_w", "s_w", "attack_nearest", "attack_query"} and b.scores == told and a.id == b.id
         assert b.errors == {m: a.errors[m] for m in told} and b.counts == {m: a.counts[m] for m in told}
     near = [x.scores["attack_nearest"] for x in alone]
     assert near[0] != near[1], "each seed's rewrites are looked at"
@@ -743,21 +733,12 @@ QUICK = Path(__file__).with_name("quick_points.json")
 
 
 @pytest.mark.slow
-def test_a_point_of_each_mechanism_is_measured_again_within_its_intervals(monkeypatch, capsys):
+@pytest.mark.parametrize("mechanism", ["dp-mlm", "diffractor"])
+def test_a_point_is_measured_again_within_its_intervals(mechanism, monkeypatch, capsys):
     whole = results.read(QUICK)
     monkeypatch.setattr(results, "bundled", lambda: whole)
-    rows = {(r.point, r.metric): r for r in whole.rows if r.mechanism != grid.BASELINE}
-    points = dict.fromkeys(point for point, _ in rows)
-    assert len(points) == 10
-    for point in list(points)[::2]:  # two of each mechanism stand there, the smaller ε first
-        bench_run.main(["--point", point])
-        said = capsys.readouterr().out
-        told = re.findall(r"^(\w+) +([-\d.e+]+) .*: (inside|outside)", said, re.MULTILINE)
-        assert len(told) >= 16
-        for metric, value, where in told:
-            row = rows[point, metric]
-            if row.mechanism == "mahalanobis" and metric in ("n_w", "s_w"):
-                # Estimated with a process's own noise: two estimates differ by more than one from the truth.
-                assert abs(float(value) - row.value) < 1.5 * (row.high - row.low), said
-            else:
-                assert where == "inside", said
+    point = next(r.point for r in whole.rows if r.mechanism == mechanism)
+    bench_run.main(["--point", point])
+    said = capsys.readouterr().out
+    told = re.findall(r"^(\w+) +([-\d.e+]+) .*: (inside|outside)", said, re.MULTILINE)
+    assert len(told) >= 16 and {where for *_, where in told} == {"inside"}, said

@@ -23,6 +23,14 @@ def found():
     return dpt.score(ORIGINALS, REWRITES, labels=["a", "b", "a"], authors=["x", "x", "y"])
 
 
+@pytest.fixture
+def bare(monkeypatch):
+    """Without a language model: no metric of a text, and attackers on words who are not asked."""
+    nobody = lambda originals, *_: ({name: [0.0] * len(originals) for name in scored.WORDS}, 0, 0.0)  # noqa: E731
+    monkeypatch.setattr(scored, "METRICS", ())
+    monkeypatch.setattr(scored, "_words_found", nobody)
+
+
 def test_words_answer_place_by_place_or_in_equal_runs():
     assert scored.aligned("My doctor treated my sister.", "My nurse cured my brother.") == [
         (1, "doctor"),
@@ -73,7 +81,7 @@ def test_each_rewrite_is_linked_to_the_nearest_of_all_originals(found):
     assert equal["linking"].value == pytest.approx(1 / 4)
 
 
-def test_names_that_are_left_are_counted_over_the_texts_that_have_some():
+def test_names_that_are_left_are_counted_over_the_texts_that_have_some(bare):
     some = dpt.score(
         ["Anna met Peter in Paris on 3 May 2020.", "We met."], ["Anna met nobody in Rome on 3 May 2020.", "We met."]
     )
@@ -81,8 +89,7 @@ def test_names_that_are_left_are_counted_over_the_texts_that_have_some():
     assert (some["identifiers"].low, some["identifiers"].high) == (0.0, 1.0), "one text has no interval"
 
 
-@pytest.mark.slow
-def test_labels_are_guessed_of_texts_that_were_not_learnt_from():
+def test_labels_are_guessed_of_texts_that_were_not_learnt_from(bare):
     topics = ["the goal and the match", "the match had a goal", "the vote and the law", "the law had a vote"] * 5
     labels = ["sport", "sport", "state", "state"] * 5
     hidden = ["a thing"] * 20
@@ -99,7 +106,8 @@ def test_no_epsilon_is_stated_and_what_is_missing_has_a_reason(found, monkeypatc
     assert one.sentence().startswith(f"1 text, {one.words} words that answer to one of the original. Of the attackers")
     told = one.to_dict()
     assert told["epsilon"] is None and "lm_perplexity" in told["missing"]
-    assert "doctor" not in json.dumps(told)
+    assert "doctor" not in json.dumps(told, allow_nan=False)
+    assert any(r["high"] is None for r in told["rows"]), "an end that is not known is no number"
     with pytest.raises(dpt.InputError, match="no figure 'epsilon'"):
         found["epsilon"]
 
@@ -224,7 +232,7 @@ def test_recall_is_over_the_identifiers_of_all_annotators(tmp_path):
     assert many.value == pytest.approx((2 + 1 + 3) / (4 + 1 + 3)) and 0 < many.low < many.value < many.high
 
 
-def test_the_command_reads_annotations_and_refuses_another_format(tmp_path, capsys):
+def test_the_command_reads_annotations_and_refuses_another_format(bare, tmp_path, capsys):
     pairs = tmp_path / "pairs.csv"
     pairs.write_text(f'a,b\n"{TRIAL}","A man sued Norway. He lost."\nOther text.,Other words.\n', encoding="utf-8")
     file = tab(tmp_path, [annotated(mention(TRIAL, "Norway", "b", "QUASI"), mention(TRIAL, "1999", "c", "QUASI"))])
@@ -239,7 +247,7 @@ def test_the_command_reads_annotations_and_refuses_another_format(tmp_path, caps
     assert "No original is the text" in capsys.readouterr().err
 
 
-def test_a_name_inside_of_another_word_is_not_left():
+def test_a_name_inside_of_another_word_is_not_left(bare):
     assert dpt.score(["Ann went to Paris in 2019."], ["She cannot go to Berlin in 2020."])["identifiers"].value == 0
     assert dpt.score(["Al slept in Rome."], ["Sally also slept in Jerome."])["identifiers"].value == 0
     assert dpt.score(["Al slept in New York."], ["Al left new york!"])["identifiers"].value == 1
@@ -254,7 +262,7 @@ def test_texts_that_are_all_alike_do_not_say_how_far_others_may_be():
     assert (hidden.value, hidden.low, hidden.high) == pytest.approx((1.0, *clopper_pearson(3, 3)))
 
 
-def test_what_is_no_list_of_texts_or_of_identifiers_is_refused():
+def test_what_is_no_list_of_texts_or_of_identifiers_is_refused(bare):
     for given in ((None, None), (["a b"], 3)):
         with pytest.raises(dpt.InputError, match="Give a list"):
             dpt.score(*given)
@@ -263,14 +271,7 @@ def test_what_is_no_list_of_texts_or_of_identifiers_is_refused():
             dpt.score(["a b"], ["b"], identifiers=wrong)
 
 
-def test_an_end_that_is_not_known_is_no_number_of_json():
-    told = dpt.score(["My doctor treated my sister."], ["My nurse helped my brother."]).to_dict()
-    json.dumps(told, allow_nan=False)
-    if "perplexity" in {r["name"] for r in told["rows"]}:
-        assert any(r["high"] is None for r in told["rows"])
-
-
-def test_rows_without_a_label_are_left_out_and_told(tmp_path, capsys):
+def test_rows_without_a_label_are_left_out_and_told(bare, tmp_path, capsys):
     pairs = tmp_path / "pairs.csv"
     rows = [("My doctor left.", "My nurse left.", label) for label in ("a", "b", "", " ", "a", "b")]
     with pairs.open("w", newline="", encoding="utf-8") as file:

@@ -83,7 +83,7 @@ LABELS = st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("abcd")), m
 
 
 @pytest.mark.filterwarnings("ignore:A single label was found")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(LABELS)
 def test_scores_are_scikit_learns(pairs):
     from sklearn import metrics
@@ -218,7 +218,7 @@ def test_finetune_can_be_stopped_and_checks_its_input(tiny_model, tmp_path):
 
 @pytest.mark.slow
 def test_finetune_of_the_bundled_encoder():
-    data = load("builtin", None, n_train=48, n_test=12)
+    data = load("builtin", None, n_train=24, n_test=12)
     labels = data.targets["author"]
     guessed = finetune(
         [data.texts[i] for i in data.train],
@@ -228,4 +228,5 @@ def test_finetune_of_the_bundled_encoder():
         epochs=3,
         device="cpu",
     )
-    assert score("f1", [labels[i] for i in data.test], guessed) > 0.8
+    # Who guesses one of the three at random names nine of twelve in 4 of 1,000 trials.
+    assert score("f1", [labels[i] for i in data.test], guessed) >= 0.75

@@ -49,7 +49,8 @@ def test_a_lesson_is_whole(name):
     one, question, found = told(name)
     assert 2 <= len(one.said) <= 3 and 2 <= len(question.answers) <= 4 and question.text.endswith("?")
     assert 0 <= found.right < len(question.answers) and found.found and found.because and found.parts
-    assert one.show(one.control.start)
+    shown = one.show(one.control.start)
+    assert shown and all(assert_harmless(drawn.draw(part)) for part in (*shown, *found.parts))
     for value in one.control.values:
         assert one.control.said(value)
         query = links.to_query(one.setting(value))
@@ -289,11 +290,11 @@ def test_a_hand_out_holds_all_it_shows_and_its_answers_come_last():
     assert seen.text.count("A. " + HOSTILE) == 2
 
 
-@pytest.mark.slow
-def test_the_hand_out_of_all_lessons():
-    html = handout()
+def test_a_hand_out_of_lessons_has_their_questions_and_their_answers():
+    some = tuple(map(lessons.lesson, QUICK))
+    html = handout(some)
     seen = assert_harmless(html)
-    for k, one in enumerate(LESSONS, 1):
+    for k, one in enumerate(some, 1):
         assert seen.text.count(f"{k}. {one.title}") == 2, one.title
         right = one.reveal(one.control.start).right
         assert f"{'ABCD'[right]}. {one.ask(one.control.start).answers[right]}" in seen.text

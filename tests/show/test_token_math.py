@@ -20,6 +20,7 @@ from e2e.strip_harness import (
     GateChannel,
     Stated,
     fake_rewrite,
+    list_payload,
 )
 from small_banks import meaningless
 from small_spaces import on, random_space
@@ -105,15 +106,16 @@ def test_a_word_gets_its_capital_where_the_core_gives_it():
 
 @pytest.mark.slow
 def test_every_character_gets_its_capital_as_in_the_core():
-    """All characters that Python knows; newer ones are capitals that only the browser knows."""
-    known = [chr(i) for i in range(sys.maxunicode + 1) if unicodedata.category(chr(i)) not in ("Cn", "Cs")]
+    """All that have a case, and one in 16 of those without. Characters that Python does not know yet are left out."""
+    every = [chr(i) for i in range(sys.maxunicode + 1) if unicodedata.category(chr(i)) not in ("Cn", "Cs")]
+    known = [c for i, c in enumerate(every) if c.upper() != c or c.lower() != c or c.title() != c or i % 16 == 0]
     words = [f"“{c}b" for c in known]
     differ = [
         (word, mine, theirs)
         for word, mine, theirs in zip(words, (ENGLISH.case(w, True) for w in words), capitals(words), strict=True)
         if mine != theirs and all(unicodedata.category(c) != "Cn" for c in theirs)
     ]
-    assert not differ and len(known) > 200_000
+    assert not differ and len(known) > 15_000
 
 
 # --- released text
@@ -135,7 +137,7 @@ def test_the_strip_splices_what_a_rewrite_at_that_epsilon_releases(tiny_model, n
 
 
 def test_channels_and_words_outside_the_vocabulary_are_spliced_as_they_were_drawn():
-    shown = payload(fake_rewrite(LIST_TEXT), run=1, low=LIST_LO, high=LIST_HI, default=1.0)
+    shown = list_payload()
     assert texts(shown, LISTED) == [fake_rewrite(LIST_TEXT, e).text for e in LISTED]
 
 
@@ -204,14 +206,10 @@ def test_chances_of_scores_are_those_of_the_core(tiny_model):
     assert seen > 1500
 
 
-#: Their channels are those of others.
-ELSEWHERE = {"dp-mlm-plus", "santext-plus"}
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [s.name for s in dpt.mechanisms() if s.name not in ELSEWHERE])
+@pytest.mark.parametrize("name", ["dp-mlm", "tem", "diffractor", "dp-sentence", "dp-mlm-prior"])
 def test_between_the_points_of_a_curve_chances_are_right_or_said_to_be_rough(name, tiny_model):
-    """Of every mechanism whose ε is dragged, from a public start, too."""
+    """Of scores, of closed forms, and of what bends; from a public start, too."""
     cls = dpt.mechanism_class(name)
     starts = [f.metadata.get("choices", ()) for f in dataclasses.fields(cls.config_cls) if f.name == "prior"]
     off = {True: 0.0, False: 0.0}
@@ -220,10 +218,9 @@ def test_between_the_points_of_a_curve_chances_are_right_or_said_to_be_rough(nam
         low, high, default = m.epsilon_range()
         stream, prepared = dpt.NoiseStream(5), m.prepare("My doctor paid.")
         result = m.rewrite(prepared, stream=stream)
-        if not {"sweep", "distribution"} <= result.can or result.no_chances:
-            continue
+        assert {"sweep", "distribution"} <= result.can and not result.no_chances
         shown = payload(result, run=1, low=low, high=high, default=default)
-        epsilons = [float(e) for e in np.geomspace(low * 1.01, high * 0.99, 8)]
+        epsilons = [float(e) for e in np.geomspace(low * 1.01, high * 0.99, 6)]
         for epsilon, tokens in zip(epsilons, chances(shown, epsilons), strict=True):
             for k, (token, found) in enumerate(zip(shown["tokens"], tokens, strict=True)):
                 if found is None or token.get("draws"):
@@ -237,15 +234,14 @@ def test_between_the_points_of_a_curve_chances_are_right_or_said_to_be_rough(nam
     assert (off[True] > 0.01) == (name in ("dp-sentence", "dp-mlm-prior")), "what is called rough is"
 
 
-@pytest.mark.parametrize("name", ["dp-sentence", "dp-mlm-prior"])
-def test_where_the_page_rests_rough_chances_are_exact(name):
+def test_where_the_page_rests_rough_chances_are_exact():
     """The server tells them for the ε that it hears of; the words that they belong to have none of their own beside."""
-    m = dpt.get_mechanism(name)
+    m = dpt.get_mechanism("dp-sentence")
     low, high, default = m.epsilon_range()
     stream, prepared = dpt.NoiseStream(5), m.prepare("My doctor paid. She was glad.")
     shown = payload(m.rewrite(prepared, stream=stream), run=1, low=low, high=high, default=default)
     compared = 0
-    for epsilon in np.geomspace(low * 1.01, high * 0.99, 7).tolist():
+    for epsilon in np.geomspace(low * 1.01, high * 0.99, 3).tolist():
         result = m.replace(epsilon=epsilon).rewrite(prepared, stream=stream)
         drawn = [k for k, t in enumerate(shown["tokens"]) if "c" in t]
         some = here(result, shown, drawn[:1])
@@ -260,7 +256,7 @@ def test_where_the_page_rests_rough_chances_are_exact(name):
             exact = [d.p(c) for c in shown["tokens"][k]["c"]]
             assert at_rest[k] == pytest.approx(exact, rel=2e-8, abs=1e-300)
             compared += len(exact)
-    assert compared > 200
+    assert compared > 100
     word = dpt.get_mechanism("mvc").rewrite("My doctor paid.", seed=1)
     assert here(word, payload(word, run=1, low=1.0, high=9.0, default=2.0)) is None
 
@@ -279,10 +275,9 @@ def test_what_cannot_be_and_what_hardly_can_are_told_apart():
 def test_chances_on_a_grid_are_those_of_the_core():
     """Smooth ones everywhere; counted ones on the grid, and on a line between two of its points; vanishing ones there
     within the ends of the line."""
-    r = fake_rewrite(LIST_TEXT)
-    shown = payload(r, run=1, low=LIST_LO, high=LIST_HI, default=1.0)
+    r, shown = fake_rewrite(LIST_TEXT), list_payload()
     grid = np.geomspace(LIST_LO, LIST_HI, shown["lp_grid"])
-    epsilons = sorted({*LISTED, *grid.tolist()})
+    epsilons = sorted({*LISTED, *grid[::3].tolist()})
     compared = {"exact": 0, "line": 0, "within": 0}
     for epsilon, tokens in zip(epsilons, chances(shown, epsilons), strict=True):
         for k, (token, found) in enumerate(zip(shown["tokens"], tokens, strict=True)):
@@ -306,7 +301,7 @@ def test_chances_on_a_grid_are_those_of_the_core():
 
 
 def test_a_word_changes_from_its_point_on():
-    shown = payload(fake_rewrite(LIST_TEXT), run=1, low=LIST_LO, high=LIST_HI, default=1.0)
+    shown = list_payload()
     token = max(shown["tokens"], key=lambda t: len(t.get("flips", ())))
     points = [e for e, _ in token["flips"]]
     words = [token["c"][j] for _, j in token["flips"]]
@@ -317,7 +312,7 @@ def test_a_word_changes_from_its_point_on():
 
 
 def test_a_chance_is_unknown_only_where_the_word_is_not_released():
-    shown = payload(fake_rewrite(LIST_TEXT), run=1, low=LIST_LO, high=LIST_HI, default=1.0)
+    shown = list_payload()
     unknown = 0
     for epsilon, tokens in zip(LISTED, chances(shown, LISTED), strict=True):
         for token, found in zip(shown["tokens"], tokens, strict=True):
@@ -411,7 +406,7 @@ def test_the_browser_reads_what_is_defined_and_all_of_it():
 
 
 def test_a_payload_has_the_keys_of_its_types(tiny_model):
-    listed = payload(fake_rewrite(LIST_TEXT), run=1, low=LIST_LO, high=LIST_HI, default=1.0)
+    listed = list_payload()
     scored = payload(
         dpt.get_mechanism("dp-mlm", model=tiny_model).rewrite(TEXT), run=1, low=LOW, high=HIGH, default=50.0
     )

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
+import importlib
 import sys
 import tomllib
-from pathlib import Path
 
 import pytest
 
 import dptext_core as dpt
 from dptext_core.cli.main import main
-from dptext_core.testing import new_mechanism
-
-ROOT = Path(__file__).parents[2]
+from dptext_core.testing import CHECKS, new_mechanism
 
 
 def test_what_is_written_is_a_package(tmp_path, capsys):
@@ -30,26 +26,25 @@ def test_what_is_written_is_a_package(tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_its_own_tests_pass_and_the_program_takes_it(tmp_path):
+def test_its_own_tests_pass_and_the_program_takes_it(few_looks, tmp_path, monkeypatch, capsys):
     new_mechanism("my-own", tmp_path / "made")
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": ""}
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
-        cwd=tmp_path / "made",
-        env=env,
-        text=True,
-        capture_output=True,
-    )
-    assert done.returncode == 0, done.stdout[-3000:]
-    assert "failed" not in done.stdout and " passed" in done.stdout
-    command = [sys.executable, "-m", "dptext_core", "--plugin", "dptext_my_own.py", "rewrite", "--mechanism", "my-own"]
-    told = subprocess.run(
-        [*command, "--size", "3000", "My doctor paid."], cwd=tmp_path / "made", env=env, text=True, capture_output=True
-    )
-    assert told.returncode == 0 and told.stdout.strip(), told.stderr
+    monkeypatch.syspath_prepend(tmp_path / "made")
+    try:
+        tests = importlib.import_module("test_dptext_my_own")
+        for check in CHECKS:
+            tests.test_it_conforms(check)
+        tests.test_the_promise_holds_as_far_as_an_audit_looks()
+        dpt.unregister("my-own")
+        plugin = str(tmp_path / "made" / "dptext_my_own.py")
+        assert main(["--plugin", plugin, "rewrite", "--mechanism", "my-own", "--size", "3000", "My doctor paid."]) == 0
+        assert len(capsys.readouterr().out.split()) == 3
+    finally:
+        dpt.unregister("my-own")
+        for name in ("dptext_my_own", "test_dptext_my_own"):
+            sys.modules.pop(name, None)
 
 
-@pytest.mark.parametrize("name", ["", "My", "my_own", "-my", "my--own", "3my", "my own", "../my", "my\n", None])
+@pytest.mark.parametrize("name", ["", "My", "my_own", "-my", "my--own", "3my", "../my", "my\n", None])
 def test_what_is_no_name_is_refused(tmp_path, name):
     with pytest.raises(dpt.ConfigError, match="small letters"):
         new_mechanism(name, tmp_path / "made")
