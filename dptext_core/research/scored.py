@@ -169,6 +169,12 @@ def score(
     """
     task = task or UNWATCHED
     before, after = _checked(originals, rewrites, "rewrites")
+    told = {
+        name: _checked(originals, given, f"{name}s")[1]
+        for name, given in (("label", labels), ("author", authors))
+        if given is not None
+    }
+    every = None if identifiers is None else _identifiers(identifiers, len(before))
     rows: list[Scored] = []
     missing: dict[str, str] = {}
     for k, name in enumerate(METRICS):
@@ -195,19 +201,13 @@ def score(
     )
     left = [_left(a, b) for a, b in zip(before, after, strict=True)]
     rows += _mean("identifiers", "Names, dates and places left", "found", [x for x in left if x is not None])
-    if identifiers is not None:
-        every = listed(identifiers, "identifiers, a list for each original")
-        if len(every) != len(before) or not all(isinstance(i, Identifier) for some in every for i in listed(some)):
-            raise InputError("score needs the identifiers of each original, an empty list where it has none.")
+    if every is not None:
         for r in recall(before, after, every):
             title = f"{r.kind.capitalize()} identifiers hidden"
             rows.append(Scored(f"recall_{r.kind}", title, "hidden", r.value, r.low, r.high, r.n))
-    for given, name, role, kind in (
-        (labels, "label", "utility", "kept"),
-        (authors, "author", "privacy", "found"),
-    ):
-        if given is not None:
-            rows += _classified(before, after, _checked(originals, given, f"{name}s")[1], name, role, kind)
+    for name, role, kind in (("label", "utility", "kept"), ("author", "privacy", "found")):
+        if name in told:
+            rows += _classified(before, after, told[name], name, role, kind)
     return Scores(tuple(rows), len(before), words, missing)
 
 
@@ -220,6 +220,13 @@ def _checked(originals: Sequence[str], others: Sequence[str], what: str) -> tupl
     if not all(isinstance(x, str) for x in (*one, *other)):
         raise InputError("score compares texts: every original, rewrite and label must be a str.")
     return one, other
+
+
+def _identifiers(given: Sequence[Sequence[Identifier]], n: int) -> list[list[Identifier]]:
+    every = [listed(some) for some in listed(given, "identifiers, a list for each original")]
+    if len(every) != n or not all(isinstance(i, Identifier) for some in every for i in some):
+        raise InputError("score needs the identifiers of each original, an empty list where it has none.")
+    return every
 
 
 def _mean(

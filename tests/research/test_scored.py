@@ -126,6 +126,21 @@ def test_lists_that_do_not_match_are_refused(given, says):
         dpt.score(*given)
 
 
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"labels": ["a"]}, "as many labels"),
+        ({"authors": ["a", 1]}, "must be a str"),
+        ({"identifiers": [[]]}, "identifiers of each original"),
+        ({"identifiers": [[], ["name"]]}, "identifiers of each original"),
+    ],
+)
+def test_what_is_told_of_texts_is_checked_before_anything_is_measured(monkeypatch, given, says):
+    monkeypatch.setattr(metrics, "score", lambda *_: pytest.fail("it was measured"))
+    with pytest.raises(dpt.InputError, match=says):
+        dpt.score(["a", "b"], ["c", "d"], **given)
+
+
 def test_the_command_reads_a_file_of_pairs(tmp_path, capsys):
     path = tmp_path / "pairs.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
