@@ -51,8 +51,8 @@ NOISES = [("geometric", 5), ("tem", 0), ("tem", 1), ("tem", 2.5), ("tem", 5), ("
 
 
 @pytest.mark.parametrize(("noise", "gamma"), NOISES)
-@pytest.mark.parametrize("n", [1, 2, 3, 12])
-@pytest.mark.parametrize("epsilon", [0.2, 1.0, 7.0, 40.0])
+@pytest.mark.parametrize("n", [1, 2, 12])
+@pytest.mark.parametrize("epsilon", [0.2, 7.0, 40.0])
 def test_the_chance_of_every_place(noise, gamma, n, epsilon):
     for at in range(n):
         found = np.exp(log_pmf(noise, epsilon, at, np.arange(n), n, gamma))
@@ -292,7 +292,7 @@ def test_beyond_the_window_every_place_is_reached():
 # --- locked stream
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(
     st.integers(0, 10_000),
     st.sampled_from(NOISES),
@@ -334,7 +334,7 @@ def check_flips(channel, stream, low, high):
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(st.integers(0, 10_000), st.sampled_from([2, 12, 90]), st.sampled_from([0.001, 0.3]))
 def test_with_the_computed_window_a_word_leaves_once(seed, n, beta):
     before, module.BETA = module.BETA, beta

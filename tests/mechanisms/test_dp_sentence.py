@@ -147,14 +147,14 @@ def test_which_texts_are_alike(near):
     assert make(near, slots=2).audited.adjacent(TEXT, "")
 
 
-def test_an_audit_of_one_text_takes_another_one_beside_it(near, few_looks):
+def test_an_audit_of_one_text_takes_another_one_beside_it(near, few_rewrites):
     report = dpt.audit(make(near, epsilon=2.0), ["The film was short."])
     assert report.pairs == 1 and report.verdict == "holds"
     alone = dpt.audit(make(near, epsilon=2.0), ["One. " * 40])
     assert not alone.pairs and "nothing to be compared with" in alone.reason
 
 
-def test_an_audit_holds_exactly(near, few_looks):
+def test_an_audit_holds_exactly(near, few_rewrites):
     report = dpt.audit(make(near, epsilon=20.0), inputs=[FIRST, SECOND, "Nobody came.", "A b c."])
     assert report.holds and report.exact and report.claimed == 20.0 and 1 < report.measured <= 20.0
 
@@ -197,7 +197,7 @@ def test_further_sentences_come_out_as_often_as_they_should(near):
     assert len(own) > 200 and likely.sum() > 5 and chi < 3 * likely.sum()
 
 
-def test_draws_of_one_sentence_add_up_and_keep_the_promise(near, few_looks):
+def test_draws_of_one_sentence_add_up_and_keep_the_promise(near, few_rewrites):
     m = make(near, each=2, epsilon=10.0)
     g = m.guarantee(TEXT)
     assert (g.epsilon, g.draws, g.total, g.notion) == (10.0, 4, 40.0, "pure")

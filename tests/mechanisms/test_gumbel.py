@@ -51,7 +51,7 @@ def reference(row: int, b: float, n: int, seed: int) -> np.ndarray:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("times", [1.02, 1.5, 4.0])
+@pytest.mark.parametrize("times", [1.02, 4.0])
 def test_released_words_are_those_of_the_plain_loop(times):
     """4,000 draws against 4,000 at level 1e-5."""
     epsilon = float(DEFINED * times)
@@ -123,8 +123,8 @@ def test_two_words_by_integration():
     win = integrate.quad(lambda g: base.pdf(g) / (high - low) * below(d + g), -d, d)[0]
     p1, p2 = np.log(2), np.log(2) ** 2 / 2
     keep = (p1 + p2 * win) / (p1 + p2)
-    out = rewritten(m, space.words[0], 12_000, 3)
-    assert out.count(space.words[0]) / 12_000 == pytest.approx(keep, abs=5 * np.sqrt(keep * (1 - keep) / 12_000))
+    out = rewritten(m, space.words[0], 6_000, 3)
+    assert out.count(space.words[0]) / 6_000 == pytest.approx(keep, abs=5 * np.sqrt(keep * (1 - keep) / 6_000))
 
 
 def test_it_promises_nothing_and_says_why():

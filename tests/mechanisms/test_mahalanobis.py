@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.spatial.distance import cdist
 from small_spaces import counts_of, on, random_space, rewritten, same, words
 
 import dptext_core as dpt
@@ -34,12 +35,9 @@ def reference(row: int, epsilon: float, lam: float, n: int, seed: int) -> np.nda
     """Algorithm 1 with a Cholesky factor: for spherical noise any root of the matrix gives the same channel."""
     rng = np.random.default_rng(seed)
     factor = np.linalg.cholesky(matrix(lam))
-    out = np.zeros(len(X), int)
-    for _ in range(n):
-        direction = rng.normal(size=5)
-        z = factor @ (direction / np.linalg.norm(direction) * rng.gamma(5, 1 / epsilon))
-        out[np.argmin(np.linalg.norm(X - (X[row] + z), axis=1))] += 1
-    return out
+    directions, lengths = rng.normal(size=(n, 5)), rng.gamma(5, 1 / epsilon, n)
+    noisy = X[row] + directions * (lengths / np.linalg.norm(directions, axis=1))[:, None] @ factor.T
+    return np.bincount(cdist(noisy, X).argmin(axis=1), minlength=len(X))
 
 
 @pytest.mark.parametrize("lam", [0.0, 0.2, 0.7, 0.99])
@@ -52,16 +50,17 @@ def test_the_root(lam):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("epsilon", "lam"), [(2.0, 0.2), (8.0, 0.2), (8.0, 0.9)])
+@pytest.mark.parametrize(("epsilon", "lam"), [(2.0, 0.2), (8.0, 0.9)])
 def test_released_words_are_those_of_the_plain_loop(epsilon, lam):
     """5,000 draws against 5,000 at level 1e-5; spherical noise in the place of λ = 0.9 is found."""
     m = on(SPACE, "mahalanobis", epsilon=epsilon, lam=lam)
     found = counts_of(rewritten(m, SPACE.words[5], 5000, 1), SPACE.words)
-    assert same(found, reference(5, epsilon, lam, 5000, 2)) > 1e-5
+    expected = reference(5, epsilon, lam, 5000, 2)
+    assert same(found, expected) > 1e-5
     if lam == 0.9:
         assert same(found, reference(5, epsilon, 0.0, 5000, 2)) < 1e-5
     d = m.channel(5).at(epsilon)
-    assert same(np.rint(d.probs * 1000), reference(5, epsilon, lam, 4000, 3)) > 1e-7
+    assert same(np.rint(d.probs * 1000), expected) > 1e-7
 
 
 def test_the_noise_has_its_covariance_and_its_length_in_the_metric():

@@ -1,4 +1,4 @@
-"""MVC against its definition, one word at a time in plain NumPy, and the channel of its noise."""
+"""MVC against its definition in plain NumPy, and the channel of its noise."""
 
 from __future__ import annotations
 
@@ -22,17 +22,14 @@ def reference(space, row: int, epsilon: float, n: int, seed: int) -> np.ndarray:
     """Algorithm 1 as released code has it: normal direction, Gamma length, nearest word; counts int64 (V,)."""
     rng = np.random.default_rng(seed)
     vectors, d = space.vectors.astype(np.float64), space.vectors.shape[1]
-    out = np.zeros(len(space), int)
-    for _ in range(n):
-        direction = rng.normal(size=d)
-        direction /= np.linalg.norm(direction)
-        noisy = vectors[row] + direction * rng.gamma(d, 1 / epsilon)
-        out[np.argmin(np.linalg.norm(vectors - noisy, axis=1))] += 1
-    return out
+    directions, lengths = rng.normal(size=(n, d)), rng.gamma(d, 1 / epsilon, n)
+    noisy = vectors[row] + directions * (lengths / np.linalg.norm(directions, axis=1))[:, None]
+    nearest = ((vectors**2).sum(axis=1)[:, None] - 2 * vectors @ noisy.T).argmin(axis=0)
+    return np.bincount(nearest, minlength=len(space))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("epsilon", [1.0, 6.0, 20.0])
+@pytest.mark.parametrize("epsilon", [1.0, 20.0])
 def test_released_words_are_those_of_the_plain_loop(epsilon):
     """5,000 draws against 5,000 at level 1e-5; half as much noise again is found."""
     m = on(SPACE, "mvc", epsilon=epsilon)

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from marks import slow_but
 from scipy.spatial.distance import cdist
 from small_spaces import random_space, words
 from tiny_generators import tiny_generator
@@ -122,7 +121,7 @@ def test_letters_that_unicode_calls_the_same_are_the_same_and_others_are_not():
         assert not never.bans(other), ascii(other)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.text(st.one_of(st.characters(), st.sampled_from("aeh’ſıİßé\u0301\u0338\u0345\u034f\u1160ㅤ각가")), max_size=12))
 def test_folding_twice_is_folding_once(text):
     once = fold(text)
@@ -188,11 +187,12 @@ def test_bounds_of_the_whole_space_hold_in_the_smaller_one():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", slow_but(["santext"], ["santext", "custext", "diffractor", "dp-mlm"]))
+@pytest.mark.usefixtures("few_rewrites")
+@pytest.mark.parametrize("name", ["santext", "dp-mlm"])
 def test_the_audit_holds(space, name, tiny_model):
     m, inputs = dpt.get_mechanism("dp-mlm", model=tiny_model, never=["friend"]), ["My friend paid.", "My nurse paid."]
     if name != "dp-mlm":
-        m, inputs = made(name, space, **({"k": 6} if name == "custext" else {})), list(LEFT[:6])
+        m, inputs = made(name, space), list(LEFT[:6])
     report = dpt.audit(m, inputs=inputs, draws=100)
     assert report.verdict == "holds", str(report)
 
@@ -318,8 +318,8 @@ def test_a_space_without_some_words_goes_with_the_last_who_uses_it(space, monkey
     """Else each visitor's list would leave a copy of a word space in the process: all caches are by weak reference."""
     word_spaces._without.cache_clear()
     before = smaller_spaces()
-    for k, name in enumerate(SPACE_NAMES):
-        for word in words(N)[5 : 5 + 4]:
+    for k, name in enumerate(("santext", "custext", "mvc", "gumbel")):
+        for word in words(N)[5:7]:
             m = made(name, space, never=(word,))
             m.rewrite(TEXT, seed=k)
             del m
@@ -338,7 +338,7 @@ def test_a_space_without_some_words_goes_with_the_last_who_uses_it(space, monkey
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*SPACE_NAMES, "diffractor"])
+@pytest.mark.parametrize("name", ["santext", "mvc", "diffractor"])
 def test_word_spaces_leave_loaded_words_out_as_they_leave_out_a_list(name):
     plain = dpt.get_mechanism(name)
     without = plain.replace(loaded_words=False)

@@ -119,6 +119,7 @@ def test_the_example_reaches_every_word_up_to_its_largest_epsilon(example):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_rewrites")
 def test_the_audit_finds_exactly_the_epsilon_that_the_example_claims(example):
     report = dpt.audit(example, ["doctor", "sister", "house"], draws=100)
     assert report.verdict == "holds" and report.exact
@@ -200,11 +201,18 @@ def test_the_app_lists_the_example_and_rewrites_with_it(named):
     assert any(n.label == "Number of words" for n in at.number_input)
 
 
-@pytest.mark.slow  # for its two audits
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_looks", "light")
 def test_the_commands_and_the_python_of_the_guide_work(run, monkeypatch, capsys, tmp_path):
-    """Measured on few sentences and with few draws: that each command works is what is asked here."""
-    fewer = {" bench run ": ("--n", "12", "--seeds", "1"), " audit ": ("--draws", "100")}
+    """Measured on few sentences and words and with few draws: that each command works is what is asked here."""
+    fewer = {" bench run ": ("--n", "4", "--seeds", "1"), " audit ": ("--draws", "100")}
+    space = dpt.word_space()
+    np.savez(tmp_path / "space.npz", words=np.array(space.words[:400]), vectors=space.vectors[:400])
+    smaller = {
+        "docs/examples": str(EXAMPLE.parent),
+        "size=3000": "size=300",
+        "custext": f"custext:space={tmp_path / 'space.npz'}",
+    }
     guide = (ROOT / "docs" / "plugin.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
     assert len(blocks) == 2
@@ -223,9 +231,12 @@ def test_the_commands_and_the_python_of_the_guide_work(run, monkeypatch, capsys,
     assert len(commands) == 8 and commands[0].startswith("new ")
     monkeypatch.chdir(tmp_path)  # where files are written
     assert run(*shlex.split(commands.pop(0)))[0] == 0
+    assert "audit" in commands.pop(), "the test of a promise within groups audits that example"
     for line in commands:
         more = next((few for part, few in fewer.items() if part in f" {line}"), ())
-        status, out, err = run(*shlex.split(line.replace("docs/examples", str(EXAMPLE.parent))), *more)
+        for part, other in smaller.items():
+            line = line.replace(part, other)
+        status, out, err = run(*shlex.split(line), *more)
         assert status == 0 and (out or "bench run" in line), err
         if "leaderboard" in line:
             assert "CusText" in out and "\n  2 " in out, "the plugin has none to stand beside"
@@ -396,7 +407,7 @@ def groups():
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("few_looks")
+@pytest.mark.usefixtures("few_rewrites")
 def test_a_promise_within_groups_is_whole_and_holds(groups):
     """It needs three hooks, all of them public, and everything that reads them works."""
     m = dpt.get_mechanism("frequency-groups", epsilon=3.0)

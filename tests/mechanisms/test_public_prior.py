@@ -309,11 +309,11 @@ class LeaksLater(DPMLMPrior):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("few_looks")
-@pytest.mark.parametrize("order", ["sequential", "certain"])
-def test_the_audit_sees_what_leaks_only_after_a_released_word(tiny_model, order):
-    texts = ["the red car was sold", "the sad dog was left"]
-    options = {"model": tiny_model, "order": order, "epsilon": 1.0}
+@pytest.mark.usefixtures("few_rewrites")
+def test_the_audit_sees_what_leaks_only_after_a_released_word(tiny_model):
+    """In the order of certainty, which asks what was released for the next place, too."""
+    texts = ["the car was sold", "the dog was left"]
+    options = {"model": tiny_model, "order": "certain", "epsilon": 1.0}
     report = dpt.audit(LeaksLater.create(**options), texts, draws=100, seed=1)
     assert report.verdict == "refuted" and report.measured > 10 and "released before" in report.witness.first
     sound = dpt.audit(dpt.get_mechanism("dp-mlm-prior", **options), texts, draws=100, seed=1)
@@ -452,24 +452,28 @@ def test_a_proposal_multiplies_what_a_word_mechanism_draws_from(case, kind):
     assert abs(share - p_best) < 4 * (p_best * (1 - p_best) / 600) ** 0.5 + 1e-3
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c["name"])
 @pytest.mark.parametrize(
-    ("kind", "epsilon"), [("frequency", 6.0), ("skeleton", 6.0), pytest.param("frequency", 0.5, marks=pytest.mark.slow)]
+    ("case", "kind", "epsilon"),
+    [(0, "frequency", 6.0), (1, "frequency", 0.5), (2, "frequency", 0.5), (0, "skeleton", 6.0)],
 )
 def test_the_promise_of_a_word_mechanism_holds_with_a_proposal(case, kind, epsilon):
+    case = CASES[case]
     m = words_on(case, epsilon=epsilon, prior=kind)
     first = 40 - round(40 * 0.6) if case["name"] == "santext-plus" else 0
     words = SPACE.words[first:]
-    rows = [m.distribution(f"{w} ! {SPACE.words[35]}", 0) for w in words]
+    table = np.full((len(words), len(SPACE)), -np.inf)
+    for row, w in zip(table, words, strict=True):
+        d = m.distribution(f"{w} !", 0)
+        row[SPACE.rows(d.candidates)] = d.log_probs
     apart = m.distances(words)
     compared = 0
     for a in range(len(words)):
         for b in range(a):
             if np.isfinite(apart[a, b]):
                 compared += 1
-                one, other = (dict(zip(d.candidates, d.log_probs, strict=True)) for d in (rows[a], rows[b]))
-                assert one.keys() == other.keys()
-                loss = max(abs(one[y] - other[y]) for y in one if np.isfinite(one[y]) or np.isfinite(other[y]))
+                possible = np.isfinite(table[a])
+                assert np.array_equal(possible, np.isfinite(table[b]))
+                loss = np.abs(table[a][possible] - table[b][possible]).max()
                 assert loss <= epsilon * apart[a, b] * (1 + 1e-6) + 1e-9
     sizes = m.groups.sizes if case["name"] == "custext" else [len(words)]
     assert compared == sum(n * (n - 1) // 2 for n in sizes) > 20, "every pair that the promise makes alike"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 from small_spaces import counts_of, on, random_space, rewritten, same, words
 
 from dptext_core import NoiseStream, WordSpace
@@ -17,28 +18,26 @@ def reference(row: int, epsilon: float, t: float, n: int, seed: int, factor=None
     rng = np.random.default_rng(seed)
     factor = np.eye(6) if factor is None else factor
     out = np.zeros(40, int)
-    for _ in range(n):
-        direction = rng.normal(size=6)
-        noisy = X[row] + factor @ (direction / np.linalg.norm(direction) * rng.gamma(6, 1 / epsilon))
-        d = np.linalg.norm(X - noisy, axis=1)
+    directions, lengths = rng.normal(size=(n, 6)), rng.gamma(6, 1 / epsilon, n)
+    noisy = X[row] + directions * (lengths / np.linalg.norm(directions, axis=1))[:, None] @ factor.T
+    for d in cdist(noisy, X):
         first, second = np.argsort(d)[:2]
         chance = (1 - t) * d[second] / (t * d[first] + (1 - t) * d[second])
         out[first if rng.random() < chance else second] += 1
     return out
 
 
-@pytest.mark.parametrize(
-    "epsilon, t", [(2.0, 0.75), *(pytest.param(15.0, t, marks=pytest.mark.slow) for t in (0.75, 0.3, 1.0))]
-)
+@pytest.mark.parametrize(("epsilon", "t"), [(2.0, 0.75), (15.0, 0.3)])
 def test_released_words_are_those_of_the_plain_loop(epsilon, t):
     """5,000 draws against 5,000 at level 1e-5; another t is found."""
     m = on(SPACE, "vickrey", epsilon=epsilon, t=t)
     found = counts_of(rewritten(m, SPACE.words[5], 5000, 1), SPACE.words)
-    assert same(found, reference(5, epsilon, t, 5000, 2)) > 1e-5
+    expected = reference(5, epsilon, t, 5000, 2)
+    assert same(found, expected) > 1e-5
     if epsilon == 15.0:
         assert same(found, reference(5, epsilon, abs(t - 0.15), 5000, 2)) < 1e-5
     d = m.channel(5).at(epsilon)
-    assert same(np.rint(d.probs * 1000), reference(5, epsilon, t, 4000, 3)) > 1e-7
+    assert same(np.rint(d.probs * 1000), expected) > 1e-7
 
 
 def test_with_noise_in_the_shape_of_the_space():

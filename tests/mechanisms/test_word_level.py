@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from marks import slow_but
 from small_spaces import counts_of, diffractor, fit, on, random_space, rewritten, same, shuffled_lists, words
 from text.test_document import TEXTS
 
@@ -53,7 +52,7 @@ CLOSED = {
         f"1-Diffractor, {noise}, {n} lists": (
             lambda e, noise=noise, n=n: diffractor(LISTS[:n], epsilon=e, noise=noise, gamma=4),
             words(25)[5],
-            (0.2, 1.5),
+            (0.4, 1.5),
         )
         for noise in ("geometric", "tem")
         for n in (1, 3)
@@ -68,8 +67,10 @@ DRAWN = {
     "gumbel": (lambda e: on(SPACE, "gumbel", epsilon=e), RARE, (30.0, 90.0)),
 }
 ALL = CLOSED | DRAWN
-#: One of each mechanism.
+#: One of each mechanism, and those that draw in another way.
 QUICK = ("santext", "santext-plus, sensitive", "tem", "custext, balanced", "1-Diffractor, geometric, 3 lists")
+DRAW = (*QUICK, "santext-plus, common", "1-Diffractor, tem, 3 lists")
+EACH = (*DRAW, "mvc", "mahalanobis", "vickrey", "gumbel")
 
 
 def channel_of(m, word):
@@ -83,10 +84,10 @@ def test_every_word_level_mechanism_is_here():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", slow_but(QUICK, CLOSED))
+@pytest.mark.parametrize("case", DRAW)
 def test_what_is_drawn_has_the_probabilities_that_are_shown(case):
     make, word, epsilons = CLOSED[case]
-    n = 3000
+    n = 1500
     for k, epsilon in enumerate(epsilons):
         m = make(epsilon)
         channel = channel_of(m, word)
@@ -105,11 +106,11 @@ def test_what_is_drawn_has_the_probabilities_that_are_shown(case):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", slow_but(["mvc", "gumbel"], DRAWN))
+@pytest.mark.parametrize("case", ["mvc", "vickrey", "gumbel"])
 def test_estimates_agree_with_what_is_drawn(case):
     """The estimate has 1,000 draws of its own, the same for every ε, apart from those of any release."""
     make, word, epsilons = DRAWN[case]
-    n = 2500
+    n = 1500
     for k, epsilon in enumerate(epsilons):
         m = make(epsilon)
         channel = channel_of(m, word)
@@ -125,11 +126,11 @@ def test_estimates_agree_with_what_is_drawn(case):
         for how, counts in samples.items():
             assert same(counts, estimate) > 1e-7, how
         low, high = d.keep_interval(1 - 1e-7)
-        keep = np.mean(counts_of(rewritten(m, word, n, 9 + k), d.candidates)[channel.source_index].sum() / n)
+        keep = samples["a rewrite"][channel.source_index].sum() / n
         assert low - 6 * np.sqrt(keep / n) <= keep <= high + 6 * np.sqrt(keep / n) and high - low < 0.2
 
 
-@pytest.mark.parametrize("case", ALL)
+@pytest.mark.parametrize("case", EACH)
 def test_flips_are_the_draws_at_every_epsilon(case):
     make, word, (low, high) = ALL[case]
     low, high = low / 3, high * 3
@@ -179,7 +180,7 @@ def test_estimated_curves_are_those_of_the_distribution(case):
         assert abs(keep - d.p_keep()) <= 6 * np.sqrt(max(d.p_keep(), 0.01) / 250) and 1 <= distinct <= 40
 
 
-@pytest.mark.parametrize("case", ALL)
+@pytest.mark.parametrize("case", EACH)
 def test_shown_candidates_are_the_likely_ones(case):
     make, word, (low, high) = ALL[case]
     channel = channel_of(make(low), word)
@@ -190,7 +191,7 @@ def test_shown_candidates_are_the_likely_ones(case):
     assert len(channel.shown(10_000, low, high)) <= len(channel.candidates)
 
 
-@pytest.mark.parametrize("case", ALL)
+@pytest.mark.parametrize("case", EACH)
 def test_locked_stream_draw_the_released_word_again(case):
     make, word, (low, high) = ALL[case]
     m = make(high)
@@ -224,7 +225,7 @@ def some_text(n: int, seed: int, vocabulary) -> str:
     return " ".join(vocabulary.words[i] for i in rng.integers(0, len(vocabulary.words), n))
 
 
-@pytest.mark.parametrize("case", ALL)
+@pytest.mark.parametrize("case", EACH)
 def test_a_list_is_rewritten_as_its_texts_are(case):
     make, _, (_, high) = ALL[case]
     m = make(high)
@@ -251,7 +252,7 @@ def test_noise_that_is_extended_is_that_of_its_own_stream(case, monkeypatch):
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(TEXTS, st.lists(st.sampled_from([*SPACE.words[:5], "strange", "the", ". ", "\n", "('"])), st.data())
 def test_the_columns_of_a_result_are_its_steps(text, more, data):
     options = {"oov": ["random", "keep", "drop", "mask"], "recase": ["none", "sentence", "original"]}
@@ -335,7 +336,7 @@ class _Shifted(NoiseStream):
         return self.base.at(self.shift, *path[1:])
 
 
-@pytest.mark.parametrize("case", ALL)
+@pytest.mark.parametrize("case", EACH)
 def test_texts_and_repeated_rewrites_have_noise_of_their_own(case):
     """120 pairs of two draws each: that they agree oftener than two independent ones is found at level 1e-5."""
     make, word, (low, _) = ALL[case]
@@ -359,7 +360,7 @@ def test_texts_and_repeated_rewrites_have_noise_of_their_own(case):
     )
 
 
-@pytest.mark.parametrize("case", ALL)
+@pytest.mark.parametrize("case", EACH)
 def test_each_token_may_have_its_own_epsilon(case):
     make, word, (low, high) = ALL[case]
     texts = f"{word} {word}, {word}"
@@ -543,8 +544,8 @@ def test_the_promise_of_each(case):
     assert dataclasses.replace(g, exposed=()).to_dict()["notion"] == g.notion
 
 
-@pytest.mark.parametrize("case", ALL)
-@pytest.mark.parametrize("epsilon", [1e-9, 1e-3, 1400.0])
+@pytest.mark.parametrize("case", EACH)
+@pytest.mark.parametrize("epsilon", [1e-9, 1400.0])
 def test_at_the_ends_of_what_epsilon_may_be(case, epsilon):
     make, word, _ = ALL[case]
     m = make(1.0)
@@ -562,7 +563,7 @@ def test_at_the_ends_of_what_epsilon_may_be(case, epsilon):
     assert len(channel.shown(5, epsilon, top)) >= 1 and m.guarantee(word).sentence()
 
 
-@pytest.mark.parametrize("case", [c for c in ALL if not c.startswith("1-D")])
+@pytest.mark.parametrize("case", ["santext-plus, common", "custext, aggressive", "mahalanobis"])
 def test_similarities_are_cosines(case):
     make, word, (low, _) = ALL[case]
     r = make(low).rewrite(f"{word} Zebulon", seed=1)
@@ -594,7 +595,7 @@ def test_the_bundled_space_gives_readable_neighbours():
     space = dpt.word_space("minilm")
     row = space.index("doctor")
     near = {space.words[i] for i in space.nearest(np.array([row]), 100)[0][0]}
-    for name, epsilon in (("santext", 17.0), ("tem", 17.0), ("mvc", 150.0), ("mahalanobis", 150.0), ("vickrey", 250.0)):
+    for name, epsilon in (("santext", 17.0), ("mvc", 150.0), ("vickrey", 250.0)):
         m = dpt.get_mechanism(name, epsilon=epsilon, recase="none")
         out = rewritten(m, "doctor", 30, seed=1)
         assert len(set(out)) > 1, name

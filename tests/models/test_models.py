@@ -206,7 +206,7 @@ ODD = ["zèbre", "🙂", ",", "[MASK]", "<mask>", "\u200d", "\x00", "3.5", "can'
 # --- tokens to pieces ------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.one_of(st.text(), st.lists(st.sampled_from([*vocabulary(), *ODD])).map(" ".join)))
 def test_no_token_and_no_piece_is_lost(folder, text):
     lm = load_masked_lm(str(folder))
@@ -284,7 +284,7 @@ TEMPLATE = Template(((101,), (102,)), ((101,), (102,), (102,)), (0, 0, 0), (0, 0
 LENGTHS = st.lists(st.integers(1, 9), min_size=1, max_size=80)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(lengths=LENGTHS, data=st.data(), paired=st.booleans(), limit=st.integers(24, 128))
 def test_the_window_holds_the_mask_and_depends_on_lengths_only(lengths, data, paired, limit):
     target = data.draw(st.integers(0, len(lengths) - 1))

@@ -369,8 +369,8 @@ def test_whole_numbers_have_geometric_chances(rate):
 
 def test_quick_and_exact_whole_numbers_are_the_same():
     stream, rate = NoiseStream(4), Fraction(1, 30)
-    quick = sampling.geometric(stream, 3000, rate)
-    exact = [sampling._exactly(stream, j, int(w), rate) for j, w in enumerate(stream.words(3000))]
+    quick = sampling.geometric(stream, 800, rate)
+    exact = [sampling._exactly(stream, j, int(w), rate) for j, w in enumerate(stream.words(800))]
     assert quick.tolist() == exact
 
 
@@ -446,7 +446,7 @@ def test_one_uniform_has_the_bits_of_the_first_draw():
     assert stream.uniform() == pytest.approx((leading * 2**64 + more) * 2.0**-96, rel=1e-15)
 
 
-@pytest.mark.parametrize("size", [2, 7, 40])
+@pytest.mark.parametrize("size", [2, 40])
 def test_draws_in_blocks_are_those_of_one_block(size, monkeypatch):
     """2^19 numbers at a time: of few words many draws, of many words few."""
     log_probs = np.log(np.random.default_rng(size).dirichlet(np.ones(size)))

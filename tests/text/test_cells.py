@@ -150,7 +150,7 @@ def arrow(data: bytes, mark: str, quoted: bool = True) -> list[list[str]]:
 
 
 @given(text, text, rows)
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=10)
 @example("=a", "b", HOSTILE)
 @example("a", "b", [("q\t=1&", "&2\tz")])
 def test_csv_is_read_alike_by_all_and_runs_nothing_nowhere(first, second, given_rows):
@@ -174,7 +174,7 @@ def test_csv_is_read_alike_by_all_and_runs_nothing_nowhere(first, second, given_
 
 
 @given(text, text, rows)
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=10)
 @example("=a", "b", HOSTILE)
 @example('"a', '"b', HOSTILE)
 def test_tsv_is_the_same_with_and_without_quotes_and_runs_nothing(first, second, given_rows):
@@ -194,7 +194,7 @@ def test_tsv_is_the_same_with_and_without_quotes_and_runs_nothing(first, second,
 
 @pytest.mark.slow
 @given(rows)
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=10)
 @example(HOSTILE)
 def test_exact_tables_and_lines_are_what_was_written_for_programs(given_rows):
     names = ("text", "label")
@@ -212,7 +212,7 @@ def test_exact_tables_and_lines_are_what_was_written_for_programs(given_rows):
 
 @pytest.mark.slow
 @given(text, rows)
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=10)
 @example("\ud800", HOSTILE)
 def test_lines_of_json_and_parquet_give_back_what_was_written(name, given_rows):
     names = ("text", f"n{name}")

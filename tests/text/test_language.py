@@ -7,7 +7,7 @@ import gzip
 import re
 
 import pytest
-from house.test_house import python_files, texts
+from house.test_house import texts
 from small_spaces import over, random_space, words
 
 import dptext_core as dpt
@@ -217,12 +217,12 @@ def test_the_token_view_goes_by_the_language():
     assert set(shown) <= {toy_case(w, False) for w in SPACE.words} and any("B" in w for w in shown)
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("few_looks")
 def test_attackers_and_audit_go_by_the_language():
     m = of_toy("santext", SPACE, epsilon=2.0, keep_stopwords=True, recase="sentence")
     ruled_out = [w for w, p in zip(*(lambda prior: (prior.words, prior.p))(public_prior(m)), strict=True) if p == 0]
     assert ruled_out == [words(9)[8]]
-    report = dpt.audit(of_toy("santext", SPACE, epsilon=2.0, recase="sentence"), list(words(6)), seed=1, draws=300)
+    report = dpt.audit(of_toy("santext", SPACE, epsilon=2.0, recase="sentence"), list(words(6)), seed=1, draws=100)
     assert report.holds, report.sentence()
 
 
@@ -274,7 +274,7 @@ def _english(tree: ast.Module) -> list[set[str]]:
 
 @pytest.mark.slow
 def test_no_list_of_english_stands_outside():
-    own = python_files("dptext_core", "pages", "app.py")
+    own = {path: ast.parse(t) for path, t in texts(".py").items() if re.match(r"dptext_core/|pages/|app\.py$", path)}
     home = {path for path in own if path.startswith("dptext_core/text/languages/")}
     home.add("dptext_core/research/identifiers.py")  # what an English benchmark's own evaluation does not count
     assert _english(own["dptext_core/text/languages/english.py"]), "the test would not see such a list"

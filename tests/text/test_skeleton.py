@@ -28,7 +28,7 @@ def splice(text: str, edits: dict[int, Edit]) -> str:
 # --- what is released
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(TEXTS)
 def test_no_edit_is_the_identity(text):
     doc = Document.parse(text)
@@ -38,7 +38,7 @@ def test_no_edit_is_the_identity(text):
     assert set(spliced.inserted) <= {None}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(TEXTS, st.data())
 def test_spans_point_at_the_output(text, data):
     doc = Document.parse(text)
@@ -66,7 +66,7 @@ def test_spans_point_at_the_output(text, data):
             assert not spliced.text[span[1] :][:1].isalnum()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(TEXTS, st.data())
 def test_all_but_the_words_is_the_same_whatever_is_drawn(text, data):
     """Each released text without its drawn words is the same, and so is where they stood."""
@@ -161,7 +161,7 @@ def test_sentence_starts(text, expected):
     assert starts(text) == expected
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(TEXTS, st.data())
 def test_sentence_starts_follow_what_is_kept_alone(text, data):
     """A hole counts as a word, whatever was in it: a mark that is drawn ends no sentence."""

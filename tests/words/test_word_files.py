@@ -243,7 +243,7 @@ def test_reasons_name_the_remedy(tmp_path):
             call()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=300), st.sampled_from([b"", b"5 3\n", b"2 2\nab 1 2\n", GOOD[:60], binary_of()[:40]]))
 def test_any_bytes_end_in_words_or_an_error_of_ours(tmp_path_factory, data, begin):
     path = tmp_path_factory.mktemp("any") / "v"

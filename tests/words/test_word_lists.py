@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -67,6 +65,7 @@ def test_ties_and_duplicates_as_the_plain_loop(data):
 
 
 @pytest.mark.slow
+@settings(max_examples=20)
 @given(st.data())
 def test_any_numbers_as_the_plain_loop(data):
     with pytest.MonkeyPatch.context() as patch:
@@ -244,22 +243,11 @@ def test_faults_are_found():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", word_lists())
 def test_bundled_lists_are_greedy_chains(name):
+    """At a sixteenth of the steps: of 48 wrong ones one is found with a chance of 95%."""
     vectors, order = chain(name)
     assert np.array_equal(np.sort(order), np.arange(len(vectors)))
     assert len(order) == (21_719 if name == "minilm-full" else len(common_vocabulary()))
-    places = np.random.default_rng(11).choice(len(order) - 1, 400, replace=False)
-    assert faults(vectors, order, places) == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", word_lists())
-def test_the_steps_of_the_bundled_lists(name):
-    """Every step of the full list, and a quarter of those of the others: of 12 wrong ones one is found with a chance of
-    97%."""
-    vectors, order = chain(name)
-    places = np.arange(len(order) - 1)
-    if name != "minilm-full":
-        places = np.random.default_rng(12).choice(places, len(places) // 4, replace=False)
+    places = np.random.default_rng(11).choice(len(order) - 1, len(order) // 16, replace=False)
     assert faults(vectors, order, places) == []
 
 
@@ -435,17 +423,13 @@ def test_the_benchmark_compares_like_with_like(capsys):
 
 
 @pytest.mark.slow
-def test_distances_are_not_all_held_at_once():
-    """8,000 words: their distances to each other alone are 244 MiB in float32."""
-    vectors = np.random.default_rng(0).standard_normal((8000, 32)).astype(np.float32)
+def test_distances_are_not_all_held_at_once(monkeypatch):
+    """4,000 words, of which 50 are worked on at once: their distances to each other alone are 61 MiB in float32."""
+    monkeypatch.setattr(lists, "_BLOCK", 200_000)
+    vectors = np.random.default_rng(0).standard_normal((4000, 32)).astype(np.float32)
     tracemalloc.start()
     try:
         build_list(vectors, 3)
-        assert tracemalloc.get_traced_memory()[1] < 150 * 2**20
+        assert tracemalloc.get_traced_memory()[1] < 20 * 2**20
     finally:
         tracemalloc.stop()
-
-
-def test_lists_need_no_torch():
-    code = "import sys; from dptext_core.words.lists import word_list; word_list(); print('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"

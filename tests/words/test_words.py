@@ -111,7 +111,7 @@ NEAR = ["it", "IT", "its", "'", "’", "s", "’S", "'ll", "'d", "n't", "doctor"
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.text(max_size=20) | st.lists(st.sampled_from(NEAR), max_size=4).map("".join))
 def test_lexicon_takes_any_text_and_has_its_words_and_clitics_alone(word):
     lexicon = Lexicon("x", "", frozenset({"it"}), ENGLISH)
@@ -326,11 +326,13 @@ def plain_distances(vectors, place):
 def test_products_of_whole_numbers_are_exact(name):
     made = space.word_space(name)
     rows = np.array([0, 7, 4321, len(made) - 1])
-    codes = made.codes.astype(np.float64)
+    some = np.unique([*rows, *range(0, len(made), 9)])
+    codes = made.codes[some].astype(np.float64)
     codes /= np.linalg.norm(codes, axis=1, keepdims=True)
     for row, found in zip(rows, made.distance_rows(rows), strict=True):
-        assert found == pytest.approx(np.linalg.norm(codes - codes[row], axis=1), rel=1e-10, abs=1e-7)
-        assert made.vectors[row] == pytest.approx(codes[row], abs=1e-6)
+        own = codes[np.searchsorted(some, row)]
+        assert found[some] == pytest.approx(np.linalg.norm(codes - own, axis=1), rel=1e-10, abs=1e-7)
+        assert made.vectors[row] == pytest.approx(own, abs=1e-6)
 
 
 @settings(max_examples=40, deadline=None)
@@ -528,9 +530,9 @@ def test_stored_deltas_bound_the_distances(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", space.SPACES)
-def test_stored_deltas_are_exact(name):
-    bundled = word_space(name)
+def test_stored_deltas_are_exact():
+    """What is stored of the other spaces, test_stored_deltas_bound_the_distances looks at."""
+    bundled = word_space("minilm")
     again = WordSpace("again", "", bundled.words, bundled.vectors)
     assert again.delta == pytest.approx(bundled.delta, rel=1e-6)
 
@@ -602,9 +604,10 @@ def test_minilm_input_is_the_models_own():
         assert np.array_equal(bundled.vectors[bundled.index(word)], rows[read_pieces().index(word)])
 
 
-def test_word_spaces_need_no_torch():
+def test_word_spaces_and_lists_need_no_torch():
     code = (
         "import sys; from dptext_core.words import space, word_space; [word_space(n).delta for n in space.SPACES]; "
+        "from dptext_core.words.lists import word_list; word_list(); "
         "print([m for m in ('torch', 'gensim', 'scipy') if m in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
@@ -625,7 +628,7 @@ def test_unknown_space():
 
 @pytest.mark.slow
 def test_a_damaged_or_foreign_file_is_refused(tmp_path, monkeypatch):
-    files = {name: (space.assets_folder() / "words" / f"{name}.npz").read_bytes() for name in ("minilm", *TRAINED)}
+    files = {name: (space.assets_folder() / "words" / f"{name}.npz").read_bytes() for name in ("minilm", TRAINED[0])}
     monkeypatch.setattr(space, "assets_folder", lambda: tmp_path)
     (tmp_path / "words").mkdir()
     load = space._load.__wrapped__
