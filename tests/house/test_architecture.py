@@ -37,7 +37,7 @@ def registered():
         dpt.unregister(cls.name)
 
 
-pytestmark = pytest.mark.usefixtures("light")
+pytestmark = pytest.mark.usefixtures("light", "few_looks")
 
 
 def attack(name: str, **given: Any) -> Callable[[Any], str]:
@@ -132,7 +132,11 @@ def audit(m) -> str:
     if m.name == Generator.name:  # so that draws could show a loss as large as the claim
         m = m.replace(epsilon=0.5, length=2)
     report = dpt.audit(m, [TEXT, "A nurse sent music to a window."], draws=100 if m.name == Swap.name else 2000, seed=1)
-    assert report.holds
+    assert report.holds and json.dumps(report.to_dict())
+    if m.name == Swap.name:
+        assert report.measured == pytest.approx(2.0)
+    if m.name == Generator.name:
+        assert report.claimed == 1.0 and "first piece" in report.proven and "whole rewrites" in report.tested
     return f"{WORKS}: {report.of}, {'exact' if report.exact else 'by draws'}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import io
 import json
 import operator
@@ -37,14 +38,25 @@ def anchors(text: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
 
 
+@functools.cache
 def commands() -> list[tuple[str, str]]:
+    """Each once, with one of the documents that name it."""
     found = []
     for name, text in DOCUMENTS.items():
         blocks = "\n".join(fenced(text, "sh"))
         found += [(name, line) for line in COMMAND.findall(blocks)]
         found += [(name, line) for line in re.findall(r"`(?:\S*python )?-m dptext_core ([^`]+)`", text)]
         found += [(name, line) for line in re.findall(r"`(bench [a-z][^`]*)`", text)]
-    return found
+    return [(name, line) for line, name in {line: name for name, line in found}.items()]
+
+
+@functools.cache
+def helped(*argv: str) -> str:
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), pytest.raises(SystemExit) as stop:
+        cli.main([*argv, "--help"])
+    assert stop.value.code == 0
+    return said.getvalue()
 
 
 def test_every_document_is_there_and_the_readme_or_the_list_leads_to_it():
@@ -106,12 +118,9 @@ def test_commands_are_understood(name, line, no_plugins):
     for file in files:
         plugins.load_file(ROOT / file)
     if argv[0] == "bench" and argv[1] in {*cli.BENCHES, *cli.EARLIER}:
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said), pytest.raises(SystemExit) as stop:
-            cli.main([*argv[:2], "--help"])
-        assert stop.value.code == 0
+        said = helped(*argv[:2])
         for flag in (word.partition("=")[0] for word in argv[2:] if word.startswith("--")):
-            assert re.search(rf"(?<![\w-]){flag}(?![\w-])", said.getvalue()), flag
+            assert re.search(rf"(?<![\w-]){flag}(?![\w-])", said), flag
     elif "NAME" in argv:
         assert argv[0] in cli.build_parser().format_help()
     else:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 from foreign import ALL, PIECES, Generator, Latent, Swap
-from marks import slow_but
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
@@ -19,8 +17,6 @@ from dptext_core.measure import budget
 from dptext_core.measure.calibration import calibrate, equal_privacy
 from dptext_core.measure.ledger import Ledger
 from dptext_core.mechanisms.audited import Audited
-from dptext_core.models import sentence_encoder
-from dptext_core.research import grid, run
 from dptext_core.show.figures import token_view
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -180,25 +176,10 @@ def test_attackers_on_a_word_level_mechanism_of_somebody_else():
 # --- the audit
 
 
-@pytest.mark.slow
-def test_the_audit_of_a_word_level_mechanism_is_exact():
-    report = dpt.audit(made(Swap), [TEXT, "A nurse sent music to a window."], seed=1, draws=100)
-    assert report.exact and report.holds and report.measured == pytest.approx(2.0)
-
-
-@pytest.mark.slow
-def test_the_audit_of_a_generator_looks_at_whole_outputs_and_first_pieces():
-    report = dpt.audit(made(Generator, epsilon=0.5, length=2), draws=2000, seed=1)
-    assert report.holds and report.of == "the whole output" and report.claimed == 1.0
-    assert "first piece" in report.proven and "whole rewrites" in report.tested
-    assert json.dumps(report.to_dict())
-
-
-@pytest.mark.slow
+@pytest.mark.usefixtures("few_looks")
 def test_the_audit_of_a_delta_says_when_draws_cannot_show_it():
     report = dpt.audit(made(Latent, epsilon=1.0, delta=1e-6), draws=400, seed=1)
     assert report.verdict == "inconclusive" and "rarer" in report.reason
-    assert dpt.audit(made(Latent), draws=2000, seed=1).holds
 
 
 class Stated(Latent):
@@ -292,10 +273,10 @@ class Frank(Latent):
         return dpt.RewriteResult.of(self, prepared, stream, prepared.text, guarantee=r.guarantee, pieces=(piece,))
 
 
-@pytest.mark.parametrize("cls", slow_but([Liar], [Loud, Liar, Frank]))
+@pytest.mark.parametrize("cls", [Loud, Liar, Frank])
 def test_faults_of_whole_outputs_are_found(cls):
     texts = ["sun and water", "rain and letters", "blue music"]
-    report = dpt.audit(cls.create(epsilon=1.0), texts, seed=2)
+    report = dpt.audit(cls.create(epsilon=1.0), texts, draws=400, seed=2)
     assert report.verdict == "refuted" and report.witness is not None and report.witness.sentence()
 
 
@@ -317,13 +298,19 @@ class Leaky(Swap):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("rate", "verdict"), [(0.1, "refuted"), (0.04, "holds")])
-def test_a_delta_is_judged_exactly_where_chances_have_a_formula(rate, verdict):
-    cls = type("Leaky", (Leaky,), {"rate": rate})
-    # At ε = 1 its table is drawn from as it is: the loss of the honest part is ε, the rest is δ.
-    report = dpt.audit(cls.create(epsilon=1.0), ["doctor", "nurse", "water"], seed=1, draws=100)
-    assert report.exact and report.verdict == verdict, report.sentence()
-    assert "δ = 0.05" in report.sentence()
+@pytest.mark.usefixtures("few_looks")
+def test_a_delta_is_judged_exactly_where_chances_have_a_formula_by_the_worst_pair():
+    """At ε = 1 its table is drawn from as it is: the loss of the honest part is ε, the rest is δ."""
+
+    def audited(rate, *words):
+        report = dpt.audit(type("Leaky", (Leaky,), {"rate": rate}).create(epsilon=1.0), words, seed=1, draws=100)
+        assert report.exact and "δ = 0.05" in report.sentence()
+        return report
+
+    assert audited(0.1, "doctor", "nurse", "water").verdict == "refuted"
+    two, three = audited(0.04, "doctor", "nurse"), audited(0.04, "doctor", "Doctor", "nurse")
+    assert two.holds and three.holds
+    assert two.measured == pytest.approx(three.measured, abs=1e-6) and two.measured > 0.5
 
 
 class Silent(Swap):
@@ -357,16 +344,14 @@ def test_words_without_chances_are_shown_as_they_were_released():
     assert "".join(t["pre"] + t["o"] for t in shown["tokens"]) + shown["tail"] == r.text and not shown["live"]
     with pytest.raises(dpt.NoDistribution, match="states no chances for the words"):
         r.distribution(1)
-    assert dpt.audit(Silent.create(epsilon=0.5), ["doctor", "nurse"], draws=600, seed=1).verdict != "refuted"
+    assert dpt.audit(Silent.create(epsilon=0.5), ["doctor", "nurse"], draws=200, seed=1).verdict != "refuted"
 
 
-@pytest.mark.slow
 def test_a_text_that_may_end_at_once_is_no_fault():
-    report = dpt.audit(Ending.create(epsilon=0.5, length=2), draws=1000, seed=1)
+    report = dpt.audit(Ending.create(epsilon=0.5, length=2), draws=300, seed=1)
     assert report.verdict != "refuted", report.sentence()
 
 
-@pytest.mark.slow
 def test_each_pair_is_held_against_its_own_promise():
     class Leak(Silent):
         """ε a word is promised, and each word stays."""
@@ -377,10 +362,11 @@ def test_each_pair_is_held_against_its_own_promise():
             return dataclasses.replace(r, text=prepared.text, steps=steps)
 
     long = " ".join(["doctor"] * 30)
-    assert dpt.audit(Leak.create(epsilon=0.1), ["doctor", "nurse", long], draws=400, seed=1).verdict == "refuted"
+    assert dpt.audit(Leak.create(epsilon=0.1), ["doctor", "nurse", long], draws=100, seed=1).verdict == "refuted"
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_looks")
 def test_holds_is_said_of_every_pair_or_not_at_all():
     """What so few draws show is enough for the two words, and not for the texts of thirty."""
     texts = ["doctor", "nurse", " ".join(["doctor"] * 30), " ".join(["nurse"] * 30)]
@@ -395,15 +381,7 @@ def test_a_claim_below_what_is_stated_of_the_first_piece_refutes():
     assert report.verdict == "refuted" and report.of == "the first piece"
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("few_looks")
-def test_the_exact_loss_beyond_a_delta_is_that_of_the_worst_pair():
-    cls = type("Leaky", (Leaky,), {"rate": 0.04})
-    inputs = (["doctor", "nurse"], ["doctor", "Doctor", "nurse"])
-    two, three = (dpt.audit(cls.create(epsilon=1.0), words, seed=1, draws=100) for words in inputs)
-    assert two.measured == pytest.approx(three.measured, abs=1e-6) and two.measured > 0.5
-
-
 def test_a_promise_of_distances_cannot_be_held_against_whole_outputs():
     class Far(Silent):
         notion = "metric"
@@ -433,44 +411,15 @@ def test_pieces_that_are_not_those_of_the_text_are_refused(pieces, says):
         Wrong.create(epsilon=1.0).rewrite(TEXT)
 
 
-# --- the benchmark
-
-
-@pytest.mark.parametrize("cls", ALL)
-def test_a_benchmark_point(cls, monkeypatch):
-    # Bags of letters in place of the sentence encoder, which is slow to load; nothing of them is kept.
-    monkeypatch.setattr(sentence_encoder, "embed", lambda texts, **_: np.array([letters(text) for text in texts]))
-    size = grid.Size(12, 6, 10, 8.0)
-    try:
-        point = grid.GridPoint(dpt.Setting(cls.name, {}, 1.0), "builtin", 1, size)
-        (line,) = run.run_group([point], run.RunConfig(command="c"))
-    finally:
-        run.originals.cache_clear()
-        run._embedded.clear()
-    assert {"accuracy", "f1_adaptive", "f1_static", "cosine", "bleu", "unchanged"} <= set(line.scores)
-    assert ("n_w" in line.scores) == (cls is Swap)
-
-
-def letters(text: str) -> np.ndarray:
-    counts = np.bincount([ord(c) % 64 for c in text] or [0], minlength=64).astype(np.float32)
-    return counts / np.linalg.norm(counts)
-
-
 # --- the command line, the strip and the page
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("cls", ALL)
 def test_the_command_line(cls, capsys):
     assert cli.main(["rewrite", "--mechanism", cls.name, "--json", "--trace", TEXT]) == 0
     out = json.loads(capsys.readouterr().out)
     assert out["mechanism"] == cls.name and out["releases"]
     assert cli.main(["mechanisms"]) == 0 and cls.title in capsys.readouterr().out
-    status = cli.main(["distribution", "--mechanism", cls.name, "--index", "1", TEXT])
-    said = capsys.readouterr()
-    assert (status == 0) == (cls is Swap) and ("writes a new text" in said.err) == (cls is not Swap)
-    assert cli.main(["audit", "--mechanism", cls.name, "--draws", "100", TEXT, "A nurse and a window."]) == 0
-    assert re.match("Holds for what was tried ✓\n|Cannot be told\n", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("cls", ALL)
@@ -488,7 +437,7 @@ def test_the_strip_shows_what_was_released(cls):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cls", ALL)
+@pytest.mark.parametrize("cls", NEW)
 def test_explore(cls):
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
     for key in ("share", "play_others", "play_why", "play_far_open"):
@@ -508,7 +457,7 @@ def test_explore(cls):
     for panel in ("What an attacker gets", "Same privacy elsewhere", "Ledger", "Benchmarks"):
         at.segmented_control(key="play_further").set_value(panel).run()
         assert not at.exception, panel
-        if panel == "What an attacker gets" and cls is not Swap:
+        if panel == "What an attacker gets":
             assert any("writes a new text" in str(e.value) for e in (*at.info, *at.caption))
             assert [t.label for t in at.tabs][-1] == "Two texts"
 

@@ -12,7 +12,8 @@ import gc
 import io
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from memory_scan import Marker, run_each, table
 from sacrebleu import sentence_bleu
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
+from small_spaces import random_space
 from tiny_causal import write_model
 from tiny_generators import tiny_generator
 
@@ -50,15 +52,16 @@ def make(name: str, model: str, **options) -> dpt.Mechanism:
     )
 
 
-def all_of(name: str, model: str, policies: Sequence[str] = ("keep", "drop", "mask")) -> Callable[[str], None]:
-    """What a mechanism can be asked for. policies: for unknown words, besides its own."""
+def all_of(name: str, model: str, in_each_way: bool = True) -> Callable[[str], None]:
+    """What a mechanism can be asked for. in_each_way: of a text as well as of a prepared one, and with each policy for
+    unknown words, all of which is code that mechanisms share."""
 
     def run(word: str) -> None:
         m, t = make(name, model), text(word)
         low, high, default = m.epsilon_range({})
         prepared = m.prepare(t)
         result = m.rewrite(prepared)
-        for given in (t, prepared):
+        for given in (t, prepared) if in_each_way else (prepared,):
             m.rewrite(given, seed=3), m.guarantee(given), m.rewrites(given, 2), m.sweep(given, [low, high])
         m.rewrite([t, f"{word} again"]), list(m.prepare_many([t]))
         drawn = [i for i, s in enumerate(result.steps) if s.action == "replace"]
@@ -73,7 +76,7 @@ def all_of(name: str, model: str, policies: Sequence[str] = ("keep", "drop", "ma
         if "sweep" in result.can:
             token_view.payload(result, run=1, low=low, high=high, default=default)
         if hasattr(m.config, "oov"):
-            for policy in policies:
+            for policy in ("keep", "drop", "mask") if in_each_way else ("keep",):
                 m.replace(oov=policy).rewrite(t).to_dict(trace=True)
 
     return run
@@ -131,9 +134,12 @@ def from_ledger(word: str) -> None:
     ledger.record(result, released=True), ledger.what_if([result]), ledger.to_json(), ledger.accounts()
 
 
-def from_audit(model: str) -> Callable[[str], None]:
-    m = make("dp-mlm", model, epsilon=20.0, keep_stopwords=False)
-    return lambda word: dpt.audit(m, [f"a {word} dog", f"a {word} cat"], draws=100) and None
+def from_audit(folder: Path) -> Callable[[str], None]:
+    """In a space of forty words, since it looks at all of them."""
+    space = random_space(40, 4)
+    np.savez(folder / "small.npz", words=np.array(space.words), vectors=space.vectors)
+    m, (a, b) = dpt.get_mechanism("santext", space=str(folder / "small.npz"), oov="keep"), space.words[:2]
+    return lambda word: dpt.audit(m, [f"{a} {word}", f"{b} {word}"], draws=100) and None
 
 
 def measure(name: str) -> Callable[[str], object]:
@@ -161,7 +167,7 @@ def judge(tmp_path_factory):
         yield
 
 
-def operations(model: str) -> dict[str, Callable[[str], object]]:
+def operations(model: str, folder: Path) -> dict[str, Callable[[str], object]]:
     word_level = ["--mechanism", "santext", "--oov", "keep"]
     return {
         **{name: all_of(name, model) for name in QUICK},
@@ -175,7 +181,7 @@ def operations(model: str) -> dict[str, Callable[[str], object]]:
         ).sentence(),
         "calibrate, equal privacy, budget": from_privacy,
         "ledger, dropped": from_ledger,
-        "audit": from_audit(model),
+        "audit": from_audit(folder),
         **{f"metric {name}": measure(name) for name in metrics.METRICS},
         "what still stands": lambda w: leaks.still_there(text(w), f"My sister {w}."),
         "corpus BLEU": lambda w: corpus_bleu([text(w)] * 3, [f"No {w} here."] * 3),
@@ -209,11 +215,10 @@ def test_nothing_is_left_of_a_text_and_what_is_kept_is_found(tiny_model, judge, 
     The positive control, in the same scan: a cache, a container in an object, a closure, bytes, an array, an error with
     its frames.
     """
-    kinds = {"dp-prompt": "gpt2", "dp-paraphrase": "gpt2", "dp-bart": "bart"}
-    models = {name: str(tiny_generator(tmp_path / name, kind)) for name, kind in kinds.items()}
-    # What becomes of unknown words is one piece of code, which the quick ones have been through in each way.
-    others = {name: all_of(name, models.get(name, tiny_model), ("keep",)) for name in OTHERS}
-    done = {**operations(tiny_model), **others, "attacks": from_attacks}
+    gpt2, bart = (str(tiny_generator(tmp_path / kind, kind)) for kind in ("gpt2", "bart"))
+    models = {"dp-prompt": gpt2, "dp-paraphrase": gpt2, "dp-bart": bart}
+    others = {name: all_of(name, models.get(name, tiny_model), in_each_way=False) for name in OTHERS}
+    done = {**operations(tiny_model, tmp_path), **others, "attacks": from_attacks}
 
     class Holder:
         pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib.util
 import json
 import re
@@ -11,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+import dptext_core as dpt
+from dptext_core.mechanisms.words import mvc
 from dptext_core.text import lexicon
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,7 +60,7 @@ def same_stop_words(monkeypatch):
 
 
 @pytest.mark.slow
-def test_every_cell_runs_and_prints_what_is_kept(same_stop_words):
+def test_every_cell_runs_and_prints_what_is_kept(same_stop_words, few_looks):
     run = tool()
     found = run.run(NOTEBOOK)
     assert len(found) > 8
@@ -113,7 +116,10 @@ def test_a_file_of_cells_becomes_a_notebook(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("file", PLAIN, ids=lambda file: file.stem)
-def test_every_notebook_from_a_plain_file_runs(file):
+def test_every_notebook_from_a_plain_file_runs(file, few_looks, monkeypatch):
+    """With few draws: what it finds is looked at in other tests."""
+    monkeypatch.setattr(dpt, "audit", functools.partial(dpt.audit, draws=100))
+    monkeypatch.setattr(mvc, "DRAWS", 100)
     notebook = tool().made(file)
     check_format(notebook)
     said = "".join(tool().said(c["outputs"]) for c in tool().code_cells(notebook))

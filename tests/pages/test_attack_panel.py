@@ -7,7 +7,6 @@ import time
 
 import plotly.graph_objects as go
 import pytest
-from marks import slow_but
 from streamlit.testing.v1 import AppTest
 from tiny_generators import tiny_generator
 
@@ -74,7 +73,7 @@ def said(at: AppTest) -> str:
     return " ".join(m.value for m in [*at.markdown, *at.caption, *at.info]).replace("\\", "")
 
 
-@pytest.mark.parametrize("mechanism", slow_but(["custext"], ["custext", "diffractor", "santext", "tem"]))
+@pytest.mark.parametrize("mechanism", ["custext", "santext"])
 def test_the_chosen_word_is_attacked_at_once(mechanism):
     at = page(mechanism)
     posterior = jobs(at)["bayes"].result

@@ -64,9 +64,10 @@ def test_the_empty_page_says_what_to_do():
 
 
 @pytest.mark.slow
-def test_typed_words_are_audited():
+def test_typed_words_are_audited(few_looks):
     at = choose(app(), "diffractor")
     at.text_area(key="audit_lines").set_value("doctor, nurse the\npatient *Qwzzx*").run()
+    at.select_slider(key="audit_draws").set_value(200).run()
     settle(at)
     told = at.success[0].value
     assert "Holds" in told and "3 pairs" in told and "Proven" in told and "Tested" in told
@@ -81,18 +82,10 @@ def test_typed_words_are_audited():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("fault", "lines"),
-    [
-        ("l2-clipping", ""),
-        pytest.param("unchanged-text", "The car was sold.\nThe house was bought.", marks=pytest.mark.slow),
-    ],
-)
-def test_a_planted_fault_is_found_and_its_twin_is_not(fault, lines, monkeypatch, few_looks):
+def test_a_planted_fault_is_found_and_its_twin_is_not(monkeypatch, few_looks):
     monkeypatch.setattr(TinyLatent, "vocabulary", random_space(40, 4))  # in the place of 21,719 words
-    at = planted(app(), fault)
-    at.text_area(key="audit_lines").set_value(lines).run()
-    assert any(literal(FAULTS[fault].explanation)[:30] in c.value for c in at.caption)
+    at = planted(app(), "l2-clipping")
+    assert any(literal(FAULTS["l2-clipping"].explanation)[:30] in c.value for c in at.caption)
     at.select_slider(key="audit_draws").set_value(200).run()
     settle(at)
     assert at.error and "Refuted" in at.error[0].value
@@ -105,6 +98,7 @@ def test_a_planted_fault_is_found_and_its_twin_is_not(fault, lines, monkeypatch,
 def test_an_own_claim_is_held_against_it(few_looks):
     at = choose(app(), "custext")
     at.text_area(key="audit_lines").set_value("doctor\nbanana").run()
+    at.select_slider(key="audit_draws").set_value(200).run()
     settle(at)
     assert "Cannot be told" in at.warning[0].value
     assert not any("of the last audit" in c.value for c in at.caption)
@@ -186,18 +180,17 @@ def report(**more) -> core.AuditReport:
     return core.AuditReport(**(values | more))
 
 
-@pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize(("claimed", "measured"), [(2.0, 1.0), (2.0, float("inf")), (float("inf"), float("inf"))])
-def test_the_figure_takes_infinite_losses(dark, claimed, measured):
+def test_the_figure_takes_infinite_losses(claimed, measured):
     for detectable in (float("inf"), 0.5):
-        picture = audit_figure(report(claimed=claimed, measured=measured, detectable=detectable), dark)
+        picture = audit_figure(report(claimed=claimed, measured=measured, detectable=detectable))
         (bar,) = picture.data
         assert all(0 < x < 10 for x in bar.x)
         assert [t == "∞" for t in bar.text] == [measured == float("inf"), claimed == float("inf")]
 
 
 @pytest.mark.slow
-def test_two_texts_are_told_apart_under_the_chosen_setting():
+def test_two_texts_are_told_apart_under_the_chosen_setting(light):
     at = planted(app(), "copied-word")
     at.number_input(key="audit-epsilon-fault-copied-word").set_value(0.1).run()
     at.segmented_control(key="audit_two_pair").set_value("another text").run()

@@ -323,7 +323,7 @@ def test_shared_draws_cannot_go_on_and_say_so(monkeypatch, folder):
 
 @pytest.mark.slow
 def test_the_switch_of_the_polish_is_a_part_of_the_job_and_says_what_it_did(folder):
-    at = page()
+    at = page(data=f"id,text,label\n1,{TEXT}.,0\n3,My nurse wrote a letter.,1\n")
     settle(at.toggle(key="batch_polish").set_value(True).run())
     press(at, "batch_start")
     assert "The polish spent no ε. Before it" in said(at) and "would have found too" in said(at)

@@ -400,7 +400,7 @@ def test_what_a_total_budget_buys_stands_first_with_what_each_shows(found, monke
     ]
     assert list(told["promise"]) == within and len(set(within)) == 2
     assert told["everyone can see"][0] == "how many sentences there are"
-    for measure in {r.measure for r in total_budget.bundled() if r.data == "sst2"} - {"draws"}:
+    for measure in sorted({r.measure for r in total_budget.bundled() if r.data == "sst2"} - {"draws"})[:2]:
         at.segmented_control(key="bench_bought").set_value(measure)
         at.run()
         assert not at.exception

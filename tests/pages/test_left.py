@@ -79,7 +79,7 @@ STATE = {
         "trade_hidden": "n_w",
     },
     "learn": {"learn_for_class": True},
-    "audit": {"audit_mechanism": "diffractor"},
+    "audit": {"audit_mechanism": "diffractor", "audit_lines": "doctor, nurse", "audit_draws": 200},
 }
 SETTINGS = [
     dpt.Setting("diffractor", {}, 1.1),

@@ -166,7 +166,8 @@ def test_coming_back_to_the_page_draws_nothing_anew(page):
 @pytest.mark.slow
 def test_what_is_hidden_is_by_default_what_the_best_of_all_attackers_finds():
     at = AppTest.from_file(PAGE, default_timeout=120)
-    at.session_state["app"], at.session_state["compare_text"], at.session_state["compare_view"] = True, TEXT, "map"
+    text = "My sister wrote."
+    at.session_state["app"], at.session_state["compare_text"], at.session_state["compare_view"] = True, text, "map"
     for name, value in {"mechanisms": ["diffractor"], "points": 3, "draws": 1, "kept": "bleu"}.items():
         at.session_state[f"trade_{name}"] = value
     at.run()
