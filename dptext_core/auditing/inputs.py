@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._internal.task import UNWATCHED, Task
-from ..errors import InputError, NoDistribution
+from ..errors import Busy, Cancelled, InputError, ModelUnavailable, NoDistribution
 from ..mechanisms.base import Mechanism, Prepared, WordByWord
 from ..mechanisms.facets import drawn_tokens, public_context
 from ..privacy.distribution import TokenDistribution
 from ..privacy.sampling import NoiseStream
+from .rules import flat
 
 #: Inputs of one audit at most: their log-probabilities are held together, 0.17 MB each over 21,719 words.
 MAX_INPUTS = 1000
@@ -45,6 +46,12 @@ class Probe:
     index: int
     alone: bool
     after: tuple[tuple[int, str], ...] = ()
+
+
+class Unstated(str):
+    """Why a word that is drawn has no distribution to look at."""
+
+    __slots__ = ()
 
 
 class Meter:
@@ -107,7 +114,8 @@ def default_words(m: Mechanism, n: int | None = None) -> list[str]:
     """About n words of the vocabulary, the same ones each time: half spread over the public frequencies (half of them
     by rank, half by its logarithm), and for each the likeliest output that the promise makes alike to it.
 
-    Words that stay as they are and words that the promise does not cover are left out.
+    Words that stay as they are and words that the promise does not cover are left out. Words that are drawn and of
+    which no chances are stated are there: of them an audit cannot tell.
     """
     by_word = m.by_word
     if by_word is None:
@@ -124,7 +132,7 @@ def default_words(m: Mechanism, n: int | None = None) -> list[str]:
     covered = np.isfinite(np.diag(m.audited.distances(names)))
     if covered.any():
         names = [w for w, yes in zip(names, covered, strict=True) if yes]
-    probes, _ = probes_of(m, names, Meter())
+    probes, skipped = probes_of(m, names, Meter())
     step = max(1, len(probes) // max(1, n // 2))
     chosen: dict[str, None] = {}
     for probe in probes[::step][: max(1, n // 2)]:
@@ -137,21 +145,20 @@ def default_words(m: Mechanism, n: int | None = None) -> list[str]:
         chosen |= dict.fromkeys((covered_too or near)[:1])
     # Where outputs are no words, or few are alike: more of those that are spread.
     chosen |= dict.fromkeys([p.word for p in probes][: n - len(chosen)])
-    return _drawn(m, list(chosen))
+    return _drawn(m, [*chosen, *(word for word, why in skipped if isinstance(why, Unstated))])
 
 
 def _drawn(m: Mechanism, words: Sequence[str]) -> list[str]:
     """Those of the words that are not kept as they are."""
-    return [p.word for p in probes_of(m, words, Meter())[0]]
+    probes, skipped = probes_of(m, words, Meter())
+    return [*(p.word for p in probes), *(word for word, why in skipped if isinstance(why, Unstated))]
 
 
 def _first_drawn(m: Mechanism, words: Sequence[str]) -> str:
     for word in words:
-        try:
-            m.distribution(word, 0)
-        except NoDistribution:
-            continue
-        return word
+        prepared = m.prepare(word)
+        if prepared.document.tokens and not isinstance(_look(m, prepared, 0), str):
+            return word
     raise InputError("This mechanism draws no word of its vocabulary.")
 
 
@@ -173,11 +180,12 @@ def probes_of(
     """The distribution of every drawn word of the inputs, and the inputs where nothing is drawn with the reason."""
     probes: list[Probe] = []
     skipped: list[tuple[str, str]] = []
-    given = list(inputs)
+    given, alone = list(inputs), 0
     # NumPy's loops over a whole vocabulary leave the other core to another word.
     with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
         while given:
-            block = _together(m, given)
+            block = given[:1] if alone else _together(m, given)
+            alone = max(0, alone - 1)
             one = block[0]
             text = " ".join(map(str, block)) if len(block) > 1 else one
             prepared = text if isinstance(text, Prepared) else m.prepare(text, task=meter.task)
@@ -190,6 +198,9 @@ def probes_of(
             # The first one works out what all of a prepared text share.
             found = [look(i) for i in range(min(1, len(tokens)))]
             found += pool.map(look, range(1, len(tokens)))
+            if len(block) > 1 and all(isinstance(d, Unstated) for d in found):
+                alone = len(block)  # one of them may take the others with it
+                continue
             for i, d in enumerate(found):
                 if not isinstance(d, str):
                     inside = len(block) == 1 < len(tokens)
@@ -198,8 +209,11 @@ def probes_of(
                     probes.append(Probe(name, at, tokens[i].text, d, prepared, i, len(tokens) == 1))
                 elif len(block) > 1:
                     skipped.append((str(block[i]), d))
+                elif isinstance(d, Unstated) and len(tokens) > 1:
+                    skipped.append((tokens[i].text, d))
             if len(block) == 1 and all(isinstance(d, str) for d in found):
-                skipped.append((prepared.text, str(found[-1]) if found else "there is no word in it"))
+                why = found[-1] if found else "there is no word in it"
+                skipped.append((prepared.text, why))  # type: ignore[arg-type]
             given = given[len(block) :]
             meter.at(0.4 * (1 - len(given) / len(inputs)))
     return probes, skipped
@@ -243,11 +257,18 @@ def _together(m: Mechanism, given: Sequence[str | Prepared]) -> Sequence[str | P
 
 
 def _look(m: Mechanism, prepared: Prepared, i: int) -> TokenDistribution | str:
-    """The distribution of token i, or why there is none."""
+    """The distribution of token i, or why there is none: Unstated where it is drawn."""
+    row = None if m.by_word is None else m.by_word.token_row(prepared, i)
     try:
         distribution = m.distribution(prepared, i)
     except NoDistribution as reason:
-        return str(reason)
-    if m.by_word is not None and m.by_word.token_row(prepared, i) is None:
+        return str(reason) if row is None else Unstated(f"it is drawn, and no chances are stated of it ({reason})")
+    except (Cancelled, Busy, ModelUnavailable, MemoryError):
+        raise
+    except Exception as error:  # the mechanism's, at this word alone
+        if row is None:
+            raise
+        return Unstated(f"what is stated of it cannot be had ({type(error).__name__}: {flat(str(error))})")
+    if m.by_word is not None and row is None:
         return "not in the vocabulary"
     return distribution

@@ -21,7 +21,7 @@ from .distance import TOLERANCE as RELATIVE
 from .distance import named_distances
 from .exact import TOLERANCE, largest_loss, loss_beyond, too_deep
 from .first_calls import at_first
-from .inputs import MAX_INPUTS, TEXTS, Meter, Probe, default_inputs, probes_after, probes_of
+from .inputs import MAX_INPUTS, TEXTS, Meter, Probe, Unstated, default_inputs, probes_after, probes_of
 from .latent import behind_a_text
 from .long_texts import in_long_texts
 from .looks import Look, Subject, failed, look_at
@@ -41,7 +41,7 @@ NOISE_DRAWS = 20_000
 FIRST: tuple[Look, ...] = (released_text, told, said_of_words)
 LATER: tuple[Look, ...] = (stated_words, released_words, in_batches, at_first, in_long_texts, behind_a_text)
 #: The checks of the loss of one draw, and of drawn words against what is stated of them.
-LOSS, DRAWN = "loss", "drawn words"
+LOSS, DRAWN, CHANCES = "loss", "drawn words", "stated chances"
 MOST_DRAWS = 10_000_000
 
 
@@ -146,7 +146,7 @@ def audit(
         confidence=confidence,
         delta=promise.delta if claim is None else 0.0,
     )
-    first = look_at(FIRST, subject)
+    first = look_at(FIRST, subject, failures=True)
     if any(c.status == "refuted" for c in first):
         return judged(replace(empty, checks=first))
     if whole_outputs:
@@ -156,6 +156,10 @@ def audit(
         last = replace(last, seconds=time.perf_counter() - began)
         return judged(replace(report, checks=(*first, *stated, last)), subject)
     probes, skipped = probes_of(m, inputs, meter)
+    if (untold := next(((word, why) for word, why in skipped if isinstance(why, Unstated)), None)) is not None:
+        first = (*first, Check(CHANCES, "not looked at", "", f"of “{untold[0]}”: {untold[1]}."))
+        if not probes:
+            return judged(replace(empty, skipped=tuple(skipped), checks=first))
     if not probes:
         why = f" ({skipped[0][0]}: {skipped[0][1]})" if skipped else ""
         raise InputError(f"Nothing is drawn for these inputs{why}. Give words that the mechanism replaces.")

@@ -16,7 +16,7 @@ Where every chance needs a row over the whole vocabulary, a part of the words is
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -52,7 +52,10 @@ def stated_words(subject: Subject) -> Check | None:
     words = _in_a_row(by_word, promise.notion)
     if len(words) < 2:
         return None
-    first = _probes(m, by_word, words[:200])
+    unstated: dict[str, None] = {}
+    first = _probes(m, by_word, words[:200], unstated)
+    if not first and unstated:
+        return _unstated(unstated, "")
     if not first or first[0].d.draws is not None or public_context(m, first[0].prepared, 0) is not None:
         return None
     chosen = words if subject.thorough else _some(words, max(2 * _TOGETHER, WORK // len(first[0].d)))
@@ -62,7 +65,7 @@ def stated_words(subject: Subject) -> Check | None:
     before: list[Probe] = []
     for start in range(0, len(chosen), _TOGETHER):
         subject.meter.at(0.96)
-        probes = [*before, *_probes(m, by_word, chosen[start : start + _TOGETHER])]
+        probes = [*before, *_probes(m, by_word, chosen[start : start + _TOGETHER], unstated)]
         if len(probes) < 2:
             continue
         apart = _apart(m, promise, probes)
@@ -93,7 +96,15 @@ def stated_words(subject: Subject) -> Check | None:
     if worst > promise.epsilon * (1 + TOLERANCE) + TOLERANCE:
         reason = "the stated distributions of two words differ by more than the promise allows."
         return Check(STATED, "refuted", f"{looked}.", reason, witness, blind=blind)
+    if unstated:
+        return _unstated(unstated, f"The stated distributions of {part} words, as far as there are any.")
     return Check(STATED, "proven", f"{looked}.", blind=blind)
+
+
+def _unstated(words: Mapping[str, None], looked: str) -> Check:
+    n, first = len(words), next(iter(words))
+    many = f"“{first}”" if n == 1 else f"{n:,} words of the vocabulary, “{first}” among them,"
+    return Check(STATED, "not looked at", looked, f"no chances are stated of {many} though they are drawn.")
 
 
 def _in_a_row(by_word: WordByWord, notion: str) -> list[str]:
@@ -127,7 +138,8 @@ def _some(words: Sequence[str], n: int) -> list[str]:
     return list(dict.fromkeys(w for s in starts.tolist() for w in words[s : s + 50]))
 
 
-def _probes(m: Mechanism, by_word: WordByWord, words: Sequence[str]) -> list[Probe]:
+def _probes(m: Mechanism, by_word: WordByWord, words: Sequence[str], unstated: dict[str, None]) -> list[Probe]:
+    """unstated: gets the words that are drawn and have no distribution."""
     text = " ".join(words)
     prepared = m.prepare(text)
     tokens = prepared.document.tokens
@@ -138,6 +150,7 @@ def _probes(m: Mechanism, by_word: WordByWord, words: Sequence[str]) -> list[Pro
         try:
             d = m.distribution(prepared, i)
         except NoDistribution:
+            unstated[token.text] = None
             continue
         out.append(Probe(token.text, None, token.text, d, prepared, i, True))
     return out

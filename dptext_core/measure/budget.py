@@ -170,7 +170,7 @@ def _exposes(by: str, mechanism: Mechanism) -> tuple[str, ...]:
         out.append(
             "which words you find private (the promise holds between texts for which you would choose the same list)"
         )
-    return (*out, *aligned(mechanism, "has no words").told_by_total())
+    return (*out, *aligned(mechanism, "has no words").told_by_total(by == "public"))
 
 
 def frequency_weight(word: str) -> float:

@@ -54,8 +54,9 @@ class Aligned(Facet[M]):
         """The chance that a drawn word is left out."""
         return 0.0
 
-    def told_by_total(self) -> tuple[str, ...]:
-        """What whoever knows a total and its list of ε over the words learns of the text besides."""
+    def told_by_total(self, uneven: bool = False) -> tuple[str, ...]:
+        """What whoever knows a total and its list of ε over the words learns of the text besides. uneven: the places
+        have public weights that differ, so that the sum of some tells which they are."""
         return ()
 
 

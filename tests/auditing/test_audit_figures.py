@@ -432,7 +432,7 @@ def test_texts_and_words_that_are_looked_at(name):
     if m.by_word is not None:
         found["row"] = [vocabulary._in_a_row(m.by_word, notion) for notion in ("pure", "group", "metric")]
         found["words"] = [inputs.default_words(m, n) for n in (4, 12)]
-        some = vocabulary._probes(m, m.by_word, own)
+        some = vocabulary._probes(m, m.by_word, own, {})
         apart = vocabulary._apart(m, m.guarantee(own[0]), some)
         found["apart"] = plain(apart)
         found["compared"] = plain(
@@ -555,7 +555,7 @@ def test_two_promises_of_one_text_are_told_apart():
         ({"epsilon": 1.9}, True),
         ({"delta": 0.05}, True),
         ({"delta": 0.2}, False),
-        ({"notion": "pure"}, True),
+        ({"notion": "pure", "delta": 0.0}, True),
         ({"unit": "x"}, True),
         ({"adjacency": "x"}, True),
         ({"metric": "x"}, True),
@@ -918,7 +918,7 @@ def test_the_largest_loss_over_a_vocabulary_is_looked_for_between_all_blocks_of_
     ]
     asked: list[int] = []
     monkeypatch.setattr(vocabulary, "_in_a_row", lambda *a: [f"w{k}" for k in range(n)])
-    monkeypatch.setattr(vocabulary, "_probes", lambda *a: [every[int(w[1:])] for w in a[-1]])
+    monkeypatch.setattr(vocabulary, "_probes", lambda m, by_word, words, _: [every[int(w[1:])] for w in words])
     monkeypatch.setattr(vocabulary, "_apart", lambda *a: len(a[-1]))
     monkeypatch.setattr(vocabulary, "_compared", lambda s, probes, apart: (asked.append(apart), (0.5, None, apart))[1])
     m = SimpleNamespace(by_word=1, public_start=None)

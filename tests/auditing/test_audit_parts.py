@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from small_spaces import on, random_space
+from small_spaces import on, over, random_space
 
 import dptext_core as dpt
 from dptext_core import auditing
 from dptext_core.auditing import exact, inputs, sampled
 from dptext_core.auditing.inputs import Meter, Probe
+from dptext_core.mechanisms.words.santext import SanText
 
 SPACE = random_space(30, 4)
 METER = Meter()
@@ -217,3 +218,38 @@ def test_words_of_one_input_are_looked_at_as_those_of_many_together():
         assert p.d.log_probs == pytest.approx(alone.d.log_probs) and alone.alone
     (one, other), _ = inputs.probes_of(m, [f"{SPACE.words[0]}, {SPACE.words[1]}!"], METER)
     assert (one.at, other.at) == SPACE.words[:2] and (one.index, other.index) == (0, 2) and not one.alone
+
+
+class Silent(SanText):
+    """Of some words it states no chances, and draws them all the same."""
+
+    def distribution(self, text, index):
+        if self.plan(text).document.words[index] in SILENT:
+            raise dpt.NoDistribution("rare words have no formula")
+        return super().distribution(text, index)
+
+
+class Fails(SanText):
+    """It fails at one word."""
+
+    def channels(self, rows):
+        if 25 in np.asarray(rows):
+            raise ValueError("row 25 is bad")
+        return super().channels(rows)
+
+
+SILENT = random_space(60).words[20:40]
+
+
+@pytest.mark.parametrize(("cls", "word"), [(Silent, SILENT[0]), (Fails, random_space(60).words[25])])
+def test_of_a_word_that_is_drawn_without_stated_chances_nothing_can_be_told(cls, word):
+    m = over(random_space(60), cls, epsilon=3.0, recase="none", keep_stopwords=False)
+    report = auditing.audit(m)
+    assert report.verdict == "inconclusive" and word in dict(report.skipped)
+    checks = {c.name: c for c in report.checks}
+    assert checks["stated chances"].status == "not looked at"
+    if cls is Silent:
+        assert "no chances are stated of 20 words" in checks["stated distributions of every word"].reason
+    else:
+        assert "ValueError: “row 25 is bad”" in report.reason and len(report.skipped) == 1
+    assert auditing.audit(m, [word, random_space(60).words[0]]).verdict == "inconclusive"

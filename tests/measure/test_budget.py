@@ -53,8 +53,9 @@ def test_the_values_follow_the_skeleton_at_unknown_words_too():
     plan, other = (distribute(m, t, 60.0, "public") for t in (TEXT, known))
     assert len(other.drawn) == len(plan.drawn) + 1
     ratio = [a / b for a, b in zip(plan.epsilons, other.epsilons, strict=True)]
-    # One unit is another, since fewer words share the total; of which word was unknown the list says nothing.
+    # One unit is another, since fewer words share the total: only who knows that learns which word was unknown.
     assert ratio == pytest.approx([ratio[0]] * len(ratio))
+    assert plan.exposes == ("which words are unknown, to whoever knows the total and the list",)
 
 
 @pytest.mark.parametrize("options", [{"name": "dp-mlm"}, {"name": "dp-mlm-prior", "prior": "frequency"}])

@@ -751,9 +751,9 @@ class _Places(Aligned[WordMechanism]):
         each = [1.0] * len(prepared.rows)
         return tuple(i for i in self.drawn(prepared) if self.m._step_epsilon(prepared, i, each) > 0)
 
-    def told_by_total(self) -> tuple[str, ...]:
-        drawn_blindly = self.m.config.oov == "random"
-        return ("how many words are unknown, to whoever knows the total and the list",) if drawn_blindly else ()
+    def told_by_total(self, uneven: bool = False) -> tuple[str, ...]:
+        told = f"{'which' if uneven else 'how many'} words are unknown, to whoever knows the total and the list"
+        return (told,) if self.m.config.oov == "random" else ()
 
 
 class _Audited(Audited[WordMechanism]):
