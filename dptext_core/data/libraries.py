@@ -38,10 +38,10 @@ def one_by_one(mechanism: str | None, options: Mapping[str, Any]) -> Mechanism:
 class BatchRewriter:
     """A function for ``datasets.Dataset.map(…, batched=True)``: each row's text rewritten by itself.
 
-    The original leaves its column. Beside it stand what the row spends (``text_epsilon``, None where nothing is
-    promised) and why a row was not rewritten (``text_error``). Other columns stay as they are, unprotected. Every row
-    that is mapped is drawn anew, and two rewrites of one text add up; ``map`` reads its cache where the same rows are
-    mapped by the same settings again, which spends nothing.
+    The original leaves its column. Beside it stand what the row spends (``text_epsilon``, NaN where nothing is
+    promised) and why a row was not rewritten (``text_error``, empty where it was). Other columns stay as they are,
+    unprotected. Every row that is mapped is drawn anew, and two rewrites of one text add up; ``map`` reads its cache
+    where the same rows are mapped by the same settings again, which spends nothing.
 
     Parameters
     ----------
@@ -89,10 +89,12 @@ class BatchRewriter:
         if isinstance(texts, str):
             raise InputError("Give map the option batched=True: this rewrites lists of texts.")
         records = list(rewrite_records(list(texts), self.mechanism, self.column))
+        spent = [total(r.guarantee) for r in records]
+        # Never None: the first block decides on the types, and one of nothing but None would allow nothing else.
         return {
             self.column: [r.text for r in records],
-            f"{self.column}_epsilon": [total(r.guarantee) for r in records],
-            f"{self.column}_error": [r.error for r in records],
+            f"{self.column}_epsilon": [math.nan if x is None else x for x in spent],
+            f"{self.column}_error": [r.error or "" for r in records],
         }
 
 

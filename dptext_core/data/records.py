@@ -112,6 +112,8 @@ def rewrite_records(
         No row can be rewritten with these options.
     Cancelled
         The task was stopped.
+    InputError
+        ``rows`` are no rows, or a data frame with two columns of the same name.
     ModelUnavailable
         What the mechanism reads with is not on this machine.
     """
@@ -124,6 +126,8 @@ def rewrite_records(
     if callable(frame := getattr(rows, "itertuples", None)):
         # A data frame by itself goes through the names of its columns.
         names = [*getattr(rows, "columns", ())]
+        if len(set(names)) < len(names):
+            raise InputError("The data frame has two columns of the same name, and a row would keep one. Rename one.")
         rows = (dict(zip(names, cells, strict=True)) for cells in frame(index=False, name=None))
     start, batch = whole("start", start, least=0), whole("batch", batch, least=1)
     if start and m.shares_draws:

@@ -125,8 +125,9 @@ class Total:
 class Account:
     """What the releases of one text amount to. totals: one for each kind; void: why they promise nothing, or empty.
 
-    text: 0 for all texts together. rows: of data sets, the largest number of rows; 0 where no data set holds the text.
-    Then totals are those of somebody who wrote all rows, and ``each`` those of the text of which most is spent."""
+    text: 0 for all texts together, and for one that the ledger does not know, of which nothing was released. rows: of
+    data sets, the largest number of rows; 0 where no data set holds the text. Then totals are those of somebody who
+    wrote all rows, and ``each`` those of the text of which most is spent."""
 
     text: int
     totals: tuple[Total, ...]
@@ -139,7 +140,7 @@ class Account:
     @property
     def name(self) -> str:
         if not self.text:
-            return ALL
+            return ALL if self.releases else "This text"
         return f"Data set {self.text} ({self.rows:,} rows)" if self.rows else f"Text {self.text}"
 
     def sentence(self) -> str:
@@ -290,7 +291,8 @@ class Ledger:
             )
 
     def account(self, text: int | str) -> Account:
-        """What the released results of one text amount to. text: its number here, or itself."""
+        """What the released results of one text amount to. text: its number here, or itself. Raises InputError for a
+        number that no text has."""
         text = self._number(text)
         return _account(text, [e for e in self._entries if e.released and e.text == text], self._entries)
 
@@ -354,11 +356,14 @@ class Ledger:
         return [self._hash(_letters(text)), *[self._hash(f"drawn: {words}")] * bool(words)]
 
     def _number(self, text: int | str) -> int:
-        """The number of a text; 0 where it has none."""
+        """The number of a text; 0 where it has none. Raises InputError for a number that no text has."""
+        which = "Give the number of a text in this ledger, or the text itself."
+        if isinstance(text, bool) or not isinstance(text, int | str):
+            raise InputError(which)
         if isinstance(text, int):
+            if text not in self._texts.values() and all(e.text != text for e in self._entries):
+                raise InputError(f"There is no text {text}. {which}")
             return text
-        if not isinstance(text, str):
-            raise InputError("Give the number of a text in this ledger, or the text itself.")
         return next(iter(self._numbers(np.array([self._hash(_letters(text))], np.uint64))), 0)
 
     def _numbers(self, texts: np.ndarray) -> set[int]:
@@ -448,7 +453,8 @@ def _common(some: np.ndarray, others: np.ndarray) -> bool:
 
 def _kind(g: Guarantee) -> str:
     kind = NOTIONS[g.notion] + " for each unit of distance" * (g.notion == "metric")
-    return kind + f" ({g.metric or g.group})" * bool(g.metric or g.group)
+    within = g.distance or g.metric or g.group
+    return kind + f" ({within})" * bool(within)
 
 
 def _same(a: LedgerEntry, b: LedgerEntry) -> bool:

@@ -72,6 +72,9 @@ class Guarantee:
     never, loaded : int
         How many words are kept out of everything that can be released: by a list of the user's, and by that of the
         program, which is the same for every text.
+    distance : str
+        For "metric", what totals are counted in, where ``metric`` also says where that is cut off: min(d, γ) is at most
+        d, whatever γ is. Empty: ``metric``.
     """
 
     notion: str
@@ -94,8 +97,15 @@ class Guarantee:
     bounded_range: bool = False
     never: int = 0
     loaded: int = 0
+    distance: str = ""
 
     def __post_init__(self) -> None:
+        if self.notion not in NOTIONS:
+            raise ConfigError(f"A promise is of one of these notions: {', '.join(NOTIONS)}.")
+        if self.notion != "none" and not all(0 <= e < math.inf for e in (self.epsilon, self.total, *self.spent)):
+            raise ConfigError("ε of a promise is a finite number from 0 on. What has none is of the notion 'none'.")
+        if not 0 <= self.delta < 1 or (self.delta and self.notion not in ("approx", "none")):
+            raise ConfigError("δ of a promise is from 0 to below 1, and 0 unless its notion is 'approx'.")
         for notion, what in (("group", "which words are a group"), ("metric", "what the distance is")):
             if self.notion == notion and not getattr(self, notion):
                 raise ConfigError(f"A promise of the notion {notion!r} says {what}: Guarantee(…, {notion}=…).")
@@ -237,6 +247,7 @@ class Guarantee:
     def to_dict(self) -> dict:
         """As JSON has it. Where nothing is promised there is no ε and no δ: null, whatever the mechanism was set to."""
         own = dataclasses.asdict(self) | {"exposed": list(self.exposed), "spent": list(self.spent)}
+        del own["distance"]  # the metric says it
         if self.notion == "none":
             own |= dict.fromkeys(("epsilon", "delta", "total", "expected")) | {"spent": []}
         closer = self.zcdp()

@@ -33,7 +33,7 @@ from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import mechanism_class, mechanisms
 from ..mechanisms.setting import Options, Setting
 from ..privacy.guarantee import at_least, bound, number
-from .measurement import Measurement, markdown, parser
+from .measurement import Measurement, OutFile, markdown, parser
 
 #: Rewrites behind the bound of a mechanism whose loss has no formula, and of some texts of one whose loss has one.
 DRAWS, REWRITES = 4000, 250
@@ -98,7 +98,7 @@ def main(argv: Sequence[str] = ()) -> int:
     """The command ``bench audit``."""
     takes = parser("audit", __doc__)
     takes.add_argument(
-        "--out", type=Path, help="the JSON file of the table, written row by row; rows that are there are kept"
+        "--out", action=OutFile, help="the JSON file of the table, written row by row; rows that are there are kept"
     )
     takes.add_argument("--mechanism", action="append", metavar="NAME", help="only this mechanism")
     takes.add_argument(

@@ -30,7 +30,7 @@ from ..mechanisms.setting import Setting
 from . import equal_privacy
 from . import results as store
 from .grid import ATTACKERS, GRIDS, LEVELS, SEEDS, Grid, GridPoint, Size, cost, groups, named, of_settings, shard
-from .measurement import parser
+from .measurement import OutFile, parser
 from .rows import BASELINE, Row
 from .run import JUDGED, RunConfig, one_thread, run, run_group, stop_list
 
@@ -57,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     takes.add_argument("--seeds", type=int, metavar="N", help=f"with --setting: so many seeds (default {len(SEEDS)})")
     takes.add_argument("--data", type=Path, metavar="FOLDER", help="the folder with the data sets")
-    takes.add_argument("--out", type=Path, metavar="FILE", help="where points go, a JSON line each")
+    takes.add_argument("--out", action=OutFile, metavar="FILE", help="where points go, a JSON line each")
     takes.add_argument("--shard", default="1/1", metavar="I/N", help="the I-th of N parts of about the same cost")
     takes.add_argument("--jobs", type=int, default=1, metavar="N", help="processes, of one thread each (default 1)")
     takes.add_argument("--stopwords", metavar="FILE", help="a list of stop words, one a line, for all mechanisms")
@@ -82,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     takes.add_argument("--list", action="store_true", help="list the groups of points and their estimated cost")
     takes.add_argument("--merge", nargs="+", type=Path, metavar="FILE", help="make a summary of these files")
     takes.add_argument("--into", type=Path, metavar="FILE", help="with --merge: add to this summary's points")
-    takes.add_argument("--summary", type=Path, metavar="FILE", help="where the summary goes")
+    takes.add_argument("--summary", action=OutFile, metavar="FILE", help="where the summary goes")
     return takes
 
 

@@ -35,7 +35,7 @@ from ..words.lists import CONFIGURATIONS
 from . import curves, deniability, run
 from . import results as store
 from .grid import ATTACKERS, BASELINE, KEEP, SIZES, GridPoint, Size
-from .measurement import parser
+from .measurement import OutFile, parser
 from .results import Results
 from .rows import Row, plain, record, short
 
@@ -256,8 +256,10 @@ def _parser() -> argparse.ArgumentParser:
         help="only what is told of words, by these attackers alone, at the bundled points",
     )
     takes.add_argument("--point", metavar="ID", help="run one bundled point again, and say whether it falls inside")
-    takes.add_argument("--out", type=Path, metavar="FILE", help="where points go; a stopped run goes on from it")
-    takes.add_argument("--summary", type=Path, metavar="FILE", help="where the summary of all points in --out goes")
+    takes.add_argument("--out", action=OutFile, metavar="FILE", help="where points go; a stopped run goes on from it")
+    takes.add_argument(
+        "--summary", action=OutFile, metavar="FILE", help="where the summary of all points in --out goes"
+    )
     return takes
 
 

@@ -26,7 +26,7 @@ from ..mechanisms.setting import Setting
 from ..models import causal
 from ..privacy.sampling import NoiseStream
 from . import data_sets
-from .measurement import Measurement, markdown, options_in, parser, which_stop_words
+from .measurement import Measurement, markdown, options_in, parser, plus_minus, which_stop_words
 
 #: Systems: mechanism, and options.
 SYSTEMS = {
@@ -45,16 +45,16 @@ TEXTS, MOST_WORDS, SEED = 100, 20, 1
 
 @dataclass(frozen=True)
 class WritingLine:
-    """One system at one ε. Means over texts, and half of their 95% intervals; ``log_perplexity`` is of a word, None
-    without a judge. tokens: drawn in all; seconds: what that took."""
+    """One system at one ε. Means over texts, and half of their 95% intervals, None where too few texts tell them;
+    ``log_perplexity`` is of a word, None without a judge. tokens: drawn in all; seconds: what that took."""
 
     data: str
     system: str
     epsilon: float
     texts: int
-    cosine: float
-    cosine_half: float
-    bleu: float
+    cosine: float | None
+    cosine_half: float | None
+    bleu: float | None
     words: float
     log_perplexity: float | None
     log_perplexity_half: float | None
@@ -107,20 +107,22 @@ def run(
             )
 
 
-def _mean(values: Sequence[float]) -> tuple[float, float]:
+def _mean(values: Sequence[float]) -> tuple[float | None, float | None]:
     x = np.array([v for v in values if math.isfinite(v)])
-    return (float(x.mean()), half_width(x)) if len(x) > 1 else (math.nan, math.nan)
+    return float(x.mean()) if len(x) else None, half_width(x) if len(x) > 1 else None
 
 
 def table(lines: Sequence[WritingLine]) -> str:
     """A Markdown table, a row for each ε and system; speed as a multiple of DP-MLM's in the same run."""
-    speed = {x.epsilon: x.tokens / x.seconds for x in lines if x.system == "DP-MLM"}
+    # What took no measurable time has no speed.
+    speed = {x.epsilon: x.tokens / x.seconds for x in lines if x.system == "DP-MLM" and x.tokens and x.seconds}
 
     def cells(x: WritingLine) -> list[str]:
         perplexity = "" if x.log_perplexity is None else f"{math.exp(x.log_perplexity):,.0f}"
-        faster = f"{x.tokens / x.seconds / speed[x.epsilon]:.2f}" if x.epsilon in speed else ""
-        cosine = f"{x.cosine:.3f} ± {x.cosine_half:.3f}"
-        return [f"{x.epsilon:g}", x.system, cosine, f"{x.bleu:.1f}", perplexity, f"{x.words:.1f}", faster]
+        faster = f"{x.tokens / x.seconds / speed[x.epsilon]:.2f}" if x.epsilon in speed and x.seconds else ""
+        cosine = "" if x.cosine is None else plus_minus(x.cosine, x.cosine_half)
+        bleu = "" if x.bleu is None else f"{x.bleu:.1f}"
+        return [f"{x.epsilon:g}", x.system, cosine, bleu, perplexity, f"{x.words:.1f}", faster]
 
     heading = ["ε", "system", "cosine", "BLEU", "perplexity of a word", "words", "tokens a second, DP-MLM = 1"]
     return markdown(heading, map(cells, sorted(lines, key=lambda x: (x.epsilon, list(SYSTEMS).index(x.system)))))

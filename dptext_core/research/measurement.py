@@ -8,26 +8,55 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
 from .._internal import assets
+from .._internal.checks import shown, usable_path
 from .._internal.version import PROG, __version__, called
+from ..errors import InputError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import fields_of
 
 R = TypeVar("R")
 
 _PROG = f"{PROG} bench"
+
+
+class OutFile(argparse.Action):
+    """An option that names a file to write, and makes its folder. What cannot be written there is said before anything
+    is measured. Raises InputError."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, _: Any = None
+    ) -> None:
+        path = usable_path(values)
+        if path.exists() and not path.is_file():
+            raise InputError(f"{shown(str(path))} is no file. Name another one.")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=path.parent):
+                pass
+        except OSError as error:
+            raise _unwritten(path, error) from error
+        setattr(namespace, self.dest, path)
+
+
+def _unwritten(path: Path, error: OSError) -> InputError:
+    return InputError(f"{shown(str(path))} cannot be written: {error.strerror or error}. Name another file.")
+
+
 #: Options that mean the same wherever they are taken.
 _OPTIONS: Mapping[str, dict[str, Any]] = {
     "data": {"type": Path, "metavar": "DIR", "help": "folder of the public data sets"},
     "set": {"default": "sst2", "metavar": "NAME", "help": "data set (default sst2; builtin needs no folder)"},
     "space": {"default": "minilm", "metavar": "NAME", "help": "the word space (default minilm)"},
     "stopwords": {"metavar": "FILE", "help": "one word a line; else the default list"},
-    "out": {"type": Path, "metavar": "FILE", "help": "write the rows to this JSON file"},
+    "out": {"action": OutFile, "metavar": "FILE", "help": "write the rows to this JSON file"},
 }
 
 
@@ -61,13 +90,22 @@ def markdown(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join([lines[0], "|---" * len(heading) + "|", *lines[1:]])
 
 
+def plus_minus(mean: float, half: float | None) -> str:
+    """A mean with half of its interval, None where that is not known: one value tells none."""
+    return f"{mean:.3f} (interval not known)" if half is None else f"{mean:.3f} ± {half:.3f}"
+
+
 def write_rows(path: Path, whole: Mapping[str, Any], first: str) -> None:
-    """Compact JSON with a line for each object that begins with the key ``first``, so that changes are easy to read."""
-    text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.tmp")
-    beside.write_text(text.replace(f'{{"{first}"', f'\n{{"{first}"') + "\n", encoding="utf-8")
-    beside.replace(path)  # whole at any time: a table may be written row by row
+    """Compact JSON with a line for each object that begins with the key ``first``, so that changes are easy to read.
+    Raises InputError where it cannot be written, and ValueError for a number that JSON has not."""
+    text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_name(f".{path.name}.tmp")
+        beside.write_text(text.replace(f'{{"{first}"', f'\n{{"{first}"') + "\n", encoding="utf-8")
+        beside.replace(path)  # whole at any time: a table may be written row by row
+    except OSError as error:
+        raise _unwritten(path, error) from error
 
 
 @dataclass(frozen=True)
@@ -103,7 +141,7 @@ class Measurement(Generic[R]):
         return {"command": f"{_PROG} {self.name}", "version": __version__} | more
 
     def write(self, path: Path | None, rows: Iterable[R], about: Mapping[str, Any], **more: Any) -> None:
-        """The file, a line for each row, with what else it holds; nothing without a path. Raises OSError."""
+        """The file, a line for each row, with what else it holds; nothing without a path. Raises InputError."""
         if path is None:
             return
         written = [{k: self._short(v) for k, v in self._fields(row).items()} for row in rows]
@@ -116,4 +154,6 @@ class Measurement(Generic[R]):
         return to_dict() if to_dict else asdict(cast(Any, row))
 
     def _short(self, value: Any) -> Any:
+        if isinstance(value, float) and not math.isfinite(value):
+            return None  # as JSON has it: an interval of one text is endless
         return float(f"{value:.{self.digits}g}") if self.digits and isinstance(value, float) else value

@@ -42,7 +42,7 @@ from ..text.lexicon import Lexicon
 from ..text.lexicons import stop_words
 from . import data_sets
 from .clipping import ends
-from .measurement import Measurement, markdown, options_in, parser, which_stop_words
+from .measurement import Measurement, OutFile, markdown, options_in, parser, which_stop_words
 
 #: The width of DP-MLM's clipping range that keeps most meaning up to an ε, in standard deviations: of 300 sentences of
 #: SST-2's training part (``bench clipping --train --n 300``), which are none of those measured here.
@@ -371,7 +371,7 @@ def main(argv: Sequence[str] = ()) -> int:
     takes.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS))
     takes.add_argument("--n", type=int, help="texts of each set; else " + str(dict(TEXTS)))
     takes.add_argument(
-        "--rows", type=Path, required=True, help="the file of measured points; an old one is gone on with"
+        "--rows", action=OutFile, required=True, help="the file of measured points; an old one is gone on with"
     )
     takes.add_argument(
         "--judge", metavar="NAME", help=f"a causal language model, for perplexity: a folder, or {causal.JUDGE}"
@@ -379,7 +379,6 @@ def main(argv: Sequence[str] = ()) -> int:
     takes.add_argument("--judge-name", help="what the judge is called; else as it calls itself, or its folder's name")
     args = takes.parse_args(argv)
     sizes = TEXTS if args.n is None else dict.fromkeys(args.sets, args.n)
-    args.rows.parent.mkdir(parents=True, exist_ok=True)
     if args.judge:
         causal.judge_folder(args.judge)  # that it is missing is said before the hours of measuring
     for row in run(args.sets, args.systems, args.epsilons, args.seeds, args.data, args.rows, options_in(args), sizes):

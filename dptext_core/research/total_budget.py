@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 
 from .._internal import assets
-from .._internal.checks import shown
+from .._internal.checks import many, shown
 from .._internal.statistics import half_width
 from .._internal.task import UNWATCHED, Task, on_terminal
 from ..attacks import corpus
@@ -46,7 +46,7 @@ from ..mechanisms.registry import fields_of, get_mechanism
 from ..models import causal, sentence_encoder
 from ..privacy.sampling import NoiseStream
 from . import data_sets, judges, scored, tasks
-from .measurement import Measurement, markdown, options_in, parser, which_stop_words
+from .measurement import Measurement, markdown, options_in, parser, plus_minus, which_stop_words
 
 TOTALS = (10.0, 20.0, 30.0, 50.0, 75.0, 100.0, 150.0, 200.0, 400.0)
 SETS = ("sst2", "snips", "reviews", "authors")
@@ -99,7 +99,7 @@ class Bought:
     measure
         One of ``MEASURES``, or "draws", the number of draws of a text.
     value, half
-        Mean over texts, each the mean of its seeds, and half of the 95% interval over the texts.
+        Mean over texts, each the mean of its seeds, and half of the 95% interval over the texts, None for one text.
     texts, seeds
         How many.
     """
@@ -110,7 +110,7 @@ class Bought:
     total: float
     measure: str
     value: float
-    half: float
+    half: float | None
     texts: int
     seeds: int
 
@@ -223,7 +223,8 @@ def measure(
 
     def row(total: float, name: str, values: Sequence[float] | np.ndarray, of: int) -> Bought:
         x = np.asarray(values, np.float64)
-        return Bought(system, mechanism.name, test.data, float(total), name, float(x.mean()), half_width(x), len(x), of)
+        half = half_width(x) if len(x) > 1 else None
+        return Bought(system, mechanism.name, test.data, float(total), name, float(x.mean()), half, len(x), of)
 
     rows = [row(NOTHING, "draws", draws, 1)]
     for total in (NOTHING, *totals):
@@ -249,8 +250,8 @@ def measure(
         some = found[total, seeds[0]][:few] if total in SOME else []
         if some:
             rows.append(row(total, "named", scored.most_named(texts[:few], some, task), 1))
-        if some and judge is not None:
-            rows.append(row(total, "perplexity", [x for x in judge(some) if math.isfinite(x)], 1))
+        if some and judge is not None and (read := [x for x in judge(some) if math.isfinite(x)]):
+            rows.append(row(total, "perplexity", read, 1))
     return rows
 
 
@@ -274,7 +275,7 @@ def in_a_sentence(rows: Sequence[Bought], total: float = 50.0) -> dict[str, str]
         return {}
     said = (
         f"At a total ε of {total:g} for a text, one drawn sentence keeps {one.value:.0%} of the meaning, and words "
-        f"drawn one by one keep {each.value:.0%} ({one.texts} sentences of film reviews; Benchmarks has more)."
+        f"drawn one by one keep {each.value:.0%} ({many(one.texts, 'sentence')} of film reviews; Benchmarks has more)."
     )
     return {one.mechanism: said}
 
@@ -287,7 +288,7 @@ def table(rows: Sequence[Bought], name: str) -> str:
     lines = []
     for total in sorted({r.total for r in rows}):
         cells = [found.get((name, total)) for name in names]
-        said = ["" if r is None else f"{r.value:.3f} ± {r.half:.3f}" for r in cells]
+        said = ["" if r is None else plus_minus(r.value, r.half) for r in cells]
         lines.append([f"{total:g}" if total else "nothing of the text", *said])
     return markdown(["total ε", *names], lines)
 
@@ -360,7 +361,9 @@ def main(argv: Sequence[str] = ()) -> int:
                     task=on_terminal("bank of the domain"),
                 )
                 read[test.data]["bank"] = about.sentences
-                print(f"The bank of the domain has {about.sentences:,} sentences of {found.title}'s texts to train.")
+                print(
+                    f"The bank of the domain has {many(about.sentences, 'sentence')} of {found.title}'s texts to train."
+                )
             for system, mechanism in systems(bank, options_in(args)).items():
                 if system in there or (args.system and system not in args.system):
                     continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import importlib
+import math
 import os
 import pickle
 import subprocess
@@ -12,6 +13,7 @@ import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
+import numpy as np
 import pytest
 from data.test_batch import block
 
@@ -42,7 +44,8 @@ def test_rows_are_mapped_each_by_itself_and_the_original_leaves():
     found = mapped(dpt.BatchRewriter("custext", epsilon=0.1), rows, 2)
     assert [r["label"] for r in found] == [0, 1, 2, 3]
     m = dpt.get_mechanism("custext", epsilon=0.1)
-    assert [r["text_epsilon"] for r in found] == [m.guarantee(t).total for t in TEXTS] + [None]
+    assert [r["text_epsilon"] for r in found[:3]] == [m.guarantee(t).total for t in TEXTS]
+    assert math.isnan(found[3]["text_epsilon"]) and [r["text_error"] for r in found[:3]] == [""] * 3
     assert all(r["text"] and r["text"] != text for r, text in zip(found, TEXTS, strict=False))
     assert found[3]["text"] is None and "no text in the column 'text'" in found[3]["text_error"]
     again = mapped(dpt.BatchRewriter("custext", epsilon=0.1), rows[:3], 3)
@@ -61,7 +64,21 @@ def test_another_process_gets_the_same_settings_by_a_small_pickle():
 
 
 def test_where_nothing_is_promised_no_number_says_so():
-    assert BatchRewriter("gumbel")({"text": TEXTS})["text_epsilon"] == [None] * 3
+    assert np.isnan(BatchRewriter("gumbel")({"text": TEXTS})["text_epsilon"]).tolist() == [True] * 3
+
+
+@pytest.mark.parametrize("texts", [[*TEXTS, None], [None, *TEXTS], [None] * 4, TEXTS])
+@pytest.mark.parametrize("mechanism", ["custext", "gumbel"])
+def test_every_block_has_columns_of_the_same_types(texts, mechanism):
+    """A table takes its types from the first block: one with nothing in a column would allow nothing in it."""
+    pyarrow = pytest.importorskip("pyarrow")
+    function = BatchRewriter(mechanism)
+    for text in texts:
+        found = pyarrow.table(function({"text": [text]})).schema
+        assert (found.field("text_epsilon").type, found.field("text_error").type) == (
+            pyarrow.float64(),
+            pyarrow.string(),
+        )
 
 
 @pytest.mark.parametrize("made", [BatchRewriter, lambda name, **o: DocRewriter(name, o)])
@@ -173,3 +190,23 @@ def test_the_python_of_the_document_runs_in_datasets(tmp_path):
     assert all(row["text"] and row["text"] != text for row, text in zip(rows, TEXTS, strict=False))
     assert rows[0].keys() == {"text", "label", "text_epsilon", "text_error"}
     assert not rows[3]["text"] and "no text in the column 'text'" in rows[3]["text_error"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("texts", [[*TEXTS, None], [None, None, *TEXTS], [None] * 3])
+def test_datasets_takes_blocks_with_errors_first_and_last(texts, tmp_path):
+    """In a process of its own, since its cache is chosen when it is loaded."""
+    code = f"""
+import datasets, dptext_core as dpt
+features = datasets.Features({{"text": datasets.Value("string")}})
+rows = datasets.Dataset.from_dict({{"text": {texts!r}}}, features=features)
+rows = rows.map(dpt.BatchRewriter("custext", epsilon=3), batched=True, batch_size=2)
+assert [r["text"] is None for r in rows] == [t is None for t in {texts!r}]
+assert [bool(r["text_error"]) for r in rows] == [t is None for t in {texts!r}]
+assert {{name: f.dtype for name, f in rows.features.items()}} == {{
+    "text": "string", "text_epsilon": "float64", "text_error": "string"
+}}, rows.features
+"""
+    env = os.environ | {"HF_HOME": str(tmp_path / "cache"), "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(TOP)}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]

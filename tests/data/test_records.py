@@ -67,6 +67,15 @@ def test_any_mechanism_will_do_and_rows_may_be_texts(cls):
     assert [type(r.text) for r in found] == [str, str] and all(r.guarantee.sentence() for r in found)
 
 
+def test_a_data_frame_with_two_columns_of_one_name_is_refused():
+    import pandas as pd
+
+    for names, column in ((["text", "text"], "text"), (["id", "text", "id"], "text")):
+        frame = pd.DataFrame([[TEXT] * len(names)], columns=names)
+        with pytest.raises(dpt.InputError, match="two columns of the same name"):
+            rewrite_records(frame, dpt.get_mechanism("custext"), column)
+
+
 def test_rows_of_pandas_are_rows_and_a_data_frame_is_not_the_names_of_its_columns():
     import pandas as pd
 
@@ -264,7 +273,7 @@ def test_shared_draws_are_counted_once_seeds_and_missing_promises_are_said():
     none.add(dpt.Guarantee("none", float("inf"), "text", "any", 1, float("inf"), reason="Nothing holds."))
     assert none.sentence() == "There is no privacy guarantee: Nothing holds." and none.to_dict()["all_rows"] is None
     finite = Overall()
-    for notion in ("pure", "none", "pure"):
+    for notion in ("approx", "none", "approx"):
         finite.add(dpt.Guarantee(notion, 1.0, "text", "any", 1, 1.0, delta=0.5, reason="Nothing holds."))
     totals = ("one_row", "one_row_delta", "all_rows", "all_rows_delta")
     assert finite.all == float("inf") and [finite.to_dict()[k] for k in totals] == [None] * 4

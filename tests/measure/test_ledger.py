@@ -11,12 +11,13 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 from foreign import Latent, Swap
-from small_spaces import on, random_space
+from small_spaces import on, over, random_space, small_bundle, words
 
 import dptext_core as dpt
 from dptext_core import Guarantee, InputError, NoiseStream
 from dptext_core.measure import ledger as module
 from dptext_core.measure.ledger import Ledger
+from dptext_core.mechanisms.words.diffractor import Diffractor
 
 TEXT = "The doctor changed the dose of insulin."
 OTHER = "A lawyer moved to Lisbon in winter."
@@ -60,6 +61,51 @@ def test_fresh_draws_add_up_by_text():
         and "metric differential privacy for each unit of distance (places on the list)" in first.sentence()
     )
     assert (second.text, second.releases) == (2, 1) and ledger.draws(1) == 3 and not first.void
+
+
+def test_a_distance_that_is_cut_off_adds_up_as_the_distance_itself():
+    """min(d, γ) is at most d, whatever γ is; it is another one at each ε."""
+    places = [over(small_bundle([words(200)]), Diffractor, noise="tem", epsilon=e) for e in (0.05, 1.0, 2.0)]
+    space = random_space()
+    euclidean = [on(space, "tem", epsilon=e) for e in (0.1, 20.0, 40.0)] + [on(space, "santext", epsilon=3.0)]
+    for releases in (places, euclidean):
+        assert len({m.guarantee("badoq").metric for m in releases}) == 3
+        ledger = Ledger()
+        for m in releases:
+            ledger.record(m.rewrite("badoq"), released=True)
+        (total,) = ledger.account(1).totals
+        assert total.epsilon == pytest.approx(sum(m.config.epsilon for m in releases)) and total.releases == len(
+            releases
+        )
+        assert "γ" not in ledger.account(1).sentence()
+        ledger.record_rows(releases[1], [("badoq", releases[1].guarantee("badoq"))], "a run", released=True)
+        assert len(ledger.account(1).totals) == 1
+
+
+def test_places_on_other_lists_are_another_distance():
+    ledger = Ledger()
+    for lists in (("L2",), ("minilm-1",), ("minilm-1", "minilm-2"), ("minilm-1", "minilm-input-1")):
+        ledger.record(diffractor(lists=lists).rewrite(TEXT), released=True)
+    account = ledger.account(1)
+    assert len(account.totals) == 4 and "(places on the list: minilm-1)" in account.sentence()
+
+
+def test_a_text_that_was_never_recorded_has_an_account_of_its_own():
+    ledger, m = Ledger(), diffractor()
+    for text in (TEXT, OTHER):
+        ledger.record(m.rewrite(text), released=True)
+    assert ledger.account("never seen").sentence() == "This text: nothing was released, so nothing was spent."
+    assert "all of them together: ε = " in ledger.overall().sentence()
+
+
+@pytest.mark.parametrize("wrong", [True, False, 0, -1, 3, 1.0, None, b"text"])
+def test_what_is_no_text_of_the_ledger_has_no_account(wrong):
+    ledger = Ledger()
+    for text in (TEXT, OTHER):
+        ledger.record(diffractor().rewrite(text))
+    for asked in (ledger.account, ledger.draws):
+        with pytest.raises(InputError, match="number of a text"):
+            asked(wrong)
 
 
 def test_of_a_text_that_is_typed_what_it_is_by_now_stays_and_it_is_one_text():
@@ -381,6 +427,8 @@ def test_what_joins_two_texts_gives_them_one_number():
     assert [e.text for e in ledger.entries] == [1, 1, 3, 1, 1]
     assert [(a.text, a.releases) for a in ledger.accounts()] == [(1, 4), (3, 1)]
     assert ledger.account(TEXT) == ledger.account(mine) == ledger.account(1)
+    with pytest.raises(InputError, match="no text 2"):
+        ledger.account(2)
 
 
 def test_what_cannot_be_told_apart_is_said_with_its_sum():

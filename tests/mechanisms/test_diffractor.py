@@ -132,6 +132,8 @@ def test_the_loss_is_at_most_epsilon_times_the_largest_distance(noise, gamma, li
     assert np.isnan(m.distances(["nosuchword", inputs[0]])).sum() == 3
     g = m.guarantee(inputs[0])
     assert g.largest >= claim.max() and "places on the list" in g.metric
+    nearest = np.median(np.min(claim + np.diag(np.full(15, np.inf)), axis=1))
+    assert g.near == pytest.approx(nearest), "on several lists no word is next to another on all of them"
 
 
 @pytest.mark.parametrize("gamma", [0, 2, 2.5, 30, None])

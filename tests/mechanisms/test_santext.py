@@ -74,6 +74,9 @@ def test_the_bounds_of_santext_plus(epsilon):
     claim, d = m.distances(SPACE.words), on(SPACE, "santext").distances(SPACE.words)
     assert np.isnan(claim[:first]).all() and np.isnan(claim[:, :first]).all()
     assert np.array_equal(claim[first:, first:], d[first:, first:])
+    among = claim[first:, first:] + np.diag(np.full(18, np.inf))
+    near = m.guarantee(SPACE.words[first]).near
+    assert near == pytest.approx(np.median(among.min(1)), rel=1e-5), "among the words that the promise compares"
     drawn = table[:, first:]  # outputs that can be drawn: the sensitive words
     loss = np.abs(drawn[:, None] - drawn[None]).max(axis=2)
     assert (loss[first:, first:] <= epsilon * d[first:, first:] + epsilon * ROUNDING).all()

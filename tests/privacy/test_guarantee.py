@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 from scipy.stats import norm
 
-from dptext_core import Guarantee
+from dptext_core import ConfigError, Guarantee
 from dptext_core.privacy.guarantee import (
     at_least,
     bound,
@@ -249,6 +249,7 @@ def test_a_group_promise_names_the_group():
 def test_plain_data_holds_the_metric():
     data = METRIC.to_dict()
     assert (data["metric"], data["near"], data["largest"], data["group"]) == (METRIC.metric, 0.5, 1.5, "")
+    assert dataclasses.replace(METRIC, distance="Euclidean").to_dict() == data, "what a total counts is for totals"
 
 
 # --- the second statement, by zCDP
@@ -344,6 +345,23 @@ def test_an_approximate_promise_names_its_delta():
     many = dataclasses.replace(one, draws=200_000, total=400_000.0)
     assert "nothing is promised" in many.sentence() and "no finite ε" in many.formal(), "a δ of 1 bounds nothing"
     assert "400,000" not in many.sentence() and "400,000" not in many.formal()
+
+
+@pytest.mark.parametrize(
+    ("notion", "numbers"),
+    [
+        ("pure", {"epsilon": math.nan}),
+        ("pure", {"total": math.inf}),
+        ("pure", {"spent": (1.0, -1.0, 1.0)}),
+        ("pure", {"delta": 0.01}),
+        ("approx", {"delta": math.nan}),
+        ("approx", {"delta": 1.0}),
+        ("secure", {}),
+    ],
+)
+def test_a_promise_of_impossible_numbers_cannot_be_made(notion, numbers):
+    with pytest.raises(ConfigError):
+        dataclasses.replace(PROMISE, notion=notion, **numbers)
 
 
 def test_a_text_of_which_nothing_was_drawn_is_not_called_unchanged():

@@ -31,7 +31,22 @@ def test_every_system_is_measured_and_compared_with_dp_mlm(tiny, tiny_model, tmp
     near = {r["epsilon"]: r["cosine"] for r in rows if r["system"] == "DP-MLM"}
     assert near[200.0] > near[20.0]
     printed = capsys.readouterr().out
-    assert "| 20 | DP-MLM |" in printed and printed.count("| 1.00 |") == 2
+    own = [line for line in printed.splitlines() if "| DP-MLM |" in line]
+    assert own[0].startswith("| 20 |") and [line.endswith("| 1.00 |") for line in own] == [True, True]
+
+
+@pytest.mark.parametrize("judged", [math.log(50.0), math.inf])
+def test_one_text_has_a_mean_and_no_interval(judged, monkeypatch, tmp_path):
+    times = iter(range(100))
+    monkeypatch.setattr(generation.time, "perf_counter", lambda: next(times) * 1e-9)
+    lines = [*generation.run("builtin", ["DP-MLM"], [100.0], None, 1, {}, lambda texts: [judged])]
+    (line,) = lines
+    assert (line.texts, line.cosine_half, line.log_perplexity_half, line.seconds) == (1, None, None, 0.0)
+    assert line.log_perplexity == (judged if math.isfinite(judged) else None)
+    (said,) = generation.table(lines).splitlines()[2:]
+    assert f"| {line.cosine:.3f} (interval not known) |" in said and "nan" not in said and said.endswith("|  |")
+    generation.MEASUREMENT.write(tmp_path / "one.json", lines, {})
+    assert json.loads((tmp_path / "one.json").read_text(encoding="utf-8"))["rows"][0]["cosine_half"] is None
 
 
 def test_a_judge_is_asked_for_every_text():

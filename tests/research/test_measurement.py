@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 from dataclasses import dataclass
 
 import pytest
 
 from dptext_core._internal import assets
-from dptext_core.cli.main import BENCHES
+from dptext_core.cli.main import BENCHES, main
 from dptext_core.errors import InputError
 from dptext_core.research import case_study
-from dptext_core.research.measurement import Measurement, markdown, options_in, parser, which_stop_words
+from dptext_core.research.measurement import Measurement, markdown, options_in, parser, plus_minus, which_stop_words
 
 MODULES = {name: importlib.import_module(f"dptext_core.{module}") for name, module in BENCHES.items()}
 MEASURED = [m.MEASUREMENT for m in (*MODULES.values(), case_study) if hasattr(m, "MEASUREMENT")]
@@ -62,6 +63,48 @@ def test_numbers_are_as_short_as_is_said_and_a_missing_path_writes_nothing(tmp_p
         short.read(tmp_path / "other.json")
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "audit",
+        "budget --data none",
+        "findings",
+        "generators",
+        "words",
+        "run",
+        "run --summary",
+        "equal-privacy",
+        "equal-privacy --summary",
+        "prior --rows",
+    ],
+)
+def test_what_cannot_be_written_is_said_before_anything_is_measured(command, tmp_path, capsys):
+    (tmp_path / "file").write_text("mine", encoding="utf-8")
+    option = [] if command.split()[-1] in ("--summary", "--rows") else ["--out"]
+    for place in (tmp_path / "file" / "out.json", tmp_path):
+        assert main(["bench", *command.split(), *option, str(place)]) == 2
+        said = capsys.readouterr()
+        assert not said.out and said.err.count("\n") == 1, said
+        assert said.err.startswith("error: ") and "Name another" in said.err
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_place_that_is_lost_meanwhile_is_said_in_words(tmp_path):
+    (tmp_path / "file").write_text("mine", encoding="utf-8")
+    with pytest.raises(InputError, match=r"out\.json' cannot be written: .*\. Name another file\."):
+        Measurement("found", Found, "found.json").write(tmp_path / "file" / "out.json", [], {})
+
+
+def test_what_json_does_not_know_is_no_number_of_a_file(tmp_path):
+    measured = Measurement("found", Found, "found.json", digits=3)
+    measured.write(tmp_path / "out.json", [Found("a", x, 1) for x in (math.nan, math.inf, 0.5)], {})
+    rows = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["rows"]
+    assert [row["value"] for row in rows] == [None, None, 0.5]
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        measured.write(tmp_path / "other.json", [], {"seconds": math.nan})
+    assert not (tmp_path / "other.json").exists()
+
+
 def test_the_common_options_are_those_that_are_asked_for(capsys):
     takes = parser("found", "Words that are found.\n\nMore of them.", "data", "stopwords", required=["data"])
     args = takes.parse_args(["--data", "here", "--stopwords", "list.txt"])
@@ -75,6 +118,10 @@ def test_the_common_options_are_those_that_are_asked_for(capsys):
     assert help.startswith("usage: python -m dptext_core bench found ") and "More of them" not in help
     said = Measurement("found", Found, "found.json").about(seed=1)
     assert (said["command"], said["seed"]) == ("python -m dptext_core bench found", 1)
+
+
+def test_a_mean_without_an_interval_says_so():
+    assert (plus_minus(0.69, 0.0214), plus_minus(0.69, None)) == ("0.690 ± 0.021", "0.690 (interval not known)")
 
 
 def test_a_table_has_a_line_below_its_heading():

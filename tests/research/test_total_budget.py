@@ -60,7 +60,13 @@ def test_every_text_spends_the_same_whatever_its_draws(small_bank, monkeypatch):
 def test_a_text_without_a_draw_is_left_out():
     test = dataclasses.replace(SAID, texts=["of the", "My doctor paid."], labels={"task": ["a", "b"]})
     rows = measure("D", dpt.get_mechanism("custext", oov="drop"), test, [5.0], seeds=[1], few=0)
-    assert all(r.texts == 1 for r in rows) and {r.mechanism for r in rows} == {"custext"}
+    assert all(r.texts == 1 and r.half is None for r in rows) and {r.mechanism for r in rows} == {"custext"}
+    assert " (interval not known) |" in table(rows, "cosine") and "±" not in table(rows, "cosine")
+    assert {x for trace in figures.total_budget(rows)["data"] for x in trace["x"]} == {5.0}
+    endless = measure(
+        "D", dpt.get_mechanism("custext", oov="drop"), test, [50.0], seeds=[1], few=1, judge=lambda texts: [np.inf]
+    )
+    assert "perplexity" not in {r.measure for r in endless}, "nothing is known of it"
 
 
 def test_what_is_measured_is_that_of_the_rewrites(small_bank):
@@ -214,4 +220,6 @@ def test_one_sentence_says_what_a_total_buys():
     ((mechanism, said),) = total_budget.in_a_sentence(rows).items()
     assert mechanism == "dp-sentence"
     assert "ε of 50" in said and "sentence keeps 48%" in said and "keep 19% (7 sentences" in said
+    one = [dataclasses.replace(r, texts=1) for r in rows]
+    assert "(1 sentence of" in total_budget.in_a_sentence(one)["dp-sentence"]
     assert total_budget.in_a_sentence(rows[:1]) == {} != total_budget.in_a_sentence(bundled())

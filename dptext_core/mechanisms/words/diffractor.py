@@ -39,6 +39,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..._internal.checks import placeless
 from ..._internal.task import UNWATCHED, Task
 from ...errors import ConfigError
 from ...privacy.distribution import Channel, TokenDistribution, seen_at_least_once
@@ -137,6 +138,19 @@ class Bundle:
     def output_of(self) -> np.ndarray:
         """int64 (words,): the output that each row is."""
         return self.order[0][self.places[0]]
+
+    @cached_property
+    def nearest(self) -> float:
+        """How many places a word is from its nearest other one on the list where the two are farthest apart: the
+        median over 400 words, spread evenly."""
+        n = len(self.words)
+        if len(self.lists) == 1 or n < 2:
+            return 1.0
+        nearest = []
+        for row in np.unique(np.linspace(0, n - 1, min(400, n)).astype(np.int64)):
+            distances = np.abs(self.places - self.places[:, [row]]).max(0)
+            nearest.append(np.delete(distances, row).min())
+        return float(np.median(nearest))
 
     @cached_property
     def lengths(self) -> np.ndarray:
@@ -583,13 +597,16 @@ class Diffractor(WordMechanism):
             if len(lists) == 1
             else f"places on the list where they are farthest apart, of {len(lists)}"
         )
+        # A total names other lists than the one that is taken by default: their places are another distance.
+        distance = name if lists == CONFIGURATIONS["L2"] else f"{name}: {', '.join(map(placeless, lists))}"
         most = self._windows(epsilon)
         largest = float(most.max())
         if (most < self.vocabulary.lengths - 1).any():
             name += f", at most γ = {bound(largest)}"
             if self.config.gamma is None and len(set(self.vocabulary.lengths.tolist())) > 1:
                 name += f" {BY_LENGTH} ({bound(most.min())} on the shortest)"
-        return {"notion": "metric", "metric": name, "near": min(1.0, largest), "largest": largest}
+        near = min(self.vocabulary.nearest, largest)
+        return {"notion": "metric", "metric": name, "distance": distance, "near": near, "largest": largest}
 
     @property
     def space(self) -> WordSpace:

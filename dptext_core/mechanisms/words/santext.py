@@ -29,6 +29,7 @@ from ..config import epsilon_option, option
 from . import normalisers
 from .word_level import SpaceConfig
 from .word_prior import PriorMechanism, prior_option
+from .word_space import nearest_distance
 
 
 @dataclass(frozen=True)
@@ -237,8 +238,9 @@ class SanTextPlus(SanText):
 
     def promise(self, epsilon: float) -> dict[str, Any]:
         return super().promise(epsilon) | {
+            "near": nearest_distance(self.vocabulary, self.first_sensitive),
             "adjacency": self._adjacency() + ", where both words of each changed place are sensitive (the rarest "
-            f"{self.config.sensitive:.0%} of the vocabulary)"
+            f"{self.config.sensitive:.0%} of the vocabulary)",
         }
 
     def leaks(self) -> tuple[str, ...]:

@@ -190,4 +190,5 @@ class TEM(SpaceMechanism):
         if gamma >= promise["largest"]:
             return promise
         name = f"{promise['metric']}, at most γ = {gamma:.3g}"
-        return promise | {"metric": name, "near": min(promise["near"], gamma), "largest": gamma}
+        cut = {"metric": name, "distance": promise["metric"]}
+        return promise | cut | {"near": min(promise["near"], gamma), "largest": gamma}

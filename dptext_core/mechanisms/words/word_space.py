@@ -103,10 +103,19 @@ def largest_distance(space: WordSpace) -> float:
     return 2.0 * max(float(np.linalg.norm(p.astype(np.float64) - middle, axis=1).max()) for p in parts)
 
 
-@weak_cache(1)
-def nearest_distance(space: WordSpace) -> float:
-    """Median Euclidean distance from a word to its nearest other word, over 400 words spread evenly by frequency."""
-    rows = np.unique(np.linspace(0, len(space) - 1, min(400, len(space))).astype(np.int64))
-    if len(space) < 2:
+@weak_cache(4)
+def nearest_distance(space: WordSpace, first: int = 0) -> float:
+    """Median Euclidean distance from a word to its nearest other word, over 400 words spread evenly by frequency.
+    first: among the words from this row on."""
+    n = len(space) - first
+    rows = first + np.unique(np.linspace(0, n - 1, min(400, n)).astype(np.int64))
+    if n < 2:
         return 0.0
-    return float(np.median(space.nearest(rows, 2)[1][:, 1]))
+    if not first:
+        return float(np.median(space.nearest(rows, 2)[1][:, 1]))
+    others, nearest = np.arange(first, len(space)), []
+    for part in np.array_split(rows, len(rows) // 64 + 1):
+        distances = space.distance_rows(part, others)
+        distances[np.arange(len(part)), part - first] = np.inf
+        nearest.append(distances.min(1))
+    return float(np.median(np.concatenate(nearest)))

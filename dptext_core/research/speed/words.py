@@ -30,7 +30,7 @@ from ...mechanisms.words.word_level import Draws
 from ...privacy.sampling import NoiseStream
 from ...text.document import Document
 from ...words import WordSpace, stop_words, word_space
-from ..measurement import Measurement, parser
+from ..measurement import Measurement, OutFile, parser
 from ..rows import Row
 from .lists import line as list_line
 from .lists import measure as measure_list
@@ -306,7 +306,9 @@ def main(argv: Sequence[str] = ()) -> int:
     takes.add_argument("--words", type=int, default=2000, help="words for our side (default 2000)")
     takes.add_argument("--lists", action="store_true", help="also build a 1-D list, against the plain loop (a minute)")
     takes.add_argument("--shares", action="store_true", help="only where the time goes, text in and text out")
-    takes.add_argument("--out", type=Path, metavar="FILE", help="only tokens a second of each, as rows in this file")
+    takes.add_argument(
+        "--out", action=OutFile, metavar="FILE", help="only tokens a second of each, as rows in this file"
+    )
     args = takes.parse_args(argv)
     if args.shares or args.out:
         if args.shares:

@@ -47,7 +47,7 @@ def total_budget(
     lines: dict[str, Curve] = {}
     for system in systems:
         own = sorted((r for r in rows if r.system == system and r.total), key=lambda r: r.total)
-        low, high = ([r.value + side * r.half for r in own] for side in (-1, 1))
+        low, high = ([r.value + side * (r.half or 0.0) for r in own] for side in (-1, 1))
         lines[system] = ([r.total for r in own], [r.value for r in own], low, high)
     figure = curves(
         lines,
