@@ -85,7 +85,11 @@ async function rewrite() {
     const took = performance.now() - start;
     const { ms } = prepared;
     return `Rewritten on this device in ${took.toFixed(0)} ms${ms ? `, of which the model ${ms.toFixed(0)} ms` : ""}.`;
-  }, () => lock(true)); // what stands there is of another text, and is not taken for its rewrite
+  }, () => {
+    // What stands there is of another text, and is not taken for its rewrite. Who has the slider in hand keeps it.
+    ui.save.disabled = true;
+    ui.view.inert = !ui.view.matches(":focus-within");
+  });
   return true;
 }
 
@@ -119,11 +123,7 @@ async function work(/** @type {(signal: AbortSignal) => Promise<string>} */ job,
 // What stands there is of what was asked for before: it is neither drawn again nor released.
 function hold() {
   state.prepared = null;
-  lock(true);
-}
-
-function lock(/** @type {boolean} */ on) {
-  ui.view.inert = ui.again.disabled = ui.save.disabled = on;
+  ui.view.inert = ui.again.disabled = ui.save.disabled = true;
 }
 
 // The words that are never released, as they are typed, where the mechanism takes such a list.
@@ -217,7 +217,7 @@ async function show(/** @type {import("./engine.js").Prepared} */ prepared, /** 
   const now = () => Math.min(Math.max(state.eps[name] ?? usual, low), high);
   const made = await payload(engine, prepared, { run, draw, epsilon: now() }, { signal, hear });
   const epsilon = (made.eps = now()); // it may have been dragged meanwhile
-  lock(false);
+  ui.view.inert = ui.again.disabled = ui.save.disabled = false;
   Object.assign(state, { run, draw, prepared });
   const { draws } = engine.promise(prepared, epsilon);
   state.draws.set(draw, { title, draws, metric: notion === "metric" });
