@@ -102,10 +102,11 @@ class Guarantee:
     def __post_init__(self) -> None:
         if self.notion not in NOTIONS:
             raise ConfigError(f"A promise is of one of these notions: {', '.join(NOTIONS)}.")
-        if self.notion != "none" and not all(0 <= e < math.inf for e in (self.epsilon, self.total, *self.spent)):
-            raise ConfigError("ε of a promise is a finite number from 0 on. What has none is of the notion 'none'.")
-        if not 0 <= self.delta < 1 or (self.delta and self.notion not in ("approx", "none")):
-            raise ConfigError("δ of a promise is from 0 to below 1, and 0 unless its notion is 'approx'.")
+        if self.notion != "none":
+            if not all(0 <= e < math.inf for e in (self.epsilon, self.total, *self.spent)):
+                raise ConfigError("ε of a promise is a finite number from 0 on. What has none is of the notion 'none'.")
+            if not 0 <= self.delta < 1 or (self.delta and self.notion != "approx"):
+                raise ConfigError("δ of a promise is from 0 to below 1, and 0 unless its notion is 'approx'.")
         for notion, what in (("group", "which words are a group"), ("metric", "what the distance is")):
             if self.notion == notion and not getattr(self, notion):
                 raise ConfigError(f"A promise of the notion {notion!r} says {what}: Guarantee(…, {notion}=…).")
