@@ -439,7 +439,7 @@ def test_finished_pages_of_the_mechanisms_stand_beside_it_and_work_under_its_pol
 def test_epsilon_is_dragged_without_a_pass_and_a_copy_is_written_down(page: Page) -> None:
     page.select_option("#mechanism", "custext")
     page.fill("#text", TEXTS[0])
-    until(page, "document.querySelector('.strip .text').textContent.includes('Lisbon')")
+    until(page, "document.querySelector('.strip .text').textContent.includes('broken')")
     page.fill("#exact", "28")
     page.press("#exact", "Enter")
     until(page, "document.querySelector('#promise').textContent.includes('ε = 28 a word')")
