@@ -214,7 +214,12 @@ async function show(/** @type {import("./engine.js").Prepared} */ prepared, /** 
   };
   const { title, promise: { notion } } = prepared.spec;
   const { name, axis: [low, high, usual] } = prepared.spec;
-  const now = () => Math.min(Math.max(state.eps[name] ?? usual, low), high);
+  const now = () => {
+    // The view tells of an ε when it has rested.
+    const shown = state.prepared?.spec.name === name ? Number(ui.view.querySelector(".slider")?.dataset.eps) : NaN;
+    if (shown > 0) state.eps[name] = shown;
+    return Math.min(Math.max(state.eps[name] ?? usual, low), high);
+  };
   const made = await payload(engine, prepared, { run, draw, epsilon: now() }, { signal, hear });
   const epsilon = (made.eps = now()); // it may have been dragged meanwhile
   ui.view.inert = ui.again.disabled = ui.save.disabled = false;
