@@ -307,12 +307,13 @@ ORDER = """() => {
 }"""
 
 
-def dimmed_at_once(seen, box, place: str, shown: str) -> None:
-    """Where most of the text in the box is deleted, what is shown of it is dimmed before anything is sent."""
+def dimmed_at_once(seen, box) -> None:
+    """Where most of the text in the box is deleted, what is shown of it is dimmed before anything is sent. Compare says
+    what is to be dimmed to the same script."""
     from playwright.sync_api import expect
 
     page = seen.page
-    opacity = f"Number(getComputedStyle(document.querySelector('[class*=st-key-{place}_before]')).opacity)"
+    opacity = "Number(getComputedStyle(document.querySelector('[class*=st-key-play_before]')).opacity)"
     calm(page)
     page.wait_for_function(f"{opacity} === 1", timeout=LONG)
     idle(seen)
@@ -322,7 +323,7 @@ def dimmed_at_once(seen, box, place: str, shown: str) -> None:
     page.wait_for_function("window.order.includes('sent')", timeout=LONG)
     assert page.evaluate("window.order[0]") == "dimmed", "before anything is sent"
     short = re.compile(r"^[\s\S]{1,700}$")
-    expect(page.locator(shown).first).to_have_text(short, use_inner_text=True, timeout=LONG)
+    expect(page.locator(".strip .text").first).to_have_text(short, use_inner_text=True, timeout=LONG)
     page.wait_for_function(f"{opacity} === 1", timeout=LONG)
 
 
@@ -354,7 +355,7 @@ def test_a_long_text_waits_for_a_longer_pause_or_for_the_keys_that_send_it_and_i
         page.wait_for_timeout(50)
     assert len(seen.frames) > before, "it was sent at once"
     page.locator(".strip .text .was", has_text="Yves").wait_for(state="attached", timeout=LONG)
-    dimmed_at_once(seen, box, "play", ".strip .text")
+    dimmed_at_once(seen, box)
     seen.assert_clean()
 
 
@@ -725,7 +726,7 @@ def test_a_click_on_a_mark_opens_its_setting_in_explore(open_app: Callable):
     clean(seen)
 
 
-# --- generators and the case study
+# --- generators
 
 #: Neighbours in the text with nothing between them that stand on different lines, as [one, other].
 BROKEN = """() => {
@@ -760,26 +761,6 @@ def test_a_generator_writes_again_at_another_epsilon_and_shows_what_a_piece_was_
     assert len([n for n in names if n.strip()]) == 3, "and all others in one row"
     settled(page)
     seen.assert_clean()
-
-
-@pytest.mark.slow
-def test_a_sentence_of_ones_own_is_rewritten_by_what_was_pre_trained(open_app: Callable) -> None:
-    seen = open_app(APP, query="/case_study", viewport={"width": 390, "height": 844})
-    page = seen.page
-    page.wait_for_url(re.compile(r"/learn\?lesson=9$"))  # an address of earlier links
-    page.get_by_text("Try a sentence of your own").click()
-    page.get_by_text("Rewritten by the model that was pre-trained on Snips").wait_for(timeout=LONG)
-    box = page.get_by_role("textbox", name="A sentence")
-    box.fill("   ")
-    box.press("Control+Enter")
-    page.get_by_text("Type a sentence. Its rewrite").wait_for(timeout=LONG)
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    box.fill("<b>flights</b> to *oslo*")
-    box.press("Control+Enter")
-    page.get_by_text("Rewritten by the model that was pre-trained on Snips").wait_for(timeout=LONG)
-    page.get_by_text("Whatever you wrote here, the released text is at most").wait_for(timeout=LONG)
-    assert page.locator("h3").last.inner_text().strip()
-    clean(seen)
 
 
 @pytest.mark.slow
@@ -991,10 +972,6 @@ def test_two_settings_are_compared_and_a_word_is_chosen_in_both(open_app: Callab
     words.last.click()
     page.locator(f".rewrite .word[data-at='{last}'][aria-pressed=true]").nth(1).wait_for(timeout=LONG)
     calm(page)
-    box.fill(f"{typed.SIXTY} " * 6)
-    page.locator(".rewrite .text", has_text=re.compile(r"[\s\S]{1000}")).first.wait_for(timeout=LONG)
-    page.get_by_text("when you pause for 1.5 seconds").wait_for(timeout=LONG)
-    dimmed_at_once(seen, box, "compare", ".rewrite .text")
     page.get_by_role("button", name="Add a mechanism").click()
     page.locator(".rewrite").nth(2).locator(".mark").first.wait_for(timeout=LONG)
     calm(page)

@@ -77,8 +77,10 @@ def test_work_stops_when_the_page_is_closed(browser, server):
 def test_the_processor_rests_when_the_page_is_closed(browser, server, tmp_path):
     """A file that takes long to read is read no further."""
     url, asked = server
-    page = opened(browser, url)
+    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    page.set_default_timeout(LONG)
     page.goto(f"{url}/batch")
+    page.get_by_text("Come back to a job").wait_for()
     path = tmp_path / "long.csv"
     path.write_bytes(b"text,label\n" + b"a,1\n" * 2_500_000)
 

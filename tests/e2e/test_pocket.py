@@ -161,9 +161,9 @@ def test_the_law_of_the_model_is_the_cores_within_the_rounding_of_its_weights(pa
 
 def test_the_law_of_the_public_start_is_the_cores_within_the_rounding_of_its_weights(page: Page) -> None:
     """In a short text, and in one of several windows, in each of which another part of it is seen."""
-    long = " ".join(f"Word number {n} of a rather long story about gardens and hospitals." for n in range(24))
+    long = " ".join(f"Word number {n} of a rather long story about gardens and hospitals." for n in range(14))
     worst = 0.0
-    for text, few, epsilons in ((TEXTS[1], slice(0, 9, 4), (5.0, 100.0)), (long, slice(5, None, 61), (15.0,))):
+    for text, few, epsilons in ((TEXTS[1], slice(0, 9, 4), (5.0, 100.0)), (long, slice(5, None, 50), (15.0,))):
         for epsilon in epsilons:
             m = dpt.get_mechanism("dp-mlm-prior", epsilon=epsilon)
             prepared = m.prepare(text)

@@ -653,7 +653,7 @@ def test_the_slider_moves_by_itself_only_where_nobody_has_begun(open_app: Open, 
     if how.startswith("another"):
         # A button is pressed by no pointer here, as a text comes that was typed.
         page.get_by_role("button", name="New run").evaluate("e => e.click()")
-    page.wait_for_timeout(2500)
+    page.wait_for_timeout(2000)  # it would begin after 1.5 seconds
     assert not page.evaluate("window.toured")
     opened.assert_clean()
 
