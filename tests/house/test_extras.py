@@ -77,22 +77,22 @@ def test_what_is_said_sends_nobody_who_installed_the_package_to_a_file_that_only
 
 @pytest.mark.slow
 def test_words_and_audits_need_no_language_model(tmp_path):
-    """With all that an audit looks at, in a space of 60 words."""
-    space = random_space(60, 6, scale=0.4)
+    """With all that an audit looks at, in a space of 20 words."""
+    space = random_space(20, 6, scale=0.4)
     np.savez(tmp_path / "small.npz", words=np.array(space.words), vectors=space.vectors)
     code = (
         f"space, inputs = {str(tmp_path / 'small.npz')!r}, {list(space.words[:3])}"
         + """
 (near, _), = dpt.word_space("minilm").neighbours("doctor", 1)
 print(dpt.get_mechanism("diffractor").rewrite("My doctor.", seed=1).text[:3], near)
-for name in ("custext", "santext", "tem", "mvc"):
+for name in ("custext", "mvc"):
     print(dpt.get_mechanism(name, space=space, epsilon=4).rewrite(f"My {inputs[0]}.", seed=1).guarantee.draws)
 print(dpt.audit(dpt.get_mechanism("santext", space=space, epsilon=4), inputs, seed=1, draws=100).verdict)
 print(sorted({"torch", "transformers"} & set(sys.modules)))
 """
     )
     *rewrites, verdict, loaded = without(code).splitlines()
-    assert rewrites == ["My  doctors", *["1"] * 4] and verdict == "holds" and loaded == "[]"
+    assert rewrites == ["My  doctors", *["1"] * 2] and verdict == "holds" and loaded == "[]"
 
 
 def test_what_is_missing_is_said_with_the_extra_that_has_it():

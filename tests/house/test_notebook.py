@@ -60,7 +60,7 @@ def same_stop_words(monkeypatch):
 
 
 @pytest.mark.slow
-def test_every_cell_runs_and_prints_what_is_kept(same_stop_words, few_looks):
+def test_every_cell_runs_and_prints_what_is_kept(same_stop_words, few_looks, few_draws):
     run = tool()
     found = run.run(NOTEBOOK)
     assert len(found) > 8
@@ -116,7 +116,7 @@ def test_a_file_of_cells_becomes_a_notebook(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("file", PLAIN, ids=lambda file: file.stem)
-def test_every_notebook_from_a_plain_file_runs(file, few_looks, monkeypatch):
+def test_every_notebook_from_a_plain_file_runs(file, few_looks, few_draws, light, monkeypatch):
     """With few draws: what it finds is looked at in other tests."""
     monkeypatch.setattr(dpt, "audit", functools.partial(dpt.audit, draws=100))
     monkeypatch.setattr(mvc, "DRAWS", 100)

@@ -14,7 +14,7 @@ import dptext_core as dpt
 from dptext_core.attacks import QueryCurve, bayes, which_text
 from dptext_core.show.figures import query_figure
 
-TEXT = "The movie was wonderful but the weather in Xyzzyville ruined our holiday."
+TEXT = "The movie in Xyzzyville was wonderful."
 
 
 def script() -> None:
@@ -73,9 +73,14 @@ def said(at: AppTest) -> str:
     return " ".join(m.value for m in [*at.markdown, *at.caption, *at.info]).replace("\\", "")
 
 
-@pytest.mark.parametrize("mechanism", ["custext", "santext"])
-def test_the_chosen_word_is_attacked_at_once(mechanism):
-    at = page(mechanism)
+@pytest.fixture(scope="module")
+def words() -> AppTest:
+    """Of a mechanism that draws words; each test asks another attacker."""
+    return page("custext")
+
+
+def test_the_chosen_word_is_attacked_at_once(words):
+    at = words
     posterior = jobs(at)["bayes"].result
     run = at.session_state["run"]
     assert posterior == bayes.attack(run.mechanism, run.result, 1)
@@ -91,8 +96,8 @@ def test_the_chosen_word_is_attacked_at_once(mechanism):
     assert not {"language-model", "likely-text"} & set(jobs(at))
 
 
-def test_the_release_is_read_when_it_is_asked_for_and_what_is_right_is_marked():
-    at = page("custext")
+def test_the_release_is_read_when_it_is_asked_for_and_what_is_right_is_marked(words):
+    at = words
     assert "reader" not in jobs(at)
     at.button(key="attack_start_reader").click()
     settle(at)
@@ -108,8 +113,8 @@ def test_the_release_is_read_when_it_is_asked_for_and_what_is_right_is_marked():
     assert again.error is None and again.result.answers == 4
 
 
-def test_all_attackers_are_asked_when_it_is_wanted_and_the_best_has_its_name():
-    at = page("custext")
+def test_all_attackers_are_asked_when_it_is_wanted_and_the_best_has_its_name(words, plain_attackers):
+    at = words
     assert "best" not in jobs(at)
     at.button(key="attack_start_best").click()
     settle(at)
@@ -121,16 +126,16 @@ def test_all_attackers_are_asked_when_it_is_wanted_and_the_best_has_its_name():
 
 
 @pytest.mark.slow
-def test_moving_epsilon_attacks_again_and_keeps_the_curve():
-    at = page("custext")
+def test_moving_epsilon_attacks_again_and_keeps_the_curve(words):
+    at = words
     curve = jobs(at)["curve"]
     at.session_state["epsilon"] = 20.0
     settle(at)
     assert jobs(at)["bayes"].result.epsilon == 20.0 and jobs(at)["curve"] is curve
     at.button(key="attack_start_text curve").click()
     settle(at)
-    assert jobs(at)["text curve"].result.words == 5
-    assert "Half of the 5 words" in said(at)
+    assert jobs(at)["text curve"].result.words == 2
+    assert "Half of the 2 words" in said(at)
 
 
 @pytest.mark.slow
@@ -147,9 +152,9 @@ def test_what_has_no_posterior_says_what_to_use_instead():
     assert found.sentence() in said(at) and metric(at, "First guess right")
 
 
-def test_an_attacker_whose_model_is_not_here_says_which_command_gets_it(monkeypatch, tmp_path):
+def test_an_attacker_whose_model_is_not_here_says_which_command_gets_it(words, monkeypatch, tmp_path):
     monkeypatch.setenv("DPTEXT_MODELS", str(tmp_path))
-    at = page("custext")
+    at = words
     at.button(key="attack_start_likely-text").click()
     settle(at)
     assert any("models add gemma-3-270m" in e.value.replace("\\", "") for e in at.error)
@@ -227,8 +232,8 @@ def test_long_work_waits_for_a_button():
 
 def test_words_that_were_not_replaced_say_so():
     assert "stays as it is" in said(page("custext", token=0))
-    at = page("custext", token=8)
-    assert at.session_state["run"].result.steps[8].original == "Xyzzyville"
+    at = page("custext", token=3)
+    assert at.session_state["run"].result.steps[3].original == "Xyzzyville"
     assert "not in the vocabulary" in said(at) and metric(at, "Place of your word") == "not listed"
     assert "nothing to guess" in said(page("custext", text="The of and."))
 

@@ -14,7 +14,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
-from dptext_core.attacks import best
+from dptext_core.attacks import best, two_texts
 from dptext_core.measure import calibration, leaks, metrics, side_by_side
 from dptext_core.measure.ledger import Ledger
 from dptext_core.mechanisms.recommended import ORDER
@@ -27,6 +27,7 @@ from pages.ui.session import Session
 
 PAGE = Path(__file__).resolve().parents[2] / "pages" / "compare.py"
 TEXT = "My doctor sent a letter to my sister Halvorsen."
+pytestmark = pytest.mark.usefixtures("letters")
 TWO = [
     dpt.Setting("diffractor", {}, 1.1),
     dpt.Setting("diffractor", {"noise": "tem"}, 0.7),
@@ -247,21 +248,15 @@ def typed(at: AppTest, text: str) -> list[str]:
     return texts(settle(at))
 
 
-def test_the_noise_of_a_place_stays_while_the_text_is_typed_and_the_ledger_holds_one_draw_of_each():
+def test_the_noise_of_a_place_stays_while_the_text_is_typed_until_something_of_it_is_released():
     at = opened(text=TEXT[:-1])
-    before = texts(at)
-    after = typed(at, f"{TEXT[:-1]} and her nurse")
+    before, released = texts(at), views(at)[0]["copies"]
+    first = mine(at).kept.shown[released].noise_id
+    longer = f"{TEXT[:-1]} and her nurse"
+    after = typed(at, longer)
     assert [a.startswith(b) for a, b in zip(after, before, strict=True)] == [True, True]
     book = mine(at).ledger
     assert len(book.entries) == 2 and len(book.accounts()) == 1 and not any(e.released for e in book.entries)
-
-
-def test_a_release_before_an_edit_and_one_after_it_share_no_noise():
-    at = opened(text=TEXT[:-1])
-    released = views(at)[0]["copies"]
-    first = mine(at).kept.shown[released].noise_id
-    longer = f"{TEXT[:-1]} and her nurse"
-    typed(at, longer)
     number = views(at)[0]["copies"]
     assert mine(at).kept.shown[number].noise_id == first, "until something is released"
     key = next(k for k in (f"compare{id_}_view" for id_, _ in mine(at).columns))
@@ -297,11 +292,11 @@ def dims(at: AppTest) -> str:
 
 @pytest.mark.slow
 def test_rewrites_of_before_stay_dimmed_until_the_new_ones_are_there(held):
-    at = opened(text=f"{TEXT} {'My nurse wrote a letter. ' * 60}")
+    at = opened(text=f"{TEXT} {'My nurse wrote a letter. ' * 12}")
     before, book = texts(at), len(mine(at).ledger.entries)
     assert not dims(at)
     held.clear()
-    at.text_area(key="compare_text").set_value(TEXT)  # 300 words are deleted at once
+    at.text_area(key="compare_text").set_value(TEXT)  # 60 words are deleted at once
     at.run()
     assert mine(at).at("compare").job is not None and texts(at) == before
     assert "st-key-compare_before" in dims(at) and "pointer-events: none" in dims(at)
@@ -391,8 +386,8 @@ def test_a_text_is_prepared_by_each_of_the_mechanisms_that_are_compared():
 
 
 @pytest.mark.slow
-def test_the_best_of_all_attackers_is_asked_on_demand_over_the_words_that_all_draw():
-    at = opened([dpt.Setting("diffractor", {}, 0.5), dpt.Setting("dp-sentence", {}, 20.0)])
+def test_the_best_of_all_attackers_is_asked_on_demand_over_the_words_that_all_draw(small_bank, plain_attackers):
+    at = opened([dpt.Setting("diffractor", {}, 0.5), dpt.Setting("dp-sentence", {"bank": small_bank}, 20.0)])
     at.button(key="compare_attack").click().run()
     while (job := mine(at).at("compare best").job) is not None:
         assert job.wait(100)
@@ -405,7 +400,7 @@ def test_the_best_of_all_attackers_is_asked_on_demand_over_the_words_that_all_dr
 
 
 @pytest.mark.slow
-def test_the_share_that_the_best_of_all_attackers_finds_can_be_equal(monkeypatch):
+def test_the_share_that_the_best_of_all_attackers_finds_can_be_equal(monkeypatch, plain_attackers):
     monkeypatch.setattr(calibration, "READ", 4)  # one rewrite at each ε
     state = {"compare_mode": "best", "compare_best": 75}
     at = opened([dpt.Setting("diffractor", {}, 0.5), dpt.Setting("diffractor", {"noise": "tem"}, 0.5)], **state)
@@ -419,8 +414,9 @@ def test_the_share_that_the_best_of_all_attackers_finds_can_be_equal(monkeypatch
 
 
 @pytest.mark.slow
-def test_settings_without_words_are_measured_by_two_texts():
-    at = opened([dpt.Setting("dp-sentence", {}, 20.0), dpt.Setting("custext", {}, 8.0)])
+def test_settings_without_words_are_measured_by_two_texts(small_bank, monkeypatch):
+    monkeypatch.setattr(two_texts, "DRAWS", 40)
+    at = opened([dpt.Setting("dp-sentence", {"bank": small_bank}, 20.0), dpt.Setting("custext", {}, 8.0)])
     (measured,) = [d.value for d in at.dataframe if "words stay (N_w)" in d.value.columns]
     assert next(iter(measured["words stay (N_w)"])) == "none"
     at.button(key="compare_two_start").click().run()
@@ -430,4 +426,5 @@ def test_settings_without_words_are_measured_by_two_texts():
     assert not at.exception
     (table,) = [d.value for d in at.dataframe if "ε at least" in d.value.columns]
     promised = list(table["promised between them"])
-    assert promised == ["20", "nothing"] and all(float(x) > 0 for x in table["ε at least"])
+    assert promised == ["20", "nothing"] and set(table["rewrites of each"]) == {"40"}
+    assert float(table["ε at least"][1]) > 0 and all(float(x) >= 0 for x in table["ε at least"])

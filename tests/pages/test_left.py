@@ -18,6 +18,7 @@ from pages.ui.session import Session
 
 TOP = Path(__file__).resolve().parents[2]
 TEXT = "My doctor sent a letter to my sister."
+pytestmark = pytest.mark.usefixtures("letters")
 CSV = "id,text\n" + "".join(f'{i},"Row {i}: my doctor sent a letter."\n' for i in range(18)) + "18,\n"
 #: Page → key of each of its downloads → the file and what it holds, as the ledger has them. A page that is not here has
 #: no download.
@@ -72,7 +73,7 @@ STATE = {
     "map": {
         "compare_view": "map",
         "compare_text": TEXT,
-        "trade_mechanisms": ["diffractor", "santext"],
+        "trade_mechanisms": ["diffractor", "custext"],
         "trade_points": 3,
         "trade_draws": 3,
         "trade_kept": "bleu",
@@ -155,7 +156,7 @@ PAGES = sorted(p.stem for p in (TOP / "pages").glob("*.py"))
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
-@pytest.mark.usefixtures("few_looks")
+@pytest.mark.usefixtures("few_looks", "few_draws")
 def test_each_download_of_each_page_is_an_entry_and_the_second_of_the_same_is_none(page, asked):
     at = opened(page)
     expected = LEAVES.get(page, {})

@@ -28,7 +28,7 @@ def drawn(run: runs.Run, before: int) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["custext", "diffractor", "vickrey"])
+@pytest.mark.parametrize("name", ["custext", "diffractor"])
 def test_a_place_keeps_its_noise_while_a_text_is_edited_behind_it(name):
     first = run_of(name, TEXT, redraw=False)
     tokens = len(TEXT.split())

@@ -28,6 +28,7 @@ from pages.ui.session import Session
 from pages.ui.text import decode, literal
 
 TOP = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.usefixtures("letters")
 
 
 @pytest.mark.parametrize(
@@ -120,21 +121,14 @@ def test_a_job_that_begins_later_takes_no_turn_of_others(monkeypatch):
     assert stopped.wait(5) and isinstance(stopped.error, dpt.Cancelled)
 
 
-@pytest.fixture(autouse=True)
-def gauge(monkeypatch, request):
-    """How much of the meaning is kept is worked out beside the page, by a model; only its own test waits for it."""
-    if "gauge" not in request.node.name:
-        monkeypatch.setattr(meaning, "start", lambda *_: None)
-
-
 #: What is worked out only where somebody opens it.
 SHUT = ("share", "play_others", "play_why", "play_far_open")
 
 
-def app() -> AppTest:
-    """With everything open."""
+def app(*opened: str) -> AppTest:
+    """opened: of ``SHUT``."""
     at = AppTest.from_file(TOP / "app.py", default_timeout=120)
-    for key in SHUT:
+    for key in opened:
         at.session_state[key] = True
     return at
 
@@ -200,7 +194,7 @@ def dpt_candidates():
 
 
 def test_typing_rewrites_and_the_panel_follows_the_choice():
-    at = settle(app())
+    at = settle(app("play_why", "play_far_open"))
     at.text_area(key="play_text").set_value("My doctor paid.")
     settle(at)
     shown = payload(at)
@@ -311,7 +305,7 @@ def test_the_polish_stands_under_the_rewrite_and_follows_it():
 
 @pytest.mark.slow
 def test_a_choice_stays_while_its_text_is_drawn_again_and_goes_with_it():
-    at = settle(app())
+    at = settle(app("play_far_open"))
 
     def word() -> str:
         return next(m.value for m in at.markdown if m.value.startswith("How “")).split("“")[1].split("”")[0]
@@ -333,7 +327,7 @@ def test_a_choice_stays_while_its_text_is_drawn_again_and_goes_with_it():
 
 @pytest.mark.slow
 def test_a_card_chooses_a_mechanism_and_more_has_all_others():
-    at = settle(app())
+    at = settle(app("play_others"))
     cards = {b.key.removeprefix("play_family_") for b in at.button if (b.key or "").startswith("play_family_")}
     assert cards == {s.name for s in dpt.mechanisms()}
     for name in ("custext", "dp-mlm"):
@@ -346,10 +340,10 @@ def test_a_card_chooses_a_mechanism_and_more_has_all_others():
 
 def test_the_gauge_has_the_cosine_of_every_text_that_the_slider_can_show(monkeypatch):
     monkeypatch.setattr(sentence_encoder, "embed", lambda texts, **_: np.array([[len(t), t.count("o")] for t in texts]))
-    at = settle(app())
     monkeypatch.setattr(meaning, "MOST", 500)
-    at.text_area(key="play_text").set_value("My doctor paid my sister for water.")
-    at.selectbox(key="play_mechanism").set_value("custext")
+    monkeypatch.setattr(meaning, "PICTURE", 0.0)
+    at = app()
+    at.session_state["play_text"], at.session_state["play_mechanism"] = "My doctor paid my sister for water.", "custext"
     settle(at)
     held = at.session_state["session"].at(meaning.PLACE)
     assert held.job is None or held.job.wait(60)
@@ -399,13 +393,13 @@ def test_every_mechanism_renders_its_controls(monkeypatch):
     at = settle(app())
     at.text_area(key="play_text").set_value("My doctor paid.")
     for spec in dpt.mechanisms():
-        # Large models take seconds to load, and their controls stand there before.
-        if busy := bool({"language model", "sentence encoder"} & set(spec.needs)):
+        # Models and spaces take seconds to load, and the controls stand there before.
+        if busy := spec.name != "custext":
             monkeypatch.setattr(dpt.mechanism_class(spec.name), "prepare_document", broken)
         at.selectbox(key="play_mechanism").set_value(spec.name)
         settle(at)
         assert payload(at)["tokens"] and bool(at.error) == busy
-        assert (at.session_state["session"].run.mechanism.name == spec.name) != busy
+        assert busy or at.session_state["session"].run.mechanism.name == spec.name
         drawn = [w.key or "" for kind in (at.toggle, at.selectbox, at.slider, at.number_input) for w in kind]
         assert any(key.startswith(f"play-{spec.name}-") for key in drawn), spec.name
         # The switch is there where another mechanism starts from what is public.
@@ -413,7 +407,7 @@ def test_every_mechanism_renders_its_controls(monkeypatch):
 
 
 def test_the_sequential_order_asks_the_server_for_another_epsilon():
-    at = settle(app())
+    at = settle(app("play_why"))
     at.text_area(key="play_text").set_value("My doctor paid my sister.")
     at.selectbox(key="play-dp-mlm-order").set_value("sequential")
     settle(at)
@@ -426,7 +420,7 @@ def test_the_sequential_order_asks_the_server_for_another_epsilon():
 
 
 def test_draw_again_counts_what_releasing_would_spend():
-    at = settle(app())
+    at = settle(app("play_why"))
     first = payload(at)
     at.button(key="play_again").click()
     settle(at)
@@ -449,7 +443,7 @@ def test_moving_the_clipping_range_keeps_the_scores():
 
 
 def test_the_named_ranges_are_offered_and_the_panel_shows_what_each_costs():
-    at = settle(app())
+    at = settle(app("play_far_open"))
     prepared = at.session_state["session"].run.prepared
     at.selectbox(key="play-dp-mlm-clip").set_value("paper")
     settle(at)
@@ -532,18 +526,14 @@ def copy(at: AppTest, *epsilons: float) -> AppTest:
     return at
 
 
-def test_a_copy_counts_as_released_once_however_often_it_is_told():
-    at = settle(app())
+def test_a_copy_is_released_once_however_often_it_is_told_and_two_of_one_draw_void_its_promise():
+    at = settle(app("play_why"))
     for _ in range(2):
         copy(at, 50.0)
     (entry,) = entries(at)
     run = at.session_state["session"].run
     assert entry.config.epsilon == 50.0 and entry.noise_id == run.result.noise_id and output(at, entry, run.result.text)
     assert not any("No promise holds" in e.value for e in at.error)
-
-
-def test_two_copies_of_one_draw_void_its_promise_and_the_page_says_so_there():
-    at = settle(app())
     copy(at, 50.0, 20.0)
     run = at.session_state["session"].run
     assert [e.config.epsilon for e in entries(at)] == [50.0, 20.0]
@@ -573,8 +563,10 @@ def test_a_copy_that_is_told_after_the_next_draw_is_that_of_the_draw_it_came_fro
 
 @pytest.mark.slow
 def test_draws_are_counted_as_the_ledger_counts_them():
-    at = settle(app())
-    at.toggle(key="play-dp-mlm-keep_stopwords").set_value(False)
+    at = app("play_why")
+    at.session_state["play_mechanism"], at.session_state["play_text"] = "diffractor", "My sister wrote."
+    settle(at)
+    at.toggle(key="play-diffractor-keep_stopwords").set_value(False)
     settle(at)
     at.button(key="play_again").click()
     settle(at)
@@ -589,7 +581,7 @@ def test_draws_are_counted_as_the_ledger_counts_them():
 
 
 def test_totals_of_the_page_are_never_rounded_down(monkeypatch):
-    at = settle(app())
+    at = settle(app("play_why"))
     at.text_area(key="play_text").set_value("My doctor paid.")
     settle(at)
     copy(at, 12.3449)
@@ -684,7 +676,7 @@ def test_generators_bring_one_sentence_of_the_example_and_leave_own_texts_alone(
 
 
 def test_a_budget_by_frequency_is_stated_once_and_has_no_slider():
-    at = settle(app())
+    at = settle(app("play_why"))
     at.text_area(key="play_text").set_value("My doctor paid the otolaryngologist.")
     at.toggle(key="play_budget_on").set_value(True)
     settle(at)
@@ -703,7 +695,7 @@ def test_a_budget_by_frequency_is_stated_once_and_has_no_slider():
 
 
 def test_one_switch_starts_from_what_is_public_and_shows_both_texts():
-    at = settle(app())
+    at = settle(app("play_far_open"))
     at.text_area(key="play_text").set_value("My doctor in Lisbon paid the lawyer.")
     at.toggle(key="play_public").set_value(True)
     settle(at)
@@ -807,9 +799,9 @@ def test_an_address_is_followed_once_and_again_where_it_comes_with_another_page(
 
 @pytest.mark.slow
 def test_what_is_shared_carries_the_setting_and_a_saved_session_brings_it_back():
-    at = app()
+    at = app("share")
     at.session_state["play_text"] = "My own doctor paid."
-    at.query_params["mechanism"], at.query_params["mapping"] = "custext", "conservative"
+    at.query_params["mechanism"], at.query_params["oov"] = "custext", "mask"
     settle(at)
     assert payload(at)["attack"] == {}, "not worked out before it is asked for"
     at.session_state["play_strip"] = {"view": {"run": 1, "eps": 8.1, "token": None, "tint": "attack"}}
@@ -820,45 +812,43 @@ def test_what_is_shared_carries_the_setting_and_a_saved_session_brings_it_back()
     marks = payload(at)["attack"]
     assert marks["along"][2] is not None and 0 < marks["p"][2] < 1 and marks["chance"] < 0.02
     link, command, code = (c.value for c in at.code[:3])
-    assert link.endswith("/?mechanism=custext&epsilon=8.1&mapping=conservative") and "doctor" not in link + command
+    assert link.endswith("/?mechanism=custext&epsilon=8.1&oov=mask") and "doctor" not in link + command
     assert any("This address works on this machine only." in c.value for c in at.caption)
-    options = "--mechanism custext --no-loaded-words --mapping conservative"
+    options = "--mechanism custext --oov mask --no-loaded-words"
     assert command == f"python -m dptext_core rewrite {options} --file text.txt"
-    assert "mapping='conservative'" in code and "doctor" not in code
+    assert "oov='mask'" in code and "doctor" not in code
     names = [b.proto.label for b in at.get("download_button")]
     assert {"Report", "Report with originals", "A page in which ε can be dragged", "Save the session"} <= set(names)
-    saved = exports.SavedSession({"mechanism": "custext", "epsilon": "9", "oov": "keep"}, 5, "A sister of mine.")
+    saved = exports.SavedSession({"mechanism": "custext", "epsilon": "9"}, 5, "A sister of mine.")
     at.file_uploader(key="play_upload").set_value(("mine.json", saved.to_json().encode(), "application/json"))
     settle(at)
     run = at.session_state["session"].run
     assert (run.inputs.text, run.inputs.seed) == ("A sister of mine.", 5)
     config = run.mechanism.config
-    assert (config.epsilon, config.oov, config.mapping) == (9.0, "keep", "balanced"), (
-        "what is not named has its default"
-    )
+    assert (config.epsilon, config.oov) == (9.0, "random"), "what is not named has its default"
     wrong = exports.SavedSession({"mechanism": "custext", "stopwords": "secret.txt"}).to_json()
     at.file_uploader(key="play_upload").set_value(("wrong.json", wrong.encode(), "application/json"))
     settle(at)
     assert any("not opened" in e.value and "no option" in e.value for e in at.error)
     assert at.session_state["session"].run is run
     # As another page of this session opens a setting here: what no address carries goes beside it.
-    at.session_state["session"].query = {"mechanism": "tem", "oov": "keep", "never": "heck,sister"}
+    at.session_state["session"].query = {"mechanism": "diffractor", "oov": "keep", "never": "heck,sister"}
     at.session_state["page_at"] = "compare"
     at.query_params.clear()
-    at.query_params["mechanism"], at.query_params["oov"] = "tem", "keep"
+    at.query_params["mechanism"], at.query_params["oov"] = "diffractor", "keep"
     settle(at)
     run = at.session_state["session"].run
     assert run.mechanism.config.never == ("heck", "sister") and "sister" not in run.result.text.lower()
-    assert at.text_area(key="play-tem-never").value == "heck, sister"
+    assert at.text_area(key="play-diffractor-never").value == "heck, sister"
     assert any("2 words are taken out" in c.value and "ε stays" in c.value for c in at.caption)
     link, command = (c.value for c in at.code[:2])
     assert "never" not in link and "--never heck,sister" in command
     assert any("does not carry" in c.value and "Words never released" in c.value for c in at.caption)
     assert links.of(run.inputs, 9.0, file=True)[0]["never"] == "heck,sister", "a saved session does"
-    at.text_area(key="play-tem-never").set_value("heck f*ck").run()
+    at.text_area(key="play-diffractor-never").set_value("heck f*ck").run()
     assert any("this is 3 of them" in e.value and "All others are taken out" in e.value for e in at.error)
-    at.text_area(key="play-tem-never").set_value("mask")
-    at.selectbox(key="play-tem-oov").set_value("mask")
+    at.text_area(key="play-diffractor-never").set_value("mask")
+    at.selectbox(key="play-diffractor-oov").set_value("mask")
     settle(at)
     assert any("treat unknown words otherwise" in e.value for e in at.error) and not at.exception
 

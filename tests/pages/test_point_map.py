@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 from urllib.parse import parse_qsl
 
-import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -16,7 +15,6 @@ import dptext_core as dpt
 from dptext_core.attacks import best
 from dptext_core.measure import trade_off
 from dptext_core.mechanisms import recommended
-from dptext_core.models import sentence_encoder
 from dptext_core.show.exports import FILE
 from dptext_core.show.figures.glossary import said_of
 from dptext_core.show.figures.trade_off import AXES
@@ -25,26 +23,13 @@ from pages.ui.session import Session
 
 PAGE = Path(__file__).resolve().parents[2] / "pages" / "compare.py"
 TEXT = "My doctor sent a letter to my sister."
-
-
-@pytest.fixture(autouse=True, scope="module")
-def light():
-    """Bags of letters in place of the sentence encoder."""
-    patch = pytest.MonkeyPatch()
-
-    def embed(texts, **_):
-        counts = np.array([np.bincount([ord(c) % 32 for c in t] or [0], minlength=32) for t in texts], float)
-        return counts / np.linalg.norm(counts, axis=1, keepdims=True)
-
-    patch.setattr(sentence_encoder, "embed", embed)
-    yield
-    patch.undo()
+pytestmark = pytest.mark.usefixtures("letters")
 
 
 def opened(**values) -> AppTest:
     at = AppTest.from_file(PAGE, default_timeout=120)
     at.session_state["app"] = True
-    first = {"text": TEXT, "mechanisms": ["diffractor", "santext"], "points": 3, "draws": 3, "hidden": "n_w"}
+    first = {"text": TEXT, "mechanisms": ["diffractor", "custext"], "points": 3, "draws": 3, "hidden": "n_w"}
     for name, value in (first | values).items():
         at.session_state["compare_text" if name == "text" else f"trade_{name}"] = value
     at.session_state["compare_view"] = "map"
@@ -134,14 +119,14 @@ def test_coming_back_to_the_page_draws_nothing_anew(page):
     settle(again)
     assert mine(again).tried.points == 5 and mine(again).points is mine(page).points
     assert again.select_slider(key="trade_points").value == 5 and again.selectbox(key="trade_kept").value == "bleu"
-    assert again.multiselect(key="trade_mechanisms").value == ["diffractor", "santext"]
+    assert again.multiselect(key="trade_mechanisms").value == ["diffractor", "custext"]
     assert again.slider(key="trade_limit_n_w").value == 40
     # The address carries it all, and brings it to a session that knows nothing.
     (query,) = [dict(parse_qsl(q)) for e in again.get("bidi_component") if (q := json.loads(e.proto.json).get("query"))]
     assert query == {
         "view": "map",
         "1.mechanism": "diffractor",
-        "2.mechanism": "santext",
+        "2.mechanism": "custext",
         "points": "5",
         "draws": "3",
         "kept": "bleu",
@@ -149,7 +134,7 @@ def test_coming_back_to_the_page_draws_nothing_anew(page):
         "limit": "40",
     }
     other = AppTest.from_file(PAGE, default_timeout=120)
-    link = query | {"2.mechanism": "custext", "2.k": "5", "hidden": "unchanged", "limit": "70", "points": "3"}
+    link = query | {"2.k": "5", "hidden": "unchanged", "limit": "70", "points": "3", "draws": "1"}
     link |= {"3.mechanism": "custext", "3.k": "5", f"{'9' * 5000}.mechanism": "tem"}
     other.session_state["app"], other.session_state["session"] = True, Session(query=link, text=TEXT)
     settle(other)
@@ -164,7 +149,7 @@ def test_coming_back_to_the_page_draws_nothing_anew(page):
 
 
 @pytest.mark.slow
-def test_what_is_hidden_is_by_default_what_the_best_of_all_attackers_finds():
+def test_what_is_hidden_is_by_default_what_the_best_of_all_attackers_finds(plain_attackers):
     at = AppTest.from_file(PAGE, default_timeout=120)
     text = "My sister wrote."
     at.session_state["app"], at.session_state["compare_text"], at.session_state["compare_view"] = True, text, "map"

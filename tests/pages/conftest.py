@@ -1,0 +1,48 @@
+"""What the tests of pages share: none waits for what a model works out beside the page, but the tests of that."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dptext_core.attacks import best
+from dptext_core.models import sentence_encoder
+from pages.ui import meaning, model
+
+
+@pytest.fixture(autouse=True)
+def gauge(monkeypatch, request):
+    """How much of the meaning is kept is worked out beside the page, by a model; only its own tests wait for it."""
+    if "gauge" not in request.node.name:
+        monkeypatch.setattr(meaning, "start", lambda *_: None)
+
+
+@pytest.fixture(autouse=True)
+def no_reading_ahead(monkeypatch):
+    """Nor are the vocabularies read of mechanisms that may be chosen next."""
+    monkeypatch.setattr(model, "_read_vocabularies", lambda *_: None)
+
+
+@pytest.fixture(scope="module")
+def letters():
+    """Bags of letters in place of the sentence encoder."""
+
+    def embed(texts, **_):
+        counts = np.array([np.bincount([ord(c) % 64 for c in t] or [0], minlength=384) for t in texts], np.float32)
+        return counts / np.linalg.norm(counts, axis=1, keepdims=True)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sentence_encoder, "embed", embed)
+        yield
+
+
+@pytest.fixture
+def plain_attackers(monkeypatch):
+    """Two attackers in the place of five, of whom two ask a language model: tests/attacks/test_best.py has them all."""
+
+    def guesses(mechanism, result, only=None, **_):
+        drawn = [s for s in result.steps if s.by_looking and (only is None or s.span[0] in only)]
+        same = [s.replacement.casefold() == s.original.casefold() for s in drawn]
+        return {"same-word": same, "reader": [k % 2 == 0 or hit for k, hit in enumerate(same)]}, {}
+
+    monkeypatch.setattr(best, "guesses", guesses)
