@@ -104,10 +104,13 @@ def test_the_words_around_move_what_is_read(tiny_model):
     assert [w.alone for w in read.words] == [w.word for w in alone.words]
 
 
-def test_a_release_is_not_read_by_the_chances_of_other_options():
-    m = dpt.get_mechanism("custext", epsilon=6.0)
-    result = m.rewrite("My doctor treated my sister.", seed=3)
-    for other in (m.replace(k=5), m.replace(epsilon=30.0), m.replace(space="word2vec")):
+def test_a_release_is_not_read_by_the_chances_of_other_options(tmp_path):
+    spaces = [str(tmp_path / f"{name}.npz") for name in ("one", "other")]
+    for path in spaces:
+        np.savez(path, words=np.array(WORDS), vectors=SPACE.vectors)
+    m = dpt.get_mechanism("custext", epsilon=6.0, k=6, space=spaces[0])
+    result = m.rewrite(f"My {WORDS[3]} treated my {WORDS[8]}.", seed=3)
+    for other in (m.replace(k=5), m.replace(epsilon=30.0), m.replace(space=spaces[1])):
         with pytest.raises(dpt.InputError, match="made with another"):
             reader.read(other, result)
     with pytest.raises(dpt.InputError, match="another k"):
@@ -184,7 +187,7 @@ def test_where_chances_are_drawn_a_word_that_never_came_is_not_impossible():
 def test_words_that_never_came_out_weigh_no_more_than_one_draw_together():
     # A word that nearly always stays is read as itself, whatever the language says of the 21,000 others.
     m = dpt.get_mechanism("mvc", epsilon=150.0)
-    result = m.rewrite("A banana sued the violin, and the cathedral borrowed a turtle from the plumber.", seed=3)
+    result = m.rewrite("A banana sued the violin, and the cathedral borrowed a turtle.", seed=3)
     found = reader.read(m, result)
     stays = [
         w

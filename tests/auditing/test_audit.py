@@ -54,17 +54,16 @@ def brute(m, names) -> float:
 
 CLOSED = {
     "santext": lambda: on(SPACE, "santext", epsilon=3.0),
-    "santext-plus": lambda: on(SPACE, "santext-plus", epsilon=3.0, sensitive=0.7),
     "tem": lambda: on(SPACE, "tem", epsilon=3.0, gamma=1.2),
     "custext conservative": lambda: on(SPACE, "custext", epsilon=3.0, k=5, mapping="conservative"),
     "diffractor geometric": lambda: diffractor(shuffled_lists(30, 3), epsilon=0.7),
-    "diffractor tem": lambda: diffractor(shuffled_lists(30, 2), epsilon=0.7, noise="tem"),
     "one list": lambda: diffractor(shuffled_lists(30, 1), epsilon=0.7),
 }
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CLOSED)
+#: By distance, within groups, and of noise over lists.
+@pytest.mark.parametrize("name", ["santext", "custext conservative", "diffractor geometric"])
 def test_a_closed_form_is_measured_exactly_and_holds(name):
     m = CLOSED[name]()
     names = list(words(30))
@@ -110,9 +109,9 @@ def test_no_neighbours_is_no_verdict():
 @pytest.mark.slow
 def test_what_promises_nothing_is_inconclusive_until_a_claim_is_made():
     m = on(SPACE, "gumbel", epsilon=150.0)
-    report = audit(m, list(words(6)), seed=1)
+    report = audit(m, list(words(3)), seed=1)
     assert (report.verdict, report.claimed) == ("inconclusive", math.inf) and "nothing is promised" in report.reason
-    assert audit(m, list(words(6)), claim=0.5, draws=500, seed=1).verdict == "refuted"
+    assert audit(m, list(words(3)), claim=0.5, draws=500, seed=1).verdict == "refuted"
 
 
 @pytest.mark.slow
@@ -257,9 +256,9 @@ def test_bounds_from_draws_are_below_the_truth_and_near_it(monkeypatch):
     monkeypatch.setattr(verdict, "check_releases", lambda *arguments: releases.Tested())
     names = list(words(6))
     truth = brute(on(SPACE, "santext", epsilon=4.0), names)
-    found = [audit(noisy(4.0), [" ".join(names)], draws=1000, seed=s) for s in range(12)]
+    found = [audit(noisy(4.0), [" ".join(names)], draws=1000, seed=s) for s in range(5)]
     assert not any(r.exact for r in found) and all(r.measured > 0.4 * truth for r in found)
-    assert sum(r.measured > truth for r in found) <= 2  # each with 5% at most
+    assert sum(r.measured > truth for r in found) <= 2  # each with 5% at most, more than two with 0.1%
     w = found[0].witness
     assert w.p_first > w.p_second and len(w.outputs) >= 1
     assert (w.log_p_first - w.log_p_second) / w.distance == pytest.approx(found[0].measured)
@@ -286,7 +285,7 @@ def test_few_draws_say_that_they_could_not_have_found_it():
 
 @pytest.mark.slow
 def test_enough_draws_hold():
-    report = audit(noisy(1.0), list(words(6)), draws=4000, seed=1)
+    report = audit(noisy(1.0), list(words(4)), draws=3000, seed=1)
     assert report.verdict == "holds" and report.detectable > report.claimed
 
 
@@ -306,7 +305,7 @@ def test_a_report_is_plain_values():
 
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_report():
-    assert audit(noisy(4.0), list(words(4)), seed=7) == audit(noisy(4.0), list(words(4)), seed=7)
+    assert audit(noisy(4.0), list(words(2)), seed=7) == audit(noisy(4.0), list(words(2)), seed=7)
 
 
 @pytest.mark.parametrize(
@@ -350,7 +349,7 @@ def test_the_bench_writes_a_row_for_each_configuration(tmp_path, monkeypatch, ca
     names = {s.mechanism for s in bench.configurations()}
     assert names == {s.name for s in dpt.mechanisms()}
     monkeypatch.setattr(bench, "configurations", lambda: [dpt.Setting("custext", {"mapping": "conservative"})])
-    monkeypatch.setattr(bench, "audit", lambda m, inputs, **more: audit(m, inputs[:40], **more | {"draws": 100}))
+    monkeypatch.setattr(bench, "audit", lambda m, inputs, **more: audit(m, inputs[:10], **more | {"draws": 100}))
     out = tmp_path / "audit.json"
     assert bench.main(["--out", str(out)]) == 0
     rows = json.loads(out.read_text(encoding="utf-8"))["rows"]

@@ -12,6 +12,7 @@ from foreign import Generator, Latent, Swap, SwapTrace
 from small_spaces import on, over, random_space, shuffled_lists, small_bundle, words
 
 import dptext_core as dpt
+from dptext_core.auditing import latent
 from dptext_core.auditing.batches import in_batches
 from dptext_core.auditing.first_calls import at_first
 from dptext_core.auditing.guesses import picked
@@ -65,6 +66,7 @@ REST = ("no-noise", "full-batch-texts", "long-text-appended", "one-word-exposed"
 def test_a_look_refutes_its_fault_and_clears_the_sound_twin(name, tiny_autoencoder, monkeypatch):
     names = words(24)
     monkeypatch.setattr(hidden, "WORD", names[3])
+    monkeypatch.setattr(latent, "DRAWS", 100)
 
     def made(make):
         fault = FAULTS[name]
@@ -135,7 +137,7 @@ def test_a_leak_at_the_stated_power_is_refuted_that_often():
     m = over(random_space(60, 4), Sometimes, k=5, keep_stopwords=False)
     text = " ".join(words(4))
     Sometimes.share = look(m, in_batches, text=text).leak / 4  # in all places, of which the stated one is but one
-    assert all(look(m, in_batches, seed, text=text).status == "refuted" for seed in range(6))
+    assert all(look(m, in_batches, seed, text=text).status == "refuted" for seed in range(3))
 
 
 def test_a_lower_bound_of_epsilon_stays_below_it():
@@ -152,13 +154,14 @@ def test_a_lower_bound_of_epsilon_stays_below_it():
 
 @pytest.mark.slow
 def test_the_bound_from_rewrites_of_a_sound_mechanism_stays_below_its_loss():
-    """With a classifier that learned from the other half: 100 runs at a level of 5% for both sides together."""
+    """With a classifier that learned from the other half: 50 runs at a level of 5% for both sides together, of which
+    more than 5 are above it with a chance of 4%."""
     m = NoisyLength.create(epsilon=1.0)
     one, other = m.prepare(""), m.prepare("a b c d e f g h i j k")
     loss, gap = m.audited.latent_loss(one, other), m.audited.latent_advantage(one, other)
     assert loss == pytest.approx(1.0)
     above = 0
-    for seed in range(100):
+    for seed in range(50):
         r = [m.rewrites(p, 120, seed=1000 * seed + k) for k, p in enumerate((one, other))]
         tpr, fpr = told_apart([x[:60] for x in r], [x[60:] for x in r])
         above += lower_bound(tpr, fpr, 60, 0.0125) > loss

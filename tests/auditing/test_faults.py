@@ -93,9 +93,9 @@ def twin_of(name, m, inputs, draws=100):
 def test_the_audit_finds_the_fault_and_clears_its_twin(name, tiny_model):
     """All but a leak that a small vocabulary hides among the words that stay anyway: test_releases has leaks of the
     size that an audit says it would see."""
-    texts = ["my doctor changed the medicine, and the red car was sold", "the red car was sold in paris"]
+    texts = ["my doctor changed the medicine, and sold", "the red car was sold"]
     alike = ["the red car was sold in paris", "the sad dog was left in london"]  # they differ in drawn words alone
-    inputs = alike if name == "reading-prior" else texts if name in LANGUAGE_MODELS else list(words(12))
+    inputs = alike if name == "reading-prior" else texts if name in LANGUAGE_MODELS else list(words(8))
     # As many as show two more of a hundred, and elsewhere few: the fault is in what is stated, or in every draw.
     draws = 300 if name == "too-often" else 100
     report = audit(small(broken, name, tiny_model), inputs, seed=1, draws=draws)
@@ -158,7 +158,7 @@ def test_a_broken_mechanism_rewrites_by_its_fault():
         assert m.distribution(word, 0).p(r.steps[0].replacement) > 0
     # Of 20,000 draws 20 leak, beside 5 of words that stay anyway.
     leaky = on(random_space(4000, 4), broken, "seldom-leak", epsilon=0.01)
-    results = leaky.rewrites(" ".join(words(200)), 100, seed=1)
+    results = leaky.rewrites(" ".join(words(20) * 10), 100, seed=1)
     assert sum(s.replacement == s.original for r in results for s in r.steps) > 12
     assert set(on(SPACE, broken, "l2-clipping").rewrite(word, seed=1).text) <= set("-0+")
 

@@ -10,7 +10,7 @@ import pytest
 from foreign import WORDS, Generator, Latent, Swap
 
 import dptext_core as dpt
-from dptext_core.auditing import AuditReport, audit, share
+from dptext_core.auditing import AuditReport, audit, share, verdict
 from dptext_core.auditing.batches import in_batches
 from dptext_core.auditing.inputs import Meter, probes_of
 from dptext_core.auditing.looks import Subject
@@ -223,7 +223,9 @@ def audited(cls):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cls", HOSTILE, ids=lambda cls: cls.__name__)
-def test_a_plugin_that_tells_of_the_text_never_holds(cls):
+def test_a_plugin_that_tells_of_the_text_never_holds(cls, monkeypatch):
+    # Of the looks that come last, only that at lists has something to find here.
+    monkeypatch.setattr(verdict, "LATER", (in_batches,))
     report = audited(cls)
     unclear = cls is Notes or issubclass(cls, TooLong)  # an error may be public
     assert report.verdict in (("inconclusive", "refuted") if unclear else ("refuted",)), report.sentence()

@@ -350,12 +350,9 @@ def test_the_leak_that_would_be_seen_is_seen():
             return _leaking(self, draws, super()._draw(draws, task), self.share)
 
     size = santext().leak_fresh
-    seen = []
-    for seed in range(2):
-        m = of(Leaks)
-        m.share = 1.5 * size
-        seen.append(checked(m, seed=seed).verdict == "refuted")
-    assert all(seen)
+    m = of(Leaks)
+    m.share = 1.5 * size
+    assert checked(m).verdict == "refuted"
     m.share = size / 10
     assert checked(m).holds
 
@@ -409,5 +406,5 @@ def test_words_pass_whatever_becomes_of_unknown_ones(name, oov):
 def test_language_models_pass(name, options, tiny_model):
     """Draw after draw, and with words that are added, left out and marks; of all at once test_faults has the twins."""
     m = dpt.get_mechanism(name, model=tiny_model, epsilon=20.0, **options)
-    report = checked(m, ["My doctor changed the medicine! the car, was sold"])
+    report = checked(m, ["My doctor changed, the car!"])
     assert report.holds, report.sentence()

@@ -165,11 +165,11 @@ MADE = {
     "leaks at first": lambda: over(SPACE, FirstCusText, k=5, keep_stopwords=False, recase="none"),
 }
 
-RELEASES = ("santext", "custext", "record", "dataset", "mvc", "diffractor", "swap", "one word")
+RELEASES = ("custext", "dataset", "mvc", "diffractor", "swap")
 #: Those for which some of the looks are enough.
 SOME = {
     "leaks in batches": ("batches",),
-    "leaks at first": ("first", "batches", "words", "long"),
+    "leaks at first": ("first", "long"),
     "prints": ("batches", "first", "long"),
     "last word": ("long",),
     "late": ("long",),
@@ -177,12 +177,12 @@ SOME = {
     "one word": ("words",),
     "one word stated": ("stated",),
     "weak length": ("latent",),
-    "mvc": ("released", "told", "words", "first"),
-    "custext": ("stated", "batches", "first", "long"),
+    "mvc": ("released", "words", "first"),
+    "custext": ("stated", "first"),
     "record": ("stated", "batches"),
     "dataset": ("batches", "first"),
     "latent": ("released", "told", "batches", "first"),
-    "length": ("batches", "long", "latent"),
+    "length": ("batches", "latent"),
 }
 #: Which of these looks refutes what; the others refute nothing, with a chance below 1e-7 to be wrong.
 REFUTED = {

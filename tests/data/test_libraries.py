@@ -175,13 +175,30 @@ def test_the_python_of_the_document_runs_in_spacy(spacy, capsys):
 
 
 @pytest.mark.slow
-def test_the_python_of_the_document_runs_in_datasets(tmp_path):
+def test_the_python_of_the_document_runs_in_datasets_which_takes_blocks_with_errors_first_and_last(tmp_path):
+    code = f"""
+import datasets, dptext_core as dpt
+features = datasets.Features({{"text": datasets.Value("string")}})
+for texts in {[[*TEXTS, None], [None, None, *TEXTS], [None] * 3]!r}:
+    rows = datasets.Dataset.from_dict({{"text": texts}}, features=features)
+    rows = rows.map(dpt.BatchRewriter("custext", epsilon=3), batched=True, batch_size=2)
+    assert [r["text"] is None for r in rows] == [t is None for t in texts]
+    assert [bool(r["text_error"]) for r in rows] == [t is None for t in texts]
+    assert {{name: f.dtype for name, f in rows.features.items()}} == {{
+        "text": "string", "text_epsilon": "float64", "text_error": "string"
+    }}, rows.features
+"""
     with (tmp_path / "messages.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([("text", "label"), *((text, i) for i, text in enumerate(TEXTS)), ("", 3)])
     # Its cache, which it looks up when it is loaded, and no look for news elsewhere.
     env = os.environ | {"HF_HOME": str(tmp_path / "cache"), "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(TOP)}
     done = subprocess.run(
-        [sys.executable, "-c", block("datasets")], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+        [sys.executable, "-c", block("datasets") + code],
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     with (tmp_path / "rewritten.csv").open(encoding="utf-8", newline="") as file:
@@ -190,23 +207,3 @@ def test_the_python_of_the_document_runs_in_datasets(tmp_path):
     assert all(row["text"] and row["text"] != text for row, text in zip(rows, TEXTS, strict=False))
     assert rows[0].keys() == {"text", "label", "text_epsilon", "text_error"}
     assert not rows[3]["text"] and "no text in the column 'text'" in rows[3]["text_error"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("texts", [[*TEXTS, None], [None, None, *TEXTS], [None] * 3])
-def test_datasets_takes_blocks_with_errors_first_and_last(texts, tmp_path):
-    """In a process of its own, since its cache is chosen when it is loaded."""
-    code = f"""
-import datasets, dptext_core as dpt
-features = datasets.Features({{"text": datasets.Value("string")}})
-rows = datasets.Dataset.from_dict({{"text": {texts!r}}}, features=features)
-rows = rows.map(dpt.BatchRewriter("custext", epsilon=3), batched=True, batch_size=2)
-assert [r["text"] is None for r in rows] == [t is None for t in {texts!r}]
-assert [bool(r["text_error"]) for r in rows] == [t is None for t in {texts!r}]
-assert {{name: f.dtype for name, f in rows.features.items()}} == {{
-    "text": "string", "text_epsilon": "float64", "text_error": "string"
-}}, rows.features
-"""
-    env = os.environ | {"HF_HOME": str(tmp_path / "cache"), "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(TOP)}
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]

@@ -210,7 +210,7 @@ def test_the_stated_loss_is_that_of_the_noise(tiny_autoencoder):
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_rewrites")
 def test_the_audit_holds_for_the_corrected_one_and_refutes_the_claim_of_the_original(tiny_autoencoder):
-    texts = [*TEXTS[:2], TEXT]
+    texts = [TEXTS[0], TEXT]
     m = made(tiny_autoencoder, epsilon=50.0)
     report = dpt.audit(m, texts, draws=100, seed=1)
     assert report.holds and report.exact and 0 < report.measured <= 50 and "noisy vector" in report.sentence()
@@ -235,7 +235,7 @@ class Careless(ADePT):
 @pytest.mark.usefixtures("few_rewrites")
 def test_an_autoencoder_that_does_not_clip_is_refuted_by_its_own_claim(tiny_autoencoder):
     m = Careless.create(checkpoint=tiny_autoencoder, epsilon=5.0, clip_norm=0.5)
-    assert dpt.audit(m, TEXTS, draws=100).verdict == "refuted"
+    assert dpt.audit(m, TEXTS[:2], draws=100).verdict == "refuted"
 
 
 def test_a_planned_text_is_read_when_it_is_rewritten(tiny_autoencoder):

@@ -21,10 +21,10 @@ from dptext_core.words.space import SIZES
 
 #: The looks of an audit with fewer rewrites, which still go every way and see what leaks each time.
 SHORT = {
-    batches: {"CALLS": 1, "GUESSED": 2},
-    first_calls: {"EACH": 2, "MODEL_EACH": 2},
-    latent: {"DRAWS": 80, "SLOW_DRAWS": 80},
-    long_texts: {"LENGTHS": (100,), "TIMES": 1, "CHEAP": 2, "COSTLY": 2},
+    batches: {"CALLS": 1, "WORDS": 6, "DIFFERENT": 2, "GUESSED": 1},
+    first_calls: {"EACH": 1, "MODEL_EACH": 1, "WORDS": 6},
+    latent: {"DRAWS": 40, "SLOW_DRAWS": 40},
+    long_texts: {"LENGTHS": (100,), "TIMES": 1, "CHEAP": 1, "COSTLY": 1},
 }
 
 

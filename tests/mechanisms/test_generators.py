@@ -461,24 +461,24 @@ def test_the_list_of_models_names_what_is_there():
 
 
 def audited(m, **options):
-    return dpt.audit(m, ["The doctor went home.", "A lawyer bought a red car.", "music"], seed=3, **options)
+    return dpt.audit(m, ["The doctor went home.", "music"], seed=3, **{"draws": 100} | options)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_rewrites")
 def test_the_audit_proves_every_piece_and_refutes_a_smaller_claim(folders):
-    m = make(folders["gpt2"], epsilon=20.0, max_tokens=3)
-    report = audited(m, draws=100)
+    m = make(folders["gpt2"], epsilon=20.0, max_tokens=2)
+    report = audited(m)
     assert report.verdict == "holds" and report.exact and report.claimed == 20.0
     assert report.of == "each piece, given those before it" and 0.5 < report.measured <= 20.0
     assert "every piece" in report.proven and "follow what is stated" in report.tested
-    assert audited(m, claim=report.measured / 2, draws=100).verdict == "refuted"
+    assert audited(m, claim=report.measured / 2).verdict == "refuted"
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("few_looks")
+@pytest.mark.usefixtures("few_rewrites")
 def test_the_audit_refutes_a_generator_that_draws_otherwise_than_it_states(folders, monkeypatch):
-    m = make(folders["gpt2"], epsilon=20.0, max_tokens=3)
+    m = make(folders["gpt2"], epsilon=20.0, max_tokens=2)
     true = ScoreTable.draw
     monkeypatch.setattr(ScoreTable, "draw", lambda self, e, s: true(self, 6 * e, s))
     assert audited(m).verdict == "refuted"
@@ -488,15 +488,15 @@ def test_the_audit_refutes_a_generator_that_draws_otherwise_than_it_states(folde
 @pytest.mark.usefixtures("few_rewrites")
 def test_the_audit_refutes_a_prior_that_reads_the_text(folders, monkeypatch):
     """The proposal of the text itself is no proposal that two texts share."""
-    m = make(folders["gpt2"], epsilon=0.5, max_tokens=3, prior="released")
-    assert audited(m, draws=100).verdict == "holds"
+    m = make(folders["gpt2"], epsilon=0.5, max_tokens=2, prior="released")
+    assert audited(m).verdict == "holds"
     kind = type(m)
     table = kind.table
     # With the private scores as proposal nothing is left to clip, and what is drawn is the model's own text.
     monkeypatch.setattr(
         kind, "table", lambda self, a, b=None, *more, **named: table(self, a, None if b is None else a, *more, **named)
     )
-    assert audited(m, draws=100).verdict == "refuted"
+    assert audited(m).verdict == "refuted"
 
 
 @pytest.mark.slow

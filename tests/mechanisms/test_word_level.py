@@ -110,7 +110,7 @@ def test_what_is_drawn_has_the_probabilities_that_are_shown(case):
 def test_estimates_agree_with_what_is_drawn(case):
     """The estimate has 1,000 draws of its own, the same for every ε, apart from those of any release."""
     make, word, epsilons = DRAWN[case]
-    n = 1500
+    n = 800
     for k, epsilon in enumerate(epsilons):
         m = make(epsilon)
         channel = channel_of(m, word)

@@ -498,7 +498,7 @@ import os, sys, threading
 from dptext_core import models
 from dptext_core.text.document import Document
 lm, engine = models.load_masked_lm(sys.argv[1], "cpu"), models.engine(sys.argv[1], "cpu")
-pieces = lm.encode(Document.parse("The doctor told me that he was sick. " * 40))
+pieces = lm.encode(Document.parse("The doctor told me that he was sick. " * 8))
 reqs = [models.MaskRequest(pieces, pieces, i) for i in range(len(pieces))]
 """
 
