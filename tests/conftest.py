@@ -82,13 +82,16 @@ class _NamesTests:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
-    """By files, and all browser tests to one worker: they share a browser and the servers behind it, and often wait."""
+    """By files, and all browser tests of the app to one worker: they share a browser and the servers behind it, and often
+    wait. Those of sites without a server go to another."""
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduler(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             scope = super()._split_scope(nodeid)
-            return "tests/e2e" if scope.startswith("tests/e2e/") else scope
+            if not scope.startswith("tests/e2e/"):
+                return scope
+            return "sites" if scope.endswith(("test_pocket.py", "test_files_alone.py")) else "app"
 
     return Scheduler(config, log)
 
