@@ -21,10 +21,10 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 # ever. What needs it (memory_scan) asks for it.
 gc.set_threshold(2_000, 10, 2_000)
 
-# CI repeats the same examples and the same draws; elsewhere each run looks at new ones. HYPOTHESIS_PROFILE=thorough
-# looks at many.
+# CI repeats the same examples and the same draws; elsewhere each run looks at new ones, and at more.
+# HYPOTHESIS_PROFILE=thorough looks at many.
 settings.register_profile("default", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True)
+settings.register_profile("ci", deadline=None, derandomize=True, max_examples=40)
 settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "default"))
 
@@ -82,8 +82,8 @@ class _NamesTests:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
-    """By files, and all browser tests of the app to one worker: they share a browser and the servers behind it, and often
-    wait. Those of sites without a server go to another."""
+    """By files, and all browser tests of the app to one worker: they share a browser and the servers behind it, and
+    often wait. Those of sites without a server go to another."""
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduler(LoadFileScheduling):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 
 import numpy as np
@@ -76,7 +77,8 @@ def test_vickrey_at_a_value_it_reaches_and_beyond():
     assert abs(c.reached - 0.3) < 0.01
     with pytest.raises(dpt.InputError) as error:
         calibrate(m, {"n_w": 0.99}, words=FEW)
-    assert "a word stays what it is of 99.0%" in str(error.value) and "it lies from 1.7% to" in str(error.value)
+    assert "a word stays what it is of 99.0%" in str(error.value)
+    assert re.search(r"it lies from 1\.[67]% to", str(error.value))  # at the least ε an estimate near 1 in 60
 
 
 def test_dp_mlm_given_the_original_text():
