@@ -193,20 +193,16 @@ def few_draws(monkeypatch):
 @pytest.fixture
 def light(monkeypatch):
     """Bags of letters in place of the sentence encoder, and nothing of them kept."""
-    import numpy as np
+    from tiny import bags_of_letters
 
     from dptext_core.models import sentence_encoder
     from dptext_core.research import run
-
-    def letters(text: str):
-        counts = np.bincount([ord(c) % 64 for c in text] or [0], minlength=384).astype(np.float32)
-        return counts / np.linalg.norm(counts)
 
     def forget():
         run.originals.cache_clear()
         run._embedded.clear()
 
     forget()  # what a test before kept is of the encoder
-    monkeypatch.setattr(sentence_encoder, "embed", lambda texts, **_: np.array([letters(text) for text in texts]))
+    monkeypatch.setattr(sentence_encoder, "embed", bags_of_letters)
     yield
     forget()

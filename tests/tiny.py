@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import json
 import string
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from dptext_core._internal.imports import alone
 
@@ -165,3 +169,13 @@ def tiny_autoencoder(path: str | Path, *, hidden: int = 8, seed: int = 13) -> Pa
     weights["decoder.state"] *= 0.3
     Autoencoder(shape, weights).save_pretrained(path)
     return Path(path)
+
+
+def bags_of_letters(texts: Sequence[str], **_: Any) -> np.ndarray:
+    """Of each text how often it has each letter, of length 1, float32 (n, 384): in place of the sentence encoder."""
+
+    def of(text: str) -> np.ndarray:
+        counts = np.bincount([ord(c) % 64 for c in text] or [0], minlength=384).astype(np.float32)
+        return counts / np.linalg.norm(counts)
+
+    return np.array([of(text) for text in texts])

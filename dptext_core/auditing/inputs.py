@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._internal.task import UNWATCHED, Task
-from ..errors import Busy, Cancelled, InputError, ModelUnavailable, NoDistribution
+from ..errors import InputError, NoDistribution
 from ..mechanisms.base import Mechanism, Prepared, WordByWord
 from ..mechanisms.facets import drawn_tokens, public_context
 from ..privacy.distribution import TokenDistribution
 from ..privacy.sampling import NoiseStream
-from .rules import flat
+from .rules import OURS, flat
 
 #: Inputs of one audit at most: their log-probabilities are held together, 0.17 MB each over 21,719 words.
 MAX_INPUTS = 1000
@@ -52,6 +52,11 @@ class Unstated(str):
     """Why a word that is drawn has no distribution to look at."""
 
     __slots__ = ()
+
+
+def unstated(skipped: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Of the inputs that are left out those that are drawn, with why nothing is stated of them."""
+    return [(word, why) for word, why in skipped if isinstance(why, Unstated)]
 
 
 class Meter:
@@ -145,13 +150,13 @@ def default_words(m: Mechanism, n: int | None = None) -> list[str]:
         chosen |= dict.fromkeys((covered_too or near)[:1])
     # Where outputs are no words, or few are alike: more of those that are spread.
     chosen |= dict.fromkeys([p.word for p in probes][: n - len(chosen)])
-    return _drawn(m, [*chosen, *(word for word, why in skipped if isinstance(why, Unstated))])
+    return _drawn(m, [*chosen, *(word for word, _ in unstated(skipped))])
 
 
 def _drawn(m: Mechanism, words: Sequence[str]) -> list[str]:
     """Those of the words that are not kept as they are."""
     probes, skipped = probes_of(m, words, Meter())
-    return [*(p.word for p in probes), *(word for word, why in skipped if isinstance(why, Unstated))]
+    return [*(p.word for p in probes), *(word for word, _ in unstated(skipped))]
 
 
 def _first_drawn(m: Mechanism, words: Sequence[str]) -> str:
@@ -263,7 +268,7 @@ def _look(m: Mechanism, prepared: Prepared, i: int) -> TokenDistribution | str:
         distribution = m.distribution(prepared, i)
     except NoDistribution as reason:
         return str(reason) if row is None else Unstated(f"it is drawn, and no chances are stated of it ({reason})")
-    except (Cancelled, Busy, ModelUnavailable, MemoryError):
+    except OURS:
         raise
     except Exception as error:  # the mechanism's, at this word alone
         if row is None:

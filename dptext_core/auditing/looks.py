@@ -12,14 +12,13 @@ import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..errors import Busy, Cancelled, ModelUnavailable
 from ..mechanisms.base import Mechanism, Prepared
 from ..privacy.guarantee import Guarantee
 from ..privacy.sampling import NoiseStream
 from .inputs import Meter, Probe
 from .report import Check
 from .rewriting import Rewriter
-from .rules import Breach, flat
+from .rules import OURS, Breach, flat
 
 
 class Seeds:
@@ -95,7 +94,7 @@ def look_at(looks: Iterable[Look], subject: Subject, failures: bool = False) -> 
             check = look(subject)
         except Breach as breach:
             check = Check(name_of(look), "refuted", "", breach.reason, breach.witness)
-        except (Cancelled, Busy, ModelUnavailable, MemoryError):
+        except OURS:
             raise
         except Exception as error:  # the mechanism's, which may tell of a text
             if not failures:

@@ -12,6 +12,7 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ..errors import Busy, Cancelled, ModelUnavailable
 from ..mechanisms.base import Mechanism
 from ..privacy.distribution import TokenDistribution
 from ..privacy.guarantee import Guarantee
@@ -32,6 +33,10 @@ class Breach(Exception):
         super().__init__(reason)
         self.witness = Witness.of_rule(told, text, other, at=at, kind="release")
         self.reason = reason
+
+
+#: Errors that no mechanism makes of a text, and that end an audit.
+OURS = (Cancelled, Busy, ModelUnavailable, MemoryError)
 
 
 def flat(text: str, most: int = 200) -> str:

@@ -21,7 +21,7 @@ from ..privacy.sampling import NoiseStream
 from .inputs import TEXTS, exchanged
 from .looks import Subject, failed
 from .report import Check
-from .rules import Breach, depends, flat
+from .rules import OURS, Breach, depends, flat
 
 NAME, WORDS = "what is said beside a text", "what is said of every word"
 #: Texts that are compared at most, and those of them that are rewritten.
@@ -58,7 +58,7 @@ def told(subject: Subject) -> Check | None:
         compared, texts, unclear = _compare(subject)
     except Breach as breach:
         return Check(NAME, "refuted", "Two texts that the promise makes alike.", breach.reason, breach.witness)
-    except (Cancelled, Busy, ModelUnavailable, MemoryError):
+    except OURS:
         raise
     except Exception as error:  # the mechanism's, which may tell of a text
         return failed(NAME, error)
@@ -189,7 +189,7 @@ def said_of_words(subject: Subject) -> Check | None:
             compared += _of_words(subject, [(w, " ".join(w)) for w in block])
     except Breach as breach:
         return Check(WORDS, "refuted", "Two texts that the promise makes alike.", breach.reason, breach.witness)
-    except (Cancelled, Busy, ModelUnavailable, MemoryError):
+    except OURS:
         raise
     except Exception as error:  # the mechanism's, which may tell of a text
         return failed(WORDS, error)

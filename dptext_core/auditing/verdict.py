@@ -11,7 +11,7 @@ import numpy as np
 
 from .._internal.checks import listed, real, shown, whole
 from .._internal.task import UNWATCHED, Task
-from ..errors import Busy, Cancelled, ConfigError, DPTextError, InputError, ModelUnavailable
+from ..errors import ConfigError, DPTextError, InputError
 from ..mechanisms.base import Mechanism, Prepared, check_mechanism
 from ..mechanisms.facets import public_context
 from ..privacy.guarantee import Guarantee, at_least, bound, number, scientific
@@ -21,7 +21,7 @@ from .distance import TOLERANCE as RELATIVE
 from .distance import named_distances
 from .exact import TOLERANCE, largest_loss, loss_beyond, too_deep
 from .first_calls import at_first
-from .inputs import MAX_INPUTS, TEXTS, Meter, Probe, Unstated, default_inputs, probes_after, probes_of
+from .inputs import MAX_INPUTS, TEXTS, Meter, Probe, default_inputs, probes_after, probes_of, unstated
 from .latent import behind_a_text
 from .long_texts import in_long_texts
 from .looks import Look, Subject, failed, look_at
@@ -30,6 +30,7 @@ from .released import of_all, released_text
 from .releases import FRESH, Tested, check_releases, every_input
 from .report import NOR, AuditReport, Check, share
 from .rewriting import Rewriter
+from .rules import OURS
 from .sampled import TESTED, could_show, estimate
 from .told import said_of_words, told
 from .vocabulary import released_words, stated_words
@@ -156,8 +157,9 @@ def audit(
         last = replace(last, seconds=time.perf_counter() - began)
         return judged(replace(report, checks=(*first, *stated, last)), subject)
     probes, skipped = probes_of(m, inputs, meter)
-    if (untold := next(((word, why) for word, why in skipped if isinstance(why, Unstated)), None)) is not None:
-        first = (*first, Check(CHANCES, "not looked at", "", f"of “{untold[0]}”: {untold[1]}."))
+    if untold := unstated(skipped):
+        word, why = untold[0]
+        first = (*first, Check(CHANCES, "not looked at", "", f"of “{word}”: {why}."))
         if not probes:
             return judged(replace(empty, skipped=tuple(skipped), checks=first))
     if not probes:
@@ -177,7 +179,7 @@ def audit(
     began = time.perf_counter()
     try:
         tested = check_releases(m, probes[:own], count, stream, meter, rewriter)
-    except (Cancelled, Busy, ModelUnavailable, MemoryError):
+    except OURS:
         raise
     except Exception as error:  # the mechanism's, which may tell of a text
         return judged(replace(report, checks=(*report.checks, failed(DRAWN, error))))

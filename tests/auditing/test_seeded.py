@@ -166,25 +166,7 @@ MADE = {
 }
 
 RELEASES = ("custext", "dataset", "mvc", "diffractor", "swap")
-#: Those for which some of the looks are enough.
-SOME = {
-    "leaks in batches": ("batches",),
-    "leaks at first": ("first", "long"),
-    "prints": ("batches", "first", "long"),
-    "last word": ("long",),
-    "late": ("long",),
-    "shares": ("batches",),
-    "one word": ("words",),
-    "one word stated": ("stated",),
-    "weak length": ("latent",),
-    "mvc": ("released", "words", "first"),
-    "custext": ("stated", "first"),
-    "record": ("stated", "batches"),
-    "dataset": ("batches", "first"),
-    "latent": ("released", "told", "batches", "first"),
-    "length": ("batches", "latent"),
-}
-#: Which of these looks refutes what; the others refute nothing, with a chance below 1e-7 to be wrong.
+#: Which of the looks refutes what; the others refute nothing, with a chance below 1e-7 to be wrong.
 REFUTED = {
     "leaks in batches": ("batches",),
     "leaks at first": ("first", "long"),
@@ -195,6 +177,15 @@ REFUTED = {
     "one word": ("words",),
     "one word stated": ("stated",),
     "weak length": ("latent",),
+}
+#: Those for which some of the looks are enough.
+SOME = REFUTED | {
+    "mvc": ("released", "words", "first"),
+    "custext": ("stated", "first"),
+    "record": ("stated", "batches"),
+    "dataset": ("batches", "first"),
+    "latent": ("released", "told", "batches", "first"),
+    "length": ("batches", "latent"),
 }
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
+from tiny import bags_of_letters
 
 from dptext_core.attacks import best
 from dptext_core.models import sentence_encoder
@@ -26,13 +26,8 @@ def no_reading_ahead(monkeypatch):
 @pytest.fixture(scope="module")
 def letters():
     """Bags of letters in place of the sentence encoder."""
-
-    def embed(texts, **_):
-        counts = np.array([np.bincount([ord(c) % 64 for c in t] or [0], minlength=384) for t in texts], np.float32)
-        return counts / np.linalg.norm(counts, axis=1, keepdims=True)
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sentence_encoder, "embed", embed)
+        patch.setattr(sentence_encoder, "embed", bags_of_letters)
         yield
 
 
