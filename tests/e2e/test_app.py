@@ -441,8 +441,9 @@ def test_the_first_minute(open_app: Callable) -> None:
     seen.assert_clean()
 
 
-def test_a_sheet_of_a_phone_stands_below_its_word_and_gives_way_to_what_is_below_it(open_app: Callable) -> None:
-    seen = opened(open_app, viewport={"width": 390, "height": 844})
+def test_a_sheet_of_a_phone_stands_below_its_word_and_gives_way_to_what_is_below_it(open_once: Callable) -> None:
+    """The first of those that share this page."""
+    seen = opened(open_once, viewport={"width": 390, "height": 844})
     page = seen.page
     settled(page)
     editor(page)  # which takes room above the text
@@ -469,6 +470,7 @@ def test_a_sheet_of_a_phone_stands_below_its_word_and_gives_way_to_what_is_below
             break
     mark, said = tip.bounding_box(), tip.locator(".bubble").bounding_box()
     assert 0 <= said["y"] - mark["y"] < 40 and said["x"] < mark["x"] < said["x"] + said["width"]
+    page.set_viewport_size({"width": 1280, "height": 900})
     seen.assert_clean()
 
 
@@ -1048,9 +1050,9 @@ def serious(page: Page, title: str) -> list[tuple[str, ...]]:
 
 
 @pytest.mark.slow
-def test_axe_finds_nothing_serious_on_any_page(open_app: Callable) -> None:
+def test_axe_finds_nothing_serious_on_any_page(open_once: Callable) -> None:
     axe = pytest.importorskip("axe_playwright_python.base", reason="pip install axe-playwright-python")
-    seen = opened(open_app)
+    seen = opened(open_once)
     page = seen.page
     page.evaluate(axe.AXE_SCRIPT)
     type_text(page, "My doctor paid.")  # which the pages after it take over, so that they are soon done

@@ -24,10 +24,16 @@ def server(own_server) -> tuple[str, Callable[[str], Any]]:
     return own_server
 
 
-def opened(browser, url: str):
-    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+def visit(context, url: str):
+    page = context.new_page()
+    page.set_viewport_size({"width": 1280, "height": 900})
     page.set_default_timeout(LONG)
     page.goto(url)
+    return page
+
+
+def opened(context, url: str):
+    page = visit(context, url)
     page.locator(".strip .text button").first.wait_for()
     # The box stands empty for a moment, and what is typed into it then would be lost.
     page.wait_for_function("document.querySelector('textarea')?.value")
@@ -59,27 +65,25 @@ def until(met: Callable[[], bool]) -> bool:
 
 
 @pytest.mark.slow
-def test_work_stops_when_the_page_is_closed(browser, server):
+def test_work_stops_when_the_page_is_closed(shared_context, server):
     url, asked = server
     before = asked("jobs")["left"]
-    page = opened(browser, f"{url}/?mechanism=mvc")
+    page = opened(shared_context, f"{url}/?mechanism=mvc")
     # Of each word, of which no two are the same, 200 draws are made for what is shown of it.
     rewrite(page, " ".join(dpt.get_mechanism("mvc").by_word.vocabulary.words[5000:5900]))
     page.get_by_test_id("stMainBlockContainer").get_by_role("button", name="Stop", exact=True).wait_for()
     # How much meaning the text before keeps may still be worked out, and is no longer asked for.
     assert (found := asked("jobs"))["running"] in (1, 2) and (found["left"], found["sessions"]) == (before, 1)
-    page.context.close()
+    page.close()
     assert until(lambda: asked("jobs")["running"] == 0)
     assert asked("jobs")["left"] > before, "it was stopped, and had not come to its end"
 
 
 @pytest.mark.slow
-def test_the_processor_rests_when_the_page_is_closed(browser, server, tmp_path):
+def test_the_processor_rests_when_the_page_is_closed(shared_context, server, tmp_path):
     """A file that takes long to read is read no further."""
     url, asked = server
-    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
-    page.set_default_timeout(LONG)
-    page.goto(f"{url}/batch")
+    page = visit(shared_context, f"{url}/batch")
     page.get_by_text("Come back to a job").wait_for()
     path = tmp_path / "long.csv"
     path.write_bytes(b"text,label\n" + b"a,1\n" * 2_500_000)
@@ -94,19 +98,19 @@ def test_the_processor_rests_when_the_page_is_closed(browser, server, tmp_path):
     page.locator("input[type=file]").set_input_files(path)
     page.get_by_test_id("stMainBlockContainer").get_by_role("button", name="Stop", exact=True).wait_for()
     assert asked("jobs")["running"] == 1
-    page.context.close()
+    page.close()
     assert until(lambda: asked("jobs")["running"] == 0)
     assert asked("jobs")["left"] > before, "it was stopped, and had not come to its end"
     assert any(rests() for _ in range(10)), "its session is closed meanwhile"
 
 
 @pytest.mark.slow
-def test_nothing_is_left_when_the_session_has_ended(browser, server, tmp_path):
+def test_nothing_is_left_when_the_session_has_ended(shared_context, server, tmp_path):
     """Typed text, an upload, every panel; the control is a text that the server was told to keep."""
     url, asked = server
     marker = Marker()
     key = marker.word(0)[:-3][::-1]
-    page = opened(browser, url)
+    page = opened(shared_context, url)
     word = marker.word(2)
     rewrite(page, f"My doctor {word} treated my sister for {word}.")
     page.locator(".strip .text", has_text="for").wait_for()
@@ -132,7 +136,7 @@ def test_nothing_is_left_when_the_session_has_ended(browser, server, tmp_path):
         page.get_by_role("button", name="Report with originals").click()
     held = asked(f"scan/{key}")
     assert set(held) == {"2", "3"}, "while the page is open, its session holds them"
-    page.context.close()
+    page.close()
     # A scan stops all else, so that it comes when the session has ended.
     assert until(lambda: asked("jobs")["sessions"] == 0)
     asked(f"plant/{key}")

@@ -132,8 +132,8 @@ def grab(page: Page, at: float) -> tuple[float, float, float]:
 
 @pytest.mark.slow
 @pytest.mark.e2e
-def test_drag_changes_words_and_sends_one_message_after_release(open_app: Open) -> None:
-    opened = start(open_app)
+def test_drag_changes_words_and_sends_one_message_after_release(open_once: Open) -> None:
+    opened = start(open_once)
     page, payload = opened.page, make_payload()[0]
     assert shown_words(page) == expected_words(payload, 50.0)
     assert heard(page) is None
@@ -168,41 +168,6 @@ def test_drag_changes_words_and_sends_one_message_after_release(open_app: Open) 
     assert len(recent) > 10
     assert float(np.median(recent)) < 8
     assert float(np.quantile(recent, 0.9)) < 24
-    opened.assert_clean()
-
-
-@pytest.mark.slow
-@pytest.mark.e2e
-def test_slider_and_exact_input_by_keyboard(open_app: Open) -> None:
-    opened = start(open_app)
-    page, payload = opened.page, make_payload()[0]
-    slider, exact = page.get_by_role("slider"), page.get_by_role("spinbutton")
-    sent = len(opened.frames)
-    slider.focus()
-    for _ in range(8):
-        page.keyboard.press("ArrowRight")
-    await_view(page)
-    page.wait_for_timeout(QUIET_MS)
-    assert len(opened.frames) == sent + 1, "a burst of keys is one message"
-    view = heard(page)
-    assert view is not None
-    assert view["eps"] == pytest.approx(50 * (HI / LO) ** (8 / 236), rel=0.006)
-    assert str(slider.get_attribute("aria-valuetext")).startswith(f"ε {exact.input_value()}, ")
-
-    exact.fill("33.333")
-    exact.press("Enter")
-    await_view(page, 33.333)
-    assert shown_words(page) == expected_words(payload, 33.333)
-    exact.fill("9999")
-    exact.press("Enter")
-    await_view(page, HI)
-    await_text(page, ".limit", "ε goes from 5 to 500 here")
-
-    page.get_by_role("button", name="ε = 20").click()
-    await_view(page, 20.0)
-    page.get_by_role("button", name="New run").click()
-    # The browser's own ε outlives a new run.
-    await_view(page, 20.0, run=2)
     opened.assert_clean()
 
 
@@ -309,6 +274,41 @@ def test_chosen_word_shows_its_distribution(open_once: Open) -> None:
     await_text(page, ".to", "deleted")
     page.locator(".word.added").first.click()
     await_text(page, ".note", "added by the mechanism", whole=False)
+    opened.assert_clean()
+
+
+@pytest.mark.slow
+@pytest.mark.e2e
+def test_slider_and_exact_input_by_keyboard(open_once: Open) -> None:
+    opened = start(open_once)
+    page, payload = opened.page, make_payload()[0]
+    slider, exact = page.get_by_role("slider"), page.get_by_role("spinbutton")
+    sent = len(opened.frames)
+    slider.focus()
+    for _ in range(8):
+        page.keyboard.press("ArrowRight")
+    await_view(page)
+    page.wait_for_timeout(QUIET_MS)
+    assert len(opened.frames) == sent + 1, "a burst of keys is one message"
+    view = heard(page)
+    assert view is not None
+    assert view["eps"] == pytest.approx(50 * (HI / LO) ** (8 / 236), rel=0.006)
+    assert str(slider.get_attribute("aria-valuetext")).startswith(f"ε {exact.input_value()}, ")
+
+    exact.fill("33.333")
+    exact.press("Enter")
+    await_view(page, 33.333)
+    assert shown_words(page) == expected_words(payload, 33.333)
+    exact.fill("9999")
+    exact.press("Enter")
+    await_view(page, HI)
+    await_text(page, ".limit", "ε goes from 5 to 500 here")
+
+    page.get_by_role("button", name="ε = 20").click()
+    await_view(page, 20.0)
+    page.get_by_role("button", name="New run").click()
+    # The browser's own ε outlives a new run.
+    await_view(page, 20.0, run=2)
     opened.assert_clean()
 
 
@@ -555,8 +555,8 @@ def test_a_copy_is_told_once_and_two_versions_of_one_run_are_warned_of(open_app:
 
 @pytest.mark.slow
 @pytest.mark.e2e
-def test_on_another_axis_the_same_epsilon_is_filled_up_to_its_thumb(open_app: Open) -> None:
-    opened = start(open_app)
+def test_on_another_axis_the_same_epsilon_is_filled_up_to_its_thumb(open_once: Open) -> None:
+    opened = start(open_once)
     page = opened.page
     slider = page.get_by_role("slider")
     page.get_by_role("button", name="Other axis").click()
@@ -635,8 +635,12 @@ PRESSES = "setInterval(() => window.dispatchEvent(new PointerEvent('pointerdown'
 def test_the_slider_moves_by_itself_only_where_nobody_has_begun(open_app: Open, how: str) -> None:
     motion = "reduce" if how == "reduced motion" else "no-preference"
     script = TOURED + (PRESSES if how.startswith("a visitor") else "")
-    opened = start(open_app, "?variant=tour", script=script, reduced_motion=motion)
+    opened = open_app(HARNESS, "?variant=tour", script=script, reduced_motion=motion)
     page = opened.page
+    page.locator(".text .word").first.wait_for()
+    if how.startswith("another"):
+        # At once, before it would begin. A button is pressed by no pointer here, as a text comes that was typed.
+        page.get_by_role("button", name="New run").evaluate("e => e.click()")
     if how == "nobody":
         page.wait_for_function("window.toured")
         page.locator(":root:not([data-dragging])").wait_for(state="attached")
@@ -650,9 +654,6 @@ def test_the_slider_moves_by_itself_only_where_nobody_has_begun(open_app: Open, 
         page.wait_for_timeout(300)
         assert shown_words(page) == expected_words(make_payload(1)[0], 20.0), "and stays"
         return opened.assert_clean()
-    if how.startswith("another"):
-        # A button is pressed by no pointer here, as a text comes that was typed.
-        page.get_by_role("button", name="New run").evaluate("e => e.click()")
     page.wait_for_timeout(2000)  # it would begin after 1.5 seconds
     assert not page.evaluate("window.toured")
     opened.assert_clean()

@@ -52,9 +52,9 @@ def test_the_root(lam):
 @pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "lam"), [(2.0, 0.2), (8.0, 0.9)])
 def test_released_words_are_those_of_the_plain_loop(epsilon, lam):
-    """5,000 draws against 5,000 at level 1e-5; spherical noise in the place of λ = 0.9 is found."""
+    """2,500 draws against 5,000 at level 1e-5; spherical noise in the place of λ = 0.9 is found."""
     m = on(SPACE, "mahalanobis", epsilon=epsilon, lam=lam)
-    found = counts_of(rewritten(m, SPACE.words[5], 5000, 1), SPACE.words)
+    found = counts_of(rewritten(m, SPACE.words[5], 2500, 1), SPACE.words)
     expected = reference(5, epsilon, lam, 5000, 2)
     assert same(found, expected) > 1e-5
     if lam == 0.9:
@@ -64,13 +64,13 @@ def test_released_words_are_those_of_the_plain_loop(epsilon, lam):
 
 
 def test_the_noise_has_its_covariance_and_its_length_in_the_metric():
-    """6,000 vectors: E[z zᵀ] = (d+1)·M, each entry within six deviations; ‖M^(−½)z‖ is Gamma(d)."""
+    """3,000 vectors: E[z zᵀ] = (d+1)·M, each entry within six deviations; ‖M^(−½)z‖ is Gamma(d)."""
     lam = 0.8
     m = on(SPACE, "mahalanobis", lam=lam)
-    z = np.stack([m.noise(NoiseStream(3).at(i)) for i in range(6000)])
+    z = np.stack([m.noise(NoiseStream(3).at(i)) for i in range(3000)])
     expected = 6 * matrix(lam)
-    deviation = np.std(np.einsum("ni,nj->nij", z, z), axis=0) / np.sqrt(6000)
-    assert (np.abs(z.T @ z / 6000 - expected) < 6 * deviation).all()
+    deviation = np.std(np.einsum("ni,nj->nij", z, z), axis=0) / np.sqrt(3000)
+    assert (np.abs(z.T @ z / 3000 - expected) < 6 * deviation).all()
     length = np.sqrt(np.einsum("ni,ij,nj->n", z, np.linalg.inv(matrix(lam)), z))
     assert stats.kstest(length, stats.gamma(5).cdf).pvalue > 1e-5
 

@@ -29,9 +29,9 @@ def reference(row: int, epsilon: float, t: float, n: int, seed: int, factor=None
 
 @pytest.mark.parametrize(("epsilon", "t"), [(2.0, 0.75), (15.0, 0.3)])
 def test_released_words_are_those_of_the_plain_loop(epsilon, t):
-    """5,000 draws against 5,000 at level 1e-5; another t is found."""
+    """2,500 draws against 5,000 at level 1e-5; another t is found."""
     m = on(SPACE, "vickrey", epsilon=epsilon, t=t)
-    found = counts_of(rewritten(m, SPACE.words[5], 5000, 1), SPACE.words)
+    found = counts_of(rewritten(m, SPACE.words[5], 2500, 1), SPACE.words)
     expected = reference(5, epsilon, t, 5000, 2)
     assert same(found, expected) > 1e-5
     if epsilon == 15.0:
@@ -44,7 +44,7 @@ def test_with_noise_in_the_shape_of_the_space():
     m = on(SPACE, "vickrey", epsilon=10.0, noise="mahalanobis", lam=0.9, t=0.6)
     sigma = np.cov(X, rowvar=False)
     factor = np.linalg.cholesky(0.9 * sigma / np.trace(sigma) * 6 + 0.1 * np.eye(6))
-    found = counts_of(rewritten(m, SPACE.words[5], 5000, 1), SPACE.words)
+    found = counts_of(rewritten(m, SPACE.words[5], 2500, 1), SPACE.words)
     assert same(found, reference(5, 10.0, 0.6, 5000, 2, factor)) > 1e-5
     shaped = on(SPACE, "mahalanobis", lam=0.9)
     assert m.distances(SPACE.words) == pytest.approx(shaped.distances(SPACE.words))
@@ -72,15 +72,15 @@ def test_every_stretch_of_a_word_is_found_however_short(t, noise):
     a step of 160 from 1 to 400, on which they could be searched."""
     m = on(SPACE, "vickrey", t=t, noise=noise)
     short = 0
-    for seed in range(60):
-        channel, stream = m.channel(seed % 40), NoiseStream(seed).at(0)
+    for seed in range(40):
+        channel, stream = m.channel(seed), NoiseStream(seed).at(0)
         flips = channel.flips(stream, 1.0, 400.0)
         edges = np.array([e for e, _ in flips] + [400.0])
         for k, (start, word) in enumerate(flips):
             inside = start * (edges[k + 1] / start) ** np.array([0.001, 0.5, 0.999])
             assert [channel.draw(float(e), stream) for e in inside] == [word] * 3
             short += edges[k + 1] / start < 400 ** (1 / 160)
-    assert short > 10
+    assert short > 5
 
 
 def test_the_chance_of_the_nearest():

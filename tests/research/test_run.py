@@ -371,16 +371,6 @@ def test_a_summary_is_read_as_it_was_written_and_its_faults_are_named(tmp_path):
 
 # --- the command ----------------------------------------------------------------------------------------------------
 
-#: What has this letter.
-PART = ["--grid", "quick", "--n", "10", "--only", "e"]
-
-
-def summary(path: Path, tmp_path: Path) -> list[Row]:
-    assert bench_run.main([*PART, "--merge", str(path), "--summary", str(tmp_path / "summary.json")]) == 0
-    rows = results.read(tmp_path / "summary.json").rows
-    return [r for r in rows if r.task != "speed"]  # seconds are measured anew
-
-
 def test_what_was_added_to_a_grid_joins_an_older_summary(tmp_path, capsys):
     tem, mvc = TEM, [p for p in FULL if p.mechanism == "mvc"][:3]
     old, _ = results.merge([line(BASE), *(line(p, cosine=0.5) for p in tem)], [BASE, *tem, *mvc], "c", "cut")
@@ -418,42 +408,6 @@ def test_what_is_left_is_told_from_what_was_estimated_and_then_from_what_it_took
 
 class Killed(BaseException):
     """What nothing that runs takes for an error of its own."""
-
-
-@pytest.mark.slow
-def test_a_grid_gives_the_same_summary_after_a_kill(light, tmp_path, capsys, monkeypatch):
-    """The baseline, CusText and TEM; what is written is on the disk by then, as another test shows."""
-    whole, killed = tmp_path / "whole.jsonl", tmp_path / "killed.jsonl"
-    assert bench_run.main([*PART, "--out", str(whole)]) == 0
-    write = results.Writer.write
-
-    def until_killed(self, found):
-        if len(results.read_lines(killed)) == 2:
-            raise Killed
-        write(self, found)
-
-    with monkeypatch.context() as patched, pytest.raises(Killed):
-        patched.setattr(results.Writer, "write", until_killed)
-        bench_run.main([*PART, "--out", str(killed)])
-    with killed.open("ab") as file:
-        file.write(b'{"id": "torn')
-    capsys.readouterr()
-    assert bench_run.main([*PART, "--out", str(killed)]) == 0
-    assert "5 points, 2 done, 3 to run" in capsys.readouterr().err
-    rows = summary(whole, tmp_path)
-    assert rows == summary(killed, tmp_path)
-    have = {(r.mechanism, r.metric) for r in rows}
-    assert have >= {(m, metric) for m in ("custext", "tem") for metric in ("cosine", "bleu", "n_w", "s_w")}
-    attacked = {"f1_static", "f1_adaptive", "relative_gain_static", "relative_gain_adaptive"}
-    lines = results.read_lines(whole)
-    assert len(lines) == 5
-    for found in lines:
-        assert attacked | {f"{name}_bag" for name in attacked} | {"accuracy", "accuracy_bag"} <= set(found.scores)
-        assert "tokens_per_second" not in found.scores and len(found.outcomes["f1_static_bag"]) == len("0 1 1 ") + 10
-    assert {g.metric for x in lines for g in x.gates or ()} == {"accuracy", "f1", "accuracy_bag", "f1_bag"}
-    for mechanism in ("custext", "tem"):
-        low, high = [r.value for r in rows if r.mechanism == mechanism and r.metric == "cosine"]
-        assert low < high, f"more ε, more of the original: {mechanism}"
 
 
 def test_the_command_says_what_is_wrong(tmp_path):
@@ -507,19 +461,48 @@ def test_settings_of_ones_own_are_run_in_the_place_of_a_grid():
 
 
 @pytest.mark.slow
-def test_results_of_ones_own_stand_beside_the_bundled(light, tmp_path, monkeypatch, capsys):
+def test_results_of_ones_own_are_the_same_after_a_kill_and_stand_beside_the_bundled(
+    light, tmp_path, monkeypatch, capsys
+):
+    """What is written is on the disk by the kill, as another test shows."""
     monkeypatch.setattr(grid, "ATTACKERS", ("attack_nearest",))  # none that passes over all words or asks a model
-    lines, summary = tmp_path / "mine.jsonl", tmp_path / "mine.json"
-    asked = ["--setting", "custext:k=7", "--epsilon", "2,9", "--seeds", "2", "--n", "8"]
-    bench_run.main([*asked, "--out", str(lines)])
-    bench_run.main([*asked, "--merge", str(lines), "--summary", str(summary)])
-    assert "--setting custext:k=7 --epsilon 2,9" in results.read(summary).about["command"]
+    whole, killed = tmp_path / "whole.jsonl", tmp_path / "killed.jsonl"
+    asked = ["--setting", "custext:k=7", "--epsilon", "2,9", "--seeds", "1", "--n", "10"]
+    assert bench_run.main([*asked, "--out", str(whole)]) == 0
+    write = results.Writer.write
+
+    def until_killed(self, found):
+        if len(results.read_lines(killed)) == 2:
+            raise Killed
+        write(self, found)
+
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(results.Writer, "write", until_killed)
+        bench_run.main([*asked, "--out", str(killed)])
+    with killed.open("ab") as file:
+        file.write(b'{"id": "torn')
+    capsys.readouterr()
+    assert bench_run.main([*asked, "--out", str(killed)]) == 0
+    assert "3 points, 2 done, 1 to run" in capsys.readouterr().err
+    lines, rows = results.read_lines(whole), {}
+    attacked = {"f1_static", "f1_adaptive", "relative_gain_static", "relative_gain_adaptive"}
+    for found in lines:
+        assert attacked | {f"{name}_bag" for name in attacked} | {"accuracy", "accuracy_bag"} <= set(found.scores)
+        assert "tokens_per_second" not in found.scores and len(found.outcomes["f1_static_bag"]) == len("0 1 1 ") + 10
+    assert {g.metric for x in lines for g in x.gates or ()} == {"accuracy", "f1", "accuracy_bag", "f1_bag"}
+    for path in (whole, killed):
+        assert bench_run.main([*asked, "--merge", str(path), "--summary", str(path.with_suffix(".json"))]) == 0
+        found = results.read(path.with_suffix(".json"))
+        rows[path] = [r for r in found.rows if r.task != "speed"]  # seconds are measured anew
+    assert rows[whole] == rows[killed] and {"cosine", "bleu", "n_w", "s_w"} <= {r.metric for r in rows[whole]}
+    assert "--setting custext:k=7 --epsilon 2,9" in found.about["command"]
     bundled = results.bundled()
     assert results.shown() is bundled and "builtin" not in bundled.about["data"]
-    monkeypatch.setenv("DPTEXT_RESULTS", str(summary))
+    monkeypatch.setenv("DPTEXT_RESULTS", str(whole.with_suffix(".json")))
     shown = results.shown()
     mine = [r for r in shown.rows if r.data == "builtin" and r.mechanism == "custext" and r.metric == "cosine"]
-    assert [(r.epsilon, dict(r.options), r.seeds) for r in mine] == [(2.0, {"k": 7}, 2), (9.0, {"k": 7}, 2)]
+    assert [(r.epsilon, dict(r.options), r.seeds) for r in mine] == [(2.0, {"k": 7}, 1), (9.0, {"k": 7}, 1)]
+    assert mine[0].value < mine[1].value, "more ε, more of the original"
     assert shown.rows[: len(bundled.rows)] == bundled.rows and results.shown() is shown
     capsys.readouterr()
     (level,) = [r.value for r in shown.rows if r.data == "builtin" and (r.metric, r.epsilon) == ("n_w", 9.0)]
@@ -613,11 +596,12 @@ def test_words_by_themselves_are_those_of_a_whole_run(quick_embedding, monkeypat
     assert alone[0].scores["n_w"] == alone[1].scores["n_w"]
 
 
-@pytest.mark.parametrize("name", ["diffractor", "dp-mlm-prior"])
-def test_words_are_of_the_same_rewrites_however_they_are_read(name, quick_embedding, monkeypatch):
+@pytest.mark.parametrize("name", ["diffractor", "dp-mlm"])
+def test_words_are_of_the_same_rewrites_however_they_are_read(name, quick_embedding, tiny_model, monkeypatch):
     """What is slow to prepare is read text by text, in the order of the words that are looked at."""
     seen: dict[bool, list] = {}
-    point = grid.GridPoint(dpt.Setting(name, {}, 5.0), "builtin", 1, WORDS_SIZE)
+    options = {"model": tiny_model} if name == "dp-mlm" else {}
+    point = grid.GridPoint(dpt.Setting(name, options, 5.0), "builtin", 1, WORDS_SIZE)
     for only in (False, True):
         taken: list = []
         monkeypatch.setattr(run.Words, "take", lambda _, e, seed, i, result, t=taken: t.append((i, result.text)))
@@ -733,11 +717,10 @@ QUICK = Path(__file__).with_name("quick_points.json")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mechanism", ["dp-mlm", "diffractor"])
-def test_a_point_is_measured_again_within_its_intervals(mechanism, monkeypatch, capsys):
+def test_a_point_is_measured_again_within_its_intervals(monkeypatch, capsys):
     whole = results.read(QUICK)
     monkeypatch.setattr(results, "bundled", lambda: whole)
-    point = next(r.point for r in whole.rows if r.mechanism == mechanism)
+    point = next(r.point for r in whole.rows if r.mechanism == "diffractor")
     bench_run.main(["--point", point])
     said = capsys.readouterr().out
     told = re.findall(r"^(\w+) +([-\d.e+]+) .*: (inside|outside)", said, re.MULTILINE)

@@ -626,24 +626,31 @@ class Strip {
     text.style.minHeight = "";
     if (!this.data?.live || !text.clientWidth || text.classList.contains("long")) return;
     const copy = text.cloneNode(true);
-    copy.style.cssText = `position:absolute;visibility:hidden;top:0;left:0;width:${text.offsetWidth}px`;
-    copy.inert = true;
-    text.after(copy);
+    // In a box whose layout nothing around it depends on: what is tried out lays out the copy, and not the page.
+    const box = make("div", "");
+    box.inert = true;
+    box.style.cssText = `position:absolute;visibility:hidden;contain:strict;top:0;left:0;width:${text.offsetWidth}px;height:1px`;
+    copy.style.margin = "0";
+    box.append(copy);
+    text.after(box);
     const drawn = [...copy.querySelectorAll(".word")]
-      .map((node, k) => ({ node, now: node.querySelector(".now"), t: this.tokens[this.words[k]] }))
+      .map((node, k) => ({ node, now: node.querySelector(".now"), t: this.tokens[this.words[k]], at: -1 }))
       .filter(({ t }) => t.drawn);
     let most = 0;
     const points = this.words.length > 100 ? 9 : TRIED;
     for (let k = 0; k < points; k += 1) {
       const eps = this.lo * Math.exp((this.span * k) / (points - 1));
-      for (const { node, now, t } of drawn) {
+      for (const word of drawn) {
+        const { node, now, t } = word;
         const at = winner(t, eps);
+        if (at === word.at) continue;
+        word.at = at;
         now.textContent = t.shown[at] || END;
         node.classList.toggle("changed", t.a === "replace" && !t.kept[at]);
       }
       most = Math.max(most, copy.offsetHeight);
     }
-    copy.remove();
+    box.remove();
     text.style.minHeight = `${most}px`;
   }
 
