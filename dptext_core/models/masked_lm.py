@@ -16,7 +16,7 @@ from __future__ import annotations
 import platform
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -403,21 +403,11 @@ def trunk_parts(spec: MaskedLMSpec) -> tuple[Any, Any]:
     Importing transformers takes longer than everything else together, and the first rewrite of a page waits for it.
     """
     trunk, state = _trunk_state(spec)
-    config = SimpleNamespace(**json_in(trunk / "config.json"))
-    root = SimpleNamespace(config=config)
-    for name, tensor in state.items():
-        *path, leaf = name.split(".")
-        node = root
-        for part in path:
-            if not hasattr(node, part):
-                setattr(node, part, SimpleNamespace(eps=config.layer_norm_eps) if part == "LayerNorm" else _Node())
-            node = getattr(node, part)
-        setattr(node, leaf, tensor)
+    root = as_parts(state, SimpleNamespace(**json_in(trunk / "config.json")))
     try:
         head = root.cls.predictions
         head.decoder = SimpleNamespace(weight=root.bert.embeddings.word_embeddings.weight, bias=head.bias)
-        layers = root.bert.encoder.layer
-        root.bert.encoder.layer = [getattr(layers, str(i)) for i in range(config.num_hidden_layers)]
+        list_layers(root.bert.encoder, root.config)
     except AttributeError as error:
         raise ConfigError(
             f"{spec.id!r} has no trained weights for some layers ({error}). Take the folder again."
@@ -427,6 +417,25 @@ def trunk_parts(spec: MaskedLMSpec) -> tuple[Any, Any]:
 
 class _Node(SimpleNamespace):
     """A named part of a model's weights."""
+
+
+def as_parts(state: Mapping[str, Any], config: Any) -> Any:
+    """The weights of a BERT, by their names, as plain attributes, and its configuration as one more."""
+    root = _Node(config=config)
+    for name, tensor in state.items():
+        *path, leaf = name.split(".")
+        node = root
+        for part in path:
+            if not hasattr(node, part):
+                setattr(node, part, _Node(eps=config.layer_norm_eps) if part == "LayerNorm" else _Node())
+            node = getattr(node, part)
+        setattr(node, leaf, tensor)
+    return root
+
+
+def list_layers(encoder: Any, config: Any) -> None:
+    """Put its layers, which bear numbers as names, into a list. Raises AttributeError where one is missing."""
+    encoder.layer = [getattr(encoder.layer, str(i)) for i in range(config.num_hidden_layers)]
 
 
 class _TrunkTokenizer:

@@ -11,17 +11,15 @@ papers use larger models. The first 512 pieces of a text are read. Two blank tex
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 from ..._internal import extras
-from ...models.sentence_encoder import load_encoder
-from ...words.vocabulary import verified_trunk_folder
+from ...models.sentence_encoder import hidden_states, pieces
 
 LAYER = 5
 MAX_PIECES = 512
-# Pairs whose embeddings are held at once, and texts of one model pass.
-_PAIRS, _TEXTS = 64, 32
+# Pairs whose embeddings are held at once.
+_PAIRS = 64
 
 
 def score(originals: Sequence[str], rewrites: Sequence[str], device: str | None = None) -> list[float]:
@@ -49,34 +47,11 @@ def _f1(original: tuple[Any, Any], rewrite: tuple[Any, Any]) -> float:
 def _embed(texts: list[str], device: str | None) -> dict[str, tuple[Any, Any]]:
     """Of each text: embeddings of its pieces, rows of length 1 (pieces, 384), and which of them have weight."""
     torch = extras.torch()
-    encoder = load_encoder(device)
-    model, tokenizer = encoder[0].auto_model, _tokenizer()
-    marks = torch.tensor([tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")])
-    # A tokenizer written in Rust takes no lone surrogates.
-    encodings = tokenizer.encode_batch([text.encode("utf-8", "replace").decode("utf-8") for text in texts])
-    ids = {text: torch.tensor(encoding.ids) for text, encoding in zip(texts, encodings, strict=True)}
-    # Texts of like length share a pass, so little of it is padding.
-    order = sorted(texts, key=lambda text: len(ids[text]))
+    ids = pieces(texts, MAX_PIECES)
+    marks = torch.tensor([ids[0][0], ids[0][-1]])  # [CLS] and [SEP], wherever they stand
     found = {}
-    for start in range(0, len(order), _TEXTS):
-        batch = order[start : start + _TEXTS]
-        padded = torch.nn.utils.rnn.pad_sequence([ids[text] for text in batch], batch_first=True).to(model.device)
-        lengths = torch.tensor([len(ids[text]) for text in batch], device=model.device)
-        mask = (torch.arange(padded.shape[1], device=model.device) < lengths[:, None]).long()
-        with torch.inference_mode():
-            hidden = model(input_ids=padded, attention_mask=mask, output_hidden_states=True).hidden_states[LAYER]
-            rows = torch.nn.functional.normalize(hidden.float(), dim=-1).cpu()
-        for text, row in zip(batch, rows, strict=True):
-            found[text] = (row[: len(ids[text])].clone(), ~torch.isin(ids[text], marks))
+    for some, hidden, _ in hidden_states(ids, device, layers=LAYER):
+        for i, row in zip(some, torch.nn.functional.normalize(hidden, dim=-1), strict=True):
+            own = torch.tensor(ids[i])
+            found[texts[i]] = (row[: len(own)].clone(), ~torch.isin(own, marks))
     return found
-
-
-@lru_cache(maxsize=1)
-def _tokenizer() -> Any:
-    # One of its own: the sentence encoder's cuts at 256 pieces, and changing that is not safe between threads.
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_file(str(verified_trunk_folder() / "tokenizer.json"))
-    tokenizer.no_padding()
-    tokenizer.enable_truncation(MAX_PIECES)
-    return tokenizer

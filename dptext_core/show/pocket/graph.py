@@ -205,7 +205,7 @@ def masked_lm_file(root: Any, candidate_ids: np.ndarray, max_length: int) -> byt
 
 
 def encoder_file(base: Any, max_length: int) -> bytes:
-    """The ONNX file of a BERT (``transformers.BertModel``) as an encoder of one sentence.
+    """The ONNX file of a BERT (its parts as attributes) as an encoder of one sentence.
 
     Inputs: ``ids``, ``places``, ``types``, int64 (t,). Output: ``found``, float32 (width,), the mean over all
     positions. max_length: positions of the longest sentence.
