@@ -230,6 +230,11 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
         "sums over the distances of the bundled word space minilm",
         "Apache-2.0",
     ),
+    "words/groups.npz": (
+        "python tools/build_groups.py",
+        "which words of the bundled word space minilm share a set of outputs under CusText",
+        "Apache-2.0",
+    ),
     "words/lists.npz": (
         "python tools/build_word_lists.py --seed 1 --out assets/words/lists.npz",
         "orders of the words of the five bundled word spaces",

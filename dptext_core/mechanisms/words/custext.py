@@ -21,6 +21,9 @@ Deviations from the paper and its released code:
 
 from __future__ import annotations
 
+import hashlib
+import zipfile
+import zlib
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -28,6 +31,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._internal.assets import assets_folder
 from ..._internal.cache import weak_cache
 from ..._internal.checks import placeless
 from ..._internal.statistics import boundary
@@ -46,6 +50,9 @@ from .word_level import BLOCK, Draws, SpaceConfig, WordPrepared
 from .word_prior import PriorMechanism, prior_option
 
 MAPPINGS = ("aggressive", "balanced", "conservative")
+#: Numbers of output words that pages offer, and the bundled file with who shares which set of so many.
+TRIES = (5, 20, 50)
+GROUPS = "groups.npz"
 _BLOCK = 256
 #: Numbers of vectors that are gathered at once: 64 MB in float64.
 _NUMBERS = 8_000_000
@@ -63,7 +70,7 @@ class CusTextConfig(SpaceConfig):
         max=2000,
         help="Each word becomes one of so many words.",
         said="K = {}",
-        tries=(5, 20, 50),
+        tries=TRIES,
     )
     mapping: str = option(
         "balanced",
@@ -279,7 +286,27 @@ def _highest(lines: np.ndarray, k: int) -> np.ndarray:
 
 @weak_cache(6)
 def _groups(space: WordSpace, k: int, mapping: str, metric: str) -> Groups:
-    return build_groups(space, k, mapping, metric)
+    stored = stored_groups(space, k) if (mapping, metric) == ("balanced", "cosine") and k in TRIES else None
+    return build_groups(space, k, mapping, metric) if stored is None else stored
+
+
+def groups_key(space: WordSpace, k: int) -> str:
+    """The name of the balanced groups of a space of whole numbers in the bundled file."""
+    assert space.codes is not None
+    return f"{k}-{hashlib.sha256(space.codes.tobytes()).hexdigest()[:16]}"
+
+
+def stored_groups(space: WordSpace, k: int) -> Groups | None:
+    """The balanced groups that are bundled (tools/build_groups.py); None where there are none for this space."""
+    if space.name != "minilm" or space.codes is None:
+        return None
+    try:
+        with np.load(assets_folder() / "words" / GROUPS, allow_pickle=False) as file:
+            key = groups_key(space, k)
+            group, outputs = file[f"{key}-group"], file[f"{key}-outputs"]
+    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error):
+        return None  # they are built, which takes a second or two
+    return Groups(group.astype(np.int64), tuple(outputs.astype(np.int64)))
 
 
 def _alike(groups: Groups, rows: np.ndarray, axes: int) -> Iterator[np.ndarray]:
