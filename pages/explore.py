@@ -618,8 +618,6 @@ def rewritten() -> None:
     shown: Payload = {**run.payload, "stage": True, "tour": tours(run)}
     if attack is not None:
         shown["attack"] = attack
-    if (meant := meaning.of(run, result)) is not None:
-        shown["meaning"] = meant
     token = chosen_token(run, view_of(state.get("play_strip")) or None)
     token_strip(shown, key="play_strip")
     with st.container():
@@ -649,7 +647,7 @@ def rewritten() -> None:
         st.html(BRING.format(there), unsafe_allow_javascript=True)
     few = len(run.payload["tokens"]) <= WORDS_TOLD
     tokens = None if few else [] if token is None else [token]
-    tell(run.payload, epsilon, here(result, run.payload, tokens), key="play_strip")
+    tell(run.payload, epsilon, here(result, run.payload, tokens), meaning.of(run, result), key="play_strip")
     meaning.follow()
     address.show(links.of(run.inputs, epsilon)[0] | hide.query())
 

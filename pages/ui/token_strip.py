@@ -17,7 +17,7 @@ from typing import Any
 import streamlit as st
 
 from dptext_core.show.figures import browser
-from dptext_core.show.figures.token_view import Here, Payload
+from dptext_core.show.figures.token_view import Here, Meaning, Payload
 from pages.ui.text import number
 
 _mount = st.components.v2.component(
@@ -103,8 +103,9 @@ def token_strip(
     return _read_view(result.get("view"))
 
 
-def tell(payload: Payload, epsilon: float, here: Here | None, *, key: str) -> None:
-    """Which ε the page has heard of, and what is known at it beside the payload of the strip, which is much longer. In
-    the fragment of the strip, after it."""
+def tell(payload: Payload, epsilon: float, here: Here | None, meaning: Meaning | None, *, key: str) -> None:
+    """Which ε the page has heard of, what is known at it, and how much of the meaning is kept: beside the payload of
+    the strip, which is much longer and need not be sent anew. In the fragment of the strip, after it."""
     lp = {} if here is None else here["lp"]
-    _tell(key=f"{key}_here", data={"key": key, "run": payload["run"], "eps": epsilon, "lp": lp})
+    known = {"key": key, "run": payload["run"], "eps": epsilon, "lp": lp, "meaning": meaning}
+    _tell(key=f"{key}_here", data=known)

@@ -283,7 +283,7 @@ async def warm(url: str) -> None:
         run = first.strip["run"]
         await first.rewrite(text(dice))
         assert await first.until(lambda run=run: first.strip["run"] != run, PATIENCE), mechanism
-    assert await first.until(lambda: "meaning" in first.strip, PATIENCE), "the gauge of meaning"
+    assert await first.until(lambda: bool(first.told.get("meaning")), PATIENCE), "the gauge of meaning"
     await first.close()
     await asyncio.sleep(3)
 

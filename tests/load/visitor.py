@@ -23,14 +23,15 @@ class Failed(Exception):
 class Visitor:
     """A session of the app. url: of the websocket.
 
-    ids: of the controls, by their keys. strip: what the token strip was last given. finished: how many runs of the
-    page have come to their end. files: what the browser asks for where a button downloads, by keys. sent, received:
-    messages and bytes; polls: those that a page sends by itself.
+    ids: of the controls, by their keys. strip, told: what the token strip was last given, and what was told beside it.
+    finished: how many runs of the page have come to their end. files: what the browser asks for where a button
+    downloads, by keys. sent, received: messages and bytes; polls: those that a page sends by itself.
     """
 
     url: str
     ids: dict[str, str] = field(default_factory=dict)
     strip: dict[str, Any] = field(default_factory=dict)
+    told: dict[str, Any] = field(default_factory=dict)
     finished: int = 0
     sent: int = 0
     received: int = 0
@@ -210,6 +211,8 @@ class Visitor:
             self.files[key] = one.deferred_file_id
         if kind == "bidi_component" and name.endswith("-play_strip"):
             self.strip = json.loads(one.json)
+        if kind == "bidi_component" and name.endswith("-play_strip_here"):
+            self.told = json.loads(one.json)
 
     def _stop_polls(self, fragments: list[str]) -> None:
         for fragment in fragments:

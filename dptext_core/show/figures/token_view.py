@@ -212,7 +212,6 @@ class Payload(TypedDict):
     here: NotRequired[Here]
     stage: NotRequired[bool]
     how: NotRequired[How]
-    meaning: NotRequired[Meaning]
     tour: NotRequired[bool]
     tokens: list[PayloadToken]
     tail: str

@@ -200,7 +200,7 @@ class Strip {
     // Where ε moves by itself, what comes is for the ε that it would come back to.
     if (newRun || (data.cmd && data.cmd.n !== this.memo?.commandSeen)) this.endTour?.();
     if (newRun) {
-      this.heard = undefined;
+      this.heard = this.meaning = undefined;
       this.ui.spoken.textContent = ""; // it was said of another text
     }
 
@@ -280,6 +280,8 @@ class Strip {
     const told = document.dptextHere;
     if (!told || this.data.here || told.key !== this.data.key || told.run !== this.run) return;
     this.heard = told.eps;
+    // Where ε moves nothing, a text has one figure, and what was told of another ε is of another text.
+    this.meaning = this.data.live || told.eps === this.data.eps ? told.meaning : null;
     this.tokens.forEach((t, i) => t.bent && tell(t, i, told));
   }
 
@@ -821,7 +823,7 @@ class Strip {
     ui.toldGauge.style.visibility = data.telling ? "" : "hidden";
     put(ui.told, stale || !data.telling ? "…" : all ? `${left} of ${all}` : "none");
     ui.toldBar.style.transform = `scaleX(${all && !stale ? left / all : 0})`;
-    const found = stale ? null : kept(data.meaning, eps);
+    const found = stale ? null : kept(this.meaning, eps);
     put(ui.meant, found ? `${found.exact ? "" : "≈ "}${(100 * found.share).toFixed(0)}%` : "…");
     ui.meantBar.style.transform = `scaleX(${found ? found.share : 0})`;
   }
