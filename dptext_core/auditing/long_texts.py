@@ -23,6 +23,7 @@ from .guesses import TEXTS, guess, guessable, picked, right
 from .inputs import Probe
 from .looks import Subject
 from .report import NOR, Check, Witness, share
+from .rules import flat
 from .seen import (
     LEVEL,
     Reader,
@@ -148,7 +149,7 @@ def _judge(
             f"In a text of {last + 1} tokens, {int(hits[inside].sum())} of {int(inside.sum())} draws at {tokens} came "
             f"through, where the stated chances add up to {chances[inside].sum():.2g} (ε = {epsilon:.3g})."
         )
-        witness = Witness.of_rule(told, _short(text))
+        witness = Witness.of_rule(told, flat(text))
         reason = "words of long texts come through more often than is stated."
         return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=len(seen))
     for other, some in others:
@@ -159,7 +160,7 @@ def _judge(
                 f"chances add up to {stated.sum():.2g} (ε = {epsilon:.3g})."
             )
             reason = "words of texts of this length come through more often than is stated."
-            witness = Witness.of_rule(told, _short(other))
+            witness = Witness.of_rule(told, flat(other))
             return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=len(seen))
     mean = float(chances.mean())
     single = least_share(times, mean, level)
@@ -177,10 +178,6 @@ def _judge(
         blind += f"{NOR}what shows only at lengths between these"
     n = len(seen) + sum(len(some) for _, some in others)
     return Check(NAME, "tested", f"{looked}.", leak=single or block or 1.0, blind=blind, draws=n)
-
-
-def _short(text: str) -> str:
-    return text if len(text) < 200 else text[:200] + "…"
 
 
 def _seen_from(x: float | None) -> str:

@@ -23,7 +23,7 @@ from ..mechanisms.masked.masked_words import MaskedPrepared
 from ..models.clip import WIDTHS as PRESETS
 from ..privacy.sampling import NoiseStream
 from . import data_sets
-from .measurement import Measurement, markdown, options_in, parser, which_stop_words
+from .measurement import Measurement, markdown, options_in, parser, plus_minus, which_stop_words
 
 WIDTHS = (3.0, 4.0, 5.0, 6.0, 8.0)
 EPSILONS = (10.0, 25.0, 50.0, 100.0, 250.0)
@@ -113,8 +113,9 @@ def table(rows: Sequence[Cost]) -> str:
     """A Markdown table."""
 
     def cells(r: Cost) -> list[str]:
-        means = (f"{r.n_w:.3f} ± {r.n_w_half:.3f}", f"{r.cosine:.3f} ± {r.cosine_half:.3f}")
-        return [f"{r.width:g}σ", f"{r.epsilon:g}", *means, f"{r.tied:.1f}"]
+        n_w = plus_minus(r.n_w, r.n_w_half if r.words > 1 else None)
+        cosine = plus_minus(r.cosine, r.cosine_half if r.texts > 1 else None)
+        return [f"{r.width:g}σ", f"{r.epsilon:g}", n_w, cosine, f"{r.tied:.1f}"]
 
     return markdown(["width", "ε", "N_w", "cosine", "words at the upper end"], map(cells, rows))
 

@@ -24,7 +24,7 @@ from ..mechanisms.base import Mechanism
 from ..mechanisms.setting import Setting
 from ..models import causal
 from . import data_sets
-from .measurement import Measurement, named_options, options_in, parser, which_stop_words
+from .measurement import Measurement, named_options, options_in, parser, plus_minus, which_stop_words
 from .paired import compare
 from .reader import OPTIONS
 
@@ -146,8 +146,9 @@ def said(row: Composed) -> str:
     """A row in words."""
     beyond = f" ({row.more:+.3f}, {row.low:+.3f} to {row.high:+.3f})" if row.releases > 1 else ""
     likely = "" if row.likely is None else f", language model {row.likely:.3f}"
+    found = plus_minus(row.reader, row.half if row.texts > 1 else None)
     return (
-        f"{row.words} words, {row.releases} releases: reader {row.reader:.3f} ± {row.half:.3f}{beyond}, best guess "
+        f"{row.words} words, {row.releases} releases: reader {found}{beyond}, best guess "
         f"{row.alone:.3f}{likely}; {row.drawn} words of {row.texts} texts, {row.seconds:.2f} s a text"
     )
 

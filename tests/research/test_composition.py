@@ -21,7 +21,7 @@ def judge(tmp_path_factory):
     return Judge(write_model(tmp_path_factory.mktemp("judge"), "gpt2"), dtype="float32", device="cpu")
 
 
-TEXTS = ["My doctor in Lisbon treated my sister.", "The film was long and the actors were dull."]
+TEXTS = ["My doctor treated my sister.", "The film was long."]
 
 
 def test_texts_are_joined_by_label_and_cut_and_none_is_used_twice():
@@ -54,9 +54,10 @@ def test_a_language_model_is_asked_about_the_first_release(judge):
 def test_the_command_goes_on_with_its_file(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(composition, "RELEASES", (1, 2))
     out = tmp_path / "composition.json"
-    given = ["--set", "builtin", "--words", "20", "--texts", "1", "--mechanism", "diffractor", "--out", str(out)]
+    given = ["--set", "builtin", "--words", "10", "--texts", "1", "--mechanism", "diffractor", "--out", str(out)]
     assert composition.main(given) == 0
-    assert capsys.readouterr().out.count("\n") == len(composition.RELEASES)
+    printed = capsys.readouterr().out
+    assert printed.count("\n") == printed.count("(interval not known)") == len(composition.RELEASES), "of one text"
     assert composition.main([*given, "--add"]) == 0 and capsys.readouterr().out == ""
     rows = json.loads(out.read_text(encoding="utf-8"))["rows"]
     assert [(r["releases"], r["texts"]) for r in rows] == [(k, 1) for k in composition.RELEASES]
