@@ -173,6 +173,14 @@ def small_bank(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture
+def new_objects():
+    """The garbage collector passes over what is there already: what a test makes is all that it looks through."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.fixture
 def few_looks(monkeypatch):
     """Audits without the looks that come last: test_conformance takes those to every mechanism, and test_seeded and
     test_audit_draws to what they find."""
@@ -183,11 +191,24 @@ def few_looks(monkeypatch):
 
 @pytest.fixture
 def few_draws(monkeypatch):
-    """Audits that hold fewer rewrites against what is stated: test_audit_figures has how many there are."""
-    from dptext_core.auditing import releases
+    """Audits that hold fewer rewrites against what is stated, and what is said of shorter texts: test_audit_figures has
+    how many there are."""
+    from dptext_core.auditing import releases, told
 
+    monkeypatch.setattr(told, "LONG", 70)
     for name, few in {"LOW": 1, "OTHERS": 8, "FEW": 6, "MORE": 3}.items():
         monkeypatch.setattr(releases, name, few)
+
+
+@pytest.fixture
+def quick_audits(few_looks, few_draws, monkeypatch):
+    """For what shows or prints an audit: nor does it look at each word of a vocabulary, and it rewrites seldom."""
+    from dptext_core.auditing import releases, verdict
+
+    check = releases.check_releases
+    monkeypatch.setattr(verdict, "FIRST", verdict.FIRST[:2])
+    monkeypatch.setattr(verdict, "check_releases", lambda m, probes, n, *more: check(m, probes, min(n, 60), *more))
+    monkeypatch.setattr(releases, "FRESH", 60)
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ def held(name: str, found: dict[str, Any]) -> None:
     same(json.loads(json.dumps(found)), _kept(name), name)
 
 
-def held_case(name: str, case: str, found: dict[str, Any], error: float = 1e-6, least: float = 1e-12) -> None:
+def held_case(name: str, case: str, found: Any, error: float = 1e-6, least: float = 1e-12) -> None:
     """``found`` is what the file of this name holds of this case, numbers to ``error``, or ``least`` near
     0; or that part of it is written."""
     if os.environ.get("GOLDEN") == "write":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 
 from tiny import vocabulary
@@ -112,6 +113,11 @@ def tiny_generator(path: str | Path, kind: str, seed: int = 5) -> Path:
     return folder
 
 
+@cache
+def _plain(auto: type, folder: str):
+    return auto.from_pretrained(folder).eval()
+
+
 def plain_scores(folder: str | Path, prompt, tokens):
     """The scores of every step by the plain model: no cache, no batch, no padding; float32 (steps, candidates)."""
     import numpy as np
@@ -124,7 +130,7 @@ def plain_scores(folder: str | Path, prompt, tokens):
 
     g = load_generator(str(folder))
     auto = hf.AutoModelForSeq2SeqLM if g.spec.kind == "encoder-decoder" else hf.AutoModelForCausalLM
-    model = auto.from_pretrained(folder).eval()
+    model = _plain(auto, str(folder))
     out = []
     for k in range(len(tokens)):
         written = g.candidate_ids[list(tokens[:k])].tolist()

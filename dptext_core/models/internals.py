@@ -91,7 +91,8 @@ def products(dtype: str = "bfloat16") -> tuple[bool, str]:
             return False, ""
         same = _products_agree(dtype)
     except Exception as error:  # whatever another version does with these arguments
-        return False, f"torch.ops.mkldnn stopped with {type(error).__name__}"
+        said = str(error).strip().partition("\n")[0]
+        return False, f"torch.ops.mkldnn stopped with {type(error).__name__} ({said})"
     return same, "" if same else "torch.ops.mkldnn gives other products than torch.nn.functional.linear"
 
 

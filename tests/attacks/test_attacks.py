@@ -174,14 +174,15 @@ def exact_log_z(distances, epsilon, gamma=np.inf):
 def test_the_bundled_normalisers_are_as_exact_as_they_say():
     # Words that were taken out are taken out of the sums: those nearest to others, and the program's own list.
     whole = word_space()
-    near = tuple(sorted(set(whole.nearest(np.arange(0, 4000, 200), 6)[0].ravel().tolist())))
-    for space in (whole, without(whole, Never(loaded()).places(whole.words)), without(whole, near)):
+    near = whole.nearest(np.arange(0, 4000, 200), 6)[0].ravel().tolist()
+    gone = tuple(sorted({*near, *map(int, Never(loaded()).places(whole.words))}))
+    for space in (whole, without(whole, gone)):
         assert normalisers.is_bundled(space)
-        rows = np.random.default_rng(1).choice(len(space), 40, replace=False)
+        rows = np.random.default_rng(1).choice(len(space), 20, replace=False)
         if space is not whole:  # the words that lie nearest to what is gone
-            rows = np.concatenate([rows, np.argsort(normalisers._to_others(space).min(axis=1))[:30]])
+            rows = np.concatenate([rows, np.argsort(normalisers._to_others(space).min(axis=1))[:20]])
         distances = space.distance_rows(rows).astype(np.float64)
-        for epsilon in (0.7, 6.1, 12.4, 17.3, 24.6, 190.0, 900.0):
+        for epsilon in (0.7, 12.4, 17.3, 24.6, 900.0):
             found, error = normalisers.bundled_log_z(epsilon, space)
             assert error < 3 * normalisers.ERROR and (space is not whole or error == normalisers.ERROR)
             assert np.abs(found[rows] - exact_log_z(distances, epsilon)).max() < error
@@ -282,9 +283,7 @@ def enumerated(m, prior: Prior, epsilon: float) -> list[float]:
 
 #: Of groups, of lists alike and not, of a clipped ladder, and of all words.
 RISKY = (
-    "custext balanced cosine",
     "custext aggressive cosine",
-    "one list",
     "lists over different words",
     "tem noise, lists over different words",
     "santext-plus",
@@ -438,9 +437,7 @@ def test_sentences_name_the_guess_its_chance_and_the_original():
     [
         ("custext", {}),
         ("diffractor", {}),
-        ("diffractor", {"lists": ("L1",), "noise": "tem"}),
         ("santext", {}),
-        ("tem", {}),
     ],
 )
 def test_one_token_needs_no_preparation(name, options):
@@ -467,15 +464,15 @@ def distribution(p: np.ndarray, original: int = 0) -> dpt.TokenDistribution:
 SHAPES = {
     "two": np.array([0.6, 0.4]),
     "few": np.array([0.4, 0.3, 0.2, 0.1]),
-    "flat tail": np.append([0.05, 0.02], np.full(2400, 0.93 / 2400)),
+    "flat tail": np.append([0.05, 0.02], np.full(800, 0.93 / 800)),
     "near tail": np.append([0.004], np.full(400, 0.996 / 400)),
-    "falling": np.exp(-0.02 * np.arange(2000)) / np.exp(-0.02 * np.arange(2000)).sum(),
+    "falling": np.exp(-0.05 * np.arange(500)) / np.exp(-0.05 * np.arange(500)).sum(),
 }
 
 
 @pytest.mark.parametrize(
     ("shape", "n"),
-    [(shape, n) for shape in SHAPES for n in (1, 100)] + [("few", 6000), ("near tail", 1000)],
+    [(shape, 100) for shape in SHAPES] + [("few", 1), ("near tail", 1), ("few", 6000), ("near tail", 1000)],
 )
 def test_repeats_agree_with_drawing_everything(shape, n):
     p = SHAPES[shape]
@@ -552,7 +549,7 @@ def test_at_equal_n_w_the_number_hardly_depends_on_k():
         for k in (10, 50, 500, 2000):
             channel = happy_channel(k)
             low, high = 0.01, 1400.0
-            for _ in range(50):
+            for _ in range(30):
                 middle = (low + high) / 2
                 low, high = (middle, high) if channel.at(middle).p_keep() < wanted else (low, middle)
             epsilons.append(high)
@@ -574,9 +571,9 @@ def test_curves_fall_and_texts_take_the_median():
     epsilons = [10.0, 14.0, 18.0, 23.0]
     seen = []
     text = query.query_curve(
-        channels[:3], epsilons, repeats=400, task=dpt.Task(lambda done, of: seen.append(done / of)), seed=1
+        channels[:3], epsilons, repeats=200, task=dpt.Task(lambda done, of: seen.append(done / of)), seed=1
     )
-    each = np.array([query.query_curve(channel, epsilons, repeats=400, seed=1).n for channel in channels[:3]])
+    each = np.array([query.query_curve(channel, epsilons, repeats=200, seed=1).n for channel in channels[:3]])
     assert text.n == tuple(np.median(each, axis=0)) and text.words == 3 and seen[-1] == 1
     assert list(text.n) == sorted(text.n, reverse=True) and set(text.never) == {0.0}
     assert "Half of the 3 words" in text.sentence()

@@ -12,7 +12,7 @@ import dptext_core as dpt
 from dptext_core._internal.statistics import clopper_pearson
 from dptext_core.attacks import best, corpus, mask_inference, nearest, reader
 
-TEXT = "My doctor in Lisbon treated my sister for diabetes."
+TEXT = "My doctor treated my sister for diabetes."
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 from foreign import Generator, Swap
+from tiny_generators import tiny_generator
 
 import dptext_core as dpt
 from dptext_core import attacks
@@ -19,18 +20,17 @@ from dptext_core.text.document import Document
 from dptext_core.text.lexicons import stop_words
 from dptext_core.words import word_space
 
-TEXT = "My doctor in Lisbon treated my sister, and the new medicine was good."
+TEXT = "My doctor treated my sister, and the medicine was good."
 
 
 def test_by_a_formula_it_is_the_reading():
     m = dpt.get_mechanism("diffractor", epsilon=1.0)
-    for seed in range(2):
-        result = m.rewrite(TEXT, seed=seed)
-        found = result.polished(m)
-        read = reader.read(m, result)
-        assert found.text == read.text and found.text == result.polished().text
-        assert found.unchanged == (pytest.approx(read.unchanged), pytest.approx(read.success))
-        assert found.guarantee is result.guarantee, "the same promise, in the same words"
+    result = m.rewrite(TEXT, seed=0)
+    found = result.polished(m)
+    read = reader.read(m, result)
+    assert found.text == read.text and found.text == result.polished().text
+    assert found.unchanged == (pytest.approx(read.unchanged), pytest.approx(read.success))
+    assert found.guarantee is result.guarantee, "the same promise, in the same words"
 
 
 def test_it_does_not_work_out_the_best_guess_that_nobody_reads(monkeypatch):
@@ -46,10 +46,13 @@ def test_it_does_not_work_out_the_best_guess_that_nobody_reads(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["diffractor", "mvc", "dp-mlm"])
-def test_its_pieces_make_up_its_text_and_spend_nothing(name):
+def test_its_pieces_make_up_its_text_spend_nothing_and_look_at_nothing_of_the_original(name):
     m = dpt.get_mechanism(name)
     result = m.rewrite(TEXT, seed=3)
     found = result.polished(m)
+    other = "Xx xxxxxx xxxxxxx xx xxxxxx, xxx xxx xxxxxxxx xxx xxxx."
+    steps = [dataclasses.replace(s, original=other[slice(*s.span)], reason="") for s in result.steps]
+    assert dataclasses.replace(result, original=other, steps=steps).polished(m).text == found.text
     assert all(found.text[slice(*p.span)] == p.text and p.epsilon == 0 for p in found.releases)
     kept = [(p.text, p.origin) for p in found.releases if p.origin != "polished"]
     assert kept == [(p.text, p.origin) for p in result.releases if not p.drawn]
@@ -75,16 +78,6 @@ def test_where_only_words_are_known_a_place_takes_what_fits_and_is_like_what_was
         expected.append(space.words[int(np.argmax(row + polish.LIKENESS * likeness))])
     polished = [p.text for p in found.releases if p.origin == "polished"]
     assert [w.lower() for w in polished] == [w.lower() for w in expected]
-
-
-@pytest.mark.parametrize("name", ["diffractor", "mvc", "dp-mlm"])
-def test_nothing_of_the_original_is_looked_at(name):
-    m = dpt.get_mechanism(name)
-    result = m.rewrite(TEXT, seed=5)
-    other = "Xx xxxxxx xx Xxxxxx xxxxxxx xx xxxxxx, xxx xxx xxx xxxxxxxx xxx xxxx."
-    steps = [dataclasses.replace(s, original=other[slice(*s.span)], reason="") for s in result.steps]
-    hidden = dataclasses.replace(result, original=other, steps=steps)
-    assert hidden.polished(m).text == result.polished(m).text
 
 
 def test_a_new_text_is_polished_but_for_its_stop_words():
@@ -137,9 +130,10 @@ def test_a_name_that_nobody_registered_is_asked_for():
 @pytest.mark.slow
 # By a formula, by likeness alone, by a language model at each place, and of a new text.
 @pytest.mark.parametrize("name", ["diffractor", "mvc", "dp-mlm", "dp-prompt"])
-def test_no_word_that_is_never_released_is_written(name):
+def test_no_word_that_is_never_released_is_written(name, tmp_path):
     """Words that a polish of the same draws writes where they are not listed."""
-    m = dpt.get_mechanism(name)
+    tiny = {"model": str(tiny_generator(tmp_path / "t5", "t5")), "max_tokens": 20} if name == "dp-prompt" else {}
+    m = dpt.get_mechanism(name, **tiny)
     m = m.replace(epsilon=min(40.0, m.max_epsilon))
     written = Document.parse(m.rewrite(TEXT, seed=0).polished().text)
     stop, words = stop_words(), {t.text.lower() for t in written.tokens if t.kind == "word"}
@@ -148,7 +142,7 @@ def test_no_word_that_is_never_released_is_written(name):
     banned = without.never
     found = without.rewrite(TEXT, seed=0).polished()
     words = [p.text for p in found.releases if p.origin == "polished"]
-    assert words and not [w for w in words if banned.bans(w)], found.text
+    assert listed and words and not [w for w in words if banned.bans(w)], found.text
 
 
 def test_a_listed_word_is_not_written_where_only_words_are_known():

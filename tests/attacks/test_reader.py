@@ -154,7 +154,7 @@ def test_where_chances_depend_on_the_words_around_some_are_weighed_at_the_curren
 
 def test_where_chances_depend_on_the_words_around_every_release_proposes_words(tiny_model):
     m = dpt.get_mechanism("dp-mlm", model=tiny_model, epsilon=60.0, keep_stopwords=False)
-    every = m.rewrites("doctor hospital medicine", 3, seed=4)
+    every = m.rewrites("doctor hospital medicine", 2, seed=4)
     assert len({r.steps[1].replacement for r in every}) > 1
     text = reader.ReleasedText(every[0])
     now = {i: s.replacement for i, s in text.steps.items()}
@@ -187,7 +187,7 @@ def test_where_chances_are_drawn_a_word_that_never_came_is_not_impossible():
 def test_words_that_never_came_out_weigh_no_more_than_one_draw_together():
     # A word that nearly always stays is read as itself, whatever the language says of the 21,000 others.
     m = dpt.get_mechanism("mvc", epsilon=150.0)
-    result = m.rewrite("A banana sued the violin, and the cathedral borrowed a turtle.", seed=3)
+    result = m.rewrite("A banana sued the violin, and the cathedral slept.", seed=3)
     found = reader.read(m, result)
     stays = [
         w

@@ -31,10 +31,10 @@ def test_the_bound_is_the_one_of_clopper_and_pearson():
 
 @pytest.mark.slow
 def test_the_bound_holds_on_a_mechanism_whose_epsilon_is_known():
-    found = coverage(100, 2.0, draws=60, seed=5, classifiers=("likelihood",))
+    found = coverage(60, 2.0, draws=60, seed=5, classifiers=("likelihood",))
     p = math.exp(1.0) / (1 + math.exp(1.0))
     assert found.true == pytest.approx(math.log(p / (1 - p)))
-    assert found.within >= 95 and 0 < found.mean < found.true
+    assert found.within >= 57 and 0 < found.mean < found.true
     # One that takes a bound at a coin's level for one at 95% is wrong far more often.
     coin, stream = Coin.create(epsilon=2.0), NoiseStream(5)
     careless = [

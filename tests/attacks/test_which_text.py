@@ -88,11 +88,11 @@ def test_a_text_that_goes_on_where_this_one_stopped_cannot_have_been_read(folder
 def test_a_posterior_says_truly_how_often_its_guess_is_right(folders):
     """Hits less what the posteriors say have mean 0, and at most 1/2 as the deviation of each."""
     m = make(folders["t5"], epsilon=12.0, clip_min=-2.0, clip_max=2.0, max_tokens=3)
-    one, two = which_text.measure(m, lineup(), 360, (1, 2), seed=4)
+    one, two = which_text.measure(m, lineup(), 240, (1, 2), seed=4)
     for found in (one, two):
         assert abs(found.value - found.stated) < 4 * 0.5 / math.sqrt(found.trials)
         assert found.interval[0] < found.value < found.interval[1] and found.interval[0] > found.chance
-    assert (one.trials, two.trials, one.own_trials) == (360, 180, 120)
+    assert (one.trials, two.trials, one.own_trials) == (240, 120, 80)
     assert two.stated > one.stated + 0.01, "more rewrites tell more"
     assert which_text.limit(m, [m.prepare(t) for t in TEXTS]).value >= one.value
 

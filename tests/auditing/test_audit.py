@@ -22,7 +22,7 @@ from dptext_core.mechanisms.words.santext import SanText
 
 SPACE = random_space(30, 4)
 
-pytestmark = pytest.mark.usefixtures("few_looks", "few_draws")
+pytestmark = pytest.mark.usefixtures("few_looks", "few_releases")
 
 
 @pytest.fixture(autouse=True)
@@ -111,7 +111,7 @@ def test_what_promises_nothing_is_inconclusive_until_a_claim_is_made():
     m = on(SPACE, "gumbel", epsilon=150.0)
     report = audit(m, list(words(3)), seed=1)
     assert (report.verdict, report.claimed) == ("inconclusive", math.inf) and "nothing is promised" in report.reason
-    assert audit(m, list(words(3)), claim=0.5, draws=500, seed=1).verdict == "refuted"
+    assert audit(m, list(words(3)), claim=0.5, draws=250, seed=1).verdict == "refuted"
 
 
 @pytest.mark.slow
@@ -158,7 +158,8 @@ def test_single_words_of_a_language_model_are_rewritten_too(tiny_model):
 
 
 @pytest.mark.slow
-def test_default_inputs_are_drawn_words_and_the_same_each_time():
+def test_default_inputs_are_drawn_words_and_the_same_each_time(monkeypatch):
+    monkeypatch.setattr(verdict, "check_releases", lambda *arguments: releases.Tested())
     m = on(SPACE, "santext", epsilon=3.0)
     found = module.default_inputs(m)
     assert found == module.default_inputs(m) and len(set(found)) == len(found) > 20
@@ -166,13 +167,13 @@ def test_default_inputs_are_drawn_words_and_the_same_each_time():
     report = audit(grouped, seed=2)
     assert report.pairs > 0 and report.inputs == len(module.default_inputs(grouped))
     real = dpt.get_mechanism("diffractor", epsilon=1.0)
-    assert "the" not in module.default_inputs(real) and 100 < len(module.default_inputs(real)) <= 250
+    assert "the" not in (found := module.default_inputs(real)) and 100 < len(found) <= 250
 
 
 @pytest.mark.slow
 def test_kept_and_unknown_words_are_left_out_and_named():
-    m = dpt.get_mechanism("diffractor", epsilon=1.0)
-    report = audit(m, ["doctor", "the", "Qwzzx", "nurse", "!"], seed=1)
+    m = diffractor(shuffled_lists(30, 1), epsilon=1.0, keep_stopwords=True)
+    report = audit(m, [words(30)[3], "the", "Qwzzx", words(30)[7], "!"], seed=1)
     assert report.inputs == 2 and [w for w, _ in report.skipped] == ["the", "Qwzzx", "!"]
     assert "stop word" in report.skipped[0][1] and "vocabulary" in report.skipped[1][1]
 
@@ -256,9 +257,9 @@ def test_bounds_from_draws_are_below_the_truth_and_near_it(monkeypatch):
     monkeypatch.setattr(verdict, "check_releases", lambda *arguments: releases.Tested())
     names = list(words(6))
     truth = brute(on(SPACE, "santext", epsilon=4.0), names)
-    found = [audit(noisy(4.0), [" ".join(names)], draws=1000, seed=s) for s in range(5)]
+    found = [audit(noisy(4.0), [" ".join(names)], draws=1000, seed=s) for s in range(3)]
     assert not any(r.exact for r in found) and all(r.measured > 0.4 * truth for r in found)
-    assert sum(r.measured > truth for r in found) <= 2  # each with 5% at most, more than two with 0.1%
+    assert sum(r.measured > truth for r in found) <= 1  # each with 5% at most, more than one with 0.7%
     w = found[0].witness
     assert w.p_first > w.p_second and len(w.outputs) >= 1
     assert (w.log_p_first - w.log_p_second) / w.distance == pytest.approx(found[0].measured)
@@ -285,7 +286,7 @@ def test_few_draws_say_that_they_could_not_have_found_it():
 
 @pytest.mark.slow
 def test_enough_draws_hold():
-    report = audit(noisy(1.0), list(words(4)), draws=3000, seed=1)
+    report = audit(noisy(1.0), list(words(3)), draws=1500, seed=1)
     assert report.verdict == "holds" and report.detectable > report.claimed
 
 
@@ -301,11 +302,6 @@ def test_a_report_is_plain_values():
         assert own["witness"]["output"] if "output" in own["witness"] else own["witness"]["outputs"]
         assert own["sentence"] == report.sentence()
         assert ("per unit of distance" in report.sentence()) == (claim is None)
-
-
-@pytest.mark.slow
-def test_the_same_seed_gives_the_same_report():
-    assert audit(noisy(4.0), list(words(2)), seed=7) == audit(noisy(4.0), list(words(2)), seed=7)
 
 
 @pytest.mark.parametrize(
@@ -348,13 +344,14 @@ def test_the_bench_writes_a_row_for_each_configuration(tmp_path, monkeypatch, ca
 
     names = {s.mechanism for s in bench.configurations()}
     assert names == {s.name for s in dpt.mechanisms()}
-    monkeypatch.setattr(bench, "configurations", lambda: [dpt.Setting("custext", {"mapping": "conservative"})])
-    monkeypatch.setattr(bench, "audit", lambda m, inputs, **more: audit(m, inputs[:10], **more | {"draws": 100}))
+    monkeypatch.setattr(bench, "configurations", lambda: [dpt.Setting("diffractor", {"lists": ("L2",)})])
+    monkeypatch.setattr(bench, "audit", lambda m, inputs, **more: audit(m, inputs, **more | {"draws": 100}))
+    monkeypatch.setattr(bench, "default_inputs", lambda m: ["doctor", "nurse", "water"])
     out = tmp_path / "audit.json"
     assert bench.main(["--out", str(out)]) == 0
     rows = json.loads(out.read_text(encoding="utf-8"))["rows"]
     assert [r["verdict"] for r in rows] == ["holds", "holds"] and rows[1]["epsilon"] > rows[0]["epsilon"]
-    assert capsys.readouterr().out.count("| custext |") == 2
+    assert capsys.readouterr().out.count("| diffractor |") == 2
 
 
 def test_the_bench_goes_on_where_it_was_stopped(tmp_path, monkeypatch, capsys):

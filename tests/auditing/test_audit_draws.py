@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import zlib
 from dataclasses import replace
@@ -100,16 +101,16 @@ def test_too_many_bounds_the_tail_of_a_binomial():
 
 
 def test_too_many_holds_where_chances_follow_what_came_before():
-    """A chance that rises after each hit: of 4,000 runs a tenth at most may come below 0.1."""
+    """A chance that rises after each hit: of 2,000 runs a tenth at most may come below 0.1."""
     stream, low = NoiseStream(3), 0
-    for run in range(4000):
+    for run in range(2000):
         u, p, hits, chances = stream.at(run).uniforms(20), 0.05, 0, []
         for x in u:
             chances.append(p)
             if x < p:
                 hits, p = hits + 1, min(0.9, 2 * p)
         low += too_many(hits, np.array(chances)) < 0.1
-    assert 0 < low < 400
+    assert 0 < low < 200
 
 
 def test_the_stated_power_is_that_of_the_test():
@@ -154,19 +155,19 @@ def test_a_lower_bound_of_epsilon_stays_below_it():
 
 @pytest.mark.slow
 def test_the_bound_from_rewrites_of_a_sound_mechanism_stays_below_its_loss():
-    """With a classifier that learned from the other half: 50 runs at a level of 5% for both sides together, of which
-    more than 5 are above it with a chance of 4%."""
+    """With a classifier that learned from the other half: 30 runs at a level of 5% for both sides together, of which
+    more than 4 are above it with a chance of 2%."""
     m = NoisyLength.create(epsilon=1.0)
     one, other = m.prepare(""), m.prepare("a b c d e f g h i j k")
     loss, gap = m.audited.latent_loss(one, other), m.audited.latent_advantage(one, other)
     assert loss == pytest.approx(1.0)
     above = 0
-    for seed in range(50):
+    for seed in range(30):
         r = [m.rewrites(p, 120, seed=1000 * seed + k) for k, p in enumerate((one, other))]
         tpr, fpr = told_apart([x[:60] for x in r], [x[60:] for x in r])
         above += lower_bound(tpr, fpr, 60, 0.0125) > loss
         assert tpr / 60 - fpr / 60 < gap + 0.35
-    assert above <= 5
+    assert above <= 4
 
 
 def test_total_variation_of_the_noise():
@@ -274,6 +275,17 @@ def unchanged(result):
 
 
 TEXT = "doctor nurse sister letter water music garden window"
+#: Its words and others.
+KNOWN = replace(random_space(60, 4), words=(*TEXT.split(), *words(52)))
+
+
+@functools.cache
+def looked_at(cls, which):
+    """What a look says of a plugin; of a sound base once, whatever is made of it."""
+    m = over(KNOWN, cls, recase="none") if issubclass(cls, CusText) else cls.create()
+    each = TEXT.split() if isinstance(m, Swap) else []
+    seen = [Probe(w, None, w, m.distribution(w, 0), m.prepare(w), 0, True) for w in each]
+    return which(Subject(m, m.guarantee(TEXT), [TEXT], NoiseStream(2), Meter(), seen))
 
 
 @pytest.mark.parametrize(
@@ -289,14 +301,8 @@ TEXT = "doctor nurse sister letter water music garden window"
     ],
 )
 def test_plugins_of_strangers_are_refuted_and_their_sound_bases_are_not(make, which):
-    def subject(m):
-        each = TEXT.split() if isinstance(m, Swap) else []
-        seen = [Probe(w, None, w, m.distribution(w, 0), m.prepare(w), 0, True) for w in each]
-        return Subject(m, m.guarantee(TEXT), [TEXT], NoiseStream(2), Meter(), seen)
-
-    sound_one = make.__mro__[1]
-    assert which(subject(sound_one.create())).status == "tested"
-    check = which(subject(make.create()))
+    assert looked_at(make.__mro__[1], which).status == "tested"
+    check = looked_at(make, which)
     assert check.status == "refuted", check
     assert check.witness.sentence()
 

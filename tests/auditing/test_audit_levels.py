@@ -13,7 +13,7 @@ import dptext_core as dpt
 from dptext_core.auditing import releases, verdict
 
 TEXTS = ["sun and water", "rain and letters", "blue music"]
-pytestmark = pytest.mark.usefixtures("few_looks", "few_draws")
+pytestmark = pytest.mark.usefixtures("few_looks", "few_releases")
 
 
 @pytest.fixture(autouse=True)
@@ -46,8 +46,8 @@ class Tells(Generator):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("confidence", [0.5, 0.999])
-def test_the_bounds_of_whole_outputs_hold_all_together(confidence):
+def test_the_bounds_of_whole_outputs_hold_all_together():
+    confidence = 0.999
     level = (1 - confidence) / (2 * TOGETHER)
     options = {"draws": 400, "seed": 1, "confidence": confidence}
     report = dpt.audit(Generator.create(epsilon=0.5, length=2), TEXTS, **options)

@@ -130,7 +130,7 @@ def test_what_lies_deeper_than_the_sampler_goes_is_found():
 # --- counts
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(1, 400), st.data(), st.sampled_from([1e-6, 0.003, 0.2]))
 def test_the_bounds_of_a_chance_are_clopper_and_pearsons(n, data, alpha):
     hits = data.draw(st.integers(0, n))
@@ -243,7 +243,7 @@ SILENT = SPACE.words[10:20]
 
 
 @pytest.mark.parametrize(("cls", "word"), [(Silent, SILENT[0]), (Fails, SPACE.words[25])])
-def test_of_a_word_that_is_drawn_without_stated_chances_nothing_can_be_told(cls, word, few_draws, monkeypatch):
+def test_of_a_word_that_is_drawn_without_stated_chances_nothing_can_be_told(cls, word, few_releases, monkeypatch):
     monkeypatch.setattr(verdict, "LATER", (stated_words,))
     report = auditing.audit(over(SPACE, cls, epsilon=3.0, recase="none", keep_stopwords=False), draws=100)
     assert report.verdict == "inconclusive" and word in dict(report.skipped)

@@ -22,7 +22,7 @@ SPACE = random_space(60, 4)
 LANGUAGE_MODELS = ("float32-softmax", "unchanged-text", "telling-capitals")
 
 #: All faults here show before the looks that come last.
-pytestmark = pytest.mark.usefixtures("few_looks", "few_draws")
+pytestmark = pytest.mark.usefixtures("few_looks", "few_releases")
 
 
 def test_none_is_registered():
@@ -93,11 +93,11 @@ def twin_of(name, m, inputs, draws=100):
 def test_the_audit_finds_the_fault_and_clears_its_twin(name, tiny_model):
     """All but a leak that a small vocabulary hides among the words that stay anyway: test_releases has leaks of the
     size that an audit says it would see."""
-    texts = ["my doctor changed the medicine, and sold", "the red car was sold"]
+    texts = ["my doctor changed the medicine", "the red car was sold"]
     alike = ["the red car was sold in paris", "the sad dog was left in london"]  # they differ in drawn words alone
-    inputs = alike if name == "reading-prior" else texts if name in LANGUAGE_MODELS else list(words(8))
+    inputs = alike if name == "reading-prior" else texts if name in LANGUAGE_MODELS else list(words(5))
     # As many as show two more of a hundred, and elsewhere few: the fault is in what is stated, or in every draw.
-    draws = 300 if name == "too-often" else 100
+    draws = 600 if name == "too-often" else 100
     report = audit(small(broken, name, tiny_model), inputs, seed=1, draws=draws)
     w = report.witness
     assert report.verdict == "refuted" and w is not None and w.sentence()
@@ -140,9 +140,9 @@ def test_a_released_text_that_is_not_what_its_pieces_say_is_found(name):
 def test_what_the_telling_ones_tell():
     """Each is told by a whole text: the words drawn have the right distribution in all of them."""
     m = broken("telling-spaces", epsilon=16.0, recase="none")
-    seen = {r.text for r in m.rewrites("I love ❤️mom today", 200, seed=1)}
+    seen = {r.text for r in m.rewrites("I love ❤️mom today", 60, seed=1)}
     assert any("❤️mom" in t for t in seen) and any("❤️ " in t for t in seen)
-    assert not any("❤️mom" in r.text for r in m.rewrites("I love ❤️mother today", 200, seed=1))
+    assert not any("❤️mom" in r.text for r in m.rewrites("I love ❤️mother today", 60, seed=1))
     assert not any("❤️ " in r.text for r in sound("telling-spaces").rewrites("I love ❤️mom today", 50, seed=1))
 
 
@@ -156,10 +156,14 @@ def test_a_broken_mechanism_rewrites_by_its_fault():
     m, word = on(SPACE, broken, "private-support", epsilon=0.5), SPACE.words[0]
     for r in m.rewrites(word, 200, seed=1):
         assert m.distribution(word, 0).p(r.steps[0].replacement) > 0
-    # Of 20,000 draws 20 leak, beside 5 of words that stay anyway.
-    leaky = on(random_space(4000, 4), broken, "seldom-leak", epsilon=0.01)
-    results = leaky.rewrites(" ".join(words(20) * 10), 100, seed=1)
-    assert sum(s.replacement == s.original for r in results for s in r.steps) > 12
+    # Of 5,000 draws 5 leak, and the others are those of the twin.
+    text = " ".join(words(20) * 10)
+    steps, plain = (
+        [s for r in on(SPACE, make, "seldom-leak", epsilon=0.01).rewrites(text, 25, seed=1) for s in r.steps]
+        for make in (broken, sound)
+    )
+    others = [a for a, b in zip(steps, plain, strict=True) if a != b]
+    assert 0 < len(others) < 20 and all(s.replacement == s.original for s in others)
     assert set(on(SPACE, broken, "l2-clipping").rewrite(word, seed=1).text) <= set("-0+")
 
 
@@ -167,8 +171,6 @@ def test_a_broken_mechanism_rewrites_by_its_fault():
 def test_options_reach_the_mechanism(tiny_model):
     m = broken("float32-softmax", model=tiny_model, clip_min=-1.0, clip_max=1.0)
     assert isinstance(m, Float32DPMLM) and m.config.epsilon == 250.0 and m.config.clip_max == 1.0
-    # At small ε float32 is enough: it is the exponent that bites.
-    assert audit(m.replace(epsilon=20.0), ["my doctor changed the medicine"], seed=1, draws=100).verdict != "refuted"
 
 
 def test_an_unknown_fault_says_which_there_are():
@@ -183,7 +185,7 @@ def test_the_bench_prints_faults_beside_their_twins(monkeypatch, capsys):
 
     def once(m, *given, **options):
         if type(m) not in reports:
-            reports[type(m)] = audit(m, *given, **options | {"draws": 800})
+            reports[type(m)] = audit(m, *given, **options | {"draws": 400})
         return reports[type(m)]
 
     monkeypatch.setattr(bench, "audit", once)

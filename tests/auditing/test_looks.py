@@ -79,9 +79,9 @@ def test_an_option_that_cannot_be_had_is_left_out():
         ("dp-mlm-plus", {"add_prob": 0.3, "del_prob": 0.3, "order": "sequential"}),
     ],
 )
-def test_a_word_is_held_against_what_it_was_drawn_from(name, options):
-    m = dpt.get_mechanism(name, epsilon=60.0, **options)
-    prepared = m.prepare("The doctor told my neighbour that her daughter was ill in Lisbon.")
+def test_a_word_is_held_against_what_it_was_drawn_from(name, options, tiny_model):
+    m = dpt.get_mechanism(name, model=tiny_model, epsilon=60.0, **options)
+    prepared = m.prepare("My doctor changed the medicine, and the red car was sold in Paris.")
     edits = 0
     for seed in range(3):
         result = m.rewrite(prepared, seed=seed)

@@ -21,7 +21,7 @@ from dptext_core.show.figures import audit_figure
 from dptext_core.text.document import Document
 from dptext_core.text.skeleton import Edit
 
-pytestmark = pytest.mark.usefixtures("few_draws")
+pytestmark = pytest.mark.usefixtures("few_releases")
 
 
 def with_(thing, **values):
@@ -175,12 +175,12 @@ class LongTotals(Swap):
 
 
 class TooLong(Swap):
-    """An error with the text in it, only where a text of more than eighty words is rewritten."""
+    """An error with the text in it, only where a text of more than sixty words is rewritten."""
 
     error: type[Exception] = dpt.InputError
 
     def rewrite_prepared(self, prepared, *more):
-        if len(prepared.document.tokens) > 80 and "sister" in prepared.text:
+        if len(prepared.document.tokens) > 60 and "sister" in prepared.text:
             raise self.error(f"This text is too long: {prepared.text}. Shorten it.")
         return super().rewrite_prepared(prepared, *more)
 
@@ -214,11 +214,11 @@ HOSTILE = (
 
 @functools.cache
 def audited(cls):
-    """With draws enough for what whole outputs tell; of words, where no leak here is a matter of chance, with few."""
+    """With draws enough for what whole outputs tell; where no leak is a matter of chance, with few."""
     if issubclass(cls, Swap):
         return audit(cls.create(), list(WORDS), seed=1, draws=100)
     options = {"length": 3} if issubclass(cls, Generator) else {"epsilon": 1.0}
-    return audit(cls.create(**options), None, seed=1, draws=1000)
+    return audit(cls.create(**options), None, seed=1, draws=1000 if cls is Cases else 400)
 
 
 @pytest.mark.slow
@@ -238,7 +238,9 @@ def test_a_plugin_that_tells_of_the_text_never_holds(cls, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cls", [Swap, Generator, Latent])
-def test_what_they_are_made_of_holds_and_says_what_was_not_seen(cls):
+def test_what_they_are_made_of_holds_and_says_what_was_not_seen(cls, monkeypatch):
+    if cls is Generator:  # test_seeded has the other looks at it
+        monkeypatch.setattr(verdict, "LATER", (in_batches,))
     report = audited(cls)
     assert report.verdict in ("holds", "inconclusive") and {c.status for c in report.checks} <= {
         "proven",

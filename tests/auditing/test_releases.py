@@ -23,7 +23,7 @@ from dptext_core.privacy.distribution import ScoreTable
 SPACE = random_space(30, 4)
 NAMES = list(words(30))
 
-pytestmark = pytest.mark.usefixtures("few_looks", "few_draws")
+pytestmark = pytest.mark.usefixtures("few_looks", "few_releases")
 
 
 @pytest.fixture(autouse=True)
@@ -136,7 +136,7 @@ def test_a_distribution_that_depends_on_other_words_is_found():
     assert report.verdict == "refuted" and "depends on the words around" in report.reason
 
 
-@pytest.mark.parametrize("strategy", slow_but(["record"], ["token", "record", "dataset"]))
+@pytest.mark.parametrize("strategy", slow_but(["record"], ["record", "dataset"]))
 def test_repeated_words_are_drawn_as_the_unit_says(strategy):
     assert checked(of(CusText, k=10, strategy=strategy)).holds
 
@@ -171,7 +171,7 @@ class Shared(SanText):
 
 @pytest.mark.slow
 def test_noise_that_two_places_share_is_found(monkeypatch):
-    monkeypatch.setattr(releases, "LOW", releases.ENOUGH // 100)
+    monkeypatch.setattr(releases, "LOW", 10)  # 330 rewrites, of the 300 that are needed
     report = checked(of(Shared), NAMES[:20])
     assert report.verdict == "refuted" and "independently" in report.witness.sentence()
 
@@ -335,7 +335,7 @@ def test_both_parts_are_said_and_the_draws_show_less_than_everything():
     m, report = of(SanText), santext()
     assert report.holds and report.proven and report.tested and report.sampler_p > 1e-6
     assert math.isfinite(report.detectable) and 0 < report.leak < 0.2 and report.leak_epsilon < m.config.epsilon
-    more = checked(m, draws=480)
+    more = checked(m, draws=416)
     assert more.detectable > report.detectable and more.leak_fresh < report.leak_fresh <= report.leak
 
 

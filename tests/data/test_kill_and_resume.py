@@ -1,4 +1,4 @@
-"""A command that is killed at a random moment and given again: ten trials; the tool does as many as one wants."""
+"""A command that is killed at a random moment and given again: nine trials; the tool does as many as one wants."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TOOL = TOP / "tools" / "kill_and_resume.py"
 @pytest.mark.slow
 def test_a_killed_run_ends_as_an_undisturbed_one():
     """In a process without threads of other tests, which a fork would not survive."""
-    argv = [sys.executable, TOOL.as_posix(), "--what", "batch", "--what", "file", "--what", "model", "--times", "5"]
+    argv = [sys.executable, TOOL.as_posix(), "--what", "batch", "--what", "file", "--what", "model", "--times", "3"]
     run = subprocess.run(argv, capture_output=True, text=True, timeout=240)
     assert run.returncode == 0, run.stderr[-2000:]
     rows = [[c.strip() for c in line.strip("|").split("|")] for line in run.stdout.splitlines()[2:]]

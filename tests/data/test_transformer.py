@@ -38,8 +38,8 @@ def test_scikit_learn_takes_it_as_an_estimator(check):
 
 
 def test_it_rewrites_as_the_mechanism_does_and_learns_nothing():
-    step = dpt.DPRewriter("custext", epsilon=8.0, options={"k": 10}, seed=3)
-    m = dpt.get_mechanism("custext", epsilon=8.0, k=10)
+    step = dpt.DPRewriter("custext", epsilon=8.0, options={"oov": "drop"}, seed=3)
+    m = dpt.get_mechanism("custext", epsilon=8.0, oov="drop")
     wanted = [r.text for r in m.rewrite(TEXTS, seed=3)]
     for texts in (TEXTS, np.array(TEXTS), (t for t in TEXTS)):
         out = step.fit(["other"], [5]).transform(texts)

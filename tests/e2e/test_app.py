@@ -66,9 +66,10 @@ def editor(page):
     for _ in range(LONG // 3000):
         if box.is_visible():
             return box
+        # A click that meets a redraw may be lost, and a button that is not there yet takes none.
         with suppress(Late):
             page.get_by_role("button", name="Your text").click(timeout=3000)
-            break
+            box.wait_for(timeout=15_000)
     box.wait_for(timeout=LONG)
     return box
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foreign import ALL, Generator, Swap
+from foreign import ALL, Generator, Latent, Swap
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
@@ -37,7 +37,7 @@ def registered():
         dpt.unregister(cls.name)
 
 
-pytestmark = pytest.mark.usefixtures("light", "few_looks")
+pytestmark = pytest.mark.usefixtures("light", "quick_audits")
 
 
 def attack(name: str, **given: Any) -> Callable[[Any], str]:
@@ -131,7 +131,7 @@ def equal(m) -> str:
 def audit(m) -> str:
     if m.name == Generator.name:  # so that draws could show a loss as large as the claim
         m = m.replace(epsilon=0.5, length=2)
-    report = dpt.audit(m, [TEXT, "A nurse sent music to a window."], draws=100 if m.name == Swap.name else 2000, seed=1)
+    report = dpt.audit(m, [TEXT, "A nurse sent music to a window."], draws=100 if m.name == Swap.name else 700, seed=1)
     assert report.holds and json.dumps(report.to_dict())
     if m.name == Swap.name:
         assert report.measured == pytest.approx(2.0)
@@ -144,7 +144,8 @@ def audit(m) -> str:
 def page(name: str) -> AppTest:
     """Explore after it has rewritten the text with this mechanism."""
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    at.session_state["play_far_open"] = True  # what a shut drawer holds is not drawn
+    for key in ("share", "play_others", "play_why", "play_far_open"):
+        at.session_state[key] = True  # what is shut is not drawn
     at.run()
     at.selectbox(key="play_mechanism").set_value(name).run()
     at.text_area(key="play_text").set_value(TEXT).run()
@@ -261,6 +262,22 @@ def test_the_table_says_what_happens(row, cls):
     cell = rows[row][ALL.index(cls)]
     expected = sentences[int(cell[1:-1]) - 1] if cell.startswith("(") else cell
     assert outcome(CONSUMERS[row], cls) == expected.replace("[title]", cls.title)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cls", [Generator, Latent])
+def test_the_page_and_its_panels_take_a_text_that_answers_to_no_word(cls):
+    at = page(cls.name)
+    made = at.session_state["session"].run
+    said = " ".join(str(e.value) for group in (at.info, at.caption, at.markdown, at.warning) for e in group)
+    assert made.result.guarantee.sentence()[:30] in said.replace("\\", "")
+    assert ("as a whole" in said) == (cls is Latent)
+    for panel in ("What an attacker gets", "Same privacy elsewhere", "Ledger", "Benchmarks"):
+        at.segmented_control(key="play_further").set_value(panel).run()
+        assert not at.exception, panel
+        if panel == "What an attacker gets":
+            assert any("writes a new text" in str(e.value) for e in (*at.info, *at.caption))
+            assert [t.label for t in at.tabs][-1] == "Two texts"
 
 
 # --- the rest of the document

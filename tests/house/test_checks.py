@@ -135,7 +135,7 @@ def test_places_of_words(odd):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("text", [None, b"bytes", 5, ["a", None], ["a", ["b"]], [b"a"], {"a": 1}, {"a"}, 1.5, object()])
+@pytest.mark.parametrize("text", [None, b"bytes", 5, ["a", None], [b"a"], {"a": 1}])
 def test_texts_that_are_none(name, text):
     m = dpt.get_mechanism(name)
     for call in (lambda: m.rewrite(text), lambda: list(m.prepare_many(text)), lambda: coverage_note(m, text)):

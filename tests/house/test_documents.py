@@ -18,6 +18,8 @@ import dptext_core as dpt
 from dptext_core import cli
 from dptext_core._internal import plugins
 from dptext_core.cli import arguments
+from dptext_core.show.figures.handout import handout
+from dptext_core.show.lessons import LESSONS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = {
@@ -102,29 +104,26 @@ def test_files_that_are_named_exist(name):
         assert (ROOT / tool).is_file(), tool
 
 
-@pytest.fixture
-def no_plugins(monkeypatch):
-    """A process that has loaded no plugin yet, and none afterwards."""
-    before = plugins.registered()
-    monkeypatch.setattr(plugins, "_state", plugins._State())
-    yield
-    plugins.restore(before)
-
-
-@pytest.mark.parametrize(("name", "line"), commands())
-def test_commands_are_understood(name, line, no_plugins):
+def test_commands_are_understood(monkeypatch):
     """Each is read by the parser that would read it; a measurement is asked for its help, which names its flags."""
-    files, argv = arguments.take_plugins(shlex.split(line, comments=True))
-    for file in files:
-        plugins.load_file(ROOT / file)
-    if argv[0] == "bench" and argv[1] in {*cli.BENCHES, *cli.EARLIER}:
-        said = helped(*argv[:2])
-        for flag in (word.partition("=")[0] for word in argv[2:] if word.startswith("--")):
-            assert re.search(rf"(?<![\w-]){flag}(?![\w-])", said), flag
-    elif "NAME" in argv:
-        assert argv[0] in cli.build_parser().format_help()
-    else:
-        assert cli.build_parser(argv).parse_args(argv).run
+    for name, line in commands():
+        print(name, line)  # which one it was, where a parser ends the test
+        files, argv = arguments.take_plugins(shlex.split(line, comments=True))
+        before = plugins.registered()
+        monkeypatch.setattr(plugins, "_state", plugins._State())  # of a process that has loaded none yet
+        try:
+            for file in files:
+                plugins.load_file(ROOT / file)
+            if argv[0] == "bench" and argv[1] in {*cli.BENCHES, *cli.EARLIER}:
+                said = helped(*argv[:2])
+                for flag in (word.partition("=")[0] for word in argv[2:] if word.startswith("--")):
+                    assert re.search(rf"(?<![\w-]){flag}(?![\w-])", said), (name, line, flag)
+            elif "NAME" in argv:
+                assert argv[0] in cli.build_parser().format_help(), (name, line)
+            else:
+                assert cli.build_parser(argv).parse_args(argv).run, (name, line)
+        finally:
+            plugins.restore(before)
 
 
 def test_there_are_commands_of_every_kind():
@@ -161,7 +160,8 @@ BLOCKS = [
 
 
 @pytest.mark.parametrize(("name", "k"), BLOCKS)
-def test_the_python_of_the_guides_runs(name, k, capsys):
+def test_the_python_of_the_guides_runs(name, k, capsys, monkeypatch):
+    monkeypatch.setattr(handout, "__defaults__", (LESSONS[:1],))  # tests/show has them all
     block = fenced(DOCUMENTS[name], "python")[k]
     exec(compile(block, name, "exec"), {})
     assert "print(" not in block or capsys.readouterr().out.strip()

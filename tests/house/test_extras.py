@@ -77,12 +77,16 @@ def test_what_is_said_sends_nobody_who_installed_the_package_to_a_file_that_only
 
 @pytest.mark.slow
 def test_words_and_audits_need_no_language_model(tmp_path):
-    """With all that an audit looks at, in a space of 20 words."""
+    """With all that an audit looks at, seldom, in a space of 20 words."""
     space = random_space(20, 6, scale=0.4)
     np.savez(tmp_path / "small.npz", words=np.array(space.words), vectors=space.vectors)
     code = (
-        f"space, inputs = {str(tmp_path / 'small.npz')!r}, {list(space.words[:3])}"
+        f"space, inputs = {str(tmp_path / 'small.npz')!r}, {list(space.words[:2])}"
         + """
+from dptext_core.auditing import releases, told, verdict
+told.LONG, releases.FRESH, releases.LOW, releases.OTHERS, releases.FEW, releases.MORE = 70, 60, 1, 8, 6, 3
+check = verdict.check_releases
+verdict.check_releases = lambda m, probes, n, *more: check(m, probes, min(n, 60), *more)
 (near, _), = dpt.word_space("minilm").neighbours("doctor", 1)
 print(dpt.get_mechanism("diffractor").rewrite("My doctor.", seed=1).text[:3], near)
 for name in ("custext", "mvc"):

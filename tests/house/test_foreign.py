@@ -22,6 +22,7 @@ from dptext_core.show.figures import token_view
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = "My doctor sent a letter to my sister."
 NEW = [Generator, Latent]
+pytestmark = pytest.mark.usefixtures("quick_audits")
 
 
 @pytest.fixture(autouse=True)
@@ -176,7 +177,6 @@ def test_attackers_on_a_word_level_mechanism_of_somebody_else():
 # --- the audit
 
 
-@pytest.mark.usefixtures("few_looks")
 def test_the_audit_of_a_delta_says_when_draws_cannot_show_it():
     report = dpt.audit(made(Latent, epsilon=1.0, delta=1e-6), draws=400, seed=1)
     assert report.verdict == "inconclusive" and "rarer" in report.reason
@@ -298,7 +298,6 @@ class Leaky(Swap):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("few_looks")
 def test_a_delta_is_judged_exactly_where_chances_have_a_formula_by_the_worst_pair():
     """At ε = 1 its table is drawn from as it is: the loss of the honest part is ε, the rest is δ."""
 
@@ -307,7 +306,7 @@ def test_a_delta_is_judged_exactly_where_chances_have_a_formula_by_the_worst_pai
         assert report.exact and "δ = 0.05" in report.sentence()
         return report
 
-    assert audited(0.1, "doctor", "nurse", "water").verdict == "refuted"
+    assert audited(0.1, "doctor", "nurse").verdict == "refuted"
     two, three = audited(0.04, "doctor", "nurse"), audited(0.04, "doctor", "Doctor", "nurse")
     assert two.holds and three.holds
     assert two.measured == pytest.approx(three.measured, abs=1e-6) and two.measured > 0.5
@@ -361,12 +360,11 @@ def test_each_pair_is_held_against_its_own_promise():
             steps = tuple(dataclasses.replace(s, replacement=s.original, out=s.span) for s in r.steps)
             return dataclasses.replace(r, text=prepared.text, steps=steps)
 
-    long = " ".join(["doctor"] * 30)
+    long = " ".join(["doctor"] * 12)
     assert dpt.audit(Leak.create(epsilon=0.1), ["doctor", "nurse", long], draws=100, seed=1).verdict == "refuted"
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("few_looks")
 def test_holds_is_said_of_every_pair_or_not_at_all():
     """What so few draws show is enough for the two words, and not for the texts of thirty."""
     texts = ["doctor", "nurse", " ".join(["doctor"] * 30), " ".join(["nurse"] * 30)]
@@ -381,7 +379,6 @@ def test_a_claim_below_what_is_stated_of_the_first_piece_refutes():
     assert report.verdict == "refuted" and report.of == "the first piece"
 
 
-@pytest.mark.usefixtures("few_looks")
 def test_a_promise_of_distances_cannot_be_held_against_whole_outputs():
     class Far(Silent):
         notion = "metric"
@@ -434,32 +431,6 @@ def test_the_strip_shows_what_was_released(cls):
     words = [t["c"][t["flips"][-1][1]] if "c" in t and not shown["live"] else t["o"] for t in shown["tokens"]]
     if cls is not Swap:
         assert "".join(t["pre"] + w for t, w in zip(shown["tokens"], words, strict=True)) + shown["tail"] == r.text
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("cls", NEW)
-def test_explore(cls):
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    for key in ("share", "play_others", "play_why", "play_far_open"):
-        at.session_state[key] = True  # what is shut is not drawn
-    at.run()
-    at.selectbox(key="play_mechanism").set_value(cls.name).run()
-    at.text_area(key="play_text").set_value(TEXT).run()
-    while (job := at.session_state["session"].at("rewrite").job) is not None:
-        assert job.wait(100), "the rewrite did not end"
-        at.run()
-    assert not at.exception
-    run = at.session_state["session"].run
-    assert run.inputs.mechanism == cls.name and run.inputs.text == TEXT
-    said = " ".join(str(e.value) for group in (at.info, at.caption, at.markdown, at.warning) for e in group)
-    assert run.result.guarantee.sentence()[:30] in said.replace("\\", "")
-    assert ("as a whole" in said) == (cls is Latent)
-    for panel in ("What an attacker gets", "Same privacy elsewhere", "Ledger", "Benchmarks"):
-        at.segmented_control(key="play_further").set_value(panel).run()
-        assert not at.exception, panel
-        if panel == "What an attacker gets":
-            assert any("writes a new text" in str(e.value) for e in (*at.info, *at.caption))
-            assert [t.label for t in at.tabs][-1] == "Two texts"
 
 
 def test_an_epsilon_that_a_mechanism_refuses_leaves_the_page_with_the_last_rewrite():

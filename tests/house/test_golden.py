@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow.parquet
 import pytest
-from held import FOLDER, held
+from held import FOLDER, held, held_case
 from tiny import tiny_masked_lm
 from tiny_generators import tiny_generator
 
@@ -37,8 +37,10 @@ TEXTS = (
 SHORT = (TEXTS[1],)
 SEED = 20
 NAMES = [spec.name for spec in dpt.mechanisms()]
-#: Its sets of words take ten seconds to make.
+#: Its sets of words take seconds to make.
 SLOW = {"custext"}
+#: Its sets of all 21,719 words take most of them; tests/mechanisms works them out by plain loops on small spaces.
+LEFT_OUT = {"mapping": "aggressive"}
 
 
 @pytest.fixture(scope="module")
@@ -98,21 +100,23 @@ def test_rewrites(name, small):
     cls = dpt.mechanism_class(name)
     model = given(name, small)
     texts = SHORT if model or "autoencoder" in cls.needs else TEXTS
-    out = {}
+    made = []
     for n, options in enumerate(one_space(cls)):
         low, high, default = cls.epsilon_range({**options, **model})
         for epsilon in (low, default, high) if n == 0 else (default,):
             m = dpt.get_mechanism(name, epsilon=epsilon, **options, **model)
             key = f"{json.dumps(options)} at {epsilon:.6g}"
-            out[key] = [told(m.rewrite(text, seed=SEED), small) for text in texts]
-    held(f"rewrites/{name}", out)
+            made.append(key)
+            held_case(f"rewrites/{name}", key, [told(m.rewrite(text, seed=SEED), small) for text in texts], 1e-4, 1e-4)
+    kept = json.loads((FOLDER / f"rewrites/{name}.json").read_text(encoding="utf-8"))
+    assert sorted(made) == sorted(key for key in kept if not key.startswith(json.dumps(LEFT_OUT)))
 
 
 def one_space(cls: type[dpt.Mechanism]) -> list[dict[str, Any]]:
-    """The variants but those that differ in their word space alone, which is data."""
+    """The variants but one, and those that differ in their word space alone, which is data."""
     variants = [dict(options) for options in cls.variants()]
     first = variants[0].get("space")
-    return [options for options in variants if options.get("space", first) == first]
+    return [options for options in variants if options.get("space", first) == first and options != LEFT_OUT]
 
 
 def settings() -> list[tuple[str, dict[str, Any]]]:

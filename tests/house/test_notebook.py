@@ -8,6 +8,7 @@ import importlib.util
 import json
 import re
 import sys
+from collections import OrderedDict
 from pathlib import Path
 
 import pytest
@@ -60,7 +61,7 @@ def same_stop_words(monkeypatch):
 
 
 @pytest.mark.slow
-def test_every_cell_runs_and_prints_what_is_kept(same_stop_words, few_looks, few_draws):
+def test_every_cell_runs_and_prints_what_is_kept(same_stop_words, quick_audits):
     run = tool()
     found = run.run(NOTEBOOK)
     assert len(found) > 8
@@ -116,10 +117,11 @@ def test_a_file_of_cells_becomes_a_notebook(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("file", PLAIN, ids=lambda file: file.stem)
-def test_every_notebook_from_a_plain_file_runs(file, few_looks, few_draws, light, monkeypatch):
+def test_every_notebook_from_a_plain_file_runs(file, quick_audits, light, monkeypatch):
     """With few draws: what it finds is looked at in other tests."""
     monkeypatch.setattr(dpt, "audit", functools.partial(dpt.audit, draws=100))
     monkeypatch.setattr(mvc, "DRAWS", 100)
+    monkeypatch.setattr(mvc, "_blocks", OrderedDict())  # none of so few draws is kept for other tests
     notebook = tool().made(file)
     check_format(notebook)
     said = "".join(tool().said(c["outputs"]) for c in tool().code_cells(notebook))

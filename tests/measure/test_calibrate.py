@@ -23,9 +23,9 @@ WORDS = ["doctor", "insulin", "river", "teacher", "cold", "bank", "train", "wint
 
 def chances(mechanism, epsilon: float, text: str = TEXT) -> list[float]:
     """N_w of each drawn word of a text, by the public contract."""
-    m = mechanism.replace(epsilon=epsilon)
-    steps = m.rewrite(text).steps
-    return [m.distribution(text, i).p_keep() for i, s in enumerate(steps) if s.action == "replace" and not s.reason]
+    m, prepared = mechanism.replace(epsilon=epsilon), mechanism.prepare(text)
+    steps = m.rewrite(prepared).steps
+    return [m.distribution(prepared, i).p_keep() for i, s in enumerate(steps) if s.action == "replace" and not s.reason]
 
 
 def kept(mechanism, epsilon: float, text: str = TEXT) -> float:
@@ -97,7 +97,7 @@ def test_dp_mlm_given_the_original_text():
 def test_a_figure_that_rises_and_falls(tiny_model):
     """Untrained, the model prefers other words: the more ε, the rarer the original."""
     m, text = dpt.get_mechanism("dp-mlm", model=tiny_model), "My doctor left London in winter."
-    high = max(kept(m, e, text) for e in np.geomspace(LOW, m.max_epsilon, 50))
+    high = max(kept(m, e, text) for e in np.geomspace(LOW, m.max_epsilon, 30))
     c = calibrate(m, {"n_w": high / 2}, text=text)
     assert kept(m, c.epsilon, text) == pytest.approx(high / 2, abs=1e-7) and c.reachable[1] <= high * 1.05
     with pytest.raises(dpt.NoDistribution, match="no formula"):
@@ -268,7 +268,7 @@ def test_the_best_of_all_attackers_is_reached_and_has_its_name(quick_models, mon
     monkeypatch.setattr(calibration.secrets, "randbits", lambda n: 5)
     told: list[float] = []
     task = dpt.Task(lambda done, of: told.append(done / of))
-    text = "The doctor changed the dose of insulin on Monday."
+    text = "The doctor changed the dose of insulin."
     c = calibrate(dpt.get_mechanism("diffractor"), {"best": 0.5}, text=text, task=task)
     assert told == sorted(told) and 0.7 < told[-1] <= 1, "who waits for reading is told how far it is"
     assert c.by in best.ASKED and c.draws is not None and c.interval[0] <= c.reached <= c.interval[1]
@@ -288,11 +288,12 @@ def test_the_best_of_all_attackers_is_reached_and_has_its_name(quick_models, mon
 @pytest.mark.slow
 def test_figures_of_several_are_over_the_words_that_all_draw(quick_models):
     two = [dpt.get_mechanism("diffractor", epsilon=0.5), dpt.get_mechanism("custext", epsilon=8, keep_stopwords=False)]
-    both = calibration.measured_together(two, "n_w", TEXT)
-    alone = calibration.measured(two[0], "n_w", TEXT)(0.5)
+    text = "The doctor left Lisbon on a cold Monday."
+    both = calibration.measured_together(two, "n_w", text)
+    alone = calibration.measured(two[0], "n_w", text)(0.5)
     assert both[0] == alone, "stop words are drawn by one of them only"
-    assert both[1] != calibration.measured(two[1], "n_w", TEXT)(8.0)
-    found = calibration.measured_together(two, "best", TEXT)
+    assert both[1] != calibration.measured(two[1], "n_w", text)(8.0)
+    found = calibration.measured_together(two, "best", text)
     assert all(m.by and 0 <= m.interval[0] <= m.value <= m.interval[1] <= 1 for m in found)
 
 
@@ -336,7 +337,7 @@ def test_where_words_are_drawn_in_turn_n_w_is_that_of_rewrites():
     """A drawn word that is given with those before it: at ε 25 words stay more often than the original text says."""
     text = "My sister has diabetes."
     m = dpt.get_mechanism("dp-mlm-prior", order="sequential", epsilon=25.0)
-    drawn = [[s for s in r.steps if s.action == "replace"] for r in m.rewrites(text, 60, seed=1)]
+    drawn = [[s for s in r.steps if s.action == "replace"] for r in m.rewrites(text, 40, seed=1)]
     shares = [np.mean([s.replacement.lower() == s.original.lower() for s in steps]) for steps in drawn]
     mean, error = np.mean(shares), np.std(shares) / np.sqrt(len(shares))
     found = calibration.measured(m, "n_w", text, stream=NoiseStream(2))(25.0)

@@ -199,7 +199,7 @@ def test_where_whole_sentences_are_drawn_the_browser_counts_what_stands_in_the_d
     shown = payload(m.rewrite(prepared, stream=stream), run=1, low=5.0, high=400.0, default=50.0)
     assert len(shown["telling"]) == 3 and all(len(f["at"]) == len(f["among"]) for f in shown["telling"])
     counts = []
-    for epsilon in (5.0, 20.0, 50.0, 100.0, 200.0, 400.0):
+    for epsilon in (5.0, 50.0, 100.0, 400.0):
         result = m.replace(epsilon=epsilon).rewrite(prepared, stream=stream)
         (told,) = call("standing", shown, [epsilon])
         assert told["texts"] == [t.text for t, units in leaks.traced(result) if units]

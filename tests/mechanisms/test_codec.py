@@ -71,7 +71,7 @@ def taken(field: dataclasses.Field, value: Any) -> bool:
 
 
 @pytest.mark.parametrize("field", EACH, ids=lambda f: f"{f.name}-{f.metadata['kind']}")
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_what_is_written_is_read_back(field, data):
     value = data.draw(values(field))
@@ -91,7 +91,7 @@ def test_every_default_is_read_back():
 
 
 @pytest.mark.parametrize("field", EACH, ids=lambda f: f"{f.name}-{f.metadata['kind']}")
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(text=st.text(max_size=300) | st.text('0123456789.,-+eE[]"_ nofaisNO١٢\0\ud800', max_size=12))
 @example("")
 @example("9" * 10_000)

@@ -294,7 +294,7 @@ def test_words_alike_are_whole_groups_and_as_many_as_asked_for():
 
 def test_record_draws_with_the_probabilities_shown():
     m = strategy("record", epsilon=4.0)
-    out = [r.steps[1].replacement for r in m.rewrites(f"{B} {A} {A}", 3000, seed=5)]
+    out = [r.steps[1].replacement for r in m.rewrites(f"{B} {A} {A}", 1000, seed=5)]
     d = m.channel(4).at(4.0)
     assert fit(counts_of(out, d.candidates), d.probs) > 1e-5
     assert fit(counts_of(out, d.candidates), m.channel(4).at(1.0).probs) < 1e-5
@@ -374,20 +374,22 @@ def test_the_share_of_words_alone_on_the_bundled_space():
 def test_the_share_of_sst2s_words_that_share_their_set_with_no_other():
     """The paper's Table 4 beside ours: K = 20, aggressive 96.18%, balanced 0.12%.
 
-    What is bundled is what the command measures again.
+    What is bundled is what the command measures again: of two mappings, since the sets of the third take a second.
     """
     folder = Path(os.environ.get("DPTEXT_DATA") or Path(__file__).parents[3] / "shared" / "data") / "sst2"
     if not (folder / "train.tsv").is_file():
         pytest.skip("needs sst2/train.tsv in the folder that DPTEXT_DATA names")
     counts, k = mappings.word_counts(folder)[0], 20
-    share, tokens = {}, {}
-    for mapping in MAPPINGS:
-        share[mapping], tokens[mapping], n = mappings.alone(counts, "minilm", k, mapping)
-        (row,) = (r for r in mappings.bundled() if (r.k, r.mapping) == (k, mapping))
-        assert (share[mapping], tokens[mapping], n) == pytest.approx((row.words, row.occurrences, row.n), abs=1e-6)
-    assert share["aggressive"] > 0.96 and tokens["aggressive"] > 0.96
-    assert share["balanced"] < 0.04 and tokens["balanced"] < 0.005
-    assert share["conservative"] <= 1 / n, "the last group may be a single word"
+    rows = {r.mapping: r for r in mappings.bundled() if r.k == k}
+    assert set(rows) == set(MAPPINGS)
+    for mapping in ("balanced", "conservative"):
+        row = rows[mapping]
+        assert mappings.alone(counts, "minilm", k, mapping) == pytest.approx(
+            (row.words, row.occurrences, row.n), abs=1e-6
+        )
+    assert rows["aggressive"].words > 0.96 and rows["aggressive"].occurrences > 0.96
+    assert rows["balanced"].words < 0.04 and rows["balanced"].occurrences < 0.005
+    assert rows["conservative"].words <= 1 / rows["conservative"].n, "the last group may be a single word"
 
 
 def test_where_a_group_begins_is_said_once_for_each_and_for_the_end():

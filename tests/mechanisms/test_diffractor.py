@@ -51,10 +51,9 @@ NOISES = [("geometric", 5), ("tem", 0), ("tem", 1), ("tem", 2.5), ("tem", 5), ("
 
 
 @pytest.mark.parametrize(("noise", "gamma"), NOISES)
-@pytest.mark.parametrize("n", [1, 2, 12])
 @pytest.mark.parametrize("epsilon", [0.2, 7.0, 40.0])
-def test_the_chance_of_every_place(noise, gamma, n, epsilon):
-    for at in range(n):
+def test_the_chance_of_every_place(noise, gamma, epsilon):
+    for at, n in [(0, 1), (0, 2), (1, 2), *((at, 12) for at in range(12))]:
         found = np.exp(log_pmf(noise, epsilon, at, np.arange(n), n, gamma))
         expected = geometric(epsilon, at, n) if noise == "geometric" else tem(epsilon, at, n, gamma)
         assert found == pytest.approx(expected, rel=1e-9)
@@ -294,7 +293,7 @@ def test_beyond_the_window_every_place_is_reached():
 # --- locked stream
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(
     st.integers(0, 10_000),
     st.sampled_from(NOISES),
@@ -328,7 +327,7 @@ def check_flips(channel, stream, low, high):
         middle = b * (1 - 1e-9)
         assert a < b and channel.draw(b * (1 + 1e-9), stream) == after
         assert channel.draw(middle, stream) == before or middle <= a
-    for epsilon in np.geomspace(low, high, 60):
+    for epsilon in np.geomspace(low, high, 30):
         word = channel.draw(float(epsilon), stream)
         assert word in {i for e, i in flips if e <= epsilon * (1 + 1e-9)}
         assert word == [i for e, i in flips if e <= epsilon][-1] or any(abs(e / epsilon - 1) < 1e-9 for e, _ in flips)
@@ -336,7 +335,7 @@ def check_flips(channel, stream, low, high):
 
 
 @pytest.mark.slow
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(st.integers(0, 10_000), st.sampled_from([2, 12, 90]), st.sampled_from([0.001, 0.3]))
 def test_with_the_computed_window_a_word_leaves_once(seed, n, beta):
     before, module.BETA = module.BETA, beta

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from collections import Counter
+from functools import cache
 
 import numpy as np
 import pytest
@@ -23,12 +25,16 @@ def mlm(tiny_model):
     return lambda name="dp-mlm", **options: dpt.get_mechanism(name, model=tiny_model, **options)
 
 
-def plain_logits(folder: str, context: str | None, masked: str) -> dict[str, float]:
-    """Logits at the single mask of ``masked``, by plain transformers, of the tokenizer's whole words."""
+@cache
+def plain(folder: str):
     from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-    tok = AutoTokenizer.from_pretrained(folder)
-    model = AutoModelForMaskedLM.from_pretrained(folder).eval()
+    return AutoTokenizer.from_pretrained(folder), AutoModelForMaskedLM.from_pretrained(folder).eval()
+
+
+def plain_logits(folder: str, context: str | None, masked: str) -> dict[str, float]:
+    """Logits at the single mask of ``masked``, by plain transformers, of the tokenizer's whole words."""
+    tok, model = plain(folder)
     x = tok(context, masked, return_tensors="pt") if context is not None else tok(masked, return_tensors="pt")
     with torch.no_grad():
         logits = model(**x).logits[0, (x["input_ids"][0] == tok.mask_token_id).nonzero()[0, 0]]
@@ -53,9 +59,9 @@ def test_draws_follow_the_probabilities(mlm):
     # Chi-square at level 1e-5 over 20,000 draws: a shift of 3% of a tenth of the mass is found with power > 0.99.
     m = mlm(epsilon=20.0)
     d = m.distribution(TEXT, 1)
-    seen = d.sample(20_000, seed=5)
-    counts = np.array([sum(s == w for s in seen) for w in d.candidates])
-    expected = d.probs * len(seen)
+    seen = Counter(d.sample(20_000, seed=5))
+    counts = np.array([seen[w] for w in d.candidates])
+    expected = d.probs * 20_000
     used = expected > 5
     rest = (counts[~used].sum() - expected[~used].sum()) ** 2 / max(expected[~used].sum(), 1e-9)
     statistic = ((counts - expected)[used] ** 2 / expected[used]).sum() + (rest if (~used).any() else 0)
@@ -309,10 +315,10 @@ def test_the_antonym_filter_removes_antonyms_and_the_guarantee(mlm, monkeypatch)
 
 
 def test_long_texts_use_a_window_and_are_scored_in_blocks(mlm):
-    text = " ".join(["doctor friend paid money in the city"] * 120)
+    text = " ".join(["doctor friend paid money in the city"] * 40)
     r = mlm(epsilon=50.0).rewrite(text, seed=1)
-    assert len(r.steps) == 840
-    assert r.distribution(400).probs.sum() == pytest.approx(1)
+    assert len(r.steps) == 280
+    assert r.distribution(140).probs.sum() == pytest.approx(1)
 
 
 # --- DP-MLM±
@@ -353,11 +359,11 @@ def test_plus_composes_the_draws_of_what_it_may_add_too(mlm):
 
 @pytest.mark.parametrize("order", ["parallel", "sequential"])
 def test_plus_chooses_to_add_and_to_delete_apart(mlm, order):
-    """Of 240 words at ½ each, 60 have both; with one number for both choices, 0 or 120 would."""
+    """Of 120 words at ½ each, 30 have both; with one number for both choices, 0 or 60 would."""
     m = mlm("dp-mlm-plus", add_prob=0.5, del_prob=0.5, order=order)
-    steps = [s for seed in range(4) for s in m.rewrite(" ".join(["doctor friend money"] * 20), seed=seed).steps]
+    steps = [s for seed in range(4) for s in m.rewrite(" ".join(["doctor friend money"] * 10), seed=seed).steps]
     both = sum(a.action == "delete" and b.action == "insert" for a, b in itertools.pairwise(steps))
-    assert stats.binomtest(both, 240, 0.25).pvalue > 1e-5
+    assert stats.binomtest(both, 120, 0.25).pvalue > 1e-5
 
 
 def test_plus_removes_what_it_deletes_in_both_orders(mlm):

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+import small_banks
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 from small_spaces import random_space, words
@@ -121,7 +122,6 @@ def test_letters_that_unicode_calls_the_same_are_the_same_and_others_are_not():
         assert not never.bans(other), ascii(other)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.text(st.one_of(st.characters(), st.sampled_from("aeh’ſıİßé\u0301\u0338\u0345\u034f\u1160ㅤ각가")), max_size=12))
 def test_folding_twice_is_folding_once(text):
     once = fold(text)
@@ -314,7 +314,7 @@ def smaller_spaces() -> int:
 
 
 @pytest.mark.slow
-def test_a_space_without_some_words_goes_with_the_last_who_uses_it(space, monkeypatch):
+def test_a_space_without_some_words_goes_with_the_last_who_uses_it(space, monkeypatch, new_objects):
     """Else each visitor's list would leave a copy of a word space in the process: all caches are by weak reference."""
     word_spaces._without.cache_clear()
     before = smaller_spaces()
@@ -362,12 +362,12 @@ def test_everyones_space_takes_no_room_that_lists_of_visitors_have(monkeypatch):
     assert spaces[0] is spaces[1] and spaces[0] not in word_spaces._smaller
 
 
-def test_a_bank_leaves_out_sentences_with_loaded_words():
-    plain = dpt.get_mechanism("dp-sentence")
-    without = plain.replace(loaded_words=False)
-    gone = set(plain.candidates) - set(without.candidates)
-    assert gone and len(without.candidates) == len(plain.candidates) - len(gone)
-    assert all(without.never.words.intersection(w for t in one.lower().split() for w in forms(t)) for one in gone)
+def test_a_bank_leaves_out_sentences_with_loaded_words(tmp_path):
+    loud = ("He had a Pistol.", "The nipple-high water rose.", "A whore!")
+    bank = str(small_banks.write(tmp_path / "bank", (*small_banks.SENTENCES, *loud)))
+    plain = dpt.get_mechanism("dp-sentence", bank=bank)
+    assert tuple(plain.candidates) == (*small_banks.SENTENCES, *loud)
+    assert tuple(plain.replace(loaded_words=False).candidates) == small_banks.SENTENCES
 
 
 @pytest.mark.parametrize("name", ["dp-mlm", "dp-mlm-plus", "dp-mlm-prior"])

@@ -233,23 +233,23 @@ def test_the_most_certain_word_is_drawn_first_and_the_order_is_kept(prior):
 
 
 def test_rewrites_follow_the_probabilities(prior):
-    # Chi-square at level 1e-5 over 4,000 draws: 6% more of a tenth of the mass is found with power > 0.99.
+    # Chi-square at level 1e-5 over 3,000 draws: 7% more of a tenth of the mass is found with power > 0.99.
     from scipy import stats
 
     m = prior(epsilon=15.0)
     d = m.distribution(TEXT, 1)
-    seen = [r.steps[1].text.lower() for r in m.rewrites(TEXT, 4000, seed=2)]
+    seen = [r.steps[1].text.lower() for r in m.rewrites(TEXT, 3000, seed=2)]
     counts = np.array([seen.count(w) for w in d.candidates])
-    used = d.probs * 4000 > 5
+    used = d.probs * 3000 > 5
     observed = np.append(counts[used], counts[~used].sum())
-    expected = np.append(d.probs[used], d.probs[~used].sum()) * 4000
+    expected = np.append(d.probs[used], d.probs[~used].sum()) * 3000
     assert stats.chisquare(observed, expected).pvalue > 1e-5
 
 
 # --- the promise
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.sampled_from(WORDS), min_size=3, max_size=3),
     st.lists(st.sampled_from(WORDS), min_size=3, max_size=3),
@@ -460,7 +460,7 @@ def test_the_promise_of_a_word_mechanism_holds_with_a_proposal(case, kind, epsil
     case = CASES[case]
     m = words_on(case, epsilon=epsilon, prior=kind)
     first = 40 - round(40 * 0.6) if case["name"] == "santext-plus" else 0
-    words = SPACE.words[first:]
+    words = SPACE.words[first:][:: 4 if kind == "skeleton" else 1]  # of a skeleton the model is asked each time
     table = np.full((len(words), len(SPACE)), -np.inf)
     for row, w in zip(table, words, strict=True):
         d = m.distribution(f"{w} !", 0)

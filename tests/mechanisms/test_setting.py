@@ -38,7 +38,7 @@ def made(make) -> object:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=6)
+@settings(max_examples=3)
 @given(data=st.data())
 def test_what_it_is_written_as_is_read_back(name, data):
     setting = data.draw(some(name))

@@ -15,7 +15,7 @@ from dptext_core import cli, models
 from dptext_core.errors import ModelUnavailable
 from dptext_core.models import MaskRequest, fast_bert, internals, masked_lm_spec
 from dptext_core.models.masked_lm import MaskedLM, best_dtype
-from dptext_core.research.speed import engine
+from dptext_core.research.speed import engine, share
 from dptext_core.text.document import Document
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,11 +82,6 @@ def test_the_installed_versions_have_the_fast_path(request, folder, dtype):
     assert lm.description == f"on the processor in {dtype}"
 
 
-def test_the_bundled_model_has_the_fast_path():
-    lm, said = announced(lambda: loaded("bundled"))
-    assert kind(lm) == "FastBert" and lm.slower == () and not said
-
-
 def lose_parts(monkeypatch):
     """As if transformers had renamed a part of BERT's attention."""
     inner = fast_bert._Layer.__init__
@@ -105,9 +100,13 @@ def change_results(monkeypatch):
     monkeypatch.setattr(fast_bert._Norm, "__call__", lambda self, x: 1.25 * inner(self, x))
 
 
-@pytest.mark.parametrize("folder", ["bert", "roberta"])
 @pytest.mark.parametrize(
-    ("break_it", "why"), [(lose_parts, "AttributeError"), (change_results, "gives other scores than the public path")]
+    ("folder", "break_it", "why"),
+    [
+        ("bert", lose_parts, "AttributeError"),
+        ("roberta", lose_parts, "AttributeError"),
+        ("bert", change_results, "gives other scores than the public path"),
+    ],
 )
 def test_where_the_parts_of_a_model_differ_the_public_path_is_taken_and_announced(
     request, monkeypatch, folder, break_it, why
@@ -138,8 +137,10 @@ def test_where_the_encoders_output_differs_too_the_whole_model_runs(bert, monkey
 
 
 @pytest.mark.slow
-def test_the_bundled_model_has_a_public_path_too(monkeypatch):
-    want = scores(loaded("bundled"))
+def test_the_bundled_model_has_the_fast_path_and_a_public_one(monkeypatch):
+    lm, said = announced(lambda: loaded("bundled"))
+    assert kind(lm) == "FastBert" and lm.slower == () and not said
+    want = scores(lm)
     lose_parts(monkeypatch)
     lm, said = announced(lambda: loaded("bundled"))
     assert kind(lm) == "AnyModel" and len(said) == 1 and "the bundled model" in said[0]
@@ -184,7 +185,6 @@ def fails(*args):
 
 LOST = [
     ({"_linear_pointwise": None}, "has no torch.ops.mkldnn._linear_pointwise"),
-    ({"_reorder_linear_weight": None}, "has no torch.ops.mkldnn._reorder_linear_weight"),
     ({"_is_mkldnn_bf16_supported": None}, "has no torch.ops.mkldnn._is_mkldnn_bf16_supported"),
     ({"_reorder_linear_weight": fails}, "stopped with TypeError"),
     ({"_reorder_linear_weight": lambda weight, batch: weight * 1.1}, "gives other products"),
@@ -266,5 +266,6 @@ def test_the_page_the_list_of_models_and_the_speed_report_say_it(bert, monkeypat
     assert cli.main(["models"]) == 0
     assert f"The bundled model runs {slow.description}." in capsys.readouterr().err
     monkeypatch.setattr(engine, "short_texts", lambda: [TEXT])
+    monkeypatch.setattr(share, "LARGE", 64)
     assert engine.main(["--model", bert, "--device", "cpu", "--repeats", "1"]) == 0
     assert slow.description in capsys.readouterr().out.splitlines()[0]

@@ -5,6 +5,7 @@ import json
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -54,12 +55,18 @@ def float_lm(folder):
     return MaskedLM(masked_lm_spec(str(folder)), "cpu", "float32")
 
 
+@cache
+def unchanged(folder):
+    from transformers import AutoModelForMaskedLM
+
+    return AutoModelForMaskedLM.from_pretrained(folder).eval()
+
+
 def full_logits(folder, inputs: ModelInput) -> np.ndarray:
     """Logits at the mask from the unchanged transformers model."""
     import torch
-    from transformers import AutoModelForMaskedLM
 
-    model = AutoModelForMaskedLM.from_pretrained(folder).eval()
+    model = unchanged(folder)
     types = {} if inputs.types is None else {"token_type_ids": torch.tensor([inputs.types])}
     with torch.inference_mode():
         return model(input_ids=torch.tensor([inputs.ids]), **types).logits[0, inputs.position].numpy()

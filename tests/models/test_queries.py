@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from functools import cache
 from itertools import accumulate
 
 import numpy as np
@@ -54,10 +55,15 @@ def scores(lm, requests):
         engine.stop()
 
 
+@cache
+def plain(spec):
+    return plain_model(spec)[0]
+
+
 def plainly(lm, request):
     """By transformers' own model, the query alone after its text."""
     x = lm.model_input(request)
-    model, _ = plain_model(lm.spec)
+    model = plain(lm.spec)
     with torch.inference_mode():
         given = asked_by_queries(torch.tensor([x.ids]), torch.tensor([x.position]), lm.mask_id)
         return model(**given).logits[0, len(x.ids)].numpy()[lm.candidate_ids]

@@ -64,7 +64,7 @@ def test_the_empty_page_says_what_to_do():
 
 
 @pytest.mark.slow
-def test_typed_words_are_audited(few_looks, few_draws):
+def test_typed_words_are_audited(quick_audits):
     at = choose(app(), "diffractor")
     at.text_area(key="audit_lines").set_value("doctor, nurse the\npatient *Qwzzx*").run()
     at.select_slider(key="audit_draws").set_value(200).run()
@@ -82,7 +82,7 @@ def test_typed_words_are_audited(few_looks, few_draws):
 
 
 @pytest.mark.slow
-def test_a_planted_fault_is_found_and_its_twin_is_not(monkeypatch, few_looks, few_draws):
+def test_a_planted_fault_is_found_and_its_twin_is_not(monkeypatch, quick_audits):
     monkeypatch.setattr(TinyLatent, "vocabulary", random_space(40, 4))  # in the place of 21,719 words
     at = planted(app(), "l2-clipping")
     assert any(literal(FAULTS["l2-clipping"].explanation)[:30] in c.value for c in at.caption)
@@ -95,7 +95,7 @@ def test_a_planted_fault_is_found_and_its_twin_is_not(monkeypatch, few_looks, fe
 
 
 @pytest.mark.slow
-def test_an_own_claim_is_held_against_it(few_looks, few_draws):
+def test_an_own_claim_is_held_against_it(quick_audits):
     at = choose(app(), "custext")
     at.text_area(key="audit_lines").set_value("doctor\nbanana").run()
     at.select_slider(key="audit_draws").set_value(200).run()

@@ -331,16 +331,18 @@ def settle(at: AppTest) -> AppTest:
 
 @pytest.mark.slow
 def test_a_link_beyond_the_slider_widens_it_and_moves_the_browser():
-    at = settle(explore(mechanism="diffractor", epsilon="50", lists="minilm-1").run())
+    at = explore(mechanism="diffractor", epsilon="50", lists="L0")
+    at.session_state["play_text"] = "My doctor paid."
+    settle(at.run())
     run = at.session_state["session"].run
     assert settle(at.run()).session_state["session"].run is run, "the address stands, and is followed once"
     assert (
         run.mechanism.config.epsilon == 50.0
-        and run.mechanism.config.lists == dpt.get_mechanism("diffractor", lists=("minilm-1",)).config.lists
+        and run.mechanism.config.lists == dpt.get_mechanism("diffractor", lists=("L0",)).config.lists
     )
     assert run.payload["hi"] == 50.0 and run.payload["cmd"]["eps"] == 50.0
     # The same settings at another ε: a new run although no control changed; what was on before stays off.
-    at.session_state["session"].query = {"mechanism": "diffractor", "epsilon": "2", "lists": "minilm-1"}
+    at.session_state["session"].query = {"mechanism": "diffractor", "epsilon": "2", "lists": "L0"}
     settle(at.run())
     again = at.session_state["session"].run
     assert again.number > run.number and again.mechanism.config.epsilon == 2.0 and again.payload["cmd"]["eps"] == 2.0

@@ -168,32 +168,14 @@ def test_a_chosen_word_is_chosen_everywhere(page):
     assert word_of({"word": 4.0}) == 4 and word_of(None) is None and word_of({"word": True}) is None
 
 
-def test_equal_n_w_is_equal_and_equal_epsilon_is_warned_of(page):
+@pytest.mark.slow
+def test_equal_n_w_is_equal_and_comes_back_by_the_address_and_equal_epsilon_is_warned_of(page):
     page.segmented_control(key="compare_mode").set_value("n_w")
     settle(page)
     page.slider(key="compare_n_w").set_value(30)
     settle(page)
     result = mine(page).at("compare").result
     assert [o.figures.n_w for o in result] == pytest.approx([0.3, 0.3], abs=0.003)
-    page.segmented_control(key="compare_mode").set_value("total")
-    settle(page)
-    totals = [o.figures.total for o in mine(page).at("compare").result]
-    assert totals[0] == pytest.approx(totals[1], rel=1e-3)
-    page.segmented_control(key="compare_mode").set_value("epsilon")
-    settle(page)
-    first, second = mine(page).at("compare").result
-    assert first.epsilon == second.epsilon == page.select_slider(key="compare_epsilon").value
-    assert not page.warning, "these two count alike"
-    page.segmented_control(key="compare_mode").set_value("own")
-    settle(page)
-
-
-@pytest.mark.slow
-def test_the_address_carries_what_is_compared_and_brings_it_back(page):
-    page.segmented_control(key="compare_mode").set_value("n_w")
-    settle(page)
-    page.slider(key="compare_n_w").set_value(30)
-    settle(page)
     query = next(q for v in views(page, "query") if (q := dict(parse_qsl(v["query"]))))
     assert query == {
         "1.mechanism": "diffractor",
@@ -221,6 +203,15 @@ def test_the_address_carries_what_is_compared_and_brings_it_back(page):
         mine(other).query = query | wrong
         settle(other)
         assert "not followed" in other.warning[0].value and said in other.warning[0].value.replace("\\", "")
+    page.segmented_control(key="compare_mode").set_value("total")
+    settle(page)
+    totals = [o.figures.total for o in mine(page).at("compare").result]
+    assert totals[0] == pytest.approx(totals[1], rel=1e-3)
+    page.segmented_control(key="compare_mode").set_value("epsilon")
+    settle(page)
+    first, second = mine(page).at("compare").result
+    assert first.epsilon == second.epsilon == page.select_slider(key="compare_epsilon").value
+    assert not page.warning, "these two count alike"
     page.segmented_control(key="compare_mode").set_value("own")
     settle(page)
 

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
 from dptext_core.measure.metrics import measure
+from dptext_core.mechanisms.words import custext
 from dptext_core.research import curves, results
 from dptext_core.research.findings import verdicts
 from dptext_core.show.figures import benchmarks as benchmark_figures
@@ -25,6 +26,8 @@ def found(tmp_path, monkeypatch) -> results.Results:
     whole = stored(tmp_path)
     monkeypatch.setattr(results, "bundled", lambda: whole)
     monkeypatch.setattr(verdicts, "sources", lambda: "other results")
+    sets = custext._groups  # those of 20, which other tests have made, in the place of the 50 that results stand for
+    monkeypatch.setattr(custext, "_groups", lambda space, k, *rest: sets(space, 20, *rest))
     return whole
 
 
@@ -88,7 +91,7 @@ def test_n_w_of_the_users_own_text_is_the_mean_over_its_drawn_words(found):
 
 def test_without_results_the_panel_and_the_page_say_what_measures_them(monkeypatch):
     monkeypatch.setattr(results, "bundled", lambda: None)
-    assert "bench run --grid full" in panel(3.0, k=50).info[0].value
+    assert "bench run --grid full" in panel(3.0).info[0].value
     assert "bench run --grid full" in findings_page().info[0].value
 
 
@@ -101,13 +104,13 @@ def findings_page() -> AppTest:
 
 
 @pytest.mark.slow
-def test_the_page_of_findings_answers_its_question_and_opens_every_claim(found):
+def test_the_page_of_findings_answers_its_question_and_opens_every_claim():
     from dptext_core.research import leaderboard
-    from dptext_core.research.findings import CLAIMS, Runs, findings
+    from dptext_core.research.findings import CLAIMS, Runs
 
     at = findings_page()
     labels = [e.label.replace("\\", "") for e in at.expander if "-badge[" in e.label]
-    made = findings(found.rows, found.gates)
+    found, made = results.bundled(), verdicts.bundled()
     assert len(labels) == len(CLAIMS)
     for finding in made:
         (label,) = [one for one in labels if finding.of.claim in one]

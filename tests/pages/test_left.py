@@ -156,7 +156,7 @@ PAGES = sorted(p.stem for p in (TOP / "pages").glob("*.py"))
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
-@pytest.mark.usefixtures("few_looks", "few_draws")
+@pytest.mark.usefixtures("quick_audits")
 def test_each_download_of_each_page_is_an_entry_and_the_second_of_the_same_is_none(page, asked):
     at = opened(page)
     expected = LEAVES.get(page, {})
@@ -218,18 +218,26 @@ def test_a_released_table_is_one_entry_with_its_rows(asked):
 
 
 @pytest.mark.slow
-def test_copies_are_entries_on_the_pages_that_show_a_rewrite(asked):
+def test_copies_are_entries_on_the_pages_that_show_a_rewrite_and_code_to_copy_holds_no_text(asked):
+    """Code is copied by the browser without telling anybody."""
+
+    def without_text(at: AppTest) -> AppTest:
+        assert not any("doctor" in c.value or "sister" in c.value for c in at.code)
+        return at
+
     mine = Session()
-    at = opened("explore", mine)
+    at = without_text(opened("explore", mine))
+    assert at.code
     run = mine.run
     told = [[run.result.noise_id, run.number, run.payload["eps"]]]
     at.session_state["play_strip"] = {"view": {"run": run.number, "eps": told[0][2], "token": None, "copies": told}}
     settle(at)
-    at = opened("compare", mine)
+    at = without_text(opened("compare", mine))
     looked = mine.at("compare").result[1].looked  # the first is Explore's draw
     at.session_state[f"compare{mine.columns[1][0]}_view"] = {"copies": [looked.number]}
     settle(at)
-    at = opened("map", mine)
+    at = without_text(opened("map", mine))
+    assert at.code
     point = next(p for p in mine.points if len(p.texts) == 3)
     at.session_state["trade_point"] = (point.setting, point.epsilon)
     settle(at)
@@ -245,12 +253,3 @@ def test_copies_are_entries_on_the_pages_that_show_a_rewrite(asked):
     entries = [e for e in mine.ledger.entries if e.released]
     assert [e.mechanism for e in entries] == ["diffractor", "diffractor", point.mechanism.name]
     assert entries[2].total == point.total and {e.text for e in entries} == {1}
-
-
-@pytest.mark.slow
-def test_code_to_copy_holds_no_text():
-    """The browser copies it without telling anybody."""
-    for page in ("explore", "compare", "map"):
-        at = opened(page)
-        assert at.code or page == "compare"
-        assert not any("doctor" in c.value or "sister" in c.value for c in at.code), page

@@ -15,6 +15,7 @@ import dptext_core as dpt
 from dptext_core.attacks import best
 from dptext_core.measure import trade_off
 from dptext_core.mechanisms import recommended
+from dptext_core.mechanisms.words import custext
 from dptext_core.show.exports import FILE
 from dptext_core.show.figures.glossary import said_of
 from dptext_core.show.figures.trade_off import AXES
@@ -107,7 +108,9 @@ def test_what_is_taken_away_is_the_points_and_the_code_that_makes_them(page, tmp
 
 
 @pytest.mark.slow
-def test_coming_back_to_the_page_draws_nothing_anew(page):
+def test_coming_back_to_the_page_draws_nothing_anew(page, monkeypatch):
+    sets = custext._groups  # those of 20, which are there, in the place of the 5 that a link asks for
+    monkeypatch.setattr(custext, "_groups", lambda space, k, *rest: sets(space, 20, *rest))
     page.slider(key="trade_limit_n_w").set_value(30)
     page.select_slider(key="trade_points").set_value(5)
     settle(page)

@@ -43,6 +43,7 @@ def test_the_command_writes_what_is_bundled(tmp_path, capsys, monkeypatch):
         (folder / name).write_text("sentence\tlabel\n" + body.replace("The", name[:2]), encoding="utf-8")
     out = tmp_path / "clipping.json"
     monkeypatch.setattr(clipping, "WIDTHS", (4.0, 6.0))
+    monkeypatch.setattr(clipping, "EPSILONS", (10.0, 100.0))
     assert clipping.main(["--data", str(tmp_path), "--n", "2", "--out", str(out)]) == 0
     found = json.loads(out.read_text(encoding="utf-8"))
     assert "bench clipping" in found["about"]["command"]

@@ -54,7 +54,7 @@ def test_a_language_model_is_asked_about_the_first_release(judge):
 def test_the_command_goes_on_with_its_file(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(composition, "RELEASES", (1, 2))
     out = tmp_path / "composition.json"
-    given = ["--set", "builtin", "--words", "10", "--texts", "1", "--mechanism", "diffractor", "--out", str(out)]
+    given = ["--set", "builtin", "--words", "20", "--texts", "1", "--mechanism", "diffractor", "--out", str(out)]
     assert composition.main(given) == 0
     printed = capsys.readouterr().out
     assert printed.count("\n") == printed.count("(interval not known)") == len(composition.RELEASES), "of one text"

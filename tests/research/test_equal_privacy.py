@@ -63,8 +63,8 @@ def test_n_w_and_s_w_of_the_lists_are_those_of_the_closed_form():
 @pytest.mark.slow
 def test_the_command_measures_where_the_chance_is_the_same(light, tmp_path, capsys, monkeypatch):
     out, summary = tmp_path / "equal.jsonl", tmp_path / "equal.json"
-    # Not those that pass through all words of the vocabulary, or a model: test_evaluation_attacked has them.
-    monkeypatch.setattr(equal_privacy, "ATTACKERS", ("attack_nearest", "attack_query"))
+    # Not those that pass through all words of the vocabulary, or a model: test_attacked has them.
+    monkeypatch.setattr(equal_privacy, "ATTACKERS", ("attack_query",))
     given = ["equal", "--set", "builtin", "--n", "5", "--mechanism", "diffractor", "--seeds", "1"]
     assert equal_privacy.main([*given, "--out", str(out), "--summary", str(summary)]) == 0
     found = results.read(summary)

@@ -851,7 +851,7 @@ def test_memory_stands_beside_the_papers_table():
 @pytest.mark.slow
 def test_the_memory_of_a_mechanism_grows_with_what_it_holds():
     setting = dpt.Setting("diffractor", {"noise": "geometric", "lists": ("L2",)})
-    few, many = (memory.measure(setting, words=n)[1] for n in (20, 800))
+    few, many = (memory.measure(setting, words=n)[1] for n in (20, 400))
     assert 0 < few < many / 5
 
 

@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -223,25 +224,30 @@ def folder(tmp_path_factory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def ours(folder) -> Iterator[process.Process]:
+    with process.Process("ours", folder, 1) as made:
+        yield made
+
+
 @pytest.mark.parametrize(
     "title", slow_but(["1-Diffractor, geometric"], ["Vickrey, MVC noise", "1-Diffractor, geometric"])
 )
-def test_our_worker_answers(folder, title):
+def test_our_worker_answers(folder, ours, title):
     (peer,) = (p for p in table.PEERS if p.title == title)
     part = formulas.Vectors.load(folder / "part.npz")
     assert part.vectors.shape == formulas.PART
     job = {"theirs": peer.theirs, "ours": peer.ours, "epsilon": peer.epsilon_on(part), "options": peer.options}
     job |= {"by_place": peer.by_place, "reference": peer.reference, "delta": part.extremes}
     word = part.words[700]
-    with process.Process("ours", folder, 1) as ours:
-        ours.ask("make", job=job, space="part.npz")
-        words, seconds = ours.ask("time", texts=compare.made_texts(part, 30), limit=60)
-        assert words == 600 and seconds > 0
-        assert 20e6 < ours.ask("peak") < 4e9
-        drawn = ours.ask("draw", words=[word], n=400, limit=60)
-        assert len(drawn[0]) == 400
-        channels = ours.ask("channel", words=[word])
-        order = ours.ask("order")
+    ours.ask("make", job=job, space="part.npz")
+    words, seconds = ours.ask("time", texts=compare.made_texts(part, 30), limit=60)
+    assert words == 600 and seconds > 0
+    assert 20e6 < ours.ask("peak") < 4e9
+    drawn = ours.ask("draw", words=[word], n=400, limit=60)
+    assert len(drawn[0]) == 400
+    channels = ours.ask("channel", words=[word])
+    order = ours.ask("order")
     if peer.ours == "vickrey":
         assert channels is None and len(set(drawn[0])) > 1
     else:
@@ -257,23 +263,22 @@ def test_our_worker_answers(folder, title):
 
 
 @pytest.mark.slow
-def test_what_a_worker_cannot_do_is_said(folder):
-    with process.Process("ours", folder, 1) as ours:
-        with pytest.raises(DPTextError, match="no-such-mechanism"):
-            ours.ask(
-                "make",
-                space="part.npz",
-                job={
-                    "ours": "no-such-mechanism",
-                    "epsilon": 1.0,
-                    "options": {},
-                    "theirs": "",
-                    "by_place": False,
-                    "reference": "",
-                },
-            )
-        # It answers the next request all the same.
-        assert ours.ask("versions", packages=["numpy"]) == {"numpy": np.__version__}
+def test_what_a_worker_cannot_do_is_said(folder, ours):
+    with pytest.raises(DPTextError, match="no-such-mechanism"):
+        ours.ask(
+            "make",
+            space="part.npz",
+            job={
+                "ours": "no-such-mechanism",
+                "epsilon": 1.0,
+                "options": {},
+                "theirs": "",
+                "by_place": False,
+                "reference": "",
+            },
+        )
+    # It answers the next request all the same.
+    assert ours.ask("versions", packages=["numpy"]) == {"numpy": np.__version__}
     with process.Process("theirs", folder, 1, sys.executable) as theirs:
         with pytest.raises(process.PeerFailed, match="KeyError"):
             theirs.ask("make", space="part.npz", job={"theirs": "unknown"})

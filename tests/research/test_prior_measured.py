@@ -94,7 +94,7 @@ def test_p_values_are_corrected_for_all_cells_and_the_strongest_attacker_is_name
 
 @pytest.mark.slow
 def test_the_range_by_epsilon_and_the_polish_are_what_is_measured():
-    text, name = "The doctor told my friend that the pain was bad.", "DP-MLM, range by ε"
+    text, name = "The doctor told my friend.", "DP-MLM, range by ε"
     sigma = public_prior.SYSTEMS["DP-MLM, tuned range"].at(5.0, {}).config
     sigma = (sigma.clip_max - sigma.clip_min) / 6
     for epsilon, width in ((15.0, 3), (25.0, 6)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import numpy as np
@@ -19,7 +20,7 @@ from dptext_core.research import attacker_rows, polish, reader, scored
 from dptext_core.research.results import Results
 from dptext_core.research.rows import Row
 
-TEXTS = ["My doctor in Lisbon treated my sister.", "The film was long and the actors were dull.", "and the"]
+TEXTS = ["My doctor treated my sister.", "The film was long.", "and the"]
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +118,7 @@ def test_every_mechanism_is_polished_at_four_epsilons_and_where_it_works():
 
 
 @pytest.mark.slow
-def test_the_commands_write_their_rows_add_others_and_measure_them_anew(tmp_path, capsys):
+def test_the_commands_write_their_rows_add_others_and_measure_them_anew(tmp_path, capsys, monkeypatch):
     def rows() -> list[tuple[str, str, float]]:
         return [(r["data"], r["mechanism"], r["epsilon"]) for r in json.loads(out.read_text(encoding="utf-8"))["rows"]]
 
@@ -127,6 +128,8 @@ def test_the_commands_write_their_rows_add_others_and_measure_them_anew(tmp_path
         assert module.main([*given, "1"]) == 0
         assert capsys.readouterr().out.startswith("diffractor   ε 1 ")
         assert rows() == [("builtin", "diffractor", 1.0)]
+    made = dataclasses.replace(reader.MEASUREMENT.read(out)[0], low=0.0, high=1.0)
+    monkeypatch.setattr(reader, "measure", lambda data, m, *_: dataclasses.replace(made, epsilon=m.config.epsilon))
     for epsilon in ("2", "1"):
         assert reader.main([*given, epsilon, "--add"]) == 0
     assert rows() == [("builtin", "diffractor", 1.0), ("builtin", "diffractor", 2.0)]

@@ -371,6 +371,7 @@ def test_a_summary_is_read_as_it_was_written_and_its_faults_are_named(tmp_path):
 
 # --- the command ----------------------------------------------------------------------------------------------------
 
+
 def test_what_was_added_to_a_grid_joins_an_older_summary(tmp_path, capsys):
     tem, mvc = TEM, [p for p in FULL if p.mechanism == "mvc"][:3]
     old, _ = results.merge([line(BASE), *(line(p, cosine=0.5) for p in tem)], [BASE, *tem, *mvc], "c", "cut")
@@ -465,9 +466,9 @@ def test_results_of_ones_own_are_the_same_after_a_kill_and_stand_beside_the_bund
     light, tmp_path, monkeypatch, capsys
 ):
     """What is written is on the disk by the kill, as another test shows."""
-    monkeypatch.setattr(grid, "ATTACKERS", ("attack_nearest",))  # none that passes over all words or asks a model
+    monkeypatch.setattr(grid, "ATTACKERS", ())  # the next section has them
     whole, killed = tmp_path / "whole.jsonl", tmp_path / "killed.jsonl"
-    asked = ["--setting", "custext:k=7", "--epsilon", "2,9", "--seeds", "1", "--n", "10"]
+    asked = ["--setting", "custext:k=5", "--epsilon", "2,9", "--seeds", "1", "--n", "10"]
     assert bench_run.main([*asked, "--out", str(whole)]) == 0
     write = results.Writer.write
 
@@ -495,13 +496,13 @@ def test_results_of_ones_own_are_the_same_after_a_kill_and_stand_beside_the_bund
         found = results.read(path.with_suffix(".json"))
         rows[path] = [r for r in found.rows if r.task != "speed"]  # seconds are measured anew
     assert rows[whole] == rows[killed] and {"cosine", "bleu", "n_w", "s_w"} <= {r.metric for r in rows[whole]}
-    assert "--setting custext:k=7 --epsilon 2,9" in found.about["command"]
+    assert "--setting custext:k=5 --epsilon 2,9" in found.about["command"]
     bundled = results.bundled()
     assert results.shown() is bundled and "builtin" not in bundled.about["data"]
     monkeypatch.setenv("DPTEXT_RESULTS", str(whole.with_suffix(".json")))
     shown = results.shown()
     mine = [r for r in shown.rows if r.data == "builtin" and r.mechanism == "custext" and r.metric == "cosine"]
-    assert [(r.epsilon, dict(r.options), r.seeds) for r in mine] == [(2.0, {"k": 7}, 1), (9.0, {"k": 7}, 1)]
+    assert [(r.epsilon, dict(r.options), r.seeds) for r in mine] == [(2.0, {"k": 5}, 1), (9.0, {"k": 5}, 1)]
     assert mine[0].value < mine[1].value, "more ε, more of the original"
     assert shown.rows[: len(bundled.rows)] == bundled.rows and results.shown() is shown
     capsys.readouterr()

@@ -24,10 +24,14 @@ def found():
 
 
 @pytest.fixture
-def bare(monkeypatch):
+def no_metrics(monkeypatch):
+    monkeypatch.setattr(scored, "METRICS", ())
+
+
+@pytest.fixture
+def bare(no_metrics, monkeypatch):
     """Without a language model: no metric of a text, and attackers on words who are not asked."""
     nobody = lambda originals, *_: ({name: [0.0] * len(originals) for name in scored.WORDS}, 0, 0.0)  # noqa: E731
-    monkeypatch.setattr(scored, "METRICS", ())
     monkeypatch.setattr(scored, "_words_found", nobody)
 
 
@@ -71,7 +75,7 @@ def test_same_words_are_counted_and_the_best_attacker_is_named(found):
     assert 0 < found["same-word"].chance < 0.02
 
 
-def test_each_rewrite_is_linked_to_the_nearest_of_all_originals(found):
+def test_each_rewrite_is_linked_to_the_nearest_of_all_originals(found, no_metrics):
     assert found["linking"].value == 1.0 and found["linking"].chance == pytest.approx(1 / 3)
     assert (found["linking"].low, found["linking"].high) == clopper_pearson(3, 3)
     # What says nothing of its original is linked by chance.
@@ -141,7 +145,7 @@ def test_what_is_told_of_texts_is_checked_before_anything_is_measured(monkeypatc
         dpt.score(["a", "b"], ["c", "d"], **given)
 
 
-def test_the_command_reads_a_file_of_pairs(tmp_path, capsys):
+def test_the_command_reads_a_file_of_pairs(bare, tmp_path, capsys):
     path = tmp_path / "pairs.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -268,7 +272,7 @@ def test_a_name_inside_of_another_word_is_not_left(bare):
     assert dpt.score(["Al slept in New York."], ["Al left new york!"])["identifiers"].value == 1
 
 
-def test_texts_that_are_all_alike_do_not_say_how_far_others_may_be():
+def test_texts_that_are_all_alike_do_not_say_how_far_others_may_be(no_metrics):
     original = "My doctor treated my sister."
     found = dpt.score([original] * 2, [original.replace("treated", w) for w in ("watched", "healed")])["same-word"]
     assert (found.value, found.low, found.high) == pytest.approx((2 / 3, *clopper_pearson(4 / 3, 2)))

@@ -80,19 +80,20 @@ def columns() -> list[str]:
 
 #: Headings in everyday words.
 PLAIN = {"input", "what", "why", "value", "options"}
+LABELS, COLUMNS = labels(), columns()
 
 
 def test_labels_are_found():
-    assert len(labels()) > 20 and "95% set" in labels() and len(columns()) > 8
+    assert len(LABELS) > 20 and "95% set" in LABELS and len(COLUMNS) > 8
 
 
-@pytest.mark.parametrize("label", labels())
+@pytest.mark.parametrize("label", LABELS)
 def test_every_figure_of_a_page_has_an_entry(label):
     pattern = ".+".join(map(re.escape, plain(label).split(ANY)))
     assert any(re.fullmatch(pattern, term) for term in TERMS), label.replace(ANY, "…")
 
 
-@pytest.mark.parametrize("heading", columns())
+@pytest.mark.parametrize("heading", COLUMNS)
 def test_every_heading_of_a_table_has_an_entry(heading):
     assert plain(heading) in TERMS
 

@@ -106,16 +106,16 @@ def test_a_word_gets_its_capital_where_the_core_gives_it():
 
 @pytest.mark.slow
 def test_every_character_gets_its_capital_as_in_the_core():
-    """All that have a case, and one in 16 of those without. Characters that Python does not know yet are left out."""
+    """All that have a case, and one in 64 of those without. Characters that Python does not know yet are left out."""
     every = [chr(i) for i in range(sys.maxunicode + 1) if unicodedata.category(chr(i)) not in ("Cn", "Cs")]
-    known = [c for i, c in enumerate(every) if c.upper() != c or c.lower() != c or c.title() != c or i % 16 == 0]
+    known = [c for i, c in enumerate(every) if c.upper() != c or c.lower() != c or c.title() != c or i % 64 == 0]
     words = [f"“{c}b" for c in known]
     differ = [
         (word, mine, theirs)
         for word, mine, theirs in zip(words, (ENGLISH.case(w, True) for w in words), capitals(words), strict=True)
         if mine != theirs and all(unicodedata.category(c) != "Cn" for c in theirs)
     ]
-    assert not differ and len(known) > 15_000
+    assert not differ and len(known) > 4_000
 
 
 # --- released text
@@ -207,7 +207,7 @@ def test_chances_of_scores_are_those_of_the_core(tiny_model):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["dp-mlm", "tem", "diffractor", "dp-sentence", "dp-mlm-prior"])
+@pytest.mark.parametrize("name", ["dp-mlm", "custext", "diffractor", "dp-sentence"])
 def test_between_the_points_of_a_curve_chances_are_right_or_said_to_be_rough(name, tiny_model):
     """Of scores, of closed forms, and of what bends; from a public start, too."""
     cls = dpt.mechanism_class(name)
@@ -228,20 +228,20 @@ def test_between_the_points_of_a_curve_chances_are_right_or_said_to_be_rough(nam
                 d = result.locked(k)[0].at(epsilon)
                 bent = bool(token.get("bent"))
                 for word, p in zip(token["c"], found, strict=True):
-                    if p is not None and d.p(word) > 1e-3:
-                        off[bent] = max(off[bent], abs(p / d.p(word) - 1))
+                    if p is not None and (exact := d.p(word)) > 1e-3:
+                        off[bent] = max(off[bent], abs(p / exact - 1))
     assert off[False] < 2e-3
-    assert (off[True] > 0.01) == (name in ("dp-sentence", "dp-mlm-prior")), "what is called rough is"
+    assert (off[True] > 0.01) == (name == "dp-sentence"), "what is called rough is"
 
 
 def test_where_the_page_rests_rough_chances_are_exact():
     """The server tells them for the ε that it hears of; the words that they belong to have none of their own beside."""
     m = dpt.get_mechanism("dp-sentence")
     low, high, default = m.epsilon_range()
-    stream, prepared = dpt.NoiseStream(5), m.prepare("My doctor paid. She was glad.")
+    stream, prepared = dpt.NoiseStream(5), m.prepare("My doctor paid.")
     shown = payload(m.rewrite(prepared, stream=stream), run=1, low=low, high=high, default=default)
     compared = 0
-    for epsilon in np.geomspace(low * 1.01, high * 0.99, 3).tolist():
+    for epsilon in np.geomspace(low * 1.01, high * 0.99, 2).tolist():
         result = m.replace(epsilon=epsilon).rewrite(prepared, stream=stream)
         drawn = [k for k, t in enumerate(shown["tokens"]) if "c" in t]
         some = here(result, shown, drawn[:1])
@@ -256,7 +256,7 @@ def test_where_the_page_rests_rough_chances_are_exact():
             exact = [d.p(c) for c in shown["tokens"][k]["c"]]
             assert at_rest[k] == pytest.approx(exact, rel=2e-8, abs=1e-300)
             compared += len(exact)
-    assert compared > 100
+    assert compared > 30
     word = dpt.get_mechanism("mvc").rewrite("My doctor paid.", seed=1)
     assert here(word, payload(word, run=1, low=1.0, high=9.0, default=2.0)) is None
 
@@ -277,7 +277,7 @@ def test_chances_on_a_grid_are_those_of_the_core():
     within the ends of the line."""
     r, shown = fake_rewrite(LIST_TEXT), list_payload()
     grid = np.geomspace(LIST_LO, LIST_HI, shown["lp_grid"])
-    epsilons = sorted({*LISTED, *grid[::3].tolist()})
+    epsilons = sorted({*LISTED, *grid[::12].tolist()})
     compared = {"exact": 0, "line": 0, "within": 0}
     for epsilon, tokens in zip(epsilons, chances(shown, epsilons), strict=True):
         for k, (token, found) in enumerate(zip(shown["tokens"], tokens, strict=True)):
@@ -297,7 +297,7 @@ def test_chances_on_a_grid_are_those_of_the_core():
                     kind, expected = "within", np.clip(mine, np.minimum(a, b), np.maximum(a, b))
             assert mine == pytest.approx(expected, rel=2e-3, abs=2e-5), (kind, token["o"], epsilon)
             compared[kind] += len(known)
-    assert compared["exact"] > 20_000 and compared["line"] > 200 and compared["within"] > 20
+    assert compared["exact"] > 5_000 and compared["line"] > 200 and compared["within"] > 20
 
 
 def test_a_word_changes_from_its_point_on():

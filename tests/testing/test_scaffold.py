@@ -26,7 +26,7 @@ def test_what_is_written_is_a_package(tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_its_own_tests_pass_and_the_program_takes_it(few_looks, tmp_path, monkeypatch, capsys):
+def test_its_own_tests_pass_and_the_program_takes_it(quick_audits, tmp_path, monkeypatch, capsys):
     new_mechanism("my-own", tmp_path / "made")
     monkeypatch.syspath_prepend(tmp_path / "made")
     try:

@@ -223,9 +223,11 @@ def test_the_short_way_changes_nothing(text):
     assert quick == general
 
 
-@pytest.mark.parametrize("alphabet", ["a 5'.,-\"", "s 's’.(:", "a d.\"'?)…", "“s” '—,’"])
-def test_the_short_way_changes_nothing_on_any_short_text(alphabet):
-    for size in (1, 2, 3):
+@pytest.mark.parametrize(
+    ("alphabet", "longest"), [("a 5'.,-\"", 3), ("s 's’.(:", 3), ("a d.\"'?)…", 2), ("“s” '—,’", 2)]
+)
+def test_the_short_way_changes_nothing_on_any_short_text(alphabet, longest):
+    for size in range(1, longest + 1):
         for text in map("".join, itertools.product(sorted(set(alphabet)), repeat=size)):
             quick, general = both_ways(f"a{text}s Mr. {text}b")
             assert quick == general, text
@@ -249,19 +251,6 @@ def test_the_short_way_is_taken(monkeypatch):
     general = both_ways(text)[1]
     monkeypatch.setattr(document, "_general_spans", lambda *sentence: pytest.fail("went to NLTK"))
     assert Document.parse(text).tokens == general
-    found = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            f"import sys; from dptext_core.text.document import Document; d = Document.parse({text!r}); "
-            "print(len(d.tokens), 'nltk' in sys.modules)",
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=Path(__file__).parents[2],
-    )
-    assert found.stdout.split() == [str(len(general)), "False"]
 
 
 @settings(max_examples=100, deadline=None)
@@ -311,7 +300,7 @@ def test_the_short_way_changes_nothing_on_a_corpus():
     if not path.is_file():
         pytest.skip("needs corpus/train.txt.gz in the folder that DPTEXT_DATA names")
     with gzip.open(path, "rt", encoding="utf-8") as lines:
-        for line in itertools.islice(lines, 0, 20_000, 15):
+        for line in itertools.islice(lines, 0, 20_000, 30):
             quick, general = both_ways(line)
             assert quick == general
 
