@@ -100,7 +100,8 @@ def _products_agree(dtype: str) -> bool:
     import torch
     import torch.nn.functional as F
 
-    with torch.inference_mode():
+    # Whatever type the caller has products computed in.
+    with torch.inference_mode(), torch.autocast("cpu", enabled=False):
         x, weight, bias = (
             torch.sin(torch.arange(1.0, n + 1) * step).reshape(shape).to(getattr(torch, dtype))
             for n, shape, step in ((96, (2, 3, 16), 0.7), (128, (8, 16), 1.3), (8, (8,), 2.1))

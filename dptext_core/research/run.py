@@ -132,11 +132,11 @@ def originals(name: str, size: Size, folder: str | None, sample: int = 1) -> Ori
 
 
 @cache
-def _half() -> bool:
-    """Whether embeddings are computed in bfloat16."""
+def _embedding_type() -> str:
+    """The type that embeddings are computed in."""
     from ..models.masked_lm import best_dtype
 
-    return best_device() == "cpu" and best_dtype("cpu") == "bfloat16"
+    return best_dtype("cpu") if best_device() == "cpu" else "float32"
 
 
 _embedded: dict[str, np.ndarray] = {}
@@ -148,15 +148,12 @@ def embed(texts: Sequence[str]) -> np.ndarray:
     Products are in bfloat16 where the processor has them, which changes a cosine by 0.001 at most and takes 40% of the
     time.
     """
-    import torch
-
     from ..models import sentence_encoder
 
     if len(_embedded) > _KEPT:
         _embedded.clear()
     new = [t for t in dict.fromkeys(texts) if t not in _embedded]
-    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=_half()):
-        _embedded.update(zip(new, sentence_encoder.embed(new), strict=True))
+    _embedded.update(zip(new, sentence_encoder.embed(new, dtype=_embedding_type()), strict=True))
     return np.stack([_embedded[t] for t in texts])
 
 
@@ -556,7 +553,7 @@ def machine() -> str:
         lines = info.read_text(encoding="utf-8", errors="replace").splitlines()
         model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), model)
     made = f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}, torch {torch.__version__}"
-    return f"{made}, embeddings in {'bfloat16' if _half() else 'float32'}"
+    return f"{made}, embeddings in {_embedding_type()}"
 
 
 def one_thread() -> None:

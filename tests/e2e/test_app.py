@@ -63,7 +63,7 @@ def editor(page):
     from playwright.sync_api import TimeoutError as Late
 
     box = page.get_by_role("textbox", name="Text", exact=True)
-    for _ in range(LONG // 3000):
+    for _ in range(5):
         if box.is_visible():
             return box
         # A click that meets a redraw may be lost, and a button that is not there yet takes none.

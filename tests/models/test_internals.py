@@ -269,3 +269,10 @@ def test_the_page_the_list_of_models_and_the_speed_report_say_it(bert, monkeypat
     monkeypatch.setattr(share, "LARGE", 64)
     assert engine.main(["--model", bert, "--device", "cpu", "--repeats", "1"]) == 0
     assert slow.description in capsys.readouterr().out.splitlines()[0]
+
+
+def test_products_are_tried_in_their_own_type_whatever_type_others_are_computed_in():
+    import torch
+
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert internals.products("float32") == (True, "")
