@@ -414,24 +414,22 @@ class FastBert:
 class Encoder:
     """Callable: ids (B, L) and the lengths (B) of the texts in them -> hidden states (B, L, d), in float32."""
 
-    def __init__(self, base: Any, device: str, dtype: torch.dtype = torch.float32):
-        """dtype: the type the layers compute in."""
+    def __init__(self, base: Any, device: str):
         at, heads = base.embeddings, base.config.num_attention_heads
-        self.dtype = dtype
         self.words, self.places, self.types = (
             part.weight.detach().to(device, torch.float32)
             for part in (at.word_embeddings, at.position_embeddings, at.token_type_embeddings)
         )
         self.norm = _Norm(at.LayerNorm, device, torch.float32)
-        self.layers = [_Layer(layer, heads, False, device, dtype) for layer in base.encoder.layer]
+        self.layers = [_Layer(layer, heads, False, device, torch.float32) for layer in base.encoder.layer]
 
     def __call__(self, ids: torch.Tensor, lengths: torch.Tensor, layers: int | None = None) -> torch.Tensor:
         """layers: how many of them, from the first; None: all."""
-        h = self.norm(F.embedding(ids, self.words) + self.places[: ids.shape[1]] + self.types[0]).to(self.dtype)
-        hidden = _hides(lengths, ids.shape[1], self.layers[0].heads, self.dtype)
+        h = self.norm(F.embedding(ids, self.words) + self.places[: ids.shape[1]] + self.types[0])
+        hidden = _hides(lengths, ids.shape[1], self.layers[0].heads, torch.float32)
         for layer in self.layers[:layers]:
             h = layer.everywhere(h, hidden)
-        return h.float()
+        return h
 
 
 class AnyModel:

@@ -34,15 +34,12 @@ if TYPE_CHECKING:
 PIECES = 254
 DIMENSIONS = 384
 _LOCK = threading.Lock()
-#: The library's encoder by device, and what computes hidden states on a processor by the type it computes in.
+#: The library's encoder by device, and what computes hidden states on a processor under the name "".
 _ENCODERS: dict[str, Any] = {}
 
 
-def embed(
-    texts: Sequence[str], device: str | None = None, batch_size: int = 32, *, dtype: str = "float32"
-) -> NDArray[np.float32]:
+def embed(texts: Sequence[str], device: str | None = None, batch_size: int = 32) -> NDArray[np.float32]:
     """Sentence embeddings, float32 (n, 384), rows of length 1. ``device``: "cuda", "mps", "cpu"; None: the best one.
-    ``dtype``: "float32" or "bfloat16", the type a processor computes in; elsewhere it is float32.
 
     Raises ModelUnavailable where the model is missing or is not the official one.
     """
@@ -55,7 +52,7 @@ def embed(
         options: dict[str, Any] = {"normalize_embeddings": True, "show_progress_bar": False}
         found[:] = library_encoder(device).encode(given, batch_size=batch_size, **options)
         return found
-    for some, hidden, there in hidden_states(pieces(texts, PIECES + 2), device, batch_size=batch_size, dtype=dtype):
+    for some, hidden, there in hidden_states(pieces(texts, PIECES + 2), device, batch_size=batch_size):
         means = (hidden * there[..., None]).sum(1) / there.sum(1, keepdim=True)
         found[some] = torch.nn.functional.normalize(means, dim=-1).numpy()
     return found
@@ -73,12 +70,7 @@ def pieces(texts: Sequence[str], most: int) -> list[list[int]]:
 
 
 def hidden_states(
-    ids: Sequence[Sequence[int]],
-    device: str | None = None,
-    *,
-    layers: int | None = None,
-    batch_size: int = 32,
-    dtype: str = "float32",
+    ids: Sequence[Sequence[int]], device: str | None = None, *, layers: int | None = None, batch_size: int = 32
 ) -> Iterator[tuple[list[int], Tensor, Tensor]]:
     """What texts, given by the ids of their pieces, become in the first ``layers`` layers (None: in all).
 
@@ -86,7 +78,7 @@ def hidden_states(
     Texts of like length share a pass, so little of it is padding. Raises ModelUnavailable.
     """
     torch, device = extras.torch(), resolve_device(device)
-    encoder = _on_processor(dtype) if device == "cpu" else library_encoder(device)[0].auto_model
+    encoder = _on_processor() if device == "cpu" else library_encoder(device)[0].auto_model
     order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
     for start in range(0, len(order), batch_size):
         some = order[start : start + batch_size]
@@ -146,14 +138,13 @@ def library_encoder(device: str) -> Any:
         return _ENCODERS[device]
 
 
-def _on_processor(dtype: str) -> Any:
+def _on_processor() -> Any:
     from .fast_bert import Encoder
 
-    torch = extras.torch()
     with _LOCK:
-        if dtype not in _ENCODERS:
-            _ENCODERS[dtype] = Encoder(parts()[0], "cpu", getattr(torch, dtype))
-        return _ENCODERS[dtype]
+        if "" not in _ENCODERS:
+            _ENCODERS[""] = Encoder(parts()[0], "cpu")
+        return _ENCODERS[""]
 
 
 @lru_cache(maxsize=1)

@@ -131,29 +131,17 @@ def originals(name: str, size: Size, folder: str | None, sample: int = 1) -> Ori
     return Originals(data, flat, len(data.texts[0]), sum(len(Document.parse(text).tokens) for text in flat))
 
 
-@cache
-def _embedding_type() -> str:
-    """The type that embeddings are computed in."""
-    from ..models.masked_lm import best_dtype
-
-    return best_dtype("cpu") if best_device() == "cpu" else "float32"
-
-
 _embedded: dict[str, np.ndarray] = {}
 
 
 def embed(texts: Sequence[str]) -> np.ndarray:
-    """Embeddings, float32 (n, 384); each different text once in a while.
-
-    Products are in bfloat16 where the processor has them, which changes a cosine by 0.001 at most and takes 40% of the
-    time.
-    """
+    """Embeddings, float32 (n, 384); each different text once in a while."""
     from ..models import sentence_encoder
 
     if len(_embedded) > _KEPT:
         _embedded.clear()
     new = [t for t in dict.fromkeys(texts) if t not in _embedded]
-    _embedded.update(zip(new, sentence_encoder.embed(new, dtype=_embedding_type()), strict=True))
+    _embedded.update(zip(new, sentence_encoder.embed(new), strict=True))
     return np.stack([_embedded[t] for t in texts])
 
 
@@ -553,7 +541,7 @@ def machine() -> str:
         lines = info.read_text(encoding="utf-8", errors="replace").splitlines()
         model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), model)
     made = f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}, torch {torch.__version__}"
-    return f"{made}, embeddings in {_embedding_type()}"
+    return f"{made}, embeddings in float32"
 
 
 def one_thread() -> None:
