@@ -148,7 +148,7 @@ def fenced(marker: str) -> list[str]:
 
 def test_readme_has_its_two_commands_in_a_line_each():
     (app,), (test,) = fenced("app"), fenced("test")
-    install = "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt"
+    install = "python3 -m venv --upgrade-deps .venv && .venv/bin/pip install -r requirements.txt"
     assert app == f"{install} && .venv/bin/streamlit run app.py"
     assert test == f"{install} -r requirements-dev.txt && .venv/bin/python -m pytest -n 3"
     assert (ROOT / "app.py").is_file()
