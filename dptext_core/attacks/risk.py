@@ -140,9 +140,12 @@ def word_success(
         channels = by_word.channels(rows)
         if low is not None and high is not None:
             leads = _along(by_word, rows, channels, log_prior, low, high, task)
-        found = [lead.success(epsilon) for lead in leads] if leads is not None else None
-        found = found or _of_outputs(by_word, rows, channels, log_prior, epsilon, task)
-    found = found or _of_words(by_word, rows, prior, (epsilon,), task)[0].tolist()
+        if leads is None:
+            found = _of_outputs(by_word, rows, channels, log_prior, epsilon, task)
+        else:
+            found = [lead.success(epsilon) for lead in leads]
+    if found is None:
+        found = _of_words(by_word, rows, prior, (epsilon,), task)[0].tolist()
     each = dict(zip(rows.tolist(), found, strict=True))
     along = None if leads is None else dict(zip(rows.tolist(), leads, strict=True))
     return WordSuccess(

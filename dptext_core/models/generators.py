@@ -94,7 +94,7 @@ def generator_spec(name: str = BUNDLED, bundled: str = PROMPTED) -> GeneratorSpe
     A folder may carry ``dptext.json`` with any of title, license, clip_min, clip_max, clip_source, tuned_min,
     tuned_max, tuned_source, max_length. Raises ConfigError or ModelUnavailable.
     """
-    for model in added():
+    for model in added() if name != BUNDLED else ():
         if model.id == name:
             return _describe(model.folder, name, model.title)
     if isinstance(name, str) and name in SOURCES:

@@ -448,4 +448,4 @@ def search_flips(
 def find_word(candidates: Sequence[str], word: str) -> np.ndarray:
     """Indices of ``word`` in ``candidates``, ignoring case."""
     key = word.casefold()
-    return np.flatnonzero([c.casefold() == key for c in candidates])
+    return np.array([i for i, c in enumerate(map(str.casefold, candidates)) if c == key], np.int64)

@@ -740,6 +740,7 @@ def test_what_a_classifier_trains_on_tells_the_static_from_the_adaptive_one():
     assert static.training_texts(["a"], ["b"]) == ["a"] and adaptive.training_texts(["a"], ["b"]) == ["b"]
 
 
+@pytest.mark.usefixtures("stand_in_scores")
 @pytest.mark.parametrize("name", ["best-guess", "repeated-answers", "reader", "nearest-words", "best"])
 def test_every_attacker_finds_something_between_0_and_1_and_says_it(name):
     m = dpt.get_mechanism("custext", epsilon=8.0)
@@ -782,3 +783,11 @@ def test_the_error_of_counted_normalisers_covers_words_at_one_edge_of_their_bins
         truth = math.log(5) - epsilon / 2 * (1 + edge) * width
         off = abs(spread.log_z(epsilon)[0] - truth)
         assert off < spread.error(epsilon)
+
+
+def test_where_no_word_is_drawn_nothing_is_passed_over(monkeypatch):
+    monkeypatch.setattr(risk, "_of_words", lambda *given: pytest.fail("all words are passed over"))
+    m = dpt.get_mechanism("custext", epsilon=3.0, oov="keep")
+    for text in ("", "the and of 🙂", "zzqx"):
+        for ends in ({}, {"low": 0.5, "high": 20.0}):
+            assert attacks.word_success(m, m.prepare(text), **ends).success == {}

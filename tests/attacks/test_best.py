@@ -12,6 +12,8 @@ import dptext_core as dpt
 from dptext_core._internal.statistics import clopper_pearson
 from dptext_core.attacks import best, corpus, mask_inference, nearest, reader
 
+pytestmark = pytest.mark.usefixtures("stand_in_scores")
+
 TEXT = "My doctor treated my sister for diabetes."
 
 

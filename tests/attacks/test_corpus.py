@@ -15,6 +15,8 @@ from dptext_core import attacks
 from dptext_core._internal.statistics import clopper_pearson
 from dptext_core.attacks import best, corpus
 
+pytestmark = pytest.mark.usefixtures("stand_in_scores")
+
 TEXTS = [
     "My doctor in Lisbon treated my sister for diabetes.",
     "The train to Paris was late again this morning.",

@@ -20,6 +20,8 @@ from dptext_core.text.document import Document
 from dptext_core.text.lexicons import stop_words
 from dptext_core.words import word_space
 
+pytestmark = pytest.mark.usefixtures("stand_in_scores")
+
 TEXT = "My doctor treated my sister, and the medicine was good."
 
 
@@ -146,13 +148,16 @@ def test_no_word_that_is_never_released_is_written(name, tmp_path):
 
 
 def test_a_listed_word_is_not_written_where_only_words_are_known():
-    m = dpt.get_mechanism("dp-mlm", epsilon=40.0, never=["doctor"])
-    drawn = [m.rewrite("My doctor treated my sister.", seed=s) for s in range(6)]
-    free = dpt.get_mechanism("dp-mlm", epsilon=40.0)
-    assert any(
-        "doctor" in dataclasses.replace(r, config=free.config).polished(free).text.lower().split() for r in drawn
-    )
-    assert not any("doctor" in r.polished().text.lower().split() for r in drawn)
+    """One that a polish of the same draw writes where it is not listed."""
+    listed = [w for w in word_space().words if w.isalpha() and len(w) < 8][::3]
+    m, free = dpt.get_mechanism("dp-mlm", epsilon=40.0, never=listed), dpt.get_mechanism("dp-mlm", epsilon=40.0)
+    drawn = [m.rewrite("My doctor treated my sister.", seed=s) for s in range(4)]
+    freely = [dataclasses.replace(r, config=free.config).polished(free) for r in drawn]
+
+    def written(found):
+        return {p.text.lower() for one in found for p in one.releases if p.origin == "polished"}
+
+    assert written(freely) & set(listed) and not written([r.polished() for r in drawn]) & set(listed)
 
 
 def test_a_polish_by_another_mechanism_is_refused():

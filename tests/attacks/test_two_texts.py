@@ -31,7 +31,7 @@ def test_the_bound_is_the_one_of_clopper_and_pearson():
 
 @pytest.mark.slow
 def test_the_bound_holds_on_a_mechanism_whose_epsilon_is_known():
-    found = coverage(60, 2.0, draws=60, seed=5, classifiers=("likelihood",))
+    found = coverage(60, 2.0, draws=40, seed=5, classifiers=("likelihood",))
     p = math.exp(1.0) / (1 + math.exp(1.0))
     assert found.true == pytest.approx(math.log(p / (1 - p)))
     assert found.within >= 57 and 0 < found.mean < found.true
@@ -39,7 +39,7 @@ def test_the_bound_holds_on_a_mechanism_whose_epsilon_is_known():
     coin, stream = Coin.create(epsilon=2.0), NoiseStream(5)
     careless = [
         two_texts.measure(
-            coin, ("a", "b"), 60, classifiers=("likelihood",), confidence=0.5, stream=stream.at(k)
+            coin, ("a", "b"), 40, classifiers=("likelihood",), confidence=0.5, stream=stream.at(k)
         ).epsilon
         for k in range(40)
     ]
@@ -57,9 +57,9 @@ def test_a_classifier_and_its_threshold_are_chosen_by_the_first_half_alone():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["private-support", "counting-blanks", "copied-word"])
 def test_a_planted_fault_loses_more_than_it_promises_and_its_twin_does_not(name):
-    assert (found := against_promise(name, True, 100, seed=3).found) is not None and found.exceeds
+    assert (found := against_promise(name, True, 80, seed=3).found) is not None and found.exceeds
     assert "the promise is broken" in found.sentence()
-    assert (twin := against_promise(name, False, 100, seed=3).found) is not None and not twin.exceeds
+    assert (twin := against_promise(name, False, 80, seed=3).found) is not None and not twin.exceeds
     assert "no promise" in twin.sentence()
 
 

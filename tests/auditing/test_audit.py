@@ -131,7 +131,7 @@ def test_the_antonym_filter_is_refuted_as_soon_as_it_claims_something(tiny_model
 @pytest.mark.slow
 def test_language_models_are_compared_over_all_contexts(tiny_model, monkeypatch):
     m = dpt.get_mechanism("dp-mlm", model=tiny_model, epsilon=20.0)
-    texts = ["my doctor changed the medicine", "the red car was sold in paris"]
+    texts = ["my doctor changed", "the red car"]
     report = audit(m, texts, seed=1)
     rows = []
     for text in texts:
@@ -296,7 +296,7 @@ def test_enough_draws_hold():
 @pytest.mark.slow
 def test_a_report_is_plain_values():
     for m, claim in ((CLOSED["tem"](), None), (on(SPACE, "custext", k=5, mapping="aggressive"), 1.0)):
-        report = audit(m, list(words(30)), claim=claim, seed=1)
+        report = audit(m, list(words(10)), claim=claim, seed=1)
         own = json.loads(json.dumps(report.to_dict(), allow_nan=False))
         assert float(own["measured"]) == report.measured and own["verdict"] == report.verdict
         assert own["witness"]["output"] if "output" in own["witness"] else own["witness"]["outputs"]

@@ -93,8 +93,8 @@ def twin_of(name, m, inputs, draws=100):
 def test_the_audit_finds_the_fault_and_clears_its_twin(name, tiny_model):
     """All but a leak that a small vocabulary hides among the words that stay anyway: test_releases has leaks of the
     size that an audit says it would see."""
-    texts = ["my doctor changed the medicine", "the red car was sold"]
-    alike = ["the red car was sold in paris", "the sad dog was left in london"]  # they differ in drawn words alone
+    texts = ["my doctor changed", "the red car"]
+    alike = ["the red car", "the sad dog"]  # they differ in drawn words alone
     inputs = alike if name == "reading-prior" else texts if name in LANGUAGE_MODELS else list(words(5))
     # As many as show two more of a hundred, and elsewhere few: the fault is in what is stated, or in every draw.
     draws = 600 if name == "too-often" else 100

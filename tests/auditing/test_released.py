@@ -294,9 +294,9 @@ def test_noise_that_two_texts_share_in_a_mirror_is_refuted():
         return with_(r, text=out.text, steps=steps, noise_id=r.noise_id + "b")
 
     m = Mirror.create(epsilon=0.1)
-    meter = Meter()
-    probes, _ = probes_of(m, list(WORDS), meter)
-    check = in_batches(Subject(m, m.guarantee("doctor"), list(WORDS), NoiseStream(1), meter, probes))
+    few, meter = list(WORDS[:3]), Meter()
+    probes, _ = probes_of(m, few, meter)
+    check = in_batches(Subject(m, m.guarantee("doctor"), few, NoiseStream(1), meter, probes))
     assert check.status == "refuted" and "mirror" in check.witness.told
 
 

@@ -166,13 +166,13 @@ class Shared(SanText):
     """Two different words share their noise."""
 
     def _path(self, prepared, i):
-        return 1 if i in (1, 4) and len(prepared.rows) > 15 else i
+        return 1 if i in (1, 4) and len(prepared.rows) > 5 else i
 
 
 @pytest.mark.slow
 def test_noise_that_two_places_share_is_found(monkeypatch):
     monkeypatch.setattr(releases, "LOW", 10)  # 330 rewrites, of the 300 that are needed
-    report = checked(of(Shared), NAMES[:20])
+    report = checked(of(Shared), NAMES[:8])
     assert report.verdict == "refuted" and "independently" in report.witness.sentence()
 
 
@@ -302,7 +302,7 @@ class Deletes(DPMLMPlus):
 @pytest.mark.slow
 @pytest.mark.parametrize("cls", [Inserts, Deletes])
 def test_what_is_inserted_and_left_out_is_looked_at(cls, tiny_model):
-    texts = ["my doctor changed the medicine"]
+    texts = ["doctor changed medicine"]
     options = {"model": tiny_model, "epsilon": 20.0, "add_prob": 0.3, "del_prob": 0.2}
     assert checked(cls.create(**options), texts).verdict == "refuted"
 
@@ -396,15 +396,10 @@ def test_words_pass_whatever_becomes_of_unknown_ones(name, oov):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        ("dp-mlm", {"order": "sequential"}),
-        ("dp-mlm-plus", {"add_prob": 0.3, "del_prob": 0.2, "keep_punctuation": False, "recase": "original"}),
-    ],
-)
-def test_language_models_pass(name, options, tiny_model):
-    """Draw after draw, and with words that are added, left out and marks; of all at once test_faults has the twins."""
-    m = dpt.get_mechanism(name, model=tiny_model, epsilon=20.0, **options)
-    report = checked(m, ["My doctor changed, the car!"])
+def test_a_language_model_passes(tiny_model):
+    """With words that are added, left out and marks; of draw after draw test_seeded has the figures, of all at once
+    test_faults the twins."""
+    options = {"add_prob": 0.3, "del_prob": 0.2, "keep_punctuation": False, "recase": "original"}
+    m = dpt.get_mechanism("dp-mlm-plus", model=tiny_model, epsilon=20.0, **options)
+    report = checked(m, ["My doctor changed!"])
     assert report.holds, report.sentence()

@@ -187,6 +187,10 @@ SOME = REFUTED | {
     "record": ("stated", "batches"),
     "dataset": ("batches", "first"),
     "latent": ("released", "told", "batches", "first"),
+    "prints": ("batches", "first"),
+    "leaks at first": ("first",),
+    "diffractor": ("stated", "words", "batches", "long"),
+    "generator": ("released", "told", "first", "long", "latent"),
     "length": ("batches", "latent"),
 }
 
@@ -382,6 +386,7 @@ def test_releases_of_a_model_are_looked_at_in_the_same_way(name, options, tiny_m
     probes = probes_of(m, texts, Meter())[0]
     found = releases.check_releases(m, probes, 10, NoiseStream(3), Meter(), Rewriter())
     draws = [found.draws, found.texts, found.each]
+    assert min(p for *_, p, _ in fits) > releases.SAMPLER_LEVEL, "nothing is refuted"
     held_case("audits", f"releases of {name}", {"fits": fits, "draws": draws}, 1e-3, 1e-3)
 
 

@@ -70,7 +70,7 @@ def names_no_place(what: str, said: str | bytes) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "options"), MADE, ids=[name for name, _ in MADE])
-def test_no_file_that_leaves_names_a_place_of_the_owners_machine(home, tmp_path, name, options, few_draws):
+def test_no_file_that_leaves_names_a_place_of_the_owners_machine(home, tmp_path, name, options, quick_audits):
     epsilon = 20.0
     fields = {f.name: f for f in dataclasses.fields(dpt.mechanism_class(name).config_cls)}
     m = dpt.get_mechanism(name, epsilon=epsilon, **given(home, options))

@@ -7,9 +7,11 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+CONFTEST = Path(__file__).parents[1] / "conftest.py"
 PASSES = "def test_passes(): pass\n"
 SKIPS = {
     "test": "import pytest\ndef test_skipped(): pytest.skip('no reason')\n",
@@ -37,16 +39,19 @@ def ran(folder: Path, *options: str) -> tuple[int, list[str]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", ["0", "1"])
 def test_what_is_skipped_fails_the_run_and_is_named(tmp_path, workers):
-    shutil.copy(Path(__file__).parents[1] / "conftest.py", tmp_path)
+    shutil.copy(CONFTEST, tmp_path)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "test_none.py").write_text(PASSES)
     (tmp_path / "test_xfail.py").write_text(XFAIL)
-    if workers == "0":
-        status, lines = ran(tmp_path, "--fail-on-skip")
-        assert status == pytest.ExitCode.OK and lines[-1].startswith("1 passed, 1 xfailed"), lines
     for kind, code in SKIPS.items():
         (tmp_path / f"test_{kind}.py").write_text(code)
     status, lines = ran(tmp_path, "-n", workers, "--fail-on-skip")
     named = {line.rpartition(" ")[2].partition("::")[0] for line in lines if "counts as failed" in line}
     assert status == pytest.ExitCode.TESTS_FAILED and named == {f"test_{kind}.py" for kind in SKIPS}
     assert lines[-1].startswith("1 passed, 3 skipped, 1 xfailed"), lines
+
+
+def test_a_run_that_leaves_nothing_out_passes(pytestconfig):
+    session = SimpleNamespace(exitstatus=pytest.ExitCode.OK)
+    pytestconfig.pluginmanager.get_plugin(str(CONFTEST)).FailOnSkip().pytest_sessionfinish(session)
+    assert session.exitstatus == pytest.ExitCode.OK

@@ -30,6 +30,7 @@ import dptext_core as dpt
 from dptext_core import attacks, cli
 from dptext_core._internal.private import Private
 from dptext_core.attacks import bayes, likely_text, mask_inference, nearest, query
+from dptext_core.auditing import told
 from dptext_core.measure import budget, leaks, metrics
 from dptext_core.measure.metrics.bleu import corpus_bleu
 from dptext_core.models import causal
@@ -136,8 +137,8 @@ def from_ledger(word: str) -> None:
 
 
 def from_audit(folder: Path) -> Callable[[str], None]:
-    """In a space of forty words, since it looks at all of them."""
-    space = random_space(40, 4)
+    """In a space of twenty words, since it looks at all of them."""
+    space = random_space(20, 4)
     np.savez(folder / "small.npz", words=np.array(space.words), vectors=space.vectors)
     m, (a, b) = dpt.get_mechanism("santext", space=str(folder / "small.npz"), oov="keep"), space.words[:2]
     return lambda word: dpt.audit(m, [f"{a} {word}", f"{b} {word}"], draws=100) and None
@@ -194,10 +195,10 @@ def operations(model: str, folder: Path, space: str) -> dict[str, Callable[[str]
         "errors": errors,
         "cancelled": cancelled,
         "language model attack": lambda w: mask_inference.attack(
-            m := dpt.get_mechanism("santext"), m.rewrite(text(w))
+            m := dpt.get_mechanism("santext"), m.rewrite(text(w)), model=model
         ).sentence(),
         "likely text attack": lambda w: likely_text.attack(
-            m := dpt.get_mechanism("santext"), m.rewrite(text(w))
+            m := dpt.get_mechanism("santext"), m.rewrite(text(w)), model=model
         ).sentence(),
         "calibrate, equal privacy, budget": from_privacy,
         "ledger, dropped": from_ledger,
@@ -230,13 +231,14 @@ def private_objects() -> Counter[str]:
 
 @pytest.mark.slow
 def test_nothing_is_left_of_a_text_and_what_is_kept_is_found(
-    tiny_model, space, judge, few_draws, tmp_path, new_objects
+    tiny_model, space, judge, few_draws, tmp_path, new_objects, monkeypatch
 ):
     """Each operation gets a made-up word of its own; afterwards nothing holds one of them, nor any text or channel.
 
     The positive control, in the same scan: a cache, a container in an object, a closure, bytes, an array, an error with
     its frames.
     """
+    monkeypatch.setattr(told, "LONG", 20)
     gpt2, bart = (str(tiny_generator(tmp_path / kind, kind)) for kind in ("gpt2", "bart"))
     models = {"dp-prompt": gpt2, "dp-paraphrase": gpt2, "dp-bart": bart}
     others = {name: all_of(name, models.get(name, tiny_model), in_each_way=False) for name in OTHERS}

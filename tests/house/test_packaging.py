@@ -15,6 +15,7 @@ import sys
 import time
 import tomllib
 import urllib.request
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -144,7 +145,8 @@ def without_weights(source: str, target: str) -> None:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory) -> Path:
-    """Built from a copy, so that nothing of the build stays in the repository, and without any index."""
+    """Built from a copy, so that nothing of the build stays in the repository, by what pip asks for a wheel; and
+    unpacked, as pip does."""
     top = tmp_path_factory.mktemp("build")
     tree, folder = top / "tree", top / "installed"
     tree.mkdir()
@@ -153,16 +155,18 @@ def installed(tmp_path_factory) -> Path:
     for name in ("dptext_core", "assets", "pages", "tests", ".streamlit"):
         leave = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / name, tree / name, ignore=leave, copy_function=without_weights)
-    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "install")
-    without = ("--no-deps", "--no-build-isolation", "--no-index", "--no-compile")
-    command(*pip, *without, "--target", folder, tree, cwd=top, PROJECT_URL=ADDRESS)
+    build = f"from setuptools import build_meta\nbuild_meta.build_wheel({top.as_posix()!r})"
+    command(sys.executable, "-c", build, cwd=tree, PROJECT_URL=ADDRESS)
+    (wheel,) = top.glob("*.whl")
+    with zipfile.ZipFile(wheel) as packed:
+        packed.extractall(folder)
     return folder
 
 
 @pytest.mark.slow
 def test_the_package_holds_its_assets_and_nothing_else(installed):
     paths = {p.relative_to(installed).as_posix() for p in installed.rglob("*") if p.is_file()}
-    names = {n for n in paths if n.split("/")[0] not in ("bin", "Scripts") and "/__pycache__/" not in n}
+    names = {n for n in paths if "/__pycache__/" not in n}
     (metadata,) = [p.read_text(encoding="utf-8") for p in installed.glob("*.dist-info/METADATA")]
     assert {n.split("/")[0] for n in names if ".dist-info/" not in n} == {"dptext_core"}
     manifest = json.loads((ROOT / "assets" / "MANIFEST.json").read_text(encoding="utf-8"))
@@ -188,16 +192,11 @@ def test_the_package_holds_its_assets_and_nothing_else(installed):
 
 @pytest.mark.slow
 def test_the_installed_command_starts(installed):
-    script = installed / "bin" / "dptext"
-    found = [script] if script.is_file() else list(installed.rglob("dptext.exe"))
-    assert found
-    out = command(
-        *([sys.executable, found[0]] if found[0].suffix != ".exe" else found),
-        "--version",
-        cwd=installed,
-        PYTHONPATH=str(installed),
-    )
-    assert out == f"DP-Text Studio {PROJECT['version']}\n"
+    (package,) = importlib.metadata.distributions(path=[str(installed)])
+    (script,) = package.entry_points.select(group="console_scripts")
+    start = f"import sys\nfrom {script.module} import {script.attr}\nsys.exit({script.attr}())"
+    out = command(sys.executable, "-P", "-c", start, "--version", cwd=installed, PYTHONPATH=str(installed))
+    assert script.name == "dptext" and out == f"DP-Text Studio {PROJECT['version']}\n"
 
 
 @pytest.mark.slow

@@ -258,7 +258,7 @@ def test_it_can_be_stopped():
 
 @pytest.fixture
 def quick_models(monkeypatch, tiny_model):
-    """Attackers that ask a tiny model: with the bundled one they are asked in tests/attacks/test_best.py."""
+    """Attackers that ask a tiny model: of the words of the bundled one they are asked in tests/attacks/test_best.py."""
     monkeypatch.setattr(best.reader, "read", partial(best.reader.read, model=tiny_model))
     monkeypatch.setattr(best.mask_inference, "attack", partial(best.mask_inference.attack, model=tiny_model))
 

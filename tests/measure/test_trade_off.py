@@ -72,6 +72,7 @@ def test_a_seeded_run_is_a_plain_loop():
 @pytest.mark.slow
 def test_two_texts_are_told_apart_where_no_word_answers_to_another(monkeypatch):
     monkeypatch.setattr(two_texts, "DRAWS", 20)
+    monkeypatch.setitem(two_texts.measure.__kwdefaults__, "classifiers", ("words", "form"))
     settings = [dpt.get_mechanism(SWAP), dpt.get_mechanism(Generator.name)]
     found = points(settings, (2.0,), 1, ("n_w", "two_texts"))
     pair = which_text.lineup(settings[0].replace(epsilon=2.0), TEXT, None, 2).texts

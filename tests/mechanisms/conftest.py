@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 
 from dptext_core.auditing import outputs, releases, told, verdict
+from dptext_core.models import generator
 
 FEW = {
     releases: {"FEW": 2, "OTHERS": 6, "LOW": 1},
@@ -16,7 +19,9 @@ FEW = {
 
 @pytest.fixture
 def few_rewrites(few_looks, monkeypatch):
-    """Audits that are asked for what chances prove: of rewrites, which test_conformance looks at, only a few."""
+    """Audits that are asked for what chances prove: of rewrites, which test_conformance looks at, only a few. Where a
+    model's files lie is looked up once, not for each rewrite."""
+    monkeypatch.setattr(generator, "generator_spec", functools.cache(generator.generator_spec))
     for module, sizes in FEW.items():
         for size, n in sizes.items():
             monkeypatch.setattr(module, size, n)

@@ -283,7 +283,7 @@ def test_absurd_options_are_refused(tiny_autoencoder, options):
 
 
 def test_the_length_is_a_public_limit(tiny_autoencoder):
-    model = ae.Autoencoder.from_pretrained(tiny_autoencoder)
+    model = ae.load_autoencoder(tiny_autoencoder)
     contexts = model.encode(TEXTS)
     long = model.decode_ids(contexts, 30)
     assert max(map(len, long)) == 30 and [len(w) for w in model.decode_ids(contexts)] == [min(len(w), 6) for w in long]
@@ -313,7 +313,7 @@ def test_the_largest_epsilon_is_one_of_the_noise_and_not_of_a_vocabulary(tiny_au
 
 
 def test_the_same_text_has_the_same_bits_alone_and_in_every_place_of_a_batch(tiny_autoencoder):
-    model = ae.Autoencoder.from_pretrained(tiny_autoencoder)
+    model = ae.load_autoencoder(tiny_autoencoder)
     alone = model.encode([TEXT])[0]
     others = ["a", "", "word " * 40, *TEXTS]
     for place in (0, 1, ae.WIDTH - 1, ae.WIDTH, ae.WIDTH + 2):
@@ -337,7 +337,7 @@ def test_it_computes_what_torch_computes(tiny_autoencoder):
     """The weights in torch's own LSTM, from the same files: states and scores."""
     import torch
 
-    model = ae.Autoencoder.from_pretrained(tiny_autoencoder)
+    model = ae.load_autoencoder(tiny_autoencoder)
     other = _Model(model.shape, "cpu")
     other.set(model.weights)
     ids = [model.pieces(t)[0][:6] for t in TEXTS]
@@ -350,11 +350,11 @@ def test_it_computes_what_torch_computes(tiny_autoencoder):
     assert clipped * model.shape.scale == pytest.approx(scaled.numpy(), abs=1e-4)
     found = np.concatenate([s[:6] for s in model.scores(clipped, ids)])
     assert len(found) == len(right) == len(scores)
-    assert found == pytest.approx(scores, abs=2e-3)
+    assert np.abs(found - scores).max() <= 2e-3
 
 
 def test_it_writes_what_it_reads(tiny_autoencoder, tmp_path):
-    model = ae.Autoencoder.from_pretrained(tiny_autoencoder)
+    model = ae.load_autoencoder(tiny_autoencoder)
     model.save_pretrained(tmp_path / "again")
     again = ae.Autoencoder.from_pretrained(tmp_path / "again")
     assert again.shape == model.shape and np.array_equal(again.encode(TEXTS), model.encode(TEXTS))
@@ -394,7 +394,7 @@ def test_a_damaged_or_foreign_checkpoint_says_what_is_wrong(tiny_autoencoder, tm
 
 
 def test_weights_that_are_no_numbers_are_refused(tiny_autoencoder, tmp_path):
-    model = ae.Autoencoder.from_pretrained(tiny_autoencoder)
+    model = ae.load_autoencoder(tiny_autoencoder)
     broken = {k: v.copy() for k, v in model.weights.items()}
     broken["encoder.bias"][3] = np.nan
     ae.save(tmp_path, model.shape, broken)
@@ -411,12 +411,12 @@ SENTENCES = [f"{verb} {what}" for verb in ("play", "show", "find") for what in (
 
 def test_it_learns_and_keeps_the_best(tmp_path):
     seen = []
-    done = pretrain(SENTENCES, SENTENCES[:4], tmp_path / "run", epochs=8, **SMALL, report=lambda *a: seen.append(a))
-    assert done.ended == "all epochs" and [e.epoch for e in done.history] == list(range(1, 9)) and len(seen) == 8
+    done = pretrain(SENTENCES, SENTENCES[:4], tmp_path / "run", epochs=6, **SMALL, report=lambda *a: seen.append(a))
+    assert done.ended == "all epochs" and [e.epoch for e in done.history] == list(range(1, 7)) and len(seen) == 6
     assert done.history[-1].validation_loss < 0.7 * done.history[0].validation_loss
     assert done.best == 1 + int(np.argmax([e.accuracy for e in done.history]))
     record = json.loads((tmp_path / "run" / "training.json").read_text())
-    assert len(record["history"]) == 8 and record["data"]["texts"] == 12 and not (tmp_path / "run" / STATE).exists()
+    assert len(record["history"]) == 6 and record["data"]["texts"] == 12 and not (tmp_path / "run" / STATE).exists()
     assert made(str(tmp_path / "run")).rewrite(TEXT).guarantee.notion == "pure"
 
 

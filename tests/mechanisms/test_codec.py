@@ -31,6 +31,7 @@ def foreign(kind: str, default: Any) -> dataclasses.Field:
     return dataclasses.fields(cls)[0]
 
 
+A_NAME = foreign("text", "x")
 REGISTERED = [(s.name, f) for s in dpt.mechanisms() for f in dataclasses.fields(s.config_cls)]
 #: Mechanisms inherit options: an option that several share is the same object, and stands here once.
 SHARED = {id(f): (name, f) for name, f in reversed(REGISTERED)}
@@ -48,7 +49,7 @@ def values(field: dataclasses.Field) -> st.SearchStrategy[Any]:
     """Everything that the option takes."""
     meta, kind = field.metadata, field.metadata["kind"]
     numbers = st.floats(meta["min"], meta["max"], allow_nan=False, allow_infinity=False)
-    names = NAMES.filter(lambda s: taken(foreign("text", "x"), s))
+    names = NAMES.filter(lambda s: taken(A_NAME, s))
     found: st.SearchStrategy[Any] = {
         "epsilon": numbers | st.lists(numbers, min_size=1, max_size=4).map(tuple),
         "number": numbers,

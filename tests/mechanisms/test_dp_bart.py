@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import shutil
@@ -84,13 +85,11 @@ def test_the_bound_holds_for_every_float(values, bound, dtype):
 def test_the_encoder_reads_what_it_reads_alone(folder):
     """The numbers are those of the plain model on the text without any filling, and 0 beyond it."""
     import torch
-    import transformers as hf
 
     m = make(folder)
     ids = dp_bart._ids(m.generator(), TEXT, 30)[0]
-    plain = hf.AutoModelForSeq2SeqLM.from_pretrained(folder).eval().get_encoder()
     with torch.no_grad():
-        expected = plain(input_ids=torch.tensor([ids])).last_hidden_state[0].numpy()
+        expected = plain(folder).get_encoder()(input_ids=torch.tensor([ids])).last_hidden_state[0].numpy()
     found = make(folder, positions=30).prepare(TEXT).latent
     assert found.shape == (30, 32) and len(ids) < 30
     assert np.abs(found[: len(ids)] - expected).max() < 1e-4 and not found[len(ids) :].any()
@@ -211,14 +210,19 @@ def test_the_audit_finds_noise_that_is_too_small(folders):
 # --- decoding
 
 
+@functools.cache
+def plain(folder):
+    import transformers as hf
+
+    return hf.AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
+
+
 def plain_greedy(folder, numbers, most):
     """Greedy decoding by the plain model from these numbers alone: no cache, nothing banned but special ids."""
     import torch
-    import transformers as hf
     from transformers.modeling_outputs import BaseModelOutput
 
-    g = load_generator(folder)
-    model = hf.AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
+    g, model = load_generator(folder), plain(folder)
     ids = [1, 2] if model.config.model_type == "bart" else [0]
     out = []
     for _ in range(most):

@@ -469,13 +469,12 @@ def audited(m, **options):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_rewrites")
-def test_the_audit_proves_every_piece_and_refutes_a_smaller_claim(folders):
+def test_the_audit_proves_every_piece(folders):
     m = make(folders["gpt2"], epsilon=20.0, max_tokens=2)
     report = audited(m)
     assert report.verdict == "holds" and report.exact and report.claimed == 20.0
     assert report.of == "each piece, given those before it" and 0.5 < report.measured <= 20.0
     assert "every piece" in report.proven and "follow what is stated" in report.tested
-    assert audited(m, claim=report.measured / 2).verdict == "refuted"
 
 
 @pytest.mark.slow
@@ -508,11 +507,13 @@ def test_the_bundled_models_score_as_a_plain_pass_does(name):
     """No cache, no batch, no padding: the whole sequence at once through the model as transformers has it."""
     import torch
 
-    m = dpt.get_mechanism(name, epsilon=50.0, max_tokens=4)
+    m = dpt.get_mechanism(name, epsilon=50.0, max_tokens=3)
     g, prepared = m.generator(), m.prepare("A man in a red shirt rides his bike down the street.")
     r = m.rewrites(prepared, 3, seed=2)[1]
-    for k, token in enumerate(r.trace.written.tokens):
-        written = g.candidate_ids[list(r.trace.written.tokens[:k])].tolist()
+    tokens = r.trace.written.tokens
+    for k, d in r.distributions():
+        found = r.logits(k)
+        written = g.candidate_ids[list(tokens[:k])].tolist()
         given = {"input_ids": torch.tensor([list(prepared.ids)])}
         if g.spec.kind == "encoder-decoder":
             given["decoder_input_ids"] = torch.tensor([[*g._opening, *written]])
@@ -520,11 +521,12 @@ def test_the_bundled_models_score_as_a_plain_pass_does(name):
             given["input_ids"] = torch.tensor([[*prepared.ids, *written]])
         with torch.no_grad():
             raw = g._model(**given).logits[0, -1].numpy()[g.candidate_ids].astype(np.float64)
-        assert np.abs(r.logits(k) - raw).max() < 1e-4
+        assert np.abs(found - raw).max() < 1e-4
         low, high = m.config.clip_min, m.config.clip_max
-        x = 50.0 * np.clip(r.logits(k).astype(np.float64), low, high) / (2 * (high - low))
+        x = 50.0 * np.clip(found.astype(np.float64), low, high) / (2 * (high - low))
         p = np.exp(x - x.max())
-        assert np.allclose(r.distribution(k).probs, p / p.sum(), rtol=1e-9) and p[token] > 0
+        assert np.allclose(d.probs, p / p.sum(), rtol=1e-9) and p[tokens[k]] > 0
+    assert k == len(tokens) - 1
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

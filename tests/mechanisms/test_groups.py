@@ -36,7 +36,7 @@ def test_each_set_is_of_the_nearest_to_its_first_word_and_holds_who_shares_it(wh
     unit = space.vectors / np.linalg.norm(space.vectors, axis=1, keepdims=True)
     near = unit[first[some]] @ unit.T
     near[np.arange(200), first[some]] = 2.0
-    far = np.sort(near, axis=1)[:, -k]
+    far = np.partition(near, -k, axis=1)[:, -k]
     assert (np.take_along_axis(near, outputs[some], axis=1).min(axis=1) > far - 1e-6).all()
 
 

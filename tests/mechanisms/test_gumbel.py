@@ -36,18 +36,15 @@ def reference(row: int, b: float, n: int, seed: int) -> np.ndarray:
     """Algorithm 1: k by rejection, noise by rejection, the smallest noisy distance of the k nearest words."""
     rng = np.random.default_rng(seed)
     order = np.argsort(D[row], kind="stable")
-    out = np.zeros(40, int)
-    for _ in range(n):
-        k = 0
-        while not 1 <= k <= 40:
-            k = rng.poisson(np.log(40))
-        noise = []
-        while len(noise) < k:
-            g = rng.gumbel(0, abs(b)) * np.sign(b)
-            if abs(g) <= LARGE:
-                noise.append(g)
-        out[order[np.argmin(D[row][order[:k]] + noise)]] += 1
-    return out
+    k = rng.poisson(np.log(40), n)
+    while (wrong := (k < 1) | (k > 40)).any():
+        k[wrong] = rng.poisson(np.log(40), wrong.sum())
+    most = k.max()
+    noise = rng.gumbel(0, abs(b), (n, most))
+    while (wrong := np.abs(noise) > LARGE).any():
+        noise[wrong] = rng.gumbel(0, abs(b), wrong.sum())
+    noisy = np.where(np.arange(most) < k[:, None], D[row][order[:most]] + np.sign(b) * noise, np.inf)
+    return np.bincount(order[noisy.argmin(axis=1)], minlength=40)
 
 
 @pytest.mark.slow

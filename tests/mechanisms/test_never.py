@@ -338,7 +338,7 @@ def test_a_space_without_some_words_goes_with_the_last_who_uses_it(space, monkey
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["santext", "mvc", "diffractor"])
+@pytest.mark.parametrize("name", ["santext", "diffractor"])
 def test_word_spaces_leave_loaded_words_out_as_they_leave_out_a_list(name):
     plain = dpt.get_mechanism(name)
     without = plain.replace(loaded_words=False)

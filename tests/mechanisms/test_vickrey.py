@@ -17,14 +17,12 @@ X = SPACE.vectors.astype(np.float64)
 def reference(row: int, epsilon: float, t: float, n: int, seed: int, factor=None) -> np.ndarray:
     rng = np.random.default_rng(seed)
     factor = np.eye(6) if factor is None else factor
-    out = np.zeros(40, int)
     directions, lengths = rng.normal(size=(n, 6)), rng.gamma(6, 1 / epsilon, n)
     noisy = X[row] + directions * (lengths / np.linalg.norm(directions, axis=1))[:, None] @ factor.T
-    for d in cdist(noisy, X):
-        first, second = np.argsort(d)[:2]
-        chance = (1 - t) * d[second] / (t * d[first] + (1 - t) * d[second])
-        out[first if rng.random() < chance else second] += 1
-    return out
+    d = cdist(noisy, X)
+    first, second = np.argsort(d, axis=1)[:, :2].T
+    near, far = t * d[np.arange(n), first], (1 - t) * d[np.arange(n), second]
+    return np.bincount(np.where(rng.random(n) < far / (near + far), first, second), minlength=40)
 
 
 @pytest.mark.parametrize(("epsilon", "t"), [(2.0, 0.75), (15.0, 0.3)])

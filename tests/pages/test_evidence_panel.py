@@ -117,7 +117,7 @@ def test_the_page_of_findings_answers_its_question_and_opens_every_claim():
         assert f" {finding.verdict}]" in label and (finding.effect or "–") in label
     # A row opens: the paper's words, what decides, the numbers, and the rows with their commands.
     finding = next(f for f in made if f.rows and f.of.quote and f.itself)
-    at.session_state[f"claim_{finding.name}"] = True
+    at.session_state[f"claim_{finding.name}"] = at.session_state["claim_clipping_range"] = True
     at.run()
     text = " ".join(m.value for m in at.markdown).replace("\\", "")
     for said in (
@@ -131,7 +131,10 @@ def test_the_page_of_findings_answers_its_question_and_opens_every_claim():
         assert said in text
     assert not at.dataframe[1:]
     stands_on = finding.of.look(Runs(found.rows, found.gates)).rows
+    charts = len(at.get("plotly_chart"))
+    at.toggle(key="found_clipping").set_value(True)  # which draws a chart when it is asked
     at.toggle(key=f"found_rows_{finding.name}").set_value(True).run()
+    assert len(at.get("plotly_chart")) == charts + 1
     assert not at.exception and set(at.dataframe[-1].value["point"]) == {r.point for r in stands_on}
     at.button_group(key="found_verdict").set_value(["agrees"]).run()
     assert {f.of.claim for f in made if f.verdict == "agrees"} == {

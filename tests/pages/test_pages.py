@@ -125,9 +125,11 @@ def test_a_job_that_begins_later_takes_no_turn_of_others(monkeypatch):
 SHUT = ("share", "play_others", "play_why", "play_far_open")
 
 
-def app(*opened: str) -> AppTest:
-    """opened: of ``SHUT``."""
+def app(*opened: str, text: str | None = None) -> AppTest:
+    """opened: of ``SHUT``. text: in the place of the first example."""
     at = AppTest.from_file(TOP / "app.py", default_timeout=120)
+    if text is not None:
+        at.session_state["play_text"] = text
     for key in opened:
         at.session_state[key] = True
     return at
@@ -284,9 +286,7 @@ def test_each_example_says_what_it_gives_away_and_is_there_without_the_model(mon
 
 @pytest.mark.slow
 def test_the_polish_stands_under_the_rewrite_and_follows_it():
-    at = app()
-    at.session_state["play_text"] = "My doctor paid."
-    settle(at)
+    at = settle(app(text="My doctor paid."))
     assert not [b for b in at.get("download_button") if "polished" in b.label.lower()]
     at.toggle(key="play_polish").set_value(True)
     settle(at)
@@ -407,8 +407,7 @@ def test_every_mechanism_renders_its_controls(monkeypatch):
 
 
 def test_the_sequential_order_asks_the_server_for_another_epsilon():
-    at = settle(app("play_why"))
-    at.text_area(key="play_text").set_value("My doctor paid my sister.")
+    at = settle(app("play_why", text="My doctor paid my sister."))
     at.selectbox(key="play-dp-mlm-order").set_value("sequential")
     settle(at)
     shown = payload(at)
@@ -429,8 +428,8 @@ def test_draw_again_counts_what_releasing_would_spend():
     assert any("Drawn 2 times" in m.value for m in at.markdown)
 
 
-def test_moving_the_clipping_range_keeps_the_scores():
-    at = settle(app())
+def test_another_clipping_range_keeps_the_scores_and_what_each_costs_is_shown():
+    at = settle(app("play_far_open"))
     prepared = at.session_state["session"].run.prepared
     at.slider(key="play_clip_dp-mlm_bundled_tuned").set_value((0.0, 5.0))
     settle(at)
@@ -440,11 +439,6 @@ def test_moving_the_clipping_range_keeps_the_scores():
     settle(at)
     exact = dpt.get_mechanism("dp-mlm").config.clip_min
     assert at.session_state["session"].run.mechanism.config.clip_min == exact, "an end that was not moved stays exact"
-
-
-def test_the_named_ranges_are_offered_and_the_panel_shows_what_each_costs():
-    at = settle(app("play_far_open"))
-    prepared = at.session_state["session"].run.prepared
     at.selectbox(key="play-dp-mlm-clip").set_value("paper")
     settle(at)
     run = at.session_state["session"].run
@@ -457,26 +451,12 @@ def test_the_named_ranges_are_offered_and_the_panel_shows_what_each_costs():
     tied = dict(zip(costs["range"], costs["tied"], strict=True))
     assert tied["paper (used)"] > tied["tuned"]
 
-
-def test_what_the_width_costs_is_drawn_only_when_asked_for():
-    at = settle(app())
-
     def figure() -> bool:
         return any("play_clip_figure" in str(e.proto) for e in at.get("plotly_chart"))
 
-    assert not figure()
+    assert not figure(), "what the width costs is drawn when it is asked for"
     at.toggle(key="play_clip_costs").set_value(True).run()
     assert figure() and not at.exception
-
-
-def test_the_findings_draw_the_clipping_range_when_asked():
-    at = AppTest.from_file(TOP / "pages" / "findings.py", default_timeout=60)
-    at.session_state["app"] = True
-    at.session_state["claim_clipping_range"] = True
-    at.run()
-    assert not at.exception and len(at.get("plotly_chart")) == 1
-    at.toggle(key="found_clipping").set_value(True).run()
-    assert not at.exception and len(at.get("plotly_chart")) == 2
 
 
 def broken(*_):
@@ -581,9 +561,7 @@ def test_draws_are_counted_as_the_ledger_counts_them():
 
 
 def test_totals_of_the_page_are_never_rounded_down(monkeypatch):
-    at = settle(app("play_why"))
-    at.text_area(key="play_text").set_value("My doctor paid.")
-    settle(at)
+    at = settle(app("play_why", text="My doctor paid."))
     copy(at, 12.3449)
     shown = {m.label: m.value for m in at.metric}
     assert shown["ε per word"] == "12.4" and shown["Total ε"] == "24.7"
@@ -676,8 +654,7 @@ def test_generators_bring_one_sentence_of_the_example_and_leave_own_texts_alone(
 
 
 def test_a_budget_by_frequency_is_stated_once_and_has_no_slider():
-    at = settle(app("play_why"))
-    at.text_area(key="play_text").set_value("My doctor paid the otolaryngologist.")
+    at = settle(app("play_why", text="My doctor paid the otolaryngologist."))
     at.toggle(key="play_budget_on").set_value(True)
     settle(at)
     at.button_group(key="play_budget_rule").set_value("By frequency")
@@ -695,8 +672,7 @@ def test_a_budget_by_frequency_is_stated_once_and_has_no_slider():
 
 
 def test_one_switch_starts_from_what_is_public_and_shows_both_texts():
-    at = settle(app("play_far_open"))
-    at.text_area(key="play_text").set_value("My doctor in Lisbon paid the lawyer.")
+    at = settle(app("play_far_open", text="My doctor in Lisbon paid the lawyer."))
     at.toggle(key="play_public").set_value(True)
     settle(at)
     run = at.session_state["session"].run
@@ -742,9 +718,7 @@ def test_one_switch_starts_from_what_is_public_and_shows_both_texts():
 
 
 def panel_at(name: str) -> AppTest:
-    at = settle(app())
-    at.text_area(key="play_text").set_value("My doctor paid my sister.")
-    settle(at)
+    at = settle(app(text="My doctor paid my sister."))
     at.button_group(key="play_further").set_value(name)
     at.run()
     assert not at.exception
@@ -811,6 +785,7 @@ def test_what_is_shared_carries_the_setting_and_a_saved_session_brings_it_back()
         settle(at)
     marks = payload(at)["attack"]
     assert marks["along"][2] is not None and 0 < marks["p"][2] < 1 and marks["chance"] < 0.02
+    at.session_state["play_strip"] = None  # other marks: these would be worked out for what is opened below
     link, command, code = (c.value for c in at.code[:3])
     assert link.endswith("/?mechanism=custext&epsilon=8.1&oov=mask") and "doctor" not in link + command
     assert any("This address works on this machine only." in c.value for c in at.caption)

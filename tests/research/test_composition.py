@@ -11,6 +11,8 @@ import dptext_core as dpt
 from dptext_core.attacks import reader
 from dptext_core.research import composition
 
+pytestmark = pytest.mark.usefixtures("stand_in_scores")
+
 
 @pytest.fixture(scope="module")
 def judge(tmp_path_factory):

@@ -12,6 +12,8 @@ import dptext_core as dpt
 from dptext_core.research import public_prior
 from dptext_core.text.lexicons import stop_words
 
+pytestmark = pytest.mark.usefixtures("stand_in_scores")
+
 TWO = ["DP-MLM, tuned range", "with prior, parallel"]
 ARGS = ["--sets", "builtin", "--n", "2", "--epsilons", "20", "--seeds", "1"]
 

@@ -20,6 +20,8 @@ from dptext_core.research import attacker_rows, polish, reader, scored
 from dptext_core.research.results import Results
 from dptext_core.research.rows import Row
 
+pytestmark = pytest.mark.usefixtures("stand_in_scores")
+
 TEXTS = ["My doctor treated my sister.", "The film was long.", "and the"]
 
 
@@ -56,8 +58,10 @@ def test_both_attackers_look_at_one_rewrite_of_each_text_that_has_a_word(m, row)
 def test_the_best_of_all_attackers_is_a_row_of_results_with_its_name(m, row, monkeypatch):
     made, read = attacker_rows.of_reader([row]).rows
     assert (made.metric, read.metric) == ("attack_best", "attack_reader") and made.setting == m.setting.ordered()
-    assert made.low <= made.value <= made.high and made.value == pytest.approx(getattr(row, reader.COLUMNS[row.best]))
-    assert made.value == max(getattr(row, c) for c in reader.COLUMNS.values()) and read.value == row.reader
+    assert made.low <= made.value <= made.high
+    assert made.value == pytest.approx(getattr(row, reader.COLUMNS[row.best]), abs=1e-6)
+    assert made.value == pytest.approx(max(getattr(row, c) for c in reader.COLUMNS.values()), abs=1e-6)
+    assert read.value == pytest.approx(row.reader, abs=1e-6)
     monkeypatch.setattr(reader, "bundled", lambda: (row,))
     assert attacker_rows.who("diffractor", 0.6, "sst2") == best.title(row.best)
     assert attacker_rows.who("diffractor", 0.7, "sst2") == ""

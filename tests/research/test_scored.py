@@ -14,6 +14,8 @@ from dptext_core._internal.statistics import clopper_pearson
 from dptext_core.measure import metrics
 from dptext_core.research import identifiers, scored
 
+pytestmark = pytest.mark.usefixtures("stand_in_scores")
+
 ORIGINALS = ["My doctor treated my sister.", "The new teacher lives in Paris.", "The film was long and dull."]
 REWRITES = ["My doctor treated my brother.", "The old lawyer lives in London.", "The film was short and dull."]
 

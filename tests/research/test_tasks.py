@@ -218,7 +218,7 @@ def test_finetune_can_be_stopped_and_checks_its_input(tiny_model, tmp_path):
 
 @pytest.mark.slow
 def test_finetune_of_the_bundled_encoder():
-    data = load("builtin", None, n_train=24, n_test=12, max_words=24)
+    data = load("builtin", None, n_train=24, n_test=12, max_words=12)
     labels = data.targets["author"]
     guessed = finetune(
         [data.texts[i] for i in data.train],

@@ -17,6 +17,8 @@ from dptext_core.research import total_budget
 from dptext_core.research.total_budget import MEASURES, Bought, Sample, bundled, measure, table
 from dptext_core.show import figures
 
+pytestmark = pytest.mark.usefixtures("stand_in_scores")
+
 TEXTS = ["My friend was ill.", "The doctor came. She stayed.", "Nobody knew what to do about the old garden."]
 
 

@@ -12,7 +12,8 @@ from dptext_core.research.results import Results
 from dptext_core.research.rows import Row
 
 
-def test_it_prints_and_writes_a_row_for_each_pair_and_adds_others(tmp_path, capsys):
+def test_it_prints_and_writes_a_row_for_each_pair_and_adds_others(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(two_texts.measure.__kwdefaults__, "classifiers", ("words", "form"))
     out = tmp_path / "rows.json"
     given = ["--mechanism", "custext", "--draws", "20", "--out", str(out)]
     assert bench.main([*given, "--epsilon", "8"]) == 0

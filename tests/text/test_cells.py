@@ -58,16 +58,17 @@ class Echo(dpt.Mechanism):
         return dpt.RewriteResult.of(self, prepared, stream, prepared.text, words)
 
 
-def released(names, given, suffix, exact=False) -> bytes:
-    """A release of these rows, made the way that every release is: through a run over a file."""
+def released(names, given, *suffixes, exact=()) -> list[bytes]:
+    """Releases of these rows, those of ``exact`` exact, made the way that every release is: by a run over a file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "a.jsonl")
         path.write_text("".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in given))
         data = tables.source(path, names)
         rewrite_data(data, Echo.create(epsilon=1.0), Path(folder, "run"), column=names[0], keep=names[1:])
-        out = Path(folder, f"out{suffix}")
-        release_files.release(Path(folder, "run"), names[0], names[1:], out, exact=exact)
-        return out.read_bytes()
+        out = [Path(folder, f"out{suffix}") for suffix in suffixes]
+        for path in out:
+            release_files.release(Path(folder, "run"), names[0], names[1:], path, exact=path.suffix in exact)
+        return [path.read_bytes() for path in out]
 
 
 # --- what a reader takes for a formula, written down apart from what writes
@@ -155,7 +156,7 @@ def arrow(data: bytes, mark: str, quoted: bool = True) -> list[list[str]]:
 @example("a", "b", [("q\t=1&", "&2\tz")])
 def test_csv_is_read_alike_by_all_and_runs_nothing_nowhere(first, second, given_rows):
     names = (f"a{first}", f"={second}b")
-    data = released(names, given_rows, ".csv")
+    (data,) = released(names, given_rows, ".csv")
     assert data.startswith(b"\xef\xbb\xbf"), "a spreadsheet is told that it is UTF-8"
     body = data[3:].decode()
     strict = rfc4180(body)
@@ -179,7 +180,7 @@ def test_csv_is_read_alike_by_all_and_runs_nothing_nowhere(first, second, given_
 @example('"a', '"b', HOSTILE)
 def test_tsv_is_the_same_with_and_without_quotes_and_runs_nothing(first, second, given_rows):
     names = (f'"a{first}', f"={second}b")
-    data = released(names, given_rows, ".tsv")
+    (data,) = released(names, given_rows, ".tsv")
     assert data.startswith(b"\xef\xbb\xbf")
     body = data[3:].decode()
     plain = [line.split("\t") for line in body.split("\n")[:-1]]
@@ -198,16 +199,15 @@ def test_tsv_is_the_same_with_and_without_quotes_and_runs_nothing(first, second,
 @example(HOSTILE)
 def test_exact_tables_and_lines_are_what_was_written_for_programs(given_rows):
     names = ("text", "label")
-    data = released(names, given_rows, ".csv", exact=True)
+    data, tabs, plain = released(names, given_rows, ".csv", ".tsv", ".txt", exact=(".csv", ".tsv"))
     assert not data.startswith(b"\xef\xbb\xbf")
     exact = list(csv.reader(io.StringIO(data.decode(), newline=""), strict=True))
     assert exact == rfc4180(data.decode()) == [list(names), *map(list, given_rows)]
     one_line = [[cells.BREAKS.sub(" ", cell) for cell in row] for row in given_rows]
-    data = released(names, given_rows, ".tsv", exact=True)
-    assert [line.split("\t") for line in data.decode().split("\n")] == [list(names), *one_line, [""]]
-    data = released(names, given_rows, ".txt").decode()
-    assert data.split("\n") == [*(row[0] for row in one_line), ""] == [*data.splitlines(), ""]
-    assert "\0" not in data
+    assert [line.split("\t") for line in tabs.decode().split("\n")] == [list(names), *one_line, [""]]
+    lines = plain.decode()
+    assert lines.split("\n") == [*(row[0] for row in one_line), ""] == [*lines.splitlines(), ""]
+    assert "\0" not in lines
 
 
 @pytest.mark.slow
@@ -216,15 +216,15 @@ def test_exact_tables_and_lines_are_what_was_written_for_programs(given_rows):
 @example("\ud800", HOSTILE)
 def test_lines_of_json_and_parquet_give_back_what_was_written(name, given_rows):
     names = ("text", f"n{name}")
-    data = released(names, given_rows, ".jsonl").decode()
-    lines = data.splitlines()
-    assert len(lines) == len(given_rows) == data.count("\n"), "no reader of lines ends one inside of a text"
+    data, parquet = released(names, given_rows, ".jsonl", ".parquet")
+    lines = data.decode().splitlines()
+    assert len(lines) == len(given_rows) == data.count(b"\n"), "no reader of lines ends one inside of a text"
 
     def refuse(constant):
         raise AssertionError(f"{constant} is no JSON")
 
     assert [tuple(json.loads(line, parse_constant=refuse).values()) for line in lines] == given_rows
-    table = pyarrow.parquet.read_table(pyarrow.py_buffer(released(names, given_rows, ".parquet")))
+    table = pyarrow.parquet.read_table(pyarrow.py_buffer(parquet))
     assert [tuple(row.values()) for row in table.to_pylist()] == given_rows
 
 
@@ -239,7 +239,7 @@ def test_numbers_that_json_does_not_know_are_null(tmp_path):
 @pytest.mark.parametrize("suffix", release_files.RELEASE[:2])
 def test_what_is_released_is_read_by_us_again(suffix, tmp_path):
     path = tmp_path / f"again{suffix}"
-    path.write_bytes(released(("=text", "label"), HOSTILE, suffix))
+    path.write_bytes(*released(("=text", "label"), HOSTILE, suffix))
     columns = tables.heading(path)
     assert columns == ("'=text", "label")
     data = tables.source(path, columns)
@@ -263,7 +263,7 @@ def test_numbers_and_words_are_no_formulas(cell):
 @pytest.mark.parametrize("cell", ["sep=;", "SEP=,", "\ufeffsep=|", '"sep=;"'])
 def test_a_heading_does_not_say_what_divides_the_cells(cell):
     assert cells.guarded(cell) == cells.plain(cell) == f"'{cell}"
-    assert released((cell, "label"), [("a", "b")], ".csv").decode("utf-8-sig").startswith("\"'")
+    assert released((cell, "label"), [("a", "b")], ".csv")[0].decode("utf-8-sig").startswith("\"'")
 
 
 def test_figures_with_labels_are_guarded_too():

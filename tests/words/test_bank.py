@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from fractions import Fraction
 
 import numpy as np
@@ -123,13 +122,3 @@ def test_the_bundled_bank_is_whole():
     assert sum(f.stat().st_size for f in folder.iterdir()) < 8_000_000
     notice = folder.parent / "licences" / "WordNet-3.0.txt"
     assert "WordNet 3.0 Copyright 2006 by Princeton University" in notice.read_text(encoding="utf-8")
-
-
-def test_reading_a_bank_loads_no_torch(small_bank):
-    from subprocess import run
-
-    code = (
-        "import sys; from dptext_core.words.bank import sentence_bank; "
-        f"sentence_bank({small_bank!r}); assert 'torch' not in sys.modules"
-    )
-    assert run([sys.executable, "-c", code], check=False).returncode == 0
