@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from .._internal.private import Private
 from .._internal.task import UNWATCHED, Task
 from ..mechanisms.base import Mechanism, Prepared
@@ -15,6 +17,8 @@ from .metrics import score
 #: and a room of people shares the processor.
 MOST = 16
 _AT_ONCE = 8
+#: How far above a change, as a share of ε, the text is taken: changes are given rounded, and may be rounded down.
+_ABOVE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -36,21 +40,37 @@ def meaning_kept(
     most: int = MOST,
     task: Task = UNWATCHED,
 ) -> MeaningKept:
-    """Rewrite at each ε at which the text changes, and compare. changes: those ε, the lowest the axis' lower end.
+    """Rewrite just above each ε at which the text changes, and compare. changes: those ε to seven digits, the lowest
+    the axis' lower end. most: texts at most, at least 3; of more changes see :func:`chosen`.
 
     Each cosine is that of :func:`dptext_core.metrics.score`. Raises Cancelled.
     """
     every = sorted(set(changes))
-    step = -(-len(every) // most)
-    at = every[::step]
+    at = every if len(every) <= most else chosen(every, most)
     texts = []
     for epsilon in at:
         task.check()
-        texts.append(mechanism.replace(epsilon=epsilon).rewrite(prepared, stream=stream).text)
+        texts.append(mechanism.replace(epsilon=epsilon * (1 + _ABOVE)).rewrite(prepared, stream=stream).text)
     found: dict[str, float] = {}
     distinct = list(dict.fromkeys(texts))
     for k in range(0, len(distinct), _AT_ONCE):
         task.report(k, len(distinct))
         some = distinct[k : k + _AT_ONCE]
         found |= dict(zip(some, map(float, score("cosine", [prepared.text] * len(some), some)), strict=True))
-    return MeaningKept(tuple(at), tuple(found[text] for text in texts), step == 1)
+    return MeaningKept(tuple(at), tuple(found[text] for text in texts), len(at) == len(every))
+
+
+def chosen(every: Sequence[float], most: int) -> list[float]:
+    """So many of more changes, ascending: the first, the last, and of each of equal pieces of ln ε between them that
+    whose text stands longest; then others whose text does."""
+    logs = np.log(every)
+    stands = np.diff(logs)
+    between = np.arange(1, len(every) - 1)
+    piece = ((logs[between] - logs[0]) / (logs[-1] - logs[0]) * (most - 2)).astype(int)
+    longest = between[np.argsort(-stands[between], kind="stable")]
+    kept = {0, len(every) - 1, *(int(max(between[piece == p], key=lambda k: stands[k])) for p in np.unique(piece))}
+    for k in longest.tolist():
+        if len(kept) >= most:
+            break
+        kept.add(k)
+    return [every[k] for k in sorted(kept)]
