@@ -850,7 +850,7 @@ class Strip {
       for (const part of text.split(/(\{\w+\})/)) {
         const name = /^\{(\w+)\}$/.exec(part)?.[1];
         if (!name) said.append(part);
-        else if (name === "noise") this.noiseSaid = said.appendChild(make("b", "noise", ""));
+        else if (name === "noise") this.noiseSaid = said.appendChild(make("b", "", ""));
         else said.append(make("b", "", numbers[name] ?? "…"));
       }
       if (mine && text.includes("{n}")) step.append(this.drawScores(mine.bars, null));
