@@ -66,7 +66,8 @@ def chosen(every: Sequence[float], most: int) -> list[float]:
     logs = np.log(every)
     stands = np.diff(logs)
     between = np.arange(1, len(every) - 1)
-    piece = ((logs[between] - logs[0]) / (logs[-1] - logs[0]) * (most - 2)).astype(int)
+    share = (logs[between] - logs[0]) / (logs[-1] - logs[0])
+    piece = np.minimum((share * (most - 2)).astype(int), most - 3)
     longest = between[np.argsort(-stands[between], kind="stable")]
     kept = {0, len(every) - 1, *(int(max(between[piece == p], key=lambda k: stands[k])) for p in np.unique(piece))}
     for k in longest.tolist():
