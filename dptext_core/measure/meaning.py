@@ -68,10 +68,8 @@ def chosen(every: Sequence[float], most: int) -> list[float]:
     between = np.arange(1, len(every) - 1)
     share = (logs[between] - logs[0]) / (logs[-1] - logs[0])
     piece = np.minimum((share * (most - 2)).astype(int), most - 3)
-    longest = between[np.argsort(-stands[between], kind="stable")]
-    kept = {0, len(every) - 1, *(int(max(between[piece == p], key=lambda k: stands[k])) for p in np.unique(piece))}
-    for k in longest.tolist():
-        if len(kept) >= most:
-            break
-        kept.add(k)
+    longest = np.argsort(-stands[between], kind="stable")
+    first = longest[np.unique(piece[longest], return_index=True)[1]]
+    last = len(every) - 1
+    kept = list(dict.fromkeys([0, last, *between[first].tolist(), *between[longest].tolist()]))[:most]
     return [every[k] for k in sorted(kept)]

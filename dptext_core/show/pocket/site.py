@@ -216,7 +216,7 @@ def _core(packed: dict[str, dict[str, Any]], candidates: list[tuple[int, int]]) 
     for name in ("dp-mlm", "dp-mlm-prior"):
         made[name]["max_length"] = masked_lm_spec(mechanisms[name].config.model).max_length
     made["dp-mlm-prior"]["shape"] = _shape(mechanisms["dp-mlm-prior"].config.model)
-    made["dp-sentence"]["max_length"] = sentence_encoder.parts()[1]
+    made["dp-sentence"]["max_length"] = sentence_encoder.PIECES + 2
     return {
         "version": __version__,
         "files": packed,
