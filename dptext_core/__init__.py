@@ -36,6 +36,7 @@ from .text.languages import ENGLISH
 
 if TYPE_CHECKING:
     from . import attacks, testing
+    from .attacks.belief import Belief, belief
     from .auditing import AuditReport, audit
     from .data.components import register_classifier, register_data_set
     from .data.libraries import BatchRewriter
@@ -49,12 +50,14 @@ if TYPE_CHECKING:
 
 _LAZY = {
     "AuditReport": "auditing",
+    "Belief": "attacks.belief",
     "BatchRewriter": "data.libraries",
     "Calibration": "measure.calibration",
     "DPRewriter": "data.transformer",
     "Ledger": "measure.ledger",
     "Record": "data.records",
     "audit": "auditing",
+    "belief": "attacks.belief",
     "calibrate": "measure.calibration",
     "equal_privacy": "measure.calibration",
     "register_classifier": "data.components",
@@ -79,6 +82,7 @@ __all__ = [
     "MAX_EPSILON",
     "AuditReport",
     "BatchRewriter",
+    "Belief",
     "Busy",
     "Calibration",
     "Cancelled",
@@ -113,6 +117,7 @@ __all__ = [
     "antonyms",
     "attacks",
     "audit",
+    "belief",
     "calibrate",
     "epsilon_option",
     "equal_privacy",

@@ -31,10 +31,11 @@ from ..mechanisms.chances import stated
 from ..mechanisms.config import stop_list
 from ..mechanisms.facets import drawn_tokens
 from ..privacy.distribution import logsumexp
-from ..privacy.guarantee import odds_text, percent, scientific
+from ..privacy.guarantee import Guarantee, odds_text, percent, scientific
 from ..result import RewriteResult
 from ..text.document import Token
 from ..text.lexicons import stop_words
+from .alternatives import share_stem
 from .base import TextAttacker, register, rewrites_seen
 from .nearest import space_of
 
@@ -221,7 +222,7 @@ def lineup(mechanism: Mechanism, text: str, word: str | None = None, n: int = TE
     others: list[str] = []
     for i in near[0].tolist():
         other = space.words[i]
-        apart = not any(_one_stem(other, o) for o in (wanted, *others))
+        apart = not any(share_stem(other, o) for o in (wanted, *others))
         if len(other) > 2 and other not in stop and apart:
             others.append(other)
         if len(others) == n - 1:
@@ -240,13 +241,6 @@ def listed_lineup(text: str, others: Sequence[str]) -> Lineup:
     if len(distinct) > MOST:
         raise InputError(f"The list has {len(distinct):,} texts. Give at most {MOST}: each is read by the mechanism.")
     return Lineup((text, *distinct[1:]), 0)
-
-
-def _one_stem(a: str, b: str) -> bool:
-    """Whether two words begin alike as forms of one word do."""
-    a, b = a.casefold(), b.casefold()
-    same = next((k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-    return (same >= 4 and same >= 0.6 * min(len(a), len(b))) or same == min(len(a), len(b))
 
 
 def _exchanged(text: str, places: Sequence[Token], other: str, mechanism: Mechanism) -> str:
@@ -373,10 +367,7 @@ def limit(mechanism: Mechanism, prepared: Sequence[Prepared], answers: int = 1) 
     if broken := next((g.reason for g in promises if g.notion == "none"), ""):
         return Limit(1.0, f"Nothing limits such a guess, since nothing is promised: {broken}")
     n, delta = len(prepared), max(g.total_delta for g in promises) * answers
-    losses = np.zeros((n, n))
-    for i in range(n):
-        for j in range(i):
-            losses[i, j] = losses[j, i] = promised_loss(mechanism, prepared[i], prepared[j]) * answers
+    losses = promised_losses(mechanism, prepared, promises) * answers
     if not np.isfinite(losses[~np.eye(n, dtype=bool)]).any():
         return Limit(
             1.0,
@@ -406,21 +397,44 @@ def limit(mechanism: Mechanism, prepared: Sequence[Prepared], answers: int = 1) 
 def promised_loss(mechanism: Mechanism, a: Prepared, b: Prepared) -> float:
     """The largest ln of the ratio of any release's chances under two texts that is promised, and for noise on a vector
     of the whole text follows from it; ∞ where nothing is stated of them."""
+    return float(promised_losses(mechanism, (a, b))[0, 1])
+
+
+def promised_losses(
+    mechanism: Mechanism, prepared: Sequence[Prepared], promises: Sequence[Guarantee] | None = None
+) -> np.ndarray:
+    """Return :func:`promised_loss` of every pair of texts, float64 (n, n), 0 on the diagonal.
+
+    promises: their guarantees, where the caller has them.
+    """
+    promises = promises or [mechanism.guarantee(p) for p in prepared]
+    losses = np.zeros((len(prepared), len(prepared)))
+    for i in range(len(prepared)):
+        for j in range(i):
+            losses[i, j] = losses[j, i] = _promised_loss(mechanism, prepared, promises, i, j)
+    return losses
+
+
+def _promised_loss(
+    mechanism: Mechanism, prepared: Sequence[Prepared], promises: Sequence[Guarantee], i: int, j: int
+) -> float:
+    a, b = prepared[i], prepared[j]
+    if promises[i].notion == "none" or promises[j].notion == "none":
+        return math.inf
     latent = mechanism.audited.latent_loss(a, b)
     if latent is not None:
         return latent
     if not mechanism.audited.adjacent(a, b):
         return math.inf
-    promises = mechanism.guarantee(a), mechanism.guarantee(b)
     if mechanism.by_word is None:
-        return math.inf if promises[0].notion == "metric" else max(g.total for g in promises)
+        return math.inf if promises[i].notion == "metric" else max(promises[i].total, promises[j].total)
     # Words that are drawn by themselves: only those that differ lose anything.
     total, every = 0.0, mechanism.config.epsilon
-    for i in drawn_tokens(mechanism, a):
-        words = [p.document.tokens[i].text.lower() for p in (a, b)]
+    for k in drawn_tokens(mechanism, a):
+        words = [p.document.tokens[k].text.lower() for p in (a, b)]
         if words[0] != words[1]:
             apart = float(mechanism.audited.distances(words)[0, 1])
-            total += math.inf if math.isnan(apart) else apart * (every[i] if isinstance(every, tuple) else every)
+            total += math.inf if math.isnan(apart) else apart * (every[k] if isinstance(every, tuple) else every)
     return total
 
 

@@ -71,6 +71,11 @@ def real(name: str) -> Callable[[str], float]:
     return read_by(functools.partial(codec.real, name))
 
 
+def epsilons(text: str) -> list[float]:
+    """Read a list of ε, separated by commas. Raises ConfigError."""
+    return [codec.real("ε", part.strip()) for part in text.split(",")]
+
+
 def add_seed(parser: argparse.ArgumentParser, help: str = "repeat the same draw: a demonstration, not private") -> None:
     parser.add_argument("--seed", type=whole("the seed"), metavar="N", help=help)
 

@@ -7,21 +7,42 @@ in everything that is seen: how many pieces there are, which words stay, the bla
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from .._internal.private import Private
 from .._internal.task import UNWATCHED, Task
 from ..errors import InputError, NoDistribution
 from ..privacy.distribution import TokenDistribution
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult, Step
-from ..text.skeleton import Edit
+from ..text.skeleton import Edit, Skeleton
 from .facets import Facet, M
 
 if TYPE_CHECKING:
     from .base import Mechanism, Prepared
+
+
+@dataclass(frozen=True)
+class Frame(Private):
+    """What every rewrite of a text shows: which tokens are sampled, and the skeleton around them. The same at every ε.
+
+    steps : the steps of a rewrite that is thrown away, which tell the sampled tokens from the kept ones.
+    """
+
+    steps: tuple[Step, ...]
+    skeleton: Skeleton
+
+    _shown: ClassVar[tuple[str, ...]] = ("steps",)
+
+
+def frame(m: Mechanism, prepared: Prepared, task: Task = UNWATCHED) -> Frame:
+    """Return the frame of a prepared text, for a mechanism with the capability "alignment"."""
+    steps = tuple(m.rewrite(prepared, seed=0, task=task.quiet).steps)
+    return Frame(steps, prepared.document.skeleton([s.action != "keep" for s in steps]))
 
 
 class Chances(Facet[M]):
@@ -96,12 +117,57 @@ class Chances(Facet[M]):
         check_made(self.m, results)
         return (by_pieces if self.states_pieces else by_places)(self, texts, results, task or UNWATCHED)
 
+    def frames(self, texts: Sequence[Prepared], task: Task = UNWATCHED) -> list[Frame]:
+        """Return the frame of each text, for :meth:`relative`; empty where results have no steps."""
+        return [] if "alignment" not in self.m.can else [frame(self.m, text, task) for text in texts]
+
+    def relative(
+        self,
+        texts: Sequence[Prepared],
+        results: Sequence[RewriteResult],
+        *,
+        frames: Sequence[Frame] = (),
+        task: Task | None = None,
+    ) -> np.ndarray:
+        """Return :meth:`log` up to one constant for each result: enough to compare the texts with each other.
+
+        Parameters
+        ----------
+        texts, results, task
+            As in :meth:`log`.
+        frames : sequence of Frame, optional
+            What :meth:`frames` returned for these texts at any ε; without it, each call works them out again.
+
+        Returns
+        -------
+        ndarray
+            float64 (texts, results); −∞ where the text cannot have produced the result.
+
+        Raises
+        ------
+        NoDistribution
+            The mechanism has no formula for whole rewrites.
+        InputError
+            Another mechanism, or one with other options, made a result.
+        """
+        if self.states_pieces or self.missing or not frames:
+            return self.log(texts, results, task=task)
+        check_made(self.m, results)
+        # Where each word is sampled from its own word alone, places with the same word in every text cancel.
+        only = None if self.m.by_word is None else differing(texts)
+        return by_places(self, texts, results, task or UNWATCHED, frames, only)
+
     def in_places(
         self, prepared: Prepared, released: Sequence[Mapping[int, str]], task: Task = UNWATCHED
     ) -> np.ndarray:
         """ln of the chance of released words in the places of this text, float64 (n,). Each has the same places."""
         stated = {i: self.m.distribution(prepared, i) for i in (released[0] if released else ())}
-        return of_words(self.m, stated, released)
+        return of_words(self.m, stated, released, self.find)
+
+    @property
+    def find(self) -> Callable[[TokenDistribution, str], np.ndarray] | None:
+        """How the candidates that are a word are found, where the mechanism knows a faster way than reading them."""
+        return None
 
 
 def stated(m: Mechanism) -> Chances[Mechanism]:
@@ -167,33 +233,50 @@ def by_pieces(
 
 
 def by_places(
-    chances: Chances[Mechanism], texts: Sequence[Prepared], results: Sequence[RewriteResult], task: Task
+    chances: Chances[Mechanism],
+    texts: Sequence[Prepared],
+    results: Sequence[RewriteResult],
+    task: Task,
+    frames: Sequence[Frame] = (),
+    only: Mapping[int, frozenset[int]] | None = None,
 ) -> np.ndarray:
     """The same where released words stand in places: −∞ for a text whose kept words, blanks or capital letters would
-    not have given the released text."""
-
+    not have given the released text. only: the places that count, by the number of tokens; None: all."""
     m, out = chances.m, np.full((len(texts), len(results)), -np.inf)
     steps = [list(r.steps) for r in results]
     if any(s.action == "insert" for every in steps for s in every):
         raise NoDistribution(f"{m.title} adds words by chance, so that it is not seen whose place a word stands in.")
     for a, text in enumerate(texts):
         task.check()
-        tokens = text.document.tokens
-        alike = [b for b, every in enumerate(steps) if len(every) == len(tokens)]
-        # Which tokens stay follows from the text alone: a rewrite shows it, and is thrown away.
-        own = list(m.rewrite(text, seed=0, task=task.quiet).steps) if alike else []
-        skeleton = text.document.skeleton([s.action != "keep" for s in own]) if alike else None
+        n = len(text.document.words)
+        alike = [b for b, every in enumerate(steps) if len(every) == n]
+        if not alike:
+            continue
+        own = frames[a] if frames else frame(m, text, task)
         fitting = []
         for b in alike:
-            edits = _edits(own, steps[b])
-            if edits is not None and skeleton is not None and skeleton.render(edits).text == results[b].text:
+            edits = _edits(own.steps, steps[b])
+            if edits is not None and own.skeleton.render(edits).text == results[b].text:
                 fitting.append(b)
-        drawn = [i for i, s in enumerate(own) if s.action == "replace"]
+        drawn = [i for i, s in enumerate(own.steps) if s.action == "replace" and (only is None or i in only[n])]
         words = [{i: steps[b][i].replacement for i in drawn} for b in fitting]
         if fitting:
             out[a, fitting] = chances.in_places(text, words, task)
         task.report(a + 1, len(texts))
     return out
+
+
+def differing(texts: Sequence[Prepared]) -> dict[int, frozenset[int]]:
+    """For each number of tokens, the places where texts of that length differ in a word, and all others that hold one
+    of those words: places with one word may share a draw."""
+    groups: dict[int, list[list[str]]] = {}
+    for text in texts:
+        groups.setdefault(len(text.document.words), []).append([w.casefold() for w in text.document.words])
+    found: dict[int, frozenset[int]] = {}
+    for n, rows in groups.items():
+        words = {w for column in zip(*rows, strict=True) if len(set(column)) > 1 for w in column}
+        found[n] = frozenset(i for i in range(n) if any(row[i] in words for row in rows))
+    return found
 
 
 def _edits(own: Sequence[Step], released: Sequence[Step]) -> list[Edit] | None:
@@ -209,14 +292,29 @@ def _edits(own: Sequence[Step], released: Sequence[Step]) -> list[Edit] | None:
 
 
 def of_words(
-    m: Mechanism, stated: Mapping[int, TokenDistribution], released: Sequence[Mapping[int, str]]
+    m: Mechanism,
+    stated: Mapping[int, TokenDistribution],
+    released: Sequence[Mapping[int, str]],
+    find: Callable[[TokenDistribution, str], np.ndarray] | None = None,
 ) -> np.ndarray:
-    """ln of the chance of these words in their places, float64 (n,); stated: the distribution of each place."""
+    """ln of the chance of these words in their places, float64 (n,); stated: the distribution of each place.
+
+    find: returns the indices of the candidates that are a word, case aside; by default each list of candidates is
+    looked up once for all places that share it.
+    """
     out = np.zeros(len(released))
     places: dict[int, tuple[Sequence[str], dict[str, list[int]]]] = {}
     for i, d in stated.items():
         if d.draws is not None:
             raise NoDistribution(f"{m.title} has no formula for its chances: they are estimated from draws.")
+        if find is not None:
+            known: dict[str, float] = {}
+            for j, words in enumerate(released):
+                word = words[i]
+                if word not in known:
+                    known[word] = _ln_sum(d, find(d, word))
+                out[j] += known[word]
+            continue
         if id(d.candidates) not in places:
             found: dict[str, list[int]] = {}
             for k, word in enumerate(d.candidates):

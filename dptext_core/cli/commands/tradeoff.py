@@ -9,9 +9,8 @@ import dptext_core as dpt
 from ..._internal.task import on_terminal
 from ...errors import ConfigError
 from ...measure import trade_off
-from ...mechanisms import codec
 from ...mechanisms.base import Mechanism
-from ..arguments import add_seed, add_text, positive, read_by
+from ..arguments import add_seed, add_text, epsilons, positive, read_by
 from ..console import SEED_WARNING, emit, note, read_text
 
 HELP = "what mechanisms keep of a text and what they hide, over ε, as CSV"
@@ -34,7 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"so many ε on each one's own axis (default {trade_off.POINTS})",
     )
-    parser.add_argument("--epsilon", type=read_by(_epsilons), metavar="E[,E…]", help="these ε for all instead")
+    parser.add_argument("--epsilon", type=read_by(epsilons), metavar="E[,E…]", help="these ε for all instead")
     parser.add_argument(
         "--draws",
         type=positive,
@@ -56,10 +55,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def read_setting(text: str) -> Mechanism:
     """A mechanism with options. Raises ConfigError."""
     return dpt.Setting.from_text(text).make()
-
-
-def _epsilons(text: str) -> list[float]:
-    return [codec.real("ε", part.strip()) for part in text.split(",")]
 
 
 def run(args: argparse.Namespace) -> None:

@@ -684,6 +684,10 @@ class MaskedChances(Chances[MaskedWords]):
         acts: Acts = {i: (word, None) for i, word in released} | {index: (None, None)}
         return self.m.table_given(planned, acts, index, False).at(self.m.epsilons(planned)[index])
 
+    @property
+    def find(self) -> Callable[[TokenDistribution, str], np.ndarray]:
+        return lambda d, word: self.m._keep(word)
+
     def in_places(
         self, prepared: Prepared, released: Sequence[Mapping[int, str]], task: Task = UNWATCHED
     ) -> np.ndarray:
@@ -709,7 +713,7 @@ class MaskedChances(Chances[MaskedWords]):
                 continue
             tables = m.tables_given(draws, task) if draws else ()
             stated = {d.token: t.at(epsilons[d.token]) for d, t in zip(draws, tables, strict=True)}
-            out[k] = of_words(m, stated, [words])[0]
+            out[k] = of_words(m, stated, [words], self.find)[0]
         return out
 
 

@@ -1,0 +1,77 @@
+"""Alternatives to a fact, from public lists alone: words of one kind, else the nearest words of a public space."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from pathlib import Path
+
+from .._internal.checks import whole
+from ..errors import InputError
+from ..mechanisms.base import Mechanism
+from ..text.lexicons import stop_words
+from ..words import WordSpace, word_space
+
+#: Alternatives that are suggested, the original not among them.
+SUGGESTED = 3
+#: Spaces that are asked for neighbours, the first that the mechanism does not sample in.
+_SPACES = ("cooccurrence", "word2vec", "minilm")
+#: Neighbours that are looked through for each alternative.
+_NEIGHBOURS = 60
+
+
+def suggest_alternatives(fact: str, mechanism: Mechanism, n: int = SUGGESTED) -> list[str]:
+    """Return alternatives of the same kind as a fact, which depend on the fact and on public lists alone.
+
+    Parameters
+    ----------
+    fact : str
+        A word.
+    mechanism : Mechanism
+        Gives the language, and the word space that is not asked: the one it samples in.
+    n : int
+        How many.
+
+    Returns
+    -------
+    list of str
+        n words of one list, in its order; else the n nearest words of a public space that are no stop words and
+        no other forms of the fact, or of each other. May be fewer.
+
+    Raises
+    ------
+    InputError
+        No list holds the fact, and the space does not know it.
+    """
+    n, word = whole("n, the number of alternatives,", n, least=1), fact.casefold()
+    for listed in _kinds(mechanism.language.name.casefold()):
+        if word in listed:
+            return [w for w in listed if w != word][:n]
+    space = _space(mechanism)
+    row = space.index(word)
+    if row is None:
+        raise InputError(f"No public list holds “{fact}”. Name alternatives of its kind yourself.")
+    near, _ = space.nearest([row], min(_NEIGHBOURS + n, len(space)))
+    stop, found = stop_words(None, mechanism.language), [word]
+    for other in (space.words[i] for i in near[0].tolist()):
+        if len(other) > 2 and other not in stop and not any(share_stem(other, o) for o in found):
+            found.append(other)
+    return found[1 : n + 1]
+
+
+def share_stem(a: str, b: str) -> bool:
+    """Return whether two words begin alike, as forms of one word do."""
+    a, b = a.casefold(), b.casefold()
+    same = next((k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    return (same >= 4 and same >= 0.6 * min(len(a), len(b))) or same == min(len(a), len(b))
+
+
+@cache
+def _kinds(language: str) -> tuple[tuple[str, ...], ...]:
+    lists = tomllib.loads(Path(__file__).with_name("alternatives.toml").read_text("utf-8")).get(language, {})
+    return tuple(tuple(words.split()) for words in lists.values())
+
+
+def _space(mechanism: Mechanism) -> WordSpace:
+    own = None if mechanism.by_word is None else mechanism.by_word.space.name
+    return word_space(next(name for name in _SPACES if name != own))

@@ -1,0 +1,463 @@
+"""What a reader can infer about one fact of a text: the posterior over public alternatives, given a release.
+
+The reader knows the mechanism, its ε and every other word of the text, holds a prior over the alternatives, and sees
+the release. The posterior q_j ∝ π_j · P(release | text with alternative j) is exact where the mechanism states that
+probability, so no reader with the same knowledge does better. Where the guarantee bounds the log-ratio between the
+texts with alternatives i and j by ℓ(i, j), q_j is at most π_j / Σ_i π_i·e^−ℓ(i, j): the ceiling.
+
+One pass of a model for each alternative serves every ε.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._internal.checks import listed, real, whole
+from .._internal.private import Private
+from .._internal.statistics import NORMAL, standard_error
+from .._internal.task import UNWATCHED, Task
+from ..errors import ConfigError, InputError
+from ..mechanisms.base import Mechanism, Prepared
+from ..mechanisms.chances import Frame, stated
+from ..privacy.distribution import logsumexp
+from ..privacy.guarantee import percent
+from ..privacy.sampling import NoiseStream
+from ..result import RewriteResult, Sweep
+from ..text.document import Document
+from .alternatives import suggest_alternatives
+from .base import as_rewrites, made_by
+from .which_text import promised_losses
+
+#: Alternatives at most, the original among them: each is read by the mechanism.
+MOST = 100
+#: Releases that estimate the expected success where it cannot be enumerated.
+DRAWS = 64
+
+
+@dataclass(frozen=True)
+class Expected:
+    """How often the optimal reader is right before anything is released, on average over releases.
+
+    value: Σ_z max_j π_j·P(z | x_j), or its estimate. standard_error: 0 where it was enumerated. draws: 0 likewise.
+    """
+
+    value: float
+    standard_error: float
+    draws: int
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95% interval of the value (normal approximation)."""
+        half = NORMAL * self.standard_error
+        return max(0.0, self.value - half), min(1.0, self.value + half)
+
+    def sentence(self) -> str:
+        """Return the success in plain words, with its interval."""
+        if not self.draws:
+            return f"Over all releases such a reader is right {percent(self.value)} of the time."
+        low, high = map(percent, self.interval)
+        return (
+            f"Over all releases such a reader is right {percent(self.value)} of the time "
+            f"(95% CI {low} to {high}, {self.draws:,} releases)."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Belief(Private):
+    """What the optimal reader believes about one fact.
+
+    Attributes
+    ----------
+    alternatives : tuple of str
+        What may stand in the place of the fact, the original first; k of them.
+    prior : ndarray
+        float64 (k,), what the reader believes before reading.
+    posterior : ndarray
+        float64 (k,) given the release; with a list of ε (m, k), one row each.
+    ceiling : ndarray
+        float64, the shape of ``posterior``: the largest posterior of each alternative that the guarantee allows.
+    covered : ndarray
+        bool, the shape of ``posterior``: whether the guarantee compares the alternative with the original.
+    epsilons : tuple of float or None
+        The ε of each row.
+    releases : tuple
+        What the reader saw: for each row a tuple of RewriteResult. With a list of ε they share their noise, so at most
+        one row may be released.
+    expected : Expected, tuple of Expected or None
+        The reader's success before the release; one for each row; None where it was not asked for.
+    """
+
+    alternatives: tuple[str, ...]
+    prior: np.ndarray
+    posterior: np.ndarray
+    ceiling: np.ndarray
+    covered: np.ndarray
+    epsilons: tuple[float, ...] | None
+    releases: tuple[tuple[RewriteResult, ...], ...]
+    expected: Expected | tuple[Expected, ...] | None = None
+
+    _shown: ClassVar[tuple[str, ...]] = ("alternatives", "epsilons")
+
+    @property
+    def certainty(self) -> np.ndarray:
+        """The posterior of the reader's guess; one value for each ε, else a single one."""
+        return self.posterior.max(axis=-1)
+
+    @property
+    def guess(self) -> np.ndarray:
+        """The place of the reader's guess among the alternatives; of a tie, the last, so never the original by luck."""
+        k = len(self.alternatives)
+        return k - 1 - self.posterior[..., ::-1].argmax(axis=-1)
+
+    @property
+    def excluded(self) -> np.ndarray:
+        """bool, the shape of ``posterior``: alternatives that cannot have produced the release."""
+        return (self.posterior == 0) & (self.prior > 0)
+
+    def sentence(self) -> str:
+        """Return the belief in plain words; with a list of ε, one line for each."""
+        rows, ceilings, covered = map(np.atleast_2d, (self.posterior, self.ceiling, self.covered))
+        lines = []
+        for i, row in enumerate(rows):
+            at = "" if self.epsilons is None else f"ε = {self.epsilons[i]:g}: "
+            best = int(np.atleast_1d(self.guess)[i])
+            wrong = "" if best == 0 else ", which is wrong"
+            said = (
+                f"{at}A reader who knows everything else is {percent(float(row[best]))} sure: "
+                f"“{self.alternatives[best]}”{wrong} ({percent(float(self.prior[best]))} before). "
+                f"The guarantee allows at most {percent(float(ceilings[i][best]))}."
+            )
+            if missing := [a for a, c in zip(self.alternatives, covered[i], strict=True) if not c]:
+                quoted = ", ".join(f"“{a}”" for a in missing)
+                said += f" The guarantee does not cover {quoted}."
+            lines.append(said)
+        return "\n".join(lines)
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """Return a table for reading: each alternative with its prior, its posterior at every ε, and the ceiling."""
+        posterior, ceiling = np.atleast_2d(self.posterior), np.atleast_2d(self.ceiling)
+        return [
+            (
+                word,
+                percent(float(self.prior[j])),
+                *(percent(float(p)) for p in posterior[:, j]),
+                *(percent(float(c)) for c in ceiling[:, j]),
+            )
+            for j, word in enumerate(self.alternatives)
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values for JSON. It states the private fact: for the owner's eyes only."""
+        expected = (self.expected,) if isinstance(self.expected, Expected) else self.expected
+        return {
+            "alternatives": list(self.alternatives),
+            "prior": self.prior.tolist(),
+            "posterior": self.posterior.tolist(),
+            "ceiling": self.ceiling.tolist(),
+            "covered": self.covered.tolist(),
+            "epsilons": None if self.epsilons is None else list(self.epsilons),
+            "expected": None if expected is None else [dataclasses.asdict(e) for e in expected],
+            "releases": [[r.text for r in row] for row in self.releases],
+        }
+
+
+def belief(
+    mechanism: Mechanism,
+    text: str | Prepared,
+    fact: str | tuple[int, int],
+    alternatives: Sequence[str] | None = None,
+    result: RewriteResult | Sequence[RewriteResult] | Sweep | None = None,
+    epsilons: Sequence[float] | None = None,
+    *,
+    prior: Sequence[float] | None = None,
+    draws: int | None = None,
+    seed: int | None = None,
+    task: Task | None = None,
+) -> Belief:
+    """Return what the optimal reader of a release believes about one fact of the text.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Must state how likely whole rewrites are: vector-noise and latent mechanisms do not.
+    text : str or Prepared
+        The original text.
+    fact : str or (int, int)
+        A word, or several, wherever they stand in the text; or the span of one place.
+    alternatives : sequence of str, optional
+        What else the reader considers possible, without the original. Without it,
+        :func:`~dptext_core.attacks.alternatives.suggest_alternatives` chooses.
+    result : RewriteResult, sequence of RewriteResult or Sweep, optional
+        What the reader sees: one release, several of the same text together, or a sweep (one row for each ε). Without
+        it, a fresh rewrite; with ``epsilons``, one for each ε with the same noise.
+    epsilons : sequence of float, optional
+        One row for each. A given release is then weighed as if it had been made at each ε.
+    prior : sequence of float, optional
+        What the reader believes before reading: k weights, the original's first. Default: uniform.
+    draws : int, optional
+        Releases that estimate the expected success. Default: enumeration where one sampled place decides, else 64
+        releases for a single ε where that takes no pass of a model, and otherwise no estimate. 0: none.
+    seed : int, optional
+        Repeats the fresh releases and the estimate.
+    task : Task, optional
+        Is told how far it is, and may stop it.
+
+    Returns
+    -------
+    Belief
+
+    Raises
+    ------
+    InputError
+        The fact is not in the text, there is no alternative, or none of them can have produced the release.
+    NoDistribution
+        The mechanism has no formula for whole rewrites, with the reason.
+    ConfigError
+        An ε, the prior or the number of draws is out of range.
+
+    Notes
+    -----
+    The definition and the ceiling are those of a Bayesian reader with full side information, as in the "informed
+    adversary" of differential privacy; the estimate samples alternatives in proportion to the prior and averages
+    max_j q_j, which varies less than counting hits.
+    """
+    task = task or UNWATCHED
+    stated(mechanism)
+    if isinstance(result, Sweep):
+        if epsilons is not None:
+            raise ConfigError("A sweep has its own ε for each result. Give either the sweep or epsilons.")
+        epsilons = result.epsilons
+    question = _question(mechanism, text, fact, alternatives, task.child(0, 0.6))
+    weights = _prior(prior, len(question.alternatives))
+    variants = [mechanism] if epsilons is None else [mechanism.replace(epsilon=e) for e in _listed_epsilons(epsilons)]
+    stream = NoiseStream(seed)
+    releases = _releases(mechanism, variants, question, result, epsilons is not None, stream)
+    beliefs, ceilings, covered = [], [], []
+    for v, seen in zip(variants, releases, strict=True):
+        task.check()
+        beliefs.append(_posterior(_log_likelihood(v, question, seen, task).sum(axis=1), weights))
+        promises = [v.guarantee(p) for p in question.prepared]
+        losses = promised_losses(v, question.prepared, promises) * len(seen)
+        # A δ allows any posterior, with a small probability.
+        exact = not any(g.total_delta for g in promises)
+        ceilings.append(_ceiling(losses, weights) if exact else np.ones(len(weights)))
+        covered.append(np.isfinite(losses[0]))
+    expected = _expected(variants, question, weights, draws, epsilons is not None, stream, task.child(0.6, 1))
+    pick = (lambda rows: rows[0]) if epsilons is None else np.stack
+    return Belief(
+        question.alternatives,
+        weights,
+        pick(beliefs),
+        np.minimum(pick(ceilings), 1.0),
+        pick(covered),
+        None if epsilons is None else tuple(float(v.config.epsilon) for v in variants),
+        tuple(releases),
+        expected if expected is None or epsilons is not None else expected[0],
+    )
+
+
+# --- the texts that it could have been
+
+
+@dataclass(frozen=True)
+class _Question(Private):
+    """The alternatives, and the text with each of them as the mechanism has prepared it."""
+
+    alternatives: tuple[str, ...]
+    prepared: tuple[Prepared, ...]
+    frames: tuple[Frame, ...]
+
+    _shown: ClassVar[tuple[str, ...]] = ("alternatives",)
+
+
+def _question(
+    mechanism: Mechanism,
+    text: str | Prepared,
+    fact: str | tuple[int, int],
+    alternatives: Sequence[str] | None,
+    task: Task,
+) -> _Question:
+    original = text.text if isinstance(text, Prepared) else text
+    document = mechanism.document(original)
+    spans = fact_spans(document, fact)
+    word = original[slice(*spans[0])]
+    given = suggest_alternatives(word, mechanism) if alternatives is None else listed(alternatives, "alternatives")
+    others = [a.strip() for a in given if isinstance(a, str)]
+    if len(others) != len(given) or not all(others):
+        raise InputError("An alternative is a word, or several. Leave out what is empty or no text.")
+    distinct = {a.casefold(): a for a in reversed(others) if a.casefold() != word.casefold()}
+    if not distinct:
+        raise InputError(f"Name at least one alternative to “{word}”, such as another word of its kind.")
+    if len(distinct) >= MOST:
+        raise InputError(f"These are {len(distinct):,} alternatives. Give at most {MOST - 1}: each is read whole.")
+    labels = (word, *reversed(distinct.values()))
+    first = mechanism.prepared(text, task.child(0, 1, len(labels)))
+    prepared = [first]
+    for i, other in enumerate(labels[1:], 1):
+        prepared.append(mechanism.prepare(_exchange(document, spans, other), task=task.child(i, i + 1, len(labels))))
+    return _Question(labels, tuple(prepared), tuple(stated(mechanism).frames(prepared)))
+
+
+def fact_spans(document: Document, fact: str | tuple[int, int]) -> list[tuple[int, int]]:
+    """Return where a fact stands in a text: every run of tokens that reads like it, case aside, or the given span.
+
+    Raises InputError where it is not there.
+    """
+    if not isinstance(fact, str):
+        try:
+            start, end = (whole("an offset of the span", at, least=0) for at in fact)
+        except (TypeError, ValueError) as error:
+            raise InputError("The fact is a word of the text, or its span: two whole numbers.") from error
+        if not start < end <= len(document.text) or not document.text[start:end].strip():
+            raise InputError(f"There is no word at {start} to {end} in this text. Give the span of one.")
+        return [(start, end)]
+    wanted = [w.casefold() for w in Document.parse(fact.strip(), document.language).words]
+    words, n = [w.casefold() for w in document.words], len(wanted)
+    spans: list[tuple[int, int]] = []
+    for i in range(len(words) - n + 1 if n else 0):
+        start, end = document.starts[i], document.starts[i + n - 1] + len(document.words[i + n - 1])
+        if words[i : i + n] == wanted and (not spans or start >= spans[-1][1]):
+            spans.append((start, end))
+    if not spans:
+        raise InputError("The text does not contain this fact as whole words. Copy a word from the text.")
+    return spans
+
+
+def _exchange(document: Document, spans: Sequence[tuple[int, int]], other: str) -> str:
+    out, at = [], 0
+    for start, end in spans:
+        out += [document.text[at:start], document.language.case(other, document.text[start].isupper())]
+        at = end
+    return "".join([*out, document.text[at:]])
+
+
+# --- the numbers
+
+
+def _prior(prior: Sequence[float] | None, k: int) -> np.ndarray:
+    if prior is None:
+        return np.full(k, 1 / k)
+    weights = np.array([real("a weight of the prior", w) for w in listed(prior, "weights")])
+    if len(weights) != k or (weights < 0).any() or not 0 < weights.sum() < math.inf:
+        raise ConfigError(f"The prior takes {k} weights from 0 on, the original's first, which are not all 0.")
+    return weights / weights.sum()
+
+
+def _ceiling(losses: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return π_j / Σ_i π_i·e^−ℓ(i, j), float64 (k,); 0 for an alternative that the prior excludes."""
+    return weights / (weights[:, None] * np.exp(-losses)).sum(axis=0)
+
+
+def _listed_epsilons(epsilons: Sequence[float]) -> list[float]:
+    values = listed(epsilons, "values of ε")
+    if not values:
+        raise ConfigError("epsilons is a list of numbers. Give at least one ε.")
+    return [real("ε", e) for e in values]
+
+
+def _releases(
+    mechanism: Mechanism,
+    variants: Sequence[Mechanism],
+    question: _Question,
+    result: RewriteResult | Sequence[RewriteResult] | Sweep | None,
+    many: bool,
+    stream: NoiseStream,
+) -> list[tuple[RewriteResult, ...]]:
+    """What the reader sees at each ε, under the options of that ε."""
+    original = question.prepared[0]
+    if isinstance(result, Sweep):
+        for r in result.results:
+            made_by(mechanism, r, at_any_epsilon=True)
+        return [(r,) for r in result.results]
+    if result is None:
+        return [(v.rewrite(original, stream=stream),) for v in variants]
+    seen = as_rewrites(result)
+    if not seen:
+        raise InputError("Give at least one rewrite.")
+    for r in seen:
+        made_by(mechanism, r, at_any_epsilon=many)
+    return [tuple(dataclasses.replace(r, config=v.config) for r in seen) for v in variants]
+
+
+def _log_likelihood(m: Mechanism, question: _Question, seen: Sequence[RewriteResult], task: Task) -> np.ndarray:
+    return stated(m).relative(question.prepared, seen, frames=question.frames, task=task.quiet)
+
+
+def _posterior(log_likelihood: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    with np.errstate(divide="ignore"):
+        joint = log_likelihood + np.log(weights)
+    if not np.isfinite(joint).any():
+        raise InputError("None of these alternatives can have produced the release. Give the rewrite of this text.")
+    return np.exp(joint - logsumexp(joint))
+
+
+def _expected(
+    variants: Sequence[Mechanism],
+    question: _Question,
+    weights: np.ndarray,
+    draws: int | None,
+    many: bool,
+    stream: NoiseStream,
+    task: Task,
+) -> tuple[Expected, ...] | None:
+    if draws is not None:
+        draws = whole("draws", draws, least=0)
+    if draws == 0:
+        return None
+    if draws is None:
+        exact = [_enumerated(v, question, weights) for v in variants]
+        found = tuple(e for e in exact if e is not None)
+        if len(found) == len(exact):
+            return found
+        if many or stated(variants[0]).in_turn or stated(variants[0]).states_pieces:
+            return None
+    return tuple(
+        _estimated(v, question, weights, draws or DRAWS, stream, task.child(i, i + 1, len(variants)))
+        for i, v in enumerate(variants)
+    )
+
+
+def _enumerated(m: Mechanism, question: _Question, weights: np.ndarray) -> Expected | None:
+    """Return Σ_z max_j π_j·P(z | x_j) where all texts have one frame and one place decides; else None."""
+    frames = question.frames
+    if m.by_word is None or not frames or any(f.skeleton != frames[0].skeleton for f in frames):
+        return None
+    rows = [[w.casefold() for w in p.document.words] for p in question.prepared]
+    places = [i for i, column in enumerate(zip(*rows, strict=True)) if len(set(column)) > 1]
+    if len(places) != 1 or any(f.steps[places[0]].action != "replace" for f in frames):
+        return None
+    words = {row[places[0]] for row in rows}
+    if any(w in words for row in rows for i, w in enumerate(row) if i != places[0]):
+        return None  # another place may share the draw
+    tables = [m.distribution(p, places[0]) for p in question.prepared]
+    if any(t.draws is not None for t in tables):
+        return None
+    best: dict[str, float] = {}
+    for table, weight in zip(tables, weights, strict=True):
+        for word, p in zip(table.candidates, table.probs.tolist(), strict=True):
+            best[word] = max(best.get(word, 0.0), weight * p)
+    return Expected(math.fsum(best.values()), 0.0, 0)
+
+
+def _estimated(
+    m: Mechanism, question: _Question, weights: np.ndarray, draws: int, stream: NoiseStream, task: Task
+) -> Expected:
+    """Estimate the same from releases: alternatives in proportion to the prior, each release's max_j q_j averaged."""
+    uniforms = stream.at("belief").words(draws) / 2.0**64
+    places = np.minimum(np.searchsorted(np.cumsum(weights), uniforms, side="right"), np.flatnonzero(weights)[-1])
+    chosen = np.bincount(places, minlength=len(weights))
+    values: list[float] = []
+    for j, n in enumerate(chosen.tolist()):
+        task.report(j, len(weights))
+        if n:
+            seen = m.rewrites(question.prepared[j], n, stream=stream.at("belief", j), task=task.quiet)
+            log = _log_likelihood(m, question, seen, task)
+            values += [float(_posterior(log[:, b], weights).max()) for b in range(n)]
+    task.report(1, 1)
+    return Expected(float(np.mean(values)), standard_error(values) or 0.0, draws)

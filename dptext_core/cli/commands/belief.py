@@ -1,0 +1,65 @@
+"""``belief``: rewrite a text, and show what a reader can still infer about one fact of it."""
+
+from __future__ import annotations
+
+import argparse
+
+import dptext_core as dpt
+
+from ..._internal.task import on_terminal
+from ..arguments import add_seed, add_text, epsilons, mechanism_of, read_by, whole
+from ..console import OWNER_ONLY, SEED_WARNING, emit, emit_json, note, read_text, table, typed
+
+HELP = "rewrite a text, and show what a reader can still infer about one fact"
+TAKES_MECHANISM = True
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--fact", required=True, metavar="WORDS", help="the word, or words, of the text that the reader wants to know"
+    )
+    parser.add_argument(
+        "--alternatives",
+        metavar="A[,B…]",
+        help="what else the reader considers possible (default: three of the same kind, from a public list)",
+    )
+    parser.add_argument(
+        "--epsilons", type=read_by(epsilons), metavar="E[,E…]", help="one row for each, sampled with the same noise"
+    )
+    parser.add_argument(
+        "--draws",
+        type=whole("the number of draws"),
+        metavar="N",
+        help="releases that estimate the expected success of the reader; 0 for none (default: enumerate it where one "
+        "word decides, else 64 where that takes no pass of a model)",
+    )
+    add_seed(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_text(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    mechanism = mechanism_of(args)
+    found = dpt.belief(
+        mechanism,
+        read_text(args),
+        typed(args.fact),
+        None if args.alternatives is None else typed(args.alternatives).split(","),
+        epsilons=args.epsilons,
+        draws=args.draws,
+        seed=args.seed,
+        task=on_terminal("reading"),
+    )
+    if args.json:
+        emit_json({"mechanism": args.mechanism} | found.to_dict())
+    else:
+        each = [f"ε = {e:g}" for e in found.epsilons] if found.epsilons else ["after"]
+        header = ("alternative", "before", *each, *("guarantee allows" for _ in each))
+        released = [row[0].text for row in found.releases]
+        expected = found.expected if isinstance(found.expected, tuple) else (found.expected,)
+        success = [e.sentence() for e in expected if e is not None]
+        emit("\n".join([*released, table([header, *found.rows()]), found.sentence(), *success]))
+    if not args.quiet:
+        if args.seed is not None:
+            note(SEED_WARNING)
+        note(OWNER_ONLY)

@@ -1,0 +1,41 @@
+"""The command ``belief``: its numbers are those of ``dpt.belief``, and bad input gets an error."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import dptext_core as dpt
+from dptext_core import cli
+
+TEXT = "My doctor treated my sister."
+
+
+def test_json_holds_the_numbers_of_the_package(capsys):
+    arguments = ["--mechanism", "custext", "--fact", "sister", "--alternatives", "brother, mother"]
+    assert cli.main(["belief", *arguments, "--epsilons", "1,8", "--seed", "3", "--json", "--quiet", TEXT]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    own = dpt.belief(
+        dpt.get_mechanism("custext"), TEXT, "sister", ["brother", "mother"], epsilons=[1.0, 8.0], seed=3
+    ).to_dict()
+    assert printed == {"mechanism": "custext"} | own
+
+
+def test_the_table_has_a_row_for_each_alternative(capsys):
+    assert cli.main(["belief", "--mechanism", "custext", "--epsilon", "3", "--fact", "sister", TEXT]) == 0
+    out, err = capsys.readouterr()
+    rows = [line.split()[0] for line in out.splitlines()[1:6]]
+    assert rows == ["alternative", "sister", "mother", "father", "brother"] and err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--fact", "absent"], ["--fact", "sister", "--epsilons", "x"], ["--fact", "sister", "--alternatives", ","], []],
+)
+def test_bad_input_is_an_error(capsys, arguments):
+    try:
+        status = cli.main(["belief", "--mechanism", "custext", *arguments, TEXT])
+    except SystemExit as stop:
+        status = stop.code
+    assert status == 2 and capsys.readouterr().err
