@@ -158,7 +158,7 @@ def what_is_no_text_is_refused(make: Make) -> None:
 def a_text_that_is_too_long_is_refused(make: Make) -> None:
     """Before anything is looked at, so that no promise holds for some lengths in one way and for others in another."""
     m, text = make(), "a doctor " * 5
-    said = "This text has 45 characters, and at most 40 are rewritten at once. Split it into several texts."
+    said = "This text has more than 40 characters. Split it into several texts."
     ways = (
         m.plan,
         m.prepare,

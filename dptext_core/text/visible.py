@@ -130,16 +130,17 @@ def visible(text: str) -> Visible | None:
 def _characters(text: str, forms: Mapping[str, str]) -> tuple[str, list[int], int]:
     """The characters that one sees, where each comes from, and how many are not seen."""
     out, places, removed = list[str](), list[int](), 0
-    on_letter = False
+    on_letter, last = False, ""
     for i, char in enumerate(text):
         form = forms.get(char, char)
         combines = char > "\x7f" and unicodedata.category(char) in _COMBINING
         if not form or (combines and not on_letter):
             removed += 1
-        elif char != "\n" or not i or text[i - 1] != "\r":
-            on_letter = combines or form[-1].isalnum()
+            continue
+        if char != "\n" or last != "\r":
             out.append(form)
             places += [i] * len(form)
+        on_letter, last = combines or form[-1].isalnum(), char
     return "".join(out), places, removed
 
 

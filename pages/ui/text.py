@@ -41,7 +41,8 @@ def too_long(text: str, otherwise: str = "") -> str:
         return why
     if len(text) <= most or not has_more(text, most):  # no token without a character
         return ""
-    return f"This page takes up to {most:,} words and marks, and this text has more. Shorten it{further}."
+    has = f"{len(Document.parse(text).words):,}" if len(text) <= LETTERS * most else "many more"
+    return f"This page takes up to {most:,} words and marks, and this text has {has}. Shorten it{further}."
 
 
 def shortened(text: str) -> str:

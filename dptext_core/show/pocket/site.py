@@ -27,6 +27,7 @@ from ...measure.leaks import KINDS
 from ...mechanisms.masked import dp_mlm_prior
 from ...mechanisms.registry import get_mechanism
 from ...mechanisms.words.custext import CusTextConfig
+from ...text import visible
 from ...text.language import Language
 from ...text.languages.english import IRREGULAR
 from ...text.lexicons import stop_words
@@ -220,6 +221,7 @@ def _core(packed: dict[str, dict[str, Any]], candidates: list[tuple[int, int]]) 
     return {
         "version": __version__,
         "files": packed,
+        "visible": visible.table(),
         "language": language_data(mechanisms[MECHANISMS[0]].language),
         "stop_words": sorted(stop.words),
         "kinds": KINDS,

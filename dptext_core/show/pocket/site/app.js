@@ -419,7 +419,8 @@ Object.assign(window, {
     },
     async sentences(/** @type {string} */ text) {
       await ready;
-      return engine.language.sentenceSpans(text).map(([a, b]) => text.slice(a, b));
+      const { text: seen } = engine.language.parse(text);
+      return engine.language.sentenceSpans(seen).map(([a, b]) => seen.slice(a, b));
     },
     async tokens(/** @type {string} */ text) {
       await ready;
