@@ -396,7 +396,8 @@ def _too_long(text: str, most: int) -> str:
         return why
     if not has_more(text, most):
         return ""
-    return f"This row has more than {most:,} words and marks, which is as many as this server rewrites in one row. Split it."
+    many = f"more than {most:,} words and marks"
+    return f"This row has {many}, which is as many as this server rewrites in one row. Split it."
 
 
 def _shown(value: Any) -> str:

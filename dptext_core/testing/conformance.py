@@ -56,7 +56,7 @@ TEXTS = (
     "doctor " * 40,
     "a\u0000b c\u200dd",
 )
-#: Characters that nobody sees: without width, a variation, tags, for private use, of direction, blank letters, a control.
+#: Characters that nobody sees: without width, variations, tags, for private use, of direction, blank letters, controls.
 HIDDEN = ("\u200b", "\ufe0f\u034f", "\U000e0041\U000e007f", "\ue000\u202e", "\u3164\u2800", "\0\u00ad\U000e01ef")
 #: What an audit's later looks rewrite: words that most vocabularies know.
 COMMON = "doctor friend pain home letter told wrote"

@@ -34,7 +34,7 @@ from .languages import ENGLISH
 from .skeleton import CLOSERS, MARKS, NEWLINE, WIDE_ENDERS, Edit, Skeleton, Spliced, kind_of, wordish
 from .visible import visible
 
-#: Characters of a word or number that are read. No word has more; one that has is cut, so that its length shows nowhere.
+#: Characters of a word or number that are read. What has more is cut, so that its length decides nothing.
 LETTERS = 100
 KINDS = ("word", "number", "punct", "clitic", "symbol")
 
@@ -56,7 +56,9 @@ _LONGEST_SENTENCE = 20_000
 
 def too_long(text: str) -> str:
     """Why a text is refused for its length, in a sentence that is the same for all; "" where it is not."""
-    return f"This text has more than {LARGEST:,} characters. Split it into several texts." if len(text) > LARGEST else ""
+    return (
+        "" if len(text) <= LARGEST else f"This text has more than {LARGEST:,} characters. Split it into several texts."
+    )
 
 
 def has_more(text: str, most: int, language: Language = ENGLISH) -> bool:
@@ -184,9 +186,7 @@ class Document(Private):
     @cached_property
     def tokens(self) -> tuple[Token, ...]:
         """The tokens in order."""
-        return tuple(
-            Token(*columns) for columns in zip(self.words, self.starts, self.ends, self.kinds, strict=True)
-        )
+        return tuple(Token(*columns) for columns in zip(self.words, self.starts, self.ends, self.kinds, strict=True))
 
     @classmethod
     def parse(cls, text: str, language: Language = ENGLISH) -> Self:

@@ -114,9 +114,9 @@ class Visible(NamedTuple):
 
 def visible(text: str) -> Visible | None:
     """Return what one sees of a text, or None where that is the text as it is."""
-    if text.isascii() and text.replace("\n", "").isprintable() and not text[-1:].isspace():
-        if " \n" not in text and "  " not in text:
-            return None  # most texts
+    plain = text.isascii() and text.replace("\n", "").isprintable()
+    if plain and not text[-1:].isspace() and " \n" not in text and "  " not in text:
+        return None  # most texts
     characters = [char for char in set(text) if not "\x20" <= char <= "\x7e"]
     forms = {char: form for char in characters if (form := _form(char)) is not None}
     seen: tuple[str, Sequence[int]] = text, range(len(text))
@@ -219,6 +219,4 @@ def _ranges(codes: Iterable[int]) -> list[tuple[int, int]]:
 _FORMS = {char: mark for mark, alike in _ALIKE.items() for char in alike}
 _FORMS |= dict.fromkeys(_SPACES, " ") | dict.fromkeys(_LINE_ENDS, "\n") | _READ_AS
 _ASCII = "".join(map(chr, range(0x20, 0x7F)))
-_SAME = frozenset(f"{_ASCII}\t\n{MARKS}{SYMBOLS}").union(
-    *(map(chr, range(a, b + 1)) for a, b in _listed(EMOJI))
-)
+_SAME = frozenset(f"{_ASCII}\t\n{MARKS}{SYMBOLS}").union(*(map(chr, range(a, b + 1)) for a, b in _listed(EMOJI)))

@@ -22,9 +22,9 @@ UNSEEN = (
     *"\U0001d159\U0001d173\U000e0001\U000e0041\U000e007f\U000e0100\U000e01ef\U000f0000\U0010fffd\U0010ffff\ud800\udfff",
 )
 #: What stays of a character that is no letter, digit or accent.
-LISTED = frozenset(
-    "".join(map(chr, range(0x21, 0x7F))) + " \t\n" + visible.MARKS + visible.SYMBOLS
-).union(*(map(chr, range(a, b + 1)) for a, b in visible._listed(visible.EMOJI)))
+LISTED = frozenset("".join(map(chr, range(0x21, 0x7F))) + " \t\n" + visible.MARKS + visible.SYMBOLS).union(
+    *(map(chr, range(a, b + 1)) for a, b in visible._listed(visible.EMOJI))
+)
 
 
 def shown(text: str) -> str:
@@ -189,7 +189,7 @@ def test_what_stands_as_symbols_is_found_and_flagged():
 
 def test_how_long_a_word_is_decides_nothing():
     m = dpt.get_mechanism("custext", epsilon=0.001)
-    long, short = ("We saw {} here.".format(word) for word in ("x" * 500_000, "zzqx"))
+    long, short = (f"We saw {word} here." for word in ("x" * 500_000, "zzqx"))
     a, b = m.rewrite(long), m.rewrite(short)
     assert len(a.steps) == len(b.steps) and a.guarantee.exposed == b.guarantee.exposed and a.original == long
     assert a.steps[2].span == (7, 500_007) and a.steps[2].original == "x" * document.LETTERS

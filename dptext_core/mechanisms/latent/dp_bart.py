@@ -295,7 +295,7 @@ class DPBART(VectorMechanism):
             return text
         out, at, begin = [], 0, True
         for token in Document.parse(text, self.language).tokens:
-            word = token.text
+            word = text[token.start : token.end]
             if token.kind == "word" and (begin or len(word) == 1):
                 word = self.language.case(word, begin)
             out += [text[at : token.start], word]
