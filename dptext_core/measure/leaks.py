@@ -21,7 +21,7 @@ from ..text import names
 from ..text.document import Document, Token
 from ..text.language import Language, straight
 from ..text.languages import ENGLISH
-from ..text.visible import visible
+from ..text.visible import to_visible, visible_text
 
 #: What is looked for, with the word for several, in the order in which it is told.
 KINDS = {
@@ -166,22 +166,17 @@ def _standing(
     """Of each that was found the places of the released text in which it, or a word of a name or place, stands.
 
     Without regular expressions: Python keeps those that it compiled, and they would hold what was typed."""
-    plain, places, _ = visible(released) or (released, range(len(released)), 0)
-    lower = _lower(plain)
+    seen, places, _ = to_visible(released) or (released, range(len(released)), 0)
+    lower = _lower(seen)
     for t in found:
-        words = [_seen(t.text)]
+        words = [visible_text(t.text)]
         if t.kind in ("name", "place"):
-            words = [w for a, b in t.words if not (w := _seen(original[a:b])).isdigit()]
+            words = [w for a, b in t.words if not (w := visible_text(original[a:b])).isdigit()]
         spans: list[tuple[int, int]] = []
         for a, b in sorted((s for w in set(words) for s in _places(_lower(w), lower)), key=lambda s: (s[0], -s[1])):
             if not spans or places[a] >= spans[-1][1]:
                 spans.append((places[a], places[b - 1] + 1))
         yield t, spans
-
-
-def _seen(word: str) -> str:
-    seen = visible(word)
-    return word if seen is None else seen.text
 
 
 def _lower(text: str) -> str:

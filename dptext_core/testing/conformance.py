@@ -37,7 +37,7 @@ from ..privacy.guarantee import NOTIONS
 from ..privacy.sampling import DEPTH, NoiseStream
 from ..text import document
 from ..text.document import Document
-from ..text.visible import visible
+from ..text.visible import to_visible
 
 #: Builds the mechanism that is looked at, with other options where a check asks for them.
 Make = Callable[..., Mechanism]
@@ -143,7 +143,7 @@ def steps_cover_the_text(make: Make) -> None:
         at = 0
         for s in r.steps:
             given = text[slice(*s.span)]
-            seen = visible(given)
+            seen = to_visible(given)
             _equal(s.original, given if seen is None else seen.text, "what a step says that it replaces")
             _hold(s.action in {"replace", "keep", "insert", "delete"}, f"the action {s.action!r} of a step")
             _equal(r.text[slice(*s.out)], "" if s.action == "delete" else s.replacement, "what a step says it wrote")

@@ -32,7 +32,7 @@ from ..errors import InputError
 from .language import APOSTROPHES, Language
 from .languages import ENGLISH
 from .skeleton import CLOSERS, MARKS, NEWLINE, WIDE_ENDERS, Edit, Skeleton, Spliced, kind_of, wordish
-from .visible import visible
+from .visible import to_visible
 
 #: Characters of a word or number that are read. What has more is cut, so that its length decides nothing.
 LETTERS = 100
@@ -171,7 +171,7 @@ class Document(Private):
 
     def __init__(self, text: str, tokens: Sequence[Token], language: Language = ENGLISH) -> None:
         columns = [tuple([getattr(t, name) for t in tokens]) for name in ("text", "start", "end", "kind")]
-        if visible(text) is None and len(max(columns[0], key=len, default="")) <= LETTERS:
+        if to_visible(text) is None and len(max(columns[0], key=len, default="")) <= LETTERS:
             self._fill(text, *columns, language)
         else:  # what one sees is no part of the tokens
             self.__dict__.update(self.parse(text, language).__dict__)
@@ -196,7 +196,7 @@ class Document(Private):
         """
         if not isinstance(text, str):
             raise InputError(f"A text must be a str, not {type(text).__name__}.")
-        seen = visible(text)
+        seen = to_visible(text)
         plain = cls._of_visible(text if seen is None else seen.text, language)
         long = len(max(plain.words, key=len, default="")) > LETTERS
         if seen is None and not long:

@@ -1,7 +1,7 @@
 """The part of a text that a person can see, in one way of writing it.
 
 A character that nobody sees would carry a message through every rewrite, since mechanisms keep marks and symbols. So a
-text is tokenised in its visible form (:func:`visible`), and nothing else of it is ever released:
+text is tokenised in its visible form (:func:`to_visible`), and nothing else of it is ever released:
 
 - Control and format characters, tags, variation selectors, zero-width marks, blank letters (Hangul fillers, the empty
   braille cell), private use, unassigned code points and lone surrogates are removed. So is a combining mark that
@@ -15,7 +15,7 @@ text is tokenised in its visible form (:func:`visible`), and nothing else of it 
 - Of all other symbols and marks only those of :data:`MARKS`, :data:`SYMBOLS` and :data:`EMOJI` stay. Any other becomes
   the letter :data:`UNLISTED`, so that it counts as a word, which mechanisms replace.
 
-What becomes of a character depends on Python's Unicode tables alone: :func:`table` makes them the browser edition's.
+What becomes of a character follows from Python's Unicode tables. The browser edition gets :func:`character_table`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
+
+from .._internal.checks import many
 
 #: The letter that stands for a symbol that is not listed: caseless, and in no word of any list.
 UNLISTED = "\u0294"
@@ -112,10 +114,10 @@ class Visible(NamedTuple):
     removed: int
 
 
-def visible(text: str) -> Visible | None:
+def to_visible(text: str) -> Visible | None:
     """Return what one sees of a text, or None where that is the text as it is."""
-    plain = text.isascii() and text.replace("\n", "").isprintable()
-    if plain and not text[-1:].isspace() and " \n" not in text and "  " not in text:
+    ordinary = text.isascii() and text.replace("\n", "").isprintable()
+    if ordinary and not text[-1:].isspace() and " \n" not in text and "  " not in text:
         return None  # most texts
     characters = [char for char in set(text) if not "\x20" <= char <= "\x7e"]
     forms = {char: form for char in characters if (form := _form(char)) is not None}
@@ -123,8 +125,25 @@ def visible(text: str) -> Visible | None:
     removed = 0
     if forms or not _COMBINING.isdisjoint(map(unicodedata.category, characters)):
         *seen, removed = _characters(text, forms)
-    plain, places = _without_blanks(*seen)
-    return None if plain == text else Visible(plain, places, removed)
+    shown, places = _without_blanks(*seen)
+    return None if shown == text else Visible(shown, places, removed)
+
+
+def visible_text(text: str) -> str:
+    """Return what one sees of a text."""
+    seen = to_visible(text)
+    return text if seen is None else seen.text
+
+
+def count_removed(text: Any) -> int:
+    """Return how many characters of a text nobody sees; 0 of what is none."""
+    seen = to_visible(text) if isinstance(text, str) else None
+    return 0 if seen is None else seen.removed
+
+
+def removed_note(removed: int) -> str:
+    """Say how many characters of a text nobody sees; "" where there are none. For its author alone."""
+    return f"{many(removed, 'invisible character')} removed." if removed else ""
 
 
 def _characters(text: str, forms: Mapping[str, str]) -> tuple[str, list[int], int]:
@@ -176,19 +195,19 @@ def _form(char: str) -> str | None:
         return ""
     if category in _COMBINING:
         return None
-    plain = unicodedata.normalize("NFKC", char)
+    same = unicodedata.normalize("NFKC", char)
     if char.isalnum():
-        return plain if plain != char and plain.isalnum() else None
-    if letters := "".join(filter(str.isalnum, plain)):
+        return same if same != char and same.isalnum() else None
+    if letters := "".join(filter(str.isalnum, same)):
         return letters
     if 0x2800 < ord(char) < 0x2840 and (letter := _BRAILLE[ord(char) - 0x2800]) != ".":
         return letter
     if name := _LETTERS.search(unicodedata.name(char, "")):
         return name[1]
-    return None if category == "Sc" else plain if plain in _SAME else UNLISTED
+    return None if category == "Sc" else same if same in _SAME else UNLISTED
 
 
-def table() -> dict[str, Any]:
+def character_table() -> dict[str, Any]:
     """Return what every character becomes, for the browser edition: ranges of code points of those that are removed
     and that become UNLISTED, and all others with their form."""
     forms = {char: form for char in map(chr, range(0x110000)) if (form := _form(char)) is not None}

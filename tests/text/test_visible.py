@@ -100,7 +100,7 @@ def test_what_nobody_sees_changes_nothing_wherever_it_stands(text, data):
     mixed = "".join([char + "".join(rng.choices(UNSEEN, k=rng.randint(0, 2))) for char in rng.choice(UNSEEN) + text])
     plain, hidden = Document.parse(text), Document.parse(mixed)
     assert (hidden.words, hidden.kinds, hidden.gaps) == (plain.words, plain.kinds, plain.gaps)
-    assert hidden.visible == plain.visible and visible.visible(plain.visible.text) is None
+    assert hidden.visible == plain.visible and visible.to_visible(plain.visible.text) is None
     assert hidden.text == mixed and hidden.removed > plain.removed
 
 

@@ -27,10 +27,10 @@ from ...measure.leaks import KINDS
 from ...mechanisms.masked import dp_mlm_prior
 from ...mechanisms.registry import get_mechanism
 from ...mechanisms.words.custext import CusTextConfig
-from ...text import visible
 from ...text.language import Language
 from ...text.languages.english import IRREGULAR
 from ...text.lexicons import stop_words
+from ...text.visible import character_table
 from ..exports import html
 from ..exports.gallery import gallery
 from ..figures import browser
@@ -221,7 +221,7 @@ def _core(packed: dict[str, dict[str, Any]], candidates: list[tuple[int, int]]) 
     return {
         "version": __version__,
         "files": packed,
-        "visible": visible.table(),
+        "visible": character_table(),
         "language": language_data(mechanisms[MECHANISMS[0]].language),
         "stop_words": sorted(stop.words),
         "kinds": KINDS,
