@@ -37,7 +37,7 @@ def coverage_note(mechanism: Mechanism, text: str | Prepared) -> str:
 
 
 def _document(mechanism: Mechanism, text: str | Prepared) -> Document:
-    return getattr(text, "document", None) or mechanism.document(text)
+    return text.document if hasattr(text, "document") else mechanism.document(text)
 
 
 def _covered(mechanism: Mechanism, text: str | Prepared, document: Document) -> str:

@@ -170,9 +170,9 @@ class Document(Private):
         return f"{type(self).__name__}({len(self.words):,} tokens)"
 
     def __init__(self, text: str, tokens: Sequence[Token], language: Language = ENGLISH) -> None:
-        columns = [tuple([getattr(t, name) for t in tokens]) for name in ("text", "start", "end", "kind")]
-        if to_visible(text) is None and len(max(columns[0], key=len, default="")) <= LETTERS:
-            self._fill(text, *columns, language)
+        words, starts, ends, kinds = (tuple([getattr(t, n) for t in tokens]) for n in ("text", "start", "end", "kind"))
+        if to_visible(text) is None and len(max(words, key=len, default="")) <= LETTERS:
+            self._fill(text, words, starts, ends, kinds, language)
         else:  # what one sees is no part of the tokens
             self.__dict__.update(self.parse(text, language).__dict__)
 

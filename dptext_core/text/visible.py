@@ -121,11 +121,11 @@ def to_visible(text: str) -> Visible | None:
         return None  # most texts
     characters = [char for char in set(text) if not "\x20" <= char <= "\x7e"]
     forms = {char: form for char in characters if (form := _form(char)) is not None}
-    seen: tuple[str, Sequence[int]] = text, range(len(text))
-    removed = 0
+    shown, removed = text, 0
+    places: Sequence[int] = range(len(text))
     if forms or not _COMBINING.isdisjoint(map(unicodedata.category, characters)):
-        *seen, removed = _characters(text, forms)
-    shown, places = _without_blanks(*seen)
+        shown, places, removed = _characters(text, forms)
+    shown, places = _without_blanks(shown, places)
     return None if shown == text else Visible(shown, places, removed)
 
 
