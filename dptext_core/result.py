@@ -95,7 +95,7 @@ class Step(Private):
     span : (int, int)
         Offsets in the original; empty for an insertion.
     original, replacement : str
-        The words.
+        The words; of the original what one sees of it (:mod:`dptext_core.text.visible`).
     action : {"replace", "keep", "insert", "delete"}
     reason : str
         Why it was kept, deleted or inserted.

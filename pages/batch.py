@@ -13,6 +13,7 @@ from dptext_core.data import batch as core
 from dptext_core.data import job_folders, office, release_files, tables
 from dptext_core.measure.metrics.registry import measure
 from dptext_core.show.figures.glossary import said_of
+from dptext_core.text.visible import count_removed, removed_note
 from pages.ui import controls, download, ledger, links, standing
 from pages.ui.jobs import Job, lasting
 from pages.ui.public import limits
@@ -616,6 +617,8 @@ def pairs(found: list[core.Pair], key: str) -> None:
         lines.append(f"| {p.row} | {cell(p.original)} | {rewrite} |")
     with st.container(key=key):
         st.markdown("\n".join(lines))
+        if said := removed_note(sum(count_removed(p.original) for p in found)):
+            st.caption(f"In these rows: {said}")
 
 
 def cell(text: str) -> str:

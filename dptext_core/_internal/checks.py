@@ -14,6 +14,8 @@ from typing import Any
 
 from ..errors import ConfigError, DPTextError, InputError
 
+#: Characters of the longest text that is rewritten at once, by whatever mechanism.
+LARGEST = 1_000_000
 #: Bits of the largest whole number that is taken: Python itself refuses to print much larger ones.
 MOST_BITS = 4096
 

@@ -30,7 +30,7 @@ from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import fields_of
 from ..mechanisms.setting import OfSetting, Setting
 from ..privacy.guarantee import Guarantee
-from ..text.document import LETTERS, Document
+from ..text.document import has_more, too_long
 from . import release_files, tables
 from .folder import RESULT, read_lines, some_lines
 from .records import Unread, rewrite_records
@@ -391,12 +391,13 @@ class Batch(Private):
 
 
 def _too_long(text: str, most: int) -> str:
-    """What is wrong with a row that has more words and marks than this; empty for any other. The words of a text that
-    is longer than so many can be are not counted: that takes its time, and nobody can stop it."""
-    said = "This row has more than {:,} {}, which is as many as this server rewrites in one row. Split it."
-    if len(text) > LETTERS * most:
-        return said.format(LETTERS * most, "characters")
-    return said.format(most, "words and marks") if len(Document.parse(text).words) > most else ""
+    """What is wrong with a row that has more words and marks than this; empty for any other."""
+    if why := too_long(text):
+        return why
+    if not has_more(text, most):
+        return ""
+    many = f"more than {most:,} words and marks"
+    return f"This row has {many}, which is as many as this server rewrites in one row. Split it."
 
 
 def _shown(value: Any) -> str:

@@ -21,6 +21,7 @@ from ..privacy.guarantee import NOTIONS, Guarantee, bound, scientific
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
 from ..text.document import too_long
+from ..text.visible import visible_text
 
 #: What is wrong with all rows alike, and ends the run.
 _FATAL = (Cancelled, Busy, ModelUnavailable, ConfigError)
@@ -250,7 +251,7 @@ def _block(
             yield Record(at + i, None, None, errors[i], other)
         else:
             result = next(results)
-            untouched = result.text == texts[i] and not any(piece.drawn for piece in result.releases)
+            untouched = result.text == visible_text(texts[i]) and not any(piece.drawn for piece in result.releases)
             text, drawn = result.text, None
             if polish:
                 text, drawn = result.polished(m, task=task.quiet).text, text

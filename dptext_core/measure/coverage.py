@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from ..mechanisms.config import own_model
 from ..models import word_chances
 from ..models.registry import BUNDLED
+from ..text.document import Document
 from ..text.language import Language
+from ..text.visible import removed_note
 
 if TYPE_CHECKING:
     from ..mechanisms.base import Mechanism, Prepared
@@ -25,18 +27,27 @@ _OTHER_LANGUAGE = "What is bundled knows English; for a text in another language
 
 
 def coverage_note(mechanism: Mechanism, text: str | Prepared) -> str:
-    """What happens to a text that the mechanism or its vocabulary hardly covers, in plain words; "" for any other.
+    """What happens to a text that the mechanism or its vocabulary hardly covers, and how many characters nobody sees,
+    in plain words; "" for any other.
 
     Runs no model. The note tells something of the text: it is for its author's eyes.
     """
-    plain = getattr(text, "text", text)
-    if isinstance(plain, str) and not plain.strip() and mechanism.guarantee(text).draws:
+    document = _document(mechanism, text)
+    return f"{removed_note(document.removed)} {_covered(mechanism, text, document)}".strip()
+
+
+def _document(mechanism: Mechanism, text: str | Prepared) -> Document:
+    return text.document if hasattr(text, "document") else mechanism.document(text)
+
+
+def _covered(mechanism: Mechanism, text: str | Prepared, document: Document) -> str:
+    if not document.visible.text.strip() and mechanism.guarantee(text).draws:
         return EMPTY
     reading = mechanism.reading
     note, (known, words) = reading.note(text), reading.coverage(text)
     unknown = words - known
     if unknown <= MOST_UNKNOWN * words:
-        return f"{note} {_foreign(mechanism, text)}".strip()
+        return f"{note} {_foreign(mechanism, document)}".strip()
     counted = f"{unknown} of {words} words of this text are" if words > 1 else "The one word of this text is"
     covered = (
         f"{counted} not in the vocabulary: {reading.uncovered()} {_OTHER_LANGUAGE} a vocabulary or a model of that "
@@ -45,11 +56,10 @@ def coverage_note(mechanism: Mechanism, text: str | Prepared) -> str:
     return f"{note} {covered}".strip()
 
 
-def _foreign(mechanism: Mechanism, text: str | Prepared) -> str:
+def _foreign(mechanism: Mechanism, document: Document) -> str:
     """What to expect of a bundled model that reads any letters, where few of the words are English; "" elsewhere."""
     if own_model(mechanism.config) or not mechanism.needs:
         return ""
-    document = text.document if hasattr(text, "document") else mechanism.document(text)
     read = [w.casefold() for w, kind in zip(document.words, document.kinds, strict=True) if kind == "word"]
     unknown = sum(word not in _known(mechanism.language) for word in read)
     if len(read) < FEWEST or unknown <= MOST_UNKNOWN * len(read):

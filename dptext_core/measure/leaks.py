@@ -21,6 +21,7 @@ from ..text import names
 from ..text.document import Document, Token
 from ..text.language import Language, straight
 from ..text.languages import ENGLISH
+from ..text.visible import to_visible, visible_text
 
 #: What is looked for, with the word for several, in the order in which it is told.
 KINDS = {
@@ -165,15 +166,16 @@ def _standing(
     """Of each that was found the places of the released text in which it, or a word of a name or place, stands.
 
     Without regular expressions: Python keeps those that it compiled, and they would hold what was typed."""
-    lower = _lower(released)
+    seen, places, _ = to_visible(released) or (released, range(len(released)), 0)
+    lower = _lower(seen)
     for t in found:
-        words = [t.text]
+        words = [visible_text(t.text)]
         if t.kind in ("name", "place"):
-            words = [w for a, b in t.words if not (w := original[a:b]).isdigit()]
+            words = [w for a, b in t.words if not (w := visible_text(original[a:b])).isdigit()]
         spans: list[tuple[int, int]] = []
         for a, b in sorted((s for w in set(words) for s in _places(_lower(w), lower)), key=lambda s: (s[0], -s[1])):
-            if not spans or a >= spans[-1][1]:
-                spans.append((a, b))
+            if not spans or places[a] >= spans[-1][1]:
+                spans.append((places[a], places[b - 1] + 1))
         yield t, spans
 
 
@@ -236,16 +238,17 @@ def _dates(language: Language) -> re.Pattern[str]:
 
 
 class _Search:
-    """One pass over a text. Tokens are counted as those of its document."""
+    """One pass over what one sees of a text. Tokens are counted as those of its document."""
 
     def __init__(self, text: str, language: Language) -> None:
-        self.text, self.language, self.clues = text, language, language.clues
-        self.document = Document.parse(text, language)
+        self.given = Document.parse(text, language)
+        self.document = self.given.visible
+        self.text, self.language, self.clues = self.document.text, language, language.clues
         self.tokens: Sequence[Token] = self.document.tokens
         self.starts = [t.start for t in self.tokens]
         self.words = [straight(t.text).casefold().rstrip(".") or t.text for t in self.tokens]
         #: A text that was typed without capitals says nothing by them.
-        self.small = not any(c.isupper() for c in text)
+        self.small = not any(c.isupper() for c in self.text)
         self.kinds: dict[int, str] = {}  # of the first token
         self.ends: dict[int, int] = {}
         self.used: set[int] = set()
@@ -259,14 +262,14 @@ class _Search:
         self.numbers()
         for kind, a, b in finder(self.text) if finder else ():
             self.take_found(kind, a, b)
-        out = []
+        out, given = [], self.given.tokens
         for first, kind in sorted(self.kinds.items()):
             last = self.ends[first]
-            span = self.tokens[first].start, self.tokens[last - 1].end
+            span = given[first].start, given[last - 1].end
             words = [k for k in range(first, last) if any(map(str.isalnum, self.tokens[k].text))]
             telling = [k for k in words if self.tokens[k].kind != "clitic" and not self.joins(kind, self.words[k])]
-            spans = tuple((self.tokens[k].start, self.tokens[k].end) for k in telling or words)
-            out.append(Telling(kind, self.text[slice(*span)], span, spans))
+            spans = tuple((given[k].start, given[k].end) for k in telling or words)
+            out.append(Telling(kind, self.given.text[slice(*span)], span, spans))
         return tuple(out)
 
     def joins(self, kind: str, word: str) -> bool:

@@ -32,6 +32,7 @@ from .._internal.checks import many, told_config
 from ..errors import InputError
 from ..privacy.guarantee import NOTIONS, Guarantee, bound, scientific
 from ..result import RewriteResult, deleted_by_chance
+from ..text.visible import visible_text
 
 if TYPE_CHECKING:
     from ..mechanisms.base import Mechanism
@@ -442,6 +443,7 @@ class Ledger:
 
 def _letters(text: str) -> str:
     """What of a text tells it from others: its letters and digits, or where it has none, all but blanks."""
+    text = visible_text(text)
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return _MARKS.sub("", folded) or "".join(text.split())
 

@@ -73,7 +73,8 @@ def differences(original: str, rewrite: str, language: Language = ENGLISH) -> li
         if token.start > at:
             found.append(Piece(rewrite[at : token.start]))
         old = before.tokens[same[i]] if i in same else None
-        found.append(Piece(token.text, old is None, old.text if old else "", old.start if old else None))
+        source = (old.text, old.start) if old else ("", None)
+        found.append(Piece(rewrite[token.start : token.end], old is None, *source))
         at = token.end
     return [*found, Piece(rewrite[at:])] if at < len(rewrite) else found
 

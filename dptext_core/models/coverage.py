@@ -32,6 +32,7 @@ def known_by(folder: Path, document: Document) -> list[bool]:
     A word of one letter is known where it is a letter of the document's language. Where the tokenizer has no file of
     its own that can be read alone, every word counts as known.
     """
+    document = document.visible
     file, tokens = folder / "tokenizer.json", document.tokens
     if not tokens or not file.is_file():
         return [True] * len(tokens)

@@ -177,6 +177,7 @@ class MaskedLM:
         first: to the first). A token without a piece of its own gets the id of the unknown word, so that no position
         is lost. Special tokens written out in the text are read as plain characters.
         """
+        doc = doc.visible
         tokens = doc.tokens
         pieces: list[list[int]] = [[] for _ in tokens]
         if not tokens:

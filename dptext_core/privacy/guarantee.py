@@ -15,7 +15,7 @@ import math
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
-from .._internal.checks import many
+from .._internal.checks import LARGEST, many
 from ..errors import ConfigError
 
 NOTIONS = {
@@ -208,6 +208,8 @@ class Guarantee:
         out = [
             f"{NOTIONS[self.notion].capitalize()}, ε = {self.each()}{delta} per {unit}.",
             f"Neighbours: {self.adjacency}.",
+            f"Texts: of at most {LARGEST:,} characters; a longer one is refused. Characters that nobody sees are "
+            "removed before a text is read.",
         ]
         most, worst = ("at most ", " in the worst case") if self.expected is not None else ("", "")
         total = f"total ε = {bound(self.total)}"

@@ -37,6 +37,7 @@ from ..privacy.guarantee import NOTIONS
 from ..privacy.sampling import DEPTH, NoiseStream
 from ..text import document
 from ..text.document import Document
+from ..text.visible import to_visible
 
 #: Builds the mechanism that is looked at, with other options where a check asks for them.
 Make = Callable[..., Mechanism]
@@ -55,6 +56,8 @@ TEXTS = (
     "doctor " * 40,
     "a\u0000b c\u200dd",
 )
+#: Characters that nobody sees: without width, variations, tags, for private use, of direction, blank letters, controls.
+HIDDEN = ("\u200b", "\ufe0f\u034f", "\U000e0041\U000e007f", "\ue000\u202e", "\u3164\u2800", "\0\u00ad\U000e01ef")
 #: What an audit's later looks rewrite: words that most vocabularies know.
 COMMON = "doctor friend pain home letter told wrote"
 
@@ -139,13 +142,28 @@ def steps_cover_the_text(make: Make) -> None:
         _hold(not lost, f"no step covers {lost} of {text!r}")
         at = 0
         for s in r.steps:
-            _equal(s.original, text[slice(*s.span)], "what a step says that it replaces")
+            given = text[slice(*s.span)]
+            seen = to_visible(given)
+            _equal(s.original, given if seen is None else seen.text, "what a step says that it replaces")
             _hold(s.action in {"replace", "keep", "insert", "delete"}, f"the action {s.action!r} of a step")
             _equal(r.text[slice(*s.out)], "" if s.action == "delete" else s.replacement, "what a step says it wrote")
             if s.action == "keep":
                 kept = s.replacement == s.original and s.epsilon == 0 and s.reason
                 _hold(kept, f"{s.original!r} is kept: as it was, at no ε, and with a reason")
                 at = r.text.index(s.original, at) + len(s.original)
+
+
+def what_nobody_sees_changes_nothing(make: Make) -> None:
+    """A text with invisible characters in it becomes the same rewrite as without them, of which none holds any."""
+    m, plain = make(), 'The doctor told my friend: "It is bad." \U0001f642 of (it)!'
+    wanted = m.rewrite(plain, seed=5).text
+    for hidden in HIDDEN:
+        text = "".join([char + hidden for char in plain])
+        r = m.rewrite(text, seed=5)
+        _equal(r.original, text, f"the original with {hidden!r} behind each character")
+        _equal(r.text, wanted, f"the rewrite with {hidden!r} behind each character")
+    message = "".join([chr(0xE0000 + ord(char)) for char in "Maria, 4711"])
+    _equal(m.rewrite(message, seed=5).text, m.rewrite("", seed=5).text, "the rewrite of a message in tags")
 
 
 def what_is_no_text_is_refused(make: Make) -> None:
@@ -158,7 +176,7 @@ def what_is_no_text_is_refused(make: Make) -> None:
 def a_text_that_is_too_long_is_refused(make: Make) -> None:
     """Before anything is looked at, so that no promise holds for some lengths in one way and for others in another."""
     m, text = make(), "a doctor " * 5
-    said = "This text has 45 characters, and at most 40 are rewritten at once. Split it into several texts."
+    said = "This text has more than 40 characters. Split it into several texts."
     ways = (
         m.plan,
         m.prepare,
@@ -389,6 +407,7 @@ CHECKS: dict[str, Callable[[Make], None]] = {
         a_wrong_epsilon_is_refused,
         an_unknown_option_is_refused,
         steps_cover_the_text,
+        what_nobody_sees_changes_nothing,
         what_is_no_text_is_refused,
         a_text_that_is_too_long_is_refused,
         a_seed_repeats_and_is_said,

@@ -3,16 +3,17 @@
 The words are those of the language's tokenizer (for English NLTK's), run sentence by sentence on sentences found by a
 rule of this module with the language's abbreviations, and then refined so that nothing is lost and offsets are exact:
 
-- every letter or digit of the text lies in exactly one token; tokens are in order, do not overlap, hold no whitespace;
+- only what a person can see is read, in one way of writing it (:mod:`dptext_core.text.visible`);
+- every letter or digit that is seen lies in exactly one token; tokens are in order, do not overlap, hold no whitespace;
 - a boundary between two letters or digits is undone, so ``can't``, ``cannot`` and ``gonna`` are one token each, while
   the clitics of the language (``it's``) are tokens of their own, with straight or curly apostrophes;
 - URLs, e-mail addresses, ``U.S.``, ``Dr.``, ``3.5``, ``10,000``, ``well-known`` stay whole; ``Monday.`` is two tokens;
-- runs of emoji are one token; zero-width and combining characters stay with the character they modify.
+- runs of emoji are one token; combining characters stay with the letter they modify.
 
 A sentence without doubt (of English: words, contractions, numbers and the usual marks) has these tokens by one regular
 expression of the language, without its tokenizer, in a tenth of the time. Where the tokenizer's result cannot be
 aligned with the text (NLTK rewrites some quotes), or the language has none, another regular expression takes over for
-that sentence. Any string is accepted, lone surrogates and NUL included. No text is stored outside the Document.
+that sentence. Any string is accepted. No text is stored outside the Document.
 """
 
 from __future__ import annotations
@@ -22,18 +23,18 @@ import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
+from .._internal.checks import LARGEST
 from .._internal.private import Private
 from .._internal.slots import setter
 from ..errors import InputError
 from .language import APOSTROPHES, Language
 from .languages import ENGLISH
 from .skeleton import CLOSERS, MARKS, NEWLINE, WIDE_ENDERS, Edit, Skeleton, Spliced, kind_of, wordish
+from .visible import to_visible
 
-#: Characters of the longest text that is rewritten at once, by whatever mechanism.
-LARGEST = 1_000_000
-#: Characters for each word and mark of a text whose words are counted: one that has more is too long in any case.
+#: Characters of a word or number that are read. What has more is cut, so that its length decides nothing.
 LETTERS = 100
 KINDS = ("word", "number", "punct", "clitic", "symbol")
 
@@ -54,13 +55,18 @@ _LONGEST_SENTENCE = 20_000
 
 
 def too_long(text: str) -> str:
-    """Why a text is refused for its length, in a sentence; "" where it is not."""
-    if len(text) <= LARGEST:
-        return ""
+    """Why a text is refused for its length, in a sentence that is the same for all; "" where it is not."""
     return (
-        f"This text has {len(text):,} characters, and at most {LARGEST:,} are rewritten at once. Split it into several "
-        "texts."
+        "" if len(text) <= LARGEST else f"This text has more than {LARGEST:,} characters. Split it into several texts."
     )
+
+
+def has_more(text: str, most: int, language: Language = ENGLISH) -> bool:
+    """Whether a text has more tokens than this, however long these are. Of one that has many more, a part is read."""
+    size = LETTERS * most
+    while size < len(text) and len(Document.parse(text[:size], language).words) <= 2 * most:
+        size *= 2
+    return size < len(text) or len(Document.parse(text, language).words) > most
 
 
 class _Rules:
@@ -102,9 +108,9 @@ class Token(Private):
     Attributes
     ----------
     text : str
-        ``document.text[start:end]``.
+        What one sees of ``document.text[start:end]``, in plain letters: the same in nearly every case.
     start, end : int
-        Offsets in code points.
+        Offsets in the text as given, in code points.
     kind : {"word", "number", "punct", "clitic", "symbol"}
         A word has a letter, a number digits and no letter; a clitic is one of the language after its word: ``'s``, and
         ``n't`` where the text has it apart; a symbol is the rest.
@@ -135,40 +141,52 @@ class Document(Private):
     Attributes
     ----------
     text : str
+        As given.
     words : tuple of str
         Its tokens; :attr:`tokens` makes an object of each when it is looked at, since most work needs none.
-    starts : tuple of int
-        Where they begin, in code points.
+    starts, ends : tuple of int
+        Where they begin and end in the text as given, in code points.
     kinds : tuple of str
         What they are, see :class:`Token`.
     language : Language
+    visible : Document
+        What one sees of it, as a document: the same tokens, with their places there. Models read this one. Of a text
+        without anything unseen it is the document itself.
+    removed : int
+        How many characters of the text nobody sees. Its author may know it; no release says it.
     """
 
     text: str
     words: tuple[str, ...]
     starts: tuple[int, ...]
+    ends: tuple[int, ...]
     kinds: tuple[str, ...]
     language: Language = field(default=ENGLISH, compare=False)
+    removed: int = 0
+    _visible: Document | None = field(default=None, compare=False)
+    _places: Sequence[int] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.words):,} tokens)"
 
     def __init__(self, text: str, tokens: Sequence[Token], language: Language = ENGLISH) -> None:
-        words, starts, kinds = (tuple(getattr(t, name) for t in tokens) for name in ("text", "start", "kind"))
-        self._fill(text, words, starts, kinds, language)
+        words, starts, ends, kinds = (tuple([getattr(t, n) for t in tokens]) for n in ("text", "start", "end", "kind"))
+        if to_visible(text) is None and len(max(words, key=len, default="")) <= LETTERS:
+            self._fill(text, words, starts, ends, kinds, language)
+        else:  # what one sees is no part of the tokens
+            self.__dict__.update(self.parse(text, language).__dict__)
 
-    def _fill(
-        self, text: str, words: tuple[str, ...], starts: tuple[int, ...], kinds: tuple[str, ...], language: Language
-    ) -> None:
-        self.__dict__.update(text=text, words=words, starts=starts, kinds=kinds, language=language)
+    def _fill(self, text: str, words: Any, starts: Any, ends: Any, kinds: Any, language: Language) -> None:
+        self.__dict__.update(text=text, words=words, starts=starts, ends=ends, kinds=kinds, language=language)
+
+    @property
+    def visible(self) -> Document:
+        return self._visible or self
 
     @cached_property
     def tokens(self) -> tuple[Token, ...]:
         """The tokens in order."""
-        return tuple(
-            Token(word, start, start + len(word), kind)
-            for word, start, kind in zip(self.words, self.starts, self.kinds, strict=True)
-        )
+        return tuple(Token(*columns) for columns in zip(self.words, self.starts, self.ends, self.kinds, strict=True))
 
     @classmethod
     def parse(cls, text: str, language: Language = ENGLISH) -> Self:
@@ -178,18 +196,54 @@ class Document(Private):
         """
         if not isinstance(text, str):
             raise InputError(f"A text must be a str, not {type(text).__name__}.")
+        seen = to_visible(text)
+        plain = cls._of_visible(text if seen is None else seen.text, language)
+        long = len(max(plain.words, key=len, default="")) > LETTERS
+        if seen is None and not long:
+            return plain
+        places = range(len(text)) if seen is None else seen.places
+        if long:
+            plain, places = plain._cut(places)
+        starts = tuple([places[start] for start in plain.starts])
+        ends = tuple([places[end - 1] + 1 for end in plain.ends])
+        document = object.__new__(cls)
+        document._fill(text, plain.words, starts, ends, plain.kinds, language)
+        document.__dict__.update(_visible=plain, _places=places, removed=seen.removed if seen else 0)
+        return document
+
+    def _cut(self, places: Sequence[int]) -> tuple[Self, list[int]]:
+        """With no more than LETTERS characters of a word, and where these are: the last stands for all that follow."""
+        parts, where, starts, ends = list[str](), list[int](), list[int](), list[int]()
+        words = [w[:LETTERS] if k in ("word", "number") else w for w, k in zip(self.words, self.kinds, strict=True)]
+        at = 0
+        for word, start, end in zip(words, self.starts, self.ends, strict=True):
+            parts += self.text[at:start], word
+            where += [*places[at : start + len(word) - 1], places[end - 1]]
+            starts.append(len(where) - len(word))
+            ends.append(len(where))
+            at = end
+        document = object.__new__(type(self))
+        text = "".join((*parts, self.text[at:]))
+        document._fill(text, tuple(words), tuple(starts), tuple(ends), self.kinds, self.language)
+        return document, [*where, *places[at:]]
+
+    @classmethod
+    def _of_visible(cls, text: str, language: Language) -> Self:
         rules = _rules(language)
         spans: list[tuple[int, int]] = []
         for start, end, inner_dots in _sentences(text, rules):
             spans += _sentence_spans(text, start, end, inner_dots, rules)
         words = tuple([text[start:end] for start, end in spans])
+        starts, ends = tuple([s for s, _ in spans]), tuple([e for _, e in spans])
         document = object.__new__(cls)
-        document._fill(text, words, tuple([s for s, _ in spans]), _kinds(text, words, spans, rules), language)
+        document._fill(text, words, starts, ends, _kinds(text, words, spans, rules), language)
         return document
 
     @cached_property
     def sentences(self) -> tuple[tuple[int, int], ...]:
         """Offsets of the sentences in order, without the blanks around them; what is blank is none."""
+        if self._visible is not None:
+            return tuple([(self._places[a], self._places[b - 1] + 1) for a, b in self._visible.sentences])
         spans = []
         for start, end, _ in _sentences(self.text, _rules(self.language)):
             inside = self.text[start:end]
@@ -198,22 +252,24 @@ class Document(Private):
                 spans.append((at, at + len(stripped)))
         return tuple(spans)
 
+    @cached_property
+    def gaps(self) -> tuple[str, ...]:
+        """The blanks that one sees before each token, and after the last."""
+        text, starts, ends = self.visible.text, self.visible.starts, self.visible.ends
+        return tuple([text[a:b] for a, b in zip([0, *ends], [*starts, len(text)], strict=True)])
+
     def gap(self, i: int) -> str:
-        """The text between token i-1 and token i, 0 <= i <= len(tokens); i = len(tokens) is the tail."""
-        n = len(self.words)
-        if not 0 <= i <= n:
-            raise IndexError(f"gap {i} of a document with {n} tokens")
-        start = self.starts[i - 1] + len(self.words[i - 1]) if i else 0
-        return self.text[start : self.starts[i] if i < n else len(self.text)]
+        """The blanks between token i-1 and token i, 0 <= i <= len(tokens); i = len(tokens) is the tail."""
+        if not 0 <= i <= len(self.words):
+            raise IndexError(f"gap {i} of a document with {len(self.words)} tokens")
+        return self.gaps[i]
 
     def skeleton(self, drawn: Sequence[bool]) -> Skeleton:
         """What stays where the tokens with True are drawn. Raises InputError where there is not one value a token."""
         if len(drawn) != len(self.words):
             raise InputError(f"A skeleton needs one value for each of the {len(self.words)} tokens: {len(drawn)}.")
         kept = tuple([None if d else word for d, word in zip(drawn, self.words, strict=True)])
-        ends = [start + len(word) for start, word in zip(self.starts, self.words, strict=True)]
-        gaps = tuple([self.text[a:b] for a, b in zip([0, *ends], [*self.starts, len(self.text)], strict=True)])
-        return Skeleton(kept, gaps, self.language)
+        return Skeleton(kept, self.gaps, self.language)
 
     def splice(self, edits: Sequence[Edit]) -> Spliced:
         """One Edit a token: those with a text are drawn, the others stay. See :meth:`Skeleton.render`."""

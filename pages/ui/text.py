@@ -7,7 +7,8 @@ from typing import Any
 
 from dptext_core import Document, InputError
 from dptext_core._internal import hosting
-from dptext_core.text.document import LETTERS
+from dptext_core.text import document
+from dptext_core.text.document import LETTERS, has_more
 from pages.ui.public import limits
 
 #: The largest file that is read, in MB as Streamlit counts them.
@@ -36,15 +37,12 @@ def too_long(text: str, otherwise: str = "") -> str:
     other. Each token counts that a mechanism may draw in the place of: words, what hangs on them, and marks."""
     most = limits().words
     further = "" if hosting.public() else otherwise
-    if len(text) > LETTERS * most:
-        return (
-            f"This page takes up to {most:,} words and marks, and up to {LETTERS * most:,} characters, and this text "
-            f"has {len(text):,} characters. Shorten it{further}."
-        )
-    # No token without a character.
-    if len(text) <= most or (tokens := len(Document.parse(text).words)) <= most:
+    if why := document.too_long(text):
+        return why
+    if len(text) <= most or not has_more(text, most):  # no token without a character
         return ""
-    return f"This page takes up to {most:,} words and marks, and this text has {tokens:,}. Shorten it{further}."
+    has = f"{len(Document.parse(text).words):,}" if len(text) <= LETTERS * most else "many more"
+    return f"This page takes up to {most:,} words and marks, and this text has {has}. Shorten it{further}."
 
 
 def shortened(text: str) -> str:

@@ -115,10 +115,21 @@ def test_rewrite_prints_only_the_text(run):
     assert "at most" in err and "Not covered: the spacing." in err
 
 
+def test_rewrite_says_beside_the_text_how_much_of_it_nobody_sees(run):
+    hidden = "My doctor\u200b left.\U000e0041 \ufe0f"
+    argv = ("rewrite", "--mechanism", "custext", "--epsilon", "0.1", "--seed", "1")
+    _, plain, said = run(*argv, "My doctor left.")
+    status, out, err = run(*argv, hidden)
+    assert (status, out) == (0, plain) and "invisible" not in said
+    assert err == said + "note: 3 invisible characters removed.\n"
+    _, released, _ = run(*argv, "--json", hidden)
+    assert released == run(*argv, "--json", "My doctor left.")[1]
+
+
 @pytest.mark.parametrize("argv", [(), ("-",)])
 def test_rewrite_reads_utf8_from_standard_input(run, argv):
     status, out, err = run("rewrite", "--mechanism", "shout", "--quiet", *argv, stdin=(TEXT + "\r\n").encode())
-    assert (status, out, err) == (0, TEXT.upper() + "\r\n", "")
+    assert (status, out, err) == (0, TEXT.upper() + "\n", "")
 
 
 def test_rewrite_from_file_to_file(run, tmp_path):

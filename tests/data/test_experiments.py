@@ -647,15 +647,28 @@ def test_rows_with_errors_stand_beside_the_others(tmp_path, swap):
 @pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl"])
 def test_a_huge_text_is_rewritten_and_one_that_is_too_large_is_an_error_of_its_row(tmp_path, swap, monkeypatch, kind):
     monkeypatch.setattr(document, "LARGEST", 140_000)
-    huge, larger = "a doctor " + "x" * 131_073, "a doctor " + "x" * 140_000
+    huge, larger = "a doctor; " * 13_500, "a doctor; " * 14_001
     rows = ["a nurse", huge, larger, "a doctor"]
     form = (lambda t: json.dumps({"text": t})) if kind == "jsonl" else str
     data = write(tmp_path / f"a.{kind}", "".join(f"{form(r)}\n" for r in (["text"] * (kind != "jsonl") + rows)[:]))
     result = rewrite_file(data, swap, tmp_path / "out")
     found = lines(tmp_path / "out")
     assert [x["text"] is None for x in found] == [False, False, True, False] and len(found[1]["text"]) > 131_072
-    assert "has 140,009 characters, and at most 140,000" in found[2]["dp"]["error"]
+    assert found[2]["dp"]["error"] == "This text has more than 140,000 characters. Split it into several texts."
     assert (result["rows"], result["errors"]) == (4, 1)
+
+
+def test_the_command_says_how_many_characters_nobody_sees_and_no_file_does(tmp_path, swap, run):
+    """A row of which nothing is drawn is one that came out as it went in, whatever nobody sees of it."""
+    rows = ["a doctor", "...", "a nurse"]
+    argv = ("--mechanism", swap.name, "--seed", 3, "--out")
+    written = []
+    for name, hidden in (("plain", ""), ("hidden", "\u200b\U000e0041")):
+        data = write(tmp_path / "data.jsonl", "".join(json.dumps({"text": row + hidden}) + "\n" for row in rows))
+        status, _, error = run("rewrite-data", "--data", data, *argv, tmp_path / name)
+        assert status == 0 and ("note: 6 invisible characters removed." in error) == bool(hidden)
+        written.append((tmp_path / name / tables.ROWS).read_text())
+    assert written[0] == written[1] and '"untouched": true' in written[0]
 
 
 def test_the_command_says_what_is_promised_and_what_is_not(tmp_path, swap, run):

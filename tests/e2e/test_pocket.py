@@ -39,6 +39,9 @@ TEXTS = (
     "Ünïcode naïve café ½ 日本語 zzqx 👩‍👩‍👧 rock ’n’ roll.",
     "",
     "the and of , .",
+    # What nobody sees, and letters written as symbols.
+    "Ⓜⓐⓡⓘⓐ\U000e0041 saw 🅹🅾🅷🅽,\u200b ⒨⒜⒭⒤⒜ and 🇲🇦\ufe0f.\u0301 ⠍⠁⠗⠊⠁\u2009①½² ☙ ‐‑ 👍🏽 \ue000\n \r\n\tof\u3164 \u2028",
+    f"A word of {'x' * 150}, http://a.b/{'c' * 150} and {'-' * 150}",
 )
 #: With what identifies: names, places, dates, numbers and addresses.
 TELLING = """Mrs Halvorsen and Dr. J. Peter von Berg saw Anna's son. Nora Lindqvist left. Ask Tom, please; Grace cried.
@@ -111,6 +114,26 @@ def test_a_text_is_cut_as_the_core_cuts_it(page: Page) -> None:
         assert page.evaluate("text => window.dptext.tokens(text)", text) == expected, text
 
 
+def test_what_one_sees_of_a_text_is_what_the_core_sees(page: Page) -> None:
+    """Of every character that there is, behind a letter and alone; and how many are not seen is said."""
+    codes = [*range(0xD800), *range(0xE000, 0x32000), *range(0xE0000, 0xE2000)]
+    blocks = ["".join([f"a{chr(c)} {chr(c)}" for c in codes[i : i + 4096]]) for i in range(0, len(codes), 4096)]
+    found = page.evaluate(
+        """async (texts) => {
+          const { reader } = await import("./visible.js");
+          const read = reader((await (await fetch("core.json")).json()).visible);
+          return texts.map((text) => { const { text: seen, removed } = read(text); return [seen, removed]; });
+        }""",
+        blocks,
+    )
+    documents = [Document.parse(text) for text in blocks]
+    assert found == [[d.visible.text, d.removed] for d in documents]
+    page.fill("#text", "My doctor\u200b left.\U000e0041")
+    until(page, "document.getElementById('removed').textContent === '2 invisible characters removed.'")
+    page.fill("#text", TEXTS[0])
+    until(page, "document.getElementById('removed').textContent === ''")
+
+
 def test_what_may_still_identify_is_found_as_the_core_finds_it(page: Page) -> None:
     """In texts with names, dates and addresses of all kinds, and the same without capitals."""
     rng = np.random.default_rng(1)
@@ -118,7 +141,8 @@ def test_what_may_still_identify_is_found_as_the_core_finds_it(page: Page) -> No
     words = TELLING.split() + list(".,;:\n“”") + ["'s", "—", "2001-2004", "é", "²"]
     texts += [" ".join(rng.choice(words, 12)) for _ in range(300)]
     texts += [t.lower() for t in texts] + [t.upper() for t in texts[:60]]
-    expected = [[[t.kind, t.text, [text[a:b] for a, b in t.words]] for t in telling(text)] for text in texts]
+    seen = [Document.parse(text).visible.text for text in texts]
+    expected = [[[t.kind, t.text, [text[a:b] for a, b in t.words]] for t in telling(text)] for text in seen]
     call = "(texts) => Promise.all(texts.map((text) => window.dptext.telling(text)))"
     found = page.evaluate(call, texts)
     assert {t: f for t, f, e in zip(texts, found, expected, strict=True) if f != e} == {}

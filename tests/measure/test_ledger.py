@@ -391,6 +391,7 @@ def test_noise_that_serves_two_places_has_one_name():
         "  " + TEXT.upper(),
         TEXT.replace("dose", "do\u200bse").replace(".", "!"),
         "The doctor, changed the dose \uff4ff insulin",
+        "The \u3164doctor\U000e0041 changed\u2800 the ⓓⓞⓢⓔ of insulin",
     ],
 )
 def test_a_blank_a_mark_or_a_capital_makes_no_other_text(other):

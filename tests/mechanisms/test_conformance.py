@@ -59,11 +59,12 @@ class Upper(dpt.Mechanism):
         raise dpt.NoDistribution("Every token is kept.")
 
     def rewrite_prepared(self, prepared, stream, task):
+        document = prepared.document
         steps = tuple(
-            dpt.Step((t.start, t.end), t.text, t.text, "keep", "example", 0.0, (t.start, t.end), i)
-            for i, t in enumerate(prepared.document.tokens)
+            dpt.Step((t.start, t.end), t.text, t.text, "keep", "example", 0.0, (out.start, out.end), i)
+            for i, (t, out) in enumerate(zip(document.tokens, document.visible.tokens, strict=True))
         )
-        return dpt.RewriteResult.of(self, prepared, stream, prepared.text, steps)
+        return dpt.RewriteResult.of(self, prepared, stream, document.visible.text, steps)
 
 
 @pytest.fixture(autouse=True)

@@ -51,11 +51,8 @@ class Echo(dpt.Mechanism):
         return dpt.Guarantee("none", 1.0, "text", "", 0, 0.0, reason="Nothing is hidden.")
 
     def rewrite_prepared(self, prepared, stream, task):
-        words = tuple(
-            dpt.Step((t.start, t.end), t.text, t.text, "keep", "", 0.0, (t.start, t.end), i)
-            for i, t in enumerate(prepared.document.tokens)
-        )
-        return dpt.RewriteResult.of(self, prepared, stream, prepared.text, words)
+        pieces = (dpt.Release((0, len(prepared.text)), prepared.text, 0.0, "rule"),) if prepared.text else ()
+        return dpt.RewriteResult.of(self, prepared, stream, prepared.text, pieces=pieces)
 
 
 def released(names, given, *suffixes, exact=()) -> list[bytes]:

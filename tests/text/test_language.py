@@ -316,6 +316,7 @@ def test_no_test_of_words_by_ascii_letters():
         "mechanisms/base.py",
         "mechanisms/writing/spelling.py",
         "mechanisms/blocklist.py",
+        "text/visible.py",
         "words/files.py",
     )
     assert found == {f"dptext_core/{name}" for name in named}

@@ -33,8 +33,8 @@ def splice(text: str, edits: dict[int, Edit]) -> str:
 def test_no_edit_is_the_identity(text):
     doc = Document.parse(text)
     spliced = doc.splice([Edit()] * len(doc.tokens))
-    assert spliced.text == text
-    assert spliced.spans == tuple((token.start, token.end) for token in doc.tokens)
+    assert spliced.text == doc.visible.text
+    assert spliced.spans == tuple((token.start, token.end) for token in doc.visible.tokens)
     assert set(spliced.inserted) <= {None}
 
 
@@ -57,8 +57,7 @@ def test_spans_point_at_the_output(text, data):
             assert at <= inserted[0]
             assert spliced.text[slice(*inserted)] == edit.after
             at = inserted[1]
-    newlines = [char for char in text if char in "\r\n\u2028\x85"]
-    assert [char for char in spliced.text if char in "\r\n\u2028\x85"] == newlines
+    assert spliced.text.count("\n") == doc.visible.text.count("\n") and not set(spliced.text) & set("\r\u2028\x85")
     # No two words are glued that were apart: a drawn word's neighbours are no letters or digits.
     for edit, span in zip(edits, spliced.spans, strict=True):
         if edit.text and edit.text[0].isalnum():
@@ -96,14 +95,14 @@ def test_all_but_the_words_is_the_same_whatever_is_drawn(text, data):
 @pytest.mark.parametrize(
     ("text", "edits", "expected"),
     [
-        ("a  b\tc", {1: Edit("x")}, "a  x\tc"),
+        ("a b\tc", {1: Edit("x")}, "a x\tc"),
         ("a b, c", {1: Edit("")}, "a, c"),
         ("a b c", {0: Edit("")}, "b c"),
         ("a b c", {0: Edit(""), 1: Edit("")}, "c"),
         ("a b c", {1: Edit(""), 2: Edit("")}, "a"),
         ("a b c", dict.fromkeys(range(3), Edit("")), ""),
         ("one\n  two three", {1: Edit("")}, "one\n  three"),
-        ("one\r\ntwo\r\nthree", {1: Edit("")}, "one\r\n\r\nthree"),
+        ("one\r\ntwo\r\nthree", {1: Edit("")}, "one\n\nthree"),
         ("x (big dog)", {2: Edit("")}, "x (dog)"),
         ("a b.", {1: Edit(None, "c")}, "a b c."),
         ("a b c", {1: Edit("", "x")}, "a x c"),
@@ -111,8 +110,8 @@ def test_all_but_the_words_is_the_same_whatever_is_drawn(text, data):
         ("the dog's tail", {2: Edit("is")}, "the dog is tail"),
         ("the dog's tail", {1: Edit("cat")}, "the cat's tail"),
         ("great😀movie", {1: Edit("")}, "great movie"),
-        ("I love ❤️mom today", {3: Edit("mother")}, "I love ❤️mother today"),
-        ("I love ❤️mom today", {3: Edit("mom")}, "I love ❤️mom today"),
+        ("I love ❤️mom today", {3: Edit("mother")}, "I love ❤mother today"),
+        ("I love ❤️mom today", {3: Edit("mom")}, "I love ❤mom today"),
         ("yes! no", {0: Edit("yes"), 1: Edit("and"), 2: Edit("no")}, "yes and no"),
     ],
 )
@@ -189,7 +188,7 @@ def test_a_mark_that_is_drawn_ends_no_sentence():
 @pytest.mark.parametrize(
     ("text", "deleted", "expected"),
     [
-        ("one \n two three four", {1, 2}, "one \n four"),
+        ("one \n two three four", {1, 2}, "one\n four"),
         ("one\n two three four", {1, 2}, "one\n four"),
         ("one two three four", {1, 2}, "one four"),
         ("one two\nthree four", {1, 2}, "one\nfour"),

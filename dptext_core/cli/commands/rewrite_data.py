@@ -20,6 +20,7 @@ from ...data.records import Overall, rewrite_records
 from ...errors import ConfigError, InputError
 from ...measure.coverage import coverage_note
 from ...mechanisms.base import BATCH
+from ...text.visible import count_removed, removed_note
 from ..arguments import add_seed, gpus, mechanism_of, positive
 from ..console import SEED_WARNING, note, resumable
 
@@ -182,6 +183,8 @@ def run(args: argparse.Namespace) -> None:
         note(result["polish"]["sentence"])
     if result["exposed"]:
         note(f"Not covered, of the first row: {'; '.join(result['exposed'])}. Each other row says its own.")
+    if said := removed_note(sum(count_removed(row[args.text_column]) for row in data.rows())):
+        note(f"note: {said}")
     first = next(iter(data.rows()))[args.text_column]
     with contextlib.suppress(InputError):  # that it could not be rewritten is said above
         if isinstance(first, str) and (about := coverage_note(mechanism, first)):

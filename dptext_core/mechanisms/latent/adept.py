@@ -225,7 +225,7 @@ class ADePT(VectorMechanism):
 
     def _read(self, document: Document) -> tuple[list[int], bool]:
         """The ids that are read of a text, and whether it has more. Loads no weights."""
-        ids, n = ae.pieces(document.text, self.shape.window)
+        ids, n = ae.pieces(document.visible.text, self.shape.window)
         return ids, n > len(ids)
 
     def encode(self, documents: Sequence[Document]) -> list[Encoded]:

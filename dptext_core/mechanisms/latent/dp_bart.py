@@ -251,7 +251,7 @@ class DPBART(VectorMechanism):
     def encode(self, documents: Sequence[Document]) -> list[Encoded]:
         """What the encoder makes of them, (l, d) each; 0 beyond the text."""
         g, n = self.generator(), self.config.positions
-        read = [_ids(g, d.text, n) for d in documents]
+        read = [_ids(g, d.visible.text, n) for d in documents]
         latents = g.latents([ids for ids, _ in read], n)
         return [Encoded(d, self.key, x, cut) for d, x, (_, cut) in zip(documents, latents, read, strict=True)]
 
@@ -295,7 +295,7 @@ class DPBART(VectorMechanism):
             return text
         out, at, begin = [], 0, True
         for token in Document.parse(text, self.language).tokens:
-            word = token.text
+            word = text[token.start : token.end]
             if token.kind == "word" and (begin or len(word) == 1):
                 word = self.language.case(word, begin)
             out += [text[at : token.start], word]
@@ -323,7 +323,7 @@ class _Reading(Reading[DPBART]):
             cut = text.cut
         else:  # of a plain text known where the model is loaded
             n = self.m.config.positions
-            cut = self.m.model_ready and _ids(self.m.generator(), self.m.plan(text).document.text, n)[1]
+            cut = self.m.model_ready and _ids(self.m.generator(), self.m.plan(text).document.visible.text, n)[1]
         if not cut:
             return ""
         return (

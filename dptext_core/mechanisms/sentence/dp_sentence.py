@@ -420,7 +420,8 @@ class DPSentence(Mechanism):
 
     def _read(self, document: Document) -> tuple[str, ...]:
         """The sentences that are drawn for: those of the text, or as many as there are slots."""
-        found = [document.text[a:b] for a, b in document.sentences]
+        seen = document.visible
+        found = [seen.text[a:b] for a, b in seen.sentences]
         slots = self.config.slots or max(1, len(found))
         return tuple((found + [_NOTHING] * slots)[:slots])
 

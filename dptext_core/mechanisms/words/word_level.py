@@ -683,9 +683,11 @@ class WordMechanism(Mechanism):
         spans: Sequence[tuple[int, int]],
     ) -> list[Step]:
         made = []
-        columns = zip(prepared.document.words, prepared.document.starts, prepared.rows.tolist(), spans, strict=True)
-        for i, (original, start, row, out) in enumerate(columns):
-            span, word = (start, start + len(original)), shown[i] or ""
+        document = prepared.document
+        places = zip(document.starts, document.ends, strict=True)
+        columns = zip(document.words, places, prepared.rows.tolist(), spans, strict=True)
+        for i, (original, span, row, out) in enumerate(columns):
+            word = shown[i] or ""
             if row == KEPT:
                 made.append(Step(span, original, original, "keep", prepared.reasons[i] or "", 0.0, out, i))
             elif row == UNKNOWN and self.config.oov == "drop":

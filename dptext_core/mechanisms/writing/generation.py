@@ -447,7 +447,7 @@ class Generation(Clipped):
         if isinstance(text, Prepared) or not self.model_ready:
             return False
         g = self.generator()
-        return g.prompt(*self._parts(self.document(text).text), _room(g.spec, self.config.max_tokens))[1]
+        return g.prompt(*self._parts(self.document(text).visible.text), _room(g.spec, self.config.max_tokens))[1]
 
     # --- promises
 
@@ -487,7 +487,7 @@ class Generation(Clipped):
         task.check()
         g = self.generator()
         # The limit and not the text's own one, so that what is cut does not depend on the text.
-        ids, cut = g.prompt(*self._parts(document.text), _room(g.spec, self.config.max_tokens))
+        ids, cut = g.prompt(*self._parts(document.visible.text), _room(g.spec, self.config.max_tokens))
         prefix = g.prefix(self.around()[0], ids, STEP + self.config.max_tokens)
         return GenerationPrepared(document, self.key, tuple(ids), cut, prefix)
 

@@ -30,6 +30,7 @@ from ...mechanisms.words.custext import CusTextConfig
 from ...text.language import Language
 from ...text.languages.english import IRREGULAR
 from ...text.lexicons import stop_words
+from ...text.visible import character_table
 from ..exports import html
 from ..exports.gallery import gallery
 from ..figures import browser
@@ -220,6 +221,7 @@ def _core(packed: dict[str, dict[str, Any]], candidates: list[tuple[int, int]]) 
     return {
         "version": __version__,
         "files": packed,
+        "visible": character_table(),
         "language": language_data(mechanisms[MECHANISMS[0]].language),
         "stop_words": sorted(stop.words),
         "kinds": KINDS,

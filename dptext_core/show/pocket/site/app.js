@@ -17,7 +17,7 @@ const ui = {
   text: get("text"), mechanism: get("mechanism"), examples: get("examples"), again: get("again"), status: get("status"),
   progress: get("progress"), promise: get("promise"), between: get("between"), exposed: get("exposed"), ledger: get("ledger"), save: get("save"),
   notes: get("notes"), summary: get("summary"), view: get("view"), controls: get("controls"), never: get("never"),
-  never_label: get("never_label"), never_note: get("never_note"), problem: get("problem"), edit: get("edit"), editor: get("editor"),
+  never_label: get("never_label"), never_note: get("never_note"), problem: get("problem"), edit: get("edit"), editor: get("editor"), removed: get("removed"),
 };
 const state = {
   run: 0,
@@ -245,6 +245,8 @@ function seen(/** @type {string} */ name, /** @type {any} */ view) {
 
 function promise(/** @type {number} */ epsilon) {
   if (!state.prepared) return;
+  const { removed = 0 } = state.prepared.document;
+  ui.removed.textContent = removed ? `${removed} invisible character${removed === 1 ? "" : "s"} removed.` : "";
   const made = engine.promise(state.prepared, epsilon);
   ui.promise.textContent = made.sentence;
   // Kept words are no secret: a text without them would be told apart.
@@ -419,7 +421,8 @@ Object.assign(window, {
     },
     async sentences(/** @type {string} */ text) {
       await ready;
-      return engine.language.sentenceSpans(text).map(([a, b]) => text.slice(a, b));
+      const { text: seen } = engine.language.parse(text);
+      return engine.language.sentenceSpans(seen).map(([a, b]) => seen.slice(a, b));
     },
     async tokens(/** @type {string} */ text) {
       await ready;

@@ -96,7 +96,7 @@ export class Engine {
   /** @param {any} core what core.json holds */
   constructor(core) {
     this.core = core;
-    this.language = new Language(core.language);
+    this.language = new Language(core.language, core.visible);
     this.stop = new Set(core.stop_words);
     /** @type {Model | null} */
     this.model = null;
@@ -233,10 +233,11 @@ export class Engine {
 
   /** One draw a sentence: the tokens are the sentences, an empty one where there is none. @returns {Promise<Prepared>} */
   async bySentence(
-    /** @type {string} */ text, /** @type {any} */ spec, /** @type {Never} */ never,
+    /** @type {string} */ given, /** @type {any} */ spec, /** @type {Never} */ never,
     /** @type {AbortSignal | undefined} */ signal,
   ) {
     const { bank, pieces } = this;
+    const { text, removed } = this.language.parse(given);
     if (!bank || !pieces) throw new Error("the bank of sentences is not there");
     const { slots } = spec.options;
     const found = this.language.sentenceSpans(text);
@@ -262,7 +263,7 @@ export class Engine {
         : alike([...few, ""], Float64Array.from([...kept, own ? -1 : 1]), null);
     });
     return {
-      spec, never, document: { text, tokens }, reasons: tokens.map(() => null), laws, known: tokens.map(() => true),
+      spec, never, document: { text, tokens, removed }, reasons: tokens.map(() => null), laws, known: tokens.map(() => true),
       capitals: [], gaps: ["", ...tokens.slice(1).map(() => " "), ""], aligned: false, vectors, ms,
     };
   }

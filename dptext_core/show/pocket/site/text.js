@@ -1,9 +1,13 @@
 // @ts-check
 // A text as tokens with spans, as dptext_core/text/document.py cuts it, and back, as text/skeleton.py splices it.
-// The lists of the language (core.json, "language") are the core's own. Offsets are those of JavaScript's strings.
+// The lists of the language (core.json, "language") are the core's own. Offsets are those of JavaScript's strings, in
+// what one sees of a text: nothing else of it is read.
+
+import { reader } from "./visible.js";
 
 /** @typedef {{text: string, start: number, end: number, kind: string}} Token */
-/** @typedef {{text: string, tokens: Token[]}} Document */
+/** text: what one sees of what was given; removed: how many characters one does not.
+ * @typedef {{text: string, tokens: Token[], removed?: number}} Document */
 
 // Python's classes of characters: isalnum, \w, and isspace. A JavaScript \s and \w are others.
 const A = "\\p{L}\\p{N}";
@@ -28,6 +32,7 @@ const APOSTROPHES = "'’ʼ＇";
 const BREAKS = new Set("，。、；：！？｡「」『』（）《》【】،؛؟۔।…“”„«»—");
 const ADDRESS_TAIL = ".,;:!?'’)]}>…»”*_";
 const LONGEST_SENTENCE = 20000;
+const LETTERS = 100; // of a word or number that are read, in code points
 const PUNCT = "!-\\/:-@\\[-`{-~";
 
 const ADDRESS = re(
@@ -110,8 +115,12 @@ function nltk(/** @type {string} */ sentence) {
 
 /** The language's rules, from the lists of the core. */
 export class Language {
-  /** @param {any} lists "language" of core.json */
-  constructor(lists) {
+  /**
+   * @param {any} lists "language" of core.json
+   * @param {any} table "visible" of core.json
+   */
+  constructor(lists, table) {
+    this.visible = reader(table);
     const ends = anyCase(lists.clitics.map(escaped).join("|"));
     const apart = lists.detached.map((/** @type {string} */ d) => anyCase(escaped(d)).replace(/'/g, `[${APOSTROPHES}]`)).join("|");
     const enders = escaped(lists.enders);
@@ -143,7 +152,8 @@ export class Language {
   }
 
   /** @returns {Document} */
-  parse(/** @type {string} */ text) {
+  parse(/** @type {string} */ given) {
+    const { text, removed } = this.visible(given);
     /** @type {[number, number][]} */
     const spans = [];
     for (const [start, end, dots] of this.sentences(text)) {
@@ -159,7 +169,7 @@ export class Language {
       if (after && this.cliticToken.test(word) && !NEWLINE.test(text.slice(last.end, start))) kind = "clitic";
       tokens.push({ text: word, start, end, kind });
     }
-    return { text, tokens };
+    return tokens.some((t) => t.text.length > LETTERS) ? { ...cut(text, tokens), removed } : { text, tokens, removed };
   }
 
   /** @returns {[number, number, Set<number>][]} */
@@ -344,6 +354,21 @@ export class Language {
     if (!begins) return word;
     return word.replace(re(`[${A}]`), (c) => ([...c.toUpperCase()].length === 1 ? c.toUpperCase() : c));
   }
+}
+
+/** With no more than LETTERS characters of a word. @returns {Document} */
+function cut(/** @type {string} */ text, /** @type {Token[]} */ tokens) {
+  let out = "";
+  let at = 0;
+  const shorter = tokens.map((token) => {
+    const long = ["word", "number"].includes(token.kind) && token.text.length > LETTERS;
+    const word = long ? [...token.text].slice(0, LETTERS).join("") : token.text;
+    const start = out.length + token.start - at;
+    out += text.slice(at, token.start) + word;
+    at = token.end;
+    return { ...token, text: word, start, end: out.length };
+  });
+  return { text: out + text.slice(at), tokens: shorter };
 }
 
 // What Python's isdigit takes: decimal digits, and those of other writings (superscripts, circled).
