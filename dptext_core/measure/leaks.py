@@ -19,8 +19,9 @@ from .._internal.private import Private
 from ..result import RewriteResult
 from ..text import names
 from ..text.document import Document, Token
-from ..text.language import Language, straight
+from ..text.language import Language
 from ..text.languages import ENGLISH
+from ..text.names_and_numbers import can_begin, names_and_numbers, plain_form
 
 #: What is looked for, with the word for several, in the order in which it is told.
 KINDS = {
@@ -243,7 +244,9 @@ class _Search:
         self.document = Document.parse(text, language)
         self.tokens: Sequence[Token] = self.document.tokens
         self.starts = [t.start for t in self.tokens]
-        self.words = [straight(t.text).casefold().rstrip(".") or t.text for t in self.tokens]
+        self.words = [plain_form(t.text) for t in self.tokens]
+        #: What is replaced though it may be a stop word: it is found always.
+        self.written = names_and_numbers(self.document)
         #: A text that was typed without capitals says nothing by them.
         self.small = not any(c.isupper() for c in text)
         self.kinds: dict[int, str] = {}  # of the first token
@@ -256,7 +259,7 @@ class _Search:
         self.listed_places()
         self.named_places()
         self.names()
-        self.numbers()
+        self.others()
         for kind, a, b in finder(self.text) if finder else ():
             self.take_found(kind, a, b)
         out = []
@@ -302,7 +305,8 @@ class _Search:
             and self.tokens[k].kind == "word"
             and word[0].isupper()
             and (not word.isupper() or len(word.rstrip(".")) == 1)
-            and self.words[k] not in self.clues.common
+            and (self.words[k] not in self.clues.common or self.written.get(k) == "name")
+            and self.words[k] not in self.clues.always_large
         )
 
     def follows(self, k: int) -> bool:
@@ -310,11 +314,7 @@ class _Search:
         return 0 < k < len(self.tokens) and self.document.gap(k).strip(" \u00a0") == "" and self.document.gap(k) != ""
 
     def begins(self, k: int) -> bool:
-        """Whether a capital may be there because a sentence or a quotation begins."""
-        if k == 0 or any(c in "\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029" for c in self.document.gap(k)):
-            return True
-        before = self.tokens[k - 1]
-        return before.kind in ("punct", "symbol") and before.text not in (",", ";", "(", ")", "&", "/", "’", "'")
+        return can_begin(self.document, k)
 
     # --- what is looked for
 
@@ -399,7 +399,7 @@ class _Search:
             word = self.tokens[k]
             if word.kind != "word" or k in self.used or not (self.small or word.text[0].isupper()):
                 continue
-            first = self.words[k] in clues.first_names
+            first = self.words[k] in (clues.first_names if self.small else clues.first_names | clues.names_or_words)
             if not self.small and self.begins(k) and clues.capitals and self.words[k] not in clues.titles:
                 beside = self.follows(k + 1) and self.capital(k + 1) and self.capital(k)
                 first = first or beside or (self.words[k] in known and self.capital(k))
@@ -417,10 +417,12 @@ class _Search:
             k += 1
         return end
 
-    def numbers(self) -> None:
-        clues = self.clues
+    def others(self) -> None:
+        """Numbers, and what else is replaced though it may be a stop word: without a capital, no name among words that
+        have one."""
+        for k, kind in self.written.items():
+            if kind != "name" or self.small or self.tokens[k].text[0].isupper():
+                self.take(kind, k, k + 1)
         for k, token in enumerate(self.tokens):
-            parts = self.words[k].split("-")
-            written = all(p in clues.numbers or p in clues.small_numbers for p in parts)
-            if any(map(str.isdigit, token.text)) or (written and any(p in clues.numbers for p in parts)):
+            if any(map(str.isdigit, token.text)):
                 self.take("number", k, k + 1)
