@@ -53,8 +53,8 @@ def public_prior(mechanism: Mechanism, smoothing: float = 1.0) -> Prior:
     """Word frequencies of a public corpus over the words that the mechanism draws for.
 
     Each count is raised by ``smoothing``, so that no word is ruled out. A vocabulary without counts takes those of the
-    default word space. Where the mechanism keeps stop words, they count 0: only those are replaced that are written as a
-    name or a number.
+    default word space. Where the mechanism keeps stop words, they count 0: only those that are written as a name or a
+    number are replaced.
     """
     if not smoothing > 0:
         raise InputError(f"The smoothing must be above 0, so that no word is ruled out, and is {smoothing:g}.")

@@ -138,12 +138,39 @@ def survivors(result: RewriteResult, finder: Finder | None = None) -> tuple[Surv
 
 
 def still_there(
-    original: str, released: str, language: Language = ENGLISH, finder: Finder | None = None
+    original: str,
+    released: str,
+    language: Language = ENGLISH,
+    finder: Finder | None = None,
+    aligned: bool | None = None,
 ) -> tuple[Telling, ...]:
-    """What was found in a text and stands anywhere in a released one, of a name or place a word of it: where nothing
-    is known of how that one was made."""
-    told = telling(original, language, finder)
-    return tuple(t for t, spans in _standing(told, original, released) if spans)
+    """Return what was found in a text and is still in its released text, from the two texts alone.
+
+    aligned: whether each released word has the place of one of the original, as for a mechanism that can tell the
+    "alignment". Then an identifier is left where one of its words is unchanged in its own place, as :func:`left` counts
+    it, or anywhere, where words were added or left out. If not, it is left where it is anywhere in the released text:
+    of a name or place one of its words, of anything else all of it. None where nothing is known of how the released
+    text was made: both count.
+    """
+    found = telling(original, language, finder)
+    in_place = _in_place(found, original, released) if aligned is not False else None
+    if in_place is None or not aligned:
+        anywhere = [bool(spans) for _, spans in _standing(found, original, released, in_parts=bool(aligned))]
+        in_place = [a or b for a, b in zip(anywhere, in_place or anywhere, strict=True)]
+    return tuple(t for t, there in zip(found, in_place, strict=True) if there)
+
+
+def _in_place(found: Sequence[Telling], original: str, released: str) -> list[bool] | None:
+    """Return of each whether a word of it is unchanged in its own place between two blanks; None where the two texts
+    have different numbers of places."""
+    starts, new = [m.start() for m in re.finditer(r"\S+", original)], released.split()
+    if len(starts) != len(new):
+        return None
+    out = []
+    for t in found:
+        at = [(bisect_right(starts, a) - 1, original[a:b]) for a, b in t.words]
+        out.append(any(any(_places(_lower(word), _lower(new[k]))) for k, word in at))
+    return out
 
 
 def standing_among(
@@ -161,15 +188,18 @@ def standing_among(
 
 
 def _standing(
-    found: Sequence[Telling], original: str, released: str
+    found: Sequence[Telling], original: str, released: str, in_parts: bool = False
 ) -> Iterator[tuple[Telling, list[tuple[int, int]]]]:
     """Of each that was found the places of the released text in which it, or a word of a name or place, stands.
+    in_parts: a word of anything.
 
     Without regular expressions: Python keeps those that it compiled, and they would hold what was typed."""
     lower = _lower(released)
     for t in found:
         words = [t.text]
-        if t.kind in ("name", "place"):
+        if in_parts:
+            words = [original[a:b] for a, b in t.words]
+        elif t.kind in ("name", "place"):
             words = [w for a, b in t.words if not (w := original[a:b]).isdigit()]
         spans: list[tuple[int, int]] = []
         for a, b in sorted((s for w in set(words) for s in _places(_lower(w), lower)), key=lambda s: (s[0], -s[1])):

@@ -52,8 +52,8 @@ class Clues:
       that have a capital for another reason, or begin sentences.
     * ``always_large``: words that have a capital inside a sentence too and name nobody (``i``, ``christmas``).
     * ``titles``: what stands before a name (``mrs``); ``first_names``, which are names without a capital too;
-      ``names_or_words``: those that are words of the language and need one (``will``); ``particles``: small words inside
-      a name.
+      ``names_or_words``: those that are words of the language and need one (``will``); ``particles``: small words
+      inside a name.
     * ``places``: names of countries, cities and their people; ``places_or_words``: those of them that are words of the
       language too, and count with a capital inside a sentence alone. ``place_ends``: what a capital before it makes a
       place (``lane``); ``before_place``: after which a capital is more likely a place than a person (``near``).
