@@ -3,6 +3,9 @@
 Each word that the vocabulary has is drawn by the mechanism; a word that it does not have is treated by a policy the
 user chooses (``oov``). The papers print such words unchanged, which exposes names, numbers and typing errors: here the
 default draws uniformly over the vocabulary instead, so that unknown words hide among each other.
+
+Where stop words are kept, all mechanisms here deviate from their papers in one more point: a stop word that is written
+as a name or a number is replaced like any other word (:mod:`dptext_core.text.names_and_numbers`).
 """
 
 from __future__ import annotations
