@@ -45,7 +45,8 @@ TELLING = """Mrs Halvorsen and Dr. J. Peter von Berg saw Anna's son. Nora Lindqv
 She is at St Olav's Hospital or 14 Mill Lane near Ashgrove, in New York, then Turkey. A nice reading, a cold turkey.
 The 12th of March 2024, 2024-03-12, 3/12/24, Jan. 5th, May 1987; May I? In 1990, since the autumn 1991, on Mondays, sat.
 Forty-two, room B12, £3,500, +47 555 12 345, (030) 123 4567, a.b@example.org, www.example.org/x, https://x.y/z.
-Bill phoned. Will you? Don met Will in the US with Can; Call five, one and two: double oh 7! I had one. 5 may. A TEST A."""
+Bill phoned. Will you? Don met Will in the US with Can; Call five, one and two: double oh 7! I had one. 5 may.
+A TEST A."""
 #: What the model's rounded weights may change: total variation, and |Δ ln p| for each unit of ε. See
 #: docs/measurements/pocket.md.
 TV, LOG_P = 0.06, 0.01

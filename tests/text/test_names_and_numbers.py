@@ -15,10 +15,7 @@ from dptext_core.measure.leaks import telling
 from dptext_core.mechanisms.config import keeps_stop_words
 from dptext_core.text.names_and_numbers import names_and_numbers
 
-EXAMPLE = (
-    "[Bill] phoned. [Will] came later, and [Don] met [Will]. "
-    "Call [five] [five] [five] [one] [two] [nine] [nine]."
-)
+EXAMPLE = "[Bill] phoned. [Will] came later, and [Don] met [Will]. Call [five] [five] [five] [one] [two] [nine] [nine]."
 
 #: A text with what is written as a name or number in brackets, and the kind of each.
 WRITTEN = [
