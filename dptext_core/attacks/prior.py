@@ -53,7 +53,8 @@ def public_prior(mechanism: Mechanism, smoothing: float = 1.0) -> Prior:
     """Word frequencies of a public corpus over the words that the mechanism draws for.
 
     Each count is raised by ``smoothing``, so that no word is ruled out. A vocabulary without counts takes those of the
-    default word space. Stop words are ruled out where the mechanism keeps them: they are never drawn.
+    default word space. Where the mechanism keeps stop words, they count 0: only those that are written as a name or a
+    number are replaced.
     """
     if not smoothing > 0:
         raise InputError(f"The smoothing must be above 0, so that no word is ruled out, and is {smoothing:g}.")
@@ -75,7 +76,5 @@ def _prior(vocabulary, stop: Lexicon | None, smoothing: float) -> Prior:
         counts = np.where(rows >= 0, space.counts[rows], 0)
     weights = counts.astype(np.float64) + smoothing
     if stop is not None:
-        weights[[w.lower() in stop for w in words]] = 0.0
-    if not weights.sum() > 0:
-        raise InputError("Every word of this vocabulary is a stop word, and stop words are kept: nothing is drawn.")
+        weights[[w.lower() in stop for w in words]] = smoothing
     return Prior(words, weights / weights.sum())

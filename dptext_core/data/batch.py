@@ -30,6 +30,7 @@ from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import fields_of
 from ..mechanisms.setting import OfSetting, Setting
 from ..privacy.guarantee import Guarantee
+from ..text import names
 from ..text.document import has_more, too_long
 from . import release_files, tables
 from .folder import RESULT, read_lines, some_lines
@@ -271,16 +272,18 @@ class Batch(Private):
         step = max(1, self.written // LOOKED)
         column, looked, rows = self.asked.column, 0, 0
         first: list[tuple[int, tuple[tuple[str, str], ...]]] = []
+        aligned = "alignment" in self.mechanism.can and not self.asked.polish
         pairs = itertools.islice(zip(self.data(task).rows(), read_lines(self.run), strict=False), None, None, step)
         for row, line in pairs:
             task.check()
             if not isinstance(original := row[column], str) or not isinstance(text := line.get(column), str):
                 continue
             looked += 1
-            if found := leaks.still_there(original, text, self.mechanism.language):
+            if found := leaks.still_there(original, text, self.mechanism.language, names.finder(), aligned):
                 rows += 1
                 if len(first) < SHOWN:
-                    first.append((line[OWN]["row"] + 1, tuple(dict.fromkeys((t.kind, t.text) for t in found))))
+                    each = {(t.kind, t.text.casefold()): (t.kind, t.text) for t in reversed(found)}
+                    first.append((line[OWN]["row"] + 1, tuple(reversed(each.values()))))
         return Left(looked, rows, tuple(first))
 
     def measure(self, names: Sequence[str], task: Task = UNWATCHED) -> dict[str, dict[str, float]]:

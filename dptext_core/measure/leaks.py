@@ -19,8 +19,9 @@ from .._internal.private import Private
 from ..result import RewriteResult
 from ..text import names
 from ..text.document import Document, Token
-from ..text.language import Language, straight
+from ..text.language import Language
 from ..text.languages import ENGLISH
+from ..text.names_and_numbers import can_begin, names_and_numbers, plain_form
 from ..text.visible import to_visible, visible_text
 
 #: What is looked for, with the word for several, in the order in which it is told.
@@ -138,12 +139,39 @@ def survivors(result: RewriteResult, finder: Finder | None = None) -> tuple[Surv
 
 
 def still_there(
-    original: str, released: str, language: Language = ENGLISH, finder: Finder | None = None
+    original: str,
+    released: str,
+    language: Language = ENGLISH,
+    finder: Finder | None = None,
+    aligned: bool | None = None,
 ) -> tuple[Telling, ...]:
-    """What was found in a text and stands anywhere in a released one, of a name or place a word of it: where nothing
-    is known of how that one was made."""
-    told = telling(original, language, finder)
-    return tuple(t for t, spans in _standing(told, original, released) if spans)
+    """Return what was found in a text and is still in its released text, from the two texts alone.
+
+    aligned: whether each released word has the place of one of the original, as for a mechanism that can tell the
+    "alignment". Then an identifier is left where one of its words is unchanged in its own place, as :func:`left` counts
+    it, or anywhere, where words were added or left out. If not, it is left where it is anywhere in the released text:
+    of a name or place one of its words, of anything else all of it. None where nothing is known of how the released
+    text was made: both count.
+    """
+    found = telling(original, language, finder)
+    in_place = _in_place(found, original, released) if aligned is not False else None
+    if in_place is None or not aligned:
+        anywhere = [bool(spans) for _, spans in _standing(found, original, released, in_parts=bool(aligned))]
+        in_place = [a or b for a, b in zip(anywhere, in_place or anywhere, strict=True)]
+    return tuple(t for t, there in zip(found, in_place, strict=True) if there)
+
+
+def _in_place(found: Sequence[Telling], original: str, released: str) -> list[bool] | None:
+    """Return of each whether a word of it is unchanged in its own place between two blanks; None where the two texts
+    have different numbers of places."""
+    starts, new = [m.start() for m in re.finditer(r"\S+", original)], released.split()
+    if len(starts) != len(new):
+        return None
+    out = []
+    for t in found:
+        at = [(bisect_right(starts, a) - 1, visible_text(original[a:b])) for a, b in t.words]
+        out.append(any(any(_places(_lower(word), _lower(new[k]))) for k, word in at))
+    return out
 
 
 def standing_among(
@@ -161,16 +189,19 @@ def standing_among(
 
 
 def _standing(
-    found: Sequence[Telling], original: str, released: str
+    found: Sequence[Telling], original: str, released: str, in_parts: bool = False
 ) -> Iterator[tuple[Telling, list[tuple[int, int]]]]:
     """Of each that was found the places of the released text in which it, or a word of a name or place, stands.
+    in_parts: a word of anything.
 
     Without regular expressions: Python keeps those that it compiled, and they would hold what was typed."""
     seen, places, _ = to_visible(released) or (released, range(len(released)), 0)
     lower = _lower(seen)
     for t in found:
         words = [visible_text(t.text)]
-        if t.kind in ("name", "place"):
+        if in_parts:
+            words = [visible_text(original[a:b]) for a, b in t.words]
+        elif t.kind in ("name", "place"):
             words = [w for a, b in t.words if not (w := visible_text(original[a:b])).isdigit()]
         spans: list[tuple[int, int]] = []
         for a, b in sorted((s for w in set(words) for s in _places(_lower(w), lower)), key=lambda s: (s[0], -s[1])):
@@ -246,7 +277,9 @@ class _Search:
         self.text, self.language, self.clues = self.document.text, language, language.clues
         self.tokens: Sequence[Token] = self.document.tokens
         self.starts = [t.start for t in self.tokens]
-        self.words = [straight(t.text).casefold().rstrip(".") or t.text for t in self.tokens]
+        self.words = [plain_form(t.text) for t in self.tokens]
+        #: What is replaced though it may be a stop word: it is found always.
+        self.written = names_and_numbers(self.document)
         #: A text that was typed without capitals says nothing by them.
         self.small = not any(c.isupper() for c in self.text)
         self.kinds: dict[int, str] = {}  # of the first token
@@ -259,7 +292,7 @@ class _Search:
         self.listed_places()
         self.named_places()
         self.names()
-        self.numbers()
+        self.others()
         for kind, a, b in finder(self.text) if finder else ():
             self.take_found(kind, a, b)
         out, given = [], self.given.tokens
@@ -305,7 +338,8 @@ class _Search:
             and self.tokens[k].kind == "word"
             and word[0].isupper()
             and (not word.isupper() or len(word.rstrip(".")) == 1)
-            and self.words[k] not in self.clues.common
+            and (self.words[k] not in self.clues.common or self.written.get(k) == "name")
+            and self.words[k] not in self.clues.always_large
         )
 
     def follows(self, k: int) -> bool:
@@ -313,11 +347,7 @@ class _Search:
         return 0 < k < len(self.tokens) and self.document.gap(k).strip(" \u00a0") == "" and self.document.gap(k) != ""
 
     def begins(self, k: int) -> bool:
-        """Whether a capital may be there because a sentence or a quotation begins."""
-        if k == 0 or any(c in "\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029" for c in self.document.gap(k)):
-            return True
-        before = self.tokens[k - 1]
-        return before.kind in ("punct", "symbol") and before.text not in (",", ";", "(", ")", "&", "/", "’", "'")
+        return can_begin(self.document, k)
 
     # --- what is looked for
 
@@ -402,7 +432,7 @@ class _Search:
             word = self.tokens[k]
             if word.kind != "word" or k in self.used or not (self.small or word.text[0].isupper()):
                 continue
-            first = self.words[k] in clues.first_names
+            first = self.words[k] in (clues.first_names if self.small else clues.first_names | clues.names_or_words)
             if not self.small and self.begins(k) and clues.capitals and self.words[k] not in clues.titles:
                 beside = self.follows(k + 1) and self.capital(k + 1) and self.capital(k)
                 first = first or beside or (self.words[k] in known and self.capital(k))
@@ -420,10 +450,12 @@ class _Search:
             k += 1
         return end
 
-    def numbers(self) -> None:
-        clues = self.clues
+    def others(self) -> None:
+        """Numbers, and what else is replaced though it may be a stop word: without a capital, no name among words that
+        have one."""
+        for k, kind in self.written.items():
+            if kind != "name" or self.small or self.tokens[k].text[0].isupper():
+                self.take(kind, k, k + 1)
         for k, token in enumerate(self.tokens):
-            parts = self.words[k].split("-")
-            written = all(p in clues.numbers or p in clues.small_numbers for p in parts)
-            if any(map(str.isdigit, token.text)) or (written and any(p in clues.numbers for p in parts)):
+            if any(map(str.isdigit, token.text)):
                 self.take("number", k, k + 1)

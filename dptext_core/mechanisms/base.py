@@ -672,7 +672,11 @@ class Mechanism(ABC):
         return epsilon
 
     def adjacency(self, *more: str) -> str:
-        """The adjacency: all that the released text is computed from besides released words, and ``more``."""
+        """The adjacency: all that the released text is computed from besides released words, and ``more``.
+
+        A change of one word may change which stop words are kept beside it (:mod:`dptext_core.text.names_and_numbers`).
+        The two texts then have other kept tokens, and are not compared.
+        """
         fixed = ["the same number of tokens", "the same kept tokens in the same places", *more]
         fixed.append("the same spaces and line ends between the tokens")
         if self.config.recase == "original":
@@ -688,7 +692,10 @@ class Mechanism(ABC):
                 items.append(f"{count} {names[count != 1]}, unchanged and in place")
                 if reason == "stop word" and stop is not None:
                     items[-1] += f" (the list: {stop.source})"
-        items += [*more, "the spacing and the line breaks"]
+        items += more
+        if stop is not None:
+            items.append("that no kept stop word is written as a name, and no kept number word is beside a number")
+        items.append("the spacing and the line breaks")
         if self.config.recase == "original":
             items.append("which original words began with a capital letter")
         if isinstance(self.config.epsilon, tuple):

@@ -142,7 +142,8 @@ def keep_stopwords_option() -> Any:
         label="Keep stop words",
         shared="all",
         around=True,
-        help="Words such as “the”, “of” and “not” stay as they are. They spend nothing, and everyone can read them.",
+        help="Words such as “the”, “of” and “not” stay as they are, unless they are written as a name or a number. "
+        "They spend nothing, and everyone can read them.",
         said=("stop words drawn", "stop words kept"),
     )
 

@@ -50,20 +50,28 @@ class Clues:
 
     * ``capitals``: whether a capital inside a sentence marks a name (in German every noun has one). ``common``: words
       that have a capital for another reason, or begin sentences.
-    * ``titles``: what stands before a name (``mrs``); ``first_names``; ``particles``: small words inside a name.
+    * ``always_large``: words that have a capital inside a sentence too and name nobody (``i``, ``christmas``).
+    * ``titles``: what stands before a name (``mrs``); ``first_names``, which are names without a capital too;
+      ``names_or_words``: those that are words of the language and need one (``will``); ``particles``: small words
+      inside a name.
     * ``places``: names of countries, cities and their people; ``places_or_words``: those of them that are words of the
       language too, and count with a capital inside a sentence alone. ``place_ends``: what a capital before it makes a
       place (``lane``); ``before_place``: after which a capital is more likely a place than a person (``near``).
     * ``months`` and ``weekdays``, with short forms; of them ``months_or_words`` as with places. ``ordinals``: what
       follows the number of a day; ``joining``: small words inside a date; ``before_year``: after which a number such
       as 1987 is a year.
-    * ``numbers``: written numbers that count by themselves; ``small_numbers``: those that count beside one of them.
+    * ``numbers``: written numbers that count by themselves; ``small_numbers``: those that count beside another number;
+      ``digit_words``: words that are digits beside a number (``oh``, ``double``); ``ordinal_words``, which count beside
+      one of ``numbers``; ``number_units``: other parts of a compound (``forty-year-old``); ``between_numbers``: words
+      that may stand between the parts of one number (``and``).
     """
 
     capitals: bool = False
     common: frozenset[str] = frozenset()
+    always_large: frozenset[str] = frozenset()
     titles: frozenset[str] = frozenset()
     first_names: frozenset[str] = frozenset()
+    names_or_words: frozenset[str] = frozenset()
     particles: frozenset[str] = frozenset()
     places: frozenset[str] = frozenset()
     places_or_words: frozenset[str] = frozenset()
@@ -77,11 +85,25 @@ class Clues:
     before_year: frozenset[str] = frozenset()
     numbers: frozenset[str] = frozenset()
     small_numbers: frozenset[str] = frozenset()
+    digit_words: frozenset[str] = frozenset()
+    ordinal_words: frozenset[str] = frozenset()
+    number_units: frozenset[str] = frozenset()
+    between_numbers: frozenset[str] = frozenset()
 
     @cached_property
     def longest_place(self) -> int:
         """How many words the longest name of a place has."""
         return max((p.count(" ") + 1 for p in self.places), default=0)
+
+    @cached_property
+    def without_capital(self) -> frozenset[str]:
+        """The words that may be a name, a date or a number without a capital."""
+        return self.number_parts | self.digit_words | self.first_names | self.months
+
+    @cached_property
+    def number_parts(self) -> frozenset[str]:
+        """What a compound such as ``forty-two`` is made of."""
+        return self.numbers | self.small_numbers | self.ordinal_words | self.number_units
 
 
 @dataclass(frozen=True, eq=False)

@@ -131,14 +131,14 @@ def test_ties_are_ranked_in_the_order_shown():
         assert found.p_true == pytest.approx(1 / len(group), rel=1e-6)
 
 
-def test_the_prior_counts_words_and_leaves_out_what_is_never_drawn():
+def test_the_prior_counts_words_but_not_the_stop_words_that_are_kept():
     m = dpt.get_mechanism("santext")
     prior = attacks.public_prior(m)
     space = word_space()
     assert prior.words == space.words and prior.p.sum() == pytest.approx(1)
     out = np.array([w in dpt.stop_words() for w in space.words])
-    assert np.all(prior.p[out] == 0) and np.all(prior.p[~out] > 0)
-    weights = np.where(out, 0, space.counts + 1.0)
+    assert np.all(prior.p > 0), "a stop word is drawn where it is a name or a number"
+    weights = np.where(out, 1.0, space.counts + 1.0)
     assert prior.p == pytest.approx(weights / weights.sum())
     drawn = attacks.public_prior(dpt.get_mechanism("santext", keep_stopwords=False))
     assert drawn.guess == space.words[0] and drawn.chance > prior.chance
@@ -146,7 +146,7 @@ def test_the_prior_counts_words_and_leaves_out_what_is_never_drawn():
     some = prior.only(["doctor", "Medicine", "xyzzy"])
     assert np.count_nonzero(some.p) == 2 and some.p.sum() == pytest.approx(1)
     with pytest.raises(dpt.InputError, match="None of these words"):
-        prior.only(["the"])
+        prior.only(["xyzzy"])
     with pytest.raises(dpt.InputError, match="above 0"):
         attacks.public_prior(m, smoothing=0)
 

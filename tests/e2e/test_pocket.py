@@ -47,7 +47,9 @@ TEXTS = (
 TELLING = """Mrs Halvorsen and Dr. J. Peter von Berg saw Anna's son. Nora Lindqvist left. Ask Tom, please; Grace cried.
 She is at St Olav's Hospital or 14 Mill Lane near Ashgrove, in New York, then Turkey. A nice reading, a cold turkey.
 The 12th of March 2024, 2024-03-12, 3/12/24, Jan. 5th, May 1987; May I? In 1990, since the autumn 1991, on Mondays, sat.
-Forty-two, room B12, £3,500, +47 555 12 345, (030) 123 4567, a.b@example.org, www.example.org/x, https://x.y/z."""
+Forty-two, room B12, £3,500, +47 555 12 345, (030) 123 4567, a.b@example.org, www.example.org/x, https://x.y/z.
+Bill phoned. Will you? Don met Will in the US with Can; Call five, one and two: double oh 7! I had one. 5 may.
+A TEST A."""
 #: What the model's rounded weights may change: total variation, and |Δ ln p| for each unit of ε. See
 #: docs/measurements/pocket.md.
 TV, LOG_P = 0.06, 0.01
@@ -147,6 +149,20 @@ def test_what_may_still_identify_is_found_as_the_core_finds_it(page: Page) -> No
     found = page.evaluate(call, texts)
     assert {t: f for t, f, e in zip(texts, found, expected, strict=True) if f != e} == {}
     assert {kind for each in expected for kind, _, _ in each} == set(KINDS)
+
+
+def test_stop_words_that_are_names_or_numbers_are_replaced_as_the_core_replaces_them(page: Page) -> None:
+    rng = np.random.default_rng(2)
+    words = [*TELLING.split(), *".,;:\n“", "one", "two", "hundred", "may", "will", "The", "OH", "first", "point", "NOT"]
+    texts = [TELLING, *(" ".join(rng.choice(words, 15)) for _ in range(60))]
+    m = dpt.get_mechanism("custext", epsilon=1.0)
+    for text in texts:
+        releases = rewrite(page, text, "custext", 1.0)["releases"]
+        assert [r["reason"] or None for r in releases] == [
+            reason if row != -1 else "not in the vocabulary"
+            for p in [m.prepare(text)]
+            for reason, row in zip(p.reasons, p.rows.tolist(), strict=True)
+        ], text
 
 
 @pytest.mark.parametrize("mechanism", ["custext", "diffractor", "santext"])

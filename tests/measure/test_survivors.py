@@ -36,7 +36,11 @@ FOUND = [
     ("We flew to New York, then to Turkey for lunch.", ["place New York", "place Turkey"]),
     ("They live near Ashgrove. A nice reading, a cold turkey.", ["place Ashgrove"]),
     ("the 12th of March 2024, 2024-03-12 or 3/12/24", ["date 12th of March 2024", "date 2024-03-12", "date 3/12/24"]),
-    ("In May 1987. May I? They march in 1990 on Mondays.", ["date May 1987", "date 1990", "date Mondays"]),
+    ("In May 1987. May I? They march in 1990 on Mondays.", ["date May 1987", "name May", "date 1990", "date Mondays"]),
+    (
+        "Bill phoned. Will came, and Don met Will. Call five five one, two.",
+        ["name Bill", "name Will", "name Don", "name Will", "number five", "number five", "number one", "number two"],
+    ),
     ("She is forty-two, room B12, £3,500.", ["number forty-two", "number B12", "number 3,500"]),
     ("Call +47 555 12 345, in 2001-2004.", ["phone number +47 555 12 345", "number 2001-2004"]),
     ("a.b@example.org, www.example.org/x.", ["e-mail address a.b@example.org", "web address www.example.org/x"]),

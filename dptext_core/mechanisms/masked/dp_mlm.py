@@ -9,6 +9,7 @@ Deviations from the paper and its released code, each on purpose:
 * all words are masked and drawn in parallel, each in the original text; ``order="sequential"`` is Algorithm 2 as
   printed, where later words see earlier replacements;
 * punctuation is kept unless ``keep_punctuation=False``;
+* a stop word that is written as a name or a number is replaced (:mod:`dptext_core.text.names_and_numbers`);
 * the bundled model is asked for a word by a mask that reads the whole text, the word itself too, for which it was
   trained; the paper gives an encoder as it was pretrained the text and its masked copy, and so do we with other models;
 * candidates are a fixed, public set of whole words; the released code also samples word pieces;

@@ -29,6 +29,7 @@ from ...text.document import Document, Token
 from ...text.language import Language
 from ...text.lexicon import Lexicon
 from ...text.lexicons import stop_words
+from ...text.names_and_numbers import names_and_numbers
 from ...text.skeleton import Edit, Skeleton
 from ..base import Mechanism, Prepared, in_runs
 from ..blocklist import NOTHING, Never, loaded
@@ -262,9 +263,10 @@ class MaskedWords(Mechanism):
     # --- which tokens are replaced
 
     def _reasons(self, document: Document, stop: Lexicon | None) -> tuple[str | None, ...]:
-        return tuple(self._reason(t, stop) for t in document.tokens)
+        written = names_and_numbers(document) if stop is not None else {}
+        return tuple(self._reason(t, None if i in written else stop) for i, t in enumerate(document.tokens))
 
-    def _reason(self, token: Token, stop) -> str | None:
+    def _reason(self, token: Token, stop: Lexicon | None) -> str | None:
         if self.never.bans(token.text):
             return None
         if token.kind == "symbol":

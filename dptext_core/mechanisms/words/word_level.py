@@ -3,6 +3,9 @@
 Each word that the vocabulary has is drawn by the mechanism; a word that it does not have is treated by a policy the
 user chooses (``oov``). The papers print such words unchanged, which exposes names, numbers and typing errors: here the
 default draws uniformly over the vocabulary instead, so that unknown words hide among each other.
+
+Where stop words are kept, all mechanisms here deviate from their papers in one more point: a stop word that is written
+as a name or a number is replaced like any other word (:mod:`dptext_core.text.names_and_numbers`).
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ from ...result import RewriteResult, Step, Trace, Unit
 from ...text.document import Document
 from ...text.lexicon import Lexicon
 from ...text.lexicons import stop_words
+from ...text.names_and_numbers import names_and_numbers
 from ...text.skeleton import Skeleton
 from ..audited import Audited, apart
 from ..base import NOT_IN_VOCABULARY, Mechanism, Prepared, WordByWord, in_runs
@@ -411,6 +415,7 @@ class WordMechanism(Mechanism):
         task.check()
         stop = stop_words(self.config.stopwords, self.language) if self.config.keep_stopwords else None
         codes, never = _codes(self.vocabulary, stop), self.never
+        written = names_and_numbers(document) if stop is not None else {}
         if self._draws_listed:
             raise ConfigError(
                 f"{self.title} draws from words of its own, and does not take any out of them. Leave the list of words "
@@ -423,13 +428,15 @@ class WordMechanism(Mechanism):
         for i, kind in enumerate(document.kinds):
             if kind == "word" and rows[i] >= 0:
                 continue
-            if kind == "word" and rows[i] == KEPT and not never:
+            if kind == "word" and rows[i] == KEPT and not never and i not in written:
                 reasons[i] = "stop word"
                 continue
             text, reason, code = document.words[i], None, UNKNOWN
             if kind == "word" or kind == "clitic":
                 code = rows[i]
-                if code == UNKNOWN:
+                if i in written:
+                    code = _codes(self.vocabulary, None).get(text.lower(), UNKNOWN)
+                elif code == UNKNOWN:
                     code = codes.get(text.lower(), UNKNOWN)
                     if code == UNKNOWN and stop is not None and (kind == "clitic" or text in stop):
                         code = KEPT
@@ -782,7 +789,7 @@ class WordChances(Chances[WordMechanism]):
         return np.where(together, out, -np.inf)
 
 
-@weak_cache(2)
+@weak_cache(3)
 def _codes(vocabulary: Vocabulary, stop: Lexicon | None) -> dict[str, int]:
     """Lower-case word → its row, or KEPT for a stop word of the vocabulary. Holds public words only."""
     found = {w.lower(): i for i, w in enumerate(vocabulary.words)}

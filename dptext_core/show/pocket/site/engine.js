@@ -5,6 +5,7 @@ import { Never } from "./blocklist.js";
 import { breather } from "./breath.js";
 import { content } from "./files.js";
 import { alike, constant, onList, ranked, scored, shifted } from "./laws.js";
+import { namesAndNumbers } from "./names_and_numbers.js";
 import { guarantee } from "./promise.js";
 import { Language, begins, skeleton, spaced } from "./text.js";
 import { WordPieces, proposals, queries } from "./wordpiece.js";
@@ -211,11 +212,12 @@ export class Engine {
     const place = (/** @type {import("./text.js").Token} */ t) =>
       t.kind === "word" || t.kind === "clitic" ? table?.places.get(t.text.toLowerCase()) : undefined;
     const keeps = spec.options.keep_stopwords;
-    const reasons = document.tokens.map((t) => {
+    const written = keeps ? namesAndNumbers(document, this.core.language.clues) : new Map();
+    const reasons = document.tokens.map((t, i) => {
       if (never.bans(t.text)) return null;
       if (t.kind === "symbol") return "symbol";
       if (t.kind === "punct") return "punctuation";
-      if ((t.kind === "number" && table) || !keeps) return null;
+      if ((t.kind === "number" && table) || !keeps || written.has(i)) return null;
       return t.kind === "clitic" || this.language.has(this.stop, t.text) ? "stop word" : null;
     });
     const drawn = reasons.map((r) => r === null);

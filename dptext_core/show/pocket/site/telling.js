@@ -2,7 +2,8 @@
 // Names, places, dates, numbers and addresses of a text by rules and short lists, as dptext_core/measure/leaks.py finds
 // them, without a pipeline beside the rules.
 
-import { S, W, anyCase, escaped, isDigit, straight } from "./text.js";
+import { allUpper, canBegin, cluesOf, first, gapOf, namesAndNumbers, plainForm, upper } from "./names_and_numbers.js";
+import { S, W, anyCase, escaped, isDigit } from "./text.js";
 
 /** @typedef {import("./text.js").Document} Document */
 /** @typedef {{kind: string, text: string, words: number[]}} Telling words: the tokens that tell something */
@@ -20,12 +21,8 @@ const YEAR = `(?:19|20)${D}${D}`;
 const YEARS = re(`^${YEAR}[ .\\/\\-]{1,2}${YEAR}$`, "u");
 const NUMERIC =
   `${D}{4}[\\-\\/.]${D}{1,2}[\\-\\/.]${D}{1,2}|${D}{1,2}[\\-\\/.]${D}{1,2}[\\-\\/.](?:${D}{4}|${D}${D})`;
-const BREAK = /[\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029]/;
 const BLANK = "[ \\u00a0]";
 
-const upper = (/** @type {string} */ c) => /^\p{Uppercase}$/u.test(c);
-const first = (/** @type {string} */ text) => String.fromCodePoint(text.codePointAt(0) ?? 0);
-const allUpper = (/** @type {string} */ text) => /\p{Uppercase}/u.test(text) && !/[\p{Lowercase}\p{Lt}]/u.test(text);
 const alnum = (/** @type {string} */ text) => /[\p{L}\p{N}]/u.test(text);
 
 /** What dates are made of in this language. */
@@ -44,31 +41,31 @@ function dates(/** @type {any} */ clues) {
   );
 }
 
-/** @type {{of: any, pattern: RegExp, clues: any} | null} */
+/** @type {{of: any, pattern: RegExp} | null} */
 let made = null;
 
-/** The lists as sets. */
-function rules(/** @type {any} */ given) {
-  if (made?.of !== given) {
-    const sets = Object.entries(given).map(([name, x]) => [name, Array.isArray(x) ? new Set(x) : x]);
-    made = { of: given, pattern: dates(given), clues: Object.fromEntries(sets) };
-  }
-  return /** @type {{pattern: RegExp, clues: any}} */ (made);
+/** The pattern of dates, made once. */
+function patternOf(/** @type {any} */ given) {
+  if (made?.of !== given) made = { of: given, pattern: dates(given) };
+  return made.pattern;
 }
 
 /** What the rules find in a text, in order; no two overlap. @returns {Telling[]} */
 export function telling(/** @type {Document} */ document, /** @type {any} */ given) {
-  return new Search(document, rules(given)).found();
+  return new Search(document, given).found();
 }
 
 /** One pass over a text, as the core's class of that name. */
 class Search {
-  constructor(/** @type {Document} */ { text, tokens }, /** @type {{pattern: RegExp, clues: any}} */ { pattern, clues }) {
+  constructor(/** @type {Document} */ document, /** @type {any} */ given) {
+    const { text, tokens } = document;
+    this.document = document;
     this.text = text;
     this.tokens = tokens;
-    this.pattern = pattern;
-    this.clues = clues;
-    this.words = tokens.map((t) => straight(t.text).toLowerCase().replace(/\.+$/, "") || t.text);
+    this.pattern = patternOf(given);
+    this.clues = cluesOf(given);
+    this.words = tokens.map((t) => plainForm(t.text));
+    this.written = namesAndNumbers(document, given);
     this.small = !/\p{Uppercase}/u.test(text);
     /** @type {Map<number, string>} */
     this.kinds = new Map();
@@ -84,7 +81,7 @@ class Search {
     this.listedPlaces();
     this.namedPlaces();
     this.names();
-    this.numbers();
+    this.others();
     return [...this.kinds].sort((a, b) => a[0] - b[0]).map(([from, kind]) => {
       const end = this.ends.get(from) ?? from + 1;
       const words = [];
@@ -115,27 +112,23 @@ class Search {
     this.take(kind, Math.max(0, (after < 0 ? all : after) - 1), end < 0 ? all : end);
   }
 
-  gap(/** @type {number} */ k) {
-    return this.text.slice(k ? this.tokens[k - 1].end : 0, this.tokens[k].start);
-  }
-
   /** Whether a token is written with a capital as a name is. */
   capital(/** @type {number} */ k) {
     const { text, kind } = this.tokens[k];
     return (
       !this.used.has(k) && kind === "word" && upper(first(text)) &&
-      (!allUpper(text) || [...text.replace(/\.+$/, "")].length === 1) && !this.clues.common.has(this.words[k])
+      (!allUpper(text) || [...text.replace(/\.+$/, "")].length === 1) &&
+      (!this.clues.common.has(this.words[k]) || this.written.get(k) === "name") &&
+      !this.clues.always_large.has(this.words[k])
     );
   }
 
   follows(/** @type {number} */ k) {
-    return k > 0 && k < this.tokens.length && /^[ \u00a0]+$/.test(this.gap(k));
+    return k > 0 && k < this.tokens.length && /^[ \u00a0]+$/.test(gapOf(this.document, k));
   }
 
   begins(/** @type {number} */ k) {
-    if (k === 0 || BREAK.test(this.gap(k))) return true;
-    const { kind, text } = this.tokens[k - 1];
-    return (kind === "punct" || kind === "symbol") && ![",", ";", "(", ")", "&", "/", "’", "'"].includes(text);
+    return canBegin(this.document, k);
   }
 
   addresses() {
@@ -223,7 +216,7 @@ class Search {
     for (let k = 0; k < n; k += 1) {
       const { kind, text } = this.tokens[k];
       if (kind !== "word" || this.used.has(k) || !(this.small || upper(first(text)))) continue;
-      let is = firsts.has(this.words[k]);
+      let is = firsts.has(this.words[k]) || (!this.small && this.clues.names_or_words.has(this.words[k]));
       if (!this.small && this.begins(k) && capitals && !titles.has(this.words[k])) {
         const beside = this.follows(k + 1) && this.capital(k + 1) && this.capital(k);
         is = is || beside || (known.has(this.words[k]) && this.capital(k));
@@ -242,12 +235,13 @@ class Search {
     return end;
   }
 
-  numbers() {
-    const { numbers, small_numbers: small } = this.clues;
+  /** Numbers, and what else is replaced though it may be a stop word. */
+  others() {
+    for (const [k, kind] of this.written) {
+      if (kind !== "name" || this.small || upper(first(this.tokens[k].text))) this.take(kind, k, k + 1);
+    }
     this.tokens.forEach((token, k) => {
-      const parts = this.words[k].split("-");
-      const written = parts.every((p) => numbers.has(p) || small.has(p)) && parts.some((p) => numbers.has(p));
-      if (written || [...token.text].some(isDigit)) this.take("number", k, k + 1);
+      if ([...token.text].some(isDigit)) this.take("number", k, k + 1);
     });
   }
 }

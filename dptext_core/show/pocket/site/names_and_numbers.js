@@ -1,0 +1,107 @@
+// @ts-check
+// Which words are written as a name, a place, a date or a number, even where a list of stop words has them, as
+// dptext_core/text/names_and_numbers.py decides it.
+
+import { isDigit, straight } from "./text.js";
+
+/** @typedef {import("./text.js").Document} Document */
+
+const BREAK = /[\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029]/;
+const INNER_MARKS = new Set([",", ";", "(", ")", "&", "/", "’", "'"]);
+
+/** @type {{of: any, clues: any} | null} */
+let made = null;
+
+/** The lists of the language as sets, made once. */
+export function cluesOf(/** @type {any} */ given) {
+  if (made?.of !== given) {
+    const sets = Object.entries(given).map(([name, x]) => [name, Array.isArray(x) ? new Set(x) : x]);
+    made = { of: given, clues: Object.fromEntries(sets) };
+  }
+  return made.clues;
+}
+
+export const upper = (/** @type {string} */ c) => /^\p{Uppercase}$/u.test(c);
+export const first = (/** @type {string} */ text) => String.fromCodePoint(text.codePointAt(0) ?? 0);
+export const allUpper = (/** @type {string} */ text) =>
+  /\p{Uppercase}/u.test(text) && !/[\p{Lowercase}\p{Lt}]/u.test(text);
+const hasDigit = (/** @type {string} */ text) => [...text].some(isDigit);
+
+/** A token as the lists have it: in small letters, without the full stop of an abbreviation. */
+export const plainForm = (/** @type {string} */ text) => straight(text).toLowerCase().replace(/\.+$/, "") || text;
+
+/** What is between a token and the one before. */
+export const gapOf = (/** @type {Document} */ { text, tokens }, /** @type {number} */ k) =>
+  text.slice(k ? tokens[k - 1].end : 0, tokens[k].start);
+
+/** Whether a capital at token k may be there because a sentence or a quotation begins. */
+export function canBegin(/** @type {Document} */ document, /** @type {number} */ k) {
+  if (k === 0 || BREAK.test(gapOf(document, k))) return true;
+  const { kind, text } = document.tokens[k - 1];
+  return (kind === "punct" || kind === "symbol") && !INNER_MARKS.has(text);
+}
+
+/** The kind of each token that is written as a name, place, date or number. @returns {Map<number, string>} */
+export function namesAndNumbers(/** @type {Document} */ document, /** @type {any} */ given) {
+  const clues = cluesOf(given);
+  const found = new Map();
+  document.tokens.forEach(({ kind }, k) => {
+    const written = kind === "word" || kind === "number" ? kindOf(document, clues, k) : "";
+    if (written) found.set(k, written);
+  });
+  return found;
+}
+
+function kindOf(/** @type {Document} */ document, /** @type {any} */ clues, /** @type {number} */ k) {
+  const { text } = document.tokens[k];
+  const word = plainForm(text);
+  const size = sizeOf(word, clues);
+  const near = size ? beside(document, k, clues.between_numbers) : [];
+  if (size === "large" || near.some((w) => sameNumber(size, sizeOf(w, clues)))) return "number";
+  if (clues.months.has(word) && beside(document, k, clues.joining).some(hasDigit)) return "date";
+  if (clues.first_names.has(word)) return "name";
+  if (!upper(first(text))) return "";
+  if (clues.names_or_words.has(word)) return "name";
+  const lone = [...word].length === 1;
+  if (allUpper(text) && !lone) return clues.places_or_words.has(word) ? "place" : "";
+  if (clues.always_large.has(word) || clues.titles.has(word) || clues.short_titles.has(word)) return "";
+  const inside = clues.capitals && !canBegin(document, k);
+  return inside && !(lone && shouted(document, k)) ? "name" : "";
+}
+
+/** How a word counts as a number: "large" by itself, "small", "digit" or "ordinal" beside another; or "". */
+function sizeOf(/** @type {string} */ word, /** @type {any} */ clues) {
+  if (hasDigit(word)) return "large";
+  if (clues.small_numbers.has(word)) return "small";
+  if (clues.digit_words.has(word)) return "digit";
+  if (clues.ordinal_words.has(word)) return "ordinal";
+  const parts = word.split("-");
+  const lists = [clues.numbers, clues.small_numbers, clues.ordinal_words, clues.number_units];
+  if (!parts.every((part) => lists.some((list) => list.has(part)))) return "";
+  if (parts.some((part) => clues.numbers.has(part))) return "large";
+  return clues.small_numbers.has(parts[0]) ? "small" : "";
+}
+
+function sameNumber(/** @type {string} */ one, /** @type {string} */ other) {
+  if (!other || (one === "digit" && other === "digit")) return false;
+  return (one !== "ordinal" && other !== "ordinal") || one === "large" || other === "large";
+}
+
+/** The nearest word at each side, past punctuation and the words between. */
+function beside(/** @type {Document} */ { tokens }, /** @type {number} */ k, /** @type {Set<string>} */ between) {
+  const found = [];
+  for (const step of [-1, 1]) {
+    for (let i = k + step; i >= 0 && i < tokens.length; i += step) {
+      const word = plainForm(tokens[i].text);
+      if (tokens[i].kind === "punct" || tokens[i].kind === "symbol" || between.has(word)) continue;
+      found.push(word);
+      break;
+    }
+  }
+  return found;
+}
+
+/** Whether a word right beside a token is in capitals throughout. */
+function shouted(/** @type {Document} */ { tokens }, /** @type {number} */ k) {
+  return [k - 1, k + 1].some((i) => tokens[i] && allUpper(tokens[i].text) && [...tokens[i].text].length > 1);
+}

@@ -1,0 +1,129 @@
+"""Which words are written as a name, a place, a date or a number, even where a list of stop words has them.
+
+The mechanisms replace such a word although it is a stop word, and the finder of identifying words flags it
+(:mod:`dptext_core.measure.leaks`). Both call :func:`names_and_numbers`.
+
+The answer for a word depends on as little of the text as the rule allows: on the word itself, on whether it can begin
+a sentence, for a number word or a month on the nearest word at each side, and for a lone capital letter on whether the
+words beside it are in capitals. What it depends on is part of what a release shows: see ``Guarantee.exposed``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from .document import Document
+from .language import Clues, straight
+
+_LINE_ENDS = frozenset("\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029")
+#: Marks after which a sentence goes on.
+_INNER_MARKS = frozenset((",", ";", "(", ")", "&", "/", "’", "'"))
+
+
+def names_and_numbers(document: Document) -> dict[int, str]:
+    """Return the kind ("name", "place", "date" or "number") of each token that is written as one, by its index.
+
+    * A first name is a name. A first name that is also a word of the language (``will``, ``may``) needs a capital.
+      That counts at the beginning of a sentence too, where "Will" may be the verb.
+    * Any other word with a capital inside a sentence is a name: not one in capitals throughout, not a title, and not
+      one that always has a capital (``I``). A lone capital letter is a name where no word beside it is in capitals.
+    * A place in capitals that is also a word (``US``) is a place.
+    * A month beside a number is a date, with small words such as ``of`` between them or not.
+    * A number word from eleven on is a number, and a smaller one beside another number or digits. ``and``, ``point``
+      and punctuation may stand between them.
+
+    Returns
+    -------
+    dict of int to str
+        In the order of the tokens.
+    """
+    clues = document.language.clues
+    found: dict[int, str] = {}
+    for k, (kind, text) in enumerate(zip(document.kinds, document.words, strict=True)):
+        if kind not in ("word", "number") or (text.islower() and text.isalpha() and text not in clues.without_capital):
+            continue  # most words
+        if written_as := _kind(document, clues, k):
+            found[k] = written_as
+    return found
+
+
+def plain_form(text: str) -> str:
+    """Return a token as the lists of a language have it: in small letters, without the full stop of an abbreviation."""
+    return straight(text).casefold().rstrip(".") or text
+
+
+def can_begin(document: Document, k: int) -> bool:
+    """Whether a capital at token k may be there because a sentence or a quotation begins."""
+    if k == 0 or not _LINE_ENDS.isdisjoint(document.gap(k)):
+        return True
+    return document.kinds[k - 1] in ("punct", "symbol") and document.words[k - 1] not in _INNER_MARKS
+
+
+def _kind(document: Document, clues: Clues, k: int) -> str:
+    """Return what the word at token k is written as, or "" for a word like any other."""
+    text = document.words[k]
+    word = plain_form(text)
+    size = _size(word, clues)
+    near = (_size(w, clues) for w in (_beside(document, k, clues.between_numbers) if size else ()))
+    if size == "large" or any(_same_number(size, other) for other in near):
+        return "number"
+    if word in clues.months and any(map(_has_digit, _beside(document, k, clues.joining))):
+        return "date"
+    if word in clues.first_names:
+        return "name"
+    if not text[0].isupper():
+        return ""
+    if word in clues.names_or_words:
+        return "name"
+    lone = len(word) == 1
+    if text.isupper() and not lone:
+        return "place" if word in clues.places_or_words else ""
+    if word in clues.always_large or word in clues.titles or word in document.language.titles:
+        return ""
+    inside = clues.capitals and not can_begin(document, k)
+    return "name" if inside and not (lone and _shouted(document, k)) else ""
+
+
+def _size(word: str, clues: Clues) -> str:
+    """Return how a word counts as a number: "large" by itself, "small", "digit" or "ordinal" beside another; or ""."""
+    if _has_digit(word):
+        return "large"
+    if word in clues.small_numbers:
+        return "small"
+    if word in clues.digit_words:
+        return "digit"
+    if word in clues.ordinal_words:
+        return "ordinal"
+    parts = word.split("-")
+    if not clues.number_parts.issuperset(parts):
+        return ""
+    return "large" if not clues.numbers.isdisjoint(parts) else "small" if parts[0] in clues.small_numbers else ""
+
+
+def _same_number(one: str, other: str) -> bool:
+    """Whether two words beside each other are parts of one number: "first two" and "oh oh" are none."""
+    sizes = {one, other}
+    return bool(other) and sizes != {"digit"} and ("ordinal" not in sizes or "large" in sizes)
+
+
+def _beside(document: Document, k: int, between: Collection[str]) -> Iterator[str]:
+    """Yield the nearest word before token k and the nearest after it, past punctuation and the words ``between``."""
+    kinds, words = document.kinds, document.words
+    for step in (-1, 1):
+        i = k + step
+        while 0 <= i < len(words):
+            word = plain_form(words[i])
+            if kinds[i] not in ("punct", "symbol") and word not in between:
+                yield word
+                break
+            i += step
+
+
+def _shouted(document: Document, k: int) -> bool:
+    """Whether a word right beside token k is in capitals throughout."""
+    beside = (document.words[i] for i in (k - 1, k + 1) if 0 <= i < len(document.words))
+    return any(w.isupper() and len(w) > 1 for w in beside)
+
+
+def _has_digit(word: str) -> bool:
+    return any(map(str.isdigit, word))
