@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._internal.assets import assets_folder
-from .._internal.checks import usable_path, whole
+from .._internal.checks import each_text, usable_path, whole
 from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, InputError
 from ..measure.leaks import telling
@@ -87,7 +87,7 @@ def gather(
     avoided = abusive_words() | {word.casefold() for word in avoid}
     found: dict[str, str] = {}
     left_out: Counter[str] = Counter()
-    for text in texts:
+    for text in each_text(texts):
         task.check()
         document = Document.parse(text)
         for a, b in document.sentences:

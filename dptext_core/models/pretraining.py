@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.checks import listed, real, whole
+from .._internal.checks import real, text_list, whole
 from .._internal.device import resolve_device
 from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, InputError
@@ -164,9 +164,7 @@ def _settings(clip, clip_norm, hidden, window, max_tokens, epochs, lr, decay, ba
 
 
 def _texts(name: str, given: Any) -> list[str]:
-    found = listed(given)
-    if not all(isinstance(t, str) for t in found):
-        raise InputError(f"{name} is a list of texts. Each of them is a str.")
+    found = text_list(given, f"texts ({name})")
     if not found:
         raise InputError(f"{name} is empty. Give at least one text.")
     return found
