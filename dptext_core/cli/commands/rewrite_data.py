@@ -7,8 +7,9 @@ import contextlib
 import csv
 import itertools
 import os
+import stat
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from ..._internal import plugins
 from ..._internal.checks import shown
 from ..._internal.task import on_terminal
 from ...data.distributed import BLOCK
+from ...data.input_watch import Row
 from ...data.records import Overall, rewrite_records
 from ...errors import ConfigError, InputError
 from ...measure.coverage import coverage_note
@@ -182,8 +184,8 @@ def run(args: argparse.Namespace) -> None:
         note(result["polish"]["sentence"])
     if result["exposed"]:
         note(f"Not covered, of the first row: {'; '.join(result['exposed'])}. Each other row says its own.")
-    first = next(iter(data.rows()))[args.text_column]
     with contextlib.suppress(InputError):  # that it could not be rewritten is said above
+        first = next(iter(data.rows()))[args.text_column]
         if isinstance(first, str) and (about := coverage_note(mechanism, first)):
             note(f"note, of the first row: {about}")
 
@@ -243,11 +245,10 @@ def _stream(args: argparse.Namespace, mechanism: Any, keep: list[str]) -> None:
     rewriting.check_columns(args.text_column, keep)
     columns = (args.text_column, *keep)
     with contextlib.closing(_typed_lines()) as lines:
-        rows = (
-            tables.piped(lines, columns)
-            if args.data == "-"
-            else tables.source(args.data, columns, args.header, args.data_split, each=True).rows()
-        )
+        if args.data == "-":
+            rows = _watched(lambda: tables.piped(lines, columns))
+        else:
+            rows = tables.source(args.data, columns, args.header, args.data_split, each=True).rows()
         whole = Overall(mechanism.shares_draws)
         for record in rewrite_records(
             rows, mechanism, args.text_column, seed=args.seed, batch=args.batch, polish=args.polish
@@ -261,6 +262,21 @@ def _stream(args: argparse.Namespace, mechanism: Any, keep: list[str]) -> None:
         note(whole.sentence())
         if whole.exposed:
             note(f"Not covered, of the first row: {'; '.join(whole.exposed)}. Each other row says its own.")
+
+
+def _watched(read: Callable[[], Iterator[Row]]) -> Iterator[Row]:
+    """The rows of standard input; where that is a file, it must not change while it is read."""
+    from ...data.input_watch import InputWatch
+
+    try:
+        number = sys.stdin.buffer.fileno()
+        regular = stat.S_ISREG(os.fstat(number).st_mode) and hasattr(os, "pread")  # not on Windows
+    except (AttributeError, OSError, ValueError):
+        regular = False
+    if not regular:
+        return read()
+    watch = InputWatch(number, "Standard input")
+    return watch.rows(read, watch.sha256())()
 
 
 def _typed_lines() -> Generator[str, None, None]:
