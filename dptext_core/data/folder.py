@@ -26,6 +26,7 @@ from typing import Any, Self
 from .._internal.assets import read_json
 from .._internal.checks import shown, usable_path
 from .._internal.version import __version__
+from .._internal.whole_files import sweep
 from ..errors import ConfigError, InputError
 from .tables import ROWS
 
@@ -58,6 +59,7 @@ class RunFolder:
                 self._rows = (self.path / ROWS).open("a+b", buffering=0)
                 self._lock()
                 self._cut()
+                sweep(self.path)
                 if not (self.path / CONFIG).exists():
                     self._write(CONFIG, self.config)
                 there = None

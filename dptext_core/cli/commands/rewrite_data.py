@@ -16,6 +16,7 @@ from typing import Any
 from ..._internal import plugins
 from ..._internal.checks import shown
 from ..._internal.task import on_terminal
+from ..._internal.whole_files import sweep
 from ...data.distributed import BLOCK
 from ...data.input_watch import Row
 from ...data.records import Overall, rewrite_records
@@ -133,6 +134,9 @@ def run(args: argparse.Namespace) -> None:
         if name not in METRICS:
             raise ConfigError(f"There is no metric {shown(name)}. Use some of {', '.join(METRICS)}.")
     _check_files(args, measures)
+    for given in (args.release, args.inspection):
+        if given is not None:
+            sweep(Path(given).parent)  # a killed run may have left originals there
     if not args.quiet:
         if args.seed is not None:
             note(SEED_WARNING)

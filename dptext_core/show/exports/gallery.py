@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -21,6 +20,7 @@ from ..._internal.assets import Example, examples
 from ..._internal.checks import shown
 from ..._internal.task import UNWATCHED, Task
 from ..._internal.version import __version__
+from ..._internal.whole_files import replacement
 from ...errors import DPTextError, InputError, ModelUnavailable
 from ...mechanisms.base import Mechanism, MechanismSpec
 from ...mechanisms.registry import get_mechanism, mechanisms
@@ -261,9 +261,8 @@ def _remember(out: Path, state: dict[str, Page]) -> None:
 
 def _write(path: Path, content: str) -> None:
     """All of it or nothing. Raises InputError."""
-    beside = path.with_name(f".{path.name}.tmp")
     try:
-        beside.write_text(content, encoding="utf-8", newline="\n")
-        os.replace(beside, path)
+        with replacement(path) as beside:
+            beside.write_text(content, encoding="utf-8", newline="\n")
     except OSError as error:
         raise InputError(f"{shown(str(path))} cannot be written: {error.strerror or error}.") from error
