@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from .._internal import held
 from .._internal.checks import real, text_list, whole
 from .._internal.device import resolve_device
 from .._internal.task import UNWATCHED, Task
@@ -138,12 +139,17 @@ def pretrain(
     if validation is None:
         step = round(1 / _HELD_OUT)
         validation, texts = texts[::step], [t for i, t in enumerate(texts) if i % step]
-    held = _texts("validation", validation)
+    aside = _texts("validation", validation)
     if not texts:
         raise InputError("There is no text to train on. Give at least two.")
-    data = {"texts": len(texts), "validation": len(held), **(source or {})}
-    run = _Run(Path(out), settings, data, texts, held, resolve_device(device))
-    return run.go(report, task)
+    data = {"texts": len(texts), "validation": len(aside), **(source or {})}
+    run = _Run(Path(out), settings, data, texts, aside, resolve_device(device))
+    try:
+        run.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"The folder {run.out} cannot be made: {error.strerror}. Name another one.") from error
+    with held.exclusive(run.out):
+        return run.go(report, task)
 
 
 def _settings(clip, clip_norm, hidden, window, max_tokens, epochs, lr, decay, batch, patience, seed) -> Settings:
@@ -164,7 +170,7 @@ def _settings(clip, clip_norm, hidden, window, max_tokens, epochs, lr, decay, ba
 
 
 def _texts(name: str, given: Any) -> list[str]:
-    found = text_list(given, f"texts ({name})")
+    found = text_list(given, name)
     if not found:
         raise InputError(f"{name} is empty. Give at least one text.")
     return found
