@@ -13,6 +13,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..errors import InputError
+
 try:
     import fcntl
 except ImportError:  # Windows, where nobody can delete a file that is open
@@ -45,6 +47,26 @@ def replacement(path: Path, *, private: bool = False) -> Iterator[Path]:
             beside.unlink(missing_ok=True)  # there only if something failed
         if held >= 0:
             os.close(held)
+
+
+@contextlib.contextmanager
+def write_errors(path: Path) -> Iterator[None]:
+    """Name the file where something cannot be written: the operating system does not always. Raises InputError."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be written: {error.strerror or error}. Make room for it or name another place, "
+            "and give the same command again."
+        ) from error
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file that is there whole or not at all, also after a power cut. Raises InputError."""
+    with write_errors(path), replacement(path) as beside, beside.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _held(path: Path) -> int:
