@@ -8,7 +8,7 @@ import math
 import numbers
 import operator
 import os
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
@@ -63,13 +63,93 @@ def real(name: str, value: Any, error: type[DPTextError] = ConfigError) -> float
     return x
 
 
+def column_names(values: Any) -> list[Any] | None:
+    """Return the names of a table's columns; None for anything that is no table (of pandas, polars, Arrow, …).
+
+    The class is asked, and not the object: a pandas Series has its labels as attributes too.
+    """
+    kind = type(values)
+    if hasattr(kind, "collect_schema"):
+        return list(values.collect_schema())
+    for name in ("column_names", "columns"):
+        if hasattr(kind, name):
+            names = getattr(values, name)
+            return [] if names is None else list(names)
+    names = getattr(getattr(values, "dtype", None), "names", None)  # a structured array
+    return list(names) if isinstance(names, tuple) else None
+
+
+def one_dimension(values: Any, what: str = "texts") -> None:
+    """Refuse tables, arrays of several dimensions, and what has no order. Raises InputError; quotes nothing but names
+    of columns."""
+    kind, wrong = type(values).__name__, ""
+    if isinstance(values, bytes | bytearray | memoryview):
+        wrong = " Decode bytes as UTF-8 first."
+    elif isinstance(values, Mapping) or (names := column_names(values)) is not None:
+        names = [] if isinstance(values, Mapping) else names  # its keys may be texts
+        best = "text" if "text" in names else next(iter(names), "text")
+        wrong = f" Pass one column, for example data[{shown(best)}]."
+        if names:
+            wrong += f" Its columns are {shown(names)}."
+    elif getattr(values, "ndim", 1) not in (0, 1):
+        wrong = " Pass one column, for example data[:, 0]."
+    elif isinstance(values, Set):
+        wrong = " A set has no order."
+    if wrong:
+        raise InputError(f"Give a list of {what}, not {kind}.{wrong}")
+
+
 def listed(values: Any, what: str = "texts") -> list[Any]:
-    """What comes one after the other (a list, an array, a generator) as a list. Raises InputError; quotes nothing."""
-    if not isinstance(values, str | bytes | bytearray | memoryview | Mapping | Set):
+    """Return a list, a tuple, a column of a table or a generator as a list. Raises InputError; quotes nothing but names
+    of columns."""
+    one_dimension(values, what)
+    if not isinstance(values, str):
         with contextlib.suppress(TypeError):
-            return list(iter(values))
-    hint = " Decode bytes as UTF-8 first." if isinstance(values, bytes | bytearray | memoryview) else ""
-    raise InputError(f"Give a list of {what}, not {type(values).__name__}.{hint}")
+            # A column of Arrow yields scalars of its own.
+            return values.to_pylist() if hasattr(type(values), "to_pylist") else list(iter(values))
+    raise InputError(f"Give a list of {what}, not {type(values).__name__}.")
+
+
+def text_list(values: Any, what: str = "texts") -> list[str]:
+    """Return a column of texts as a list of plain str. Raises InputError, which says where it holds anything else."""
+    found = listed(values, what)
+    for number, value in enumerate(found, 1):
+        if type(value) is not str:
+            if not isinstance(value, str):
+                raise InputError(f"{_no_text(value)} It is number {number:,} of {len(found):,}.")
+            found[number - 1] = str.__str__(value)  # of numpy, for one
+    return found
+
+
+def each_text(values: Any, what: str = "texts") -> Iterator[str]:
+    """Yield the texts of a column, or of a generator that holds too many for a list. Raises InputError at once for a
+    table or a single text, and later for anything that is no text."""
+    one_dimension(values, what)
+    if isinstance(values, str) or not hasattr(type(values), "__iter__"):
+        raise InputError(f"Give a list of {what}, not {type(values).__name__}.")
+    return map(one_text, values)
+
+
+def one_text(value: Any) -> str:
+    """Return a text. Raises InputError for anything else; quotes nothing but names of columns."""
+    if not isinstance(value, str):
+        raise InputError(_no_text(value))
+    return value
+
+
+def _no_text(value: Any) -> str:
+    """Why a value is no text, and what to do."""
+    kind = type(value).__name__
+    if isinstance(value, bytes | bytearray | memoryview):
+        return f"A text is a str, not {kind}. Decode files as UTF-8 first."
+    if isinstance(value, Mapping) or (names := column_names(value)) is not None:
+        columns = "" if isinstance(value, Mapping) else f" Its columns are {shown(names)}."
+        return f"A text is a str, not {kind}. Pass one text, or the texts of one column.{columns}"
+    if hasattr(value, "__len__"):
+        return f"A text is a str, not {kind}. Give its texts one by one."
+    if value is None or kind in ("NAType", "NaTType") or (isinstance(value, float) and math.isnan(value)):
+        return f"A text is missing: it is a str, not {kind}. Fill it in, or leave it out."
+    return f"A text is a str, not {kind}. Convert it with str(…)."
 
 
 def usable_path(given: str | Path, error: type[DPTextError] = InputError) -> Path:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .._internal.cache import weak_cache
+from .._internal.checks import text_list
 from ..errors import InputError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.config import keeps_stop_words, stop_list
@@ -42,7 +43,7 @@ class Prior:
 
     def only(self, words: Sequence[str]) -> Prior:
         """The same over these words alone. Raises InputError where none of them can stand there."""
-        wanted = {w.lower() for w in words}
+        wanted = {w.lower() for w in text_list(words, "words")}
         p = np.where([w.lower() in wanted for w in self.words], self.p, 0.0)
         if not p.sum() > 0:
             raise InputError("None of these words is drawn by this mechanism. Give words of its vocabulary.")

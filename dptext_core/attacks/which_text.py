@@ -21,7 +21,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._internal.checks import listed, whole
+from .._internal.checks import text_list, whole
 from .._internal.private import Private
 from .._internal.statistics import clopper_pearson
 from .._internal.task import UNWATCHED, Task
@@ -235,7 +235,7 @@ def lineup(mechanism: Mechanism, text: str, word: str | None = None, n: int = TE
 
 def listed_lineup(text: str, others: Sequence[str]) -> Lineup:
     """The text and those of a list, each once. Raises InputError for a list without another text, or a long one."""
-    distinct = list(dict.fromkeys([text.strip(), *(t.strip() for t in listed(others) if t.strip())]))
+    distinct = list(dict.fromkeys([text.strip(), *(t.strip() for t in text_list(others) if t.strip())]))
     if len(distinct) < 2:
         raise InputError("The list has no text besides yours. Give at least one other, one a line.")
     if len(distinct) > MOST:

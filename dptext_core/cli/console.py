@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from .._internal.whole_files import replacement
 from ..errors import InputError
 
 SEED_WARNING = "warning: demonstration, not private: whoever knows the seed can replay the noise"
@@ -124,16 +125,8 @@ def _replace(path: Path, data: bytes) -> None:
     if path.exists() and not path.is_file():
         path.write_bytes(data)
         return
-    path = path.resolve()  # a link goes on to lead where it does
-    beside = path.with_name(f".{os.urandom(8).hex()}.tmp")
-    try:
-        with beside.open("xb") as file:
-            file.write(data)
-        if path.exists():
-            beside.chmod(path.stat().st_mode)
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)  # there only if something failed
+    with replacement(path) as beside:
+        beside.write_bytes(data)
 
 
 def emit_json(data: Any, out: str | None = None) -> None:

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .._internal import held
 from .._internal.assets import assets_folder
-from .._internal.checks import usable_path, whole
+from .._internal.checks import each_text, usable_path, whole
 from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, InputError
 from ..measure.leaks import telling
@@ -87,7 +88,7 @@ def gather(
     avoided = abusive_words() | {word.casefold() for word in avoid}
     found: dict[str, str] = {}
     left_out: Counter[str] = Counter()
-    for text in texts:
+    for text in each_text(texts):
         task.check()
         document = Document.parse(text)
         for a, b in document.sentences:
@@ -159,20 +160,22 @@ def build_bank(
     folder = usable_path(out)
     digest = hashlib.sha256("\n".join((str(whole("steps", steps, least=16)), *sentences)).encode()).hexdigest()
     try:
-        parts = _begun(folder, digest)
-        vectors = _encoded(sentences, parts, task)
-        codes, largest, usual = bank_codes(vectors, steps)
-        said = {
-            "title": title,
-            "origin": origin,
-            "licence": licence,
-            "steps": steps,
-            "largest_error": float(f"{largest:.3g}"),
-            "usual_error": float(f"{usual:.3g}"),
-            "left_out": gathered.left_out,
-        }
-        about = write_bank(folder, sentences, codes, said)
-        shutil.rmtree(folder / _PARTS)
+        folder.mkdir(parents=True, exist_ok=True)
+        with held.exclusive(folder):
+            parts = _begun(folder, digest)
+            vectors = _encoded(sentences, parts, task)
+            codes, largest, usual = bank_codes(vectors, steps)
+            said = {
+                "title": title,
+                "origin": origin,
+                "licence": licence,
+                "steps": steps,
+                "largest_error": float(f"{largest:.3g}"),
+                "usual_error": float(f"{usual:.3g}"),
+                "left_out": gathered.left_out,
+            }
+            about = write_bank(folder, sentences, codes, said)
+            shutil.rmtree(folder / _PARTS)
     except OSError as error:
         raise InputError(
             f"The folder {folder.name} cannot be written to: {error.strerror or error}. Name another one."
@@ -185,8 +188,8 @@ def _begun(folder: Path, digest: str) -> Path:
     there = sorted(p.name for p in folder.iterdir()) if folder.is_dir() else []
     parts = folder / _PARTS / digest
     if there and _PARTS not in there:
-        held = "a bank" if ABOUT in there else "other files"
-        raise InputError(f"The folder {folder.name} holds {held}. Name an empty or a new one.")
+        what = "a bank" if ABOUT in there else "other files"
+        raise InputError(f"The folder {folder.name} holds {what}. Name an empty or a new one.")
     parts.mkdir(parents=True, exist_ok=True)
     return parts
 

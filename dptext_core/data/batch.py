@@ -43,6 +43,7 @@ FIRST, MEASURED, ERRORS = 10, 2000, 500
 #: Rows that are searched for names and the like, and those of them that are shown.
 LOOKED, SHOWN = 500, 20
 _RUN, _NAME = "run", "noise-id.txt"
+_naming = threading.Lock()
 _NOT_IN_NAMES = re.compile(r"[^\w .()-]+")
 
 
@@ -295,9 +296,10 @@ class Batch(Private):
     def noise_id(self) -> str:
         """A name of this run, by which a ledger knows what it has rewritten again. Raises InputError."""
         try:
-            with contextlib.suppress(FileExistsError), (self.run / _NAME).open("x", encoding="ascii") as file:
+            with _naming, contextlib.suppress(FileExistsError), (self.run / _NAME).open("x", encoding="ascii") as file:
                 file.write(secrets.token_hex(8))
-            return (self.run / _NAME).read_text(encoding="ascii")
+            with _naming:  # so that nobody reads one that is half written
+                return (self.run / _NAME).read_text(encoding="ascii")
         except OSError as error:
             raise InputError(f"The folder of this job cannot be used: {error.strerror}. Begin it anew.") from error
 

@@ -26,6 +26,7 @@ from typing import Any, Self
 from .._internal.assets import read_json
 from .._internal.checks import shown, usable_path
 from .._internal.version import __version__
+from .._internal.whole_files import sweep
 from ..errors import ConfigError, InputError
 from .tables import ROWS
 
@@ -54,10 +55,13 @@ class RunFolder:
             undo.callback(self.close)
             try:
                 self.path.mkdir(parents=True, exist_ok=True)
-                self._check()
+                self._check()  # before a file is made in a folder of something else
                 self._rows = (self.path / ROWS).open("a+b", buffering=0)
                 self._lock()
+                self._check()  # another run may have come first
+                self._own()
                 self._cut()
+                sweep(self.path)
                 if not (self.path / CONFIG).exists():
                     self._write(CONFIG, self.config)
                 there = None
@@ -110,6 +114,18 @@ class RunFolder:
                 f"Another process writes into the folder {self.path.name}. Wait for its end, or name another folder."
             ) from None
 
+    def _own(self) -> None:
+        """Raise InputError where the folder was deleted, and perhaps made again by another run."""
+        try:
+            same = os.path.samestat(os.fstat(self._rows.fileno()), (self.path / ROWS).stat())
+        except FileNotFoundError:
+            same = False
+        if not same:
+            raise InputError(
+                f"The folder {self.path.name} was deleted, and another run may have it now. Give the same command "
+                "again, or name another folder."
+            )
+
     def _cut(self) -> None:
         """Take away a last line without its end."""
         size = end = self._rows.seek(0, os.SEEK_END)
@@ -149,6 +165,7 @@ class RunFolder:
     @contextlib.contextmanager
     def _writing(self, name: str) -> Iterator[None]:
         """Says which file cannot be written to, and what to do."""
+        self._own()
         try:
             yield
         except OSError as error:

@@ -36,7 +36,7 @@ _SESSION, _KEPT = "session-", "kept-"
 _OURS = re.compile(rf"{_SESSION}[0-9a-f]{{24}}|{_KEPT}[0-9a-f]{{64}}")
 
 _held: dict[Path, Any] = {}
-_guard = threading.Lock()
+_guard, _keeping = threading.Lock(), threading.Lock()
 
 
 def base() -> Path:
@@ -67,11 +67,15 @@ def base() -> Path:
 
 def session_folder() -> Path:
     """A new folder that ends with this process at the latest."""
-    path = base() / f"{_SESSION}{secrets.token_hex(12)}"
-    path.mkdir(mode=0o700)
-    lock = held.hold(path)
+    path, lock = held.made_and_held(_made)
     with _guard:
         _held[path] = lock
+    return path
+
+
+def _made() -> Path:
+    path = base() / f"{_SESSION}{secrets.token_hex(12)}"
+    path.mkdir(mode=0o700)
     return path
 
 
@@ -79,15 +83,16 @@ def keep(folder: Path, about: dict[str, Any], now: float | None = None) -> tuple
     """Make a session's folder one that outlives it; the code, which is written down nowhere, and the new folder.
     Raises InputError where too many are kept."""
     now = time.time() if now is None else now
-    if len(list(base().glob(f"{_KEPT}*"))) >= MOST:
-        raise InputError(
-            "This server keeps as many jobs as it can. Try again later, run it without keeping it, or use the command "
-            "line."
-        )
     code = secrets.token_urlsafe(18)
     there = _of(code)
-    write(folder, about | {"expires": now + 3600 * HOURS})
-    folder.rename(there)
+    with _keeping:
+        if len(list(base().glob(f"{_KEPT}*"))) >= MOST:
+            raise InputError(
+                "This server keeps as many jobs as it can. Try again later, run it without keeping it, or use the "
+                "command line."
+            )
+        write(folder, about | {"expires": now + 3600 * HOURS})
+        folder.rename(there)
     _release(folder)
     (there / held.LOCK).unlink(missing_ok=True)
     return code, there
@@ -125,16 +130,18 @@ def sweep(now: float | None = None) -> list[Path]:
     """Delete kept folders whose time is over, and sessions' folders whose process has ended; which they were."""
     now = time.time() if now is None else now
     over = []
-    for path in base().iterdir():
+    for path in list(base().iterdir()):
         if path.name.startswith(_KEPT):
             about = _about(path)
             ends = about["expires"] if about else held.changed(path) + 3600 * HOURS
             if ends <= now:
                 over.append(path)
-        elif path.name.startswith(_SESSION) and path not in _held and held.abandoned(path, now, 3600 * HOURS):
-            over.append(path)
-    for path in over:
-        delete(path)
+                delete(path)
+        elif path.name.startswith(_SESSION) and path not in _held:
+            with held.abandoned(path, now, 3600 * HOURS) as free:
+                if free:
+                    over.append(path)
+                    delete(path)
     return over
 
 

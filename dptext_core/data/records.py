@@ -6,13 +6,14 @@ promised of them together. Rows come out in order, so that a stopped run goes on
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from .._internal.checks import many, whole
+from .._internal.checks import column_names, many, one_dimension, whole
 from .._internal.private import Private
 from .._internal.task import UNWATCHED, Task
 from ..errors import Busy, Cancelled, ConfigError, DPTextError, InputError, ModelUnavailable
@@ -82,8 +83,8 @@ def rewrite_records(
     Parameters
     ----------
     rows : iterable
-        Mappings (those of a ``datasets.Dataset`` too), rows of pandas, or texts; or a pandas data frame as a whole. No
-        more than ``batch`` of them are held, save where the mechanism draws for all texts together
+        Mappings (those of a ``datasets.Dataset`` too), rows of pandas, or texts; or a whole data frame (pandas, polars,
+        Arrow). No more than ``batch`` of them are held, save where the mechanism draws for all texts together
         (``m.shares_draws``).
     m : Mechanism
     column : str
@@ -114,7 +115,7 @@ def rewrite_records(
     Cancelled
         The task was stopped.
     InputError
-        ``rows`` are no rows, or a data frame with two columns of the same name.
+        ``rows`` are no rows, or a table with two columns of the same name.
     ModelUnavailable
         What the mechanism reads with is not on this machine.
     """
@@ -122,30 +123,37 @@ def rewrite_records(
         raise ConfigError(f"m is a mechanism, not {type(m).__name__}. Make one with dptext_core.get_mechanism(…).")
     if not isinstance(column, str):
         raise ConfigError("column is the name of a column. Give it as a text.")
-    if isinstance(rows, str | bytes | Mapping):
-        raise InputError("Give the rows as a list, a generator or the like.")
-    if callable(frame := getattr(rows, "itertuples", None)):
-        # A data frame by itself goes through the names of its columns.
-        names = [*getattr(rows, "columns", ())]
-        if len(set(names)) < len(names):
-            raise InputError("The data frame has two columns of the same name, and a row would keep one. Rename one.")
-        rows = (dict(zip(names, cells, strict=True)) for cells in frame(index=False, name=None))
+    given = _rows_of(rows)
     start, batch = whole("start", start, least=0), whole("batch", batch, least=1)
     if start and m.shares_draws:
         raise ConfigError(
             "With these options the draws are for all rows at once, so the rows cannot be begun in the middle. Begin "
             "at the first one, with a new result file."
         )
-    try:
-        given = iter(rows)
-    except TypeError:
-        raise InputError(
-            f"rows are rows or texts, one after the other, not {type(rows).__name__}. Give them as a list, a generator "
-            "or the like."
-        ) from None
     stream = None if seed is None else seeded(seed)
     rows = itertools.islice(given, start, None)
     return _records(rows, start, m, column, stream, None if m.shares_draws else batch, None, task or UNWATCHED, polish)
+
+
+def _rows_of(given: Any) -> Iterator[Any]:
+    """The rows of a table, or what is given one after the other: rows or texts. Raises InputError."""
+    kind, names = type(given), None if isinstance(given, Mapping) else column_names(given)
+    if names is not None and len(set(names)) < len(names):
+        raise InputError("The data frame has two columns of the same name, and a row would keep one. Rename one.")
+    if names is not None and hasattr(kind, "itertuples"):  # pandas, which yields the names of its columns
+        return (dict(zip(names, cells, strict=True)) for cells in given.itertuples(index=False, name=None))
+    if names is not None and hasattr(kind, "iter_rows"):  # polars, which yields its columns
+        return iter(given.iter_rows(named=True))
+    if names is not None and hasattr(kind, "slice") and hasattr(kind, "to_pylist"):  # Arrow, which does, too
+        return (row for at in range(0, len(given), BATCH) for row in given.slice(at, BATCH).to_pylist())
+    if names is None or not hasattr(kind, "features"):  # a Dataset yields rows
+        one_dimension(given, "rows or texts")
+    if names is None and hasattr(kind, "to_pylist"):
+        return iter(given.to_pylist())
+    if not isinstance(given, str):
+        with contextlib.suppress(TypeError):
+            return iter(given)
+    raise InputError(f"Give a list of rows or texts, or a generator, not {kind.__name__}.")
 
 
 def seeded(seed: int) -> NoiseStream:

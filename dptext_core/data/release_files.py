@@ -15,12 +15,12 @@ from __future__ import annotations
 import csv
 import json
 import math
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from .._internal.whole_files import replacement
 from ..errors import ConfigError, InputError
 from ..text.cells import BREAKS, guarded, plain
 from .folder import read_lines
@@ -70,7 +70,7 @@ def inspection(
             values = (PRIVATE, own["row"] + 1, original[column], line[column], own.get("total"), own["error"])
             yield dict(zip(names, values, strict=True)) | {name: line[k] for name, k in others.items()}
 
-    return _write(rows, (*names, *others), Path(out), exact)
+    return _write(rows, (*names, *others), Path(out), exact, private=True)
 
 
 def check_suffix(out: str | Path, allowed: Sequence[str]) -> None:
@@ -82,19 +82,15 @@ def check_suffix(out: str | Path, allowed: Sequence[str]) -> None:
         )
 
 
-def _write(rows: Callable[[], Iterable[Row]], names: Sequence[str], out: Path, exact: bool) -> int:
+def _write(
+    rows: Callable[[], Iterable[Row]], names: Sequence[str], out: Path, exact: bool, private: bool = False
+) -> int:
     """Beside the file first: one that was there stays as it was unless all was written."""
-    beside = out.with_name(f".{os.urandom(8).hex()}.tmp")
     try:
-        written = _WRITERS[out.suffix.lower()](rows, names, beside, exact)
-        if out.exists():
-            beside.chmod(out.stat().st_mode)
-        beside.replace(out)
+        with replacement(out, private=private) as beside:
+            return _WRITERS[out.suffix.lower()](rows, names, beside, exact)
     except OSError as error:
         raise InputError(f"{out.name} cannot be written: {error.strerror}. Name another file.") from error
-    finally:
-        beside.unlink(missing_ok=True)
-    return written
 
 
 def _csv(rows: Callable[[], Iterable[Row]], names: Sequence[str], out: Path, exact: bool) -> int:

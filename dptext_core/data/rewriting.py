@@ -75,6 +75,7 @@ def rewrite_data(
                 for r in some:
                     whole.add(r.guarantee, r.untouched)
                 task.report(whole.rows, data.count)
+        check_count(whole.rows, data)
         result: dict[str, Any] = {"mode": "rewrite", **whole.to_dict()}
         if polish:
             result["polish"] = polished(data, folder.path, column)
@@ -112,6 +113,14 @@ def check_columns(column: str, keep: Sequence[str]) -> None:
     if column in keep:
         raise ConfigError(
             f"The column {column!r} is rewritten, so it cannot be kept too. Leave it out of the kept ones."
+        )
+
+
+def check_count(rows: int, data: Source) -> None:
+    """Raise InputError where a run has more or fewer rows than its data."""
+    if rows != data.count:
+        raise InputError(
+            f"{data.name} has {data.count:,} rows, and this run has {rows:,}. Name another folder to start again."
         )
 
 

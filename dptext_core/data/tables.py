@@ -23,6 +23,7 @@ from .._internal.checks import shown, usable_path
 from .._internal.task import UNWATCHED, Task
 from ..errors import DPTextError, InputError
 from . import components, office
+from .input_watch import InputWatch, row_bytes, same_rows
 from .records import Unread
 
 #: The rows of a rewritten data set, in the folder of its run.
@@ -116,7 +117,7 @@ def _file(path: Path, name: str, columns: tuple[str, ...], header: bool | None, 
     kind = _kind(path)
     if header is None:
         header = not all(c.isdecimal() for c in columns)
-    digest = hashlib.sha256()
+    watch, digest = InputWatch(path, path.name), hashlib.sha256()
     try:
         with path.open("rb") as file:
             for number, part in enumerate(iter(lambda: file.read(1 << 20), b"")):
@@ -146,7 +147,7 @@ def _file(path: Path, name: str, columns: tuple[str, ...], header: bool | None, 
                 pass
         except InputError as error:
             raise InputError(f"{error}{more}") from None
-    return Source(name, digest.hexdigest(), count, rows, unread)
+    return Source(name, digest.hexdigest(), count, watch.rows(rows, digest.hexdigest()), unread)
 
 
 def _folder(
@@ -481,7 +482,7 @@ def _loaded(name: str, loader: components.Loader, columns: tuple[str, ...], spli
     digest, count = hashlib.sha256(), 0
     for count, row in enumerate(rows(), 1):  # noqa: B007
         task.check()
-        digest.update(json.dumps(row, ensure_ascii=False, sort_keys=True, default=str).encode("utf-8", "replace"))
+        digest.update(row_bytes(row))
     if not count:
         raise InputError(f"The data set {called} has no rows.")
-    return Source(called, digest.hexdigest(), count, rows)
+    return Source(called, digest.hexdigest(), count, same_rows(rows, digest.hexdigest(), called))

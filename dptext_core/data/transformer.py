@@ -11,8 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from .._internal.checks import shown
-from ..errors import InputError
+from .._internal.checks import text_list
 from ..mechanisms.registry import DEFAULT_MECHANISM, get_mechanism
 
 
@@ -79,12 +78,10 @@ class DPRewriter(TransformerMixin, BaseEstimator):
         Raises
         ------
         InputError
-            X is one text, or holds what is no text.
+            X is one text or a table, or holds anything but texts.
         """
         check_is_fitted(self, "mechanism_")
-        if isinstance(X, str) or not isinstance(X, Iterable):
-            raise InputError(f"Give a list of texts, not {shown(type(X).__name__)}.")
-        texts = [str(x) if isinstance(x, np.str_) else x for x in X]
+        texts = text_list(X)
         out = np.empty(len(texts), dtype=object)
         out[:] = [r.text for r in self.mechanism_.rewrite(texts, seed=self.seed)]
         return out

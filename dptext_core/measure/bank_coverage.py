@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._internal.checks import text_list
 from .._internal.statistics import half_width
 from .._internal.task import UNWATCHED, Task
 from ..errors import InputError
@@ -57,7 +58,7 @@ def nearest(bank: SentenceBank, sentences: Sequence[str], task: Task = UNWATCHED
 
 def coverage(bank: SentenceBank, texts: Sequence[str], task: Task = UNWATCHED) -> Coverage:
     """How near a bank comes to the sentences of texts. Raises InputError where there is none."""
-    sentences = [text[a:b] for text in texts for a, b in Document.parse(text).sentences]
+    sentences = [text[a:b] for text in text_list(texts) for a, b in Document.parse(text).sentences]
     if not sentences:
         raise InputError("There is no sentence in these texts. Give others.")
     neighbours = nearest(bank, sentences, task)

@@ -33,7 +33,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._internal.checks import listed, real, shown
+from .._internal.checks import listed, real, shown, text_list
 from .._internal.private import Private
 from .._internal.statistics import clopper_pearson, standard_error, student
 from .._internal.task import UNWATCHED, Task
@@ -407,9 +407,7 @@ def _inputs(mechanism: Mechanism, kind: str, text: str | Prepared | None, words:
         raise InputError(
             f"{mechanism.title} reads the whole text, so it cannot be measured on single words: give text=."
         )
-    words = listed(words, "words")
-    if not all(isinstance(w, str) for w in words):
-        raise InputError("Each of the words is a str. Give a list of them.")
+    words = text_list(words, "words")
     known = {w.lower() for w in by_word.vocabulary.words}
     names = tuple(dict.fromkeys(w.lower() for w in words if w.lower() in known))
     if not names:

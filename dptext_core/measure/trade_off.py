@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._internal.checks import listed, real, shown, whole
+from .._internal.checks import listed, one_text, real, shown, whole
 from .._internal.private import Private
 from .._internal.statistics import student
 from .._internal.task import UNWATCHED, Task
@@ -202,8 +202,7 @@ def tradeoff(
     Cancelled
         The task was cancelled.
     """
-    if not isinstance(text, str):
-        raise InputError(f"A text is a str, not {type(text).__name__}. Decode files as UTF-8 first.")
+    one_text(text)
     made = [get_mechanism(s) if isinstance(s, str) else s for s in listed(settings, "settings")]
     if not made or not all(isinstance(m, Mechanism) for m in made):
         raise ConfigError("Give at least one setting: a mechanism, or its name.")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast, overload
 
 import numpy as np
 
-from .._internal.checks import listed, shown, whole
+from .._internal.checks import one_text, shown, text_list, whole
 from .._internal.private import Private
 from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, DPTextError, InputError, NoDistribution
@@ -404,7 +404,7 @@ class Mechanism(ABC):
         if isinstance(text, str | Prepared):
             return self._checked(self.rewrite_prepared(self.prepared(text, task), stream.at(0), task))
         batch = self._batch()
-        results = self.rewrite_list(listed(text, "texts, or one text"), stream, task)
+        results = self.rewrite_list(text_list(text, "texts, or one text"), stream, task)
         return [in_batch(self._checked(r), batch) for r in results]
 
     def rewrite_each(
@@ -413,7 +413,7 @@ class Mechanism(ABC):
         """What :meth:`rewrite` gives of a list, one by one: mechanisms that can hold a part of it at a time. An error
         that a text is to blame for is raised before the first result."""
         batch = self._batch()
-        for result in self.rewrite_one_by_one(listed(texts), _one_stream(None, stream), (task or UNWATCHED).quiet):
+        for result in self.rewrite_one_by_one(text_list(texts), _one_stream(None, stream), (task or UNWATCHED).quiet):
             yield in_batch(self._checked(result), batch)
 
     def _batch(self) -> str:
@@ -459,7 +459,7 @@ class Mechanism(ABC):
     def prepare_many(self, texts: Sequence[str], *, task: Task | None = None) -> Iterator[Prepared]:
         """Prepared texts, one after the other. Mechanisms that batch over texts do better than this loop."""
         task = task or UNWATCHED
-        documents = [self.document(t) for t in listed(texts)]
+        documents = [self.document(t) for t in text_list(texts)]
         for i, document in enumerate(documents):
             yield self.prepare_document(document, task.quiet)
             task.report(i + 1, len(documents))
@@ -642,9 +642,7 @@ class Mechanism(ABC):
 
     def document(self, text: str) -> Document:
         """A text, cut into tokens. Raises InputError of what is no text, or too long a one."""
-        if not isinstance(text, str):
-            raise InputError(f"A text is a str, not {type(text).__name__}. Decode files as UTF-8 first.")
-        if why := too_long(text):
+        if why := too_long(one_text(text)):
             raise InputError(why)
         if not text.isascii() and _SURROGATE.search(text):
             raise InputError("The text holds broken characters (lone surrogates). Decode the file as UTF-8 first.")

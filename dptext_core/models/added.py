@@ -220,11 +220,12 @@ def _beside(place: Path) -> Iterator[Path]:
     """A folder for work on ``place``, on the same disk and gone afterwards; what was left of others goes first."""
     place.parent.mkdir(parents=True, exist_ok=True)
     for left in place.parent.glob(f".{place.name}-*"):
-        if held.abandoned(left, time.time(), _STALE):
-            shutil.rmtree(left, ignore_errors=True)
-    work = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent))
+        with held.abandoned(left, time.time(), _STALE) as free:
+            if free:
+                shutil.rmtree(left, ignore_errors=True)
+    work, lock = held.made_and_held(lambda: Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent)))
     try:
-        with held.hold(work):
+        with lock:
             yield work
     finally:
         shutil.rmtree(work, ignore_errors=True)

@@ -15,7 +15,6 @@ columns changes nothing.
 from __future__ import annotations
 
 import json
-import os
 import re
 import threading
 from collections.abc import Iterator, Sequence
@@ -28,6 +27,7 @@ import numpy as np
 
 from .._internal.assets import folder_of
 from .._internal.checks import shown, usable_path
+from .._internal.whole_files import write_whole
 from ..errors import ConfigError, ModelUnavailable
 from ..words.vocabulary import TRUNK_REPOSITORY, TRUNK_SHA256, read_pieces, verified_trunk_folder
 
@@ -357,19 +357,6 @@ def save(folder: Path, shape: AutoencoderShape, weights: dict[str, np.ndarray]) 
     write_whole(folder / WEIGHTS, as_bytes(half))
     config = {"kind": KIND, **asdict(shape), "trunk": TRUNK_REPOSITORY, "trunk_sha256": TRUNK_SHA256}
     write_whole(folder / CONFIG, (json.dumps(config, indent=2) + "\n").encode())
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file that is there whole or not at all, whatever happens meanwhile."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with part.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 _guard = threading.Lock()

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from .._internal.checks import text_list
 from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, InputError
 from ..text.language import Language
@@ -99,7 +100,7 @@ def estimate_clip_range(
 
     if every < 1 or (n_masks is not None and n_masks < 1):
         raise ConfigError("every and n_masks must be at least 1.")
-    texts = [texts] if isinstance(texts, str) else list(texts)
+    texts = [texts] if isinstance(texts, str) else text_list(texts)
     worker, lm = shared_engine(name, device, language), load(name, device, language)
     moments, masks = _Moments(), 0
     for done, text in enumerate(texts, 1):
@@ -128,7 +129,7 @@ def estimate_generator_clip(texts: Iterable[str], mechanism: Writer, *, task: Ta
     mechanism: one that writes with it, whose prompt and limit are used; it takes the best token at every step.
     """
     moments = _Moments()
-    texts = [texts] if isinstance(texts, str) else list(texts)
+    texts = [texts] if isinstance(texts, str) else text_list(texts)
     for done, text in enumerate(texts, 1):
         task.check()
         for row in mechanism.greedy_scores(text):

@@ -18,14 +18,18 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.checks import listed, real, whole
+from .._internal import held
+from .._internal.checks import real, text_list, whole
 from .._internal.device import resolve_device
 from .._internal.task import UNWATCHED, Task
+from .._internal.whole_files import sweep, write_errors, write_whole
 from ..errors import ConfigError, InputError
 from . import autoencoder as ae
 from .masked_lm import best_dtype
 
 STATE, LOG = "training.safetensors", "training.json"
+#: What a run that was killed early leaves, without a log.
+_BEFORE_LOG = (ae.WEIGHTS, ae.CONFIG, STATE)
 #: Pieces that a batch is compared with besides its own.
 SAMPLED = 512
 #: Held-out texts that are looked at after each epoch: all pieces at each of their places take as long as training.
@@ -138,12 +142,17 @@ def pretrain(
     if validation is None:
         step = round(1 / _HELD_OUT)
         validation, texts = texts[::step], [t for i, t in enumerate(texts) if i % step]
-    held = _texts("validation", validation)
+    aside = _texts("validation", validation)
     if not texts:
         raise InputError("There is no text to train on. Give at least two.")
-    data = {"texts": len(texts), "validation": len(held), **(source or {})}
-    run = _Run(Path(out), settings, data, texts, held, resolve_device(device))
-    return run.go(report, task)
+    data = {"texts": len(texts), "validation": len(aside), **(source or {})}
+    run = _Run(Path(out), settings, data, texts, aside, resolve_device(device))
+    if not run.out.is_dir():
+        task.check(_STOPPED)
+    with write_errors(run.out):
+        run.out.mkdir(parents=True, exist_ok=True)
+    with held.exclusive(run.out):
+        return run.go(report, task)
 
 
 def _settings(clip, clip_norm, hidden, window, max_tokens, epochs, lr, decay, batch, patience, seed) -> Settings:
@@ -164,9 +173,7 @@ def _settings(clip, clip_norm, hidden, window, max_tokens, epochs, lr, decay, ba
 
 
 def _texts(name: str, given: Any) -> list[str]:
-    found = listed(given)
-    if not all(isinstance(t, str) for t in found):
-        raise InputError(f"{name} is a list of texts. Each of them is a str.")
+    found = text_list(given, name)
     if not found:
         raise InputError(f"{name} is empty. Give at least one text.")
     return found
@@ -243,7 +250,8 @@ class _Run:
         t = self.training
         state, log = self.out / STATE, self.out / LOG
         if not log.is_file():
-            if self.out.is_dir() and any(self.out.iterdir()):
+            sweep(self.out)
+            if any(p.name not in _BEFORE_LOG for p in self.out.iterdir()):
                 raise ConfigError(f"The folder {self.out} is not empty, and no run is in it. Name another one.")
             return -1.0
         try:
@@ -307,9 +315,9 @@ class _Run:
         record = {"steps": steps, "best": t.best, "history": [asdict(e) for e in t.history]}
         tensors["record"] = np.frombuffer(json.dumps(record).encode(), np.uint8).copy()
         if not t.ended:
-            ae.write_whole(self.out / STATE, save(tensors))
+            write_whole(self.out / STATE, save(tensors))
         text = json.dumps(t.to_dict(), ensure_ascii=False, indent=1).replace("\n   ", "").replace("\n  }", "}")
-        ae.write_whole(self.out / LOG, (text + "\n").encode())
+        write_whole(self.out / LOG, (text + "\n").encode())
         if t.ended:
             (self.out / STATE).unlink(missing_ok=True)
 

@@ -22,6 +22,7 @@ from .._internal.task import UNWATCHED, Task
 from .._internal.version import __version__
 from ..data import components
 from ..data.folder import RunFolder
+from ..data.labels import label_of, named
 from ..data.tables import Source
 from ..errors import ConfigError, DPTextError, InputError
 from . import tasks
@@ -130,14 +131,25 @@ def labelled(data: Source, text: str, label: str) -> tuple[list[str], list[str],
             left_out += 1
         elif not isinstance(row[text], str):
             raise InputError(f"{data.name} has something else than a text in {shown(text)}. Name the column of texts.")
-        elif row[label] is None or not str(row[label]).strip():
+        elif (name := label_of(row[label])) is None:
             raise InputError(f"{data.name} has a row without a label in {shown(label)}. Give each row one.")
         else:
             texts.append(row[text])
-            labels.append(str(row[label]).strip())
+            labels.append(name)
     if not texts:
         raise InputError(f"No row of {data.name} has a text. Name another file.")
     return texts, labels, left_out
+
+
+def only_in_one(train: Source, labels: Sequence[str], test: Source, truth: Sequence[str]) -> dict[str, set[str]]:
+    """Return the labels that only one of the two sources has. Raises InputError where they share none."""
+    learnt, true = set(labels), set(truth)
+    if not learnt & true:
+        raise InputError(
+            f"{train.name} and {test.name} have no label in common: the first has {named(learnt)}, the second "
+            f"{named(true)}. Write the labels alike in both."
+        )
+    return {"train": learnt - true, "test": true - learnt}
 
 
 def downstream(
@@ -150,13 +162,15 @@ def downstream(
     seeds: int = SEEDS,
     learner: str = "embeddings",
     model: str = "bundled",
+    note: Callable[[str], object] = lambda text: None,
     task: Task = UNWATCHED,
 ) -> dict[str, Any]:
     """Train on one source and test on another into the folder ``out``; the scores, as its result.json has them.
 
     A run that was stopped, or is asked for more seeds, goes on behind the last one that was done.
-    learner: "embeddings", "finetune" (whose encoder is ``model``), or the name of a classifier of one's own. Raises
-    ConfigError, InputError, Cancelled.
+    learner: "embeddings", "finetune" (whose encoder is ``model``), or the name of a classifier of one's own. note: is
+    called with a warning about labels that only one of the sources has. Raises ConfigError, Cancelled, and InputError,
+    also where the sources have no label in common.
     """
     seeds = whole("seeds", seeds, least=1)
     made = classifier(learner, model, task)
@@ -174,6 +188,10 @@ def downstream(
         done = {line["seed"]: line for line in folder.lines() if "seed" in line}
         learnt, labels, left_out = labelled(train, text, label)
         tested, truth, untested = labelled(test, text, label)
+        alone = only_in_one(train, labels, test, truth)
+        for source, some in ((train, alone["train"]), (test, alone["test"])):
+            if some:
+                note(f"warning: the other file does not have {named(some, source.name)}. Write labels alike in both.")
         folder.log(f"{'goes on' if done else 'begins'}: {len(learnt)} rows to train, {len(tested)} to test")
         for seed in range(1, seeds + 1):
             if seed in done:
@@ -194,6 +212,7 @@ def downstream(
             "test": len(tested),
             "left_out": left_out + untested,
             "labels": len(set(labels)),
+            "labels_only": {part: len(some) for part, some in alone.items()},
         }
         folder.finish(result)
         folder.log(f"done: {seeds} seeds")

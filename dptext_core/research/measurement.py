@@ -18,6 +18,7 @@ from typing import Any, Generic, TypeVar, cast
 from .._internal import assets
 from .._internal.checks import shown, usable_path
 from .._internal.version import PROG, __version__, called
+from .._internal.whole_files import replacement
 from ..errors import InputError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import fields_of
@@ -101,9 +102,8 @@ def write_rows(path: Path, whole: Mapping[str, Any], first: str) -> None:
     text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_name(f".{path.name}.tmp")
-        beside.write_text(text.replace(f'{{"{first}"', f'\n{{"{first}"') + "\n", encoding="utf-8")
-        beside.replace(path)  # whole at any time: a table may be written row by row
+        with replacement(path) as beside:  # whole at any time: a table may be written row by row
+            beside.write_text(text.replace(f'{{"{first}"', f'\n{{"{first}"') + "\n", encoding="utf-8")
     except OSError as error:
         raise _unwritten(path, error) from error
 

@@ -23,6 +23,7 @@ from typing import Any
 
 from .._internal import assets, hosting
 from .._internal.statistics import NORMAL, standard_error, student
+from .._internal.whole_files import write_errors, write_whole
 from ..errors import InputError
 from ..measure.metrics.registry import judged, measure
 from ..mechanisms.registry import mechanism_class
@@ -102,7 +103,7 @@ class Writer:
 
     def __init__(self, path: Path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = path.open("a+b")
+        self._path, self._file = path, path.open("a+b")
         self._file.seek(0)
         before, line_end, cut_off = self._file.read().rpartition(b"\n")
         if not b'{"id": "'.startswith(cut_off[:8]):
@@ -111,8 +112,9 @@ class Writer:
         self._file.truncate(len(before + line_end))
 
     def write(self, line: RunLine) -> None:
-        self._file.write(json.dumps(line.to_dict(), ensure_ascii=False).encode("utf-8") + b"\n")
-        self._file.flush()
+        with write_errors(self._path):
+            self._file.write(json.dumps(line.to_dict(), ensure_ascii=False).encode("utf-8") + b"\n")
+            self._file.flush()
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
@@ -382,9 +384,8 @@ def write(results: Results, path: Path) -> None:
 
     about = json.dumps(results.about, ensure_ascii=False, indent=1)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(
-        f'{{"about": {about},\n"gates": {block(results.gates)},\n"rows": {block(results.rows)}}}\n', encoding="utf-8"
-    )
+    text = f'{{"about": {about},\n"gates": {block(results.gates)},\n"rows": {block(results.rows)}}}\n'
+    write_whole(path, text.encode())
 
 
 def read(path: Path) -> Results:

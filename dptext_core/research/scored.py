@@ -28,7 +28,7 @@ from difflib import SequenceMatcher
 
 import numpy as np
 
-from .._internal.checks import listed
+from .._internal.checks import listed, text_list
 from .._internal.statistics import clopper_pearson, half_width
 from .._internal.task import UNWATCHED, Task
 from ..attacks import corpus
@@ -212,13 +212,9 @@ def score(
 
 
 def _checked(originals: Sequence[str], others: Sequence[str], what: str) -> tuple[list[str], list[str]]:
-    if isinstance(originals, str) or isinstance(others, str):
-        raise InputError("score compares lists of texts: put a single text into a list.")
-    one, other = listed(originals), listed(others, what)
+    one, other = text_list(originals, "originals"), text_list(others, what)
     if len(one) != len(other) or not one:
         raise InputError(f"score needs as many {what} as originals, and at least one: got {len(other)} and {len(one)}.")
-    if not all(isinstance(x, str) for x in (*one, *other)):
-        raise InputError("score compares texts: every original, rewrite and label must be a str.")
     return one, other
 
 

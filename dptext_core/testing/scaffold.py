@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 from string import Template
 
@@ -49,15 +50,21 @@ def new_mechanism(name: str, into: Path | str | None = None) -> list[Path]:
         f"{module}.py": "module",
         f"test_{module}.py": "test_module",
     }
-    folder, written = Path(into or name), []
+    folder, written, file = Path(into or name), [], ""
     try:
         folder.mkdir(parents=True)
-        for file, template in files.items():
-            text = Template((_TEMPLATES / f"{template}.txt").read_text(encoding="utf-8")).substitute(fields)
-            (folder / file).write_text(text, encoding="utf-8")
-            written.append(folder / file)
     except FileExistsError as error:
         raise InputError(f"There is a {folder} already. Name another folder by --out.") from error
     except OSError as error:
         raise InputError(f"{folder} cannot be written: {error.strerror or error}.") from error
+    try:
+        for file, template in files.items():
+            text = Template((_TEMPLATES / f"{template}.txt").read_text(encoding="utf-8")).substitute(fields)
+            (folder / file).write_text(text, encoding="utf-8")
+            written.append(folder / file)
+    except BaseException as error:
+        shutil.rmtree(folder, ignore_errors=True)  # half of a package is none
+        if not isinstance(error, OSError):
+            raise
+        raise InputError(f"{file} in {folder} cannot be written: {error.strerror or error}.") from error
     return written

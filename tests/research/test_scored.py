@@ -123,8 +123,8 @@ def test_no_epsilon_is_stated_and_what_is_missing_has_a_reason(found, monkeypatc
     [
         ((["a"], ["b", "c"]), "as many rewrites"),
         (([], []), "at least one"),
-        (("a", "b"), "into a list"),
-        ((["a"], [None]), "must be a str"),
+        (("a", "b"), "list of originals, not str"),
+        ((["a"], [None]), "number 1 of 1"),
     ],
 )
 def test_lists_that_do_not_match_are_refused(given, says):
@@ -136,7 +136,7 @@ def test_lists_that_do_not_match_are_refused(given, says):
     ("given", "says"),
     [
         ({"labels": ["a"]}, "as many labels"),
-        ({"authors": ["a", 1]}, "must be a str"),
+        ({"authors": ["a", 1]}, "number 2 of 2"),
         ({"identifiers": [[]]}, "identifiers of each original"),
         ({"identifiers": [[], ["name"]]}, "identifiers of each original"),
     ],

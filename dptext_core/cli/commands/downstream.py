@@ -48,6 +48,7 @@ def run(args: argparse.Namespace) -> None:
             seeds=args.seeds,
             learner="finetune" if args.finetune else args.classifier,
             model=args.finetune or "bundled",
+            note=note,
             task=on_terminal("reading"),
         )
     rows = [("", f"mean (deviation) of {args.seeds} seeds", "no information")]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ...errors import ConfigError
 from ..arguments import whole
-from ..console import emit, note
+from ..console import emit, note, resumable
 
 HELP = "write a site that rewrites texts in its visitor's browser, for any web server"
 
@@ -40,7 +40,8 @@ def run(args: argparse.Namespace) -> None:
     say = (lambda line: None) if args.quiet else note
     with TemporaryDirectory() as passing:
         out = Path(args.out or passing)
-        made = write_site(out, say, shown=None if args.no_gallery else ())
+        with resumable(args.out) if args.out else nullcontext():
+            made = write_site(out, say, shown=None if args.no_gallery else ())
         say(f"{len(made.files)} files, {made.total / 1e6:.1f} MB together.")
         if not args.serve:
             emit(str(out / "index.html"))

@@ -7,15 +7,18 @@ import contextlib
 import csv
 import itertools
 import os
+import stat
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 from ..._internal import plugins
 from ..._internal.checks import shown
 from ..._internal.task import on_terminal
+from ..._internal.whole_files import sweep
 from ...data.distributed import BLOCK
+from ...data.input_watch import Row
 from ...data.records import Overall, rewrite_records
 from ...errors import ConfigError, InputError
 from ...measure.coverage import coverage_note
@@ -132,6 +135,9 @@ def run(args: argparse.Namespace) -> None:
         if name not in METRICS:
             raise ConfigError(f"There is no metric {shown(name)}. Use some of {', '.join(METRICS)}.")
     _check_files(args, measures)
+    for given in (args.release, args.inspection):
+        if given is not None:
+            sweep(Path(given).parent)  # a killed run may have left originals there
     if not args.quiet:
         if args.seed is not None:
             note(SEED_WARNING)
@@ -183,10 +189,11 @@ def run(args: argparse.Namespace) -> None:
         note(result["polish"]["sentence"])
     if result["exposed"]:
         note(f"Not covered, of the first row: {'; '.join(result['exposed'])}. Each other row says its own.")
-    if said := removed_note(sum(count_removed(row[args.text_column]) for row in data.rows())):
-        note(f"note: {said}")
-    first = next(iter(data.rows()))[args.text_column]
+    with contextlib.suppress(InputError):  # that the file has changed is said above
+        if said := removed_note(sum(count_removed(row[args.text_column]) for row in data.rows())):
+            note(f"note: {said}")
     with contextlib.suppress(InputError):  # that it could not be rewritten is said above
+        first = next(iter(data.rows()))[args.text_column]
         if isinstance(first, str) and (about := coverage_note(mechanism, first)):
             note(f"note, of the first row: {about}")
 
@@ -246,11 +253,10 @@ def _stream(args: argparse.Namespace, mechanism: Any, keep: list[str]) -> None:
     rewriting.check_columns(args.text_column, keep)
     columns = (args.text_column, *keep)
     with contextlib.closing(_typed_lines()) as lines:
-        rows = (
-            tables.piped(lines, columns)
-            if args.data == "-"
-            else tables.source(args.data, columns, args.header, args.data_split, each=True).rows()
-        )
+        if args.data == "-":
+            rows = _watched(lambda: tables.piped(lines, columns))
+        else:
+            rows = tables.source(args.data, columns, args.header, args.data_split, each=True).rows()
         whole = Overall(mechanism.shares_draws)
         for record in rewrite_records(
             rows, mechanism, args.text_column, seed=args.seed, batch=args.batch, polish=args.polish
@@ -264,6 +270,21 @@ def _stream(args: argparse.Namespace, mechanism: Any, keep: list[str]) -> None:
         note(whole.sentence())
         if whole.exposed:
             note(f"Not covered, of the first row: {'; '.join(whole.exposed)}. Each other row says its own.")
+
+
+def _watched(read: Callable[[], Iterator[Row]]) -> Iterator[Row]:
+    """The rows of standard input; where that is a file, it must not change while it is read."""
+    from ...data.input_watch import InputWatch
+
+    try:
+        number = sys.stdin.buffer.fileno()
+        regular = stat.S_ISREG(os.fstat(number).st_mode) and hasattr(os, "pread")  # not on Windows
+    except (AttributeError, OSError, ValueError):
+        regular = False
+    if not regular:
+        return read()
+    watch = InputWatch(number, "Standard input")
+    return watch.rows(read, watch.sha256())()
 
 
 def _typed_lines() -> Generator[str, None, None]:

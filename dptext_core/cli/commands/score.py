@@ -38,6 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     from ...data import tables
+    from ...data.labels import label_of
     from ...research.identifiers import read_tab
     from ...research.scored import score
 
@@ -48,11 +49,11 @@ def run(args: argparse.Namespace) -> None:
     left_out = 0
     for row in data.rows():
         # A label that is not there is no label.
-        if all(row[column] is not None and str(row[column]).strip() for column in columns.values()) and all(
+        if all(label_of(row[column]) is not None for column in columns.values()) and all(
             isinstance(row[columns[role]], str) for role in ("original", "private")
         ):
             for role, column in columns.items():
-                given[role].append(row[column] if role in ("original", "private") else str(row[column]))
+                given[role].append(row[column] if role in ("original", "private") else label_of(row[column]))
         else:
             left_out += 1
     if not given["original"]:

@@ -208,6 +208,7 @@ def rewrite_data(
         with contextlib.suppress(FileNotFoundError):
             (folder.path / KEY).unlink()
         run.close()
+        rewriting.check_count(run.whole.rows, data)
         result: dict[str, Any] = {"mode": "rewrite", **run.whole.to_dict()}
         if measures:
             result["measures"] = rewriting.measured(data, folder.path, column, measures, task.quiet)

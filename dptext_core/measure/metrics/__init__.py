@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 from collections.abc import Sequence
 
+from ..._internal.checks import text_list
 from ...errors import ConfigError, InputError
 from .registry import REGISTRY, Metric, measure
 
@@ -39,15 +40,11 @@ def score(name: str, originals: Sequence[str], rewrites: Sequence[str]) -> list[
     """
     if name not in METRICS:
         raise ConfigError(f"Unknown metric {name!r}: use one of {', '.join(METRICS)}.")
-    if isinstance(originals, str) or isinstance(rewrites, str):
-        raise InputError("score compares lists of texts: put a single text into a list.")
-    originals, rewrites = list(originals), list(rewrites)
+    originals, rewrites = text_list(originals, "originals"), text_list(rewrites, "rewrites")
     if len(originals) != len(rewrites):
         raise InputError(
             f"score needs one rewrite for each original: got {len(originals)} originals and {len(rewrites)} rewrites."
         )
-    if not all(isinstance(text, str) for text in (*originals, *rewrites)):
-        raise InputError("score compares texts: every original and every rewrite must be a str.")
     if not originals:
         return []
     return importlib.import_module(f".{name}", __name__).score(originals, rewrites)

@@ -37,6 +37,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from ..._internal.checks import each_text
 from ..._internal.task import Task
 from ...errors import ConfigError, InputError
 from ...models.generators import PROMPTED, GeneratorSpec, generator_spec
@@ -376,7 +377,7 @@ def estimate_bound(
 
     g = load_generator(model, PROMPTED)
     sizes, block = [], list[list[int]]()
-    for k, text in enumerate(texts):
+    for k, text in enumerate(each_text(texts)):
         if k >= most:
             break
         block.append(_ids(g, text, positions)[0])

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..._internal.checks import listed
+from ..._internal.checks import text_list
 from ..._internal.task import UNWATCHED, Task
 from ...privacy.sampling import NoiseStream
 from ...result import Release, RewriteResult
@@ -88,7 +88,7 @@ class VectorMechanism(Mechanism):
 
     def prepare_many(self, texts: Sequence[str], *, task: Task | None = None) -> Iterator[Prepared]:
         task = task or UNWATCHED
-        documents = [self.document(text) for text in listed(texts)]
+        documents = [self.document(text) for text in text_list(texts)]
         for start in range(0, len(documents), self.batch):
             task.check()
             yield from self.encode(documents[start : start + self.batch])

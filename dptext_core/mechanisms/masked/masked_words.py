@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 
 from ..._internal.cache import OwnLock
-from ..._internal.checks import listed, whole
+from ..._internal.checks import text_list, whole
 from ..._internal.task import UNWATCHED, Task
 from ...errors import ConfigError, InputError, NoDistribution
 from ...models import word_chances
@@ -284,7 +284,7 @@ class MaskedWords(Mechanism):
 
     def prepare_many(self, texts: Sequence[str], *, task: Task | None = None) -> Iterator[Prepared]:
         """Prepared texts, one after the other. Short ones go through the model together."""
-        task, planned = task or UNWATCHED, [self.plan(text) for text in listed(texts)]
+        task, planned = task or UNWATCHED, [self.plan(text) for text in text_list(texts)]
         begin = words = 0
         for k, prepared in enumerate(planned, 1):
             words += len(prepared.targets)

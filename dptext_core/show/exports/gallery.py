@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -21,6 +20,7 @@ from ..._internal.assets import Example, examples
 from ..._internal.checks import shown
 from ..._internal.task import UNWATCHED, Task
 from ..._internal.version import __version__
+from ..._internal.whole_files import replacement, sweep, write_errors
 from ...errors import DPTextError, InputError, ModelUnavailable
 from ...mechanisms.base import Mechanism, MechanismSpec
 from ...mechanisms.registry import get_mechanism, mechanisms
@@ -237,10 +237,11 @@ def _opened(out: Path) -> dict[str, Page]:
     """The pages that are in the folder. Makes it where it is not there."""
     try:
         out.mkdir(parents=True, exist_ok=True)
+        sweep(out)
         if not (out / STATE).exists():
             if any(out.iterdir()):
                 raise InputError(f"{shown(str(out))} holds something else than a gallery. Name an empty folder.")
-            return {}
+            _remember(out, {})  # before the first page, so that a run that is stopped there goes on
         content = json.loads((out / STATE).read_text(encoding="utf-8"))
         pages = [Page(**p) for p in content["pages"]]
         if any(p.file != Path(p.file).name or not p.file.endswith(".html") for p in pages):
@@ -261,9 +262,5 @@ def _remember(out: Path, state: dict[str, Page]) -> None:
 
 def _write(path: Path, content: str) -> None:
     """All of it or nothing. Raises InputError."""
-    beside = path.with_name(f".{path.name}.tmp")
-    try:
+    with write_errors(path), replacement(path) as beside:
         beside.write_text(content, encoding="utf-8", newline="\n")
-        os.replace(beside, path)
-    except OSError as error:
-        raise InputError(f"{shown(str(path))} cannot be written: {error.strerror or error}.") from error

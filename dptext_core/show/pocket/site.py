@@ -20,8 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from ..._internal import held
 from ..._internal.assets import assets_folder, examples
 from ..._internal.version import __version__
+from ..._internal.whole_files import replacement, sweep, write_errors
 from ...errors import InputError, ModelUnavailable
 from ...measure.leaks import KINDS
 from ...mechanisms.masked import dp_mlm_prior
@@ -60,6 +62,8 @@ NOTES = (
 )
 #: The name of the file that says what is there, and the folder of finished pages.
 CORE, GALLERY = "core.json", "gallery"
+#: Is there while a site is not whole.
+UNFINISHED = "unfinished.txt"
 
 
 @dataclass(frozen=True)
@@ -81,14 +85,29 @@ def write_site(
 
     Raises InputError for a folder that holds something else, ModelUnavailable where a bundled file is missing.
     """
-    if out.exists() and (not out.is_dir() or (any(out.iterdir()) and not (out / CORE).is_file())):
-        raise InputError(f"{out.name} holds something else than this site: give a new folder, or an empty one.")
+    with write_errors(out):
+        out.mkdir(parents=True, exist_ok=True)
+    with held.exclusive(out):
+        sweep(out)
+        if any(out.iterdir()) and not (out / CORE).is_file() and not (out / UNFINISHED).is_file():
+            raise InputError(f"{out.name} holds something else than this site: give a new folder, or an empty one.")
+        with write_errors(out / UNFINISHED):
+            (out / UNFINISHED).write_bytes(b"This site is not written whole: give the same command again.\n")
+        made = _written(out, say, shown)
+        (out / UNFINISHED).unlink()
+    return made
+
+
+def _written(out: Path, say: Callable[[str], None], shown: Sequence[str] | None) -> Made:
+    """Write all files of a site into its folder."""
     files: dict[str, int] = {}
 
     def write(path: str, data: bytes | str) -> None:
-        data = data.encode() if isinstance(data, str) else data
-        (out / path).parent.mkdir(parents=True, exist_ok=True)
-        (out / path).write_bytes(data)
+        data, place = data.encode() if isinstance(data, str) else data, out / path
+        with write_errors(place):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with replacement(place) as beside:
+                beside.write_bytes(data)
         files[path] = len(data)
 
     packed: dict[str, dict[str, Any]] = {}

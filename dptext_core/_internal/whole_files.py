@@ -1,0 +1,107 @@
+"""Files that are there whole or not at all. What is written beside one may hold originals: only its owner can read it.
+
+A kill can leave such a file. It has PRIVATE in its name and mode 0600, and the next file that is written into its
+folder takes it away, unless another process is still writing it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..errors import InputError
+
+try:
+    import fcntl
+except ImportError:  # Windows, where nobody can delete a file that is open
+    fcntl = None  # type: ignore[assignment]
+
+_OURS = re.compile(r"\.(PRIVATE-)?[0-9a-f]{16}\.tmp")
+
+
+@contextlib.contextmanager
+def replacement(path: Path, *, private: bool = False) -> Iterator[Path]:
+    """Yield a file beside ``path`` to write into, which takes its place at the end, and is deleted after an error.
+
+    It has the mode of the file that was there, else the usual one; private: else 0600. Raises OSError.
+    """
+    path = path.resolve()  # a link goes on to lead where it does
+    sweep(path.parent)
+    beside = path.with_name(f".PRIVATE-{os.urandom(8).hex()}.tmp")
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o600 if private else _usual_mode(beside)
+    held = _held(beside)
+    try:
+        yield beside
+        if fcntl is None:
+            os.close(held)
+            held = -1
+        beside.replace(path)
+        with contextlib.suppress(OSError):  # not every file system has modes
+            path.chmod(mode)
+    finally:
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)  # there only if something failed
+        if held >= 0:
+            os.close(held)
+
+
+@contextlib.contextmanager
+def write_errors(path: Path) -> Iterator[None]:
+    """Name the file where something cannot be written: the operating system does not always. Raises InputError."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be written: {error.strerror or error}. Make room for it or name another place, "
+            "and give the same command again."
+        ) from error
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file that is there whole or not at all, also after a power cut. Raises InputError."""
+    with write_errors(path), replacement(path) as beside, beside.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _held(path: Path) -> int:
+    """Make a file that only its owner can read, and hold its lock; the descriptor."""
+    while True:
+        held = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        if fcntl is not None:
+            with contextlib.suppress(OSError):  # some network folders have no locks
+                fcntl.flock(held, fcntl.LOCK_EX)
+        if path.exists():
+            return held
+        os.close(held)  # another process took it away before it was locked
+
+
+def _usual_mode(path: Path) -> int:
+    """The mode of a new file here, as the umask has it, which a process cannot read without changing it."""
+    with path.open("xb") as empty:
+        mode = os.fstat(empty.fileno()).st_mode
+    path.unlink(missing_ok=True)
+    return stat.S_IMODE(mode)
+
+
+def leftovers(folder: Path) -> list[Path]:
+    """Return the files in a folder that a process of ours wrote beside others and did not finish."""
+    try:
+        return [path for path in folder.iterdir() if _OURS.fullmatch(path.name) and path.is_file()]
+    except OSError:
+        return []
+
+
+def sweep(folder: Path) -> None:
+    """Delete what a killed process left in a folder. What another one still writes is left to it."""
+    for path in leftovers(folder):
+        with contextlib.suppress(OSError):
+            if fcntl is not None:
+                with path.open("rb") as file:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            path.unlink()

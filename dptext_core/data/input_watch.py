@@ -1,0 +1,114 @@
+"""Notice that an input changes while it is read: rows of two versions do not belong together."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from .._internal.assets import sha256_of
+from ..errors import DPTextError, InputError
+
+_PART = 1 << 20
+
+Row = dict[str, Any]
+Read = Callable[[], Iterator[Row]]
+
+
+class InputWatch:
+    """A file, and how it was before it was hashed.
+
+    Every row costs a look at the size and the times of the file. Where they differ, and behind the last row, its bytes
+    are hashed again.
+
+    Parameters
+    ----------
+    file : Path or int
+        The file, or its descriptor: that of standard input, where it comes from a file.
+    name : str
+        What messages call it.
+    """
+
+    def __init__(self, file: Path | int, name: str):
+        self._file, self._name = file, name
+        self._before = self._stamp()
+        self._start = os.lseek(file, 0, os.SEEK_CUR) if isinstance(file, int) else 0
+
+    def sha256(self) -> str:
+        """Hash the file. Raises InputError where it cannot be read."""
+        if not isinstance(self._file, int):
+            return sha256_of(self._file)
+        digest, at = hashlib.sha256(), self._start
+        try:
+            while part := os.pread(self._file, _PART, at):  # which leaves the place where it is read
+                digest.update(part)
+                at += len(part)
+        except OSError as error:
+            raise self._lost(error) from None
+        return digest.hexdigest()
+
+    def rows(self, read: Read, sha256: str) -> Read:
+        """Return a reader of the same rows that raises InputError once the file is another than that of this hash."""
+
+        def watched() -> Iterator[Row]:
+            try:
+                for row in read():
+                    self._check(sha256)
+                    yield row
+            except (DPTextError, OSError, ValueError):
+                self._check(sha256, whole=True)  # what is wrong may come of the change
+                raise
+            self._check(sha256, whole=True)
+
+        return watched
+
+    def _check(self, sha256: str, whole: bool = False) -> None:
+        now = self._stamp()
+        if now == self._before and not whole:
+            return
+        if self.sha256() != sha256:
+            raise InputError(
+                f"{self._name} changed while it was read, so its rows do not belong together. Restore it and give the "
+                "same command again, or begin from scratch with the changed file."
+            )
+        self._before = now  # it was touched, or another file with the same bytes took its place
+
+    def _stamp(self) -> tuple[int, ...]:
+        try:
+            found = os.stat(self._file)
+        except OSError as error:
+            raise self._lost(error) from None
+        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+    def _lost(self, error: OSError) -> InputError:
+        if isinstance(error, FileNotFoundError):
+            return InputError(
+                f"{self._name} is gone: it was moved or deleted while it was read. Put it back, and give the same "
+                "command again."
+            )
+        return InputError(f"{self._name} cannot be read: {error.strerror}. Name another file.")
+
+
+def row_bytes(row: Row) -> bytes:
+    """Return a row as it is hashed."""
+    return json.dumps(row, ensure_ascii=False, sort_keys=True, default=str).encode("utf-8", "replace")
+
+
+def same_rows(read: Read, sha256: str, name: str) -> Read:
+    """Return a reader of the rows of a loader that raises InputError where they are not those of this hash."""
+
+    def rows() -> Iterator[Row]:
+        digest = hashlib.sha256()
+        for row in read():
+            digest.update(row_bytes(row))
+            yield row
+        if digest.hexdigest() != sha256:
+            raise InputError(
+                f"The data set {name} does not give the same rows in the same order each time, so originals and "
+                "rewrites cannot be paired. Let its loader sort them, or seed what it draws."
+            )
+
+    return rows

@@ -1,0 +1,45 @@
+"""Class labels, written alike whichever kind of file they come from."""
+
+from __future__ import annotations
+
+import numbers
+import re
+import unicodedata
+from collections.abc import Collection
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from .._internal.checks import many, shown
+
+#: A number as people write a class: without an exponent, and not a code such as 01.
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?")
+#: Labels that a message names.
+_NAMED = 5
+
+
+def label_of(value: Any) -> str | None:
+    """Return the name of a label; None for a missing one.
+
+    JSON Lines has 1.0 where a table has 1: numbers of one value are one label, as are true and True. Blanks around a
+    label do not count. True and 1 are two labels, and so are Spam and spam.
+    """
+    if value is None or (isinstance(value, numbers.Real | Decimal) and value != value):
+        return None
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value)).lower()
+    if isinstance(value, numbers.Real | Decimal) and abs(value) != float("inf") and value == int(value):
+        return str(int(value))
+    text = unicodedata.normalize("NFC", str(value)).strip()
+    if _NUMBER.fullmatch(text):
+        whole, _, part = text.partition(".")
+        part = part.rstrip("0")
+        return whole + (f".{part}" if part else "") if part or whole != "-0" else "0"
+    return text.lower() if text.lower() in ("true", "false") else text or None
+
+
+def named(labels: Collection[str], of: str = "") -> str:
+    """Return how many labels there are and the first few of them, for a message; of: the file that has them."""
+    first = ", ".join(shown(label) for label in sorted(labels)[:_NAMED])
+    return f"{many(len(labels), 'label')}{f' of {of}' if of else ''} ({first}{', …' if len(labels) > _NAMED else ''})"
