@@ -8,9 +8,8 @@ import csv
 import itertools
 import os
 import sys
-from collections.abc import Generator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ..._internal import plugins
 from ..._internal.checks import shown
@@ -22,6 +21,9 @@ from ...measure.coverage import coverage_note
 from ...mechanisms.base import BATCH
 from ..arguments import add_seed, gpus, mechanism_of, positive
 from ..console import SEED_WARNING, note, resumable
+
+if TYPE_CHECKING:
+    from ...data.tables import Source
 
 HELP = "rewrite one column of a data set, row by row"
 TAKES_MECHANISM = True
@@ -120,6 +122,12 @@ def data_options(
         )
 
 
+def note_reading(data: Source) -> None:
+    """Say what was left out of a data set."""
+    for each in data.notes:
+        note(f"note: {data.name}: {each.sentence()}")
+
+
 def run(args: argparse.Namespace) -> None:
     from ...data import release_files, rewriting, tables
     from ...measure.metrics import METRICS
@@ -140,6 +148,8 @@ def run(args: argparse.Namespace) -> None:
         _stream(args, mechanism, keep)
         return
     data = tables.source(args.data, (args.text_column, *keep), args.header, args.data_split, each=True)
+    if not args.quiet:
+        note_reading(data)
     common: dict[str, Any] = {
         "column": args.text_column,
         "keep": keep,
@@ -242,18 +252,19 @@ def _stream(args: argparse.Namespace, mechanism: Any, keep: list[str]) -> None:
 
     rewriting.check_columns(args.text_column, keep)
     columns = (args.text_column, *keep)
-    with contextlib.closing(_typed_lines()) as lines:
-        rows = (
-            tables.piped(lines, columns)
-            if args.data == "-"
-            else tables.source(args.data, columns, args.header, args.data_split, each=True).rows()
-        )
-        whole = Overall(mechanism.shares_draws)
-        for record in rewrite_records(
-            rows, mechanism, args.text_column, seed=args.seed, batch=args.batch, polish=args.polish
-        ):
-            print(release_files.json_line(rewriting.line_of(record, args.text_column, keep)), flush=True)
-            whole.add(record.guarantee, record.untouched)
+    if args.data == "-":
+        rows = tables.piped(_standard_input(), columns)
+    else:
+        data = tables.source(args.data, columns, args.header, args.data_split, each=True)
+        if not args.quiet:
+            note_reading(data)
+        rows = data.rows()
+    whole = Overall(mechanism.shares_draws)
+    for record in rewrite_records(
+        rows, mechanism, args.text_column, seed=args.seed, batch=args.batch, polish=args.polish
+    ):
+        print(release_files.json_line(rewriting.line_of(record, args.text_column, keep)), flush=True)
+        whole.add(record.guarantee, record.untouched)
     if whole.rows == whole.errors > 0:
         raise InputError("No row could be rewritten: each line says why.")
     if not args.quiet:
@@ -263,13 +274,9 @@ def _stream(args: argparse.Namespace, mechanism: Any, keep: list[str]) -> None:
             note(f"Not covered, of the first row: {'; '.join(whole.exposed)}. Each other row says its own.")
 
 
-def _typed_lines() -> Generator[str, None, None]:
-    """Standard input line by line, as UTF-8. Raises InputError."""
+def _standard_input() -> BinaryIO:
+    """Return the bytes of standard input. Raises InputError."""
     stream = getattr(sys.stdin, "buffer", None)
     if stream is None:
         raise InputError("There is no standard input. Name a file with --data.")
-    for number, line in enumerate(stream, 1):
-        try:
-            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError:  # which holds the line
-            raise InputError(f"Standard input is not UTF-8 in line {number}. Convert it to UTF-8.") from None
+    return stream
