@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import itertools
 import json
 import queue
 import subprocess
@@ -142,7 +143,9 @@ def _records(path: Path, kind: str, task: Task) -> Iterator[tuple[str, int, str]
         assert worker.stdout is not None
         threading.Thread(target=_pass_on, args=(worker.stdout, lines, ended), daemon=True).start()
         try:
-            while True:
+            for number in itertools.count():
+                if not number % _WAITING:
+                    task.check()
                 try:
                     line = lines.get(timeout=LOOK)
                 except queue.Empty:
@@ -194,8 +197,8 @@ def _refusal(path: Path, kind: str, status: int | None) -> InputError:
         )
     if status == _UNPACKED:
         return InputError(
-            f"{name} unpacks to more than {limits.unpacked >> 20} MB, or to far more than its size. Divide it, or save its "
-            "text as a .txt file."
+            f"{name} unpacks to more than {limits.unpacked >> 20} MB, or to far more than its size. Divide it, or save "
+            "its text as a .txt file."
         )
     if status in (_MEMORY, -9):  # the system ends what takes too much
         return InputError(f"{name} takes too much memory to read. Divide it, or save its text as a .txt file.")
@@ -205,4 +208,6 @@ def _refusal(path: Path, kind: str, status: int | None) -> InputError:
         return InputError(
             f"{name} is no whole DOCX file. Open it in a word processor, save it again as .docx, and give that."
         )
-    return InputError(f"{name} cannot be read as a PDF: it is broken, cut off, or not a PDF. Save or download it again.")
+    return InputError(
+        f"{name} cannot be read as a PDF: it is broken, cut off, or not a PDF. Save or download it again."
+    )

@@ -131,9 +131,7 @@ def read(path: str, limits: dict[str, Any]) -> Iterator[tuple[str, int, Any]]:
     with zipfile.ZipFile(path) as archive:
         package = Package(archive, limits)
         main_part = package.main()
-        number = 0
-        for text in package.paragraphs(main_part):
-            number += 1
+        for number, text in enumerate(package.paragraphs(main_part), 1):
             yield "row", number, text
         left = package.left
         for kind, target in package.related(main_part):
@@ -262,11 +260,15 @@ class Paragraphs:
                     if element is paragraph:
                         paragraph = None
             if root is None:
-                raise Refused(BROKEN)
+                if size > PARAGRAPH:
+                    raise Refused(BROKEN)
+                continue
             if paragraph is not None and size > PARAGRAPH:
                 raise Refused(MEMORY)
             prune(root, paragraph)
         parser.close()
+        if root is None:
+            raise Refused(BROKEN)
         if self._before:
             yield self._before
 
@@ -397,7 +399,7 @@ def equation(element: Any) -> str:
     name = local(element)
     if name == "t":
         return element.text or ""
-    parts = {local(child): child for child in element if isinstance(child.tag, str)}
+    parts = dict(parts_in_order(element))
 
     def part(of: str) -> str:
         return equation(parts[of]) if of in parts else ""
@@ -429,7 +431,12 @@ def equation(element: Any) -> str:
             return f"[{'; '.join(', '.join(row) for row in rows)}]"
         case "eqArr":
             return "; ".join(equation(e) for e in element if local(e) == "e")
-    return "".join(equation(child) for child in element if isinstance(child.tag, str) and not local(child).endswith("Pr"))
+    return "".join(equation(child) for name, child in parts_in_order(element) if not name.endswith("Pr"))
+
+
+def parts_in_order(element: Any) -> list[tuple[str, Any]]:
+    """Return the children of an element with their names."""
+    return [(local(child), child) for child in element if isinstance(child.tag, str)]
 
 
 def grouped(text: str) -> str:

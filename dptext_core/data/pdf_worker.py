@@ -36,8 +36,9 @@ def main(path: str, limits: dict[str, Any]) -> int:
         return read(path, limits)
     except MemoryError:
         return MEMORY
-    except Exception:  # whatever a broken file makes of its reader
-        return BROKEN
+    except Exception as error:  # whatever a broken file makes of its reader
+        # pypdf has limits of its own on what a stream unpacks to.
+        return MEMORY if type(error).__name__ == "LimitReachedError" else BROKEN
 
 
 def read(path: str, limits: dict[str, Any]) -> int:

@@ -218,8 +218,7 @@ def _check_seen(name: str, columns: Sequence[str], seen: set[str]) -> None:
     twice = next((c for i, c in enumerate(columns) if c in columns[:i]), None)
     if twice is not None:
         raise naming.same_column(name, twice, twice)
-    keep = " The run that made it keeps columns with --keep." if name == ROWS else ""
-    if (error := text_rows.missing(name, columns, seen, keep)) is not None:
+    if (error := text_rows.missing(name, columns, seen, of_run=name == ROWS)) is not None:
         raise error
 
 

@@ -127,6 +127,7 @@ def jsonl(
 
     seen: is given the columns that some row has.
     """
+    wanted = set(columns)
     for number, line in enumerate(text_lines(path, task), 1):
         if not line.strip():
             continue
@@ -138,8 +139,8 @@ def jsonl(
             yield Unread(() if bare else columns, str(error))
             continue
         if seen is not None:
-            seen.update(c for c in columns if c in row)
-        yield picked(row, columns)
+            seen |= row.keys() & wanted
+        yield {} if bare else picked(row, columns)
 
 
 def picked(row: Row, columns: Sequence[str]) -> Row:
@@ -194,10 +195,12 @@ def _deep(value: Any) -> bool:
     return bool(level)
 
 
-def missing(name: str, columns: Sequence[str], seen: set[str], hint: str = "") -> InputError | None:
-    """Return the error for the first column that no row has; None where each is in some row."""
+def missing(name: str, columns: Sequence[str], seen: set[str], of_run: bool) -> InputError | None:
+    """Return the error for the first column that no row has; None where each is in some row. of_run: whether a run
+    wrote the file."""
     for column in columns:
         if column not in seen:
+            hint = f" The run that made it keeps columns with --keep {column}." if of_run else ""
             return InputError(f"{name} has nothing named {shown(column)} in any row. Choose another name.{hint}")
     return None
 

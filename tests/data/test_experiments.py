@@ -259,8 +259,8 @@ def test_parquet_is_read_by_column_in_batches_and_gives_what_json_can_say(tmp_pa
     [
         ("a.csv", "id,text\n1,a\n", True, ("id", "text")),
         ("a.csv", "id,text\n1,a\n", False, ("1", "2")),
-        ("a.csv", "text,text\na,b\n", True, ("1", "2")),
-        ("a.tsv", "id\t \n1\ta\n", True, ("1", "2")),
+        ("a.csv", "text,text\na,b\n", True, ("text (column 1)", "text (column 2)")),
+        ("a.tsv", "id\t \n1\ta\n", True, ("id", "column 2")),
         ("a.jsonl", '\n{"b": 1, "a": 2}\n', True, ("b", "a")),
         ("a.txt", "one", True, ("text",)),
         ("a.csv", "", True, ()),
@@ -346,8 +346,9 @@ def test_rows_settings_and_the_result_reach_the_disk_before_they_count(tmp_path,
 def test_columns_go_out_only_where_they_are_named(tmp_path, swap):
     rewrite_file(numbered(tmp_path, 2), swap, tmp_path / "out")
     assert all(set(x) == {"dp", "text"} for x in lines(tmp_path / "out"))
+    data = tables.source(numbered(tmp_path, 2), ("text",))
     with pytest.raises(dpt.ConfigError, match="cannot be kept too"):
-        rewrite_file(numbered(tmp_path, 2), swap, tmp_path / "other", keep=("text",))
+        rewrite_data(data, swap, tmp_path / "other", keep=("text",))
     own = write(tmp_path / "own.csv", "text,dp\na,b\n")
     with pytest.raises(dpt.ConfigError, match="'dp'"):
         rewrite_file(own, swap, tmp_path / "other", keep=("dp",))
