@@ -121,7 +121,9 @@ def _columns(path: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return names, ()
     try:
         batch = next(_batches(path, file, suspects, Task()), None)
-        for i in suspects if batch is not None else ():
+        for i in suspects:
+            if batch is None:
+                break
             try:
                 for value in batch.column(i).slice(0, 20):
                     _plain(path, names[i], value.as_py())

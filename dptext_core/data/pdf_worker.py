@@ -52,7 +52,7 @@ def read(path: str, limits: dict[str, Any]) -> int:
         return ROWS
     characters, blank, fields, comments = limits["characters"], 0, 0, 0
     for number, page in enumerate(reader.pages, 1):
-        values, said, left = annotations(page)
+        values, said, left = on_page(page)
         fields, comments = fields + len(values), comments + left
         text = "\n".join(part for part in (page.extract_text().strip(), *values, *said) if part)
         characters -= len(text)
@@ -75,7 +75,7 @@ def write(kind: str, number: int, value: Any) -> None:
     print(json.dumps([kind, number, value]))
 
 
-def annotations(page: Any) -> tuple[list[str], list[str], int]:
+def on_page(page: Any) -> tuple[list[str], list[str], int]:
     """Return the values of form fields, the texts that are typed onto the page, and the number of other comments."""
     values: list[str] = []
     said: list[str] = []

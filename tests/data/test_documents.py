@@ -146,6 +146,13 @@ def test_what_is_left_out_is_counted(tmp_path):
     assert [row["text"] for row in data.rows()] == ["Main.", "□"]
 
 
+def test_a_broken_part_that_is_left_out_costs_no_row(tmp_path):
+    broken = word(tmp_path / "a.docx", paragraph("Main."), header=f"{paragraph('Top')}<w:p>", footnotes="&none;")
+    assert read(broken) == (["Main."], {"headers": 1, "footnotes": 1})
+    longer = paragraph("note") * 2000
+    assert read(word(tmp_path / "b.docx", paragraph("Main."), footnotes=longer)) == (["Main."], {"footnotes": 999})
+
+
 def test_no_paragraph_is_cut_where_the_file_is_read_in_parts(tmp_path, monkeypatch):
     monkeypatch.setattr(docx_worker, "_CHUNK", 7)
     cell = f"<w:tbl><w:tr><w:tc>{paragraph('in')}{paragraph('side')}</w:tc></w:tr></w:tbl>"
