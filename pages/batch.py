@@ -10,7 +10,7 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core.data import batch as core
-from dptext_core.data import job_folders, office, release_files, tables
+from dptext_core.data import documents, job_folders, release_files, tables
 from dptext_core.measure.metrics.registry import measure
 from dptext_core.show.figures.glossary import said_of
 from dptext_core.text.visible import count_removed, removed_note
@@ -56,8 +56,8 @@ def begin() -> None:
             f"{tables_taken}: choose the column with the text. TXT: each line is a row. DOCX: each paragraph. PDF: "
             f"each page. At most {limits().upload} MB{rows}; the command line takes more."
         )
-        if not office.ready():
-            st.caption(f"PDF is not ready on this server. Its owner can add it: `{office.INSTALL}`")
+        if not documents.pdf_ready():
+            st.caption(f"PDF files cannot be read on this server. Its owner can add this: `{documents.INSTALL}`")
     if limits().keeps:
         with right, st.container(border=True):
             st.markdown("**Come back to a job**")
@@ -154,6 +154,8 @@ def setup(upload: Upload) -> None:
         head.markdown(f"**{literal(upload.file)}**{rows}")
         if upload.look and upload.look.unread:
             head.caption("A broken row comes out as an error that says what is wrong. The others are rewritten.")
+        for note in upload.look.notes if upload.look else ():
+            head.caption(literal(note.sentence()))
         head.button("Another file", key="batch_other", on_click=leave, icon=":material/close:")
         asked = choices(upload, upload.look, header) if upload.look else None
     with right:

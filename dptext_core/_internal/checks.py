@@ -8,6 +8,7 @@ import math
 import numbers
 import operator
 import os
+import re
 from collections.abc import Iterator, Mapping, Set
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
@@ -19,6 +20,8 @@ LARGEST = 1_000_000
 #: Bits of the largest whole number that is taken: Python itself refuses to print much larger ones.
 MOST_BITS = 4096
 
+_MARKS = re.compile("(?:^|(?<=[\r\n]))\ufeff+")
+
 
 def shown(value: Any) -> str:
     """An option as a message shows it: on one line, and not at length."""
@@ -27,6 +30,11 @@ def shown(value: Any) -> str:
     except Exception:  # a repr may do anything; that of 10**5000 raises ValueError
         text = type(value).__name__
     return text if len(text) <= 80 else f"{text[:80]}…"
+
+
+def without_marks(text: str) -> str:
+    """Return a text without byte-order marks where a line begins: they are left where files were joined."""
+    return _MARKS.sub("", text) if "\ufeff" in text else text
 
 
 def many(n: int, noun: str) -> str:

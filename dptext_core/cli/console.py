@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from .._internal.checks import without_marks
 from .._internal.whole_files import replacement
 from ..errors import InputError
 
@@ -49,7 +50,7 @@ def short(text: str) -> str:
 
 def _decode(data: bytes, where: str) -> str:
     try:
-        return data.decode("utf-8-sig")
+        return without_marks(data.decode("utf-8"))
     except UnicodeDecodeError:  # which holds the text
         raise InputError(f"{where} is not UTF-8 text. Save it as UTF-8 and try again.") from None
 

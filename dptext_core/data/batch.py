@@ -34,6 +34,7 @@ from ..text import names
 from ..text.document import has_more, too_long
 from . import release_files, tables
 from .folder import RESULT, read_lines, some_lines
+from .reading_notes import ReadingNote
 from .records import Unread, rewrite_records
 from .rewriting import OWN, errors_of, measured, polished, promise_of, rewrite_data, so_far
 from .tables import Source
@@ -106,12 +107,14 @@ class Pair(Private):
 
 @dataclass(frozen=True)
 class Look(Private):
-    """What is in a file: its columns, how many rows, how many of them cannot be read, and the first ones."""
+    """What is in a file: its columns, how many rows, how many of them cannot be read, the first ones, and what was left
+    out."""
 
     columns: tuple[str, ...]
     count: int
     rows: list[dict[str, Any]] = field(default_factory=list)
     unread: int = 0
+    notes: tuple[ReadingNote, ...] = ()
 
     _shown: ClassVar[tuple[str, ...]] = ("count", "unread")
 
@@ -190,10 +193,8 @@ def look(
             f"{path.name} has {len(columns):,} columns, and this page takes up to {wide:,}. Save the columns that you "
             "need as a file of their own."
         )
-    data = tables.source(path, columns, header, each=True, task=task)
-    if most is not None and data.count > most:
-        raise InputError(f"{path.name} has {data.count:,} rows, and this server takes up to {most:,}. Divide it.")
-    return Look(columns, data.count, list(itertools.islice(data.rows(), rows)), data.unread)
+    data = tables.source(path, columns, header, each=True, task=task, most=most)
+    return Look(columns, data.count, list(itertools.islice(data.rows(), rows)), data.unread, data.notes)
 
 
 class Batch(Private):

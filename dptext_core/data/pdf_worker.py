@@ -1,8 +1,10 @@
-"""Reads the text of a PDF in a process of its own: a file of somebody else may take any time and memory to read.
+"""Reads the text of a PDF with pypdf, in a process of its own: a stranger's file may take any time and memory to read.
 
-    python pdf_worker.py FILE PAGES CHARACTERS
+    python -P pdf_worker.py FILE LIMITS
 
-A line of JSON a page goes to standard output. Exit status: 3 locked, 4 too many pages, 5 too much text, 6 broken.
+LIMITS is ``documents.Limits`` as JSON. A line of JSON goes to standard output for each page with text, ["row", number,
+text], and for what was left out, [kind, count, of]. Exit status: 3 locked, 4 too many pages, 5 too much text, 6 broken,
+8 out of memory.
 """
 
 from __future__ import annotations
@@ -11,32 +13,134 @@ import contextlib
 import importlib
 import json
 import sys
+from collections.abc import Iterator
+from typing import Any
 
-#: Bytes of memory and seconds of the processor.
-MEMORY, SECONDS = 2 << 30, 100
+LOCKED, ROWS, TEXT, BROKEN, MEMORY = 3, 4, 5, 6, 8
+#: Bits of a field's flags: a push button, and a password, which is nobody's text.
+_PUSH, _PASSWORD = 1 << 16, 1 << 13
 
 
-def main(path: str, pages: int, characters: int) -> int:
+def limit(memory: int, seconds: float) -> None:
+    """Bound what this process may take."""
     with contextlib.suppress(ImportError, ValueError, OSError):  # not on Windows; a lower limit may hold already
         resource = importlib.import_module("resource")
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 1))
+
+
+def main(path: str, limits: dict[str, Any]) -> int:
+    """Write the pages, and return the exit status."""
+    limit(limits["memory"], limits["seconds"])
     try:
-        reader = importlib.import_module("pypdf").PdfReader(path)
-        if reader.is_encrypted:
-            return 3
-        if len(reader.pages) > pages:
-            return 4
-        for page in reader.pages:
-            text = page.extract_text()
-            characters -= len(text)
-            if characters < 0:
-                return 5
-            print(json.dumps(text))
-    except Exception:  # whatever a broken file makes of its reader
-        return 6
+        return read(path, limits)
+    except MemoryError:
+        return MEMORY
+    except Exception as error:  # whatever a broken file makes of its reader
+        # pypdf has limits of its own on what a stream unpacks to.
+        return MEMORY if type(error).__name__ == "LimitReachedError" else BROKEN
+
+
+def read(path: str, limits: dict[str, Any]) -> int:
+    """Write the pages of a file, and what was left out."""
+    reader = importlib.import_module("pypdf").PdfReader(path)
+    # Where only printing or copying is restricted, the password to open the file is empty.
+    if reader.is_encrypted and not reader.decrypt(""):
+        return LOCKED
+    count = len(reader.pages)
+    if count > limits["rows"]:
+        return ROWS
+    characters, blank, fields, comments = limits["characters"], 0, 0, 0
+    for number, page in enumerate(reader.pages, 1):
+        values, said, left = on_page(page)
+        fields, comments = fields + len(values), comments + left
+        text = "\n".join(part for part in (page.extract_text().strip(), *values, *said) if part)
+        characters -= len(text)
+        if characters < 0:
+            return TEXT
+        if text:
+            write("row", number, text)
+        else:
+            blank += 1
+    for kind, n in (("pages", blank), ("form fields", fields), ("comments", comments)):
+        if n:
+            write(kind, n, count if kind == "pages" else 0)
+    if reader.xfa:
+        write("form pages", 1, 0)
     return 0
 
 
+def write(kind: str, number: int, value: Any) -> None:
+    """Pass a line on."""
+    print(json.dumps([kind, number, value]))
+
+
+def on_page(page: Any) -> tuple[list[str], list[str], int]:
+    """Return the values of form fields, the texts that are typed onto the page, and the number of other comments."""
+    values: list[str] = []
+    said: list[str] = []
+    left, fields = 0, set()
+    for reference in page.get("/Annots") or ():
+        annotation = reference.get_object()
+        kind = annotation.get("/Subtype") if hasattr(annotation, "get") else None
+        if kind == "/Widget":
+            field = value_of(annotation)
+            if field and field not in fields:
+                fields.add(field)
+                values.append(field[1])
+        elif kind == "/FreeText":
+            said.append(plain(annotation.get("/Contents")))
+        elif kind is not None and kind != "/Popup" and plain(annotation.get("/Contents")):
+            left += 1
+    return values, [text for text in said if text], left
+
+
+def value_of(widget: Any) -> tuple[str, str] | None:
+    """Return the name and the value of a form field, as its page shows it; None where it is empty."""
+    kind, flags = inherited(widget, "/FT"), int(inherited(widget, "/Ff") or 0)
+    name = ".".join(reversed([plain(part.get("/T")) for part in chain(widget) if part.get("/T")]))
+    value = inherited(widget, "/V")
+    if kind == "/Btn":
+        state = str(widget.get("/AS") or value or "/Off").lstrip("/")
+        if flags & _PUSH or state == "Off":
+            return None
+        label = plain(inherited(widget, "/TU")) or name
+        return f"{name}.{state}", f"{label}: {state}" if label else state
+    if kind == "/Sig" or (flags & _PASSWORD and kind == "/Tx"):
+        return None
+    several = value if isinstance(value, list) else [value]
+    text = ", ".join(part for part in map(plain, several) if part)
+    return (name, text) if text else None
+
+
+def chain(field: Any) -> Iterator[Any]:
+    """Yield a field and those that it belongs to."""
+    for _ in range(32):
+        if field is None or not hasattr(field, "get"):
+            return
+        yield field
+        parent = field.get("/Parent")
+        field = parent.get_object() if parent is not None else None
+
+
+def inherited(field: Any, key: str) -> Any:
+    """Return what a field, or one that it belongs to, says under a key."""
+    for part in chain(field):
+        if (value := part.get(key)) is not None:
+            return value.get_object()
+    return None
+
+
+def plain(value: Any) -> str:
+    """Return a value of a PDF as text."""
+    if value is None:
+        return ""
+    value = value.get_object()
+    if hasattr(value, "get_data"):
+        value = value.get_data()
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+    return text.replace("\r\n", "\n").replace("\r", "\n").strip()
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))
+    sys.exit(main(sys.argv[1], json.loads(sys.argv[2])))

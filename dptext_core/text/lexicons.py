@@ -8,15 +8,19 @@ from __future__ import annotations
 import dataclasses
 import gzip
 import hashlib
+import io
 import zlib
 from functools import cache, lru_cache
 from pathlib import Path
 
-from .._internal.checks import usable_path
+from .._internal.checks import usable_path, without_marks
 from ..errors import InputError, ModelUnavailable
 from .language import Language, straight
 from .languages import ENGLISH
 from .lexicon import Antonyms, Lexicon, folder_antonyms, pairs_both_ways
+
+#: Bytes of a list once it is unpacked.
+LARGEST = 256 << 20
 
 
 def stop_words(path: str | Path | None = None, language: Language = ENGLISH) -> Lexicon:
@@ -116,7 +120,12 @@ def _bytes(path: Path) -> bytes:
 
 def _lines(name: str, data: bytes) -> list[str]:
     try:
-        return (gzip.decompress(data) if name.endswith(".gz") else data).decode("utf-8-sig").splitlines()
+        if name.endswith(".gz"):
+            with gzip.open(io.BytesIO(data)) as file:
+                data = file.read(LARGEST + 1)
+        if len(data) > LARGEST:
+            raise InputError(f"{name} has more than {LARGEST >> 20} MB of words. Divide it.")
+        return without_marks(data.decode("utf-8")).splitlines()
     except (OSError, EOFError, zlib.error, UnicodeDecodeError):
         # The library's message would quote the content.
         raise InputError(f"{name} cannot be read as a list of words: save it as plain text in UTF-8.") from None

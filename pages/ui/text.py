@@ -7,6 +7,7 @@ from typing import Any
 
 from dptext_core import Document, InputError
 from dptext_core._internal import hosting
+from dptext_core._internal.checks import without_marks
 from dptext_core.text import document
 from dptext_core.text.document import LETTERS, has_more
 from pages.ui.public import limits
@@ -60,9 +61,9 @@ def decode(data: bytes, name: str = "The file") -> str:
             f"{name} is larger than {MAX_MB} MB. Upload a shorter text"
             + ("." if hosting.public() else ", or rewrite it from the command line.")
         )
-    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
     try:
-        text = data.decode(encoding)
+        text = without_marks(data.decode(encoding))
     except UnicodeDecodeError:
         raise InputError(f"{name} is not plain text in UTF-8. Save it as UTF-8 text and upload it again.") from None
     if "\0" in text:

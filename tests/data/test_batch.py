@@ -15,7 +15,7 @@ import time
 import numpy as np
 import pyarrow.parquet
 import pytest
-from data.test_office import paragraph, word
+from data.made_files import paragraph, word
 from foreign import Swap
 from house.test_documents import DOCUMENTS
 
@@ -90,7 +90,7 @@ def test_a_file_is_read_in_a_time_that_grows_with_its_bytes(tmp_path, name, cont
     path.write_text(content, encoding="utf-8")
     before = time.process_time()
     with contextlib.suppress(dpt.InputError):
-        assert core.look(path).count in (1, 2 * WIDE)
+        assert core.look(path).count in (1, 2 * WIDE, 2 * WIDE + 1)
     assert time.process_time() - before < 1
 
 

@@ -29,7 +29,7 @@ from hypothesis import strategies as st
 import dptext_core as dpt
 from dptext_core import cli
 from dptext_core._internal import plugins
-from dptext_core.data import components, tables
+from dptext_core.data import components, parquet_rows, tables
 from dptext_core.data.folder import RunFolder
 from dptext_core.data.records import Unread
 from dptext_core.data.rewriting import rewrite_data
@@ -132,7 +132,7 @@ BROKEN = {
     "ragged.csv": (f"text,label\na,1\n{SECRET}\n".encode(), "2 columns, and 1 in the row that ends in line 3"),
     "twice.csv": (b"text,text\na,b\n", "2 columns named 'text'"),
     "quote.csv": (f'text\n"{SECRET}\n'.encode(), "cannot be read as a table"),
-    "mac.csv": (f"text,label\ra,1\r{SECRET},2\r".encode(), "ends lines with a carriage return alone"),
+    "return.csv": (f"text,label\na,1\n{SECRET}\rb,2\n".encode(), "line 3, holds a carriage return outside"),
     "text.odt": (b"text\na\n", "none of .csv, .tsv, .jsonl"),
     "wide.csv": (f"text\n{SECRET}\n".encode("utf-16"), "is in UTF-16. Save it as UTF-8"),
     "cut.csv": (f'text,label\na,1\n"{SECRET}'.encode(), "never closed: close it, or save the file again"),
@@ -241,7 +241,7 @@ def test_parquet_is_read_by_column_in_batches_and_gives_what_json_can_say(tmp_pa
     import pyarrow
     import pyarrow.parquet
 
-    monkeypatch.setattr(tables, "_HELD", 2)
+    monkeypatch.setattr(parquet_rows, "HELD", 2)
     day = datetime.date(2026, 1, 2)
     rows = [{"t": f"text {i}", "n": i, "when": day, "x": None} for i in range(5)]
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "a.parquet")
@@ -259,8 +259,8 @@ def test_parquet_is_read_by_column_in_batches_and_gives_what_json_can_say(tmp_pa
     [
         ("a.csv", "id,text\n1,a\n", True, ("id", "text")),
         ("a.csv", "id,text\n1,a\n", False, ("1", "2")),
-        ("a.csv", "text,text\na,b\n", True, ("1", "2")),
-        ("a.tsv", "id\t \n1\ta\n", True, ("1", "2")),
+        ("a.csv", "text,text\na,b\n", True, ("text (column 1)", "text (column 2)")),
+        ("a.tsv", "id\t \n1\ta\n", True, ("id", "column 2")),
         ("a.jsonl", '\n{"b": 1, "a": 2}\n', True, ("b", "a")),
         ("a.txt", "one", True, ("text",)),
         ("a.csv", "", True, ()),
@@ -346,8 +346,9 @@ def test_rows_settings_and_the_result_reach_the_disk_before_they_count(tmp_path,
 def test_columns_go_out_only_where_they_are_named(tmp_path, swap):
     rewrite_file(numbered(tmp_path, 2), swap, tmp_path / "out")
     assert all(set(x) == {"dp", "text"} for x in lines(tmp_path / "out"))
+    data = tables.source(numbered(tmp_path, 2), ("text",))
     with pytest.raises(dpt.ConfigError, match="cannot be kept too"):
-        rewrite_file(numbered(tmp_path, 2), swap, tmp_path / "other", keep=("text",))
+        rewrite_data(data, swap, tmp_path / "other", keep=("text",))
     own = write(tmp_path / "own.csv", "text,dp\na,b\n")
     with pytest.raises(dpt.ConfigError, match="'dp'"):
         rewrite_file(own, swap, tmp_path / "other", keep=("dp",))

@@ -125,7 +125,7 @@ print(main(["app"]), main(["bench", "speed"]))
     ("module", "extra"),
     [
         ("text.names", "names"),
-        ("data.office", "office"),
+        ("data.documents", "office"),
         ("_internal.ray", "ray"),
         ("models.added", "llm"),
     ],

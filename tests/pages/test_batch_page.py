@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from data.made_files import paragraph, word
 from foreign import Swap
 from streamlit.testing.v1 import AppTest
 
@@ -21,6 +22,7 @@ from pages.ui import uploads
 from pages.ui.jobs import Work
 from pages.ui.public import OWN
 from pages.ui.session import Session
+from pages.ui.text import literal
 
 TOP = Path(__file__).resolve().parents[2]
 TEXT = "My doctor sent a letter to my sister"
@@ -269,6 +271,15 @@ def test_hostile_cells_and_names_are_shown_as_they_are():
     lines = table.split("\n")
     assert len(lines) == 4 and all("\\<img" in line and "\\*\\*b" in line and "\\|" in line for line in lines[2:])
     assert "http\\:\u2060\\/\\/" in table and "a_b_" in said(at)
+
+
+def test_what_is_left_out_of_a_file_is_said_below_its_name(tmp_path):
+    changed = "<w:p><w:del><w:r><w:delText>old</w:delText></w:r></w:del></w:p>"
+    made = word(tmp_path / "a.docx", paragraph("My doctor.") + changed, header=paragraph("Top"))
+    at = page("a.docx", made.read_bytes())
+    sentences = [note.sentence() for note in at.session_state["session"].upload.look.notes]
+    assert len(sentences) == 2 and {literal(s) for s in sentences} <= {c.value for c in at.caption}
+    assert next(s for s in at.selectbox if s.label == "Column to rewrite").options == ["text", "paragraph"]
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,7 @@ def test_a_file_that_is_no_text_says_what_to_do(data, message):
 
 def test_text_files_are_read():
     assert decode("\ufeffZoë\r\n".encode()) == "Zoë\r\n"
+    assert decode("\ufeff\ufeffZoë\r\ufeffA\ufeffb\n\ufeffc".encode()) == "Zoë\rA\ufeffb\nc"
     assert decode("Zoë".encode("utf-16")) == "Zoë"
 
 

@@ -231,7 +231,7 @@ def test_strangers_upload_little_and_keep_no_job(strangers, monkeypatch, tmp_pat
     with pytest.raises(dpt.InputError, match=r"takes no \.parquet file"):
         uploads.taken("a.parquet", b"PAR1")
     upload = uploads.taken("a.txt", b"one\n" * 1001)
-    with pytest.raises(dpt.InputError, match="1,001 rows, and this server takes up to 1,000"):
+    with pytest.raises(dpt.InputError, match="more than 1,000 rows, and up to 1,000 are taken here"):
         batch.look(upload.path, most=public.limits().rows)
     with pytest.raises(dpt.InputError, match="keeps no job"):
         upload.keep(batch.Asked("a.txt", "text", False, (), dpt.Setting("santext")))

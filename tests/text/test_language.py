@@ -17,8 +17,10 @@ from dptext_core import ENGLISH, Document, InputError, Language, ModelUnavailabl
 from dptext_core.attacks.prior import public_prior
 from dptext_core.models.masked_lm import whole_words as model_words
 from dptext_core.show.figures import token_view
+from dptext_core.text import lexicons
 from dptext_core.text.language import ENDERS, straight
 from dptext_core.text.languages import english
+from dptext_core.text.lexicons import read_lines
 from dptext_core.words import Antonyms, Lexicon, files
 from dptext_core.words.vocabulary import whole_words
 
@@ -161,7 +163,17 @@ def test_stop_words_go_by_the_language(tmp_path):
     mine = tmp_path / "mine.txt"
     mine.write_text("mor\n", encoding="utf-8")
     assert "mor'na" in dpt.stop_words(mine, TOY) and "mor'na" not in dpt.stop_words(mine)
+    mine.write_text("\ufeff\ufeffmor\n\ufefflang\n", encoding="utf-8")
+    assert {"mor", "lang"} == set(read_lines(mine))
     assert "mor's" in dpt.stop_words(mine) and "mor's" not in dpt.stop_words(mine, TOY)
+
+
+def test_a_packed_list_that_unpacks_to_a_huge_one_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "words.txt.gz"
+    path.write_bytes(gzip.compress(b"word\n" * 1_000_000))
+    monkeypatch.setattr(lexicons, "LARGEST", 1 << 20)
+    with pytest.raises(InputError, match="more than 1 MB of words"):
+        read_lines(path)
 
 
 @pytest.mark.parametrize("read", [dpt.stop_words, dpt.antonyms])

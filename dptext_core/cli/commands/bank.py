@@ -10,6 +10,7 @@ from ..._internal.task import on_terminal
 from ...text.lexicons import read_lines
 from ..arguments import positive
 from ..console import emit, note, resumable, table
+from .rewrite_data import note_reading
 
 HELP = "make a bank of public sentences for dp-sentence, or say how near one comes to texts of yours"
 
@@ -56,7 +57,9 @@ def run(args: argparse.Namespace) -> None:
 def _texts(args: argparse.Namespace, file: str) -> Iterator[str]:
     from ...data import tables
 
-    yield from tables.texts_of(tables.source(file, (args.column,), args.header), args.column)
+    data = tables.source(file, (args.column,), args.header)
+    note_reading(data)
+    yield from tables.texts_of(data, args.column)
 
 
 def build(args: argparse.Namespace) -> None:

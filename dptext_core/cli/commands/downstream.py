@@ -7,7 +7,7 @@ import argparse
 from ..._internal.task import on_terminal
 from ..arguments import positive
 from ..console import emit, note, resumable, table
-from .rewrite_data import data_options
+from .rewrite_data import data_options, note_reading
 
 HELP = "train and test a classifier on original or rewritten data"
 
@@ -38,6 +38,8 @@ def run(args: argparse.Namespace) -> None:
     columns = (args.text_column, args.label_column)
     train = tables.source(args.train, columns, args.header, args.train_split)
     test = tables.source(args.test, columns, args.header, args.test_split)
+    for data in (train, test):
+        note_reading(data)
     with resumable(args.out):
         scores = downstream(
             train,

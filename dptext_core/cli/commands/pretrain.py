@@ -7,7 +7,7 @@ from typing import Any
 
 from ..arguments import positive, real, whole
 from ..console import emit, note
-from .rewrite_data import data_options
+from .rewrite_data import data_options, note_reading
 
 HELP = "train an autoencoder on texts of your own, for --mechanism adept"
 
@@ -41,10 +41,12 @@ def run(args: argparse.Namespace) -> None:
     from ...models.pretraining import pretrain
 
     data = tables.source(args.data, (args.column,), args.header, args.data_split)
+    note_reading(data)
     texts, held = tables.texts_of(data, args.column), None
     source = {"file": data.name, "sha256": data.sha256, "column": args.column}
     if args.validation is not None:
         other = tables.source(args.validation, (args.column,), args.header, args.validation_split)
+        note_reading(other)
         held = tables.texts_of(other, args.column)
         source |= {"validation_file": other.name, "validation_sha256": other.sha256}
 

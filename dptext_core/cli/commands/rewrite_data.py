@@ -9,9 +9,9 @@ import itertools
 import os
 import stat
 import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ..._internal import plugins
 from ..._internal.checks import shown
@@ -26,6 +26,9 @@ from ...mechanisms.base import BATCH
 from ...text.visible import count_removed, removed_note
 from ..arguments import add_seed, gpus, mechanism_of, positive
 from ..console import SEED_WARNING, note, resumable
+
+if TYPE_CHECKING:
+    from ...data.tables import Source
 
 HELP = "rewrite one column of a data set, row by row"
 TAKES_MECHANISM = True
@@ -124,6 +127,12 @@ def data_options(
         )
 
 
+def note_reading(data: Source) -> None:
+    """Say what was left out of a data set."""
+    for each in data.notes:
+        note(f"note: {data.name}: {each.sentence()}")
+
+
 def run(args: argparse.Namespace) -> None:
     from ...data import release_files, rewriting, tables
     from ...measure.metrics import METRICS
@@ -147,6 +156,8 @@ def run(args: argparse.Namespace) -> None:
         _stream(args, mechanism, keep)
         return
     data = tables.source(args.data, (args.text_column, *keep), args.header, args.data_split, each=True)
+    if not args.quiet:
+        note_reading(data)
     common: dict[str, Any] = {
         "column": args.text_column,
         "keep": keep,
@@ -252,17 +263,20 @@ def _stream(args: argparse.Namespace, mechanism: Any, keep: list[str]) -> None:
 
     rewriting.check_columns(args.text_column, keep)
     columns = (args.text_column, *keep)
-    with contextlib.closing(_typed_lines()) as lines:
-        if args.data == "-":
-            rows = _watched(lambda: tables.piped(lines, columns))
-        else:
-            rows = tables.source(args.data, columns, args.header, args.data_split, each=True).rows()
-        whole = Overall(mechanism.shares_draws)
-        for record in rewrite_records(
-            rows, mechanism, args.text_column, seed=args.seed, batch=args.batch, polish=args.polish
-        ):
-            print(release_files.json_line(rewriting.line_of(record, args.text_column, keep)), flush=True)
-            whole.add(record.guarantee, record.untouched)
+    if args.data == "-":
+        stream = _standard_input()
+        rows = _watched(lambda: tables.piped(stream, columns))
+    else:
+        data = tables.source(args.data, columns, args.header, args.data_split, each=True)
+        if not args.quiet:
+            note_reading(data)
+        rows = data.rows()
+    whole = Overall(mechanism.shares_draws)
+    for record in rewrite_records(
+        rows, mechanism, args.text_column, seed=args.seed, batch=args.batch, polish=args.polish
+    ):
+        print(release_files.json_line(rewriting.line_of(record, args.text_column, keep)), flush=True)
+        whole.add(record.guarantee, record.untouched)
     if whole.rows == whole.errors > 0:
         raise InputError("No row could be rewritten: each line says why.")
     if not args.quiet:
@@ -287,13 +301,9 @@ def _watched(read: Callable[[], Iterator[Row]]) -> Iterator[Row]:
     return watch.rows(read, watch.sha256())()
 
 
-def _typed_lines() -> Generator[str, None, None]:
-    """Standard input line by line, as UTF-8. Raises InputError."""
+def _standard_input() -> BinaryIO:
+    """Return the bytes of standard input. Raises InputError."""
     stream = getattr(sys.stdin, "buffer", None)
     if stream is None:
         raise InputError("There is no standard input. Name a file with --data.")
-    for number, line in enumerate(stream, 1):
-        try:
-            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError:  # which holds the line
-            raise InputError(f"Standard input is not UTF-8 in line {number}. Convert it to UTF-8.") from None
+    return stream

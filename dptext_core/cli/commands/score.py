@@ -9,6 +9,7 @@ from ..._internal.checks import many
 from ..._internal.task import on_terminal
 from ...errors import InputError
 from ..console import emit, emit_json, note, table
+from .rewrite_data import note_reading
 
 HELP = "measure what any system made of texts: what was kept, and what attackers find"
 
@@ -44,7 +45,10 @@ def run(args: argparse.Namespace) -> None:
 
     wanted = {"original": args.original, "private": args.private, "label": args.label, "author": args.author}
     columns = {role: column for role, column in wanted.items() if column is not None}
+    if args.original == args.private:
+        raise InputError("--original and --private name the same column. Name the originals and the rewrites.")
     data = tables.source(args.pairs, tuple(dict.fromkeys(columns.values())), args.header)
+    note_reading(data)
     given: dict[str, list[Any]] = {role: [] for role in columns}
     left_out = 0
     for row in data.rows():

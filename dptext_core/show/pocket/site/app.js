@@ -3,6 +3,7 @@
 
 import { Never, neverOf } from "./blocklist.js";
 import { Engine, check } from "./engine.js";
+import { json } from "./files.js";
 import mount from "./strip.js";
 import { bound } from "./promise.js";
 import { telling } from "./telling.js";
@@ -169,11 +170,17 @@ function introduce() {
   [...ui.examples.children].forEach((pill, k) => pill.setAttribute("aria-pressed", String(k === at)));
 }
 
+// The message of an error, with a full stop.
+function sentence(/** @type {any} */ problem) {
+  const said = String(problem?.message ?? problem);
+  return /[.!?]$/.test(said) ? said : `${said}.`;
+}
+
 // A device on which the model cannot run gets a word mechanism, and is told so.
 function instead(/** @type {string} */ title, /** @type {any} */ problem) {
   ui.progress.hidden = true;
   hold();
-  const why = `${title} could not be loaded here (${problem?.message ?? problem}).`;
+  const why = `${title} could not be loaded. ${sentence(problem)}`;
   const other = engine.core.mechanisms.find((/** @type {any} */ m) => m.name !== ui.mechanism.value);
   if (title !== engine.core.mechanisms[0].title) {
     say(why, true);
@@ -186,7 +193,7 @@ function instead(/** @type {string} */ title, /** @type {any} */ problem) {
 
 // Something to drag while the model loads: a rewrite that the core made, with noise that everybody has.
 async function demonstrate() {
-  const { payload: data, sentence, exposed } = await (await fetch("first.json")).json();
+  const { payload: data, sentence, exposed } = await json("first.json");
   if (state.prepared) return;
   mount({ parentElement: ui.view, data, setStateValue() {} });
   ui.promise.textContent = sentence;
@@ -330,8 +337,7 @@ async function take(/** @type {DragEvent} */ event) {
 
 async function begin() {
   get("idle").remove();
-  const answer = await fetch("core.json");
-  engine = new Engine(await answer.json());
+  engine = new Engine(await json("core.json"));
   for (const m of engine.core.mechanisms) ui.mechanism.append(new Option(m.title, m.name));
   ui.examples.append(...engine.core.examples.map((/** @type {any} */ e) => {
     const pill = element("button", e.title);
@@ -371,7 +377,7 @@ async function begin() {
 }
 
 const ready = begin();
-ready.catch((problem) => say(`This page could not start: ${problem?.message ?? problem}`, true));
+ready.catch((problem) => say(`This page could not start. ${sentence(problem)}`, true));
 
 /** @type {{key: string, prepared: Promise<import("./engine.js").Prepared>} | null} */
 let last = null;

@@ -3,7 +3,7 @@
 
 import { Never } from "./blocklist.js";
 import { breather } from "./breath.js";
-import { content } from "./files.js";
+import { AGAIN, content } from "./files.js";
 import { alike, constant, onList, ranked, scored, shifted } from "./laws.js";
 import { namesAndNumbers } from "./names_and_numbers.js";
 import { guarantee } from "./promise.js";
@@ -49,7 +49,7 @@ class Model {
       else one?.done(data);
     };
     this.worker.onerror = (event) => {
-      for (const one of this.waiting.values()) one.failed(new Error(event.message || "the model's worker stopped"));
+      for (const one of this.waiting.values()) one.failed(new Error(event.message || `A script of the model could not be loaded. ${AGAIN}`));
       this.waiting.clear();
     };
   }

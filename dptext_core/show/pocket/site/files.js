@@ -1,6 +1,9 @@
 // @ts-check
 // The files of the site: fetched once, checked by hash, unpacked, and kept for visits without a network.
 
+export const AGAIN = "Load this page again.";
+const CONNECTION = "Check your connection, and load this page again.";
+
 /** @typedef {{path: string, bytes: number, sha256: string}} File */
 
 async function unpacked(/** @type {Uint8Array<ArrayBuffer>} */ data) {
@@ -23,25 +26,56 @@ export async function content(file, hear = () => {}) {
     packed = await fetched(file.path, () => {}, { cache: "reload" });
     data = await whole(packed, file);
   }
-  if (!data) throw new Error(`${file.path} is not the file that this page was made with: load it again`);
+  if (!data) throw new Error(`${file.path} is not the file that this page was made with. ${AGAIN}`);
   if (first) keep(file.path, packed);
   return data;
+}
+
+/**
+ * Fetch a file of the site. The error says what to do.
+ * @param {string} path
+ * @param {RequestInit} [how]
+ */
+async function asked(path, how = {}) {
+  const answer = await fetch(path, how).catch(() => null);
+  if (!answer) throw new Error(`${path} could not be loaded: the server did not answer. ${CONNECTION}`);
+  if (answer.status === 404 || answer.status === 410) {
+    throw new Error(`${path} is not on the server. ${AGAIN} Its owner can upload all files of the site once more.`);
+  }
+  if (!answer.ok || !answer.body) {
+    throw new Error(`${path} could not be loaded: the server answered ${answer.status}. Wait a minute. ${AGAIN}`);
+  }
+  return answer;
 }
 
 async function fetched(
   /** @type {string} */ path, /** @type {(bytes: number) => void} */ hear, /** @type {RequestInit} */ how = {},
 ) {
-  const answer = await fetch(path, how);
-  if (!answer.ok || !answer.body) throw new Error(`${path} could not be fetched (${answer.status})`);
+  const answer = await asked(path, how);
   const parts = [];
-  const reader = answer.body.getReader();
+  const reader = /** @type {ReadableStream<Uint8Array<ArrayBuffer>>} */ (answer.body).getReader();
   for (;;) {
-    const { done, value } = await reader.read();
+    const { done, value } = await reader.read().catch(() => stopped(path));
     if (done) break;
     parts.push(value);
     hear(value.length);
   }
   return new Blob(parts);
+}
+
+/** What a file of JSON holds. */
+export async function json(/** @type {string} */ path) {
+  const text = await (await asked(path)).text().catch(() => stopped(path));
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error(`${path} is not the file that this page was made with. ${AGAIN}`);
+  }
+}
+
+/** @returns {never} */
+function stopped(/** @type {string} */ path) {
+  throw new Error(`${path} stopped before all of it was loaded. ${CONNECTION}`);
 }
 
 /** What a file holds, unpacked; null where it is damaged, or another one. */

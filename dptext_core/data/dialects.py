@@ -1,0 +1,140 @@
+"""How the cells of a CSV or TSV file are separated and quoted, found by reading it with Python's csv module."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .._internal.task import UNWATCHED, Task
+from ..errors import InputError
+from .lines import TextLines
+
+#: What may separate cells; of two that fit alike the first is taken.
+SEPARATORS = (",", ";", "\t", "|")
+#: Lines and characters that a separator is chosen by.
+_LINES, _CHARACTERS = 200, 1 << 18
+_SEP_LINE = re.compile(r'"?sep=(.)"?[,;\t]*\r?\n?\Z', re.IGNORECASE)
+#: A cell in quotation marks with doubled ones inside; a line whose cells are all in quotation marks.
+_DOUBLED = re.compile(r'(?:^|\t)"[^"]*+""(?:[^"]|"")*+"(?=\t|\r?\n?\Z)')
+_ALL_QUOTED = re.compile(r'"(?:[^"\t]|"")*+"(?:\t"(?:[^"\t]|"")*+")*+\r?\n?\Z')
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """separator: between cells; quoted: whether quotation marks around a cell are no part of it; first: how many lines
+    stand before the first row (``sep=;``)."""
+
+    separator: str
+    quoted: bool
+    first: int = 0
+
+    def reader(self, lines: Iterator[str]) -> Any:
+        """Return a reader of rows."""
+        # The size of a row is limited by its lines, and not only by its cells.
+        csv.field_size_limit(max(2**31 - 1, csv.field_size_limit()))
+        lines = itertools.islice(lines, self.first, None)
+        if self.quoted:
+            return csv.reader(lines, delimiter=self.separator, strict=True)
+        return csv.reader(lines, delimiter=self.separator, quoting=csv.QUOTE_NONE)
+
+
+def dialect_of(path: Path, task: Task = UNWATCHED) -> Dialect:
+    """Find out how the cells of a file are written. Raises InputError, Cancelled."""
+    with path.open("rb") as file:
+        lines = TextLines(file, path.name, task)
+        sample: list[str] = []
+        size = 0
+        whole = True
+        for line in lines:
+            lines.end_row()
+            sample.append(line)
+            size += len(line)
+            if len(sample) >= _LINES or size >= _CHARACTERS:
+                whole = False
+                break
+    given = _SEP_LINE.match(sample[0]) if sample else None
+    first = 1 if given else 0
+    if path.suffix.lower() == ".tsv":
+        separator = given[1] if given else "\t"
+        return Dialect(separator, _is_quoted(path, separator, first, task), first)
+    separator = given[1] if given else _separator(sample, whole)
+    return Dialect(separator, True, first)
+
+
+def _separator(lines: Sequence[str], whole: bool) -> str:
+    """Return what splits most rows into as many cells as the first one has, which are more than one."""
+    best, found = (0.5, 0.0), ","
+    for mark in SEPARATORS:
+        rows = _sample(lines, mark, whole)
+        if not rows or (width := len(rows[0])) < 2:
+            continue
+        same = sum(len(row) == width for row in rows) / len(rows)
+        inner = [cell for row in rows for cell in row[1:]]
+        # Between two words of a sentence a blank follows the mark, and between two cells none does.
+        spaced = sum(cell[:1] == " " for cell in inner) / len(inner)
+        if mark != "," and spaced > 0.5:
+            continue
+        if (same, -spaced) > best:
+            best, found = (same, -spaced), mark
+    return found
+
+
+def _sample(lines: Sequence[str], mark: str, whole: bool) -> list[list[str]]:
+    rows = []
+    try:
+        for row in csv.reader(lines, delimiter=mark, strict=True):
+            if row:
+                rows.append(row)
+        if not whole:  # the last row may go on
+            rows = rows[:-1] or rows
+    except csv.Error:
+        pass
+    return rows
+
+
+def _is_quoted(path: Path, separator: str, first: int, task: Task) -> bool:
+    """Whether a TSV file is written as a spreadsheet writes it, with quotation marks around some cells.
+
+    All of it has to be readable so, some cell has to need the marks, and no more rows may be broken than without them.
+    """
+    evidence = False
+    bare = Counted(separator)
+    with path.open("rb") as file:
+        lines = TextLines(file, path.name, task)
+        rows = csv.reader(bare.watch(itertools.islice(lines, first, None)), delimiter=separator, strict=True)
+        width = broken = 0
+        try:
+            for cells in rows:
+                lines.end_row()
+                width = width or len(cells)
+                broken += bool(cells) and len(cells) != width
+                evidence = evidence or any("\n" in c or "\r" in c or separator in c for c in cells)
+        except (csv.Error, InputError):  # raised again where the rows are read, if it is a fault of the file
+            return False
+    return (evidence or bare.doubled or bare.all_quoted) and broken <= bare.broken
+
+
+class Counted:
+    """What the lines of a TSV file come to where quotation marks are part of the text."""
+
+    def __init__(self, separator: str) -> None:
+        self.separator = separator
+        self.doubled = self.all_quoted = False
+        self.broken = self._width = 0
+
+    def watch(self, lines: Iterator[str]) -> Iterator[str]:
+        """Yield the lines, and count."""
+        for line in lines:
+            if line.strip("\r\n"):
+                cells = line.count(self.separator) + 1
+                if not self._width:
+                    self._width = cells
+                    self.all_quoted = _ALL_QUOTED.match(line) is not None
+                self.broken += cells != self._width
+                self.doubled = self.doubled or ('""' in line and _DOUBLED.search(line) is not None)
+            yield line

@@ -1,0 +1,213 @@
+"""DOCX and PDF files as rows: a paragraph of the one, a page of the other.
+
+A small file can unpack to a huge one, so each is read in a process of its own (``docx_worker``, ``pdf_worker``) with
+limits on memory, time, bytes, text and rows. No more than two files are read at a time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import itertools
+import json
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO
+
+from .._internal.extras import install
+from .._internal.task import UNWATCHED, Task
+from ..errors import InputError
+from .reading_notes import NoteKind, ReadingNote
+
+INSTALL = install("office")
+#: Seconds between two checks whether to stop.
+LOOK = 0.2
+#: Lines of a worker that wait to be read.
+_WAITING = 256
+_WORKERS = {kind: Path(__file__).with_name(f"{kind[1:]}_worker.py") for kind in (".docx", ".pdf")}
+#: What a worker's exit status means, see its docstring.
+_LOCKED, _ROWS, _TEXT, _BROKEN, _UNPACKED, _MEMORY = range(3, 9)
+#: SIGXCPU, on Linux and macOS.
+_TIME_OVER = -24
+_at_once = threading.BoundedSemaphore(2)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What reading a document may take.
+
+    Attributes
+    ----------
+    rows : int
+        Paragraphs or pages, blank ones too.
+    characters : int
+        Of text.
+    unpacked : int
+        Bytes of a part of a DOCX file once it is unpacked.
+    memory : int
+        Bytes of the process that reads.
+    seconds : float
+        Of the processor, and of the clock.
+    """
+
+    rows: int
+    characters: int = 20_000_000
+    unpacked: int = 100 << 20
+    memory: int = 512 << 20
+    seconds: float = 60.0
+
+
+LIMITS = {".docx": Limits(200_000), ".pdf": Limits(2000, memory=768 << 20, seconds=120.0)}
+
+
+@dataclass(frozen=True)
+class Document:
+    """texts: (number of the paragraph or page, its text), those with text; notes: what was left out."""
+
+    texts: tuple[tuple[int, str], ...]
+    notes: tuple[ReadingNote, ...]
+
+
+def pdf_ready() -> bool:
+    """Whether PDF files can be read."""
+    return importlib.util.find_spec("pypdf") is not None
+
+
+def read(path: Path, most: int | None = None, task: Task = UNWATCHED) -> Document:
+    """Read a DOCX or PDF file.
+
+    Parameters
+    ----------
+    path : Path
+    most : int, optional
+        Rows with text that are taken: reading stops at the next one.
+    task : Task, optional
+        May stop the work.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or holds more than the limits allow.
+    Cancelled
+        The task was stopped.
+    """
+    kind = path.suffix.lower()
+    if kind == ".pdf" and not pdf_ready():
+        raise InputError(
+            f"To read {path.name}, pypdf has to be installed: {INSTALL}. Or save its text as a .txt file."
+        )
+    while not _at_once.acquire(timeout=LOOK):
+        task.check()
+    texts: list[tuple[int, str]] = []
+    notes: list[ReadingNote] = []
+    try:
+        for what, number, value in _records(path, kind, task):
+            if what == "row":
+                texts.append((number, value))
+                if most is not None and len(texts) > most:
+                    raise too_many(path.name, most)
+            else:
+                notes.append(ReadingNote(NoteKind(what), number, int(value)))
+    finally:
+        _at_once.release()
+    if kind == ".pdf" and not texts:
+        raise InputError(
+            f"{path.name} has no text: its pages are pictures, as a scanner makes them. Run text recognition (OCR) on "
+            "it first."
+        )
+    return Document(tuple(texts), tuple(notes))
+
+
+def too_many(name: str, most: int) -> InputError:
+    """Return the error for more rows than are taken."""
+    return InputError(f"{name} has more than {most:,} rows, and up to {most:,} are taken here. Divide it.")
+
+
+def _records(path: Path, kind: str, task: Task) -> Iterator[tuple[str, int, str]]:
+    """Yield what the worker writes, while it works. Raises InputError, Cancelled."""
+    limits = LIMITS[kind]
+    # -P: the folder of the worker names modules of ours, which are not for its libraries to find.
+    command = [sys.executable, "-P", str(_WORKERS[kind]), str(path), json.dumps(asdict(limits))]
+    deadline = time.monotonic() + limits.seconds
+    lines: queue.Queue[bytes] = queue.Queue(_WAITING)
+    ended = threading.Event()
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as worker:
+        assert worker.stdout is not None
+        threading.Thread(target=_pass_on, args=(worker.stdout, lines, ended), daemon=True).start()
+        try:
+            for number in itertools.count():
+                if not number % _WAITING:
+                    task.check()
+                try:
+                    line = lines.get(timeout=LOOK)
+                except queue.Empty:
+                    task.check()
+                    line = None
+                if time.monotonic() > deadline:
+                    raise _refusal(path, kind, None)
+                if line is None:
+                    continue
+                if not line:
+                    break
+                yield tuple(json.loads(line))
+            worker.wait()
+        finally:
+            ended.set()
+            worker.kill()  # nothing, where it has ended
+    if worker.returncode:
+        raise _refusal(path, kind, worker.returncode)
+
+
+def _pass_on(out: IO[bytes], lines: queue.Queue[bytes], ended: threading.Event) -> None:
+    """Give the lines of a worker to its reader, and at the end an empty one."""
+    with contextlib.suppress(OSError, ValueError):  # the pipe was closed
+        for line in out:
+            while not ended.is_set():
+                with contextlib.suppress(queue.Full):
+                    lines.put(line, timeout=LOOK)
+                    break
+            if ended.is_set():
+                return
+    while not ended.is_set():
+        with contextlib.suppress(queue.Full):
+            lines.put(b"", timeout=LOOK)
+            return
+
+
+def _refusal(path: Path, kind: str, status: int | None) -> InputError:
+    """Return the error for a worker that did not read all; status: None where its time was over."""
+    limits, name = LIMITS[kind], path.name
+    what = "paragraphs" if kind == ".docx" else "pages"
+    if status == _LOCKED:
+        old = ", or an old .doc file" if kind == ".docx" else ""
+        return InputError(f"{name} is locked with a password{old}. Save it as {kind} without a password.")
+    if status == _ROWS:
+        return InputError(f"{name} has more than {limits.rows:,} {what}. Divide it.")
+    if status == _TEXT:
+        return InputError(
+            f"{name} has more text than {limits.characters:,} characters. Divide it, or save its text as a .txt file."
+        )
+    if status == _UNPACKED:
+        return InputError(
+            f"{name} unpacks to more than {limits.unpacked >> 20} MB, or to far more than its size. Divide it, or save "
+            "its text as a .txt file."
+        )
+    if status in (_MEMORY, -9):  # the system ends what takes too much
+        return InputError(f"{name} takes too much memory to read. Divide it, or save its text as a .txt file.")
+    if status in (None, _TIME_OVER):
+        return InputError(f"{name} takes too long to read. Divide it, or save its text as a .txt file.")
+    if kind == ".docx":
+        return InputError(
+            f"{name} is no whole DOCX file. Open it in a word processor, save it again as .docx, and give that."
+        )
+    return InputError(
+        f"{name} cannot be read as a PDF: it is broken, cut off, or not a PDF. Save or download it again."
+    )

@@ -1,0 +1,163 @@
+"""Rows of Parquet files (pyarrow), read by the position of a column, since two columns may have one name."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from .._internal.checks import shown
+from .._internal.task import Task
+from ..errors import InputError
+from . import columns as naming
+from .reading_notes import NoteKind, ReadingNote
+
+#: Rows that are held at a time.
+HELD = 512
+#: Bytes of the columns that are read in one row group, and of what is held at a time, once they are unpacked.
+UNPACKED = 1 << 30
+#: Bytes read from the disk at a time.
+_BUFFER = 1 << 20
+
+
+def heading(path: Path) -> tuple[str, ...]:
+    """Return the names of the columns whose values can be written out. Raises InputError."""
+    names, opaque = _columns(path)
+    return tuple(n for n in names if n not in opaque)
+
+
+def notes(path: Path) -> tuple[ReadingNote, ...]:
+    """Return which columns hold bytes that are no text. Raises InputError."""
+    return tuple(ReadingNote(NoteKind.BYTES, detail=name) for name in _columns(path)[1])
+
+
+def rows(path: Path, columns: Sequence[str], task: Task) -> Iterator[dict[str, Any]]:
+    """Yield the rows with these columns. Raises InputError, Cancelled."""
+    import pyarrow
+
+    file = _open(path)
+    names = file.schema_arrow.names
+    naming.check_width(path.name, len(names))
+    at = naming.places(path.name, columns, names, len(names))
+    try:
+        for batch in _batches(path, file, at, task):
+            cells = [batch.column(i) for i in at]
+            if sum(c.nbytes for c in cells) > UNPACKED:
+                raise _too_large(path)
+            for i in range(batch.num_rows):
+                yield {name: _plain(path, name, c[i].as_py()) for name, c in zip(columns, cells, strict=True)}
+    except (pyarrow.ArrowException, OSError):  # whose message may quote a value
+        raise InputError(f"{path.name} is broken inside, or cut off. Write or download it again.") from None
+
+
+def _open(path: Path, dictionaries: Sequence[str] = ()) -> Any:
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        # A dictionary stays one: written out, a long text of it would be held once for each row.
+        return pyarrow.parquet.ParquetFile(path, read_dictionary=list(dictionaries), buffer_size=_BUFFER)
+    except (pyarrow.ArrowException, OSError):
+        raise InputError(
+            f"{path.name} is no whole Parquet file. Write it again; if it was downloaded, download it again."
+        ) from None
+
+
+def _batches(path: Path, file: Any, at: Sequence[int], task: Task) -> Iterator[Any]:
+    """Yield the rows in batches of all columns, those that are not asked for empty where that is possible."""
+    schema = file.schema_arrow
+    flat = [schema.field(i).name for i in at if _is_text(schema.field(i).type)]
+    file = _open(path, flat)
+    # pyarrow selects by name, and takes a name with a dot for a path: then all is read.
+    selects = len(set(schema.names)) == len(schema.names) and not any("." in name for name in schema.names)
+    wanted = {schema.names[i] for i in at} if selects else set(schema.names)
+    for group in range(file.metadata.num_row_groups):
+        about = file.metadata.row_group(group)
+        chunks = (about.column(i) for i in range(about.num_columns))
+        size = sum(c.total_uncompressed_size for c in chunks if c.path_in_schema.split(".")[0] in wanted or not selects)
+        if size > UNPACKED:
+            raise _too_large(path)
+    chosen = [n for n in schema.names if n in wanted] if selects else None
+    for batch in file.iter_batches(batch_size=HELD, columns=chosen):
+        task.check()
+        yield batch if chosen is None else _Placed(batch, [schema.names.index(n) for n in chosen])
+
+
+class _Placed:
+    """A batch of some columns, by their places among all."""
+
+    def __init__(self, batch: Any, places: Sequence[int]):
+        self._batch, self._at = batch, {place: i for i, place in enumerate(places)}
+        self.num_rows = batch.num_rows
+
+    def column(self, place: int) -> Any:
+        return self._batch.column(self._at[place])
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow.types as types
+
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind))
+
+
+def _too_large(path: Path) -> InputError:
+    return InputError(
+        f"{path.name} unpacks to more than {UNPACKED >> 20} MB at a time. Write it again with smaller row groups."
+    )
+
+
+def _columns(path: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of all columns, and of those whose first values are bytes that are no text."""
+    import pyarrow
+
+    file = _open(path)
+    given = file.schema_arrow.names
+    naming.check_width(path.name, len(given))
+    names = naming.unique_names(given)
+    suspects = [i for i, field in enumerate(file.schema_arrow) if _holds_bytes(field.type)]
+    opaque: list[str] = []
+    if not suspects:
+        return names, ()
+    try:
+        batch = next(_batches(path, file, suspects, Task()), None)
+        for i in suspects:
+            if batch is None:
+                break
+            try:
+                for value in batch.column(i).slice(0, 20):
+                    _plain(path, names[i], value.as_py())
+            except InputError:
+                opaque.append(names[i])
+    except (pyarrow.ArrowException, OSError):
+        raise InputError(f"{path.name} is broken inside, or cut off. Write or download it again.") from None
+    return names, tuple(opaque)
+
+
+def _holds_bytes(kind: Any) -> bool:
+    import pyarrow.types as types
+
+    if types.is_dictionary(kind):
+        return _holds_bytes(kind.value_type)
+    if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
+        return True
+    return any(_holds_bytes(kind.field(i).type) for i in range(kind.num_fields)) if kind.num_fields else False
+
+
+def _plain(path: Path, column: str, value: Any) -> Any:
+    """Return a value as JSON has it: bytes, times and numbers of a kind of their own as text. Raises InputError."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, bytes):
+        try:
+            return value.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise InputError(
+                f"{path.name} has bytes that are no UTF-8 in the column {shown(column)}. Write that column as text, "
+                "or leave it out."
+            ) from None
+    if isinstance(value, dict):
+        return {str(k): _plain(path, column, v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(path, column, v) for v in value]
+    return value.isoformat() if isinstance(value, datetime.date | datetime.time) else str(value)
