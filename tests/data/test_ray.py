@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import dptext_core as dpt
+from dptext_core import cli
 from dptext_core._internal import ray as ready
 from dptext_core.data import tables
 from dptext_core.data.distributed import blocks, cluster
@@ -102,7 +103,8 @@ def test_scores_come_from_replicas_as_from_this_process(tmp_path, tiny_model, mo
     assert isinstance(there, remote.RemoteEngine) and not there.ready
     with pytest.raises(dpt.ModelUnavailable, match="dptext serve-model --model"):
         there.score([])
-    remote.serve(address, tiny_model)
+    monkeypatch.setenv("RAY_ADDRESS", address)
+    assert cli.main(["serve-model", "--model", tiny_model]) == 0
     try:
         m = dpt.get_mechanism("dp-mlm", epsilon=60.0, model=tiny_model)
         assert m.rewrite("My doctor saw a letter.", seed=2).text == alone.text and there.ready
@@ -126,7 +128,7 @@ def test_scores_come_from_replicas_as_from_this_process(tmp_path, tiny_model, mo
             thread.join(60)
         assert there.waiting == 0
     finally:
-        remote.withdraw(address, tiny_model)
+        assert cli.main(["serve-model", "--model", tiny_model, "--stop"]) == 0
         one_machine.serve.shutdown()
 
 
