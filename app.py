@@ -1,4 +1,4 @@
-"""DP-Text Studio: page configuration and navigation."""
+"""DP-Text Studio: what the server runs, and page configuration and navigation for each visitor."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ import streamlit as st
 
 from dptext_core._internal.assets import assets_folder
 from dptext_core._internal.device import let_threads_sleep
-from pages.ui import footer, forget, hide, public, sessions, shell, uploads
+from pages.ui import footer, forget, hide, public, sessions, shell, streamlit_patches, uploads
 
 let_threads_sleep()  # a room of visitors needs the processor for its pages
 
@@ -37,30 +37,13 @@ ALSO: dict[str, tuple[str, dict[str, str]]] = {
 NAME = "DP-Text Studio"
 # An icon of our own: Streamlit's named ones are fetched from another site for the browser's tab.
 ICON = str(assets_folder() / "pictures" / "icon.svg")
-st.set_page_config(page_title=NAME, page_icon=ICON, layout="wide")
-st.logo(ICON, size="small")
-pages = {
-    name: st.Page(f"pages/{name}.py", title=title, default=name == FIRST, url_path="start" if name == FIRST else None)
-    for section in SECTIONS.values()
-    for name, title in section.items()
-}
-
-
-def leads_to(name: str, where: dict[str, str]) -> Callable[[], None]:
-    """A page that goes on to this one, with what the address asks for."""
-    return lambda: st.switch_page(pages[name], query_params=st.query_params.to_dict() | where)
-
-
-shown = {title: [pages[n] for n in names] for title, names in SECTIONS.items()}
-forwarded = {also: st.Page(leads_to(*to), title=also, url_path=also, visibility="hidden") for also, to in ALSO.items()}
-shown[""] += forwarded.values()
 # Links to headings are invisible until the mouse is there, and would still take the keyboard's focus. Streamlit's
 # grey of captions has a contrast of 3.9, as has the dark theme's accent where it is text; that of some parts of code
 # is 2.6. Its ring around what has the focus can hardly be seen on some controls; links of a bar that is shut take the
 # focus too, and the menu has more room than a small phone. On a wide screen lines end where the next one is still
 # found; on a narrow one, choices beside each other would be cut off; on a very wide one all is larger. What a table's
 # own button saves would stand in no ledger, and be marked by nothing where it is private.
-st.html("""<style>
+STYLE = """<style>
 [data-testid='stHeader'] { height: 3rem; min-height: 3rem; }
 :is([data-testid='stHeaderLogo'], [data-testid='stLogo']) { margin: 0; }
 :is(button, div):has(> [data-testid='stHeaderLogo']) { display: flex; align-items: center; gap: 0.5rem;
@@ -85,24 +68,52 @@ st.html("""<style>
 [data-testid='stElementToolbarButton']:has([aria-label='Download as CSV']) { display: none; }
 [data-testid='stCode'] .token { color: inherit !important; }
 :root :focus-visible { outline: 2px solid light-dark(#0b5cad, #8fc1f2); outline-offset: 2px; }
-</style>""")
-# Streamlit says this of the page, but not of what opens over it.
-st.html(f"<style>:root {{ color-scheme: {st.context.theme.type or 'light'}; }}</style>")
-page = st.navigation(shown, position="top")
-if forget.reload():
-    st.stop()
-st.session_state.app = True
-sessions.keep_sizes()
-sessions.let_runs_end()
-sessions.let_files_arrive()
-sessions.watch()
-public.enter()
-uploads.watch()
-if wanted := st.session_state.pop("app_wanted", None):
-    st.switch_page((forwarded | pages)[wanted], query_params=st.query_params.to_dict())
-hide.take()
-hide.apply()
-shell.plugin_problems()
-page.run()
-footer.footer()
-shell.help_marks()
+</style>"""
+
+
+def run() -> None:
+    """Run the page that a visitor asked for."""
+    st.set_page_config(page_title=NAME, page_icon=ICON, layout="wide")
+    st.logo(ICON, size="small")
+    pages = {
+        name: st.Page(
+            f"pages/{name}.py", title=title, default=name == FIRST, url_path="start" if name == FIRST else None
+        )
+        for section in SECTIONS.values()
+        for name, title in section.items()
+    }
+
+    def leads_to(name: str, where: dict[str, str]) -> Callable[[], None]:
+        """A page that goes on to this one, with what the address asks for."""
+        return lambda: st.switch_page(pages[name], query_params=st.query_params.to_dict() | where)
+
+    shown = {title: [pages[n] for n in names] for title, names in SECTIONS.items()}
+    forwarded = {
+        also: st.Page(leads_to(*to), title=also, url_path=also, visibility="hidden") for also, to in ALSO.items()
+    }
+    shown[""] += forwarded.values()
+    st.html(STYLE)
+    # Streamlit says this of the page, but not of what opens over it.
+    st.html(f"<style>:root {{ color-scheme: {st.context.theme.type or 'light'}; }}</style>")
+    page = st.navigation(shown, position="top")
+    if forget.reload():
+        st.stop()
+    st.session_state.app = True
+    sessions.watch()
+    public.enter()
+    uploads.watch()
+    if wanted := st.session_state.pop("app_wanted", None):
+        st.switch_page((forwarded | pages)[wanted], query_params=st.query_params.to_dict())
+    hide.take()
+    hide.apply()
+    shell.plugin_problems()
+    page.run()
+    footer.footer()
+    shell.help_marks()
+
+
+if __name__ == "__main__":  # the server runs this file for each visitor
+    run()
+else:  # and imports it once, when it starts
+    streamlit_patches.apply()
+    app = st.App(__file__, lifespan=streamlit_patches.lifespan)

@@ -61,7 +61,7 @@ def connected(cpus: int | None = None) -> Iterator[Any]:
         if not address and not ("ray" in sys.modules and ray_module().is_initialized()):
             undo.callback(_restore, {name: os.environ.get(name) for name in (*_OWN, "PYTHONPATH")})
             # Workers find this package where we did.
-            paths = [str(Path(__file__).resolve().parents[3]), os.environ.get("PYTHONPATH", "")]
+            paths = [str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")]
             os.environ |= _OWN | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
         ray = ray_module()
         if ray.is_initialized():

@@ -22,6 +22,8 @@ from ..errors import InputError
 
 SEED_WARNING = "warning: demonstration, not private: whoever knows the seed can replay the noise"
 OWNER_ONLY = "note: this tells the original words; it is for their author's eyes, not for release"
+#: Bytes of a text, from a file or standard input: a device or a pipe may never end.
+MOST = 100_000_000
 
 
 class Parser(argparse.ArgumentParser):
@@ -49,6 +51,8 @@ def short(text: str) -> str:
 
 
 def _decode(data: bytes, where: str) -> str:
+    if len(data) > MOST:
+        raise InputError(f"{where} has more than {MOST // 10**6} MB. For many texts, use rewrite-data.")
     try:
         return without_marks(data.decode("utf-8"))
     except UnicodeDecodeError:  # which holds the text
@@ -67,7 +71,8 @@ def typed(text: str) -> str:
 def read_file(path: str) -> str:
     """The text of a UTF-8 file. Raises InputError."""
     try:
-        data = Path(path).read_bytes()
+        with Path(path).open("rb") as file:
+            data = file.read(MOST + 1)
     except (OSError, ValueError) as error:  # ValueError: a path that no file can have
         raise InputError(f"Cannot read {short(path)}: {why(error)}. Name another file.") from error
     return _decode(data, short(path))
@@ -90,7 +95,7 @@ def read_text(args: argparse.Namespace) -> str:
         note("reading from the keyboard; end with Ctrl-D (Windows: Ctrl-Z, Enter)")
     buffer = getattr(sys.stdin, "buffer", None)
     try:
-        return _decode(buffer.read(), "standard input") if buffer is not None else sys.stdin.read()
+        return _decode(buffer.read(MOST + 1), "standard input") if buffer is not None else sys.stdin.read()
     except OSError as error:
         raise InputError(f"Cannot read standard input: {why(error)}. Give the text or --file.") from error
 

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from dptext_core.measure.ledger import Ledger
-from pages.ui import sessions
+from pages.ui import sessions, streamlit_patches
 from pages.ui.session import session
 
 #: Bytes that are random in every address.
@@ -52,7 +52,7 @@ def button(
         drawn = mine.ledger_drawn
         if visitor is not None and drawn[0] is not None:
             sessions.wake(visitor, drawn[0], lambda: mine.ledger_drawn is drawn)
-        sessions.file_made()
+        streamlit_patches.file_made()
         return made
 
     given.setdefault("on_click", left)

@@ -282,6 +282,14 @@ def test_bad_input_is_an_error(run, tmp_path):
         assert (status, out) == (2, "") and err.startswith("error: ") and part in err
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="needs a device that never ends")
+def test_an_input_that_never_ends_is_read_no_further(run, monkeypatch):
+    monkeypatch.setattr(console, "MOST", 2_000_000)
+    for argv, stdin in ((["--file", "/dev/zero"], b""), ([], b"word " * 400_001)):
+        status, out, err = run("rewrite", "--mechanism", "shout", "--quiet", *argv, stdin=stdin)
+        assert (status, out) == (2, "") and "more than 2 MB" in err
+
+
 def test_distribution_by_index_and_by_word(run):
     status, out, err = run("distribution", "--mechanism", "shout", "--index", "1", "--top", "2", "one two one")
     assert status == 0

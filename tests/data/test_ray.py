@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import dptext_core as dpt
+from dptext_core import cli
 from dptext_core._internal import ray as ready
 from dptext_core.data import tables
 from dptext_core.data.distributed import blocks, cluster
@@ -102,7 +103,8 @@ def test_scores_come_from_replicas_as_from_this_process(tmp_path, tiny_model, mo
     assert isinstance(there, remote.RemoteEngine) and not there.ready
     with pytest.raises(dpt.ModelUnavailable, match="dptext serve-model --model"):
         there.score([])
-    remote.serve(address, tiny_model)
+    monkeypatch.setenv("RAY_ADDRESS", address)
+    assert cli.main(["serve-model", "--model", tiny_model]) == 0
     try:
         m = dpt.get_mechanism("dp-mlm", epsilon=60.0, model=tiny_model)
         assert m.rewrite("My doctor saw a letter.", seed=2).text == alone.text and there.ready
@@ -126,5 +128,41 @@ def test_scores_come_from_replicas_as_from_this_process(tmp_path, tiny_model, mo
             thread.join(60)
         assert there.waiting == 0
     finally:
-        remote.withdraw(address, tiny_model)
+        assert cli.main(["serve-model", "--model", tiny_model, "--stop"]) == 0
         one_machine.serve.shutdown()
+
+
+def test_workers_of_the_command_find_the_program_where_it_did(tmp_path):
+    """In another folder, where Python finds the program by a path that only this process has."""
+    rows(tmp_path, 30)
+    clone = Path(dpt.__file__).parents[1]
+    code = (
+        f"import sys; sys.path.append({str(clone)!r}); from dptext_core.cli import main; sys.exit(main(sys.argv[1:]))"
+    )
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("RAY_", "PYTHONPATH"))}
+    found = []
+    for more in ((), ("--engine", "ray", "--workers", "1", "--block", "10")):
+        out = tmp_path / ("ray" if more else "alone")
+        argv = [
+            "rewrite-data",
+            "--data",
+            "data.jsonl",
+            "--text-column",
+            "text",
+            "--out",
+            str(out),
+            "--seed",
+            "5",
+            *more,
+        ]
+        done = subprocess.run(
+            [sys.executable, "-c", code, *argv, "--mechanism", "custext", "--epsilon", "2"],
+            cwd=tmp_path,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=200,
+        )
+        assert done.returncode == 0, done.stderr[-2000:]
+        found.append((out / "rows.jsonl").read_bytes())
+    assert found[0] == found[1] and found[0].count(b"\n") == 30

@@ -69,9 +69,10 @@ class Answers(BaseHTTPRequestHandler):
 def main(port: str, ask: str, stop: str, close: str, *further: str) -> None:
     from streamlit.web import cli
 
-    from pages.ui import jobs, meaning, sessions
+    from pages.ui import jobs, meaning, sessions, streamlit_patches
 
-    sessions.STOP, sessions.CLOSE, sessions.FETCH = float(stop), float(close), min(sessions.FETCH, 2 * float(close))
+    sessions.STOP, sessions.CLOSE = float(stop), float(close)
+    streamlit_patches.FETCH = min(streamlit_patches.FETCH, 2 * float(close))
     meaning.MOST = meaning.LEAST  # texts of a gauge: each takes the server as long as a rewrite
     leave, begin = jobs.Job.leave, jobs.Job.__init__
 

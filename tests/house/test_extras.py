@@ -134,3 +134,19 @@ def test_whoever_misses_an_extra_says_the_same_words(module, extra):
     import importlib
 
     assert extras.install(extra) == importlib.import_module(f"dptext_core.{module}").INSTALL
+
+
+def test_the_long_form_of_ci_installs_every_extra_and_finds_its_tests():
+    """Extras that the other checks install anyhow have no part of their own there."""
+    script = (ROOT / ".ci" / "long").read_text(encoding="utf-8")
+    parts = dict(re.findall(r'^    (\w+)\) tests="([^"]+)"', script, re.MULTILINE))
+    files = {p.stem.removeprefix("requirements-") for p in ROOT.glob("requirements-*.txt")}
+    assert set(parts) == files - {"dev", "docs", "mutants"}
+    (listed,) = re.findall(r"for extra in ([\w ]+); do", script)
+    assert listed.split() == sorted(parts)
+    named = {file for tests in parts.values() for file in tests.split()}
+    assert all((ROOT / file).is_file() for file in named)
+    tree = ast.parse((ROOT / "tests" / "conftest.py").read_text(encoding="utf-8"))
+    (left_out,) = (n.value for n in tree.body if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "OF_EXTRAS")
+    assert {f"tests/{file}" for file in ast.literal_eval(left_out)} <= named
+    assert "bash .ci/long\n" in (ROOT / ".github" / "workflows" / "extras.yml").read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 
 import dptext_core as dpt
-from pages.ui import sessions
+from pages.ui import sessions, streamlit_patches
 from pages.ui.jobs import GONE, Job, Work
 
 
@@ -76,7 +76,7 @@ class Session:
 
 def test_a_part_of_a_page_waits_until_all_of_the_run_before_it_is_sent():
     begun: list = []
-    begin = sessions._once_ended(lambda session, asked: begun.append(asked))
+    begin = streamlit_patches._once_ended(lambda session, asked: begun.append(asked))
     part, page = RerunData(fragment_id="a"), RerunData()
     session = Session()
     begin(session, part)
@@ -108,7 +108,7 @@ def test_it_is_put_in_once(monkeypatch):
         now = getattr(AppSession, name)  # where a page ran in this process, it is in already
         monkeypatch.setattr(AppSession, name, before := getattr(now, of, now))
         for _ in range(2):
-            sessions.let_runs_end()
+            streamlit_patches.let_runs_end()
         assert getattr(AppSession, name) is not before and getattr(getattr(AppSession, name), of) is before
 
 
@@ -139,7 +139,7 @@ def seen(messages: list[ForwardMsg]) -> dict[tuple[int, ...], str]:
 def test_a_part_that_runs_again_leaves_what_was_not_sent_yet(again):
     session = Session()
     session._browser_queue = queue = ForwardMsgQueue()
-    clear = sessions._of_pages(getattr(AppSession._clear_queue, "clears", AppSession._clear_queue))
+    clear = streamlit_patches._of_pages(getattr(AppSession._clear_queue, "clears", AppSession._clear_queue))
 
     def draw(text: str) -> list[ForwardMsg]:  # part a, and in it b
         a = [message("a", [0]), message("a", [0, 0], text)], [message("a", [0, 2], text)]
@@ -188,7 +188,7 @@ def test_a_file_stays_until_a_browser_has_come_for_it_and_then_goes(monkeypatch)
     now = MediaFileManager.remove_orphaned_files
     monkeypatch.setattr(MediaFileManager, "remove_orphaned_files", frees := getattr(now, "frees", now))
     for _ in range(2):
-        sessions.let_files_arrive()
+        streamlit_patches.let_files_arrive()
     assert MediaFileManager.remove_orphaned_files.frees is frees, "put in once"
     clock, storage = Clock(monkeypatch), MemoryMediaFileStorage("/media")
     clock.active.add("dontcare")  # as Streamlit calls a session outside of its pages
@@ -201,13 +201,13 @@ def test_a_file_stays_until_a_browser_has_come_for_it_and_then_goes(monkeypatch)
     for _ in range(5):  # pages run, the button's own among them
         manager.clear_session_refs()
         manager.remove_orphaned_files()
-    clock.turn(sessions.FETCH - 1)
+    clock.turn(streamlit_patches.FETCH - 1)
     assert storage.get_file(made).content == b"a text" and len(storage._files_by_id) == 2
     again = manager.execute_deferred(button).rpartition("/")[2]
     assert again == made, "and a click that was under way gets its file, too"
     clock.turn(1)
     assert [*storage._files_by_id] == [made.partition(".")[0]] and not manager._deferred_callables
-    clock.turn(sessions.FETCH - 1)
+    clock.turn(streamlit_patches.FETCH - 1)
     assert storage.get_file(made), "it counts from when it was made last"
     clock.turn(1)
     assert storage._files_by_id == manager._file_metadata == {}
@@ -215,24 +215,24 @@ def test_a_file_stays_until_a_browser_has_come_for_it_and_then_goes(monkeypatch)
     assert clock.later == [] and manager.loose == {}
     monkeypatch.setattr(sessions.runtime, "exists", lambda: True)
     monkeypatch.setattr(clock, "media_file_mgr", manager, raising=False)
-    button = manager.add_deferred(lambda: (sessions.file_made(), "another")[1], "text/plain", "here", "a.txt")
+    button = manager.add_deferred(lambda: (streamlit_patches.file_made(), "another")[1], "text/plain", "here", "a.txt")
     manager.execute_deferred(button)
-    clock.turn(sessions.LOOK)
-    clock.turn(sessions.FETCH - 1)
+    clock.turn(streamlit_patches.LOOK)
+    clock.turn(streamlit_patches.FETCH - 1)
     assert len(storage._files_by_id) == 1
     clock.turn(1)
     assert storage._files_by_id == {} and [*manager._deferred_callables] == [button], (
         "no page runs, and its button stays"
     )
     first = manager.execute_deferred(button)
-    clock.turn(sessions.LOOK)
+    clock.turn(streamlit_patches.LOOK)
     later = manager.add_deferred(lambda: "a third", "text/plain", "there", "b.txt")
-    clock.turn(sessions.FETCH / 2)
+    clock.turn(streamlit_patches.FETCH / 2)
     manager.execute_deferred(later)
     manager.remove_orphaned_files()
-    clock.turn(sessions.FETCH / 2)
+    clock.turn(streamlit_patches.FETCH / 2)
     assert len(storage._files_by_id) == 1 and first.rpartition("/")[2].partition(".")[0] not in storage._files_by_id
-    clock.turn(sessions.FETCH / 2)
+    clock.turn(streamlit_patches.FETCH / 2)
     assert storage._files_by_id == {}, "each goes in its own time, not with the one before it"
     manager.clear_session_refs()
     manager.remove_orphaned_files()
@@ -364,7 +364,7 @@ def ended(monkeypatch, page: Page | None, awaited: str | None) -> list[float]:
 def test_a_page_that_waits_is_told_once_and_not_while_it_runs(monkeypatch, busy):
     """Its browser asks until it is told to stop, which it is with the first run that follows."""
     page = Page(busy)
-    assert ended(monkeypatch, page, "f") == [sessions.SETTLE] * (busy + 2) and page.told == ["f", "stop"]
+    assert ended(monkeypatch, page, "f") == [streamlit_patches.SETTLE] * (busy + 2) and page.told == ["f", "stop"]
 
 
 def test_a_page_that_ran_for_something_else_is_told_again(monkeypatch):

@@ -92,7 +92,7 @@ class Workers(Protocol):
         change."""
 
 
-#: Opens workers for a orders.
+#: Opens workers for a run.
 Open = Callable[[Orders], AbstractContextManager[Workers]]
 
 

@@ -62,7 +62,7 @@ class RayWorkers:
         self._ray = ray
         self._orders = ray.put(orders)
         # Lost work is given out again by `blocks`, which knows what is written: Ray itself tries nothing twice.
-        self._class = ray.remote(num_cpus=1, num_gpus=gpus, max_restarts=0, max_orders_retries=0)(_Actor)
+        self._class = ray.remote(num_cpus=1, num_gpus=gpus, max_restarts=0, max_task_retries=0)(_Actor)
         there = ray.cluster_resources()
         if count is None:
             count = int(min(there.get("CPU", 1), there.get("GPU", 0) / gpus if gpus else float("inf")))
