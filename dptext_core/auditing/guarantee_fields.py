@@ -19,7 +19,7 @@ from .guarantee_distances import check_among, check_distance, check_group, check
 from .looks import Subject
 from .report import Check
 from .rules import Breach
-from .seen import LEVEL, small
+from .seen import LEVEL, aligned, small
 from .shapes import check_adjacency
 from .statement import NAME, Column, Statement, name, statement
 
@@ -29,8 +29,17 @@ TIMES, REPEATED = 4, 12
 _NEVER = -1e300  # stands for −∞, so that two of them differ by 0
 
 
+def guarantee_of_outputs(subject: Subject) -> Check | None:
+    """:func:`stated_guarantee` of a mechanism of which whole outputs are looked at, before they are."""
+    return None if aligned(subject.m) else _every_field(subject)
+
+
 def stated_guarantee(subject: Subject) -> Check | None:
-    """Each field of the guarantee against what the mechanism does."""
+    """Each field of the guarantee against what the mechanism does; None where whole outputs are looked at."""
+    return _every_field(subject) if aligned(subject.m) else None
+
+
+def _every_field(subject: Subject) -> Check | None:
     if subject.claim is not None:
         return None
     promise = subject.promise

@@ -21,7 +21,7 @@ from .distance import TOLERANCE as RELATIVE
 from .distance import named_distances
 from .exact import TOLERANCE, largest_loss, loss_beyond, too_deep
 from .first_calls import at_first
-from .guarantee_fields import stated_guarantee
+from .guarantee_fields import guarantee_of_outputs, stated_guarantee
 from .inputs import MAX_INPUTS, TEXTS, Meter, Probe, default_inputs, probes_after, probes_of, unstated
 from .latent import behind_a_text
 from .long_texts import in_long_texts
@@ -40,7 +40,7 @@ from .vocabulary import released_words, stated_words
 NOISE_DRAWS = 20_000
 #: Looks at every mechanism: those that need no distributions, before all else; and those after all else. The first
 #: that refutes ends the audit.
-FIRST: tuple[Look, ...] = (released_text, told, said_of_words)
+FIRST: tuple[Look, ...] = (released_text, told, said_of_words, guarantee_of_outputs)
 LATER: tuple[Look, ...] = (
     stated_guarantee,
     stated_words,
