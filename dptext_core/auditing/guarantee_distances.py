@@ -18,7 +18,7 @@ _NUMBER = re.compile(r"(?<![\w.\-–])\d[\d,]*(?![\w.\-–]*\w)")
 
 
 def _wrong(field: str, told: str, text: str, other: str | None = None) -> Breach:
-    return Breach(text, told, f"the {field} that the guarantee states is not what the mechanism does.", other=other)
+    return Breach(text, told, f"what the guarantee states as its {field} is not what the mechanism does.", other=other)
 
 
 def check_metric(st: Statement) -> str:

@@ -31,15 +31,16 @@ _NEVER = -1e300  # stands for −∞, so that two of them differ by 0
 
 def guarantee_of_outputs(subject: Subject) -> Check | None:
     """:func:`stated_guarantee` of a mechanism of which whole outputs are looked at, before they are."""
-    return None if aligned(subject.m) else _every_field(subject)
+    return None if aligned(subject.m) else every_field(subject)
 
 
 def stated_guarantee(subject: Subject) -> Check | None:
     """Each field of the guarantee against what the mechanism does; None where whole outputs are looked at."""
-    return _every_field(subject) if aligned(subject.m) else None
+    return every_field(subject) if aligned(subject.m) else None
 
 
-def _every_field(subject: Subject) -> Check | None:
+def every_field(subject: Subject) -> Check | None:
+    """Each field of the guarantee; None where a claim of the caller's stands in its place."""
     if subject.claim is not None:
         return None
     promise = subject.promise
@@ -67,7 +68,7 @@ def _every_field(subject: Subject) -> Check | None:
 
 
 def _wrong(field: str, text: str, told: str, other: str | None = None) -> Breach:
-    reason = f"the {field} that the guarantee states is not what the mechanism does."
+    reason = f"what the guarantee states as its {field} is not what the mechanism does."
     return Breach(text, told, reason, other=other)
 
 

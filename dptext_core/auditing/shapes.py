@@ -12,19 +12,17 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
 
-from .._internal.statistics import highest, lowest
 from ..privacy.guarantee import ANY_TEXTS
 from .inputs import TEXTS
 from .outputs import EVENTS, events
-from .report import chance
 from .rules import Breach
 from .seen import LEVEL, with_epsilon
 from .statement import Statement, alike, name
 
 #: Texts of different shapes.
-SHAPES = ("Yes.", TEXTS[0], f"{TEXTS[1]}\n\n{TEXTS[2]} NOT NOW, please: {TEXTS[3]}")
+SHAPES = ("Yes.", f"{TEXTS[1]}\n\n{TEXTS[2]} NOT NOW, please: {TEXTS[3]}")
 #: ε at which they are rewritten at most, how often each is, and events that are compared at most.
-LOW, DRAWS, EVENTS_COMPARED = 1e-3, 64, 100_000
+LOW, DRAWS, EVENTS_COMPARED = 1e-5, 24, 1_000
 _REASON = "the adjacency that the guarantee states is wider than what the mechanism hides."
 
 
@@ -96,10 +94,8 @@ def _shown(st: Statement) -> None:
     seeds = st.subject.seeds("shapes")
     counts: list[dict[str, Counter]] = []
     promises = [low.guarantee(t) for t in SHAPES]
-    epsilon, delta = max(g.total for g in promises), max(g.total_delta for g in promises)
-    level = LEVEL / EVENTS_COMPARED
-    least, most = float(lowest(DRAWS, DRAWS, level)) - delta, float(highest(0, DRAWS, level))
-    if least <= 0 or math.log(least / most) <= epsilon:
+    # Fisher's test is of equal distributions: the guarantee lets all of these rewrites be e times as likely at most.
+    if 2 * DRAWS * max(g.total + g.total_delta for g in promises) > 1:
         return
     words = frozenset(w.casefold() for t in SHAPES for w in t.split() if w.isalpha())
     for text in SHAPES:
@@ -110,23 +106,25 @@ def _shown(st: Statement) -> None:
         counts.append(seen)
     for a, b in combinations(range(len(SHAPES)), 2):
         for x, y in ((a, b), (b, a)):
-            _compared(counts[x], counts[y], (SHAPES[x], SHAPES[y]), epsilon, delta, level)
+            _compared(counts[x], counts[y], (SHAPES[x], SHAPES[y]), float(low.config.epsilon))
 
 
-def _compared(
-    one: dict[str, Counter], other: dict[str, Counter], texts: Sequence[str], epsilon: float, delta: float, level: float
-) -> None:
+def _compared(one: dict[str, Counter], other: dict[str, Counter], texts: Sequence[str], epsilon: float) -> None:
+    """Fisher's exact test of each event."""
     for kind, values in one.items():
         for value, times in values.items():
-            if times < DRAWS // 2:
-                continue
-            low = float(lowest(times, DRAWS, level)) - delta
-            high = float(highest(other.get(kind, Counter())[value], DRAWS, level))
-            if low > 0 and math.log(low / high) > epsilon * (1 + 1e-9):
+            others = other.get(kind, Counter())[value]
+            if times > others and _chance(times, others) * math.e < LEVEL / EVENTS_COMPARED:
                 what, _, word = kind.partition(" ")
                 told = (
-                    f"At a total of ε = {epsilon:.3g}, rewrites of {name(texts[0])} {EVENTS[what]} "
-                    f"“{word or value}” in {chance(math.log(low))} of the draws at least, those of {name(texts[1])} in "
-                    f"{chance(math.log(high))} at most."
+                    f"At ε = {epsilon:g}, {times} of {DRAWS} rewrites of {name(texts[0])} {EVENTS[what]} "
+                    f"“{word or value}”, and {others} of {DRAWS} of {name(texts[1])}."
                 )
                 raise Breach(texts[0], told, _REASON, other=texts[1])
+
+
+def _chance(times: int, others: int) -> float:
+    """The chance of so many of both or more among the first half, were the two drawn from one distribution."""
+    both = times + others
+    ways = sum(math.comb(DRAWS, k) * math.comb(DRAWS, both - k) for k in range(times, min(DRAWS, both) + 1))
+    return ways / math.comb(2 * DRAWS, both)

@@ -22,6 +22,8 @@ from .rules import OURS, flat
 NAME = "stated guarantee"
 #: Numbers of words of the texts whose guarantees are checked, and rewrites of each of the first so many of them.
 LENGTHS, REWRITES, REWRITTEN = (1, 2, 3, 5, 8, 13, 30), 3, 4
+#: The same of a mechanism that writes a new text, where a rewrite can take seconds; pieces that are compared.
+WRITES, WRITTEN, PIECES = 2, 2, 3
 #: Distributions that are compared with each other.
 PROBES = 40
 
@@ -161,16 +163,17 @@ def _probes(subject: Subject) -> list[Probe]:
 
 def _stated(subject: Subject, texts: Sequence[str]) -> tuple[StatedText, ...]:
     m, seeds, out = subject.m, subject.seeds(NAME), []
+    n, most = (REWRITES, REWRITTEN) if "alignment" in m.can else (WRITES, WRITTEN)
     for k, text in enumerate(texts):
         subject.meter.task.check()
-        prepared = m.prepare(text, task=subject.meter.task)
+        prepared = m.prepare(text, task=subject.meter.task) if k < most else m.plan(text)
         places: tuple[int, ...] | None = None
         tokens = prepared.document.tokens
         if m.by_word is not None:
             places = tuple(i for i in range(len(tokens)) if m.by_word.token_row(prepared, i) is not None)
         elif m.aligned is not None:
             places = m.aligned.drawn(prepared)
-        results = subject.rewriter.fresh(m, prepared, REWRITES, seeds()) if k < REWRITTEN else []
+        results = subject.rewriter.fresh(m, prepared, n, seeds()) if k < most else []
         words = tuple(t.text for t in tokens)
         out.append(StatedText(text, m.guarantee(text), places, words, tuple(results)))
     return tuple(out)
@@ -209,6 +212,7 @@ def distances_of(subject: Subject, probes: Sequence[Probe]) -> np.ndarray:
 def _of_pieces(subject: Subject, texts: Sequence[StatedText]) -> tuple[Column, ...]:
     """First pieces of texts that the guarantee makes alike; every piece where a mechanism states those of others."""
     m, out = subject.m, []
+    texts = [t for t in texts if t.results and "distribution" in t.results[0].can and t.results[0].releases]
     prepared = {t.text: m.prepare(t.text, task=subject.meter.task) for t in texts}
 
     def column(found: list[Probe]) -> None:
@@ -220,14 +224,13 @@ def _of_pieces(subject: Subject, texts: Sequence[StatedText]) -> tuple[Column, .
     def probe(t: StatedText, d: object, i: int) -> Probe:
         return Probe(t.text, None, t.text, d, prepared[t.text], i, True)  # type: ignore[arg-type]
 
-    first = [(t, r) for t in texts for r in t.results[:1] if "distribution" in r.can]
-    first = [(t, r) for t, r in first if r.releases and r.releases[0].drawn]
+    first = [(t, t.results[0]) for t in texts if t.results[0].releases[0].drawn]
     column([probe(t, r.distribution(0), 0) for t, r in first])
     if m.chances is not None and m.chances.states_pieces and first:
         result = first[0][1]
         given = [(t, m.chances.given(prepared[t.text], result)) for t in texts]
         stated = [(t, d) for t, d in given if d is not None]
-        for i in range(min((len(d) for _, d in stated), default=0)):
+        for i in range(min((PIECES, *(len(d) for _, d in stated)))):
             column([probe(t, d[i], i) for t, d in stated])
     return tuple(out)
 

@@ -219,7 +219,8 @@ def judged(report: AuditReport, subject: Subject | None = None) -> AuditReport:
             else c
             for c in report.checks
         ]
-        report = replace(report, checks=(*checks, *later))
+        made = subject.rewriter
+        report = replace(report, checks=(*checks, *later), texts=len(made.texts), rewrites=made.n)
     report = replace(report, draws=sum(c.draws for c in report.checks))
     broken = next((c for c in report.checks if c.status == "refuted"), None)
     if broken is not None:

@@ -1,13 +1,12 @@
 """Guarantees that state what the mechanism does not do: the draws and the texts are those of the sound twin, or nearly.
 
 Mistakes that an honest author makes: a total that is composed wrongly, a range that is not bounded, an adjacency
-without its conditions, distances and groups that are others, and unknown words that are not free.
+without its conditions, and distances and groups that are others.
 """
 
 from __future__ import annotations
 
 import math
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,11 +18,11 @@ from ...mechanisms.base import Prepared
 from ...mechanisms.config import epsilon_option
 from ...mechanisms.words.diffractor import Diffractor
 from ...mechanisms.words.santext import SanText
-from ...mechanisms.words.word_level import Constant, SpaceConfig, WordMechanism, WordPrepared
+from ...mechanisms.words.word_level import SpaceConfig, WordMechanism, WordPrepared
 from ...privacy.distribution import Channel, ScoreTable
 from ...privacy.guarantee import ANY_TEXTS, Guarantee
-from ...privacy.sampling import DEPTH, NoiseStream
-from ...result import Release, RewriteResult
+from ...privacy.sampling import DEPTH
+from ...result import Release
 from .base import Fault
 from .stated import TinyLatent
 from .text import TinyWriter, composed
@@ -344,43 +343,6 @@ class SlidingGroups(TinyGroups):
         return np.abs(rows[:, None] - rows[None]) < self.size
 
 
-# --- unknown words
-
-
-class _ByWord(NoiseStream):
-    """The noise of unknown words, seeded by the words themselves."""
-
-    def __init__(self, words: Sequence[str]):
-        super().__init__(0)
-        self._words = words
-
-    def at(self, *path: int | str) -> NoiseStream:
-        return NoiseStream(zlib.crc32(self._words[int(path[0])].lower().encode()))
-
-
-class PseudonymSanText(SanText):
-    """SanText, in which an unknown word always becomes the same word."""
-
-    title = "SanText whose unknown words have pseudonyms"
-
-    def _result(self, prepared: WordPrepared, *arguments: Any) -> RewriteResult:
-        *before, _, promise = arguments
-        return super()._result(prepared, *before, _ByWord(prepared.document.words), promise)
-
-
-class SameLengthSanText(SanText):
-    """SanText, which states that an unknown word becomes one as long as it is."""
-
-    title = "SanText whose unknown words keep their length"
-
-    def _channel_at(self, prepared: WordPrepared, i: int) -> Channel:
-        own = super()._channel_at(prepared, i)
-        if not isinstance(own, Constant):
-            return own
-        alike = tuple(w for w in own.candidates if len(w) == len(own.source or ""))
-        return replace(own, candidates=alike or own.candidates)
-
-
 def _of(cls: type, name: str, title: str, explanation: str, **options: Any) -> Fault:
     return Fault(name, title, explanation, cls, cls.__mro__[1], options)
 
@@ -508,17 +470,5 @@ GUARANTEES = (
         "sliding-groups",
         "Groups that overlap",
         "A small mechanism that calls any words alike that are about as frequent, while each group has its own words.",
-    ),
-    _of(
-        PseudonymSanText,
-        "pseudonyms",
-        "Unknown words with pseudonyms",
-        "SanText in which an unknown word always becomes the same word, at a stated ε of 0.",
-    ),
-    _of(
-        SameLengthSanText,
-        "unknown-length",
-        "Unknown words that keep their length",
-        "SanText in which an unknown word becomes one as long as it is, at a stated ε of 0.",
     ),
 )
