@@ -95,7 +95,7 @@ WRONG = {
     "draws": (TinyResponse, {"draws": lambda g: g.draws // 2, "spent": ()}),
     "total": (TinyResponse, {"total": lambda g: 0.99 * g.total}),
     "expected": (TinyResponse, {"expected": lambda g: 0.01 * g.total}),
-    "spent": (TinyResponse, {"spent": lambda g: g.spent[1:] + (0.5 * g.epsilon,) if g.draws > 1 else g.spent}),
+    "spent": (TinyResponse, {"spent": lambda g: (*g.spent[1:], 0.5 * g.epsilon) if g.draws > 1 else g.spent}),
     "bounded_range": (TinyResponse, {"bounded_range": True}),
     "exposed": (TinyResponse, {"exposed": ()}),
     "reason": (TinyResponse, {"notion": "none"}),
