@@ -18,7 +18,7 @@ TOLERANCE = 1e-9
 _NEVER = -1e300  # stands for −∞, so that two of them differ by 0
 
 
-def _aligned(probes: Sequence[Probe]) -> tuple[np.ndarray, Sequence[str]]:
+def aligned_outputs(probes: Sequence[Probe]) -> tuple[np.ndarray, Sequence[str]]:
     """Log-probabilities over the union of the candidates, float64 (n, outputs), and the candidates."""
     first = probes[0].d.candidates
     if all(p.d.candidates is first or p.d.candidates == first for p in probes):
@@ -43,7 +43,7 @@ def largest_loss(probes: Sequence[Probe], distances: np.ndarray, meter: Meter) -
         if len(group) < 2:
             continue
         members = [probes[i] for i in group]
-        log_p, outputs = _aligned(members)
+        log_p, outputs = aligned_outputs(members)
         if np.isnan(log_p).any():
             raise ConfigError("The mechanism states a probability that is not a number: its distribution is broken.")
         if groups is not None:
@@ -60,7 +60,7 @@ def largest_loss(probes: Sequence[Probe], distances: np.ndarray, meter: Meter) -
 
 def loss_beyond(probes: Sequence[Probe], delta: float, meter: Meter) -> tuple[float, Witness | None]:
     """The least ε at which no two of the inputs differ by more than ``delta``, and the two that differ longest."""
-    log_p, outputs = _aligned(probes)
+    log_p, outputs = aligned_outputs(probes)
     p = np.exp(log_p)
 
     def excess(pairs: np.ndarray, epsilon: float) -> np.ndarray:

@@ -55,7 +55,7 @@ _LOOKED = 5
 _PIECEWISE, _CROSSED = 10, 2
 _WORD = re.compile(r"\w+")
 _UNDERSTATED = "rewrites tell two texts apart better than the noise that is stated behind them lets anything do."
-_EVENTS = {
+EVENTS = {
     "text": "are the very text",
     "first": "begin with",
     "last": "end with",
@@ -228,7 +228,7 @@ def _look(
             for r in results:
                 _check(m, r, promise)
                 noises.add(r.noise_id)
-                for kind, value in _events(r, wanted):
+                for kind, value in events(r, wanted):
                     counts.setdefault(kind, Counter())[value] += 1
                 begins = "distribution" in r.can and bool(r.releases) and r.releases[0].drawn
                 # A text that ends before its first piece says nothing of what that would have been.
@@ -260,7 +260,7 @@ def _check(m: Mechanism, r: RewriteResult, promise: Guarantee) -> None:
         )
 
 
-def _events(r: RewriteResult, words: frozenset[str]) -> list[tuple[str, str]]:
+def events(r: RewriteResult, words: frozenset[str]) -> list[tuple[str, str]]:
     """What can be seen of one output, as (kind, value)."""
     out = [("text", r.text), ("pieces", str(len(r.releases))), ("length", str(len(r.text)))]
     out.append(("blanks", str(len(r.text) - len(r.text.rstrip()))))
@@ -527,7 +527,7 @@ def _bounded(
         if witness is None or excess > most:
             best, most, claimed, of_delta = max(0.0, value), excess, allowed, delta
             name, _, word = kind.partition(" ")
-            what = f"{_EVENTS[name]} “{word or found[0]}”"
+            what = f"{EVENTS[name]} “{word or found[0]}”"
             if len(found) > 1:
                 what += f" or one of {len(found) - 1:,} others"
             log_low, log_high = math.log(low) if low > 0 else -math.inf, math.log(high)

@@ -140,6 +140,8 @@ class AuditReport:
         What the claim is about: one draw, or the whole output, where nothing else can be looked at.
     checks : tuple of Check
         What each look came to.
+    texts, rewrites : int
+        How many different texts were rewritten, and how often.
     """
 
     mechanism: str
@@ -167,6 +169,8 @@ class AuditReport:
     delta: float = 0.0
     of: str = "one draw"
     checks: tuple[Check, ...] = ()
+    texts: int = 0
+    rewrites: int = 0
 
     @property
     def holds(self) -> bool:
@@ -176,6 +180,17 @@ class AuditReport:
     def line(self) -> str:
         """The verdict in a few words."""
         return LINES[self.verdict]
+
+    @property
+    def headline(self) -> str:
+        """The verdict with the kind of fault that an audit of this length cannot find, where it holds."""
+        if not self.holds or not self.texts:
+            return self.line
+        rare = max(1, math.floor(1 / (1 - 0.05 ** (1 / self.texts))))  # found with a probability of 95%
+        return (
+            f"{self.line} An audit cannot find every fault: this one can miss a fault that shows in fewer than 1 of "
+            f"{rare:,} texts, or only after {self.rewrites:,} rewrites."
+        )
 
     @property
     def loss(self) -> str:
@@ -199,14 +214,14 @@ class AuditReport:
 
     def sentence(self) -> str:
         """The verdict in plain words: it, what the draws could not have seen, what was proven and what was tested."""
-        line, _, *more = self.lines()
-        return " ".join([f"{line}:", self.first(), *more])
+        line, first, *more = self.lines()
+        return " ".join([f"{line}:", self.first(), *more] if line == self.line else [line, first, *more])
 
     def lines(self) -> tuple[str, ...]:
-        """:meth:`sentence` in paragraphs: the verdict in a few words, what it rests on, and each of :meth:`parts`."""
+        """:meth:`sentence` in paragraphs: :attr:`headline`, what the verdict rests on, and each of :meth:`parts`."""
         first = self.first()
         parts = [f"{name.capitalize()}: {' '.join(said)}" for name, said in self.parts() if said]
-        return (self.line, _capital(first), *parts)
+        return (self.headline, _capital(first), *parts)
 
     def first(self) -> str:
         """What the verdict rests on, in sentences of which the first goes on after :attr:`line`. Where it holds, that

@@ -21,6 +21,7 @@ from .distance import TOLERANCE as RELATIVE
 from .distance import named_distances
 from .exact import TOLERANCE, largest_loss, loss_beyond, too_deep
 from .first_calls import at_first
+from .guarantee_fields import guarantee_of_outputs, stated_guarantee
 from .inputs import MAX_INPUTS, TEXTS, Meter, Probe, default_inputs, probes_after, probes_of, unstated
 from .latent import behind_a_text
 from .long_texts import in_long_texts
@@ -39,8 +40,16 @@ from .vocabulary import released_words, stated_words
 NOISE_DRAWS = 20_000
 #: Looks at every mechanism: those that need no distributions, before all else; and those after all else. The first
 #: that refutes ends the audit.
-FIRST: tuple[Look, ...] = (released_text, told, said_of_words)
-LATER: tuple[Look, ...] = (stated_words, released_words, in_batches, at_first, in_long_texts, behind_a_text)
+FIRST: tuple[Look, ...] = (released_text, told, said_of_words, guarantee_of_outputs)
+LATER: tuple[Look, ...] = (
+    stated_guarantee,
+    stated_words,
+    released_words,
+    in_batches,
+    at_first,
+    in_long_texts,
+    behind_a_text,
+)
 #: The checks of the loss of one draw, and of drawn words against what is stated of them.
 LOSS, DRAWN, CHANCES = "loss", "drawn words", "stated chances"
 MOST_DRAWS = 10_000_000
@@ -210,7 +219,8 @@ def judged(report: AuditReport, subject: Subject | None = None) -> AuditReport:
             else c
             for c in report.checks
         ]
-        report = replace(report, checks=(*checks, *later))
+        made = subject.rewriter
+        report = replace(report, checks=(*checks, *later), texts=len(made.texts), rewrites=made.n)
     report = replace(report, draws=sum(c.draws for c in report.checks))
     broken = next((c for c in report.checks if c.status == "refuted"), None)
     if broken is not None:

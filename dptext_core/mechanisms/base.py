@@ -19,7 +19,7 @@ from .._internal.private import Private
 from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, DPTextError, InputError, NoDistribution
 from ..privacy.distribution import MAX_EPSILON, TokenDistribution
-from ..privacy.guarantee import Guarantee
+from ..privacy.guarantee import ANY_TEXTS, Guarantee
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult, Sweep, check_pieces, in_batch, marked
 from ..text.document import Document, too_long
@@ -28,7 +28,7 @@ from ..text.languages import ENGLISH
 from .audited import Audited
 from .blocklist import NOTHING, Never, loaded
 from .chances import Chances
-from .config import build
+from .config import build, capitals
 from .facets import Aligned, Reading, aligned
 from .setting import Setting
 
@@ -669,17 +669,24 @@ class Mechanism(ABC):
             )
         return epsilon
 
+    @property
+    def adjacency_parts(self) -> tuple[str, ...]:
+        """What two texts share that :meth:`adjacency` calls alike: all that is released besides sampled words."""
+        parts = ["the same number of tokens", "the same kept tokens in the same places"]
+        parts.append("the same spaces and line ends between the tokens")
+        if capitals(self.config) == "original":
+            parts.append("capital letters at the beginning of the same words")
+        return tuple(parts)
+
     def adjacency(self, *more: str) -> str:
         """The adjacency: all that the released text is computed from besides released words, and ``more``.
 
         A change of one word may change which stop words are kept beside it (:mod:`dptext_core.text.names_and_numbers`).
         The two texts then have other kept tokens, and are not compared.
         """
-        fixed = ["the same number of tokens", "the same kept tokens in the same places", *more]
-        fixed.append("the same spaces and line ends between the tokens")
-        if self.config.recase == "original":
-            fixed.append("capital letters at the beginning of the same words")
-        return f"any two texts with {', '.join(fixed[:-1])} and {fixed[-1]}"
+        count, kept, *others = self.adjacency_parts
+        fixed = [count, kept, *more, *others]
+        return f"{ANY_TEXTS} with {', '.join(fixed[:-1])} and {fixed[-1]}"
 
     def _exposed_beside(self, reasons: Sequence[str | None], stop: Lexicon | None, *more: str) -> tuple[str, ...]:
         """What everyone sees of a text besides the words that are drawn in their places: the kept tokens, by why they

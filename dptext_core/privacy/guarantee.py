@@ -25,6 +25,8 @@ NOTIONS = {
     "approx": "approximate differential privacy",
     "none": "no guarantee",
 }
+#: The adjacency that has no condition.
+ANY_TEXTS = "any two texts"
 #: δ of the second statement, unless another is asked for.
 DELTA = 1e-5
 

@@ -23,6 +23,7 @@ import numpy as np
 
 from .._internal.checks import shown
 from .._internal.task import Task
+from ..auditing.guarantee_fields import every_field
 from ..auditing.inputs import Meter
 from ..auditing.looks import Subject
 from ..auditing.verdict import LATER
@@ -387,6 +388,16 @@ def progress_and_cancel(make: Make) -> None:
             m.rewrite(TEXT, task=stop)
 
 
+def the_guarantee_states_what_it_does(make: Make) -> None:
+    """Each field of the guarantee can be recomputed from the stated distributions or from rewrites, and agrees."""
+    m = make()
+    if "max_tokens" in _fields(m):
+        m = m.replace(max_tokens=3)
+    check = every_field(Subject(m, m.guarantee(COMMON), [COMMON], NoiseStream(4), Meter()))
+    told = "" if check is None or check.witness is None else f" {check.witness.sentence()}"
+    _hold(check is None or check.status == "tested", f"{check and check.reason}{told}")
+
+
 def no_look_of_an_audit_refutes_it(make: Make) -> None:
     """Each look refutes a sound mechanism with a chance below 5e-8; the noise is a fixed one."""
     m = make()
@@ -423,6 +434,7 @@ CHECKS: dict[str, Callable[[Make], None]] = {
         the_guarantee_adds_up,
         no_listed_word_is_released,
         progress_and_cancel,
+        the_guarantee_states_what_it_does,
         no_look_of_an_audit_refutes_it,
     )
 }

@@ -579,7 +579,7 @@ def test_the_loss_of_whole_outputs_is_bounded_by_the_event_that_shows_most_of_it
         ("yes",),
         1.0,
     )
-    said = outputs._EVENTS[kind.split()[0]] + (" “a”" if kind == "word a" else " “yes”")
+    said = outputs.EVENTS[kind.split()[0]] + (" “a”" if kind == "word a" else " “yes”")
     assert f"Rewrites of “{w.first}” {said} in " in w.told and " of the draws at least" in w.told
     assert outputs._bounded(FOUND, texts, {}, half, Meter(), level) is FOUND
 

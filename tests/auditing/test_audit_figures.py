@@ -189,7 +189,7 @@ FIGURES = {
     "failed": lambda: [failed("a", ValueError("x" * n)) for n in (3, 160, 161)],
     "words": lambda: [outputs._words(t) for t in ("A b a, B c", "")],
     "events": lambda: [
-        outputs._events(SimpleNamespace(text=t, releases=[1, 2]), frozenset("abc"))
+        outputs.events(SimpleNamespace(text=t, releases=[1, 2]), frozenset("abc"))
         for t in ("A b!  c d \n ", "", "…", "É a")
     ],
     "largest loss": lambda: [

@@ -53,7 +53,7 @@ class Upper(dpt.Mechanism):
     config_cls = CoinConfig
 
     def guarantee(self, text):
-        return dpt.Guarantee("pure", self.config.epsilon, "word", "any two texts", 0, 0.0, exposed=("the whole text",))
+        return dpt.Guarantee("pure", self.config.epsilon, "word", self.adjacency(), 0, 0.0, exposed=("the whole text",))
 
     def distribution(self, text, index):
         raise dpt.NoDistribution("Every token is kept.")

@@ -17,13 +17,15 @@ from typing import Any
 from ...errors import ConfigError
 from ...mechanisms.base import Mechanism
 from .base import Fault
+from .guarantees import GUARANTEES
 from .hidden import HIDDEN
 from .stated import STATED
 from .text import TEXT
+from .unknown import UNKNOWN
 
 __all__ = ["FAULTS", "Fault", "broken", "sound"]
 
-FAULTS: Mapping[str, Fault] = {f.name: f for f in (*STATED, *TEXT, *HIDDEN)}
+FAULTS: Mapping[str, Fault] = {f.name: f for f in (*STATED, *TEXT, *HIDDEN, *GUARANTEES, *UNKNOWN)}
 
 
 def broken(name: str, **options: Any) -> Mechanism:

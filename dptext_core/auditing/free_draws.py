@@ -1,0 +1,158 @@
+"""Words that are replaced or left out without spending anything: what comes of them must not depend on what they are.
+
+Mostly words that the vocabulary does not have. Their stated distributions are compared exactly. Rewrites are held
+against them by how often an output comes again, and by its first and last letter, its length and its place among the
+candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import DPTextError, NoDistribution
+from ..mechanisms.base import Mechanism, Prepared
+from ..privacy.distribution import TokenDistribution
+from .released import other_options
+from .rules import OURS, Breach
+from .sampled import misfit, two_samples
+from .seen import LEVEL, bare, too_many
+from .statement import Statement, name
+
+#: Words that no vocabulary has, of several lengths and first letters, and numbers that are equally long.
+UNKNOWN = (("qzxv", "grzybowskiewicz", "zzyzzx", "wkqtlm", "aqq", "mxyzptlkian"), ("4711", "6208", "1987"))
+#: Rewrites of each of them; the same with other options.
+DRAWS, OTHERS = 80, 24
+_PLACES = 8
+_REASON = "what is said to spend nothing depends on the private word."
+_FEATURES: dict[str, Callable[[str], str]] = {
+    "first letter": lambda word: word[:1],
+    "last letter": lambda word: word[-1:],
+    "length": lambda word: str(len(word)),
+}
+
+
+@dataclass(frozen=True)
+class _Free:
+    """A word that spends nothing, and what came of it: one output a rewrite, "" where it was left out."""
+
+    word: str
+    d: TokenDistribution | None
+    outputs: list[str]
+
+
+def check_free_draws(st: Statement) -> str:
+    """Raise Breach where a word that spends nothing is drawn by looking at it."""
+    m = st.m
+    if m.aligned is None:
+        return ""
+    ways: list[tuple[Mechanism, int]] = [(m, DRAWS)]
+    if m.by_word is not None:
+        ways += [(other, OTHERS) for _, other in other_options(m)]
+    for way, draws in ways:
+        for kind in UNKNOWN:
+            found = _free(st, way, kind, draws)
+            if len(found) > 1:
+                _same_stated(found)
+                _same_drawn(found)
+    return ""
+
+
+def _free(st: Statement, m: Mechanism, kind: Sequence[str], draws: int) -> list[_Free]:
+    """Those of some words that spend nothing, in one text with a word that is known."""
+    text = " ".join([*st.words[: m is st.m], *kind])
+    prepared = m.prepare(text)
+    at = {i: t.text for i, t in enumerate(prepared.document.tokens) if t.text in kind}
+    rewriter, seeds = st.subject.rewriter, st.subject.seeds(f"free {kind[0]}")
+    first = rewriter.one(m, prepared, seeds()).steps
+    free = {s.index for s in first if s.action in ("replace", "delete") and not s.epsilon and s.index in at}
+    if len(free) < 2:
+        return []
+    outputs: dict[int, list[str]] = {i: [] for i in sorted(free)}
+    for r in rewriter.fresh(m, prepared, draws, seeds()):
+        for s in r.steps:
+            if s.index in free and s.action != "insert":
+                outputs[s.index].append("" if s.action == "delete" else bare(s.replacement))
+    return [_Free(at[i], _stated(m, prepared, i), words) for i, words in outputs.items()]
+
+
+def _stated(m: Mechanism, prepared: Prepared, i: int) -> TokenDistribution | None:
+    try:
+        d = m.distribution(prepared, i)
+    except NoDistribution:
+        return None
+    except OURS:
+        raise
+    except DPTextError:
+        return None
+    return d if d.draws is None else None
+
+
+def _same_stated(found: Sequence[_Free]) -> None:
+    one, *others = found
+    for other in others:
+        if one.d is None or other.d is None:
+            if (one.d is None) != (other.d is None):
+                _differ(one, other, "have a stated distribution, and none.")
+            continue
+        same = one.d.candidates is other.d.candidates or list(one.d.candidates) == list(other.d.candidates)
+        if not same or not np.allclose(one.d.log_probs, other.d.log_probs, rtol=1e-9, atol=1e-9):
+            _differ(one, other, "are stated to be drawn from different distributions.")
+
+
+def _differ(one: _Free, other: _Free, how: str) -> None:
+    told = f"{name(one.word)} and {name(other.word)} are said to spend nothing, and {how}"
+    raise Breach(one.word, told, _REASON, other=other.word)
+
+
+def _same_drawn(found: Sequence[_Free]) -> None:
+    level = LEVEL / (len(found) * (len(_FEATURES) + 2) * 4)
+    index: dict[str, int] = {}
+    labels: dict[str, np.ndarray] = {}
+    if (d := found[0].d) is not None:  # the same for all
+        words = [bare(w) for w in d.candidates]
+        index = {w: i for i, w in reversed(list(enumerate(words)))}
+        labels = {what: np.unique(list(map(f, words)), return_inverse=True)[1] for what, f in _FEATURES.items()}
+        labels["place among the candidates"] = np.arange(len(words)) * _PLACES // len(words)
+    for k, one in enumerate(found):
+        others = [w for j, o in enumerate(found) if j != k for w in o.outputs]
+        other = found[k - 1]
+        if one.d is None:
+            for what, feature in {**_FEATURES, "output": str}.items():
+                if _apart([feature(w) for w in one.outputs], [feature(w) for w in others]) < level:
+                    _differ(one, other, f"the {what} of what they become differs.")
+            continue
+        if (strange := next((w for w in one.outputs if w not in index), None)) is not None:
+            _differ(one, other, f"the first became {name(strange)}, which is no stated candidate.")
+        at = [index[w] for w in one.outputs]
+        if _again(at, one.d.probs) < level:
+            _differ(one, other, "the first becomes the same few words again and again.")
+        for what, label in labels.items():
+            if _misfit(label, one.d.probs, at) < level:
+                _differ(one, other, f"the {what} of what the first becomes is not as stated.")
+
+
+def _again(at: Sequence[int], p: np.ndarray) -> float:
+    """The chance of so many outputs that were there before."""
+    seen: set[int] = set()
+    hits, chances = 0, []
+    for i in at:
+        chances.append(min(1.0, float(p[list(seen)].sum())) if seen else 0.0)
+        hits += i in seen
+        seen.add(i)
+    return float(too_many(hits, np.array(chances)))
+
+
+def _misfit(label: np.ndarray, p: np.ndarray, at: Sequence[int]) -> float:
+    """The chance of draws ``at`` whose labels are so unlike those of p."""
+    mass = np.bincount(label, p)
+    with np.errstate(divide="ignore"):
+        return misfit(np.bincount(label[list(at)], minlength=len(mass)), np.log(mass))[0]
+
+
+def _apart(one: Sequence[str], others: Sequence[str]) -> float:
+    place = {x: i for i, x in enumerate(dict.fromkeys([*one, *others]))}
+    a, b = (np.bincount([place[x] for x in some], minlength=len(place)) for some in (one, others))
+    return two_samples(a, b)[0]

@@ -1,0 +1,164 @@
+"""The distances and groups that a guarantee states: whether they are distances and groups, and as large as it says."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from ..mechanisms.facets import public_context
+from ..privacy.guarantee import number
+from .distance import TOLERANCE, named_distances
+from .rules import Breach
+from .statement import Statement, name
+
+#: By which factor a typical distance may lie beyond those of the middle two thirds of the words.
+SLACK = 1.25
+_NUMBER = re.compile(r"(?<![\w.\-–])\d[\d,]*(?![\w.\-–]*\w)")
+
+
+def _wrong(field: str, told: str, text: str, other: str | None = None) -> Breach:
+    return Breach(text, told, f"what the guarantee states as its {field} is not what the mechanism does.", other=other)
+
+
+def check_metric(st: Statement) -> str:
+    """The distance is one: 0 to itself, the same both ways, no detour shorter, and the same whatever else is asked."""
+    if st.promise.notion != "metric" or not st.words:
+        return ""
+    d, words, metric = st.apart, st.words, st.promise.metric
+    slack = TOLERANCE * max(1.0, float(np.nanmax(np.where(np.isfinite(d), d, 0.0))))
+    at = np.argwhere((np.abs(d - d.T) > slack) | (np.isnan(d) != np.isnan(d.T)) | (d < -slack))
+    if len(at):
+        a, b = at[0]
+        told = f"From {name(words[a])} to {name(words[b])} it is {d[a, b]:.6g}, and back {d[b, a]:.6g}."
+        raise _wrong("metric", told, words[a], words[b])
+    if (own := np.flatnonzero(np.abs(np.diag(d)) > slack)).size:
+        told = f"{name(words[own[0]])} is {d[own[0], own[0]]:.6g} from itself."
+        raise _wrong("metric", told, words[own[0]])
+    finite = np.where(np.isfinite(d), d, np.inf)
+    for b in range(len(words)):
+        detour = finite[:, [b]] + finite[[b]]
+        at = np.argwhere(np.isfinite(d) & (d > detour + slack))
+        if len(at):
+            a, c = at[0]
+            told = (
+                f"From {name(words[a])} to {name(words[c])} it is {d[a, c]:.6g}, and by way of {name(words[b])} "
+                f"{detour[a, c]:.6g}."
+            )
+            raise _wrong("metric", told, words[a], words[c])
+    pair = np.asarray(st.m.audited.distances([words[0], words[-1]]), np.float64)[0, 1]
+    if np.isfinite(pair) and abs(pair - d[0, -1]) > slack:
+        told = f"{name(words[0])} and {name(words[-1])} are {pair:.6g} apart alone, and {d[0, -1]:.6g} among others."
+        raise _wrong("metric", told, words[0], words[-1])
+    if named_distances(st.m, st.promise, list(words)) is not None:
+        return ""
+    if st.promise.near is None or st.promise.largest is None:
+        return f"“{metric}” is a distance that is not known here, and the guarantee states no near or no largest one."
+    if not st.columns:
+        return f"“{metric}” is a distance that is not known here, and no distribution has a formula to check it on."
+    return ""
+
+
+def check_distance(st: Statement) -> str:
+    """What totals are counted in is never less than the distance of one draw."""
+    g = st.promise
+    if g.notion != "metric" or not g.distance or g.distance == g.metric or not st.words:
+        return ""
+    from dataclasses import replace
+
+    whole = named_distances(st.m, replace(g, metric=g.distance), list(st.words))
+    if whole is None:
+        return f"totals are counted in “{g.distance}”, a distance that is not known here."
+    at = np.argwhere(st.apart > whole * (1 + TOLERANCE) + TOLERANCE)
+    if len(at):
+        a, b = (st.words[i] for i in at[0])
+        told = f"{name(a)} and {name(b)} are farther apart than in “{g.distance}”, in which totals are counted."
+        raise _wrong("distance", told, a, b)
+    return ""
+
+
+def check_near(st: Statement) -> str:
+    """It is that of a typical word: about as large as the nearest distances of the middle two thirds of them."""
+    near = st.promise.near
+    if near is None or st.promise.notion != "metric":
+        return ""
+    if len(st.nearby) and _typical(st.nearby, near) is None:
+        return ""
+    # Neighbours in a word space need not be the nearest words of the distance: all words are.
+    rows = np.where(np.isfinite(st.scan), st.scan, np.inf)
+    nearest = rows.min(axis=1) if rows.size else np.empty(0)
+    nearest = nearest[np.isfinite(nearest)]
+    if not len(nearest):
+        return "no two words are compared, so that the typical distance could not be checked."
+    if (found := _typical(nearest, near)) is not None:
+        told = (
+            f"Of {len(nearest)} words the nearest other one is {found[0]:.3g} to {found[1]:.3g} away (the middle two "
+            f"thirds), and {near:.3g} is stated."
+        )
+        raise _wrong("near", told, st.words[0] if st.words else "")
+    return ""
+
+
+def _typical(nearest: np.ndarray, near: float) -> tuple[float, float] | None:
+    """The middle two thirds of these distances, where ``near`` lies beyond them; else None."""
+    nearest = np.sort(nearest)
+    low, high = float(nearest[len(nearest) // 6]), float(nearest[-1 - len(nearest) // 6])
+    return None if low / SLACK - TOLERANCE <= near <= high * SLACK + TOLERANCE else (low, high)
+
+
+def check_largest(st: Statement) -> str:
+    """No two words are farther apart, and the largest distance is not far below it."""
+    largest = st.promise.largest
+    if largest is None or st.promise.notion != "metric":
+        return ""
+    some = np.concatenate([x[np.isfinite(x)] for x in (st.wide, st.apart)])
+    if not len(some):
+        return "no two words are compared, so that the largest distance could not be checked."
+    found, text = float(some.max()), st.words[0] if st.words else ""
+    if found > largest * (1 + TOLERANCE) + TOLERANCE:
+        told = f"Two words are {found:.6g} apart, and {largest:.6g} is stated to be the largest distance."
+        raise _wrong("largest", told, text)
+    # Of a large vocabulary a bound may be stated, which is at most twice the distance.
+    if len(st.wide) == len(st.every) and largest > 2 * found * (1 + TOLERANCE) + TOLERANCE:
+        told = f"No two words are more than {found:.6g} apart, and {largest:.6g} is stated."
+        raise _wrong("largest", told, text)
+    return ""
+
+
+def check_group(st: Statement) -> str:
+    """Groups are groups: alike both ways, and with whatever is alike; and as large as a number in their name."""
+    if st.promise.notion != "group" or not st.words:
+        return ""
+    alike = np.isfinite(st.apart) | np.eye(len(st.words), dtype=bool)
+    for a, b in np.argwhere(alike):
+        if not np.array_equal(alike[a], alike[b]):
+            c = int(np.flatnonzero(alike[a] != alike[b])[0])
+            told = (
+                f"{name(st.words[a])} and {name(st.words[b])} are in one group, and only one of them is in that of "
+                f"{name(st.words[c])}."
+            )
+            raise _wrong("group", told, st.words[a], st.words[b])
+    stated = [int(n.replace(",", "")) for n in _NUMBER.findall(st.promise.group)]
+    sizes = 1 + np.isfinite(st.scan).sum(axis=1)
+    outputs = {int(np.isfinite(p.d.log_probs).sum()) for c in st.columns for p in c.probes}
+    possible = {int(sizes.max()), int(np.median(sizes)), int(sizes.min()), round(float(sizes.mean()))} | outputs
+    if stated and possible.isdisjoint(stated):
+        least, most = int(sizes.min()), int(sizes.max())
+        return (
+            f"“{st.promise.group}” names {number(stated[0])}, and the groups of {len(sizes)} words have "
+            f"{least if least == most else f'{least} to {most}'} words."
+        )
+    return ""
+
+
+def check_among(st: Statement) -> str:
+    """Something is named where a draw depends on what is public of its text."""
+    m = st.m
+    if st.promise.among or m.public_start is None:
+        return ""
+    probes = [p for c in st.columns for p in c.probes]
+    contexts = [public_context(m, p.prepared, p.index) for p in probes]
+    if any(c is not None for c in contexts):
+        told = "A draw depends on what is public of its text, and the guarantee compares any two texts."
+        raise _wrong("among", told, probes[0].text)
+    return ""

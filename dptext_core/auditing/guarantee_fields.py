@@ -1,0 +1,335 @@
+"""Every field of a guarantee, recomputed from the stated distributions or, where there are none, from rewrites.
+
+``CHECKERS`` has one function for each field of :class:`~dptext_core.privacy.guarantee.Guarantee`. A checker raises
+Breach where the field contradicts what the mechanism does, and returns why the field could not be checked, a clause
+that ends with a full stop; "" where it could.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from ..privacy.guarantee import Guarantee, number
+from .exact import TOLERANCE
+from .free_draws import check_free_draws
+from .guarantee_distances import check_among, check_distance, check_group, check_largest, check_metric, check_near
+from .looks import Subject
+from .report import Check
+from .rules import Breach
+from .seen import LEVEL, aligned, small
+from .shapes import check_adjacency
+from .statement import NAME, Column, Statement, name, statement
+
+Checker = Callable[[Statement], str]
+#: Repetitions of one word in a text whose guarantee counts it once, and rewrites of that text.
+TIMES, REPEATED = 4, 12
+_NEVER = -1e300  # stands for −∞, so that two of them differ by 0
+
+
+def guarantee_of_outputs(subject: Subject) -> Check | None:
+    """:func:`stated_guarantee` of a mechanism of which whole outputs are looked at, before they are."""
+    return None if aligned(subject.m) else every_field(subject)
+
+
+def stated_guarantee(subject: Subject) -> Check | None:
+    """Each field of the guarantee against what the mechanism does; None where whole outputs are looked at."""
+    return every_field(subject) if aligned(subject.m) else None
+
+
+def every_field(subject: Subject) -> Check | None:
+    """Each field of the guarantee; None where a claim of the caller's stands in its place."""
+    if subject.claim is not None:
+        return None
+    promise = subject.promise
+    names = ("reason", "seeded", "never", "loaded") if promise.notion == "none" else tuple(CHECKERS)
+    seen, before = statement(subject), subject.rewriter.n
+    unclear: list[str] = []
+    for field in names:
+        subject.meter.task.check()
+        try:
+            reason = CHECKERS[field](seen)
+        except Breach as breach:
+            return Check(NAME, "refuted", f"The field {field} of the guarantee.", breach.reason, breach.witness)
+        if reason:
+            unclear.append(reason)
+    draws = subject.rewriter.n - before + len(seen.results)
+    compared = sum(len(c.probes) for c in seen.columns)
+    looked = (
+        f"{len(names)} fields of the guarantee of {len(seen.texts)} texts, recomputed from {compared} stated "
+        f"distributions and {draws:,} rewrites: they agree."
+    )
+    if unclear:
+        return Check(NAME, "not looked at", "", unclear[0], draws=draws)
+    blind = "a field of the guarantee that is wrong for other texts only"
+    return Check(NAME, "tested", looked, blind=blind, draws=draws)
+
+
+def _wrong(field: str, text: str, told: str, other: str | None = None) -> Breach:
+    reason = f"what the guarantee states as its {field} is not what the mechanism does."
+    return Breach(text, told, reason, other=other)
+
+
+def _more(a: float, b: float) -> bool:
+    """Whether ``a`` is larger than ``b`` beyond rounding."""
+    return a > b + TOLERANCE * max(1.0, abs(b))
+
+
+def _each(g: Guarantee) -> tuple[float, ...]:
+    """ε of every draw."""
+    return g.spent or (g.epsilon,) * g.draws
+
+
+# --- losses from stated distributions
+
+
+def _differences(column: Column) -> tuple[np.ndarray, np.ndarray]:
+    """Of each two distributions the largest ln of a ratio and the width of all of them, each per unit of distance,
+    float64 (n, n), −1 where two are not compared."""
+    x = np.maximum(column.log_p, _NEVER)
+    most, width = (np.full(column.apart.shape, -1.0) for _ in range(2))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for a in range(len(x)):
+            gap = x - x[a]
+            high, low = gap.max(axis=1), gap.min(axis=1)
+            for out, value in ((most, np.maximum(high, -low)), (width, high - low)):
+                value = np.where(value > -_NEVER / 2, np.inf, value)
+                per = np.where(value <= TOLERANCE, 0.0, value / column.apart[a])
+                out[a] = np.where(np.isfinite(column.apart[a]), per, -1.0)
+    return most, width
+
+
+def check_notion(st: Statement) -> str:
+    """A pure or approximate guarantee compares any two words."""
+    if st.promise.notion in ("pure", "approx") and len(st.words) > 1:
+        left_out = np.argwhere(np.isnan(st.apart) & ~np.eye(len(st.words), dtype=bool))
+        if len(left_out):
+            a, b = (st.words[i] for i in left_out[0])
+            told = f"The guarantee is said to hold between any two words, and {name(a)} and {name(b)} are left out."
+            raise _wrong("notion", a, told, b)
+    return ""
+
+
+def check_epsilon(st: Statement) -> str:
+    """No stated distribution loses more than ε, and no piece spends more."""
+    g = st.promise
+    for t, r in st.results:
+        if (spent := max((u.epsilon for u in r.units), default=0.0)) > t.guarantee.epsilon * (1 + TOLERANCE):
+            told = f"A piece of a rewrite of {name(t.text)} spends {spent:g}, and ε is {t.guarantee.epsilon:g}."
+            raise _wrong("epsilon", t.text, told)
+    if g.notion != "approx":
+        for column in st.columns:
+            loss = _differences(column)[0]
+            a, b = np.unravel_index(int(np.argmax(loss)), loss.shape)
+            if _more(float(loss[a, b]), g.epsilon):
+                one, other = column.probes[a].text, column.probes[b].text
+                told = f"{name(one)} and {name(other)} lose {loss[a, b]:.6g}, and ε is said to be {g.epsilon:g}."
+                raise _wrong("epsilon", one, told, other)
+    return ""
+
+
+def check_delta(st: Statement) -> str:
+    """Two stated distributions differ by no more than δ at ε."""
+    g = st.promise
+    if g.notion == "approx":
+        for column in st.columns:
+            p = np.exp(column.log_p)
+            for a in range(len(p)):
+                excess = np.maximum(p[a] - math.exp(min(g.epsilon, 700.0)) * p, 0.0).sum(axis=1)
+                excess[~np.isfinite(column.apart[a])] = 0.0
+                b = int(np.argmax(excess))
+                if _more(float(excess[b]), g.delta):
+                    one, other = column.probes[a].text, column.probes[b].text
+                    told = f"{name(one)} and {name(other)} differ by δ = {excess[b]:.3g} at ε = {g.epsilon:g}."
+                    raise _wrong("delta", one, told, other)
+    return ""
+
+
+def check_bounded_range(st: Statement) -> str:
+    """The log-ratios of two stated distributions lie in an interval of length ε."""
+    g = st.promise
+    if not g.bounded_range:
+        return ""
+    for column in st.columns:
+        width = _differences(column)[1]
+        a, b = np.unravel_index(int(np.argmax(width)), width.shape)
+        if _more(float(width[a, b]), g.epsilon):
+            one, other = column.probes[a].text, column.probes[b].text
+            told = (
+                f"Between {name(one)} and {name(other)} the log-ratios span {width[a, b]:.6g}, and a bounded range "
+                f"allows {g.epsilon:g}: composition by it would state too small a total."
+            )
+            raise _wrong("bounded_range", one, told, other)
+    if not st.columns:
+        return "a bounded range is stated, and no distribution is stated that it could be checked on."
+    return ""
+
+
+# --- counts and totals
+
+
+def check_unit(st: Statement) -> str:
+    """Equal words share one draw where the guarantee counts them once."""
+    m = st.m
+    if not st.promise.unit:
+        raise _wrong("unit", st.texts[0].text, "The guarantee does not say what one draw protects.")
+    if m.by_word is None or not st.words:
+        return ""
+    word, low = st.words[0], small(m)
+    text = " ".join([word] * TIMES)
+    prepared = low.prepare(text)
+    places = [i for i in range(TIMES) if m.by_word.token_row(prepared, i) is not None]
+    if len(prepared.document.tokens) != TIMES or len(places) <= low.guarantee(text).draws:
+        return ""
+    for r in st.subject.rewriter.fresh(low, prepared, REPEATED, st.subject.seeds("unit")()):
+        released = {s.replacement.casefold() for s in r.steps if s.index in places}
+        if len(released) > 1:
+            told = (
+                f"{name(text)} has {len(places)} drawn words and became {name(r.text)}: they are drawn one by one, and "
+                f"{low.guarantee(text).draws} draws are counted."
+            )
+            raise _wrong("draws", text, told)
+    return ""
+
+
+def check_draws(st: Statement) -> str:
+    """Each word that is drawn by looking at it, and each piece that spends, is counted."""
+    for t in st.texts:
+        pieces = max((sum(u.drawn and u.epsilon > 0 for u in r.units) for r in t.results), default=0)
+        if (need := max(t.least_draws, pieces)) > t.guarantee.draws:
+            told = f"{name(t.text)} takes {need} draws, and {t.guarantee.draws} are counted."
+            raise _wrong("draws", t.text, told)
+    return ""
+
+
+def check_total(st: Statement) -> str:
+    """The total is at least what the draws spend together: as stated, and in every rewrite."""
+    for t in st.texts:
+        g = t.guarantee
+        spent = [("its draws", math.fsum(_each(g))), ("draws of the largest ε", g.epsilon * g.draws * (not g.spent))]
+        spent += [("the pieces of a rewrite", math.fsum(u.epsilon for u in r.units if u.drawn)) for r in t.results]
+        for what, together in spent:
+            if _more(together, g.total):
+                told = f"Of {name(t.text)} {what} spend {number(together)}, and the total is {number(g.total)}."
+                raise _wrong("total", t.text, told)
+    return ""
+
+
+def check_expected(st: Statement) -> str:
+    """The expected total is between 0 and the worst case, and near the mean of what rewrites spend."""
+    for t in st.texts:
+        g = t.guarantee
+        if g.expected is None:
+            continue
+        if not g.expected >= 0 or _more(g.expected, g.total):
+            told = f"Of {name(t.text)} {g.expected:g} is expected, and the worst case is {g.total:g}."
+            raise _wrong("expected", t.text, told)
+        if t.results and st.m.aligned is not None:
+            results = st.subject.rewriter.fresh(st.m, t.text, 8 * len(t.results), st.subject.seeds("expected")())
+            mean = float(np.mean([math.fsum(u.epsilon for u in r.units if u.drawn) for r in results]))
+            # Hoeffding's bound for numbers in [0, total].
+            off = g.total * math.sqrt(math.log(2 / LEVEL) / (2 * len(results)))
+            if abs(mean - g.expected) > off:
+                told = f"Rewrites of {name(t.text)} spend {mean:.3g} on average, and {g.expected:.3g} is expected."
+                raise _wrong("expected", t.text, told)
+    return ""
+
+
+def check_spent(st: Statement) -> str:
+    """One ε for each draw, none below what its place loses; a word that spends nothing is not looked at."""
+    for t in st.texts:
+        g = t.guarantee
+        if not g.spent:
+            continue
+        if len(g.spent) != g.draws or _more(max(g.spent), g.epsilon) or _more(g.epsilon, max(g.spent)):
+            told = (
+                f"Of {name(t.text)} {len(g.spent)} draws spend {max(g.spent):g} at most, and the guarantee counts "
+                f"{g.draws} of {g.epsilon:g}."
+            )
+            raise _wrong("spent", t.text, told)
+    if st.promise.notion != "approx":
+        _losses_are_spent(st)
+    return check_free_draws(st)
+
+
+def _losses_are_spent(st: Statement) -> None:
+    by_word = st.m.by_word is not None
+    loss: dict[object, float] = {}
+    for column in st.columns if st.m.aligned is not None else ():
+        for p, value in zip(column.probes, _differences(column)[0].max(axis=1).tolist(), strict=True):
+            loss[p.word.casefold() if by_word else (p.prepared.text, p.index)] = value
+    for t in st.texts:
+        keys = {w.casefold() if by_word else (t.text, i): None for i, w in enumerate(t.words) if i in (t.places or ())}
+        lost = sorted((loss[k] for k in keys if k in loss), reverse=True)
+        for value, spent in zip(lost, sorted(_each(t.guarantee), reverse=True), strict=False):
+            if _more(value, spent):
+                told = f"Of {name(t.text)} a draw is said to spend {spent:g}, and loses {value:.6g}."
+                raise _wrong("spent", t.text, told)
+
+
+# --- what stands beside the numbers
+
+
+def check_exposed(st: Statement) -> str:
+    """Something is named wherever a rewrite shows more than drawn words."""
+    for t, r in st.results:
+        shown = st.m.aligned is not None or any(p.origin == "copied" for p in r.releases)
+        if shown and r.text.strip() and not t.guarantee.exposed:
+            told = f"A rewrite of {name(t.text)} shows how many words it has, and nothing is named as exposed."
+            raise _wrong("exposed", t.text, told)
+    return ""
+
+
+def check_reason(st: Statement) -> str:
+    """Where there is no guarantee, it is said why."""
+    g = st.promise
+    if (g.notion == "none") != bool(g.reason):
+        text = st.texts[0].text if st.texts else ""
+        raise _wrong("reason", text, f"The notion is {g.notion!r}, and the reason is {g.reason!r}.")
+    return ""
+
+
+def check_seeded(st: Statement) -> str:
+    """Results with a seed say so, and nothing else does."""
+    for t, r in st.results:
+        if t.guarantee.seeded or r.guarantee.seeded != (r.seed is not None):
+            told = f"A rewrite of {name(t.text)} with the seed {r.seed} has seeded = {r.guarantee.seeded}."
+            raise _wrong("seeded", t.text, told)
+    return ""
+
+
+def _counted(field: str, st: Statement) -> str:
+    wanted = st.m.never.counts()[field]
+    for t in st.texts:
+        if (own := getattr(t.guarantee, field)) != wanted:
+            told = f"{wanted:,} words of the list are never released, and the guarantee of {name(t.text)} says {own:,}."
+            raise _wrong(field, t.text, told)
+    return ""
+
+
+#: One checker for each field.
+CHECKERS: dict[str, Checker] = {
+    "notion": check_notion,
+    "epsilon": check_epsilon,
+    "delta": check_delta,
+    "unit": check_unit,
+    "adjacency": check_adjacency,
+    "draws": check_draws,
+    "total": check_total,
+    "expected": check_expected,
+    "spent": check_spent,
+    "bounded_range": check_bounded_range,
+    "exposed": check_exposed,
+    "reason": check_reason,
+    "seeded": check_seeded,
+    "metric": check_metric,
+    "distance": check_distance,
+    "near": check_near,
+    "largest": check_largest,
+    "group": check_group,
+    "among": check_among,
+    "never": lambda st: _counted("never", st),
+    "loaded": lambda st: _counted("loaded", st),
+}

@@ -1,0 +1,130 @@
+"""Whether a guarantee compares texts that their rewrites tell apart by what they look like.
+
+Which texts are alike is said in words (``adjacency``, ``among``) and by :meth:`Audited.adjacent`. The two must say the
+same: an adjacency without a condition leaves out no text. Where texts of different lengths, marks and lines are alike,
+their rewrites are compared at an ε so small that a length that shows refutes by itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from itertools import combinations
+
+from ..privacy.guarantee import ANY_TEXTS
+from .inputs import TEXTS
+from .outputs import EVENTS, events
+from .rules import Breach
+from .seen import LEVEL, with_epsilon
+from .statement import Statement, alike, name
+
+#: Texts of different shapes.
+SHAPES = ("Yes.", f"{TEXTS[1]}\n\n{TEXTS[2]} NOT NOW, please: {TEXTS[3]}")
+#: ε at which they are rewritten at most, how often each is, and events that are compared at most.
+LOW, DRAWS, EVENTS_COMPARED = 1e-5, 24, 1_000
+_REASON = "the adjacency that the guarantee states is wider than what the mechanism hides."
+
+
+def check_adjacency(st: Statement) -> str:
+    """Raise Breach where the guarantee compares texts that rewrites tell apart."""
+    left_out = _left_out(st)
+    if left_out is not None:
+        return _said(st, *left_out)
+    _shown(st)
+    return ""
+
+
+def _texts(st: Statement) -> list[str]:
+    if st.m.by_word is None or len(st.words) < 2:
+        return list(SHAPES)
+    a, b = st.words[:2]
+    return [f"{a} {b}", a, f"{a} {b} {a}", *SHAPES]
+
+
+def _left_out(st: Statement) -> tuple[str, str] | None:
+    """Two texts that the mechanism says its guarantee does not compare."""
+    texts = _texts(st)
+    return next(((a, b) for a, b in combinations(texts, 2) if alike(st.m, a, b) is False), None)
+
+
+def _said(st: Statement, a: str, b: str) -> str:
+    """Whether the words of the guarantee leave out two texts too."""
+    g, m = st.promise, st.m
+    if g.adjacency.casefold().strip(" .") == ANY_TEXTS:
+        seeds = st.subject.seeds("adjacency")
+        one, other = (st.subject.rewriter.one(m, t, seeds()).text for t in (a, b))
+        told = (
+            f"The guarantee says {name(g.adjacency)}, and {name(a)} became {name(one)}, {name(b)} became "
+            f"{name(other)}: what stays of a text shows which of them it was."
+        )
+        raise Breach(a, told, _REASON, other=b)
+    if m.aligned is None:
+        if g.among and g.among in g.adjacency:
+            return ""
+        return (
+            f"{name(a)} and {name(b)} are left out, and the guarantee says {name(g.adjacency)}: what two texts share "
+            "has to be stated in among too."
+        )
+    missing = [part for part in m.adjacency_parts if part not in g.adjacency]
+    if missing:
+        return (
+            f"{name(a)} and {name(b)} are left out, and the guarantee says {name(g.adjacency)}, which does not name "
+            f"“{missing[0]}”."
+        )
+    if g.adjacency == m.adjacency() and len(st.words) > 1 and m.by_word is not None:
+        known, unknown = f"{st.words[0]} {st.words[1]}", f"{st.words[0]} qzxv"
+        steps = st.subject.rewriter.one(m, unknown, st.subject.seeds("unknown")()).steps
+        drawn = [s for s in steps if s.original == "qzxv" and s.action in ("replace", "delete") and not s.epsilon]
+        if drawn and alike(m, known, unknown) is False:
+            told = (
+                f"The guarantee says {name(g.adjacency)}, which compares {name(known)} with {name(unknown)}, and an "
+                "unknown word is not drawn as a known one is."
+            )
+            raise Breach(known, told, _REASON, other=unknown)
+    return ""
+
+
+def _shown(st: Statement) -> None:
+    """Rewrites of texts of different shapes, where the guarantee compares them. Raises Breach."""
+    m = st.m
+    if st.promise.notion not in ("pure", "approx"):
+        return
+    low = with_epsilon(m, min(float(m.config.epsilon), LOW))
+    seeds = st.subject.seeds("shapes")
+    counts: list[dict[str, Counter]] = []
+    promises = [low.guarantee(t) for t in SHAPES]
+    # Fisher's test is of equal distributions: the guarantee lets all of these rewrites be e times as likely at most.
+    if 2 * DRAWS * max(g.total + g.total_delta for g in promises) > 1:
+        return
+    words = frozenset(w.casefold() for t in SHAPES for w in t.split() if w.isalpha())
+    for text in SHAPES:
+        seen: dict[str, Counter] = {}
+        for r in st.subject.rewriter.fresh(low, text, DRAWS, seeds(), distributions=False):
+            for kind, value in events(r, words):
+                seen.setdefault(kind, Counter())[value] += 1
+        counts.append(seen)
+    for a, b in combinations(range(len(SHAPES)), 2):
+        for x, y in ((a, b), (b, a)):
+            _compared(counts[x], counts[y], (SHAPES[x], SHAPES[y]), float(low.config.epsilon))
+
+
+def _compared(one: dict[str, Counter], other: dict[str, Counter], texts: Sequence[str], epsilon: float) -> None:
+    """Fisher's exact test of each event."""
+    for kind, values in one.items():
+        for value, times in values.items():
+            others = other.get(kind, Counter())[value]
+            if times > others and _chance(times, others) * math.e < LEVEL / EVENTS_COMPARED:
+                what, _, word = kind.partition(" ")
+                told = (
+                    f"At ε = {epsilon:g}, {times} of {DRAWS} rewrites of {name(texts[0])} {EVENTS[what]} "
+                    f"“{word or value}”, and {others} of {DRAWS} of {name(texts[1])}."
+                )
+                raise Breach(texts[0], told, _REASON, other=texts[1])
+
+
+def _chance(times: int, others: int) -> float:
+    """The chance of so many of both or more among the first half, were the two drawn from one distribution."""
+    both = times + others
+    ways = sum(math.comb(DRAWS, k) * math.comb(DRAWS, both - k) for k in range(times, min(DRAWS, both) + 1))
+    return ways / math.comb(2 * DRAWS, both)

@@ -1,0 +1,249 @@
+"""What the checkers of a guarantee see: texts with their guarantees and rewrites, and the stated distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..errors import DPTextError
+from ..mechanisms.base import Mechanism, Prepared
+from ..mechanisms.facets import public_context
+from ..privacy.guarantee import Guarantee
+from ..result import RewriteResult
+from .distance import TOLERANCE as RELATIVE
+from .distance import named_distances
+from .inputs import TEXTS, Probe, default_words, probes_of
+from .looks import Subject
+from .rules import OURS, flat
+
+NAME = "stated guarantee"
+#: Numbers of words of the texts whose guarantees are checked, and rewrites of each of the first so many of them.
+LENGTHS, REWRITES, REWRITTEN = (1, 2, 3, 5, 8, 13, 30), 3, 4
+#: The same of a mechanism that writes a new text, where a rewrite can take seconds; pieces that are compared.
+WRITES, WRITTEN, PIECES = 2, 2, 3
+#: Distributions that are compared with each other.
+PROBES = 40
+
+
+@dataclass(frozen=True)
+class StatedText:
+    """A text with its guarantee. places: tokens that are drawn by looking at them; None where no piece answers to a
+    token. results: some of its rewrites."""
+
+    text: str
+    guarantee: Guarantee
+    places: tuple[int, ...] | None
+    words: tuple[str, ...]
+    results: tuple[RewriteResult, ...] = ()
+
+    @property
+    def least_draws(self) -> int:
+        """How many draws its guarantee has to count: equal words may share one."""
+        return 0 if self.places is None else len({self.words[i].casefold() for i in self.places})
+
+
+@dataclass(frozen=True)
+class Column:
+    """Distributions that the guarantee of one draw compares. apart: their distances, NaN where two are not compared."""
+
+    probes: Sequence[Probe]
+    apart: np.ndarray
+
+    @cached_property
+    def log_p(self) -> np.ndarray:
+        """Log-probabilities over all of their outputs, float64 (n, outputs)."""
+        from .exact import aligned_outputs
+
+        return aligned_outputs(self.probes)[0]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What is looked at. words: single words that are drawn; unknown where no piece answers to a word."""
+
+    subject: Subject
+    texts: tuple[StatedText, ...]
+    words: tuple[str, ...]
+    columns: tuple[Column, ...]
+
+    @property
+    def m(self) -> Mechanism:
+        return self.subject.m
+
+    @property
+    def promise(self) -> Guarantee:
+        return self.subject.promise
+
+    @property
+    def results(self) -> list[tuple[StatedText, RewriteResult]]:
+        return [(t, r) for t in self.texts for r in t.results]
+
+    @cached_property
+    def apart(self) -> np.ndarray:
+        """Distances of the words as the mechanism states them, float64 (n, n)."""
+        return np.array(self.m.audited.distances(list(self.words)), np.float64)
+
+    @cached_property
+    def every(self) -> list[str]:
+        """The vocabulary; of a mechanism without one the words that are looked at."""
+        by_word = self.m.by_word
+        return list(self.words if by_word is None else by_word.vocabulary.words)
+
+    def spread(self, n: int) -> list[int]:
+        """Places of n words that are spread over it."""
+        return np.unique(np.linspace(0, max(0, len(self.every) - 1), min(n, len(self.every))).astype(int)).tolist()
+
+    @cached_property
+    def wide(self) -> np.ndarray:
+        """Distances of many words that are spread over the vocabulary, float64 (n, n)."""
+        return np.array(self.m.audited.distances([self.every[i] for i in self.spread(BLOCK)]), np.float64)
+
+    @cached_property
+    def nearby(self) -> np.ndarray:
+        """Of some words the distance to the nearest of their neighbours in the word space, float64: not below that to
+        their nearest word. Empty where there is no such space."""
+        m, out = self.m, []
+        if m.by_word is None:
+            return np.empty(0)
+        for word in (self.every[i] for i in self.spread(SCANNED)):
+            try:
+                others = [w for w, _ in m.by_word.space.neighbours(word, 13) if w.casefold() != word.casefold()]
+            except DPTextError:
+                continue
+            d = np.asarray(m.audited.distances([word, *others]), np.float64)[0, 1:]
+            out += [float(d[np.isfinite(d)].min())] if np.isfinite(d).any() else []
+        return np.array(out)
+
+    @cached_property
+    def scan(self) -> np.ndarray:
+        """Distances of some words to the whole vocabulary, float64 (some, V), NaN to the word itself."""
+        every, at, parts = self.every, self.spread(SCANNED), []
+        some = [every[i] for i in at]
+        for start in range(0, len(every), BLOCK):
+            self.subject.meter.task.check()
+            block = every[start : start + BLOCK]
+            parts.append(np.asarray(self.m.audited.distances([*some, *block]), np.float64)[: len(some), len(some) :])
+        out = np.concatenate(parts, axis=1) if parts else np.empty((0, 0))
+        out[np.arange(len(at)), at] = np.nan
+        return out
+
+
+#: Words whose distances to a whole vocabulary are worked out, and words of the vocabulary at once.
+SCANNED, BLOCK = 30, 400
+
+
+def statement(subject: Subject) -> Statement:
+    """What the checkers of one audit see."""
+    m = subject.m
+    if "alignment" not in m.can:
+        given = [t.text if isinstance(t, Prepared) else t for t in subject.inputs]
+        texts = _stated(subject, list(dict.fromkeys([*given[:2], "doctor", TEXTS[0]])))
+        return Statement(subject, texts, (), _of_pieces(subject, texts))
+    probes = list(subject.probes) or _probes(subject)
+    words = tuple(dict.fromkeys(p.word for p in probes if p.word.isalpha()))
+    if m.by_word is None:
+        texts = [p.text for p in {id(p.prepared): p.prepared for p in probes}.values()][:2]
+        texts = texts or [t.text if isinstance(t, Prepared) else t for t in subject.inputs][:2]
+    else:
+        distinct = list({w.casefold(): w for w in words}.values())
+        texts = [" ".join(distinct[:n]) for n in LENGTHS if n <= len(distinct)]
+    return Statement(subject, _stated(subject, texts), words[:PROBES], _of_words(subject, probes))
+
+
+def _probes(subject: Subject) -> list[Probe]:
+    m = subject.m
+    if "distribution" not in m.can:
+        return []
+    given = default_words(m, PROBES) if m.by_word is not None else subject.inputs
+    return probes_of(m, given, subject.meter)[0]
+
+
+def _stated(subject: Subject, texts: Sequence[str]) -> tuple[StatedText, ...]:
+    m, seeds, out = subject.m, subject.seeds(NAME), []
+    n, most = (REWRITES, REWRITTEN) if "alignment" in m.can else (WRITES, WRITTEN)
+    for k, text in enumerate(texts):
+        subject.meter.task.check()
+        prepared = m.prepare(text, task=subject.meter.task) if k < most else m.plan(text)
+        places: tuple[int, ...] | None = None
+        tokens = prepared.document.tokens
+        if m.by_word is not None:
+            places = tuple(i for i in range(len(tokens)) if m.by_word.token_row(prepared, i) is not None)
+        elif m.aligned is not None:
+            places = m.aligned.drawn(prepared)
+        results = subject.rewriter.fresh(m, prepared, n, seeds()) if k < most else []
+        words = tuple(t.text for t in tokens)
+        out.append(StatedText(text, m.guarantee(text), places, words, tuple(results)))
+    return tuple(out)
+
+
+def _of_words(subject: Subject, probes: Sequence[Probe]) -> tuple[Column, ...]:
+    """The drawn words: all that have a formula, spread where there are many."""
+    known = [p for p in probes if p.d.draws is None]
+    known = known[:: -(-len(known) // PROBES)] if len(known) > PROBES else known
+    if len(known) < 2:
+        return ()
+    apart = distances_of(subject, known)
+    return (Column(known, apart),)
+
+
+def distances_of(subject: Subject, probes: Sequence[Probe]) -> np.ndarray:
+    """Distances in the unit of the guarantee, float64 (n, n), NaN where two draws are not compared."""
+    m, promise, n = subject.m, subject.promise, len(probes)
+    words = [p.word for p in probes]
+    if promise.notion in ("metric", "group"):
+        out = np.array(m.audited.distances(words), np.float64)
+        named = named_distances(m, promise, words) if promise.notion == "metric" else None
+        if named is not None and not np.allclose(
+            np.where(np.isfinite(out), named, 0.0), np.nan_to_num(out), rtol=RELATIVE, atol=RELATIVE
+        ):
+            out = np.where(np.isfinite(out), named, np.nan)
+    else:
+        out = np.ones((n, n))
+    if promise.among:
+        contexts = [public_context(m, p.prepared, p.index) for p in probes]
+        out[[[a != b for b in contexts] for a in contexts]] = np.nan
+    np.fill_diagonal(out, np.nan)
+    return out
+
+
+def _of_pieces(subject: Subject, texts: Sequence[StatedText]) -> tuple[Column, ...]:
+    """First pieces of texts that the guarantee makes alike; every piece where a mechanism states those of others."""
+    m, out = subject.m, []
+    texts = [t for t in texts if t.results and "distribution" in t.results[0].can and t.results[0].releases]
+    prepared = {t.text: m.prepare(t.text, task=subject.meter.task) for t in texts}
+
+    def column(found: list[Probe]) -> None:
+        found = [p for p in found if p.d.draws is None]
+        apart = [[1.0 if a is not b and m.audited.adjacent(a.text, b.text) else np.nan for b in found] for a in found]
+        if np.isfinite(np.array(apart)).any():
+            out.append(Column(found, np.array(apart)))
+
+    def probe(t: StatedText, d: object, i: int) -> Probe:
+        return Probe(t.text, None, t.text, d, prepared[t.text], i, True)  # type: ignore[arg-type]
+
+    first = [(t, t.results[0]) for t in texts if t.results[0].releases[0].drawn]
+    column([probe(t, r.distribution(0), 0) for t, r in first])
+    if m.chances is not None and m.chances.states_pieces and first:
+        result = first[0][1]
+        given = [(t, m.chances.given(prepared[t.text], result)) for t in texts]
+        stated = [(t, d) for t, d in given if d is not None]
+        for i in range(min((PIECES, *(len(d) for _, d in stated)))):
+            column([probe(t, d[i], i) for t, d in stated])
+    return tuple(out)
+
+
+def alike(m: Mechanism, a: str, b: str) -> bool | None:
+    """Whether the promise makes two texts alike; None where one of them is refused."""
+    try:
+        return bool(m.audited.adjacent(a, b))
+    except OURS:
+        raise
+    except DPTextError:
+        return None
+
+
+def name(text: str) -> str:
+    return f"“{flat(text, 80)}”"
