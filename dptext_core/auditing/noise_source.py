@@ -30,7 +30,7 @@ from ..result import RewriteResult
 from .looks import Subject
 from .report import Check, Witness
 from .rules import flat
-from .seen import aligned, anew, drawn_words, public_words, small
+from .seen import aligned, anew, drawn_words, is_cheap, public_words, small
 from .tapped import EXTENSION, PREFIX, Exchange, Group, Tape, TappedStream
 
 NAME = "source of noise"
@@ -115,7 +115,7 @@ class _Releases:
             return check
         if (check := self._entropy(m.prepare(" ".join(words)))) is not None:
             return check
-        costly = m.by_word is None and "sweep" not in m.can
+        costly = not is_cheap(m)
         if not costly and (check := self._coarse(m.prepare(texts[1]))) is not None:
             return check
         if m.by_word is not None and (check := self._own(prepared)) is not None:

@@ -19,7 +19,7 @@ from ..result import RewriteResult
 from .looks import Subject
 from .report import Check, Witness
 from .rules import flat
-from .seen import LEVEL, Reader, aligned, anew, drawn_words, noise_of, public_words, small
+from .seen import LEVEL, Reader, aligned, anew, drawn_words, is_cheap, noise_of, public_words, small
 
 NAME = "three draws together"
 #: Words of a text, texts of a call, and how often each is rewritten.
@@ -33,8 +33,7 @@ ENOUGH = 100
 def three_together(subject: Subject) -> Check | None:
     """Each three draws of a text, and of the texts of one call."""
     m = small(subject.m)
-    cheap = m.by_word is not None or "sweep" in m.can
-    if not cheap or "distribution" not in m.can or m.shares_draws:
+    if not is_cheap(m) or "distribution" not in m.can or m.shares_draws:
         return None
     stream, meter = subject.stream.at(NAME), subject.meter
     given = [p.word for p in subject.probes]

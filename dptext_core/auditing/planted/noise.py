@@ -39,6 +39,11 @@ def raced(m: WordMechanism, draws: Draws, uniforms: Callable[[int, int], np.ndar
     return out
 
 
+def thirds(draws: Draws) -> list[bool]:
+    """Whether each draw is the third of its text, the sixth, and so on."""
+    return [j % 3 == 2 for owner in range(len(draws.texts)) for j in range(int((draws.owners == owner).sum()))]
+
+
 def first_bits(stream: NoiseStream) -> int:
     """64 random bits of a stream."""
     return int(stream.words(1)[0])
@@ -173,9 +178,8 @@ class SumCusText(CusText):
 
     def _draw(self, draws: Draws, *arguments: Any, **more: Any) -> list[str]:
         u = [draws.stream(j).uniform() for j in range(len(draws.rows))]
-        for j in range(2, len(u)):
-            if draws.owners[j] == draws.owners[j - 2] and j % 3 == 2:
-                u[j] = (u[j - 1] + u[j - 2]) % 1.0
+        for j in np.flatnonzero(thirds(draws)).tolist():
+            u[j] = (u[j - 1] + u[j - 2]) % 1.0
         return inverted(self, draws, u.__getitem__)
 
 
@@ -186,9 +190,8 @@ class XorCusText(CusText):
 
     def _draw(self, draws: Draws, *arguments: Any, **more: Any) -> list[str]:
         bits = [first_bits(draws.stream(j)) for j in range(len(draws.rows))]
-        for j in range(2, len(bits)):
-            if draws.owners[j] == draws.owners[j - 2] and j % 3 == 2:
-                bits[j] = bits[j - 1] ^ bits[j - 2]
+        for j in np.flatnonzero(thirds(draws)).tolist():
+            bits[j] = bits[j - 1] ^ bits[j - 2]
         return inverted(self, draws, lambda j: (bits[j] >> 11) * 2.0**-53)
 
 
@@ -198,9 +201,12 @@ class XorSanText(SanText):
     title = "SanText whose third word has the noise of the first two"
 
     def _draw(self, draws: Draws, *arguments: Any, **more: Any) -> list[str]:
+        third = thirds(draws)
+
         def uniforms(j: int, n: int) -> np.ndarray:
-            own = j % 3 != 2 or draws.owners[j] != draws.owners[j - 2]
-            words = draws.stream(j).words(n) if own else draws.stream(j - 1).words(n) ^ draws.stream(j - 2).words(n)
+            words = draws.stream(j).words(n)
+            if third[j]:
+                words = draws.stream(j - 1).words(n) ^ draws.stream(j - 2).words(n)
             return ((words >> np.uint64(11)) + 0.5) * 2.0**-53
 
         return raced(self, draws, uniforms)
