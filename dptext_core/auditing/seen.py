@@ -107,6 +107,11 @@ def aligned(m: Mechanism) -> bool:
     return {"alignment", "distribution"} <= m.can
 
 
+def is_cheap(m: Mechanism) -> bool:
+    """Whether a prepared text is rewritten again without a pass of a model, as far as the mechanism says so."""
+    return m.by_word is not None or "sweep" in m.can
+
+
 # --- what was released
 
 

@@ -19,6 +19,7 @@ from ..privacy.sampling import DEPTH, NoiseStream
 from .batches import in_batches
 from .distance import TOLERANCE as RELATIVE
 from .distance import named_distances
+from .entry_points import through_entry_points
 from .exact import TOLERANCE, largest_loss, loss_beyond, too_deep
 from .first_calls import at_first
 from .guarantee_fields import guarantee_of_outputs, stated_guarantee
@@ -26,6 +27,7 @@ from .inputs import MAX_INPUTS, TEXTS, Meter, Probe, default_inputs, probes_afte
 from .latent import behind_a_text
 from .long_texts import in_long_texts
 from .looks import Look, Subject, failed, look_at
+from .noise_source import noise_source
 from .outputs import audit_outputs, of_outputs
 from .released import of_all, released_text
 from .releases import FRESH, Tested, check_releases, every_input
@@ -33,6 +35,8 @@ from .report import NOR, AuditReport, Check, share
 from .rewriting import Rewriter
 from .rules import OURS
 from .sampled import TESTED, could_show, estimate
+from .second_process import in_two_processes
+from .three_way import three_together
 from .told import said_of_words, told
 from .vocabulary import released_words, stated_words
 
@@ -49,6 +53,10 @@ LATER: tuple[Look, ...] = (
     at_first,
     in_long_texts,
     behind_a_text,
+    three_together,
+    through_entry_points,
+    noise_source,
+    in_two_processes,
 )
 #: The checks of the loss of one draw, and of drawn words against what is stated of them.
 LOSS, DRAWN, CHANCES = "loss", "drawn words", "stated chances"

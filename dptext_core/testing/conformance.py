@@ -26,6 +26,7 @@ from .._internal.task import Task
 from ..auditing.guarantee_fields import every_field
 from ..auditing.inputs import Meter
 from ..auditing.looks import Subject
+from ..auditing.noise_source import global_generators, moved, noise_source
 from ..auditing.verdict import LATER
 from ..data.records import rewrite_records
 from ..errors import Cancelled, ConfigError, InputError, NoDistribution
@@ -39,6 +40,7 @@ from ..privacy.sampling import DEPTH, NoiseStream
 from ..text import document
 from ..text.document import Document
 from ..text.visible import to_visible
+from .entry_points import entry_point_differences
 
 #: Builds the mechanism that is looked at, with other options where a check asks for them.
 Make = Callable[..., Mechanism]
@@ -398,6 +400,23 @@ def the_guarantee_states_what_it_does(make: Make) -> None:
     _hold(check is None or check.status == "tested", f"{check and check.reason}{told}")
 
 
+def every_entry_point_releases_the_same(make: Make) -> None:
+    """With the same noise, with a seed and without: prepared, planned, in lists, sweeps, threads, copies and rows."""
+    found = [f"{d.point} ({d.what})" for d in entry_point_differences(make(), TEXT, 3)]
+    _hold(not found, f"not the same as the rewrite of the text by itself: {', '.join(found)}")
+
+
+def all_noise_comes_from_the_stream(make: Make) -> None:
+    """From no other generator, and as finely as it gives it."""
+    m = make()
+    m.rewrite(TEXT, seed=1)
+    before = global_generators()
+    m.rewrite(TEXT, seed=1)
+    _hold(not (read := moved(before)), f"a rewrite reads the global generator of {', '.join(read)}")
+    check = noise_source(Subject(m, m.guarantee(COMMON), [COMMON], NoiseStream(4), Meter()))
+    _hold(check is None or check.status == "tested", f"its noise: {check.reason if check else ''}")
+
+
 def no_look_of_an_audit_refutes_it(make: Make) -> None:
     """Each look refutes a sound mechanism with a chance below 5e-8; the noise is a fixed one."""
     m = make()
@@ -435,6 +454,8 @@ CHECKS: dict[str, Callable[[Make], None]] = {
         no_listed_word_is_released,
         progress_and_cancel,
         the_guarantee_states_what_it_does,
+        every_entry_point_releases_the_same,
+        all_noise_comes_from_the_stream,
         no_look_of_an_audit_refutes_it,
     )
 }

@@ -1,4 +1,4 @@
-"""Mechanisms with a planted fault, each a sound one with one function replaced: for showing what an audit finds.
+"""Mechanisms with a planted fault, each a sound one with a function or two replaced: for showing what an audit finds.
 
 None of them is registered: they appear nowhere unless asked for by name. A file of this package holds faults of a kind,
 and a tuple of them that is joined here.
@@ -19,13 +19,17 @@ from ...mechanisms.base import Mechanism
 from .base import Fault
 from .guarantees import GUARANTEES
 from .hidden import HIDDEN
+from .noise import NOISE
+from .paths import PATHS
 from .stated import STATED
 from .text import TEXT
 from .unknown import UNKNOWN
 
 __all__ = ["FAULTS", "Fault", "broken", "sound"]
 
-FAULTS: Mapping[str, Fault] = {f.name: f for f in (*STATED, *TEXT, *HIDDEN, *GUARANTEES, *UNKNOWN)}
+FAULTS: Mapping[str, Fault] = {
+    f.name: f for f in (*STATED, *TEXT, *HIDDEN, *GUARANTEES, *UNKNOWN, *PATHS, *NOISE)
+}
 
 
 def broken(name: str, **options: Any) -> Mechanism:

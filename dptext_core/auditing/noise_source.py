@@ -1,0 +1,407 @@
+"""Where the noise of a release comes from: from the stream that a mechanism is given, and from all of its bits.
+
+The guarantee of every release rests on its noise being secret, fresh and fine. Outputs alone do not show that: a
+generator with a fixed seed, or with 65,536 seeds, passes each test of a distribution. So the same text is rewritten
+with streams whose numbers the audit exchanges (``tapped``), and the releases are compared:
+
+* elsewhere: the same stream, with a seed or without one, must give the same release, from any instance;
+* numbers: with other numbers under the same name the release must change as it does with another stream, and so it must
+  when only the leading bits change. The chance that a sound mechanism changes in none of them is below 2^−20;
+* bits: between two numbers with different releases there is a boundary, which bisection finds. Where each boundary is a
+  number with at most 32 significant bits, the uniforms are that coarse. A sound mechanism reads 53 or more: each of its
+  boundaries is that round with a chance of 2^−12, and BOUNDARIES of them are looked at;
+* entropy: nothing can be drawn with more entropy than the numbers that were read have;
+* own noise: each word of a mechanism that draws words one by one has numbers that no other word depends on.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..errors import NoDistribution
+from ..mechanisms.base import Mechanism, Prepared
+from ..privacy.sampling import NoiseStream
+from ..result import RewriteResult
+from .looks import Subject
+from .report import Check, Witness
+from .rules import flat
+from .seen import aligned, anew, drawn_words, is_cheap, public_words, small
+from .tapped import EXTENSION, PREFIX, Exchange, Group, Tape, TappedStream
+
+NAME = "source of noise"
+#: Releases that must differ before it counts that others do not, and streams that are tried for it.
+CHANGES, TRIES = 20, 80
+#: Boundaries that are looked at before uniforms are called coarse; one that is fine ends the search.
+BOUNDARIES = 24
+#: Significant bits that coarse uniforms have at most; and how much closer a boundary is looked at before it counts as
+#: one of them.
+COARSE, CLOSER = 32, 12
+#: Leading bits of a number of 64, and of a prefix of 32.
+TOP, TOP_PREFIX = 24, 12
+#: Words of the text whose entropy is counted, of mechanisms that draw words one by one and of others.
+WORDS, MODEL_WORDS = 100, 6
+#: Words that must each have noise of their own, and how often the numbers of each group are exchanged.
+PLACES, EXCHANGES, MORE = 6, 2, 20
+#: Numbers of a group that are exchanged one by one, at most.
+MOST_NUMBERS = 200
+
+#: Numbers that are exchanged: those of a group, or the one at a place of it.
+Unit = tuple[Group, int | None]
+#: More bits than COARSE.
+FINE = 1 << 10
+
+REPLAY = "what is released does not follow from the noise that the mechanism is given: it draws elsewhere"
+
+
+def noise_source(subject: Subject) -> Check | None:
+    """Whether all noise comes from the given stream, and is as fine and as much as what is stated needs."""
+    m = anew(small(subject.m))
+    stream = subject.stream.at(NAME)
+    n = WORDS if m.by_word is not None else MODEL_WORDS
+    if aligned(m):
+        words = drawn_words(m, [p.word for p in subject.probes], n, stream.at("words"), subject.meter)
+    else:
+        words = public_words(m, n, stream.at("words"))
+    if not words:
+        return None
+    rewriter = _Releases(m, stream, subject)
+    return rewriter.looked(words)
+
+
+def unseeded(stream: NoiseStream) -> NoiseStream:
+    """The stream with the same numbers that does not say that it has a seed: what a private run is given."""
+    return NoiseStream.of_key(stream._key)
+
+
+def global_generators() -> dict[str, object]:
+    """The states of the generators that a process has by itself, by the name of their library."""
+    found: dict[str, object] = {"random": hash(random.getstate())}
+    state = np.random.get_state(legacy=True)
+    found["numpy.random"] = (hash(state[1].tobytes()), *state[2:])  # type: ignore[union-attr]
+    if (torch := sys.modules.get("torch")) is not None and hasattr(torch, "get_rng_state"):
+        found["torch"] = hash(torch.get_rng_state().numpy().tobytes())
+    return found
+
+
+def moved(before: dict[str, object]) -> list[str]:
+    """The libraries whose generators were read since then."""
+    return [name for name, state in global_generators().items() if before.get(name, state) != state]
+
+
+@dataclass
+class _Releases:
+    """Releases of one mechanism under streams whose numbers are exchanged."""
+
+    m: Mechanism
+    stream: NoiseStream
+    subject: Subject
+    draws: int = 0
+    _others: dict[tuple[int, Group], np.ndarray] = field(default_factory=dict)
+
+    def looked(self, words: Sequence[str]) -> Check:
+        """The check."""
+        m = self.m
+        texts = [" ".join(words[:PLACES]), words[0]]
+        own = f"{len(words)} words"
+        if (check := self._elsewhere(texts[:1] * 2)) is not None:
+            return check
+        prepared = m.prepare(texts[0], task=self.subject.meter.task)
+        if (check := self._numbers(prepared)) is not None:
+            return check
+        if (check := self._entropy(m.prepare(" ".join(words)))) is not None:
+            return check
+        costly = not is_cheap(m)
+        if not costly and (check := self._coarse(m.prepare(texts[1]))) is not None:
+            return check
+        if m.by_word is not None and (check := self._own(prepared)) is not None:
+            return check
+        looked = f"Rewrites of {own} whose random numbers were exchanged, wholly and in part."
+        blind = "noise that comes from a weak generator which is seeded by more bits than its draws need"
+        if costly:
+            blind = "uniforms of few bits, where each draw takes a pass of a model; nor " + blind
+        return Check(NAME, "tested", looked, blind=blind, draws=self.draws)
+
+    def rewrite(self, text: str | Prepared, stream: NoiseStream, exchange: Exchange | None = None) -> RewriteResult:
+        """One rewrite, whose rules another look holds."""
+        self.draws += 1
+        tapped = TappedStream.of(stream, Tape(exchange))
+        return self.m.rewrite(text, stream=tapped, task=self.subject.meter.task)
+
+    # --- elsewhere
+
+    def _elsewhere(self, texts: Sequence[str]) -> Check | None:
+        """The same numbers give the same release: with a seed and without, by another instance and at another time."""
+        for k, text in enumerate(texts):
+            seeded = NoiseStream(1 + k)
+            before, first = global_generators(), self.m.rewrite(text, stream=seeded).text
+            read = moved(before)
+            ways = {
+                "a second time": (self.m, seeded),
+                "by another instance": (anew(self.m), seeded),
+                "without saying that it has a seed": (self.m, unseeded(seeded)),
+                "without a seed, by another instance": (anew(self.m), unseeded(seeded)),
+            }
+            for way, (m, stream) in ways.items():
+                self.draws += 1
+                if m.rewrite(text, stream=stream).text != first:
+                    said = f" (the generator of {' and '.join(read)} was read meanwhile)" if read else ""
+                    told = f"“{flat(text)}” was rewritten otherwise {way}, with the same random numbers{said}."
+                    where = f" ({', '.join(read)})" if read else ""
+                    return self._refuted(text, told, f"{REPLAY}{where}.")
+        return None
+
+    # --- numbers, and their leading bits
+
+    def _numbers(self, prepared: Prepared) -> Check | None:
+        """Whether the release follows from the numbers of the stream, and from their leading bits."""
+        changed, fixed = 0, {"numbers": 0, "leading bits": 0}
+        for k in range(TRIES):
+            key = self.stream.at("numbers", k)
+            first = self.rewrite(prepared, unseeded(key)).text
+            changed += self.rewrite(prepared, unseeded(key.at("other"))).text != first
+            for what, exchange in (("numbers", self._all(k)), ("leading bits", self._leading(k))):
+                fixed[what] += self.rewrite(prepared, unseeded(key), exchange).text == first
+            if changed >= CHANGES or (k >= 5 and max(fixed.values()) <= k):
+                break
+        n = k + 1
+        if changed < CHANGES:
+            return None
+        text = f"“{flat(prepared.text)}”"
+        if fixed["numbers"] == n:
+            told = f"With other numbers under the same name, {n} of {n} releases of {text} are the same."
+            reason = (
+                "what is released does not follow from the numbers of its noise, but from what is public of it, such "
+                "as its name."
+            )
+            return self._refuted(prepared.text, told, reason)
+        if fixed["leading bits"] == n:
+            told = f"With other leading bits of all numbers, {n} of {n} releases of {text} are the same."
+            reason = f"no more than {64 - TOP} bits of each random number are used, so that few noises are possible."
+            return self._refuted(prepared.text, told, reason)
+        return None
+
+    def _all(self, k: int) -> Exchange:
+        return lambda group, places, numbers: self._other(k, group, places).astype(numbers.dtype)
+
+    def _leading(self, k: int) -> Exchange:
+        def exchange(group: Group, places: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+            if group[1] == EXTENSION:
+                return numbers
+            width, top = (32, TOP_PREFIX) if group[1] == PREFIX else (64, TOP)
+            low = numbers.dtype.type((1 << width - top) - 1)
+            return (numbers & low) | (self._other(k, group, places).astype(numbers.dtype) & ~low)
+
+        return exchange
+
+    def _other(self, k: int, group: Group, places: np.ndarray) -> np.ndarray:
+        """Other numbers for these places of a group, the same ones each time; uint64, or uint32 of a prefix."""
+        size = int(places.max(initial=0)) + 1
+        known = self._others.get((k, group))
+        if known is None or len(known) < size:
+            words = self.stream.at("exchanged", k, repr(group)).words(size)
+            known = (words >> np.uint64(32)).astype(np.uint32) if group[1] == PREFIX else words
+            if len(self._others) > 64:
+                self._others.clear()
+            self._others[k, group] = known
+        return known[places]
+
+    # --- entropy
+
+    def _entropy(self, prepared: Prepared) -> Check | None:
+        """A doubt where more entropy is drawn than was read."""
+        tape = Tape()
+        result = self.m.rewrite(prepared, stream=TappedStream.of(self.stream.at("entropy"), tape))
+        if result.no_chances:
+            return None
+        entropy = sum(d.entropy() for _, d in result.distributions() if d.draws is None)
+        if entropy <= tape.bits:
+            return None
+        reason = (
+            f"draws with {entropy:,.0f} bits of entropy read {tape.bits} random bits of the noise that the mechanism "
+            "is given: it draws elsewhere, from a generator of its own, whose numbers the audit cannot look into."
+        )
+        return Check(NAME, "not looked at", "", reason, draws=self.draws)
+
+    # --- coarse uniforms
+
+    def _coarse(self, prepared: Prepared) -> Check | None:
+        """Uniforms of few bits: all boundaries between two releases are round numbers."""
+        found = list[int]()
+        for bits in self._boundaries(prepared):
+            if bits == FINE:
+                return None
+            found.append(bits)
+        if len(found) < BOUNDARIES:
+            return None
+        widest = max(found)
+        few = f"{widest} bits or fewer"
+        told = f"Each of {len(found)} changes of a release of “{flat(prepared.text)}” came at a number of {few}."
+        reason = f"the uniforms of its draws have {few}, so that what is rarer never comes out, and no finite ε holds."
+        try:
+            d = self.m.distribution(prepared, 0) if aligned(self.m) else None
+        except NoDistribution:
+            d = None
+        if d is not None and d.draws is None:
+            steps = d.probs * 2.0**widest
+            if np.allclose(steps, np.rint(steps), rtol=0, atol=1e-6):
+                return None  # so many bits are enough
+            return self._refuted(prepared.text, told, reason)
+        doubt = f"its random numbers are read to {few}, and without chances it cannot be told whether that is enough."
+        return Check(NAME, "not looked at", "", doubt, draws=self.draws)
+
+    def _boundaries(self, prepared: Prepared) -> Iterator[int]:
+        """To how many bits numbers are read, by boundaries that are each between two releases of a text."""
+        n = 0
+        for k in range(4 * BOUNDARIES):
+            self.subject.meter.task.check()
+            if n == BOUNDARIES:
+                return
+            if (bits := self._boundary(prepared, k)) is not None:
+                n += 1
+                yield bits
+
+    def _boundary(self, prepared: Prepared, k: int) -> int | None:
+        key = unseeded(self.stream.at("boundary", k))
+        tape = Tape()
+        first = self.m.rewrite(prepared, stream=TappedStream.of(key, tape)).text
+        groups = list(tape.sizes.items())
+        turn = k % max(1, len(groups))
+        groups = groups[turn:] + groups[:turn]
+        ends = np.cumsum([size for _, size in groups])
+
+        def mixed(upto: int, at: tuple[Group, int] | None = None, value: int = 0) -> Exchange:
+            """The first numbers exchanged, up to one, which is set to a value."""
+            begins = {g: int(end) - size for (g, size), end in zip(groups, ends, strict=True)}
+
+            def exchange(group: Group, places: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+                whole = (group[0], PREFIX) if group[1] == EXTENSION else group
+                out = numbers.copy()
+                chosen = np.flatnonzero(begins.get(whole, upto) + places < upto)
+                out[chosen] = self._other(-1 - k, group, places[chosen])
+                if at is not None and whole == at[0]:
+                    own = value >> 64 if group[1] == PREFIX else value & ((1 << 64) - 1)
+                    out[places == at[1]] = own
+                return out
+
+            return exchange
+
+        def same(exchange: Exchange) -> bool:
+            return self.rewrite(prepared, key, exchange).text == first
+
+        low, high = 0, int(ends[-1]) if len(ends) else 0
+        if not high or same(mixed(high)):
+            return None
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if same(mixed(middle)) else (low, middle)
+        which = int(np.searchsorted(ends, low, side="right"))
+        group = groups[which][0]
+        at = (group, low - (int(ends[which]) - groups[which][1]))
+        a, b = self._numbers_at(prepared, key, mixed, low, at, k)
+        if same(mixed(low, at, b)) or not same(mixed(low, at, a)):
+            return None  # what is read depends on what is drawn
+        width = 96 if group[1] == PREFIX else 64
+        return _resolution(a, b, width, lambda value: same(mixed(low, at, value)))
+
+    def _numbers_at(
+        self,
+        prepared: Prepared,
+        key: NoiseStream,
+        mixed: Callable[..., Exchange],
+        low: int,
+        at: tuple[Group, int],
+        k: int,
+    ) -> tuple[int, int]:
+        """The number of a variable in the stream, and the one that it is exchanged for, with 64 further bits of a
+        prefix."""
+        (path, purpose), place = at
+        parts: dict[str, int] = {}
+        plain = mixed(low)
+
+        def noted(group: Group, places: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+            if group[0] == path and group[1] in (purpose, EXTENSION):
+                for j in np.flatnonzero(places == place)[:1]:
+                    parts.setdefault(group[1], int(numbers[j]))
+            return plain(group, places, numbers)
+
+        self.rewrite(prepared, key, noted)
+        other = int(self._other(-1 - k, at[0], np.array([place]))[0])
+        if purpose != PREFIX:
+            return parts.get(purpose, 0), other
+        more = int(self._other(-1 - k, (path, EXTENSION), np.array([place]))[0])
+        return parts.get(PREFIX, 0) << 64 | parts.get(EXTENSION, 0), other << 64 | more
+
+    # --- noise of its own
+
+    def _own(self, prepared: Prepared) -> Check | None:
+        """A doubt where a word has no numbers that no other word depends on."""
+        key, tape = unseeded(self.stream.at("own")), Tape()
+        base = self.m.rewrite(prepared, stream=TappedStream.of(key, tape))
+        words = [s.replacement for s in base.steps]
+
+        def moved_by(unit: Unit, k: int) -> set[int]:
+            found = self.rewrite(prepared, key, self._one(unit, k)).steps
+            return {i for i, (s, w) in enumerate(zip(found, words, strict=True)) if s.replacement != w}
+
+        moves: dict[Unit, set[int]] = {
+            (group, None): set().union(*(moved_by((group, None), k) for k in range(EXCHANGES))) for group in tape.sizes
+        }
+        # A group that moves several words may have numbers for each of them.
+        for group, size in tape.sizes.items():
+            if len(moves[group, None]) > 1 and size <= MOST_NUMBERS:
+                del moves[group, None]
+                moves |= {(group, j): set() for j in range(size)}
+        for k in range(EXCHANGES, EXCHANGES + MORE):
+            own = {i for places in moves.values() if len(places) == 1 for i in places}
+            lacking = sorted(set().union(*moves.values()) - own)
+            if not lacking and k > EXCHANGES:
+                return None
+            for unit, places in moves.items():
+                places |= moved_by(unit, k)
+        i = lacking[0]
+        others = sorted(set().union(*(p for p in moves.values() if i in p)) - {i})
+        named = ", ".join(f"“{base.steps[j].original}”" for j in others)
+        reason = (
+            f"the draw of “{base.steps[i].original}” has no noise of its own: all of it moves the draws of {named} "
+            "too, so that it cannot be told whether they are independent."
+        )
+        return Check(NAME, "not looked at", "", reason, draws=self.draws)
+
+    def _one(self, unit: Unit, k: int) -> Exchange:
+        (path, purpose), place = unit
+
+        def exchange(group: Group, places: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+            if group[0] != path or group[1] not in (purpose, EXTENSION):
+                return numbers
+            chosen = np.ones(len(places), bool) if place is None else places == place
+            return np.where(chosen, self._other(10_000 + k, group, places), numbers)
+
+        return exchange
+
+    def _refuted(self, text: str, told: str, reason: str) -> Check:
+        looked = "Rewrites with given random numbers."
+        return Check(NAME, "refuted", looked, reason, Witness.of_rule(told, text, kind="release"), draws=self.draws)
+
+
+def _resolution(a: int, b: int, width: int, same: Callable[[int], bool]) -> int:
+    """To how many bits a number of so many is read, by the boundary between a, whose release is the first one, and b;
+    FINE where these have more than COARSE significant ones."""
+    while True:
+        low, high = sorted((a, b))
+        grid = 1 << max(0, high.bit_length() - COARSE)
+        if high // grid == low // grid and low % grid:
+            return FINE  # no round number is left between them
+        if high - low <= 1 or (high - low) << CLOSER < grid:
+            break
+        middle = (a + b) // 2
+        a, b = (middle, b) if same(middle) else (a, middle)
+    for bits in range(1, width):
+        grid = 1 << width - bits
+        if high // grid != low // grid or not low % grid:
+            return bits
+    return FINE

@@ -1,0 +1,305 @@
+"""Faults of the noise: too coarse, drawn elsewhere, the same in every run, or dependent from draw to draw."""
+
+from __future__ import annotations
+
+import random
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from itertools import count
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...mechanisms.base import Mechanism
+from ...mechanisms.words.custext import CusText
+from ...mechanisms.words.santext import SanText
+from ...mechanisms.words.word_level import Draws, WordMechanism
+from ...privacy.sampling import NoiseStream
+from .base import Fault
+
+
+def inverted(m: WordMechanism, draws: Draws, uniform: Callable[[int], float]) -> list[str]:
+    """The word of each draw by one uniform, which is looked up in the running sum of its distribution."""
+    out = []
+    for j, channel in enumerate(m.channels(draws.rows)):
+        sums = np.cumsum(channel.at(float(draws.epsilons[j])).probs)
+        at = int(np.searchsorted(sums, uniform(j) * sums[-1], side="right"))
+        out.append(channel.candidates[min(at, len(sums) - 1)])
+    return out
+
+
+def raced(m: WordMechanism, draws: Draws, uniforms: Callable[[int, int], np.ndarray]) -> list[str]:
+    """The word of each draw by one Gumbel variable a candidate."""
+    out = []
+    for j, channel in enumerate(m.channels(draws.rows)):
+        log_probs = channel.at(float(draws.epsilons[j])).log_probs
+        gumbel = -np.log(-np.log1p(-uniforms(j, len(log_probs))))
+        out.append(channel.candidates[int(np.argmax(log_probs + gumbel))])
+    return out
+
+
+def thirds(draws: Draws) -> list[bool]:
+    """Whether each draw is the third of its text, the sixth, and so on."""
+    return [j % 3 == 2 for owner in range(len(draws.texts)) for j in range(int((draws.owners == owner).sum()))]
+
+
+def first_bits(stream: NoiseStream) -> int:
+    """64 random bits of a stream."""
+    return int(stream.words(1)[0])
+
+
+# --- uniforms of few bits
+
+
+class SixteenBitCusText(CusText):
+    """CusText that draws with uniforms of 16 bits."""
+
+    title = "CusText with uniforms of 16 bits"
+
+    def _draw(self, draws: Draws, *arguments: Any, **more: Any) -> list[str]:
+        return inverted(self, draws, lambda j: (first_bits(draws.stream(j)) >> 48) / 65536)
+
+
+class SingleCusText(CusText):
+    """CusText that draws with uniforms in float32, as most libraries give them."""
+
+    title = "CusText with uniforms in float32"
+
+    def _draw(self, draws: Draws, *arguments: Any, **more: Any) -> list[str]:
+        return inverted(self, draws, lambda j: float(np.float32(draws.stream(j).uniform())))
+
+
+class SingleSanText(SanText):
+    """SanText whose Gumbel variables are made of uniforms of 24 bits."""
+
+    title = "SanText with uniforms of 24 bits"
+
+    def _draw(self, draws: Draws, *arguments: Any, **more: Any) -> list[str]:
+        def uniforms(j: int, n: int) -> np.ndarray:
+            return ((draws.stream(j).prefixes(n)[0] >> 8) + 0.5) * 2.0**-24
+
+        return raced(self, draws, uniforms)
+
+
+class FewSeedsCusText(CusText):
+    """CusText that seeds a generator for each draw with 16 bits of its noise."""
+
+    title = "CusText whose generator has 65,536 seeds"
+
+    def _draw(self, draws: Draws, *arguments: Any, **more: Any) -> list[str]:
+        def uniform(j: int) -> float:
+            return float(np.random.default_rng(first_bits(draws.stream(j)) & 0xFFFF).random())
+
+        return inverted(self, draws, uniform)
+
+
+# --- noise that is drawn elsewhere
+
+
+class GlobalCusText(CusText):
+    """CusText that draws from NumPy's global generator."""
+
+    title = "CusText that draws from NumPy's global generator"
+
+    def _draw(self, draws: Draws, *arguments: Any, **more: Any) -> list[str]:
+        return inverted(self, draws, lambda j: float(np.random.random()))
+
+
+class RandomCusText(CusText):
+    """CusText that draws from Python's module random."""
+
+    title = "CusText that draws from Python's random"
+
+    def _draw(self, draws: Draws, *arguments: Any, **more: Any) -> list[str]:
+        return inverted(self, draws, lambda j: random.random())
+
+
+class SystemCusText(CusText):
+    """CusText that draws from the operating system by itself."""
+
+    title = "CusText that draws from the operating system by itself"
+
+    def _draw(self, draws: Draws, *arguments: Any, **more: Any) -> list[str]:
+        return inverted(self, draws, lambda j: secrets.randbits(53) * 2.0**-53)
+
+
+class OwnGeneratorCusText(CusText):
+    """CusText that seeds one generator for a text from its noise, and draws all of its words from that."""
+
+    title = "CusText with a generator of its own"
+
+    def _draw(self, draws: Draws, *arguments: Any, **more: Any) -> list[str]:
+        made = [np.random.default_rng(first_bits(stream)) for stream, _ in draws.texts]
+        return inverted(self, draws, lambda j: float(made[draws.owners[j]].random()))
+
+
+class PublicNameCusText(CusText):
+    """CusText that seeds a generator with the name of its noise, which leaves with the release."""
+
+    title = "CusText whose noise follows from its public name"
+
+    def _draw(self, draws: Draws, *arguments: Any, **more: Any) -> list[str]:
+        made = [np.random.default_rng(int(stream.noise_id, 16)) for stream, _ in draws.texts]
+        return inverted(self, draws, lambda j: float(made[draws.owners[j]].random()))
+
+
+# --- a fixed seed
+
+
+class FixedSeedCusText(CusText):
+    """CusText with one generator for all of its rewrites, made with a seed."""
+
+    title = "CusText with a fixed seed"
+    generator: ClassVar[np.random.Generator] = np.random.default_rng(20_240_501)
+
+    def _draw(self, draws: Draws, *arguments: Any, **more: Any) -> list[str]:
+        return inverted(self, draws, lambda j: float(self.generator.random()))
+
+
+class DefaultSeedCusText(CusText):
+    """CusText that takes a seed of its own, a new one for each draw, where it is given none."""
+
+    title = "CusText with seeds of its own"
+    seeds: ClassVar[Iterator[int]] = count()
+
+    def _draw(self, draws: Draws, *arguments: Any, **more: Any) -> list[str]:
+        streams = [(s if s.seed is not None else NoiseStream(next(self.seeds)), n) for s, n in draws.texts]
+        return super()._draw(replace(draws, texts=streams), *arguments, **more)
+
+
+# --- draws that are independent in pairs only
+
+
+class SumCusText(CusText):
+    """CusText whose every third uniform of a text is the sum of the two before it, modulo 1."""
+
+    title = "CusText whose third uniform is the sum of two"
+
+    def _draw(self, draws: Draws, *arguments: Any, **more: Any) -> list[str]:
+        u = [draws.stream(j).uniform() for j in range(len(draws.rows))]
+        for j in np.flatnonzero(thirds(draws)).tolist():
+            u[j] = (u[j - 1] + u[j - 2]) % 1.0
+        return inverted(self, draws, u.__getitem__)
+
+
+class XorCusText(CusText):
+    """CusText whose every third uniform of a text has the bits in which the two before it differ."""
+
+    title = "CusText whose third uniform is the XOR of two"
+
+    def _draw(self, draws: Draws, *arguments: Any, **more: Any) -> list[str]:
+        bits = [first_bits(draws.stream(j)) for j in range(len(draws.rows))]
+        for j in np.flatnonzero(thirds(draws)).tolist():
+            bits[j] = bits[j - 1] ^ bits[j - 2]
+        return inverted(self, draws, lambda j: (bits[j] >> 11) * 2.0**-53)
+
+
+class XorSanText(SanText):
+    """SanText whose third word has Gumbel variables of the bits in which those of the first two differ."""
+
+    title = "SanText whose third word has the noise of the first two"
+
+    def _draw(self, draws: Draws, *arguments: Any, **more: Any) -> list[str]:
+        third = thirds(draws)
+
+        def uniforms(j: int, n: int) -> np.ndarray:
+            words = draws.stream(j).words(n)
+            if third[j]:
+                words = draws.stream(j - 1).words(n) ^ draws.stream(j - 2).words(n)
+            return ((words >> np.uint64(11)) + 0.5) * 2.0**-53
+
+        return raced(self, draws, uniforms)
+
+
+def _of(cls: type[Mechanism], name: str, title: str, explanation: str, **options: Any) -> Fault:
+    given: Mapping[str, Any] = options
+    return Fault(name, title, explanation, cls, SanText if issubclass(cls, SanText) else CusText, given)
+
+
+NOISE = (
+    _of(
+        SixteenBitCusText,
+        "sixteen-bits",
+        "Uniforms of 16 bits",
+        "CusText that draws each word with one of 65,536 uniforms: what is rarer never comes out.",
+    ),
+    _of(
+        SingleCusText,
+        "float32-uniforms",
+        "Uniforms in float32",
+        "CusText that rounds its uniforms to float32, which has 24 bits.",
+    ),
+    _of(
+        SingleSanText,
+        "24-bit-noise",
+        "Gumbel noise from 24 bits",
+        "SanText whose Gumbel variables are made of uniforms of 24 bits: they end at 17.",
+    ),
+    _of(
+        FewSeedsCusText,
+        "few-seeds",
+        "A generator with few seeds",
+        "CusText that seeds a generator for each draw with 16 bits of the noise that it is given.",
+    ),
+    _of(
+        GlobalCusText,
+        "global-generator",
+        "NumPy's global generator",
+        "CusText that draws from numpy.random, which any library can seed, in the place of its noise.",
+    ),
+    _of(
+        RandomCusText,
+        "random-module",
+        "Python's random",
+        "CusText that draws from the module random, whose numbers can be predicted from earlier ones.",
+    ),
+    _of(
+        SystemCusText,
+        "own-system-noise",
+        "Noise from the operating system by itself",
+        "CusText that draws from the operating system and not from its noise: a seed repeats nothing.",
+    ),
+    _of(
+        OwnGeneratorCusText,
+        "own-generator",
+        "A generator of its own",
+        "CusText that draws all words of a text from a statistical generator, seeded by 64 bits.",
+    ),
+    _of(
+        PublicNameCusText,
+        "public-noise",
+        "Noise that follows from its name",
+        "CusText that seeds a generator with the name of its noise, which is released: anybody can replay it.",
+    ),
+    _of(
+        FixedSeedCusText,
+        "fixed-seed",
+        "A generator with a fixed seed",
+        "CusText with one generator that has the same seed in every process.",
+    ),
+    _of(
+        DefaultSeedCusText,
+        "default-seed",
+        "Seeds of its own",
+        "CusText that takes the seeds 0, 1, 2, … where it is given none, and a seed where it is given one.",
+    ),
+    _of(
+        SumCusText,
+        "sum-of-two",
+        "A uniform that is the sum of two others",
+        "CusText whose third uniform is the sum of the first two, modulo 1: each two are independent.",
+    ),
+    _of(
+        XorCusText,
+        "xor-of-two",
+        "A uniform that is the XOR of two others",
+        "CusText whose third uniform is made of the bits in which the first two differ: each two are independent.",
+    ),
+    _of(
+        XorSanText,
+        "xor-noise",
+        "Gumbel noise that is the XOR of two others",
+        "SanText whose third word has Gumbel variables made of those of the first two: each two are independent.",
+    ),
+)

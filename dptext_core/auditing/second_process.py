@@ -1,0 +1,110 @@
+"""Rewrites without a seed in two fresh processes: whether their noise comes from the operating system.
+
+``Mechanism.rewrite`` and its siblings draw a fresh key. Where an author writes one of these anew, the key may count
+calls, or follow from the number of the process and the time: then two processes have the same noise. Both are started
+here with the same number and the same time, so that only the operating system's randomness tells them apart. The name
+of the noise has 64 bits: two sound processes have the same one with a chance below 10^−17.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+from ..mechanisms.base import Mechanism
+from .entry_points import is_importable
+from .looks import Subject
+from .report import Check, Witness
+from .rules import flat
+
+NAME = "second process"
+#: What draws a key where none is given.
+KEYED = ("rewrite", "rewrites", "rewrite_each", "sweep")
+#: Seconds for a process to load a mechanism and rewrite a text.
+LONGEST = 300
+_CHILD = """
+import json, os, sys, time
+os.getpid = lambda: 4242
+time.time, time.time_ns = (lambda: 1.7e9), (lambda: 1_700_000_000_000_000_000)
+asked = json.loads(sys.stdin.read())
+sys.path[:] = asked["path"]
+import importlib, importlib.util
+try:
+    module = importlib.import_module(asked["module"])
+except ImportError:
+    spec = importlib.util.spec_from_file_location(asked["module"], asked["file"])
+    module = sys.modules[asked["module"]] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+found = module
+for part in asked["name"].split("."):
+    found = getattr(found, part)
+m, text = found.create(**asked["options"]), asked["text"]
+results = [m.rewrite(text), m.rewrite(text), *m.rewrite([text, text]), *m.rewrites(text, 2)]
+results += [*m.rewrite_each([text]), *m.sweep(text, [float(m.config.epsilon)]).results]
+print(json.dumps([r.noise_id for r in results]))
+"""
+
+
+def own_keys(m: Mechanism) -> list[str]:
+    """The functions that draw a key, of those that its author wrote."""
+    return [name for name in KEYED if getattr(type(m), name) is not getattr(Mechanism, name)]
+
+
+def in_two_processes(subject: Subject) -> Check | None:
+    """Whether rewrites without a seed have the same noise in two processes; None where the package draws the keys."""
+    m = subject.m
+    if not (own := own_keys(m)):
+        return None
+    if not is_importable(type(m)):
+        reason = (
+            f"{type(m).__name__} draws noise by itself where it is given none ({', '.join(own)}), and another process "
+            "cannot import it, so that it cannot be told whether that noise is fresh. Put it into a module."
+        )
+        return Check(NAME, "not looked at", "", reason)
+    text = next((t for t in subject.inputs if isinstance(t, str)), "doctor")
+    try:
+        first, second = noise_names(m, text)
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        why = f"its rewrites in another process failed ({type(error).__name__}), so that its noise cannot be looked at."
+        return Check(NAME, "not looked at", "", why)
+    looked = "Rewrites without a seed in two processes with the same number and the same time."
+    if set(first) & set(second):
+        told = f"“{flat(text)}” has the noise {min(set(first) & set(second))} in each of two processes."
+        reason = "where no noise is given, two processes draw the same: it does not come from the operating system."
+        return Check(NAME, "refuted", looked, reason, Witness.of_rule(told, text, kind="release"), draws=2 * len(first))
+    return Check(NAME, "tested", looked, draws=2 * len(first))
+
+
+def noise_names(m: Mechanism, text: str) -> tuple[list[str], list[str]]:
+    """The names of the noise of some rewrites without a seed, in either of two processes."""
+    cls, setting = type(m), {f: getattr(m.config, f) for f in m.config.__dataclass_fields__}
+    asked: dict[str, Any] = {
+        "path": sys.path,
+        "module": cls.__module__,
+        "file": inspect.getsourcefile(cls),
+        "name": cls.__qualname__,
+        "options": setting,
+        "text": text,
+    }
+    given = json.dumps(asked)
+    environment = os.environ | {"PYTHONHASHSEED": "0"}
+    command = [sys.executable, "-c", _CHILD]
+    made = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                         env=environment, text=True)
+        for _ in range(2)
+    ]  # fmt: skip
+    try:
+        out = [process.communicate(given, timeout=LONGEST)[0] for process in made]
+    finally:
+        for process in made:
+            process.kill()
+            process.wait()
+    first, second = (json.loads(text.splitlines()[-1]) if text.strip() else None for text in out)
+    if first is None or second is None:
+        raise ValueError("a process gave no names")
+    return first, second

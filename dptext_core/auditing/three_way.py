@@ -1,0 +1,133 @@
+"""Draws that are independent in pairs and dependent together: of each three draws of a text, and of three texts of one
+call, whether where they lay in their distributions goes together.
+
+A draw lies at a uniform number u in its distribution (its place among the outputs, and anywhere within the output).
+Of three independent ones each product below has mean 0: cos 2π(±u ± v ± w), which shows sums modulo 1, and the signs of
+the first bits of u, v and w, which show their XOR. The mean of n such products, which lie in [−1, 1], is farther from 0
+than t with a chance of at most 2·e^(−n·t²/2) (Hoeffding 1963; Azuma 1967 where a draw depends on earlier ones).
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import numpy as np
+
+from ..mechanisms.base import Mechanism, Prepared
+from ..result import RewriteResult
+from .looks import Subject
+from .report import Check, Witness
+from .rules import flat
+from .seen import LEVEL, Reader, aligned, anew, drawn_words, is_cheap, noise_of, public_words, small
+
+NAME = "three draws together"
+#: Words of a text, texts of a call, and how often each is rewritten.
+PLACES, TEXTS, TIMES, CALLS = 6, 5, 400, 200
+#: Of the first bits of three numbers, those at the same place are compared, up to so many.
+BITS = 3
+#: Fewer rewrites than this tell nothing.
+ENOUGH = 100
+
+
+def three_together(subject: Subject) -> Check | None:
+    """Each three draws of a text, and of the texts of one call."""
+    m = small(subject.m)
+    if not is_cheap(m) or "distribution" not in m.can or m.shares_draws:
+        return None
+    stream, meter = subject.stream.at(NAME), subject.meter
+    given = [p.word for p in subject.probes]
+    words = (
+        drawn_words(m, given, PLACES, stream.at("words"), meter)
+        if aligned(m)
+        else public_words(m, PLACES, stream.at("words"))
+    )
+    if not words:
+        return None
+    text = " ".join(words)
+    stated = anew(m)
+    if m.by_word is not None and stated.distribution(words[0], 0).draws is not None:
+        return None
+    reader = Reader(stated, meter)
+    own = stated.prepare(text, task=meter.task)
+    results = subject.rewriter.fresh(m, m.prepare(text, task=meter.task), TIMES, noise_of(stream, 0))
+    tables = {"draws of a text": _lies(reader, own, results, stream.at("jitter"))}
+    if m.by_word is not None:
+        one = stated.prepare(words[0], task=meter.task)
+        rows = []
+        for k in range(CALLS):
+            listed = subject.rewriter.listed(m, [words[0]] * TEXTS, noise_of(stream, 1 + k))
+            rows.append(_lies(reader, one, listed, stream.at("jitter", k))[:, 0])
+        tables["texts of one call"] = np.stack(rows)
+    return _judged(m, text, tables)
+
+
+def _lies(reader: Reader, prepared: Prepared, results: list[RewriteResult], stream) -> np.ndarray:
+    """Where each draw lay in its distribution, float64 (results, places); NaN where that is not known."""
+    seen = [{s.place: s for s in reader.read(prepared, r)} for r in results]
+    places = sorted({p for one in seen for p in one})[: 2 * PLACES] or [0]
+    jitter = stream.uniforms(len(results) * len(places)).reshape(len(results), -1)
+    out = np.full(jitter.shape, np.nan)
+    below: dict[int, tuple[np.ndarray, object]] = {}
+    for a, one in enumerate(seen):
+        for b, place in enumerate(places):
+            s = one.get(place)
+            if s is None or s.at is None or s.d.draws is not None:
+                continue
+            if id(s.d) not in below:
+                below[id(s.d)] = np.cumsum(s.d.probs) - s.d.probs, s.d
+            out[a, b] = below[id(s.d)][0][s.at] + jitter[a, b] * s.d.probs[s.at]
+    return out
+
+
+def products(u: np.ndarray, v: np.ndarray, w: np.ndarray) -> dict[str, np.ndarray]:
+    """The products of three numbers each, by name, float64 (n,)."""
+    out = {}
+    for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
+        out[f"{a:+d}{b:+d}"] = np.cos(2 * math.pi * (u + a * v + b * w))
+    for bit in range(BITS):
+        signs = [1.0 - 2.0 * (np.floor(x * 2.0 ** (bit + 1)) % 2) for x in (u, v, w)]
+        out[f"bit {bit}"] = signs[0] * signs[1] * signs[2]
+    return out
+
+
+def chance_of(mean: float, n: int) -> float:
+    """A bound of the chance that n products of independent draws have a mean this far from 0."""
+    return min(1.0, 2 * math.exp(-n * mean * mean / 2))
+
+
+def least_mean(n: int, tests: int) -> float:
+    """The smallest mean that n products refute among so many tests."""
+    return math.sqrt(2 * math.log(2 * tests / LEVEL) / n)
+
+
+def _judged(m: Mechanism, text: str, tables: dict[str, np.ndarray]) -> Check | None:
+    tests = sum((4 + BITS) * math.comb(t.shape[1], 3) for t in tables.values())
+    compared, least = 0, 0.0
+    epsilon = float(m.config.epsilon)
+    for what, lies in tables.items():
+        for i, j, k in combinations(range(lies.shape[1]), 3):
+            three = lies[:, [i, j, k]]
+            three = three[np.isfinite(three).all(axis=1)]
+            if (n := len(three)) < ENOUGH:
+                continue
+            compared, least = compared + 1, max(least, least_mean(n, tests))
+            means = {name: float(x.mean()) for name, x in products(*three.T).items()}
+            name = max(means, key=lambda one: abs(means[one]))
+            if (p := chance_of(means[name], n)) * tests < LEVEL:
+                told = (
+                    f"Of the {what} (“{flat(text)}”, ε = {epsilon:.3g}) numbers {i + 1}, {j + 1} and {k + 1} go "
+                    f"together: a product of where they lay has a mean of {means[name]:.2f} over {n} rewrites (a "
+                    f"chance of {p:.1g} for independent draws)."
+                )
+                reason = "three draws depend on each other, so that what is stated of each does not add up."
+                return Check(NAME, "refuted", "", reason, Witness.of_rule(told, text), draws=lies.size)
+    if not compared:
+        return None
+    draws = sum(t.size for t in tables.values())
+    looked = (
+        f"{compared} times three draws, in {min(CALLS, TIMES)} rewrites and more, at ε = {epsilon:.3g}: sums and XORs "
+        "of where they lay."
+    )
+    blind = f"three draws that go together by less than {least:.2f} of 1, or otherwise than by a sum or an XOR"
+    return Check(NAME, "tested", looked, blind=blind, draws=draws)
