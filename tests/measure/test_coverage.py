@@ -99,3 +99,11 @@ def test_the_command_line_says_it_to_the_author_alone(capsys):
     assert "bundled" not in seen.out
     assert cli.main(["rewrite", "--mechanism", "santext", "--quiet", FOREIGN["Russian"]]) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_characters_that_nobody_sees_are_counted_for_the_author():
+    m = dpt.get_mechanism("custext")
+    hidden = "My\u200b doctor\U000e0041 left\ufe0f."
+    assert coverage_note(m, hidden) == coverage_note(m, m.prepare(hidden)) == "3 invisible characters removed."
+    assert coverage_note(m, "My doctor left.") == coverage_note(m, "My Ⓓⓞⓒⓣⓞⓡ left. \n") == ""
+    assert coverage_note(dpt.get_mechanism("dp-sentence"), "\u200b") == f"1 invisible character removed. {EMPTY}"
