@@ -783,14 +783,15 @@ def test_distribution_of_a_piece_that_was_written(run, writer):
     assert status == 0 and "chance of piece 1" in out
 
 
-def test_app_hands_its_flags_and_plugins_to_a_process_of_its_own(monkeypatch):
+def test_app_hands_its_flags_and_plugins_to_streamlit_in_its_own_place(monkeypatch):
     from dptext_core._internal import plugins
     from dptext_core.cli.commands import app
 
     asked = {}
-    monkeypatch.setattr(app.subprocess, "call", lambda argv, env: asked.update(argv=argv, env=env) or 0)
+    monkeypatch.setattr(app.os, "execve", lambda path, argv, env: asked.update(path=path, argv=argv, env=env))
     monkeypatch.setattr(plugins, "files", lambda: ("/one.py", "/two.py"))
     assert cli.main(["app", "--port", "8600", "--headless"]) == 0
+    assert asked["path"] == asked["argv"][0] == sys.executable
     assert asked["argv"][1:] == [
         "-m",
         "streamlit",
@@ -800,10 +801,13 @@ def test_app_hands_its_flags_and_plugins_to_a_process_of_its_own(monkeypatch):
         "--server.headless=true",
     ]
     assert asked["env"][plugins.VARIABLE] == os.pathsep.join(["/one.py", "/two.py"])
-    monkeypatch.setattr(app.subprocess, "call", lambda argv, env: 3)
-    with pytest.raises(SystemExit) as ended:
-        cli.main(["app"])
-    assert ended.value.code == 3
+    # Where a process cannot be replaced, Streamlit runs within it.
+    began = {}
+    monkeypatch.setattr(app, "REPLACES", False)
+    monkeypatch.setattr(app.runpy, "run_module", lambda name, **how: began.update(name=name, argv=[*sys.argv]))
+    monkeypatch.setattr(sys, "argv", ["dptext"])
+    assert cli.main(["app", "--headless"]) == 0
+    assert began == {"name": "streamlit", "argv": ["streamlit", "run", str(ROOT / "app.py"), "--server.headless=true"]}
     monkeypatch.setattr(app, "SCRIPT", "none.py")
     assert cli.main(["app"]) == 2
 

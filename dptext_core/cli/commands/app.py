@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
-import subprocess
+import runpy
 import sys
 from pathlib import Path
 
@@ -18,6 +18,8 @@ HELP = "open the app in a browser"
 #: What Streamlit runs, and what lies beside it, its settings included.
 SCRIPT = "app.py"
 BESIDE = ("pages", ".streamlit")
+#: Whether a process can become another one: on Windows it starts a second one, and ends.
+REPLACES = os.name == "posix"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,8 +42,12 @@ def run(args: argparse.Namespace) -> None:
     if importlib.util.find_spec("streamlit") is None:
         raise ModelUnavailable(f"The app needs Streamlit, which is not installed. Install it with: {install('app')}")
     flags = [f"--server.port={args.port}"] * bool(args.port) + ["--server.headless=true"] * args.headless
-    # Those of --plugin are loaded here only: the app's process is another one.
+    command = ["streamlit", "run", str(script()), *flags]
+    # Those of --plugin are loaded here only.
     own = {plugins.VARIABLE: os.pathsep.join(plugins.files())} if plugins.files() else {}
-    status = subprocess.call([sys.executable, "-m", "streamlit", "run", str(script()), *flags], env=os.environ | own)
-    if status:
-        raise SystemExit(status)
+    # The server is this process, and no child of it that would outlive it.
+    if REPLACES:
+        os.execve(sys.executable, [sys.executable, "-m", *command], os.environ | own)
+    else:
+        sys.argv = command
+        runpy.run_module("streamlit", run_name="__main__", alter_sys=True)

@@ -8,7 +8,9 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -269,8 +271,18 @@ def answer(side: Side, space: Vectors, job: dict[str, Any], ask: dict[str, Any])
     return out
 
 
+def _end_with(parent: int) -> None:
+    """End when the command has ended, also where a package waits for ever, and with the processes that it started."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    if os.name == "posix" and os.getpgid(0) == os.getpid():
+        os.killpg(0, signal.SIGKILL)
+    os._exit(1)
+
+
 def worker(side: str, folder: str) -> int:
     """Answer requests on standard input, a line of JSON each, until it closes."""
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     # Packages print while they load: what they print goes to standard error, answers keep the pipe for themselves.
     pipe = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
