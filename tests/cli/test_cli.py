@@ -414,6 +414,20 @@ def test_interrupt_is_130(run, monkeypatch):
     assert run("rewrite", "--mechanism", "shout", "x")[0] == 130
 
 
+def test_interrupt_while_the_commands_load_is_130_too():
+    code = """
+import runpy, sys
+class Stop:
+    def find_spec(self, name, path=None, target=None):
+        if name == "dptext_core.cli":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Stop())
+runpy.run_module("dptext_core", run_name="__main__")
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "")
+
+
 def test_other_errors_are_not_swallowed(run, monkeypatch):
     def fail(*_, **__):
         raise ZeroDivisionError
