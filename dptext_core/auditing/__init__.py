@@ -14,6 +14,7 @@ Then:
   over all outputs, from float64 log-probabilities; exact for the inputs given, in the metric that the guarantee names
   (``distance``). Over contexts of a language model it is a lower bound on the worst case. What is stated to be
   possible must lie within the depth of the sampler;
+* stated (``guarantee_fields``): every field of the guarantee, recomputed from stated distributions or from rewrites;
 * tested (``releases``): rewrites of whole texts, in every way in which they can be had, against what is stated.
 
 Noise without a closed form has no proven part: its loss is bounded from rewrites (``sampled``), with the stated

@@ -120,7 +120,8 @@ def _same_drawn(found: Sequence[_Free]) -> None:
         others = [w for j, o in enumerate(found) if j != k for w in o.outputs]
         other = found[k - 1]
         if one.d is None:
-            for what, feature in {**_FEATURES, "output": str}.items():
+            features: dict[str, Callable[[str], str]] = {**_FEATURES, "output": lambda word: word}
+            for what, feature in features.items():
                 if _apart([feature(w) for w in one.outputs], [feature(w) for w in others]) < level:
                     _differ(one, other, f"the {what} of what they become differs.")
             continue

@@ -122,7 +122,7 @@ def check_epsilon(st: Statement) -> str:
     if g.notion != "approx":
         for column in st.columns:
             loss = _differences(column)[0]
-            a, b = np.unravel_index(int(np.argmax(loss)), loss.shape)
+            a, b = divmod(int(np.argmax(loss)), len(loss))
             if _more(float(loss[a, b]), g.epsilon):
                 one, other = column.probes[a].text, column.probes[b].text
                 told = f"{name(one)} and {name(other)} lose {loss[a, b]:.6g}, and ε is said to be {g.epsilon:g}."
@@ -154,7 +154,7 @@ def check_bounded_range(st: Statement) -> str:
         return ""
     for column in st.columns:
         width = _differences(column)[1]
-        a, b = np.unravel_index(int(np.argmax(width)), width.shape)
+        a, b = divmod(int(np.argmax(width)), len(width))
         if _more(float(width[a, b]), g.epsilon):
             one, other = column.probes[a].text, column.probes[b].text
             told = (

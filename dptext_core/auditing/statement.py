@@ -145,12 +145,12 @@ def statement(subject: Subject) -> Statement:
     probes = list(subject.probes) or _probes(subject)
     words = tuple(dict.fromkeys(p.word for p in probes if p.word.isalpha()))
     if m.by_word is None:
-        texts = [p.text for p in {id(p.prepared): p.prepared for p in probes}.values()][:2]
-        texts = texts or [t.text if isinstance(t, Prepared) else t for t in subject.inputs][:2]
+        chosen = [p.text for p in {id(p.prepared): p.prepared for p in probes}.values()][:2]
+        chosen = chosen or [t.text if isinstance(t, Prepared) else t for t in subject.inputs][:2]
     else:
         distinct = list({w.casefold(): w for w in words}.values())
-        texts = [" ".join(distinct[:n]) for n in LENGTHS if n <= len(distinct)]
-    return Statement(subject, _stated(subject, texts), words[:PROBES], _of_words(subject, probes))
+        chosen = [" ".join(distinct[:n]) for n in LENGTHS if n <= len(distinct)]
+    return Statement(subject, _stated(subject, chosen), words[:PROBES], _of_words(subject, probes))
 
 
 def _probes(subject: Subject) -> list[Probe]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -145,9 +145,17 @@ class PseudonymSanText(SanText):
 
     title = "SanText whose unknown words have pseudonyms"
 
-    def _result(self, prepared: WordPrepared, *arguments: Any) -> RewriteResult:
-        *before, _, promise = arguments
-        return super()._result(prepared, *before, _ByWord(prepared.document.words), promise)
+    def _result(
+        self,
+        prepared: WordPrepared,
+        epsilons: Sequence[float],
+        drawn: dict[int, str],
+        stream: NoiseStream,
+        unknown: NoiseStream,
+        promise: Guarantee,
+    ) -> RewriteResult:
+        own = _ByWord(prepared.document.words)
+        return super()._result(prepared, epsilons, drawn, stream, own, promise)
 
 
 UNKNOWN = (
