@@ -19,11 +19,10 @@ from typing import Any
 import numpy as np
 
 from .._internal.checks import listed, real, whole
-from .._internal.device import resolve_device
+from .._internal.device import best_dtype, resolve_device
 from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, InputError
 from . import autoencoder as ae
-from .masked_lm import best_dtype
 
 STATE, LOG = "training.safetensors", "training.json"
 #: Pieces that a batch is compared with besides its own.
