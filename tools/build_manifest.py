@@ -67,9 +67,15 @@ ORIGINS: dict[str, tuple[str, str, str]] = {
         "by all-MiniLM-L6-v2, and words that it calls insults",
         "WordNet 3.0 licence (licences/WordNet-3.0.txt)",
     ),
+    "models/sentence_encoder/*": (
+        "python tools/export_models.py --encoder",
+        f"graphs over the weights of {TRUNK}, which are not in them",
+        "Apache-2.0",
+    ),
     "models/masked_lm/README.md": ("written by hand", "the figures of the commands it names", "MIT"),
     "models/masked_lm/*": (
-        "python tools/train_masked_lm.py --corpus train.txt.gz --out assets/models/masked_lm, "
+        "python tools/train_masked_lm.py --corpus train.txt.gz --out build/masked_lm, then python "
+        "tools/export_models.py --checkpoint build/masked_lm/checkpoint.safetensors, "
         "then python tools/evaluate_masked_lm.py --clip-from train.txt.gz and tools/choose_clip_range.py for spec.json",
         f"{TRUNK}, trained further as a masked language model on {CORPUS}",
         "Apache-2.0",

@@ -32,6 +32,7 @@ from dptext_core.attacks import mask_inference
 from dptext_core.measure import metrics
 from dptext_core.measure.metrics.perplexity import pseudo_perplexity
 from dptext_core.models.clip import ClipEstimate
+from dptext_core.models.registry import WEIGHTS_FILE
 from dptext_core.text.document import Document
 
 EPSILONS = (10.0, 25.0, 50.0, 100.0, 250.0)
@@ -39,15 +40,13 @@ EPSILONS = (10.0, 25.0, 50.0, 100.0, 250.0)
 
 def accuracy(model: str, heldout: Path) -> dict[str, float]:
     """Top-1, top-5 and mean negative log-likelihood of the masked word pieces."""
-    from safetensors.torch import load_file
-    from train_masked_lm import MaskedLM, evaluate
+    from train_masked_lm import MaskedLM, evaluate, weights_in
     from transformers import AutoTokenizer
 
     from dptext_core.words.vocabulary import verified_trunk_folder
 
     module = MaskedLM(verified_trunk_folder())
-    weights = load_file(models.masked_lm_spec(model).folder / "masked_lm.safetensors")
-    module.load_state_dict({k: v.float() for k, v in weights.items()}, strict=False)
+    module.load_state_dict(weights_in(models.masked_lm_spec(model).folder / WEIGHTS_FILE), strict=False)
     return evaluate(module.eval(), AutoTokenizer.from_pretrained(verified_trunk_folder()), heldout, "cpu")
 
 

@@ -30,13 +30,13 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.nn.functional as F
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import nn
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from train_masked_lm import SoftCrossEntropy
+from train_masked_lm import SoftCrossEntropy, weights_in
 
 from dptext_core.words.vocabulary import verified_trunk_folder
 
@@ -77,7 +77,7 @@ class Generator(nn.Module):
 
     def start_from(self, masked_lm: Path, kind: str) -> None:
         """Take layers and head of the masked language model; cross-attention starts as self-attention."""
-        state = {k: v.float() for k, v in load_file(masked_lm).items()}
+        state = weights_in(masked_lm)
         for to, layer in enumerate(START[kind]):
             part = {
                 k.split(f"encoder.layer.{layer}.")[1]: v for k, v in state.items() if f"encoder.layer.{layer}." in k

@@ -17,6 +17,7 @@ Three kinds of batches are mixed:
   (``docs/measurements/public-prior.md``).
 
 Run:  python tools/train_masked_lm.py --corpus train.txt.gz --out build/masked_lm --minutes 100
+      python tools/export_models.py --checkpoint build/masked_lm/checkpoint.safetensors
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from torch import nn
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from dptext_core.models.eight_bits import in_floats
 from dptext_core.text.lexicons import stop_words
 from dptext_core.words.vocabulary import verified_trunk_folder
 
@@ -363,6 +365,34 @@ def evaluate_skeletons(model, data: Data, path: Path, device: str, limit: int = 
     return out
 
 
+def weights_in(file: Path) -> dict[str, torch.Tensor]:
+    """The state of a `MaskedLM` in a checkpoint of this tool, or in weights that tools/export_models.py wrote: of these
+    the word embeddings are whole, and no update of low rank is left."""
+    from safetensors.numpy import load_file
+
+    stored = in_floats(load_file(file))
+    state = {name: torch.from_numpy(value).float() for name, value in stored.items() if name != "candidates"}
+    head = "cls.predictions."
+    if head + "bias" not in state:
+        return state
+    for name in [name for name in state if name.startswith(head)]:
+        own = name.removeprefix(head).removeprefix("transform.").replace("LayerNorm", "norm")
+        state[own] = state.pop(name)
+    n, d = state["bert.embeddings.word_embeddings.weight"].shape
+    return state | {"up": torch.zeros(n, RANK), "down": torch.zeros(RANK, d)}
+
+
+def continue_from(model: MaskedLM, file: Path) -> None:
+    """Start from the weights of a file. Of exported ones the difference to the trunk's word embeddings is reduced to
+    the rank of the update, which leaves out most of the rounding to 8 bits."""
+    state = weights_in(file)
+    if (words := state.pop("bert.embeddings.word_embeddings.weight", None)) is not None:
+        apart = words - model.bert.embeddings.word_embeddings.weight.detach().cpu()
+        _, axes = torch.linalg.eigh(apart.T @ apart)
+        state |= {"up": apart @ axes[:, -RANK:], "down": axes[:, -RANK:].T.contiguous()}
+    model.load_state_dict(state, strict=False)
+
+
 def save(model, out: Path, log: dict):
     from safetensors.torch import save_file
 
@@ -370,7 +400,7 @@ def save(model, out: Path, log: dict):
     frozen = "bert.embeddings.word_embeddings.weight"
     save_file(
         {k: v.half().contiguous().cpu() for k, v in model.state_dict().items() if k != frozen},
-        out / "masked_lm.safetensors",
+        out / "checkpoint.safetensors",
     )
     (out / "training.json").write_text(json.dumps(log, indent=1))
 
@@ -380,7 +410,7 @@ def main():
     ap.add_argument("--corpus", type=Path, required=True)
     ap.add_argument("--heldout", type=Path)
     ap.add_argument("--out", type=Path, required=True)
-    ap.add_argument("--init", type=Path, help="continue from this masked_lm.safetensors")
+    ap.add_argument("--init", type=Path, help="continue from this checkpoint, or from exported weights")
     ap.add_argument("--minutes", type=float, default=80)
     ap.add_argument("--steps", type=int)
     ap.add_argument("--batch", type=int, default=40)
@@ -401,9 +431,7 @@ def main():
     data = Data(a.corpus, trunk, a.seed, a.stopwords)
     model = MaskedLM(trunk).to(device)
     if a.init:
-        from safetensors.torch import load_file
-
-        model.load_state_dict({k: v.float() for k, v in load_file(a.init).items()}, strict=False)
+        continue_from(model, a.init)
     head: list[nn.Parameter] = []
     rest: list[nn.Parameter] = []
     for name, p in model.named_parameters():

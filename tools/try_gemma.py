@@ -66,8 +66,8 @@ def measure(texts: int) -> None:
     import numpy as np
     import torch
 
+    from dptext_core._internal.device import best_dtype
     from dptext_core.models.causal import Judge, judge_folder
-    from dptext_core.models.masked_lm import best_dtype
     from dptext_core.research import data_sets
 
     found = data_sets.load("builtin", None, n_test=texts, max_words=40)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
 import os
+import platform
 import re
+import shutil
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..errors import Busy, ConfigError
 from . import extras
-
-_setting = threading.Lock()
-_here = threading.local()
 
 
 def let_threads_sleep() -> None:
@@ -24,11 +23,21 @@ def let_threads_sleep() -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
+def _may_have_gpu() -> bool:
+    """Whether torch is installed and may find a GPU, by what a driver leaves on the machine."""
+    if importlib.util.find_spec("torch") is None:
+        return False
+    if sys.platform == "darwin":
+        return platform.machine() == "arm64"
+    return bool(os.path.exists("/dev/nvidiactl") or os.path.exists("/dev/dxg") or shutil.which("nvidia-smi"))
+
+
 def best_device(load: bool = True) -> str:
-    """The GPU ("cuda" or "mps") where there is one, else "cpu". Without ``load`` only a loaded torch is asked."""
-    if not load and "torch" not in sys.modules:
+    """The GPU ("cuda" or "mps") where there is one, else "cpu". Without ``load`` only a loaded torch is asked; nor is
+    torch loaded where the machine has no GPU."""
+    if sys.modules.get("torch") is None and not (load and _may_have_gpu()):
         return "cpu"
-    torch = extras.torch()
+    torch = importlib.import_module("torch")  # which waits where another thread has begun to load it
 
     if torch.cuda.is_available():
         return "cuda"
@@ -37,12 +46,12 @@ def best_device(load: bool = True) -> str:
 
 def resolve_device(device: str | None) -> str:
     """`device`, checked, or the best one. Raises ConfigError."""
-    if device is None:
-        return best_device()
+    if device is None or device == "cpu":
+        return device or best_device()
+    if device != "mps" and not re.fullmatch(r"cuda(:\d+)?", device):
+        raise ConfigError(f"The device is 'cpu', 'cuda', 'cuda:1' (…) or 'mps', not {device!r}.")
     torch = extras.torch()
 
-    if device != "cpu" and device != "mps" and not re.fullmatch(r"cuda(:\d+)?", device):
-        raise ConfigError(f"The device is 'cpu', 'cuda', 'cuda:1' (…) or 'mps', not {device!r}.")
     if device.startswith("cuda"):
         wanted = int(device[5:] or 0)
         if not torch.cuda.is_available() or wanted >= torch.cuda.device_count():
@@ -52,37 +61,16 @@ def resolve_device(device: str | None) -> str:
     return device
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Within it PyTorch computes in the calling thread alone. Other threads keep the number that they have."""
+def best_dtype(device: str) -> str:
+    """The type to compute in by torch: "bfloat16" where the processor multiplies it natively, else "float32"."""
     import torch
 
-    if getattr(_here, "alone", False):
-        yield
-        return
-    with _setting:
-        before = torch.get_num_threads()
-        torch.set_num_threads(1)
-        # That was the number of this thread, and of those that begin later: they get theirs back from another one.
-        other = threading.Thread(target=torch.set_num_threads, args=(before,))
-        other.start()
-        other.join()
-    _here.alone = True
-    try:
-        yield
-    finally:
-        _here.alone = False
-        torch.set_num_threads(before)
-
-
-def _after_fork() -> None:
-    """A child process may have inherited a locked lock."""
-    global _setting
-    _setting = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    if device.startswith("cuda"):
+        return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
+    if device == "cpu" and platform.machine().lower() in ("x86_64", "amd64") and torch.backends.mkldnn.is_available():
+        able = torch.cpu.get_capabilities()
+        return "bfloat16" if able.get("avx512_bf16") or able.get("amx_bf16") else "float32"
+    return "float32"
 
 
 @contextmanager
@@ -108,9 +96,11 @@ def _no_memory(error: Exception) -> bool:
 
 def give_back_memory(device: str) -> None:
     """Give back what PyTorch holds of the device's memory and does not use."""
+    gc.collect()
+    if device == "cpu":
+        return
     import torch
 
-    gc.collect()
     if device.startswith("cuda"):
         torch.cuda.empty_cache()
     elif device == "mps":

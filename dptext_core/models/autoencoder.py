@@ -221,14 +221,14 @@ class PieceTokenizer:
     """The trunk's tokenizer: a text as ids, and ids as a text. Keeps no word."""
 
     def __init__(self) -> None:
-        from .masked_lm import read_tokenizer
+        from .tokens import read_tokenizer
 
         self._backend = read_tokenizer(verified_trunk_folder() / "tokenizer.json")
         self._backend.encode_special_tokens = True
         self.begin, self.end = (int(self._backend.token_to_id(mark)) for mark in ("[CLS]", "[SEP]"))
 
     def ids(self, text: str) -> list[int]:
-        from .masked_lm import clean
+        from .tokens import clean
 
         return self._backend.encode(clean(text), add_special_tokens=False).ids
 

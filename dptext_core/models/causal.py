@@ -22,12 +22,13 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.device import resolve_device
+from .._internal import extras
+from .._internal.device import best_dtype, resolve_device
 from .._internal.imports import alone
 from .._internal.quiet import quiet
 from ..errors import ConfigError, ModelUnavailable
-from . import added, internals
-from .masked_lm import best_dtype, clean, first_line, read_tokenizer
+from . import added, shortcuts
+from .tokens import clean, first_line, read_tokenizer
 
 #: Pieces of a text that are read, the mark of its beginning included.
 MAX_PIECES = 512
@@ -88,8 +89,7 @@ class Judge:
     """
 
     def __init__(self, folder: Path, *, dtype: str | None = None, device: str | None = None):
-        import torch
-
+        torch = extras.torch()
         with alone():
             from transformers import AutoModelForCausalLM
 
@@ -121,8 +121,8 @@ class Judge:
         self.longest = min(MAX_PIECES, longest) if isinstance(longest, int) and longest > 1 else MAX_PIECES
         # The output layer of a large vocabulary is most of the work: it is left out where nothing is scored.
         self._cut = True
-        if why := internals.attempt(self._cut_agrees, f"taking {type(model).__name__} apart before its output layer"):
-            internals.announce(why)
+        if why := shortcuts.attempt(self._cut_agrees, f"taking {type(model).__name__} apart before its output layer"):
+            shortcuts.announce(why)
             self._cut = False
 
     def __call__(self, texts: Sequence[str]) -> list[float]:
@@ -199,7 +199,7 @@ class Judge:
         with torch.inference_mode():
             ((found, _),) = self._logits(ids, mask, mask[:, 1:], ids[0, 1:])
             want = self._model(input_ids=ids, use_cache=False).logits[0, :-1]
-        return internals.agree(found.float().cpu().numpy(), want.float().cpu().numpy(), self.dtype)
+        return shortcuts.agree(found.float().cpu().numpy(), want.float().cpu().numpy(), self.dtype)
 
 
 def _surprise(logits: Any, targets: Any) -> Any:

@@ -6,9 +6,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..words.vocabulary import trunk_folder
-from .masked_lm import clean, owners, read_tokenizer
 from .registry import masked_lm_spec
+from .tokens import bundled_tokenizer, clean, owners, read_tokenizer
 
 if TYPE_CHECKING:
     from ..text.document import Document
@@ -23,7 +22,9 @@ def knows(model: str, document: Document) -> list[bool]:
 
 def spec_knows(spec: MaskedLMSpec | GeneratorSpec, document: Document) -> list[bool]:
     """The same of a model that was looked up."""
-    return known_by(trunk_folder() if spec.on_trunk else spec.folder, document)
+    if spec.on_trunk:
+        return _known(*_bundled(), document)
+    return known_by(spec.folder, document)
 
 
 def known_by(folder: Path, document: Document) -> list[bool]:
@@ -32,11 +33,15 @@ def known_by(folder: Path, document: Document) -> list[bool]:
     A word of one letter is known where it is a letter of the document's language. Where the tokenizer has no file of
     its own that can be read alone, every word counts as known.
     """
+    file = folder / "tokenizer.json"
+    if not document.tokens or not file.is_file():
+        return [True] * len(document.tokens)
+    return _known(*_tokenizer(file, file.stat().st_mtime_ns), document)
+
+
+def _known(backend: Any, unknown: frozenset[int], document: Document) -> list[bool]:
     document = document.visible
-    file, tokens = folder / "tokenizer.json", document.tokens
-    if not tokens or not file.is_file():
-        return [True] * len(tokens)
-    backend, unknown = _tokenizer(file, file.stat().st_mtime_ns)
+    tokens = document.tokens
     known = [document.language.is_letter(t.text) for t in tokens]
     encoding = backend.encode(clean(document.text), add_special_tokens=False)
     for piece, (start, end), i in zip(encoding.ids, encoding.offsets, owners(encoding.offsets, tokens), strict=True):
@@ -48,6 +53,14 @@ def known_by(folder: Path, document: Document) -> list[bool]:
 @lru_cache(maxsize=4)
 def _tokenizer(file: Path, _changed: int) -> tuple[Any, frozenset[int]]:
     """A tokenizer, and the ids of its pieces for what it does not know. Both are public."""
-    backend = read_tokenizer(file)
+    return _with_unknown(read_tokenizer(file))
+
+
+@lru_cache(maxsize=1)
+def _bundled() -> tuple[Any, frozenset[int]]:
+    return _with_unknown(bundled_tokenizer())
+
+
+def _with_unknown(backend: Any) -> tuple[Any, frozenset[int]]:
     ids = (backend.token_to_id(name) for name in ("[UNK]", "<unk>", getattr(backend.model, "unk_token", None)) if name)
     return backend, frozenset(i for i in ids if i is not None)

@@ -23,15 +23,17 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.device import enough_memory, resolve_device
+from .._internal import extras
+from .._internal.device import best_dtype, enough_memory, resolve_device
 from .._internal.imports import alone
 from .._internal.quiet import quiet
 from ..errors import ConfigError, ModelUnavailable
 from ..text.language import Language
 from ..text.languages import ENGLISH
 from .generators import PROMPTED, WEIGHTS_FILE, GeneratorPass, GeneratorSpec, generator_spec
-from .masked_lm import best_dtype, clean, first_line, private_backend, read_whole
+from .masked_lm import read_whole
 from .registry import BUNDLED, json_in
+from .tokens import clean, first_line, private_backend
 
 #: What is no text in a vocabulary, besides special tokens.
 _UNUSED = re.compile(r"[\[<](unused|extra_id_)_?\d+[\]>]|<\|?(reserved|image|audio|start_of|end_of)[^>]*>", re.I)
@@ -70,7 +72,7 @@ class Generator:
     """
 
     def __init__(self, spec: GeneratorSpec, device: str, dtype: str | None = None):
-        import torch
+        torch = extras.torch()
 
         with quiet():
             model, tokenizer = _bundled(spec) if spec.on_trunk else _from_folder(spec)

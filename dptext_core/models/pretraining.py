@@ -20,12 +20,11 @@ import numpy as np
 
 from .._internal import held
 from .._internal.checks import real, text_list, whole
-from .._internal.device import resolve_device
+from .._internal.device import best_dtype, resolve_device
 from .._internal.task import UNWATCHED, Task
 from .._internal.whole_files import sweep, write_errors, write_whole
 from ..errors import ConfigError, InputError
 from . import autoencoder as ae
-from .masked_lm import best_dtype
 
 STATE, LOG = "training.safetensors", "training.json"
 #: What a run that was killed early leaves, without a log.

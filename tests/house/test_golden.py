@@ -49,7 +49,7 @@ def small(tmp_path_factory):
     made = tmp_path_factory.mktemp("golden")
     with pytest.MonkeyPatch.context() as patched:
         for module in (masked_lm, generator):
-            patched.setattr(module, "best_dtype", lambda device: "float32", raising=False)
+            patched.setattr(module, "best_dtype", lambda device: "float32")
             patched.setattr(module, "_loaded", {}, raising=False)
         patched.setattr(engines, "_engines", {})
         patched.setattr(lexicon, "nltk_stop_words", lambda name: None)

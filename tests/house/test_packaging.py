@@ -31,7 +31,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 ADDRESS = "https://example.org/somebody/dptext"
 EXTRA = PROJECT["optional-dependencies"]
 #: Of a clone, requirements.txt has the core and what the app and its models need.
-RANGES = {"requirements.txt": [*PROJECT["dependencies"], *EXTRA["models"], *EXTRA["app"]]} | {
+RANGES = {"requirements.txt": [*PROJECT["dependencies"], *EXTRA["models"], *EXTRA["torch"], *EXTRA["app"]]} | {
     f"requirements-{name}.txt": EXTRA[name] for name in ("dev", "llm", "names", "office", "ray")
 }
 

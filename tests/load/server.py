@@ -18,9 +18,6 @@ def main(port: str, *options: str) -> None:
     sys.path.insert(0, str(TOP))
     if "--float32" in options:
         os.environ.update(AVX2)
-        from dptext_core.models import internals
-
-        internals.has_bf16 = lambda: False
         options = tuple(o for o in options if o != "--float32")
 
     from streamlit.web import cli

@@ -12,7 +12,7 @@ from tiny_causal import WORDS, write_model, write_tokenizer
 
 from dptext_core.errors import ConfigError, ModelUnavailable
 from dptext_core.measure.metrics import score
-from dptext_core.models import added, causal, internals
+from dptext_core.models import added, causal, shortcuts
 from dptext_core.research import bench_run, public_prior
 
 TEXTS = [
@@ -103,19 +103,19 @@ def test_texts_share_a_pass_by_length():
 
 
 def test_bfloat16_is_near_and_the_default_is_what_the_processor_multiplies(gemma):
-    from dptext_core.models.masked_lm import best_dtype
+    from dptext_core._internal.device import best_dtype
 
     exact, rounded = (causal.Judge(gemma, dtype=dtype, device="cpu") for dtype in ("float32", "bfloat16"))
     assert rounded(TEXTS) == pytest.approx(exact(TEXTS), abs=0.1, nan_ok=True)
     assert causal.Judge(gemma, device="cpu").dtype == best_dtype("cpu")
 
 
-@pytest.mark.filterwarnings("ignore::dptext_core.models.internals.SlowerPath")
+@pytest.mark.filterwarnings("ignore::dptext_core.models.shortcuts.SlowerPath")
 def test_a_model_that_bends_its_scores_afterwards_is_run_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr(internals, "_announced", set())
+    monkeypatch.setattr(shortcuts, "_announced", set())
     folder = write_model(tmp_path / "bent", "gemma2")
     judge = causal.Judge(folder, dtype="float32")
-    assert not judge._cut and internals._announced
+    assert not judge._cut and shortcuts._announced
     assert judge(TEXTS) == pytest.approx([by_hand(folder, text) for text in TEXTS], rel=1e-4, nan_ok=True)
 
 

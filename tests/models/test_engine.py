@@ -1,31 +1,24 @@
 from __future__ import annotations
 
-import dataclasses
 import gc
-import json
 import os
-import re
 import subprocess
 import sys
 import threading
 import time
-from contextlib import nullcontext
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from tiny import tiny_masked_lm
 
 from dptext_core import Task, models
-from dptext_core._internal.device import one_thread
 from dptext_core.errors import Busy, Cancelled, ConfigError, InputError
 from dptext_core.models import MaskRequest
 from dptext_core.models.masked_lm import MaskedLM, rows_for
 from dptext_core.models.windows import ModelInput
 from dptext_core.models.worker import Engine, _Job
 from dptext_core.research.speed import engine as speed
-from dptext_core.research.speed import share
 from dptext_core.text.document import Document
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,9 +58,6 @@ class FakeLM:
         self.begun = threading.Event()
         self.passes = []
 
-    def own_cores(self):
-        return nullcontext()
-
     def model_inputs(self, requests):
         if "refused" in requests:
             raise InputError("Not this one.")
@@ -75,6 +65,9 @@ class FakeLM:
 
     def shape_for(self, length, query=False):
         return 4, 8
+
+    def text_of(self, x):
+        return 0
 
     def forward_all(self, passes):
         return np.concatenate([self.forward(inputs, *shape) for inputs, shape in passes])
@@ -159,125 +152,13 @@ def test_scores_do_not_depend_on_the_neighbours(engine, lm):
         assert np.array_equal(got[0], want[n::3])
 
 
-def real_size(dtype):
-    """A layer as large as those of the bundled model, with random weights: inside, and as the last one."""
-    import torch
-    from torch.nn import LayerNorm, Linear
-
-    from dptext_core.models.fast_bert import _Layer
-
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        parts = SimpleNamespace(query=Linear(384, 384), key=Linear(384, 384), value=Linear(384, 384))
-        at = SimpleNamespace(self=parts, output=SimpleNamespace(dense=Linear(384, 384), LayerNorm=LayerNorm(384)))
-        up, down = Linear(384, 1536), SimpleNamespace(dense=Linear(1536, 384), LayerNorm=LayerNorm(384))
-        layer = SimpleNamespace(attention=at, intermediate=SimpleNamespace(dense=up), output=down)
-        return [_Layer(layer, 12, last, "cpu", dtype) for last in (False, True)], torch.randn(2, 4, 44, 384).to(dtype)
-
-
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_bits_on_a_model_of_real_size(dtype):
-    """The same for products as large as those of the bundled model: at every place, beside rows of any length."""
-    import torch
-
-    from dptext_core.models.fast_bert import TILE, _Affine, _hides
-
-    with torch.inference_mode():
-        (inside, last), (x, other) = real_size(getattr(torch, dtype))
-        lengths, at = torch.tensor([44, 43, 41, 44]), torch.tensor([3, 42, 40, 0])
-
-        def both(h, lengths, at):
-            hidden = _hides(lengths, 44, 12, h.dtype)
-            return inside.everywhere(h, hidden), torch.cat(last.read_at(h, hidden, at), -1)
-
-        want, want_at = both(x, lengths, at)
-        for row in range(4):
-            for place in range(4):
-                mixed, long, where = other.clone(), torch.tensor([1, 44, 7, 30]), torch.zeros(4, dtype=torch.long)
-                mixed[place], long[place], where[place] = x[row], lengths[row], at[row]
-                got, got_at = both(mixed, long, where)
-                assert torch.equal(got[place], want[row]) and torch.equal(got_at[place], want_at[row])
-
-        head = _Affine(
-            (torch.cos(torch.arange(5000.0 * 384)).reshape(5000, 384), torch.zeros(5000)), device="cpu", dtype=x.dtype
-        )
-        own, read, others = x[0, :TILE], x[1, :TILE], other[:2, :TILE]
-        want = head(last.finish(own, read))
-        for row in range(TILE):
-            for place in range(TILE):
-                mixed = others.clone()
-                mixed[0, place], mixed[1, place] = own[row], read[row]
-                assert torch.equal(head(last.finish(*mixed))[place], want[row])
-
-
-def test_attention_is_what_pytorch_calls_so():
-    import torch
-    import torch.nn.functional as F
-
-    from dptext_core.models.fast_bert import _attention, _hides
-
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(1)
-        q, k, v = torch.randn(3, 2, 4, 7, 8)
-    lengths = torch.tensor([7, 3])
-    seen = (torch.arange(7) < lengths[:, None])[:, None, None]
-    want = F.scaled_dot_product_attention(q, k, v, attn_mask=seen).transpose(1, 2).reshape(2, 7, 32)
-    torch.testing.assert_close(_attention(q, k, v, _hides(lengths, 7, 4, q.dtype)), want)
-    one = _attention(q[:, :, 2:3], k, v, _hides(lengths, 7, 4, q.dtype))
-    torch.testing.assert_close(one, want[:, 2:3])
-
-
-def test_a_thread_computes_alone_and_the_others_keep_their_number():
-    import torch
-
-    def number_of_another():
-        thread, got = call(torch.get_num_threads)
-        thread.join(10)
-        return got
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(3)
-    try:
-        with one_thread():
-            with one_thread():
-                assert torch.get_num_threads() == 1
-            assert torch.get_num_threads() == 1 and number_of_another() == [3]
-        assert torch.get_num_threads() == 3 and number_of_another() == [3]
-    finally:
-        torch.set_num_threads(before)
-
-
-def test_the_number_of_cores_changes_no_bit(folder, lm):
-    """Only how many passes are computed at once."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(before + 2)
-    try:
-        more = MaskedLM(lm.spec, "cpu", lm.dtype)
-        assert more.workers == before + 2 == lm.workers + 2
-        reqs = requests(lm, LONG)[:12] + requests(lm, SHORT)
-        worker = Engine(str(folder), "cpu")
-        worker._lm = more
-        assert [more.shape_for(n) for n in (5, 44, 200)] == [lm.shape_for(n) for n in (5, 44, 200)]
-        got = worker.score(reqs)
-        assert len(worker._threads) == more.workers
-        assert torch.get_num_threads() == before + 2
-        worker.stop()
-    finally:
-        torch.set_num_threads(before)
-    for row, r in zip(got, reqs, strict=True):
-        x = lm.model_input(r)
-        assert np.array_equal(row, lm.forward([x], *lm.shape_for(len(x.ids)))[0])
-
-
 @pytest.mark.parametrize(("length", "rows"), [(5, 19), (24, 4), (44, 2), (64, 2), (68, 1), (256, 1)])
 def test_rows_of_a_pass_fill_one_core(length, rows):
     assert rows_for(length, "cpu", 1) == rows
     assert rows_for(length, "cuda", 1) == 1 << (8192 // length).bit_length() - 1
 
 
-def test_every_core_computes_a_pass_of_its_own(fake, monkeypatch):
+def test_threads_compute_passes_of_their_own(fake, monkeypatch):
     """Two at once here; one that dies takes only its own callers with it, and is started again."""
     fake._lm.workers = 2
     thread, got = call(fake.score, ["x"] * 4 + ["y"] * 4)
@@ -501,8 +382,6 @@ def test_a_forked_child_works(folder, lm):
 #: A model that is torch's products alone, which is all that is in the middle of work where a process ends.
 ENDS = """
 import atexit, sys, threading
-from contextlib import nullcontext
-import torch
 atexit.register(lambda: print("alive:", sum(t.is_alive() for t in threads)))  # after what the engine registers
 from dptext_core import models
 from dptext_core.measure.metrics import score
@@ -510,14 +389,17 @@ from dptext_core.models.windows import ModelInput
 
 for metric in ("cosine", "bertscore"):
     score(metric, ["a"], ["b"])
-print([name for name in ("transformers", "sentence_transformers", "sklearn") if name in sys.modules])
+print([name for name in ("torch", "transformers", "sentence_transformers", "sklearn") if name in sys.modules])
+import torch
 
 class Model:
-    candidates, workers, at_once, own_cores = ("a",), 2, 1, nullcontext
+    candidates, workers, at_once = ("a",), 2, 1
     def model_inputs(self, requests):
         return [ModelInput([1], None, 0) for _ in requests]
     def shape_for(self, length, query=False):
         return 4, 8
+    def text_of(self, x):
+        return 0
     def forward_all(self, passes):
         begun.set()
         x = torch.ones(200, 200)
@@ -542,71 +424,8 @@ def test_a_process_embeds_without_large_libraries_and_ends_in_the_middle_of_work
     assert (done.returncode, done.stdout.split()) == (0, ["[]", "end", "2", "alive:", "0"]), done.stderr
 
 
-def test_the_speed_report_names_both_ratios_and_the_share_of_the_ceiling(folder, engine, capsys, monkeypatch):
-    monkeypatch.setattr(speed, "short_texts", lambda: [SHORT, LONG[:60]])
-    monkeypatch.setattr(share, "LARGE", 64)
-    monkeypatch.setattr(engine, "_lm", engine._lm)
-    assert speed.main(["--model", str(folder), "--device", "cpu", "--float32", "--repeats", "1"]) == 0
-    engine.stop()
-    lines = capsys.readouterr().out.splitlines()
-    assert "one text of 20 tokens" in lines[1] and "2 texts of 20 tokens" in lines[2] and "x" in lines[1]
-    assert "one text of 400 tokens" in lines[3] and not any("by pairs" in line for line in lines)
-    assert "float32" in lines[5] and "torch.mm" in lines[5] and "at the model's shapes" in lines[5]
-    one, two = zip(*(map(float, re.findall(r"(-?[\d.]+)%", line)) for line in lines[-len(share.PARTS) :]), strict=True)
-    assert sum(one) == pytest.approx(100, abs=0.5) and sum(two) == pytest.approx(100, abs=0.5)
-    assert min(one[0], two[0], one[2], two[2], one[4], two[4]) > 0
-
-
-def test_operations_are_counted_as_pytorch_counts_them(folder, monkeypatch):
-    """One request of exactly the length of its pass, so that nothing is padding; and a model counted by hand."""
-    import torch
-    from torch.utils.flop_counter import FlopCounterMode
-
-    from dptext_core.models import fast_bert
-
-    monkeypatch.setattr(fast_bert, "products", lambda dtype: (False, ""))
-    monkeypatch.setattr(fast_bert.FastBert.head, "__defaults__", ((1,),))
-    lm = MaskedLM(models.masked_lm_spec(str(folder)), "cpu", "float32")
-    size = share.Size.of(lm)
-    config = json.loads((folder / "config.json").read_text())
-    assert size == share.Size(
-        config["num_hidden_layers"], config["hidden_size"], config["intermediate_size"], len(lm.candidates)
-    )
-    for length in (8, 20):
-        with FlopCounterMode(display=False) as counter:
-            lm.forward([ModelInput([5] * length, [0] * length, 3)], 1, length)
-        assert share.needed(size, length) == counter.get_total_flops()
-    monkeypatch.setitem(fast_bert.TOGETHER, torch.float32, 4)
-    monkeypatch.setattr(fast_bert, "ASKED", 4)
-    asked = MaskedLM(dataclasses.replace(models.masked_lm_spec(str(folder)), queries=True), "cpu", "float32")
-    ids = [5] * 24
-    with FlopCounterMode(display=False) as counter:
-        asked.forward([ModelInput(ids, None, at, True) for at in (3, 4, 7, 9)], 4, 24)
-    itself = 4 * size.layers * 2 * 2 * size.width  # what a query reads of itself is no product to the counter
-    assert share.needed_by_queries(size, 24, 4) == counter.get_total_flops() + itself
-    # Two layers of width 2 and 4, 3 positions, 5 candidates. First layer: 4 + 8 weights of 2 x 2 a position; attention;
-    # last layer: keys and values at 3 positions, the rest at one; head; output matrix.
-    by_hand = 2 * 3 * (4 * 4 + 2 * 8) + 4 * 9 * 2 + 2 * 3 * 2 * 4 + 2 * (2 * 4 + 2 * 8) + 4 * 3 * 2 + 2 * 4 + 2 * 2 * 5
-    assert share.needed(share.Size(2, 2, 4, 5), 3) == by_hand
-
-
-def test_the_passes_that_are_counted_are_the_engines(engine, lm, monkeypatch):
-    made, forward_all = [], lm.forward_all
-
-    def seen(passes):
-        made.extend((len(inputs), shape) for inputs, shape in passes)
-        assert len(passes) <= lm.at_once
-        return forward_all(passes)
-
-    monkeypatch.setattr(lm, "forward_all", seen)
-    engine.score(share.mask_requests(lm, [LONG[:150], SHORT]))
-    inputs = lm.model_inputs(share.mask_requests(lm, [LONG[:150], SHORT]))
-    assert sorted(made) == sorted((len(some), shape) for some, shape in share.passes(lm, inputs))
-    assert len({shape for _, shape in made}) > 1
-
-
 def test_the_plain_loop_and_the_engine_compute_the_same(folder):
-    from dptext_core.models.masked_lm import MaskedLM, plain_model
+    from dptext_core.models.torch_masked import plain_model
 
     lm = MaskedLM(models.masked_lm_spec(str(folder)), "cpu", "float32")
     worker = Engine(str(folder), "cpu")

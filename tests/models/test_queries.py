@@ -16,9 +16,9 @@ from tiny import tiny_masked_lm, tiny_roberta, vocabulary
 
 import dptext_core as dpt
 from dptext_core import models
-from dptext_core.models import MaskRequest, fast_bert
-from dptext_core.models.fast_bert import AnyModel, asked_by_queries
-from dptext_core.models.masked_lm import MaskedLM, plain_model
+from dptext_core.models import MaskRequest
+from dptext_core.models.masked_lm import MaskedLM
+from dptext_core.models.torch_masked import asked_by_queries, plain_model
 from dptext_core.models.windows import overlapping
 from dptext_core.models.worker import Engine
 from dptext_core.text.document import Document
@@ -72,48 +72,32 @@ def plainly(lm, request):
 @pytest.mark.parametrize("text", [TEXT, LONG])
 def test_scores_are_those_of_the_plain_model(lm, text):
     requests = asked(lm, text)
-    assert isinstance(lm._logits, fast_bert.FastBert)
+    assert lm._logits.cuts
     found = scores(lm, requests)
     for i in range(0, len(requests), len(requests) // 7):
         np.testing.assert_allclose(found[i], plainly(lm, requests[i]), rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("cuts", [True, False])
-def test_without_the_fast_path_they_are_the_same(lm, cuts):
-    model, _ = plain_model(lm.spec)
+@pytest.fixture(scope="module")
+def whole(lm):
+    """The same model without a shortcut."""
     other = MaskedLM(lm.spec, "cpu", "float32")
-    other._logits = AnyModel(model, torch.as_tensor(lm.candidate_ids), "cpu", torch.float32, cuts=cuts)
-    assert other._logits.cuts == cuts
+    other._logits.run_whole()
+    return other
+
+
+def test_without_the_shortcut_they_are_the_same(lm, whole):
     requests = asked(lm, TEXT)
-    np.testing.assert_allclose(scores(other, requests), scores(lm, requests), rtol=1e-4, atol=1e-5)
+    assert not whole._logits.cuts
+    np.testing.assert_allclose(scores(whole, requests), scores(lm, requests), rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("cuts", [True, False])
-def test_without_the_fast_path_a_query_has_the_bits_that_it_has_alone(lm, cuts):
-    model, _ = plain_model(lm.spec)
-    other = MaskedLM(lm.spec, "cpu", "float32")
-    other._logits = AnyModel(model, torch.as_tensor(lm.candidate_ids), "cpu", torch.float32, cuts=cuts)
-    requests = asked(lm, LONG)[:70]
-    together = scores(other, requests)
-    np.testing.assert_array_equal(scores(other, requests[3:20]), together[3:20])
+def test_without_the_shortcut_a_query_has_the_bits_that_it_has_alone(whole):
+    requests = asked(whole, LONG)[:70]
+    together = scores(whole, requests)
+    np.testing.assert_array_equal(scores(whole, requests[3:20]), together[3:20])
     for i in (0, 17, 69):
-        np.testing.assert_array_equal(scores(other, [requests[i]])[0], together[i])
-
-
-def test_on_a_gpu_every_pass_about_a_text_has_one_shape(lm, monkeypatch):
-    """There a product of another number of rows is another kernel. Shapes are computed without a GPU."""
-    monkeypatch.setattr(lm, "device", "meta")
-    model, _ = plain_model(lm.spec)
-    far = fast_bert.FastBert(model, torch.as_tensor(lm.candidate_ids), "meta", torch.float32)
-    shapes, linear = [], torch.nn.functional.linear
-    monkeypatch.setattr(fast_bert.F, "linear", lambda x, *more: shapes.append(x.shape) or linear(x, *more))
-    inputs, seen = lm.model_inputs(asked(lm, TEXT)), []
-    for some in (inputs[:1], inputs[2:9], inputs):
-        shapes.clear()
-        found = far([lm._batch(some, *lm.shape_for(len(some[0].ids), True))])
-        assert found.shape == (len(some), len(lm.candidates))
-        seen.append(list(shapes))
-    assert seen[0] == seen[1] == seen[2] and seen[0]
+        np.testing.assert_array_equal(scores(whole, [requests[i]])[0], together[i])
 
 
 def test_a_pass_computes_a_text_once(lm, monkeypatch):
@@ -133,38 +117,6 @@ def test_the_same_bits_whatever_is_asked_beside_it(folder, dtype):
     np.testing.assert_array_equal(scores(lm, [requests[i] for i in some]), together[some])
     for i in some[:8]:
         np.testing.assert_array_equal(scores(lm, [requests[i]])[0], together[i])
-
-
-@pytest.mark.parametrize("alike", [True, False])
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_texts_go_through_together_and_have_the_bits_they_have_alone(folder, dtype, alike, monkeypatch):
-    """Texts of one length and of several, some with more queries than read together; and where a row's bits depend on
-    how many rows a product has, all products have one number."""
-    if not alike:
-        monkeypatch.setattr(fast_bert, "rows_alike", lambda *given: False)
-    lm = MaskedLM(models.masked_lm_spec(folder), "cpu", dtype)
-    tile = (fast_bert.TOGETHER[lm._logits.dtype],)
-    assert lm._logits.sizes == (fast_bert.SIZES if alike and lm._logits.decoder.packed else tile)
-    words = LONG.split()
-    texts = [" ".join(words[n : n + size]) for n, size in enumerate((3, 3, 3, 1, 7, 11, 7, 40, 40, 90, 2, 15))]
-    passes = []
-    for text in texts:
-        inputs = lm.model_inputs(asked(lm, text))
-        passes.append((inputs, lm.shape_for(len(inputs[0].ids), True)))
-    assert min(len(x) for x, _ in passes) < fast_bert.ASKED and max(len(x) for x, _ in passes) > fast_bert.ASKED_LONG
-    alone = [lm.forward_all([one]) for one in passes]
-    rng = np.random.default_rng(5)
-    for size in (2, 5, len(texts), len(texts)):
-        chosen = rng.permutation(len(texts))[:size].tolist()
-        together = lm.forward_all([passes[i] for i in chosen])
-        np.testing.assert_array_equal(together, np.concatenate([alone[i] for i in chosen]))
-
-
-@given(st.integers(1, 1000), st.sampled_from([fast_bert.SIZES, (24,)]))
-def test_products_have_few_empty_rows(rows, sizes):
-    cut = list(fast_bert.pieces(rows, sizes))
-    assert set(cut) <= set(sizes) and sum(cut[:-1]) < rows <= sum(cut)
-    assert sum(cut) - rows < sizes[-1]
 
 
 def test_texts_of_a_list_are_scored_together_and_rewritten_as_alone(folder, monkeypatch):

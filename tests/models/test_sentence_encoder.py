@@ -20,28 +20,34 @@ def library():
 def test_embeddings_are_those_of_sentence_transformers_whatever_stands_beside_a_text(library):
     given = [sentence_encoder.readable(text) for text in TEXTS]
     expected = library.encode(given, normalize_embeddings=True, show_progress_bar=False)
-    for size in (1, 32):
-        assert np.abs(sentence_encoder.embed(TEXTS, "cpu", size) - expected).max() < 2e-6
+    found = sentence_encoder.embed(TEXTS, "cpu")
+    assert np.abs(found - expected).max() < 2e-6
+    rng = np.random.default_rng(3)
+    for size in (1, 3, 32):
+        order = rng.permutation(len(TEXTS))
+        again = sentence_encoder.embed([TEXTS[i] for i in order], "cpu", size)
+        np.testing.assert_array_equal(again, found[order])
     assert np.abs(np.linalg.norm(expected, axis=1) - 1).max() < 1e-6
     assert sentence_encoder.embed([]).shape == (0, sentence_encoder.DIMENSIONS)
-    assert library.max_seq_length == sentence_encoder.parts()[1] == sentence_encoder.PIECES + 2
+    assert library.max_seq_length == sentence_encoder.PIECES + 2
 
 
 def test_hidden_states_are_those_of_the_model_of_transformers(library):
     ids = sentence_encoder.pieces([*TEXTS[:5], TEXTS[-1]], 512)
     with torch.inference_mode():
         own = [library[0].auto_model(torch.tensor([x]), output_hidden_states=True).hidden_states for x in ids]
-    for layers in (1, None):
+    for layers in (1, 5, sentence_encoder.LAYERS):
         seen = []
         for some, hidden, there in sentence_encoder.hidden_states(ids, "cpu", layers=layers, batch_size=4):
             for i, row, mask in zip(some, hidden, there, strict=True):
                 assert int(mask.sum()) == len(ids[i]) <= 512
-                assert float((row[mask] - own[i][-1 if layers is None else layers][0]).abs().max()) < 1e-4
+                assert np.abs(row[mask] - own[i][layers][0].numpy()).max() < 1e-4
                 seen.append(i)
         assert sorted(seen) == [*range(len(ids))]
 
 
 def test_another_device_is_asked_by_the_library(library, monkeypatch):
+    """The stand-in for a device keeps the library's own."""
     monkeypatch.setattr(sentence_encoder, "resolve_device", lambda device: "meta" if device is None else device)
     monkeypatch.setattr(sentence_encoder, "library_encoder", lambda device: library)
     texts = TEXTS[:5]

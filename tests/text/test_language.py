@@ -15,7 +15,7 @@ from small_spaces import over, random_space, words
 import dptext_core as dpt
 from dptext_core import ENGLISH, Document, InputError, Language, ModelUnavailable
 from dptext_core.attacks.prior import public_prior
-from dptext_core.models.masked_lm import whole_words as model_words
+from dptext_core.models.tokens import whole_words as model_words
 from dptext_core.show.figures import token_view
 from dptext_core.text import lexicons
 from dptext_core.text.language import ENDERS, straight

@@ -11,9 +11,9 @@ papers use larger models. The first 512 pieces of a text are read. Two blank tex
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from ..._internal import extras
+import numpy as np
+
 from ...models.sentence_encoder import hidden_states, pieces
 
 LAYER = 5
@@ -32,26 +32,26 @@ def score(originals: Sequence[str], rewrites: Sequence[str], device: str | None 
     return found
 
 
-def _f1(original: tuple[Any, Any], rewrite: tuple[Any, Any]) -> float:
+def _f1(original: tuple[np.ndarray, np.ndarray], rewrite: tuple[np.ndarray, np.ndarray]) -> float:
     (reference, in_reference), (candidate, in_candidate) = original, rewrite
     if not (in_reference.any() and in_candidate.any()):
         return float(in_reference.any() == in_candidate.any())
     similar = candidate @ reference.T
-    precision = float(similar.max(dim=1).values[in_candidate].mean())
-    recall = float(similar.max(dim=0).values[in_reference].mean())
+    precision = float(similar.max(axis=1)[in_candidate].mean())
+    recall = float(similar.max(axis=0)[in_reference].mean())
     if precision <= 0 or recall <= 0:  # the harmonic mean is of positive numbers
         return max(-1.0, min(precision, recall, 0.0))
     return min(1.0, 2 * precision * recall / (precision + recall))
 
 
-def _embed(texts: list[str], device: str | None) -> dict[str, tuple[Any, Any]]:
+def _embed(texts: list[str], device: str | None) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Of each text: embeddings of its pieces, rows of length 1 (pieces, 384), and which of them have weight."""
-    torch = extras.torch()
     ids = pieces(texts, MAX_PIECES)
-    marks = torch.tensor([ids[0][0], ids[0][-1]])  # [CLS] and [SEP], wherever they stand
+    marks = [ids[0][0], ids[0][-1]]  # [CLS] and [SEP], wherever they stand
     found = {}
     for some, hidden, _ in hidden_states(ids, device, layers=LAYER):
-        for i, row in zip(some, torch.nn.functional.normalize(hidden, dim=-1), strict=True):
-            own = torch.tensor(ids[i])
-            found[texts[i]] = (row[: len(own)].clone(), ~torch.isin(own, marks))
+        for i, row in zip(some, hidden, strict=True):
+            states = row[: len(ids[i])]
+            lengths = np.linalg.norm(states, axis=-1, keepdims=True)
+            found[texts[i]] = (states / lengths, ~np.isin(ids[i], marks))
     return found

@@ -1,8 +1,8 @@
 """How fast masks are scored here, as a ratio to a plain loop timed in the same run.
 
 The plain loop is what one writes first: for each token one forward pass of the unchanged transformers model in
-float32, batch of one, logits of the whole vocabulary at every position. The engine computes the same scores (in
-bfloat16 where the processor has it). Ratios are comparable between machines, seconds are not.
+float32, batch of one, logits of the whole vocabulary at every position. The engine computes the same scores. Ratios
+are comparable between machines, seconds are not.
 
 A model that is asked by queries scores a text in one pass. Beside it stands the same engine asked by pairs, a pass of
 the text and its masked copy for each word, as every other model is. Of a text of 400 tokens the plain loop reads parts
@@ -13,9 +13,7 @@ A data set: rows of ten tokens, rewritten with the mechanism's own options as ``
 The sweep: one text at five ε, twenty rewrites with fresh noise each. The plain loop passes the model anew for each
 rewrite and each token; five of its hundred rewrites are timed and the time is multiplied by twenty.
 
-Then, on a processor: which share of its largest rate of multiplying that is, and where the rest goes; see `share`.
-
-Run:  python -m dptext_core bench speed [--model NAME] [--device cpu] [--float32] [--repeats 5]
+Run:  python -m dptext_core bench speed [--model NAME] [--device cpu] [--repeats 5]
 """
 
 from __future__ import annotations
@@ -28,7 +26,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..measurement import parser
-from . import share
 
 _WHO = ("doctor", "lawyer", "teacher", "nurse", "judge")
 SWEEP = (10.0, 25.0, 50.0, 100.0, 250.0)
@@ -80,7 +77,14 @@ def plain_scores(model: Any, tokenizer: Any, text: str) -> list[Any]:
 
 def engine_scores(engine: Any, lm: Any, texts: Sequence[str]) -> Any:
     """What the plain loop computes, for all tokens of `texts`, as the mechanisms ask for it: one call."""
-    return engine.score(share.mask_requests(lm, texts))
+    from ...models import MaskRequest
+    from ...text.document import Document
+
+    requests = []
+    for text in texts:
+        pieces = lm.encode(Document.parse(text))
+        requests += [MaskRequest(pieces, pieces, i) for i in range(len(pieces))]
+    return engine.score(requests)
 
 
 def sweep(mechanism: Any, text: str, epsilons: Sequence[float], n: int) -> list[Any]:
@@ -157,7 +161,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     takes.add_argument("--model", default="bundled", help="bundled, a folder, or a hub id in the local cache")
     takes.add_argument("--device", help="cpu, cuda or mps (default: a GPU where there is one)")
     takes.add_argument("--repeats", type=int, default=5, help="timings of one text; of twenty texts, a third of it")
-    takes.add_argument("--float32", action="store_true", help="compute in float32, as processors without bfloat16 do")
     args = takes.parse_args(argv)
     if args.repeats < 1:
         takes.error("--repeats must be at least 1")
@@ -165,18 +168,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     import torch
 
     from ... import get_mechanism, models
-    from ...models.fast_bert import FastBert
-    from ...models.masked_lm import MaskedLM, plain_model
+    from ...models.runtime import threads
+    from ...models.torch_masked import plain_model
 
     lm = models.load_masked_lm(args.model, args.device)
     engine = models.engine(args.model, args.device)
-    if args.float32:
-        engine.stop()
-        engine._lm = lm = MaskedLM(lm.spec, lm.device, "float32")
     plain, tokenizer = plain_model(lm.spec)
     plain.to(lm.device)
     texts = short_texts()
-    n = torch.get_num_threads()
+    n = threads()
     said = f"{lm.spec.id}, {n} thread{'' if n == 1 else 's'}, {lm.description}"
     print(f"{said}; plain loop: float32, one token a pass")
     plain_scores(plain, tokenizer, texts[0])
@@ -215,6 +215,4 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         times = f"(plain 20 × {found.slow:.3f} s, ours {found.fast:.3f} s)"
         print(f"sweep, 5 ε × 20 fresh draws: {20 * found.slow / found.fast:.0f}x  {times}")
-    if lm.device == "cpu" and isinstance(lm._logits, FastBert):
-        print("\n".join(share.report(engine, lm, texts, args.repeats)))
     return 0

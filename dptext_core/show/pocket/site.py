@@ -1,6 +1,6 @@
 """The folder of files with which a browser rewrites texts by itself: made from what is bundled, without any download.
 
-The bundled model in the form of :mod:`graph`, the runtime that computes it, the vocabulary, the tables of the word
+The graphs and weights of the models, the runtime that computes them, the vocabulary, the tables of the word
 mechanisms, the lists of the language, templates of what is promised, the app's own token view, and the modules of the
 folder ``site``. Large files are packed with gzip, since not every web server packs what it sends.
 """
@@ -157,16 +157,14 @@ def _packed(data: bytes) -> bytes:
 def _large(candidates: list[tuple[int, int]]) -> Iterator[tuple[str, str, bytes]]:
     """The large files, each with its name in core.json and its path. candidates: gets the ids of the words that can be
     drawn, as ranges."""
-    from ...models import sentence_encoder
-    from ...models.masked_lm import trunk_parts, whole_words
-    from ...models.registry import masked_lm_spec
+    from ...models import eight_bits, sentence_encoder
+    from ...models.onnx_masked import stored_candidates
+    from ...models.registry import GRAPH_FILE, WEIGHTS_FILE, masked_lm_spec
     from ...words.bank import sentence_bank
     from ...words.vocabulary import read_pieces
-    from .graph import encoder_file, masked_lm_file
 
     spec = masked_lm_spec(get_mechanism("dp-mlm").config.model)
-    root, tokenizer = trunk_parts(spec)
-    ids, _, _ = whole_words(tokenizer)
+    ids = stored_candidates(spec)
     breaks = np.flatnonzero(np.diff(ids) != 1) + 1
     candidates += [(int(run[0]), int(run[-1]) + 1) for run in np.split(ids, breaks)]
     yield "vocabulary", "data/vocabulary.txt.gz", "\n".join(read_pieces()).encode()
@@ -178,11 +176,22 @@ def _large(candidates: list[tuple[int, int]]) -> Iterator[tuple[str, str, bytes]
     (order,) = _words_of("diffractor").vocabulary.lists
     yield "list", "data/list.txt.gz", "\n".join(order).lower().encode()
     yield "runtime", "runtime/ort.wasm.gz", _runtime("ort-wasm-simd-threaded.wasm")
-    yield "model", "data/model.onnx.gz", masked_lm_file(root, ids, spec.max_length)
-    yield "encoder", "data/encoder.onnx.gz", encoder_file(*sentence_encoder.parts())
+    yield "model", "data/model.onnx.gz", _file(spec.folder / GRAPH_FILE)
+    yield "model-weights", f"data/{WEIGHTS_FILE}.gz", _file(spec.folder / WEIGHTS_FILE)
+    small = sentence_encoder.graphs_folder() / sentence_encoder.SMALL_GRAPH
+    _, weights = eight_bits.laid_out(eight_bits.in_eight_bits(sentence_encoder.weights()))
+    yield "encoder", "data/encoder.onnx.gz", _file(small)
+    yield "encoder-weights", f"data/{sentence_encoder.SMALL_WEIGHTS}.gz", weights
     bank = sentence_bank()
     yield "sentences", "data/sentences.txt.gz", "\n".join(bank.sentences).encode()
     yield "vectors", "data/vectors.bin.gz", bank.codes.tobytes()
+
+
+def _file(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ModelUnavailable(f"{path.name} is missing. Take it from the repository again.") from error
 
 
 def _words_of(name: str, **options: Any) -> Any:

@@ -54,6 +54,15 @@ class Model {
     };
   }
 
+  /** Load a graph and its weights, which it names as their file is called. @returns {Promise<any>} */
+  load(
+    /** @type {ArrayBuffer} */ runtime, /** @type {ArrayBuffer} */ graph, /** @type {ArrayBuffer} */ weights,
+    /** @type {string} */ path,
+  ) {
+    const name = path.replace(/^.*\//, "").replace(/\.gz$/, "");
+    return this.ask({ load: { runtime, graph, weights, name } }, [runtime, graph, weights]);
+  }
+
   /** @returns {Promise<any>} */
   ask(/** @type {object} */ what, /** @type {Transferable[]} */ transfer = []) {
     this.next += 1;
@@ -150,21 +159,21 @@ export class Engine {
   }
 
   async loadModel(/** @type {(bytes: number, all: number) => void} */ hear) {
-    const [pieces, wasm, weights] = await this.fetch(["vocabulary", "runtime", "model"], hear);
+    const [pieces, wasm, graph, weights] = await this.fetch(["vocabulary", "runtime", "model", "model-weights"], hear);
     const list = lines(pieces);
     const worker = new Model();
-    await worker.ask({ load: { runtime: wasm, model: weights } }, [wasm, weights]);
+    await worker.load(wasm, graph, weights, this.core.files["model-weights"].path);
     this.candidates = this.core.candidates.flatMap((/** @type {[number, number]} */ [a, b]) => list.slice(a, b));
     this.placeOf = new Map(this.candidates.map((word, i) => [word, i]));
     [this.pieces, this.model] = [new WordPieces(list), worker];
   }
 
   async loadBank(/** @type {(bytes: number, all: number) => void} */ hear) {
-    const [pieces, wasm, weights, sentences, vectors] = await this.fetch(
-      ["vocabulary", "runtime", "encoder", "sentences", "vectors"], hear,
+    const [pieces, wasm, graph, weights, sentences, vectors] = await this.fetch(
+      ["vocabulary", "runtime", "encoder", "encoder-weights", "sentences", "vectors"], hear,
     );
     const encoder = new Model();
-    await encoder.ask({ load: { runtime: wasm, model: weights } }, [wasm, weights]);
+    await encoder.load(wasm, graph, weights, this.core.files["encoder-weights"].path);
     const codes = new Int8Array(vectors);
     const found = lines(sentences);
     const wide = codes.length / found.length;

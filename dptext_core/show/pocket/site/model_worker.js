@@ -9,33 +9,33 @@ let session;
 /** @type {any} */
 const ort = runtime;
 
+/** Whole numbers of one text, as the runtime takes them. */
 const whole = (/** @type {number[]} */ numbers) =>
-  new ort.Tensor("int64", BigInt64Array.from(numbers, BigInt), [numbers.length]);
+  new ort.Tensor("int64", BigInt64Array.from(numbers, BigInt), [1, numbers.length]);
+const floats = (/** @type {number[]} */ numbers) => new ort.Tensor("float32", Float32Array.from(numbers), [1, numbers.length]);
 
 /** The vector of a sentence, of any length: Float32Array. */
 async function vector(/** @type {number[]} */ ids) {
-  const made = await session.run({ ids: whole(ids), places: whole(ids.map((_, i) => i)), types: whole(ids.map(() => 0)) });
-  return made.found.data;
+  const made = await session.run({ ids: whole(ids), there: floats(ids.map(() => 1)) }, ["mean"]);
+  return made.mean.data;
 }
 
-/** Scores of all candidates at each position that is asked for, by a query, or where there is no mask to ask with, at
- * the position itself: Float32Array (positions · candidates). */
+/** Scores of all candidates at each position that is asked for, by a query, or where there is no mask to ask with, as
+ * what stands there: Float32Array (positions · candidates). */
 async function scores(/** @type {number[]} */ ids, /** @type {number[]} */ positions, /** @type {number | null} */ mask) {
-  const n = ids.length;
-  const asked = mask === null ? 0 : positions.length;
-  const rows = n + asked;
-  const every = Array.from({ length: rows }, (_, i) => i);
-  // Nobody reads a query but itself.
-  const hides = new Float32Array(rows * rows);
-  for (let r = 0; r < rows; r += 1) for (let c = n; c < rows; c += 1) if (c !== r) hides[r * rows + c] = -1e9;
-  const made = await session.run({
-    ids: whole(mask === null ? ids : [...ids, ...positions.map(() => mask)]),
-    places: whole(mask === null ? every : [...every.slice(0, n), ...positions]),
-    types: whole(every.map((i) => (i < n ? 0 : 1))),
-    hides: new ort.Tensor("float32", hides, [rows, rows]),
-    asked: whole(mask === null ? positions : every.slice(n)),
+  // Of one row alone a product has other bits.
+  const places = positions.length === 1 ? [positions[0], positions[0]] : positions;
+  const query = mask === null ? 0 : 1;
+  const { found } = await session.run({
+    ids: whole(ids),
+    types: whole(ids.map(() => 0)),
+    there: floats(ids.map(() => 1)),
+    asked: whole(places.map((p) => mask ?? ids[p])),
+    asked_types: whole(places.map(() => query)),
+    places: whole(places),
+    itself: floats(places.map(() => query)),
   });
-  return made.found.data;
+  return found.data.subarray(0, positions.length * found.dims[2]);
 }
 
 self.onmessage = async ({ data }) => {
@@ -43,7 +43,12 @@ self.onmessage = async ({ data }) => {
     if (data.load) {
       ort.env.wasm.numThreads = 1;
       ort.env.wasm.wasmBinary = data.load.runtime;
-      session = await ort.InferenceSession.create(new Uint8Array(data.load.model), { executionProviders: ["wasm"] });
+      session = await ort.InferenceSession.create(new Uint8Array(data.load.graph), {
+        executionProviders: ["wasm"],
+        externalData: [{ path: data.load.name, data: new Uint8Array(data.load.weights) }],
+        // Weights become float32 once, and are not computed with in 8 bits.
+        extra: { session: { disable_quant_qdq: "1" } },
+      });
       postMessage({ id: data.id });
       return;
     }

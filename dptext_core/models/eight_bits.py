@@ -1,0 +1,60 @@
+"""Matrices as whole numbers of 8 bits with a float32 scale for each 32 of a row: how the bundled weights are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+#: Numbers of a row that share a scale.
+BLOCK = 32
+#: What is added to the name of a matrix for its whole numbers, int8 (rows, columns), and its scales, (rows, blocks).
+CODES, SCALES = ".codes", ".scales"
+_FLOATS = ("position_embeddings.weight", "token_type_embeddings.weight")
+
+
+def rounded(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The whole numbers of a matrix and their scales."""
+    blocks = matrix.reshape(len(matrix), -1, BLOCK)
+    scales = (np.maximum(np.abs(blocks).max(axis=2, keepdims=True), 1e-12) / 127.0).astype(np.float32)
+    return np.rint(blocks / scales).astype(np.int8).reshape(matrix.shape), scales[..., 0]
+
+
+def in_eight_bits(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The weights of a transformer with its large matrices in 8 bits, and all else in float32."""
+    found: dict[str, np.ndarray] = {}
+    for name, value in weights.items():
+        if value.ndim == 2 and not name.endswith(_FLOATS):
+            found[name + CODES], found[name + SCALES] = rounded(value)
+        else:
+            found[name] = np.ascontiguousarray(value, np.float32)
+    return found
+
+
+def in_floats(stored: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The weights that ``in_eight_bits`` stored, in float32: the same numbers that the runtime computes with."""
+    found: dict[str, np.ndarray] = {}
+    for name, value in stored.items():
+        if name.endswith(CODES):
+            scales = stored[name.removesuffix(CODES) + SCALES]
+            blocks = value.astype(np.float32).reshape(len(value), -1, BLOCK) * scales[..., None]
+            found[name.removesuffix(CODES)] = blocks.reshape(value.shape)
+        elif not name.endswith(SCALES):
+            found[name] = value
+    return found
+
+
+_KINDS = {"float32": "F32", "int8": "I8", "int64": "I64"}
+
+
+def laid_out(stored: Mapping[str, np.ndarray]) -> tuple[dict[str, Any], bytes]:
+    """The tensors one after another, and where each of them is, as the header of a safetensors file says it."""
+    header, parts, at = {}, [], 0
+    for name in sorted(stored, key=lambda n: (-stored[n].dtype.itemsize, n)):
+        data = np.ascontiguousarray(stored[name], stored[name].dtype.newbyteorder("<")).tobytes()
+        kind = _KINDS[stored[name].dtype.name]
+        header[name] = {"dtype": kind, "shape": [*stored[name].shape], "data_offsets": [at, at + len(data)]}
+        parts.append(data)
+        at += len(data)
+    return header, b"".join(parts)

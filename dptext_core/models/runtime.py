@@ -1,0 +1,80 @@
+"""ONNX Runtime on the processor: how a graph is loaded, and how many threads compute it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._internal import extras
+
+#: Sessions of a parent process. Their threads do not exist here, so that nothing may end them.
+_INHERITED: list[Any] = []
+
+
+def threads() -> int:
+    """How many threads compute: OMP_NUM_THREADS where it is set, else one for each core that this process may use."""
+    named = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    if named.isdecimal() and int(named) > 0:
+        return int(named)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class Session:
+    """A graph with its weights, computed by all threads. Any number of callers can use it at once.
+
+    graph: the ONNX file. folder: where the file of weights lies that the graph names. Raises what ONNX Runtime raises.
+    """
+
+    def __init__(self, graph: Path, folder: Path):
+        self._graph, self._folder = graph, folder
+        self._loading = threading.Lock()
+        self._load()
+
+    def _load(self) -> None:
+        onnxruntime = extras.onnxruntime()
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads, options.inter_op_num_threads = threads(), 1
+        # Both keep memory for every shape that came by.
+        options.enable_cpu_mem_arena = options.enable_mem_pattern = False
+        options.log_severity_level = 4
+        for name, value in (
+            ("session.model_external_initializers_file_folder_path", str(self._folder)),
+            # Weights become float32 once, and are not computed with in 8 bits.
+            ("session.disable_quant_qdq", "1"),
+            # A thread that waits sleeps: a room of visitors needs the processor for its pages.
+            ("session.intra_op.allow_spinning", "0"),
+        ):
+            options.add_session_config_entry(name, value)
+        self._session = onnxruntime.InferenceSession(
+            self._graph.read_bytes(), options, providers=["CPUExecutionProvider"]
+        )
+        self._outputs = {out.name: out.shape for out in self._session.get_outputs()}
+        self._only = onnxruntime.RunOptions()
+        self._only.only_execute_path_to_fetches = True
+        self._pid = os.getpid()
+
+    def shape(self, output: str) -> Sequence[Any]:
+        """The shape of an output, with names where it depends on the input."""
+        return self._outputs[output]
+
+    def __call__(self, outputs: Sequence[str], given: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+        """The outputs of these names. Raises MemoryError where there is not enough memory."""
+        if self._pid != os.getpid():
+            with self._loading:
+                if self._pid != os.getpid():
+                    _INHERITED.append(self._session)
+                    self._load()
+        whole = len(outputs) == len(self._outputs)
+        try:
+            return self._session.run(list(outputs), dict(given), None if whole else self._only)
+        except Exception as error:  # ONNX Runtime has no error of its own for this
+            if "llocat" in str(error) or "bad_alloc" in str(error):
+                raise MemoryError from None
+            raise
