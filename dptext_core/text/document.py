@@ -171,7 +171,7 @@ class Document(Private):
 
     def __init__(self, text: str, tokens: Sequence[Token], language: Language = ENGLISH) -> None:
         words, starts, ends, kinds = (tuple([getattr(t, n) for t in tokens]) for n in ("text", "start", "end", "kind"))
-        if to_visible(text) is None and len(max(words, key=len, default="")) <= LETTERS:
+        if to_visible(text) is None and max(map(len, words), default=0) <= LETTERS:
             self._fill(text, words, starts, ends, kinds, language)
         else:  # what one sees is no part of the tokens
             self.__dict__.update(self.parse(text, language).__dict__)
@@ -198,7 +198,7 @@ class Document(Private):
             raise InputError(f"A text must be a str, not {type(text).__name__}.")
         seen = to_visible(text)
         plain = cls._of_visible(text if seen is None else seen.text, language)
-        long = len(max(plain.words, key=len, default="")) > LETTERS
+        long = max(map(len, plain.words), default=0) > LETTERS
         if seen is None and not long:
             return plain
         places = range(len(text)) if seen is None else seen.places
@@ -234,7 +234,7 @@ class Document(Private):
         for start, end, inner_dots in _sentences(text, rules):
             spans += _sentence_spans(text, start, end, inner_dots, rules)
         words = tuple([text[start:end] for start, end in spans])
-        starts, ends = tuple([s for s, _ in spans]), tuple([e for _, e in spans])
+        starts, ends = zip(*spans, strict=True) if spans else ((), ())
         document = object.__new__(cls)
         document._fill(text, words, starts, ends, _kinds(text, words, spans, rules), language)
         return document
