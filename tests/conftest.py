@@ -69,6 +69,10 @@ class _Draws:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
+    if importlib.util.find_spec("dptext_core"):
+        from dptext_core._internal import ast_lock
+
+        ast_lock.install()  # pages leave threads that load models while the next tests read sources
     if os.environ.get("CI") and importlib.util.find_spec("dptext_core"):
         from dptext_core.privacy import sampling
 
