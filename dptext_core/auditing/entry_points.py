@@ -43,7 +43,7 @@ DISTRIBUTIONS = 3
 #: Rewrites at the same time, and how often each.
 THREADS, REPEATS = 3, 2
 #: Words of the text that is rewritten, of mechanisms that draw words one by one and of others.
-WORDS, MODEL_WORDS = 5, 3
+WORDS, MODEL_WORDS = 4, 3
 #: How many texts are tried, and of how many rewrites by a model most must differ.
 TRIES, MOST = 4, 3
 

@@ -13,6 +13,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import fields
 from typing import Any
 
 from ..mechanisms.base import Mechanism
@@ -81,7 +82,7 @@ def in_two_processes(subject: Subject) -> Check | None:
 
 def noise_names(m: Mechanism, text: str) -> tuple[list[str], list[str]]:
     """The names of the noise of some rewrites without a seed, in either of two processes."""
-    cls, setting = type(m), {f: getattr(m.config, f) for f in m.config.__dataclass_fields__}
+    cls, setting = type(m), {f.name: getattr(m.config, f.name) for f in fields(m.config)}
     asked: dict[str, Any] = {
         "path": sys.path,
         "module": cls.__module__,
@@ -93,11 +94,11 @@ def noise_names(m: Mechanism, text: str) -> tuple[list[str], list[str]]:
     given = json.dumps(asked)
     environment = os.environ | {"PYTHONHASHSEED": "0"}
     command = [sys.executable, "-c", _CHILD]
+    pipe = subprocess.PIPE
     made = [
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                         env=environment, text=True)
+        subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=environment, text=True)
         for _ in range(2)
-    ]  # fmt: skip
+    ]
     try:
         out = [process.communicate(given, timeout=LONGEST)[0] for process in made]
     finally:

@@ -23,7 +23,7 @@ from .seen import LEVEL, Reader, aligned, anew, drawn_words, is_cheap, noise_of,
 
 NAME = "three draws together"
 #: Words of a text, texts of a call, and how often each is rewritten.
-PLACES, TEXTS, TIMES, CALLS = 6, 5, 400, 200
+PLACES, TEXTS, TIMES, CALLS = 6, 4, 300, 150
 #: Of the first bits of three numbers, those at the same place are compared, up to so many.
 BITS = 3
 #: Fewer rewrites than this tell nothing.

@@ -27,6 +27,7 @@ from ..auditing.guarantee_fields import every_field
 from ..auditing.inputs import Meter
 from ..auditing.looks import Subject
 from ..auditing.noise_source import global_generators, moved, noise_source
+from ..auditing.second_process import in_two_processes
 from ..auditing.verdict import LATER
 from ..data.records import rewrite_records
 from ..errors import Cancelled, ConfigError, InputError, NoDistribution
@@ -413,8 +414,9 @@ def all_noise_comes_from_the_stream(make: Make) -> None:
     before = global_generators()
     m.rewrite(TEXT, seed=1)
     _hold(not (read := moved(before)), f"a rewrite reads the global generator of {', '.join(read)}")
-    check = noise_source(Subject(m, m.guarantee(COMMON), [COMMON], NoiseStream(4), Meter()))
-    _hold(check is None or check.status == "tested", f"its noise: {check.reason if check else ''}")
+    for look in (noise_source, in_two_processes):
+        check = look(Subject(m, m.guarantee(COMMON), [COMMON], NoiseStream(4), Meter()))
+        _hold(check is None or check.status == "tested", f"its noise: {check.reason if check else ''}")
 
 
 def no_look_of_an_audit_refutes_it(make: Make) -> None:

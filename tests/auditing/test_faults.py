@@ -51,11 +51,11 @@ def test_none_is_registered():
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_one_function_is_replaced(name):
+def test_a_function_or_two_are_replaced(name):
     fault = FAULTS[name]
     assert fault.sound in fault.broken.__mro__
     own = {k for k, v in vars(fault.broken).items() if callable(v) or isinstance(v, property | cached_property)}
-    assert len(own) == 1, own
+    assert 1 <= len(own) <= 2
 
 
 def small(make, name, tiny_model):
