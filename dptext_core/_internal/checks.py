@@ -93,8 +93,8 @@ def one_dimension(values: Any, what: str = "texts") -> None:
     kind, wrong = type(values).__name__, ""
     if isinstance(values, bytes | bytearray | memoryview):
         wrong = " Decode bytes as UTF-8 first."
-    elif isinstance(values, Mapping) or (names := column_names(values)) is not None:
-        names = [] if isinstance(values, Mapping) else names  # its keys may be texts
+    elif (names := [] if isinstance(values, Mapping) else column_names(values)) is not None:
+        # The keys of a mapping may be texts, and are not quoted.
         best = "text" if "text" in names else next(iter(names), "text")
         wrong = f" Pass one column, for example data[{shown(best)}]."
         if names:
@@ -150,8 +150,8 @@ def _no_text(value: Any) -> str:
     kind = type(value).__name__
     if isinstance(value, bytes | bytearray | memoryview):
         return f"A text is a str, not {kind}. Decode files as UTF-8 first."
-    if isinstance(value, Mapping) or (names := column_names(value)) is not None:
-        columns = "" if isinstance(value, Mapping) else f" Its columns are {shown(names)}."
+    if (names := [] if isinstance(value, Mapping) else column_names(value)) is not None:
+        columns = f" Its columns are {shown(names)}." if names else ""
         return f"A text is a str, not {kind}. Pass one text, or the texts of one column.{columns}"
     if hasattr(value, "__len__"):
         return f"A text is a str, not {kind}. Give its texts one by one."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 import re
 import unicodedata
@@ -29,8 +30,10 @@ def label_of(value: Any) -> str | None:
         return None
     if isinstance(value, bool | np.bool_):
         return str(bool(value)).lower()
-    if isinstance(value, numbers.Real | Decimal) and abs(value) != float("inf") and value == int(value):
-        return str(int(value))
+    if isinstance(value, numbers.Real | Decimal) and math.isfinite(value):
+        number: Any = value
+        if number == int(number):
+            return str(int(number))
     text = unicodedata.normalize("NFC", str(value)).strip()
     if _NUMBER.fullmatch(text):
         whole, _, part = text.partition(".")
