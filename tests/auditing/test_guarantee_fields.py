@@ -174,3 +174,13 @@ def test_the_first_line_says_what_cannot_be_found():
     assert (1 - 1 / rare) ** report.texts <= 0.05 < (1 - 1 / (rare + 1)) ** report.texts
     assert report.sentence().startswith(first) and replace(report, texts=0).lines()[0] == report.line
     assert replace(report, verdict="refuted").headline == "Refuted ✗"
+
+
+def test_a_distance_is_checked_without_a_vocabulary_too():
+    """Of a draw that depends on its place a few words are known: their nearest one bounds the distance from above."""
+    m = dpt.get_mechanism("santext", prior="skeleton")
+    assert m.by_word is None and check_of(m, "a doctor and the music, a nurse").status == "tested"
+    base = type(m)
+    far = type("Far", (base,), {"promise": lambda self, e: base.promise(self, e) | {"near": 1.55}})
+    check = check_of(far.create(prior="skeleton"), "a doctor and the music, a nurse")
+    assert check.status == "refuted" and "field near" in check.looked
