@@ -95,5 +95,6 @@ class OnnxModel:
                 places[t, q], itself[t, q] = x.position, x.query
                 asked[t, q] = self.mask_id if x.query else x.ids[x.position]
                 asked_types[t, q] = 1 if x.query else types[t, x.position]
-        given = {"ids": ids, "types": types, "there": there, "asked": asked, "asked_types": asked_types}
-        return self._session(["found"], given | {"places": places, "itself": itself})[0]
+        given: dict[str, np.ndarray] = {"ids": ids, "types": types, "there": there, "asked": asked}
+        given |= {"asked_types": asked_types, "places": places, "itself": itself}
+        return self._session(["found"], given)[0]

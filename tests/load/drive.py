@@ -1,6 +1,6 @@
 """A room of visitors on one server, over websockets: how long each answer takes and what it costs.
 
-    python tests/load/drive.py --sessions 1 10 30 60 --seconds 120 [--float32] [--only rewrite] [--json FILE]
+    python tests/load/drive.py --sessions 1 10 30 60 --seconds 120 [--only rewrite] [--json FILE]
 
 Each visitor does something every ten seconds: a text of its own, another ε, another draw, another mechanism, a panel,
 another page. For each number of visitors a server is started on this machine's loopback address, and stopped after
@@ -319,14 +319,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sessions", type=int, nargs="+", default=[1, 10, 30, 60])
     parser.add_argument("--seconds", type=float, default=120.0)
-    parser.add_argument("--float32", action="store_true", help="as on a processor with AVX2 only")
     parser.add_argument("--only", choices=[*MIX, "type"], help="one kind of action alone")
     parser.add_argument("--browsers", type=int, default=0, metavar="N", help="so many real browsers beside them")
     parser.add_argument("--after", type=float, default=0.0, help="seconds to look at the memory after they left")
     parser.add_argument("--json", type=Path, help="write every wait there")
     arguments, options = parser.parse_known_args()
     actions = [arguments.only] if arguments.only else [a for a, n in MIX.items() for _ in range(n)]
-    options += ["--float32"] * arguments.float32
     found = []
     for sessions in arguments.sessions:
         seen = asyncio.run(room(sessions, arguments.seconds, options, actions, arguments.after, arguments.browsers))
@@ -344,7 +342,7 @@ def main() -> None:
             )
         for problem, n in Counter(seen.lost).items():
             print(f"  lost: {n} × {problem}", file=sys.stderr)
-    print(f"{os.cpu_count()} cores, {'float32, AVX2' if arguments.float32 else 'as they are'}")
+    print(f"{os.cpu_count()} cores")
     print(table(found))
     if arguments.json is not None:
         arguments.json.write_text(json.dumps([asdict(s) for s in found]), encoding="utf-8")

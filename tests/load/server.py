@@ -1,24 +1,18 @@
-"""Runs the app as ``streamlit run`` does; with ``--float32`` as on a processor with AVX2 only.
+"""Runs the app as ``streamlit run`` does.
 
-python tests/load/server.py PORT [--float32] [--option value ...]
+python tests/load/server.py PORT [--option value ...]
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
-#: Read by PyTorch and oneDNN when they are loaded.
-AVX2 = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}
 
 
 def main(port: str, *options: str) -> None:
     sys.path.insert(0, str(TOP))
-    if "--float32" in options:
-        os.environ.update(AVX2)
-        options = tuple(o for o in options if o != "--float32")
 
     from streamlit.web import cli
 

@@ -56,8 +56,8 @@ OWN_TEXT = "What does your text give away, and to whom? Hide it without losing w
 NOTES = (
     "The randomness is that of your browser's cryptographic generator. Every word is drawn in float64 with the full "
     "range of its numbers, so that what is improbable stays possible.",
-    "The model computes in float32 with weights of 8 bits. The chances that are shown are those by which words are "
-    "drawn here; they differ a little from those of the full program, and the promise is the same.",
+    "The language model is the one of the full program, computed in float32, and draws from the same distribution. "
+    "Only sentences are compared by an encoder whose weights are rounded to 8 bits; the guarantee is the same.",
     "The page and its files come from the server that you opened it at. Once they are here, nothing is asked of it.",
 )
 #: The name of the file that says what is there, and the folder of finished pages.
