@@ -27,10 +27,11 @@ import numpy as np
 from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, DPTextError, NoDistribution
 from ..mechanisms.base import Mechanism
+from ..mechanisms.facets import drawn_tokens
 from ..mechanisms.registry import mechanism_class
 from ..mechanisms.setting import Setting
 from ..privacy.sampling import NoiseStream
-from ..result import RewriteResult
+from ..result import RewriteResult, Trace
 from .looks import Subject
 from .noise_source import unseeded
 from .report import Check, Witness
@@ -186,9 +187,11 @@ def a_list_of_epsilons(m: Mechanism, text: str, stream: NoiseStream, wanted: Wan
     if m.by_word is None or "distinct" in m.guarantee(text).unit:
         return
     for other in other_epsilons(m):
-        half = n // 2
-        result = _one(at_epsilon(m, (other,) * half + (own,) * (n - half)), text, stream)
-        for only, epsilon in ((tuple(range(half)), other), (tuple(range(half, n)), own)):
+        # From a place amid the drawn words on: in no other order of the list would it be the same.
+        drawn = drawn_tokens(m, m.prepare(text))
+        at = drawn[len(drawn) // 3] if len(drawn) > 2 else n // 2
+        result = _one(at_epsilon(m, (other,) * at + (own,) * (n - at)), text, stream)
+        for only, epsilon in ((tuple(range(at)), other), (tuple(range(at, n)), own)):
             yield Pair(result, wanted(at_epsilon(m, epsilon), text, stream), only, options=False)
 
 
@@ -290,8 +293,8 @@ def difference(pair: Pair) -> str:
         return "the words at some tokens" if a != b else ""
     if own.text != wanted.text:
         return "the released text"
-    a, b = ([(u.text, u.action, u.out, u.epsilon) for u in r.units] for r in (own, wanted))
-    if a != b:
+    pieces, others = ([(u.text, u.action, u.out, u.epsilon) for u in r.units] for r in (own, wanted))
+    if pieces != others:
         return "the pieces of the release"
     if pair.options and own.config != wanted.config:
         return "the options of the result"
@@ -348,11 +351,11 @@ def polish_difference(m: Mechanism, result: RewriteResult, task: Task = UNWATCHE
     return "the polish, which reads the original" if result.polished(m, task=task).text != other else ""
 
 
-class _Public:
+class _Public(Trace):
     """What of a trace does not tell of the original."""
 
-    def __init__(self, trace: Any):
-        self.can, self.rules = trace.can, trace.rules
+    def __init__(self, trace: Trace):
+        self.can, self.rules = trace.can, trace.rules  # type: ignore[misc]
 
 
 # --- in an audit

@@ -20,6 +20,7 @@ import random
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -81,8 +82,8 @@ def unseeded(stream: NoiseStream) -> NoiseStream:
 def global_generators() -> dict[str, object]:
     """The states of the generators that a process has by itself, by the name of their library."""
     found: dict[str, object] = {"random": hash(random.getstate())}
-    state = np.random.get_state(legacy=True)
-    found["numpy.random"] = (hash(state[1].tobytes()), *state[2:])  # type: ignore[union-attr]
+    state: Any = np.random.get_state(legacy=False)
+    found["numpy.random"] = (hash(state["state"]["key"].tobytes()), state["state"]["pos"], state["gauss"])
     if (torch := sys.modules.get("torch")) is not None and hasattr(torch, "get_rng_state"):
         found["torch"] = hash(torch.get_rng_state().numpy().tobytes())
     return found

@@ -39,6 +39,8 @@ class TappedStream(NoiseStream):
     """The same numbers as the stream that it is made of, on a tape."""
 
     __slots__ = ("_path", "_tape")
+    _path: tuple[int | str, ...]
+    _tape: Tape
 
     @classmethod
     def of(cls, stream: NoiseStream, tape: Tape, path: tuple[int | str, ...] = ()) -> TappedStream:
