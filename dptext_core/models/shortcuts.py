@@ -25,7 +25,7 @@ def announce(why: str) -> None:
     _announced.add(why)
     warnings.warn(
         f"The language model runs by a slower public path, because {why}. Its scores are the same up to rounding. "
-        "Install the versions that requirements.txt names to have the faster one again.",
+        "The versions in requirements.txt of the repository have the faster one.",
         SlowerPath,
         stacklevel=2,
     )
