@@ -178,6 +178,8 @@ def a_sweep(m: Mechanism, text: str, stream: NoiseStream, wanted: Wanted) -> Ite
 
 def a_list_of_epsilons(m: Mechanism, text: str, stream: NoiseStream, wanted: Wanted) -> Iterator[Pair]:
     """One ε a token: the same for all, and of words that are drawn one by one different ones."""
+    if "tuple" not in str(next(f for f in dataclasses.fields(m.config) if f.name == "epsilon").type):
+        return  # its options say that it takes one
     own, n = float(m.config.epsilon), len(m.document(text).words)
     try:
         same = at_epsilon(m, (own,) * n)
