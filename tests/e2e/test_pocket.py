@@ -415,7 +415,7 @@ def test_nobody_else_is_asked_it_goes_on_without_a_network_and_a_damaged_file_is
     page: Page, address: str
 ) -> None:
     # Its large files came before there was a service worker.
-    for file in ("custext-20.bin.gz", "model.onnx.gz"):
+    for file in ("custext-20.bin.gz", "model.onnx.gz", "masked_lm.safetensors.gz"):
         until(page, f"caches.match('data/{file}').then((kept) => kept !== undefined)")
     page.context.set_offline(True)
     page.reload()
