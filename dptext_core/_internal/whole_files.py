@@ -27,12 +27,12 @@ _OURS = re.compile(r"\.(PRIVATE-)?[0-9a-f]{16}\.tmp")
 def replacement(path: Path, *, private: bool = False) -> Iterator[Path]:
     """Yield a file beside ``path`` to write into, which takes its place at the end, and is deleted after an error.
 
-    It has the mode of the file that was there, else the usual one; private: else 0600. Raises OSError.
+    It has the mode of the file that was there, else the usual one; private: always 0600. Raises OSError.
     """
     path = path.resolve()  # a link goes on to lead where it does
     sweep(path.parent)
     beside = path.with_name(f".PRIVATE-{os.urandom(8).hex()}.tmp")
-    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o600 if private else _usual_mode(beside)
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else _usual_mode(beside)
     held = _held(beside)
     try:
         yield beside
@@ -41,7 +41,7 @@ def replacement(path: Path, *, private: bool = False) -> Iterator[Path]:
             held = -1
         beside.replace(path)
         with contextlib.suppress(OSError):  # not every file system has modes
-            path.chmod(mode)
+            path.chmod(0o600 if private else mode)
     finally:
         with contextlib.suppress(OSError):
             beside.unlink(missing_ok=True)  # there only if something failed

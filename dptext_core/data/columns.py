@@ -69,8 +69,8 @@ def places(file: str, asked: Sequence[str], names: Sequence[str] | None, width: 
             )
         if column in by_name:
             at = by_name[column]
-        elif column.isdecimal() and 1 <= int(column) <= width:
-            at = int(column) - 1
+        elif number := number_of(column, width):
+            at = number - 1
         else:
             kind = "numbered" if column.isdecimal() else "named"
             raise InputError(
@@ -81,6 +81,24 @@ def places(file: str, asked: Sequence[str], names: Sequence[str] | None, width: 
             raise same_column(file, found[at], column)
         found[at] = column
     return tuple(found)
+
+
+def number_of(column: str, width: int) -> int:
+    """Return the number that a column is asked for by; 0 where that is none from 1 to ``width``."""
+    # Python refuses to read a number of several thousand digits.
+    number = int(column) if column.isdecimal() and len(column) <= 100 else 0
+    return number if number <= width else 0
+
+
+def check_numbers(file: str, asked: Sequence[str], names: Sequence[str]) -> None:
+    """Raise InputError where the columns that are asked for are numbers in a first row of nothing but numbers: these
+    may be names, in any order, and then another column is meant. names: those in the first row."""
+    if all(name.isdecimal() for name in names) and set(asked) <= set(names):
+        raise InputError(
+            f"The first row of {file} has nothing but numbers, so that {shown(asked[0])} may be the name of a column, "
+            "or its number. Say --header where that row names the columns, and --no-header where it does not (from "
+            "Python header=True or header=False)."
+        )
 
 
 def same_column(file: str, one: str, other: str) -> InputError:

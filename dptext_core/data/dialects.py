@@ -101,6 +101,8 @@ def _is_quoted(path: Path, separator: str, first: int, task: Task) -> bool:
     """Whether a TSV file is written as a spreadsheet writes it, with quotation marks around some cells.
 
     All of it has to be readable so, some cell has to need the marks, and no more rows may be broken than without them.
+    A cell needs them that goes over several lines or holds a separator: then fewer rows are broken than without them.
+    Where none is, two texts with one mark each look like such a cell.
     """
     evidence = False
     bare = Counted(separator)
@@ -116,7 +118,8 @@ def _is_quoted(path: Path, separator: str, first: int, task: Task) -> bool:
                 evidence = evidence or any("\n" in c or "\r" in c or separator in c for c in cells)
         except (csv.Error, InputError):  # raised again where the rows are read, if it is a fault of the file
             return False
-    return (evidence or bare.doubled or bare.all_quoted) and broken <= bare.broken
+    needed = evidence and (width == 1 or broken < bare.broken)
+    return (needed or bare.doubled or bare.all_quoted) and broken <= bare.broken
 
 
 class Counted:

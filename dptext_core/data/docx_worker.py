@@ -384,7 +384,7 @@ def is_left_out(paragraph: Any) -> bool:
             return True
         if name in ("Choice", "Fallback") and (several := above.getparent()) is not None:
             chosen = next((c for c in several if local(c) == "Choice"), above)
-            if chosen is not above:
+            if chosen is not above or several.get("chosen"):
                 return True
     return False
 
@@ -395,13 +395,13 @@ def is_joined(properties: Any) -> bool:
 
 
 def prune(root: Any, paragraph: Any) -> None:
-    """Delete what was read, down to the paragraph that is still open."""
+    """Delete what was read, down to the paragraph or the properties of a row or cell that are still open."""
     element = root
-    while len(element):
+    while len(element) and element is not paragraph and local(element) not in ("trPr", "tcPr"):
+        if any(local(child) == "Choice" for child in element[:-1]):
+            element.set("chosen", "1")  # the others say the same again
         del element[:-1]
         element = element[0]
-        if element is paragraph:
-            return
 
 
 def equation(element: Any) -> str:

@@ -17,6 +17,9 @@ from .reading_notes import NoteKind, ReadingNote
 HELD = 512
 #: Bytes of the columns that are read in one row group, and of what is held at a time, once they are unpacked.
 UNPACKED = 1 << 30
+#: Values in the lists of one row, and in those of a row group that holds them in far fewer bytes: a run of equal
+#: values takes a few bytes however long it is.
+VALUES, SPARSE, RATIO = 1 << 20, 1 << 24, 64
 #: Bytes read from the disk at a time.
 _BUFFER = 1 << 20
 
@@ -45,8 +48,9 @@ def rows(path: Path, columns: Sequence[str], task: Task) -> Iterator[dict[str, A
             cells = [batch.column(i) for i in at]
             if sum(c.nbytes for c in cells) > UNPACKED:
                 raise _too_large(path)
+            _check_lists(path, cells)
             for i in range(batch.num_rows):
-                yield {name: _plain(path, name, c[i].as_py()) for name, c in zip(columns, cells, strict=True)}
+                yield {name: _value(path, name, c[i]) for name, c in zip(columns, cells, strict=True)}
     except (pyarrow.ArrowException, OSError):  # whose message may quote a value
         raise InputError(f"{path.name} is broken inside, or cut off. Write or download it again.") from None
 
@@ -74,10 +78,13 @@ def _batches(path: Path, file: Any, at: Sequence[int], task: Task) -> Iterator[A
     wanted = {schema.names[i] for i in at} if selects else set(schema.names)
     for group in range(file.metadata.num_row_groups):
         about = file.metadata.row_group(group)
-        chunks = (about.column(i) for i in range(about.num_columns))
-        size = sum(c.total_uncompressed_size for c in chunks if c.path_in_schema.split(".")[0] in wanted or not selects)
-        if size > UNPACKED:
+        chunks = [about.column(i) for i in range(about.num_columns)]
+        chunks = [c for c in chunks if c.path_in_schema.split(".")[0] in wanted or not selects]
+        if sum(c.total_uncompressed_size for c in chunks) > UNPACKED:
             raise _too_large(path)
+        for c in chunks:
+            if c.num_values > max(SPARSE, about.num_rows, RATIO * c.total_uncompressed_size):
+                raise _too_large(path)
     chosen = [n for n in schema.names if n in wanted] if selects else None
     for batch in file.iter_batches(batch_size=HELD, columns=chosen):
         task.check()
@@ -93,6 +100,42 @@ class _Placed:
 
     def column(self, place: int) -> Any:
         return self._batch.column(self._at[place])
+
+
+def _check_lists(path: Path, cells: Sequence[Any]) -> None:
+    """Raise InputError where the lists of one row hold too many values, before any of them becomes an object."""
+    for each in cells:
+        if _inner(each) > VALUES and any(_inner(each.slice(i, 1)) > VALUES for i in range(len(each))):
+            raise InputError(f"{path.name} has lists of more than {VALUES:,} values in one row. Leave out that column.")
+
+
+def _inner(values: Any) -> int:
+    """Return how many values the lists in an array hold, those in lists of lists too."""
+    import pyarrow
+    import pyarrow.types as types
+
+    kind = values.type
+    if types.is_struct(kind):
+        return sum(map(_inner, values.flatten()))
+    if types.is_map(kind):  # Arrow flattens only lists
+        entries = pyarrow.StructArray.from_arrays([values.keys, values.items], ["key", "item"])
+        values, kind = pyarrow.ListArray.from_arrays(values.offsets, entries), pyarrow.list_(entries.type)
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        inner = values.flatten()
+        return len(inner) + _inner(inner)
+    return 0
+
+
+def _value(path: Path, column: str, scalar: Any) -> Any:
+    """Return a value as JSON has it. Raises InputError for one that Python has no value for."""
+    try:
+        value = scalar.as_py()
+    except (ValueError, OverflowError, KeyError):  # a date far away; text that is none; two fields of one name
+        raise InputError(
+            f"{path.name} has a value in the column {shown(column)} that cannot be read, such as a date before year 1 "
+            "or text that is no UTF-8. Correct it, or leave that column out."
+        ) from None
+    return _plain(path, column, value)
 
 
 def _is_text(kind: Any) -> bool:
@@ -125,8 +168,10 @@ def _columns(path: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
             if batch is None:
                 break
             try:
-                for value in batch.column(i).slice(0, 20):
-                    _plain(path, names[i], value.as_py())
+                few = batch.column(i).slice(0, 20)
+                _check_lists(path, [few])
+                for value in few:
+                    _value(path, names[i], value)
             except InputError:
                 opaque.append(names[i])
     except (pyarrow.ArrowException, OSError):

@@ -72,10 +72,11 @@ class Source:
 
 @dataclass(frozen=True)
 class _Asked:
-    """What is asked of files. most: rows that are taken."""
+    """What is asked of files. header: None where the columns are numbers and nobody said it; most: rows that are
+    taken."""
 
     columns: tuple[str, ...]
-    header: bool
+    header: bool | None
     each: bool
     most: int | None
 
@@ -117,8 +118,8 @@ def source(
     """
     path = usable_path(given)
     name = path.name
-    if header is None:
-        header = not all(c.isdecimal() for c in columns)
+    if header is None and not all(c.isdecimal() for c in columns):
+        header = True
     asked = _Asked(tuple(columns), header, each, most)
     if (path / ROWS).is_file():
         path, name = path / ROWS, f"{name}/{ROWS}"
@@ -131,6 +132,10 @@ def source(
         return _loaded(str(given), loader, tuple(columns), split, task)
     if path.is_dir():
         return _folder(path, name, asked, split, task)
+    if path.exists():
+        raise InputError(
+            f"{path.name} is no file but a pipe or a device, and data is read more than once. Save it as a file first."
+        )
     names = ", ".join(components.data_sets()) or "none"
     raise InputError(
         f"There is no file {shown(str(given))}, and no data set of that name is registered ({names}). Correct the path."
@@ -185,6 +190,8 @@ def _file(path: Path, name: str, asked: _Asked, task: Task) -> Source:
         if kind in _DOCUMENTS:
             return _document(path, name, digest, asked, task)
         dialect = dialect_of(path, task) if kind in TABLES else None
+        if dialect is not None and asked.header is None:
+            naming.check_numbers(path.name, asked.columns, text_rows.table_heading(path, dialect, True, task))
         notes = _notes(path, kind, dialect)
     except OSError as error:
         raise _unreadable(path, error) from error
@@ -306,7 +313,7 @@ def _read(
     strict: a broken row raises InputError, whatever was asked for. seen: is given the names that rows of JSONL have."""
     kind, columns, each = _kind(path), asked.columns, asked.each and not strict
     if dialect is not None:
-        return text_rows.table(path, dialect, columns, asked.header, each, task, bare)
+        return text_rows.table(path, dialect, columns, bool(asked.header), each, task, bare)
     if kind == ".jsonl":
         return text_rows.jsonl(path, columns, each, task, bare, seen)
     if kind == ".parquet":

@@ -109,6 +109,10 @@ def test_the_mode_is_that_of_the_file_before_else_the_usual_one_or_its_owners(tm
     with replacement(tmp_path / "private.txt", private=True) as beside:
         beside.write_text(SECRET)
     assert mode(tmp_path / "private.txt") == 0o600
+    (tmp_path / "open.txt").touch(mode=0o644)
+    with replacement(tmp_path / "open.txt", private=True) as beside:
+        beside.write_text(SECRET)
+    assert mode(tmp_path / "open.txt") == 0o600
 
 
 def test_nothing_is_left_of_what_fails(tmp_path):

@@ -160,6 +160,28 @@ def test_no_paragraph_is_cut_where_the_file_is_read_in_parts(tmp_path, monkeypat
     assert texts(tmp_path, "".join(map(paragraph, found)) + cell) == [*found, "in", "side"]
 
 
+ROW = "<w:tr><w:trPr>{}</w:trPr><w:tc><w:tcPr>{}</w:tcPr>{}</w:tc></w:tr>"
+CHOICE = "<mc:AlternateContent><mc:Choice>{}</mc:Choice><mc:Fallback>{}</mc:Fallback></mc:AlternateContent>"
+
+
+@pytest.mark.parametrize("chunk", [1, 3, 7, 64, 1 << 16])
+@pytest.mark.parametrize(
+    "inside",
+    [
+        ROW.format("<w:del/><w:tblHeader/>", "", paragraph(SECRET)),
+        ROW.format("<w:tblHeader/><w:del/><w:cantSplit/>", "", paragraph(SECRET)),
+        ROW.format("", "<w:cellDel/><w:tcW/>", paragraph(SECRET)),
+        f"<w:tr><w:tc>{CHOICE.format(paragraph('kept'), paragraph(SECRET))}</w:tc></w:tr>",
+        f"<w:tr><w:tc>{CHOICE.format(paragraph('kept') * 2, paragraph(SECRET) * 2)}</w:tc></w:tr>",
+    ],
+)
+def test_what_is_left_out_is_so_wherever_the_file_is_divided(tmp_path, monkeypatch, inside, chunk):
+    monkeypatch.setattr(docx_worker, "_CHUNK", chunk)
+    body = f"<w:tbl>{inside}{ROW.format('<w:ins/><w:tblHeader/>', '<w:tcW/>', paragraph('last'))}</w:tbl>"
+    found = texts(tmp_path, body)
+    assert SECRET not in found and found == ["kept"] * inside.count("kept") + ["last"]
+
+
 # No line separators: python-docx writes "\n" as <w:br/> and "\t" as <w:tab/>, and reads them as such.
 WRITTEN = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Cn", "Co")) | st.sampled_from("\t\n"))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import sys
 import tracemalloc
 from pathlib import Path
@@ -391,3 +392,98 @@ def test_broken_rows_of_quoted_tsv_are_told_from_whole_ones(tmp_path):
     assert data.unread == 1 and isinstance(rows[1], Unread) and "line 4" in rows[1].why
     assert [row["text"] for row in rows if not isinstance(row, Unread)] == ["one\nline", 'a "b"', "c"]
     assert dialects.dialect_of(tmp_path / "a.tsv").quoted
+
+
+@pytest.mark.parametrize("first", ["2,1", "3,1,2", "0,1", "1,2"])
+def test_numbers_in_the_first_row_may_be_names_and_are_asked_about(tmp_path, first):
+    width = first.count(",") + 1
+    path = write(tmp_path / "a.csv", first + "\n" + ",".join(f"cell {i}" for i in range(width)) + "\n")
+    with pytest.raises(dpt.InputError, match="--header"):
+        tables.source(path, ("1",))
+    at = first.split(",").index("1")
+    assert list(tables.source(path, ("1",), True).rows()) == [{"1": f"cell {at}"}]
+    assert next(tables.source(path, ("1",), False).rows()) == {"1": first.split(",")[0]}
+
+
+@pytest.mark.parametrize("first", ["2,good film", "good film,1", "1,", "1,1.5"])
+def test_a_first_row_with_anything_but_numbers_needs_no_word_about_it(tmp_path, first):
+    path = write(tmp_path / "a.csv", first + "\n" + first + "\n")
+    assert [row["1"] for row in tables.source(path, ("1",)).rows()] == [first.split(",")[0]] * 2
+
+
+def test_a_number_of_thousands_of_digits_is_no_column(tmp_path):
+    for name in ("a.csv", "a.txt"):
+        with pytest.raises(dpt.InputError, match="no column numbered"):
+            tables.source(write(tmp_path / name, "text\nMy doctor\n"), ("text", "9" * 5000))
+
+
+def test_two_texts_with_one_quotation_mark_each_stay_two_rows(tmp_path):
+    path = write(tmp_path / "a.tsv", 'text\tlabel\n"I came home\t1\nand slept."\t0\nIt rained.\t1\n')
+    assert look(path)[1] == [('"I came home', "1"), ('and slept."', "0"), ("It rained.", "1")]
+    path = write(tmp_path / "b.tsv", 'text\tlabel\n"I came home\nand slept."\t0\n')
+    assert look(path)[1] == [("I came home\nand slept.", "0")]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no named pipes in folders")
+def test_a_pipe_is_said_to_be_one_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "a.csv")
+    with pytest.raises(dpt.InputError, match="is no file but a pipe"):
+        tables.source(tmp_path / "a.csv", ("text",))
+
+
+def strange(kind: str) -> pyarrow.Array:
+    """Return a value of Parquet for which Python has none."""
+    if kind == "far time":
+        return pyarrow.array([2**62], pyarrow.timestamp("us"))
+    if kind == "far date":
+        return pyarrow.array([2**30], pyarrow.date32())
+    if kind == "twins":
+        return pyarrow.StructArray.from_arrays([pyarrow.array(["a"]), pyarrow.array(["b"])], names=["x", "x"])
+    ends = pyarrow.py_buffer(bytes([0, 0, 0, 0, 2, 0, 0, 0]))
+    return pyarrow.Array.from_buffers(pyarrow.string(), 1, [None, ends, pyarrow.py_buffer(b"\xff\xfe")])
+
+
+@pytest.mark.parametrize("kind", ["far time", "far date", "twins", "no text"])
+def test_a_value_that_python_lacks_is_named_by_its_column(tmp_path, kind):
+    path = tmp_path / "a.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"text": ["My doctor"], "odd": strange(kind)}), path)
+    assert list(tables.source(path, ("text",)).rows()) == [{"text": "My doctor"}]
+    with pytest.raises(dpt.InputError, match="'odd' that cannot be read"):
+        tables.source(path, ("text", "odd"))
+
+
+def long_lists(kind: str, n: int) -> pyarrow.Array:
+    """Return one row that holds so many values in few bytes."""
+    inner = pyarrow.array([0] * n, pyarrow.int8())
+    whole = pyarrow.ListArray.from_arrays(pyarrow.array([0, n], pyarrow.int32()), inner)
+    if kind == "list in list":
+        return pyarrow.ListArray.from_arrays(pyarrow.array([0, 1], pyarrow.int32()), whole)
+    if kind == "list in struct":
+        return pyarrow.StructArray.from_arrays([whole], names=["x"])
+    if kind == "map":
+        return pyarrow.MapArray.from_arrays(pyarrow.array([0, n], pyarrow.int32()), pyarrow.array(range(n)), inner)
+    return whole
+
+
+@pytest.mark.parametrize("kind", ["list", "list in list", "list in struct", "map"])
+def test_a_row_of_parquet_holds_a_bounded_number_of_values(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr(parquet_rows, "VALUES", 1000)
+    for n in (400, 1001):
+        path = tmp_path / f"{n}.parquet"
+        pyarrow.parquet.write_table(pyarrow.table({"text": ["a"], "l": long_lists(kind, n)}), path)
+        assert tables.source(path, ("text",)).count == 1
+        if n < 1000:
+            assert tables.source(path, ("text", "l")).count == 1
+        else:
+            with pytest.raises(dpt.InputError, match="more than 1,000 values in one row"):
+                tables.source(path, ("text", "l"))
+
+
+def test_a_few_bytes_that_stand_for_millions_of_values_are_not_unpacked(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet_rows, "SPARSE", 100_000)
+    path = tmp_path / "a.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"text": ["a"], "l": long_lists("list", 200_000)}), path)
+    assert path.stat().st_size < 2000 and tables.source(path, ("text",)).count == 1
+    monkeypatch.setattr(pyarrow.parquet.ParquetFile, "iter_batches", None)
+    with pytest.raises(dpt.InputError, match="unpacks to more"):
+        tables.source(path, ("text", "l"))
