@@ -489,9 +489,7 @@ def _enumerated(m: Mechanism, question: BeliefQuestion) -> Expected | None:
     return Expected(math.fsum(best.values()), 0.0, 0)
 
 
-def _estimated(
-    m: Mechanism, question: BeliefQuestion, draws: int, stream: NoiseStream, task: Task
-) -> Expected:
+def _estimated(m: Mechanism, question: BeliefQuestion, draws: int, stream: NoiseStream, task: Task) -> Expected:
     """Estimate the same from releases: alternatives in proportion to the prior, each release's max_j q_j averaged."""
     weights = question.prior
     uniforms = stream.at("belief").words(draws) / 2.0**64

@@ -499,7 +499,7 @@ def test_two_copies_of_one_draw_are_called_out_until_the_next_draw(open_app: Cal
     page.get_by_text("No promise holds any more").wait_for(timeout=LONG)
     assert page.locator(".strip .copied.caution").is_visible()
     expect(page.locator(".strip .spoken")).to_contain_text("words changed")
-    page.get_by_role("button", name="Draw again").click()
+    page.get_by_role("button", name="Rewrite again").click()
     page.get_by_text("No promise holds any more").wait_for(state="detached", timeout=LONG)
     settled(page)
     page.get_by_role("button", name="Why?").click()
