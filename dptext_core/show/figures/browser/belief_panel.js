@@ -135,7 +135,7 @@ class BeliefPanel {
   editing(open, focus = true) {
     const { ui, strip } = this;
     ui.form.hidden = !open;
-    ui.remark.hidden = open;
+    ui.belief.classList.toggle("editing", open);
     ui.fact.parentElement.hidden = strip.aligned;
     if (!open) {
       if (focus) (ui.numbers.hidden ? ui.noneEdit : ui.edit).focus();
