@@ -36,7 +36,7 @@ from .text.languages import ENGLISH
 
 if TYPE_CHECKING:
     from . import attacks, testing
-    from .attacks.belief import Belief, belief
+    from .attacks.belief import Belief, BeliefQuestion, belief
     from .auditing import AuditReport, audit
     from .data.components import register_classifier, register_data_set
     from .data.libraries import BatchRewriter
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 _LAZY = {
     "AuditReport": "auditing",
     "Belief": "attacks.belief",
+    "BeliefQuestion": "attacks.belief",
     "BatchRewriter": "data.libraries",
     "Calibration": "measure.calibration",
     "DPRewriter": "data.transformer",
@@ -83,6 +84,7 @@ __all__ = [
     "AuditReport",
     "BatchRewriter",
     "Belief",
+    "BeliefQuestion",
     "Busy",
     "Calibration",
     "Cancelled",

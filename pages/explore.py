@@ -25,6 +25,7 @@ from dptext_core.show.figures.token_view import Payload, here
 from pages.ui import (
     address,
     attackers,
+    belief,
     budget,
     controls,
     download,
@@ -50,7 +51,9 @@ from pages.ui.token_strip import tell, token_strip, view_of
 PAGE = "explore"
 #: Seconds that a page waits for a rewrite that needs no model.
 PATIENCE_BUNDLED = 10.0
-OWN_TEXT = "What does your text give away, and to whom? Hide it without losing what the text says."
+OWN_TEXT = "Choose a word that should stay private."
+#: What to do, after what the text gives away.
+DRAG = "Drag to the left until a reader can no longer tell. Drag to the right to get the meaning back."
 #: Of the page, from top to bottom.
 PARTS = ("head", "editor", "result", "options")
 #: Of what opens over the page, in pixels.
@@ -75,7 +78,7 @@ LOOK = """<style>
 .st-key-play_head h1 { font-size: 1.75rem; line-height: 1.2; padding: 0; }
 .st-key-play_about { flex-wrap: nowrap; }
 .st-key-play_about [data-testid=stMarkdown] { flex: 1; }
-.st-key-play_about p { font-size: 0.9rem; line-height: 1.4; max-width: none !important; }
+.st-key-play_about p { font-size: 0.9rem; line-height: 1.4; max-width: none !important; margin: 0; }
 .st-key-play_about button { min-height: 2.1rem; padding-block: 0; }
 .st-key-play_says { flex-wrap: nowrap; margin-top: 0.2rem; transition: opacity 0.15s; }
 :root:is([data-dragging], [data-behind]) :is(.st-key-play_says, .st-key-play_does) { opacity: 0.4; }
@@ -120,8 +123,8 @@ DRAWERS = {"play_far_open": "play_far", "play_options_open": "play_options"}
 #: Cards of families: the mechanism that each begins with, and what it does in a few words.
 FAMILIES = {
     "dp-mlm": ("Language model", "a word that fits the sentence"),
-    "custext": ("Neighbours", "a word of like meaning"),
-    "mahalanobis": ("Noise on vectors", "what lies near a moved point"),
+    "custext": ("Neighbours", "a word with a similar meaning"),
+    "mahalanobis": ("Noise on vectors", "a word near a noisy point"),
     "dp-sentence": ("Whole sentences", "a public sentence instead"),
 }
 BRING = """<script>
@@ -248,11 +251,11 @@ def example_of(text: str) -> Example | None:
 
 def headline() -> None:
     """What this is for, what the text gives away, and the way to another text."""
-    st.markdown("# Hide what a text tells, keep what it says")
+    st.markdown("# Can a reader still tell?")
     # In the place of what the text box showed when the page ran before: it is set by callbacks before this.
     mine = example_of(state.play_text)
     with st.container(key="play_about", horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"{literal(mine.problem) if mine else OWN_TEXT} **Drag.**", width="stretch")
+        st.markdown(f"{literal(mine.problem) if mine else OWN_TEXT} {DRAG}", width="stretch")
         st.pills(
             "Examples",
             [e.title for e in examples()],
@@ -514,7 +517,8 @@ def start(inputs: runs.Inputs, axis: tuple[float, float, float], redraw: bool, l
     pin = example.sensitive if example else ""
 
     given = precomputed.load(inputs.text, inputs.setting)
-    mine.at(meaning.PLACE).stop()  # nobody asks for it of the text before
+    for place in (belief.PLACE, meaning.PLACE):
+        mine.at(place).stop()  # nobody asks for it of the text before
 
     def work(task: dpt.Task):
         made = runs.make(
@@ -647,7 +651,10 @@ def rewritten() -> None:
         st.html(BRING.format(there), unsafe_allow_javascript=True)
     few = len(run.payload["tokens"]) <= WORDS_TOLD
     tokens = None if few else [] if token is None else [token]
-    tell(run.payload, epsilon, here(result, run.payload, tokens), meaning.of(run, result), key="play_strip")
+    known = here(result, run.payload, tokens)
+    believed = belief.of(run, result, token, view_of(state.get("play_strip")))
+    tell(run.payload, epsilon, known, meaning.of(run, result), believed, key="play_strip")
+    belief.follow()
     meaning.follow()
     address.show(links.of(run.inputs, epsilon)[0] | hide.query())
 
@@ -868,7 +875,7 @@ def spoilt(result: dpt.RewriteResult) -> bool:
     which = f", at ε = {' and '.join(f'{e:g}' for e in at)}" if all(isinstance(e, float) for e in at) else ""
     st.error(
         f"**No promise holds any more for this draw.** You released {len(mine)} versions of it{which}, and "
-        f"{SHARED_NOISE}. Draw again, and release one version only.",
+        f"{SHARED_NOISE}. Rewrite again, and release one version only.",
         icon=":material/warning:",
     )
     return True
@@ -891,7 +898,7 @@ def further(run: runs.Run, result: dpt.RewriteResult, token: int | None, epsilon
 def actions(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool) -> None:
     again, save, more = st.columns(3)
     if again.button(
-        "Draw again",
+        "Rewrite again",
         icon=":material/casino:",
         width="stretch",
         key="play_again",

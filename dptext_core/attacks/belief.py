@@ -5,7 +5,7 @@ the release. The posterior q_j ∝ π_j · P(release | text with alternative j) 
 probability, so no reader with the same knowledge does better. Where the guarantee bounds the log-ratio between the
 texts with alternatives i and j by ℓ(i, j), q_j is at most π_j / Σ_i π_i·e^−ℓ(i, j): the ceiling.
 
-One pass of a model for each alternative serves every ε.
+One pass of a model for each alternative serves every ε: :class:`BeliefQuestion` holds them.
 """
 
 from __future__ import annotations
@@ -233,60 +233,110 @@ def belief(
         if epsilons is not None:
             raise ConfigError("A sweep has its own ε for each result. Give either the sweep or epsilons.")
         epsilons = result.epsilons
-    question = _question(mechanism, text, fact, alternatives, task.child(0, 0.6))
-    weights = _prior(prior, len(question.alternatives))
+    question = BeliefQuestion.make(mechanism, text, fact, alternatives, prior=prior, task=task.child(0, 0.6))
     variants = [mechanism] if epsilons is None else [mechanism.replace(epsilon=e) for e in _listed_epsilons(epsilons)]
     stream = NoiseStream(seed)
     releases = _releases(mechanism, variants, question, result, epsilons is not None, stream)
-    beliefs, ceilings, covered = [], [], []
-    for v, seen in zip(variants, releases, strict=True):
-        task.check()
-        beliefs.append(_posterior(_log_likelihood(v, question, seen, task).sum(axis=1), weights))
-        promises = [v.guarantee(p) for p in question.prepared]
-        losses = promised_losses(v, question.prepared, promises) * len(seen)
-        # A δ allows any posterior, with a small probability.
-        exact = not any(g.total_delta for g in promises)
-        ceilings.append(_ceiling(losses, weights) if exact else np.ones(len(weights)))
-        covered.append(np.isfinite(losses[0]))
-    expected = _expected(variants, question, weights, draws, epsilons is not None, stream, task.child(0.6, 1))
-    pick = (lambda rows: rows[0]) if epsilons is None else np.stack
-    return Belief(
-        question.alternatives,
-        weights,
-        pick(beliefs),
-        np.minimum(pick(ceilings), 1.0),
-        pick(covered),
-        None if epsilons is None else tuple(float(v.config.epsilon) for v in variants),
-        tuple(releases),
-        expected if expected is None or epsilons is not None else expected[0],
-    )
+    found = question.given(releases[0], task=task) if epsilons is None else question.along(releases, task=task)
+    expected = _expected(variants, question, draws, epsilons is not None, stream, task.child(0.6, 1))
+    return dataclasses.replace(found, expected=expected if expected is None or epsilons is not None else expected[0])
 
 
-# --- the texts that it could have been
+@dataclass(frozen=True, eq=False)
+class BeliefQuestion(Private):
+    """One fact of a text and its alternatives, prepared once: then no release and no ε needs another model pass.
 
+    Attributes
+    ----------
+    mechanism : Mechanism
+        The mechanism that the reader knows, at some ε.
+    alternatives : tuple of str
+        What may stand in the place of the fact, the original first; k of them.
+    prior : ndarray
+        float64 (k,), what the reader believes before reading.
+    prepared : tuple of Prepared
+        The text with each alternative.
+    frames : tuple of Frame
+        What every rewrite of each text shows, the same at every ε.
+    """
 
-@dataclass(frozen=True)
-class _Question(Private):
-    """The alternatives, and the text with each of them as the mechanism has prepared it."""
-
+    mechanism: Mechanism
     alternatives: tuple[str, ...]
+    prior: np.ndarray
     prepared: tuple[Prepared, ...]
     frames: tuple[Frame, ...]
 
     _shown: ClassVar[tuple[str, ...]] = ("alternatives",)
 
+    @classmethod
+    def make(
+        cls,
+        mechanism: Mechanism,
+        text: str | Prepared,
+        fact: str | tuple[int, int],
+        alternatives: Sequence[str] | None = None,
+        *,
+        prior: Sequence[float] | None = None,
+        task: Task | None = None,
+    ) -> BeliefQuestion:
+        """Prepare the text with each alternative: one model pass for each. Parameters and errors as in :func:`belief`.
 
-def _question(
-    mechanism: Mechanism,
-    text: str | Prepared,
-    fact: str | tuple[int, int],
-    alternatives: Sequence[str] | None,
-    task: Task,
-) -> _Question:
-    original = text.text if isinstance(text, Prepared) else text
-    document = mechanism.document(original)
-    spans = fact_spans(document, fact)
-    word = original[slice(*spans[0])]
+        Raises
+        ------
+        InputError
+            The fact is not in the text, or there is no alternative.
+        NoDistribution
+            The mechanism has no formula for whole rewrites, with the reason.
+        ConfigError
+            The prior is out of range.
+        """
+        task, chances = task or UNWATCHED, stated(mechanism)
+        original = text.text if isinstance(text, Prepared) else text
+        document = mechanism.document(original)
+        spans = fact_spans(document, fact)
+        word = original[slice(*spans[0])]
+        labels = (word, *_others(word, mechanism, alternatives))
+        weights = _prior(prior, len(labels))
+        prepared = [mechanism.prepared(text, task.child(0, 1, len(labels)))]
+        for i, other in enumerate(labels[1:], 1):
+            share = task.child(i, i + 1, len(labels))
+            prepared.append(mechanism.prepare(_exchange(document, spans, other), task=share))
+        return cls(mechanism, labels, weights, tuple(prepared), tuple(chances.frames(prepared)))
+
+    def given(self, seen: RewriteResult | Sequence[RewriteResult], *, task: Task | None = None) -> Belief:
+        """Return what the reader believes after one release, or several with one ε together."""
+        row = tuple(as_rewrites(seen))
+        return Belief(self.alternatives, self.prior, *self._row(row, task or UNWATCHED), None, (row,))
+
+    def along(self, rows: Sequence[RewriteResult | Sequence[RewriteResult]], *, task: Task | None = None) -> Belief:
+        """Return the same for each row, whatever its ε: a :class:`Belief` with one row for each."""
+        seen = tuple(tuple(as_rewrites(row)) for row in rows)
+        if not seen:
+            raise InputError("Give at least one rewrite.")
+        found = [np.stack(part) for part in zip(*(self._row(row, task or UNWATCHED) for row in seen), strict=True)]
+        return Belief(self.alternatives, self.prior, *found, tuple(float(r[0].config.epsilon) for r in seen), seen)
+
+    def _row(self, seen: tuple[RewriteResult, ...], task: Task) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Posterior, ceiling and whether the guarantee covers each alternative, each (k,)."""
+        task.check()
+        if not seen:
+            raise InputError("Give at least one rewrite.")
+        m, config = self.mechanism, seen[0].config
+        v = m if config == m.config else m.replace(epsilon=config.epsilon)
+        posterior = _posterior(_log_likelihood(v, self, seen, task).sum(axis=1), self.prior)
+        promises = [v.guarantee(p) for p in self.prepared]
+        losses = promised_losses(v, self.prepared, promises) * len(seen)
+        # A δ allows any posterior, with a small probability.
+        exact = not any(g.total_delta for g in promises)
+        ceiling = np.minimum(_ceiling(losses, self.prior), 1.0) if exact else np.ones(len(self.prior))
+        return posterior, ceiling, np.isfinite(losses[0])
+
+
+# --- the texts that it could have been
+
+
+def _others(word: str, mechanism: Mechanism, alternatives: Sequence[str] | None) -> list[str]:
+    """The alternatives without the original and without repetitions. Raises InputError where there is none."""
     given = suggest_alternatives(word, mechanism) if alternatives is None else listed(alternatives, "alternatives")
     others = [a.strip() for a in given if isinstance(a, str)]
     if len(others) != len(given) or not all(others):
@@ -296,12 +346,7 @@ def _question(
         raise InputError(f"Name at least one alternative to “{word}”, such as another word of its kind.")
     if len(distinct) >= MOST:
         raise InputError(f"These are {len(distinct):,} alternatives. Give at most {MOST - 1}: each is read whole.")
-    labels = (word, *reversed(distinct.values()))
-    first = mechanism.prepared(text, task.child(0, 1, len(labels)))
-    prepared = [first]
-    for i, other in enumerate(labels[1:], 1):
-        prepared.append(mechanism.prepare(_exchange(document, spans, other), task=task.child(i, i + 1, len(labels))))
-    return _Question(labels, tuple(prepared), tuple(stated(mechanism).frames(prepared)))
+    return list(reversed(distinct.values()))
 
 
 def fact_spans(document: Document, fact: str | tuple[int, int]) -> list[tuple[int, int]]:
@@ -364,7 +409,7 @@ def _listed_epsilons(epsilons: Sequence[float]) -> list[float]:
 def _releases(
     mechanism: Mechanism,
     variants: Sequence[Mechanism],
-    question: _Question,
+    question: BeliefQuestion,
     result: RewriteResult | Sequence[RewriteResult] | Sweep | None,
     many: bool,
     stream: NoiseStream,
@@ -385,7 +430,7 @@ def _releases(
     return [tuple(dataclasses.replace(r, config=v.config) for r in seen) for v in variants]
 
 
-def _log_likelihood(m: Mechanism, question: _Question, seen: Sequence[RewriteResult], task: Task) -> np.ndarray:
+def _log_likelihood(m: Mechanism, question: BeliefQuestion, seen: Sequence[RewriteResult], task: Task) -> np.ndarray:
     return stated(m).relative(question.prepared, seen, frames=question.frames, task=task.quiet)
 
 
@@ -399,8 +444,7 @@ def _posterior(log_likelihood: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 def _expected(
     variants: Sequence[Mechanism],
-    question: _Question,
-    weights: np.ndarray,
+    question: BeliefQuestion,
     draws: int | None,
     many: bool,
     stream: NoiseStream,
@@ -411,19 +455,19 @@ def _expected(
     if draws == 0:
         return None
     if draws is None:
-        exact = [_enumerated(v, question, weights) for v in variants]
+        exact = [_enumerated(v, question) for v in variants]
         found = tuple(e for e in exact if e is not None)
         if len(found) == len(exact):
             return found
         if many or stated(variants[0]).in_turn or stated(variants[0]).states_pieces:
             return None
     return tuple(
-        _estimated(v, question, weights, draws or DRAWS, stream, task.child(i, i + 1, len(variants)))
+        _estimated(v, question, draws or DRAWS, stream, task.child(i, i + 1, len(variants)))
         for i, v in enumerate(variants)
     )
 
 
-def _enumerated(m: Mechanism, question: _Question, weights: np.ndarray) -> Expected | None:
+def _enumerated(m: Mechanism, question: BeliefQuestion) -> Expected | None:
     """Return Σ_z max_j π_j·P(z | x_j) where all texts have one frame and one place decides; else None."""
     frames = question.frames
     if m.by_word is None or not frames or any(f.skeleton != frames[0].skeleton for f in frames):
@@ -439,16 +483,15 @@ def _enumerated(m: Mechanism, question: _Question, weights: np.ndarray) -> Expec
     if any(t.draws is not None for t in tables):
         return None
     best: dict[str, float] = {}
-    for table, weight in zip(tables, weights, strict=True):
+    for table, weight in zip(tables, question.prior, strict=True):
         for word, p in zip(table.candidates, table.probs.tolist(), strict=True):
-            best[word] = max(best.get(word, 0.0), weight * p)
+            best[word] = max(best.get(word, 0.0), float(weight) * p)
     return Expected(math.fsum(best.values()), 0.0, 0)
 
 
-def _estimated(
-    m: Mechanism, question: _Question, weights: np.ndarray, draws: int, stream: NoiseStream, task: Task
-) -> Expected:
+def _estimated(m: Mechanism, question: BeliefQuestion, draws: int, stream: NoiseStream, task: Task) -> Expected:
     """Estimate the same from releases: alternatives in proportion to the prior, each release's max_j q_j averaged."""
+    weights = question.prior
     uniforms = stream.at("belief").words(draws) / 2.0**64
     places = np.minimum(np.searchsorted(np.cumsum(weights), uniforms, side="right"), np.flatnonzero(weights)[-1])
     chosen = np.bincount(places, minlength=len(weights))

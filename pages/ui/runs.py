@@ -12,6 +12,7 @@ from dptext_core._internal.task import UNWATCHED, Task
 from dptext_core.measure.coverage import coverage_note
 from dptext_core.measure.meaning import MeaningKept
 from dptext_core.mechanisms.setting import OfSetting
+from dptext_core.show.figures.belief_view import exactness
 from dptext_core.show.figures.how import how
 from dptext_core.show.figures.token_view import Payload, payload
 
@@ -34,7 +35,9 @@ class Run(Private):
     there already, or a model was loaded for them.
 
     plain: the mechanism without its public prior, and the text prepared for it; None where it has no prior. meaning:
-    how much of it was kept, by the config it was asked for with.
+    how much of it was kept, by the config it was asked for with. secret: the word that gives an example away. bundled:
+    whether the scores of ``prepared`` came with the program, rounded. beliefs: about a fact, by that fact and the
+    config; rest: the newest one about the release on the page.
     """
 
     number: int
@@ -51,6 +54,10 @@ class Run(Private):
     _plain_at: dict[float, dpt.RewriteResult] = field(default_factory=dict, repr=False, compare=False)
     _at: dict[float, dpt.RewriteResult] = field(default_factory=dict, repr=False, compare=False)
     meaning: dict[Any, MeaningKept] = field(default_factory=dict, repr=False, compare=False)
+    secret: str = ""
+    bundled: bool = False
+    beliefs: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+    rest: dict[Any, dpt.Belief] = field(default_factory=dict, repr=False, compare=False)
 
     _shown: ClassVar[tuple[str, ...]] = ("number", "inputs", "result")
 
@@ -103,11 +110,11 @@ def make(
     mechanism = inputs.setting.at(epsilon if inputs.epsilon is None else inputs.epsilon).make()
     same_text = before is not None and before.inputs.text == inputs.text
     edited = before.inputs.text if before is not None and from_edit(before.inputs.text, inputs.text) else None
-    begun, ready, took = time.monotonic(), mechanism.model_ready, None
+    begun, ready, took, bundled = time.monotonic(), mechanism.model_ready, None, False
     if before is not None and same_text and before.prepared.key == mechanism.key:
-        prepared, took = before.prepared, before.seconds
+        prepared, took, bundled = before.prepared, before.seconds, before.bundled
     elif given is not None:
-        prepared = given
+        prepared, bundled = given, True
     else:
         prepared = mechanism.prepare(inputs.text, task=task)
         took = time.monotonic() - begun if ready else None
@@ -116,7 +123,7 @@ def make(
     stream = before.stream if before is not None and keep_stream else dpt.NoiseStream(inputs.seed)
     result = mechanism.rewrite(prepared, stream=stream, task=task)
     shown = _payload(result, number, axis, task, pin)
-    shown["how"] = how(mechanism, result)
+    shown["how"], shown["belief"] = how(mechanism, result), exactness(mechanism)
     if before is not None and (before.payload["lo"], before.payload["hi"]) != axis[:2]:
         # Another slider: the browser moves to its default instead of clamping where the last one stood.
         shown["cmd"] = {"n": number, "eps": epsilon}
@@ -125,7 +132,8 @@ def make(
     if took is not None and not same_text and before is not None and before.inputs.mechanism == inputs.mechanism:
         # Of another mechanism it may be what is read once that takes long.
         took = time.monotonic() - begun
-    return Run(number, inputs, mechanism, prepared, stream, result, shown, note, plain, edited, took)
+    made = Run(number, inputs, mechanism, prepared, stream, result, shown, note, plain, edited, took)
+    return replace(made, secret=pin, bundled=bundled)
 
 
 def from_edit(before: str, after: str) -> bool:

@@ -33,6 +33,7 @@ class Session:
     newest run; recent: the last runs, by draw and number. ledger_drawn: the fragment that shows the ledger, another
     object each time that it is drawn. copied: the copies that the browser has told of, as (draw, run, ε). work: long
     work, by its place. text, undo: the text in the box, which Streamlit forgets on another page, and the one before.
+    questions: facts whose passes are held, by text, setting and fact.
     upload_error: why the last file was not taken. query: a link's, or a file's; link: the setting it asked for,
     link_new until that is started, link_problem what is wrong with it. addresses: those that the pages have had; asked:
     how often an address asked for something. controls: what controls were left at that have to stay so (``stay``).
@@ -49,6 +50,7 @@ class Session:
 
     run: Run | None = None
     epsilon: float | None = None
+    questions: dict[Any, dpt.BeliefQuestion] = field(default_factory=dict)
     explored: dpt.Setting | None = None
     number: int = 0
     recent: dict[tuple[str, int], Run] = field(default_factory=dict)

@@ -17,8 +17,12 @@ from typing import Any
 import streamlit as st
 
 from dptext_core.show.figures import browser
+from dptext_core.show.figures.belief_view import BeliefView
 from dptext_core.show.figures.token_view import Here, Meaning, Payload
 from pages.ui.text import number
+
+#: Facts whose alternatives a visitor may name, and letters of each list.
+MOST_FACTS, MOST_TYPED = 8, 400
 
 _mount = st.components.v2.component(
     "dptext_token_strip", html=browser.markup(), css=browser.style(), js=browser.script()
@@ -56,13 +60,15 @@ def _read_view(raw: Any) -> dict[str, Any] | None:
     run, eps, token = (number(raw.get(name)) for name in ("run", "eps", "token"))
     if run is None or eps is None:
         return None
-    tint = raw.get("tint")
+    tint, fact = raw.get("tint"), raw.get("fact")
     return {
         "run": int(run),
         "eps": float(eps),
         "token": None if token is None else int(token),
         "copies": _read_copies(raw.get("copies")),
         "tint": tint if isinstance(tint, str) else "",
+        "fact": fact if isinstance(fact, str) else "",
+        "others": _read_others(raw.get("others")),
     }
 
 
@@ -73,6 +79,17 @@ def _read_copies(raw: Any) -> list[tuple[str, int, float]]:
         match copy:
             case [str(draw), run, eps] if number(run) is not None and number(eps) is not None:
                 out.append((draw, int(run), float(eps)))
+    return out
+
+
+def _read_others(raw: Any) -> dict[str, str]:
+    """The alternatives that were named for each fact, as they were typed; what does not have that form is left out."""
+    pairs = raw if isinstance(raw, Sequence) and not isinstance(raw, str | bytes) else ()
+    out = {}
+    for pair in pairs[-MOST_FACTS:]:
+        match pair:
+            case [str(fact), str(others)] if max(len(fact), len(others)) <= MOST_TYPED:
+                out[fact] = others
     return out
 
 
@@ -93,19 +110,29 @@ def token_strip(
             ``st.session_state[key]["view"]``.
 
     Returns:
-        The newest view ``{"run": int, "eps": float, "token": int | None, "copies": list, "tint": str}`` or None before
-        the first.
+        The newest view ``{"run": int, "eps": float, "token": int | None, "copies": list, "tint": str, "fact": str,
+        "others": dict}`` or None before the first.
         ``run`` may be older than the payload's, when the user has not moved since. ``token`` is the chosen index in
         ``tokens``. ``copies`` are all that left by copying so far, each as (draw, run, ε). ``tint``: what the
-        words are marked by.
+        words are marked by. ``fact``: the one that was named where no word can be chosen. ``others``: the alternatives
+        that were named for a fact.
     """
     result = _mount(key=key, data={**payload, "key": key}, on_view_change=on_view_change or _ignore)
     return _read_view(result.get("view"))
 
 
-def tell(payload: Payload, epsilon: float, here: Here | None, meaning: Meaning | None, *, key: str) -> None:
-    """Which ε the page has heard of, what is known at it, and how much of the meaning is kept: beside the payload of
-    the strip, which is much longer and need not be sent anew. In the fragment of the strip, after it."""
+def tell(
+    payload: Payload,
+    epsilon: float,
+    here: Here | None,
+    meaning: Meaning | None,
+    belief: BeliefView | None = None,
+    *,
+    key: str,
+) -> None:
+    """Which ε the page has heard of, what is known at it, how much of the meaning is kept, and what a reader believes:
+    beside the payload of the strip, which is much longer and need not be sent again. In the fragment of the strip,
+    after it."""
     lp = {} if here is None else here["lp"]
-    known = {"key": key, "run": payload["run"], "eps": epsilon, "lp": lp, "meaning": meaning}
+    known = {"key": key, "run": payload["run"], "eps": epsilon, "lp": lp, "meaning": meaning, "belief": belief}
     _tell(key=f"{key}_here", data=known)

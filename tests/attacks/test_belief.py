@@ -55,6 +55,26 @@ def test_each_epsilon_has_its_row_and_a_given_release_is_weighed_at_each(space):
     assert b.certainty.shape == (3,) and b.guess.shape == (3,)
 
 
+def test_a_question_serves_every_epsilon_without_preparing_a_text_again(space, monkeypatch):
+    m, epsilons, texts = on(space, "santext", epsilon=3.0), [0.5, 3.0, 30.0], []
+    prepare = type(m).prepare
+    monkeypatch.setattr(type(m), "prepare", lambda self, text, **k: (texts.append(text), prepare(self, text, **k))[1])
+    question = dpt.BeliefQuestion.make(m, f"{D} {A}", A, [B, C], prior=[2, 1, 1])
+    assert texts == [f"{D} {A}", f"{D} {B}", f"{D} {C}"]
+    releases = [m.replace(epsilon=e).rewrite(question.prepared[0], seed=5) for e in epsilons]
+    along, one = question.along(releases), question.given(releases[1])
+    assert len(texts) == 3, "a release at another ε needs no pass"
+    whole = dpt.belief(m, f"{D} {A}", A, [B, C], prior=[2, 1, 1], epsilons=epsilons, seed=5)
+    assert along.epsilons == whole.epsilons == tuple(epsilons)
+    for name in ("posterior", "ceiling", "covered"):
+        assert getattr(along, name) == pytest.approx(getattr(whole, name), rel=1e-12)
+        assert getattr(one, name) == pytest.approx(getattr(along, name)[1], rel=1e-12)
+    with pytest.raises(dpt.errors.InputError):
+        question.along([])
+    with pytest.raises(dpt.errors.InputError):
+        question.given(on(space, "tem", epsilon=3.0).rewrite(A, seed=1))
+
+
 def test_fresh_releases_are_those_of_a_sweep_with_the_same_seed(space):
     m, epsilons = on(space, "santext", epsilon=3.0), [1.0, 8.0, 30.0]
     sweep = m.sweep(f"{A} {B}", epsilons, seed=4)

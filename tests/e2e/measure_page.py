@@ -324,7 +324,7 @@ def actions(meter: Meter, page: Page, rounds: int) -> None:
     for k in range(rounds):
         now, then = (TEXTS[(2 * k + i) % len(TEXTS)] for i in (0, 1))  # each another than the one before
         words = page.locator(".strip .text button")
-        again = page.get_by_role("button", name="Draw again")
+        again = page.get_by_role("button", name="Rewrite again")
         meter.measure("20 words with DP-MLM", page, partial(type_text, page, now), shows(page, now.split()[2]))
         meter.measure("draw again", page, again.click, done)
         meter.measure("move ε and let go", page, partial(drag, page, 0.3 + 0.1 * k), done)

@@ -58,14 +58,14 @@ def explore(page: Page) -> None:
     for _ in range(20):  # a draw in which something still stands, to show how that is said
         if page.locator(".strip .chip:not(.gone)").count():
             break
-        page.get_by_role("button", name="Draw again").click()
+        page.get_by_role("button", name="Rewrite again").click()
         still(page)
     chosen = page.locator(".strip .from")
     if not chosen.is_visible() or chosen.inner_text() != WORD:  # a click on the word that is chosen would free it
         word.click()
     chosen.filter(has_text=WORD).wait_for(timeout=LONG)
     page.locator(".strip .gauge.meant strong", has_text="%").wait_for(timeout=LONG)
-    page.get_by_test_id("stMain").evaluate("e => e.scrollTo(0, 0)")  # a click on “Draw again” may have moved it
+    page.get_by_test_id("stMain").evaluate("e => e.scrollTo(0, 0)")  # a click on “Rewrite again” may have moved it
 
 
 def dragged(page: Page) -> Iterator[bytes]:

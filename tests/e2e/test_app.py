@@ -382,10 +382,11 @@ def test_the_first_minute(open_app: Callable) -> None:
     seen = opened(open_app, viewport={"width": 1280, "height": 720}, reduced_motion="no-preference")
     page = seen.page
     settled(page)
-    assert page.get_by_text("Whoever reads this note knows").is_visible()
+    assert page.get_by_text("This note reveals that Mrs Halvorsen has heart trouble.").is_visible()
     assert page.locator(".strip .from").inner_text() == "heart", "a word that gives it away is chosen"
     # All of it is on the screen: the rewrite, the steps, the slider, the promise and the families.
     assert page.get_by_test_id("stMain").evaluate("e => e.scrollHeight") <= 720
+    page.get_by_role("tab", name="How it was replaced").click()
     assert page.locator(".strip .how li").count() == 4 and page.locator(".strip .how li").last.is_visible()
     families = page.locator(".st-key-play_families").bounding_box()
     assert families["y"] + families["height"] <= 720
@@ -412,7 +413,7 @@ def test_the_first_minute(open_app: Callable) -> None:
         alive = page.locator(".strip .chip:not(.gone)").count()
         told = page.locator(".strip .stood strong").inner_text()
         assert sum(int(n) for n in re.findall(r"\d+", told)) == alive <= page.locator(".strip .word.stands").count()
-        gauge = page.locator(".strip .gauge.told strong").inner_text()
+        gauge = page.locator(".strip .which-stand strong").inner_text()
         assert gauge == f"{alive} of {page.locator('.strip .chip').count()}"
     page.mouse.up()
     assert page.locator(".strip .chip").first.inner_text().startswith("Halvorsen")
@@ -453,6 +454,7 @@ def test_a_sheet_of_a_phone_stands_below_its_word_and_gives_way_to_what_is_below
     word.evaluate("node => node.scrollIntoView({ block: 'end' })")
     word.evaluate("node => node.click()")  # Playwright's own would scroll
     sheet, share = page.locator(".strip .inspector"), page.get_by_role("button", name="Share")
+    page.get_by_role("tab", name="How it was replaced").click()
     page.locator(".strip .inspector .how").wait_for()
     painted(page)
     over, at = sheet.bounding_box(), word.bounding_box()
@@ -499,7 +501,7 @@ def test_two_copies_of_one_draw_are_called_out_until_the_next_draw(open_app: Cal
     page.get_by_text("No promise holds any more").wait_for(timeout=LONG)
     assert page.locator(".strip .copied.caution").is_visible()
     expect(page.locator(".strip .spoken")).to_contain_text("words changed")
-    page.get_by_role("button", name="Draw again").click()
+    page.get_by_role("button", name="Rewrite again").click()
     page.get_by_text("No promise holds any more").wait_for(state="detached", timeout=LONG)
     settled(page)
     page.get_by_role("button", name="Why?").click()

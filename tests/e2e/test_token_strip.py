@@ -804,6 +804,11 @@ def test_long_text_stays_usable(open_app: Open) -> None:
         ({"run": "3", "eps": 1.0, "token": None}, None),
         ([3, 50.0, None], None),
         ({"run": math.inf, "eps": 1.0}, None),
+        (
+            {"run": 3, "eps": 5.0, "fact": "heart", "others": [["heart", "lung, liver"], ["a"], 3, ["b", "x" * 401]]},
+            {"run": 3, "eps": 5.0, "token": None, "copies": [], "fact": "heart", "others": {"heart": "lung, liver"}},
+        ),
+        ({"run": 3, "eps": 5.0, "fact": 3, "others": "no"}, {"run": 3, "eps": 5.0, "token": None, "copies": []}),
         ({"run": 3, "eps": math.nan}, None),
         ({"run": 3, "eps": 10**400}, None),
         ({"run": 3, "eps": 5.0, "token": math.nan}, {"run": 3, "eps": 5.0, "token": None, "copies": []}),
@@ -812,4 +817,4 @@ def test_long_text_stays_usable(open_app: Open) -> None:
 def test_view_is_read_defensively(raw: Any, view: dict[str, Any] | None) -> None:
     from pages.ui.token_strip import _read_view
 
-    assert _read_view(raw) == (None if view is None else {"tint": ""} | view)
+    assert _read_view(raw) == (None if view is None else {"tint": "", "fact": "", "others": {}} | view)

@@ -223,6 +223,20 @@ def test_chances_with_further_sentences_are_the_products_of_each_draw(near):
     )
 
 
+@pytest.mark.parametrize("each", [1, 2])
+def test_sentences_that_every_text_has_are_not_scored_to_compare_the_texts(near, each, monkeypatch):
+    m, seen = make(near, each=each, epsilon=15.0), []
+    texts = [m.prepare(t) for t in (f"{FIRST} {SECOND}", f"{FIRST} Nobody came.", f"{FIRST} One.")]
+    results = m.rewrites(texts[0], 3, seed=5)
+    log = m.chances.log(texts, results)
+    cosines = type(m).cosines
+    monkeypatch.setattr(type(m), "cosines", lambda m, codes, *a: (seen.append(len(codes)), cosines(m, codes, *a))[1])
+    found = m.chances.relative(texts, results)
+    assert found - found[0] == pytest.approx(log - log[0], abs=1e-9) and seen == [1, 1, 1]
+    other = [*texts, m.prepare(FIRST)]  # of another length: nothing cancels
+    assert m.chances.relative(other, results) == pytest.approx(m.chances.log(other, results))
+
+
 def test_one_for_each_draws_what_it_always_drew_and_more_begin_with_it(near):
     one, two = make(near, epsilon=20.0), make(near, epsilon=20.0, each=2)
     a, b = (m.rewrite(TEXT, seed=9) for m in (one, two))

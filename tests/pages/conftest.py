@@ -7,14 +7,16 @@ from tiny import bags_of_letters
 
 from dptext_core.attacks import best
 from dptext_core.models import sentence_encoder
-from pages.ui import meaning, model
+from pages.ui import belief, meaning, model
 
 
 @pytest.fixture(autouse=True)
 def gauge(monkeypatch, request):
-    """How much of the meaning is kept is worked out beside the page, by a model; only its own tests wait for it."""
+    """What a gauge of meaning or a belief needs takes a model: only their own tests wait for it."""
     if "gauge" not in request.node.name:
         monkeypatch.setattr(meaning, "start", lambda *_: None)
+    if "belief" not in request.node.name:
+        monkeypatch.setattr(belief, "start", lambda *_: None)
 
 
 @pytest.fixture(autouse=True)

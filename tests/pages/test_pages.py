@@ -22,7 +22,7 @@ from dptext_core.measure.coverage import WAITS
 from dptext_core.models import sentence_encoder
 from dptext_core.privacy.guarantee import bound
 from dptext_core.show import exports, precomputed
-from pages.ui import address, links, meaning, public, runs, sessions
+from pages.ui import address, belief, links, meaning, public, runs, sessions
 from pages.ui.jobs import Job
 from pages.ui.session import Session
 from pages.ui.text import decode, literal
@@ -280,7 +280,7 @@ def test_each_example_says_what_it_gives_away_and_is_there_without_the_model(mon
     for example in (*examples()[1:], examples()[0]):
         at.button_group(key="play_example").set_value(example.title)
         settle(at)
-        assert not at.error and at.markdown[1].value == f"{literal(example.problem)} **Drag.**"
+        assert not at.error and at.markdown[1].value.startswith(literal(example.problem))
         pinned = payload(at)["tokens"][payload(at)["pin"]]
         assert pinned["o"] == example.sensitive and pinned["a"] == "replace"
 
@@ -358,6 +358,69 @@ def test_the_gauge_has_the_cosine_of_every_text_that_the_slider_can_show(monkeyp
         # Flips are rounded in the page, and down as often as up: there the new word stands in it already.
         again = dpt.metrics.score("cosine", [run.inputs.text], [run.at(epsilon * (1 + 1e-6)).text])[0]
         assert cosine == pytest.approx(float(again), abs=1e-4)
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """What is worked out beside the page begins at once."""
+    monkeypatch.setattr(meaning, "PICTURE", 0.0)
+    monkeypatch.setattr(meaning, "PAUSE", 0.0)
+
+
+def believed(at: AppTest, eps: float, token: int | None = None, **more) -> dict | None:
+    """What the browser is told of a belief, after it looked at this."""
+    run = at.session_state["session"].run
+    at.session_state["play_strip"] = {"view": {"run": run.number, "eps": eps, "token": token, **more}}
+    at.run()
+    held = at.session_state["session"].at(belief.PLACE)
+    if held.job is not None:
+        assert held.job.wait(60)
+        at.run()
+    assert not at.exception
+    return json.loads(at.get("bidi_component")[1].proto.json)["belief"]
+
+
+@pytest.mark.usefixtures("at_once")
+def test_the_belief_has_the_numbers_of_the_core_at_every_point_and_where_the_slider_rests(monkeypatch):
+    made, make = [], dpt.BeliefQuestion.make
+    monkeypatch.setattr(dpt.BeliefQuestion, "make", lambda *a, **k: (made.append(a[2:]), make(*a, **k))[1])
+    text = "My doctor paid my sister for water."
+    at = app(text=text)
+    at.session_state["play_mechanism"] = "santext"
+    settle(at)
+    run = at.session_state["session"].run
+    others = [["sister", "brother, mother"]]
+    found = believed(at, 20.0, 4, others=others)
+    assert found["fact"] == "sister" and found["tokens"] == [4] and found["words"] == ["sister", "brother", "mother"]
+    assert len(found["points"]) == 28 and all(found["covered"]) and found["draws"] == 0
+    assert found["prior"] == pytest.approx([1 / 3] * 3, abs=1e-6) and found["now"]["eps"] == 20.0
+    for point in (*found["points"][::9], found["now"]):
+        m = run.mechanism.replace(epsilon=point["eps"])
+        release = m.rewrite(run.prepared, stream=run.stream)
+        want = dpt.belief(m, text, "sister", ["brother", "mother"], result=release, draws=0)
+        assert np.exp(point["log"]) == pytest.approx(want.posterior, abs=1e-6)
+        assert point["ceiling"] == pytest.approx(want.ceiling, abs=1e-6)
+    del made[1:]  # those of dpt.belief
+    believed(at, 25.0, 4, others=others)
+    at.button(key="play_again").click()
+    settle(at)
+    again = believed(at, 25.0, 4, others=others)
+    assert again["words"] == found["words"] and made == [("sister", ("brother", "mother"))], "one pass for each word"
+    assert "sister" not in str(at.query_params)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_belief_says_why_there_is_none():
+    at = app(text="My doctor paid my zorblax for water.")
+    at.session_state["play_mechanism"] = "custext"
+    settle(at)
+    assert believed(at, 8.0) == {"fact": "", "tokens": []}, "no word is chosen"
+    found = believed(at, 8.0, 4)
+    assert found["fact"] == "zorblax" and "zorblax" in found["why"] and "words" not in found
+    assert believed(at, 8.0, 4, others=[["zorblax", "sister"]])["words"] == ["zorblax", "sister"]
+    at.selectbox(key="play_mechanism").set_value("mahalanobis")
+    settle(at)
+    assert believed(at, 100.0, 4) is None and "Mahalanobis" in payload(at)["belief"]["why"]
 
 
 def test_a_gauge_waits_for_a_pause_in_typing_and_has_fewer_texts_in_a_crowd(monkeypatch):

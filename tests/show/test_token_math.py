@@ -26,12 +26,12 @@ from e2e.strip_harness import (
 from small_banks import meaningless
 from small_spaces import on, random_space
 from tiny_generators import tiny_generator
-from token_engine import UI, call, chances, texts
+from token_engine import call, chances, texts
 
 import dptext_core as dpt
 from dptext_core import attacks
 from dptext_core.models import sentence_encoder
-from dptext_core.show.figures import token_view
+from dptext_core.show.figures import browser, token_view
 from dptext_core.show.figures.token_view import (
     Attack,
     Command,
@@ -403,7 +403,7 @@ def test_every_key_of_the_payload_is_explained_where_it_is_defined(kind):
 
 
 def test_the_browser_reads_what_is_defined_and_all_of_it():
-    script = "".join((UI / name).read_text(encoding="utf-8") for name in ("token_math.js", "token_strip.js"))
+    script = browser.script()
     read = set(re.findall(r"\bdata\??\.(\w+)", script))
     for names in re.findall(r"const \{([^}]*)\} = data;", script):
         read |= {name.partition(":")[0].strip() for name in names.split(",")}

@@ -61,7 +61,7 @@ from ...words.bank import MOST_ADDED
 from ...words.vocabulary import trunk_folder
 from ..audited import Audited
 from ..base import Mechanism, Prepared, in_runs
-from ..chances import Chances, check_made
+from ..chances import Chances, Frame, check_made
 from ..config import epsilon_option, loaded_words_option, never_option, option
 from ..facets import Reading
 
@@ -556,7 +556,26 @@ class _Chances(Chances[DPSentence]):
         self, texts: Sequence[Prepared], results: Sequence[RewriteResult], *, task: Task | None = None
     ) -> np.ndarray:
         """Of the sentences that were drawn, the empty ones among them; −∞ for a text with another number of them."""
-        task = task or UNWATCHED
+        return self._log(texts, results, task or UNWATCHED)
+
+    def relative(
+        self,
+        texts: Sequence[Prepared],
+        results: Sequence[RewriteResult],
+        *,
+        frames: Sequence[Frame] = (),
+        task: Task | None = None,
+    ) -> np.ndarray:
+        """As :meth:`log` up to a constant: sentences that are the same in every text cancel, and are not scored."""
+        codes = [self.m._encoded(text, task or UNWATCHED).codes for text in texts]
+        if len({len(c) for c in codes}) > 1:
+            return self._log(texts, results, task or UNWATCHED)
+        return self._log(texts, results, task or UNWATCHED, np.flatnonzero(np.ptp(codes, axis=0).any(axis=1)))
+
+    def _log(
+        self, texts: Sequence[Prepared], results: Sequence[RewriteResult], task: Task, only: np.ndarray | None = None
+    ) -> np.ndarray:
+        """only: the places of the sentences that count; None: all."""
         check_made(self.m, results)
         chosen = [r.trace.chosen for r in results if isinstance(r.trace, SentenceTrace)]
         out = np.full((len(texts), len(results)), -np.inf)
@@ -564,7 +583,8 @@ class _Chances(Chances[DPSentence]):
             codes, each = self.m._encoded(text, task).codes, self.m.config.each
             alike = [b for b, drawn in enumerate(chosen) if len(drawn) == each * len(codes)]
             out[a, alike] = 0.0
-            for i, table in enumerate(self.m._each_table(codes, task) if alike else ()):
+            which = np.arange(len(codes)) if only is None else only
+            for i, table in zip(which.tolist(), self.m._each_table(codes[which], task) if alike else (), strict=False):
 
                 @lru_cache(maxsize=_TOGETHER)
                 def stated(drawn: tuple[int, ...], table: CosineTable = table) -> np.ndarray:

@@ -24,6 +24,7 @@ from ...privacy.distribution import Channel, ScoreTable
 from ...privacy.guarantee import bound
 from ...result import RewriteResult, Unit
 from ...text import names
+from .belief_view import Exactness
 from .how import How
 
 N_GRID = 40
@@ -185,7 +186,7 @@ class Payload(TypedDict):
 
     Set where it is mounted: ``stage``: whether the view is a first screen, with the steps of the chosen word and gauges
     beside the slider. ``how``: those steps. ``meaning``: for a gauge; missing as long as it is worked out. ``tour``:
-    whether ε moves by itself once.
+    whether ε moves by itself once. ``belief``: set where the page says what a reader believes: whether it can.
     """
 
     run: int
@@ -213,6 +214,7 @@ class Payload(TypedDict):
     stage: NotRequired[bool]
     how: NotRequired[How]
     tour: NotRequired[bool]
+    belief: NotRequired[Exactness]
     tokens: list[PayloadToken]
     tail: str
 

@@ -35,7 +35,7 @@ def style() -> str:
 
 def script() -> str:
     """Its script as a module, whose default export takes ``{parentElement, data, setStateValue}``."""
-    return "\n".join(_read(name) for name in ("token_math.js", "token_strip.js"))
+    return "\n".join(_read(name) for name in ("token_math.js", "belief_panel.js", "token_strip.js"))
 
 
 def plain_script() -> str:

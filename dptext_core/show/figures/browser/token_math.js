@@ -206,3 +206,29 @@ function spliced(tokens) {
   }
   return out;
 }
+
+// The belief at ε: exact where it was sent, and between two points with interpolated log-odds; null where it is not
+// known. p: of each word; guess: the place of the best guess, of a tie the last, so never the original by luck.
+function believed(belief, eps) {
+  const same = (x) => Math.abs(x.eps - eps) <= 1e-9 * eps;
+  const { points, now } = belief;
+  let found = now && same(now) ? now : points.find(same);
+  const exact = Boolean(found);
+  if (!found) {
+    const k = upTo(points.map((x) => x.eps), eps);
+    if (!k || k === points.length) return null;
+    const [a, b] = [points[k - 1], points[k]];
+    const x = Math.log(eps / a.eps) / Math.log(b.eps / a.eps);
+    const near = x < 0.5 ? a : b;
+    const log = near.log.map((l, j) =>
+      Math.min(a.log[j], b.log[j]) <= IMPOSSIBLE ? l : (1 - x) * a.log[j] + x * b.log[j]);
+    found = { log, ceiling: a.ceiling.map((c, j) => (1 - x) * c + x * b.ceiling[j]) };
+  }
+  const top = Math.max(...found.log);
+  const weights = found.log.map((l) => (l <= IMPOSSIBLE ? 0 : Math.max(Number.MIN_VALUE, Math.exp(l - top))));
+  const sum = weights.reduce((s, w) => s + w, 0);
+  const others = weights.filter((w) => w > 0).length - 1;
+  // What is merely very likely is never written as certain.
+  const p = weights.map((w) => (others ? Math.min(w / sum, 1 - Number.EPSILON) : w / sum));
+  return { p, ceiling: found.ceiling, guess: p.lastIndexOf(Math.max(...p)), exact };
+}

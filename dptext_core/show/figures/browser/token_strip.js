@@ -54,6 +54,10 @@ function selected(selection, root) {
   return [selection.getRangeAt(0)];
 }
 
+function put(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
 function make(tag, className, text) {
   const node = document.createElement(tag);
   if (className) node.className = className;
@@ -114,9 +118,10 @@ class Strip {
       risk: q(".risk"), riskValue: q(".risk strong"),
       rows: q(".rows"), spoken: q(".spoken"), dial: q(".dial"), how: q(".how"), play: q(".play"),
       telltale: q(".telltale"), whichStand: q(".which-stand"), shutStanding: q(".standing .shut"),
-      toldGauge: q(".told"), told: q(".told strong"), toldBar: q(".told b"),
-      meantGauge: q(".meant"), meant: q(".meant strong"), meantBar: q(".meant b"),
+      toldGauge: q(".told"), told: q(".which-stand strong"), toldBar: q(".left-bar b"),
+      meantGauge: q(".meant"), meant: q(".meant strong"), meantBar: q(".meant b"), unchanged: q(".unchanged"),
     };
+    this.panel = new BeliefPanel(this);
     this.makeRows();
     this.listen();
     this.makeSkip();
@@ -128,6 +133,9 @@ class Strip {
       this.reserveSoon();
     });
     this.sized.observe(this.ui.text);
+    // Above it lies the sheet of a narrow screen.
+    this.dialSized = new ResizeObserver(() => el.style.setProperty("--dial", `${this.ui.dial.offsetHeight}px`));
+    this.dialSized.observe(this.ui.dial);
   }
 
   // For the keyboard: from the top of the page to the slider, without the controls before it.
@@ -156,6 +164,7 @@ class Strip {
     document.documentElement.removeAttribute("data-behind");
     this.off.abort();
     this.sized.disconnect();
+    this.dialSized.disconnect();
     this.skip.remove();
     cancelAnimationFrame(this.frame);
     for (const id of Object.values(this.timers)) clearTimeout(id);
@@ -182,7 +191,7 @@ class Strip {
   }
 
   fail(problem) {
-    this.ui.error.textContent = `The live view stopped: ${problem?.message ?? problem}. Draw again to restart it.`;
+    this.ui.error.textContent = `The live view stopped: ${problem?.message ?? problem}. Rewrite again to restart it.`;
     this.ui.error.hidden = false;
   }
 
@@ -200,7 +209,7 @@ class Strip {
     // Where ε moves by itself, what comes is for the ε that it would come back to.
     if (newRun || (data.cmd && data.cmd.n !== this.memo?.commandSeen)) this.endTour?.();
     if (newRun) {
-      this.heard = this.meaning = undefined;
+      this.heard = this.meaning = this.belief = undefined;
       this.ui.spoken.textContent = ""; // it was said of another text
     }
 
@@ -253,6 +262,7 @@ class Strip {
     this.run = data.run;
     this.textKey = text;
     this.hear();
+    this.panel.load();
     this.makeEvents();
     this.frameDial();
     if (!sameText || !old.length) this.makeText();
@@ -282,6 +292,7 @@ class Strip {
     this.heard = told.eps;
     // Where ε moves nothing, a text has one figure, and what was told of another ε is of another text.
     this.meaning = this.data.live || told.eps === this.data.eps ? told.meaning : null;
+    this.belief = told.belief ?? undefined;
     this.tokens.forEach((t, i) => t.bent && tell(t, i, told));
   }
 
@@ -392,6 +403,7 @@ class Strip {
     ui.exact.setAttribute("aria-label", `Exact ε, ${plain(this.lo)} to ${plain(this.hi)}`);
     ui.reset.textContent = `back to ${plain(data.default_eps ?? data.eps)}`;
     this.total = this.tokens.reduce((n, t) => n + t.counts, 0);
+    this.sampled = this.tokens.reduce((n, t) => n + (t.counts && t.a !== "keep"), 0);
     this.added = this.tokens.reduce((n, t) => n + (t.a === "insert"), 0);
     this.written = this.tokens.reduce((n, t) => n + (t.drawn || t.a === "whole"), 0);
     this.el.classList.toggle("unaligned", !this.aligned);
@@ -698,6 +710,7 @@ class Strip {
     this.paintTint();
     this.paintDial();
     if (this.data.stage) this.paintGauges();
+    this.panel.paint(this.eps);
     if (this.active !== this.shownActive) this.openInspector();
     this.paintInspector();
     if (this.rises) this.clearOfSheet();
@@ -798,7 +811,7 @@ class Strip {
     if (ui.count.textContent !== count) ui.count.textContent = count;
     const all = rest + (this.added && this.aligned ? `, ${integer.format(this.added)} added` : "");
     if (ui.ofAll.textContent !== all) ui.ofAll.textContent = all;
-    const spoken = `ε ${label}${stale ? "" : `, ${count}${rest}`}`;
+    const spoken = `ε ${label}${stale ? "" : `, ${count}${rest}`}${this.panel.spoken(eps)}`;
     if (ui.slider.getAttribute("aria-valuetext") !== spoken) ui.slider.setAttribute("aria-valuetext", spoken);
     this.spoken = spoken;
     if (stale !== this.stale) {
@@ -817,15 +830,16 @@ class Strip {
     const stale = !data.live && Math.abs(eps - data.eps) > 1e-9 * eps;
     const all = this.telling.length;
     const left = this.telling.filter((f) => f.stands).length;
-    const put = (node, text) => {
-      if (node.textContent !== text) node.textContent = text;
-    };
-    ui.toldGauge.style.visibility = data.telling ? "" : "hidden";
+    ui.toldGauge.style.visibility = data.telling || data.belief ? "" : "hidden";
+    ui.whichStand.style.visibility = data.telling ? "" : "hidden";
     put(ui.told, stale || !data.telling ? "…" : all ? `${left} of ${all}` : "none");
     ui.toldBar.style.transform = `scaleX(${all && !stale ? left / all : 0})`;
     const found = stale ? null : kept(this.meaning, eps);
     put(ui.meant, found ? `${found.exact ? "" : "≈ "}${(100 * found.share).toFixed(0)}%` : "…");
     ui.meantBar.style.transform = `scaleX(${found ? found.share : 0})`;
+    const [same, many] = [this.sampled - this.changed, this.sampled].map(integer.format);
+    const words = stale ? "…" : `${same} of ${many} words unchanged`;
+    put(ui.unchanged, this.aligned ? words : "similarity to the original");
   }
 
   // The steps in which the chosen word was replaced. What does not move with ε is drawn here, once a word.
@@ -853,7 +867,7 @@ class Strip {
         else if (name === "noise") this.noiseSaid = said.appendChild(make("b", "", ""));
         else said.append(make("b", "", numbers[name] ?? "…"));
       }
-      if (mine && text.includes("{n}")) step.append(this.drawScores(mine.bars, null));
+      if (mine && text.includes("{n}") && !data.belief) step.append(this.drawScores(mine.bars, null));
       if (mine && text.includes("{low}")) step.append(this.drawScores(mine.bars, [how.low, how.high]));
       if (text.includes("{noise}")) step.append(this.drawNoise(t));
       return step;
@@ -1078,7 +1092,7 @@ class Strip {
     const [nth, all] = [this.words.indexOf(this.active) + 1, this.words.length].map(integer.format);
     const thing = this.aligned ? "word" : "piece";
     ui.telltale.textContent = t.tells ? `identifies: a ${t.tells.kind}` : "";
-    ui.place.textContent = t.drawn && this.data.stage
+    ui.place.textContent = t.drawn && this.data.stage && !this.data.belief
       ? `How this ${thing} was ${this.aligned ? "replaced" : "drawn"}`
       : `${this.aligned ? "Word" : "Piece"} ${nth} of ${all}`;
     const note = {
@@ -1215,6 +1229,7 @@ class Strip {
         { signal: this.off.signal, ...more },
       );
 
+    this.panel.listen(on);
     // An exact ε may lie between two steps: the thumb is freed for it and takes steps again when touched.
     on(ui.slider, "pointerdown", () => {
       ui.slider.step = "1";
@@ -1478,7 +1493,8 @@ class Strip {
       if (this.dragging) return;
       // All copies each time: a message may overtake another, and the server counts each of them once.
       const tint = this.ui.tint.value;
-      const view = { run: this.run, eps: this.eps, token: this.told, copies: [...this.memo.copies], tint };
+      const { copies, fact = "", others = new Map() } = this.memo;
+      const view = { run: this.run, eps: this.eps, token: this.told, copies: [...copies], tint, fact, others: [...others] };
       const text = JSON.stringify(view);
       if (!always && (this.lastSent === null ? !this.news() : text === this.lastSent)) return;
       this.lastSent = text;
@@ -1491,7 +1507,7 @@ class Strip {
   // Whether what is shown differs from what the server takes it for before the first message: the payload as it came.
   news() {
     const other = this.eps !== this.data.eps || this.told !== (this.data.pin ?? null) || this.byRisk;
-    return other || this.memo.copies.length > 0;
+    return other || this.memo.copies.length > 0 || Boolean(this.memo.others?.size);
   }
 
   remember() {
@@ -1543,7 +1559,7 @@ class Strip {
     if (this.data.seeded) parts.push("Demonstration, not private.");
     else if (other !== undefined) {
       parts.push(
-        `The version at ε ${plain(other)} was copied too: no guarantee is left for either. Draw again, and release one.`,
+        `The version at ε ${plain(other)} was copied too: no guarantee is left for either. Rewrite again, and release one.`,
       );
     }
     this.say(parts.join(" "), parts.length > 1);

@@ -1,0 +1,115 @@
+"""What a reader believes, on the first screen: it moves with the slider without the server, by keyboard, on a phone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from test_app import LONG, calm, epsilon_slider, idle, opened, painted, settled
+
+pytestmark = pytest.mark.e2e
+
+FIXED = (".strip .inspector", ".strip .odds", ".strip .guides", ".strip .dial", ".st-key-play_families")
+
+
+def places_of(page) -> tuple[tuple[float, ...], ...]:
+    """Where the parts are that stay where they are while the slider moves."""
+    return tuple(tuple(page.locator(s).bounding_box().values()) for s in FIXED)
+
+
+def bars_of(page) -> list[str]:
+    page.locator(".strip .odds li").first.wait_for(timeout=LONG)
+    return page.locator(".strip .odds .word-name").all_inner_texts()
+
+
+@pytest.mark.slow
+def test_a_drag_moves_the_belief_without_the_server_and_nothing_else(open_app: Callable) -> None:
+    seen = opened(open_app, viewport={"width": 1280, "height": 720})
+    page = seen.page
+    settled(page)
+    assert bars_of(page) == ["heart", "lung", "kidney", "liver"]
+    idle(seen)
+    assert page.get_by_role("tab", selected=True).inner_text() == "What a reader believes"
+    assert page.get_by_role("heading", name="Can a reader still tell?").is_visible()
+    assert "≈" not in page.locator(".strip .sure b").inner_text(), "exact where the slider rests"
+    box, before = epsilon_slider(page).bounding_box(), len(seen.frames)
+    y, heads, places, orders = box["y"] + box["height"] / 2, set(), set(), set()
+    page.mouse.move(box["x"] + box["width"] / 2, y)
+    page.mouse.down()
+    page.evaluate("() => { window.__dptextStrip.recent.length = 0; }")
+    for step in range(24):
+        page.mouse.move(box["x"] + box["width"] * (0.5 - 0.02 * step), y)
+        painted(page)
+        heads.add(page.locator(".strip .sure b").inner_text())
+        certainty = page.locator(".strip .certain strong").inner_text().replace(" ", "")
+        assert certainty == page.locator(".strip .sure b").inner_text()
+        places.add(places_of(page))
+        orders.add(tuple(bars_of(page)))
+    assert len(seen.frames) == before, "a drag asks no server"
+    assert len(heads) > 5 and len(orders) == 1 and len(places) == 1
+    spent = sorted(page.evaluate("window.__dptextStrip.recent"))
+    assert spent[len(spent) // 2] <= 17
+    page.mouse.up()
+    page.locator(".strip .sure b").filter(has_not_text="≈").wait_for(timeout=LONG)
+    percents = [v.strip("<>%") for v in page.locator(".strip .word-odds").all_inner_texts()]
+    assert 96 <= sum(map(int, percents)) <= 104
+    assert re.search(r"a reader is \S+ sure: ", epsilon_slider(page).get_attribute("aria-valuetext"))
+    first = page.locator(".strip .odds li").first.text_content()
+    assert "before: 25%" in first and "guarantee allows" in first, "a bar has its numbers as text"
+
+    # The other view, by keyboard: the panel keeps its size.
+    panel = page.locator(".strip .inspector")
+    size = panel.bounding_box()
+    page.get_by_role("tab", name="What a reader believes").press("ArrowRight")
+    assert page.locator(".strip .how li").first.is_visible() and not page.locator(".strip .odds").is_visible()
+    assert page.get_by_role("tab", selected=True).inner_text() == "How it was replaced"
+    assert panel.bounding_box() == size
+    page.get_by_role("tab", name="How it was replaced").press("Home")
+
+    # Other possibilities, which the visitor names.
+    page.locator(".strip .guides .edit").click()
+    page.get_by_label("What else it could be").fill("lung, brain")
+    page.get_by_label("What else it could be").press("Enter")
+    page.locator(".strip .word-name", has_text="brain").wait_for(timeout=LONG)
+    assert bars_of(page) == ["heart", "lung", "brain"] and "brain" not in page.url
+    page.locator(".strip .sure .prior", has_text="33%").wait_for()
+    seen.assert_clean()
+
+
+@pytest.mark.slow
+def test_without_a_belief_the_panel_says_why_and_the_gauge_counts_words(open_app: Callable) -> None:
+    seen = opened(open_app, viewport={"width": 1280, "height": 720})
+    page = seen.page
+    settled(page)
+    page.locator(".st-key-play_family_mahalanobis button").click()
+    page.locator(".strip .no-belief strong", has_text="No exact belief for this mechanism").wait_for(timeout=LONG)
+    settled(page)
+    assert not page.locator(".strip .certain").is_visible() and not page.locator(".strip .odds").is_visible()
+    assert re.fullmatch(r"\d of 8", page.locator(".strip .which-stand strong").inner_text())
+    # CusText: what is outside of the set of a word is ruled out, and not covered.
+    page.locator(".st-key-play_family_custext button").click()
+    page.locator(".strip .odds li.bare").first.wait_for(timeout=LONG)
+    assert "The guarantee does not cover" in page.locator(".strip .remark").inner_text()
+    assert "no guarantee" in page.locator(".strip .odds li.bare").first.text_content()
+    seen.assert_clean()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_a_phone_the_bars_are_the_first_card_of_the_sheet(open_app: Callable, scheme: str) -> None:
+    seen = opened(open_app, viewport={"width": 390, "height": 844}, color_scheme=scheme)
+    page = seen.page
+    settled(page)
+    calm(page)
+    page.locator(".strip .best", has_text="best guess").wait_for(timeout=LONG)
+    page.locator(".strip .certain").click()
+    bars_of(page)
+    painted(page)
+    sheet, dial = page.locator(".strip .inspector").bounding_box(), page.locator(".strip .dial").bounding_box()
+    tabs, odds = page.locator(".strip .tabs").bounding_box(), page.locator(".strip .odds").bounding_box()
+    assert sheet["y"] <= tabs["y"] < odds["y"] and odds["y"] + odds["height"] <= dial["y"] + 1
+    assert abs(sheet["y"] + sheet["height"] - dial["y"]) < 2, "it lies on the dial"
+    assert not page.locator(".strip .how").is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    seen.assert_clean()
