@@ -53,7 +53,7 @@ class Clues:
     * ``always_large``: words that have a capital inside a sentence too and name nobody (``i``, ``christmas``).
     * ``titles``: what stands before a name (``mrs``); ``first_names``, which are names without a capital too;
       ``names_or_words``: those that are words of the language and need one (``will``), or one of ``before_names``
-      before them (``dear``); ``particles``: small words inside a name.
+      (``dear``) or ``after_names`` (``'s``) beside them; ``particles``: small words inside a name.
     * ``places``: names of countries, cities and their people; ``places_or_words``: those of them that are words of the
       language too, and count with a capital inside a sentence alone. ``place_ends``: what a capital before it makes a
       place (``lane``); ``before_place``: after which a capital is more likely a place than a person (``near``).
@@ -74,6 +74,7 @@ class Clues:
     first_names: frozenset[str] = frozenset()
     names_or_words: frozenset[str] = frozenset()
     before_names: frozenset[str] = frozenset()
+    after_names: frozenset[str] = frozenset()
     particles: frozenset[str] = frozenset()
     places: frozenset[str] = frozenset()
     places_or_words: frozenset[str] = frozenset()

@@ -5,7 +5,7 @@ The mechanisms replace such a word although it is a stop word, and the finder of
 
 The answer for a word depends on as little of the text as the rule allows: on the word itself, on whether it can begin
 a sentence, for a number word, a month or a lone letter on the nearest word at each side, and for a name that is a word
-too on the one before it. What it depends on is part of what a release shows: see ``Guarantee.exposed``.
+too on the tokens at its sides. What it depends on is part of what a release shows: see ``Guarantee.exposed``.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def names_and_numbers(document: Document) -> dict[int, str]:
     """Return the kind ("name", "place", "date" or "number") of each token that is written as one, by its index.
 
     * A first name is a name. A first name that is also a word of the language (``will``, ``may``) needs a capital, or
-      a word such as ``dear`` before it. The capital counts at the beginning of a sentence too, where "Will" may be the
-      verb.
+      ``dear`` before it or ``'s`` behind it. The capital counts at the beginning of a sentence too, where "Will" may be
+      the verb.
     * Any other word with a capital inside a sentence is a name: not one in capitals throughout, not a title, and not
       one that always has a capital (``I``). A lone capital letter is a name where no word beside it is in capitals.
     * A word with a capital behind its first letter (``tHe``) is a name, and so is a lone letter beside another one that
@@ -35,8 +35,8 @@ def names_and_numbers(document: Document) -> dict[int, str]:
     * A place in capitals that is also a word (``US``) is a place.
     * A month beside a number is a date, with small words such as ``of`` between them or not; beside ``first``, both
       are. So is a month that is also a word after one such as ``in``.
-    * A number word from eleven on is a number, and a smaller one beside another number or digits. ``and``, ``point``,
-      ``past``, ``to`` and punctuation may stand between them. So is one after a word such as ``room`` or before
+    * A number word from eleven on is a number, and a smaller one beside another number or digits. ``and``, ``or``,
+      ``to`` and the like and punctuation may stand between them. So is one after a word such as ``room`` or before
       ``o'clock``.
 
     Returns
@@ -80,7 +80,7 @@ def _kind(document: Document, clues: Clues, k: int) -> str:
     lone = len(word) == 1
     if word in clues.first_names or (lone and _is_spelled(document, clues, k)):
         return "name"
-    if word in clues.names_or_words and (text[0].isupper() or _word_at(document, k - 1) in clues.before_names):
+    if word in clues.names_or_words and (text[0].isupper() or _is_called(document, clues, k)):
         return "name"
     if not text.isupper() and text[1:] != text[1:].lower():
         return "name"
@@ -122,6 +122,11 @@ def _is_month(document: Document, clues: Clues, i: int, after: bool = False) -> 
         return False
     sure = word not in clues.months_or_words or document.words[i][0].isupper()
     return sure or (after and _word_at(document, i - 1) in clues.before_months)
+
+
+def _is_called(document: Document, clues: Clues, k: int) -> bool:
+    """Whether a word that may be a name is one by the token right before or after it."""
+    return _word_at(document, k - 1) in clues.before_names or _word_at(document, k + 1) in clues.after_names
 
 
 def _is_spelled(document: Document, clues: Clues, k: int) -> bool:

@@ -62,7 +62,7 @@ function kindOf(/** @type {Document} */ document, /** @type {any} */ clues, /** 
   const lone = [...word].length === 1;
   if (clues.first_names.has(word) || (lone && isSpelled(document, clues, k))) return "name";
   const large = upper(first(text));
-  if (clues.names_or_words.has(word) && (large || clues.before_names.has(wordAt(document, k - 1)))) return "name";
+  if (clues.names_or_words.has(word) && (large || isCalled(document, clues, k))) return "name";
   const rest = text.slice(first(text).length);
   if (!allUpper(text) && rest !== rest.toLowerCase()) return "name";
   if (!large) return "";
@@ -112,6 +112,10 @@ function isMonth(
   const sure = !clues.months_or_words.has(word) || upper(first(document.tokens[i].text));
   return sure || (after && clues.before_months.has(wordAt(document, i - 1)));
 }
+
+/** Whether a word that may be a name is one by the token right before or after it. */
+const isCalled = (/** @type {Document} */ document, /** @type {any} */ clues, /** @type {number} */ k) =>
+  clues.before_names.has(wordAt(document, k - 1)) || clues.after_names.has(wordAt(document, k + 1));
 
 /** Whether token k, a lone letter, is one of several that spell a word. */
 function isSpelled(/** @type {Document} */ document, /** @type {any} */ clues, /** @type {number} */ k) {
