@@ -451,10 +451,12 @@ class _Search:
         return end
 
     def others(self) -> None:
-        """Numbers, and what else is replaced though it may be a stop word: without a capital, no name among words that
-        have one."""
+        """Numbers, and what else is replaced though it may be a stop word: of names without a capital, among words that
+        have one, those alone that are common words or letters too."""
         for k, kind in self.written.items():
-            if kind != "name" or self.small or self.tokens[k].text[0].isupper():
+            word = self.words[k]
+            common = len(word) == 1 or word in self.clues.common or word in self.clues.names_or_words
+            if kind != "name" or self.small or common or self.tokens[k].text[0].isupper():
                 self.take(kind, k, k + 1)
         for k, token in enumerate(self.tokens):
             if any(map(str.isdigit, token.text)):

@@ -52,18 +52,19 @@ class Clues:
       that have a capital for another reason, or begin sentences.
     * ``always_large``: words that have a capital inside a sentence too and name nobody (``i``, ``christmas``).
     * ``titles``: what stands before a name (``mrs``); ``first_names``, which are names without a capital too;
-      ``names_or_words``: those that are words of the language and need one (``will``); ``particles``: small words
-      inside a name.
+      ``names_or_words``: those that are words of the language and need one (``will``), or one of ``before_names``
+      (``dear``) or ``after_names`` (``'s``) beside them; ``particles``: small words inside a name.
     * ``places``: names of countries, cities and their people; ``places_or_words``: those of them that are words of the
       language too, and count with a capital inside a sentence alone. ``place_ends``: what a capital before it makes a
       place (``lane``); ``before_place``: after which a capital is more likely a place than a person (``near``).
     * ``months`` and ``weekdays``, with short forms; of them ``months_or_words`` as with places. ``ordinals``: what
-      follows the number of a day; ``joining``: small words inside a date; ``before_year``: after which a number such
-      as 1987 is a year.
+      follows the number of a day; ``joining``: small words inside a date; ``before_months``: after which a month that
+      is also a word is a month; ``before_year``: after which a number such as 1987 is a year.
     * ``numbers``: written numbers that count by themselves; ``small_numbers``: those that count beside another number;
       ``digit_words``: words that are digits beside a number (``oh``, ``double``); ``ordinal_words``, which count beside
       one of ``numbers``; ``number_units``: other parts of a compound (``forty-year-old``); ``between_numbers``: words
-      that may stand between the parts of one number (``and``).
+      that may stand between the parts of one number (``and``). ``before_numbers`` and ``after_numbers``: what makes a
+      small number beside it one (``room``, ``o'clock``).
     """
 
     capitals: bool = False
@@ -72,6 +73,8 @@ class Clues:
     titles: frozenset[str] = frozenset()
     first_names: frozenset[str] = frozenset()
     names_or_words: frozenset[str] = frozenset()
+    before_names: frozenset[str] = frozenset()
+    after_names: frozenset[str] = frozenset()
     particles: frozenset[str] = frozenset()
     places: frozenset[str] = frozenset()
     places_or_words: frozenset[str] = frozenset()
@@ -82,6 +85,7 @@ class Clues:
     weekdays: frozenset[str] = frozenset()
     ordinals: frozenset[str] = frozenset()
     joining: frozenset[str] = frozenset()
+    before_months: frozenset[str] = frozenset()
     before_year: frozenset[str] = frozenset()
     numbers: frozenset[str] = frozenset()
     small_numbers: frozenset[str] = frozenset()
@@ -89,6 +93,8 @@ class Clues:
     ordinal_words: frozenset[str] = frozenset()
     number_units: frozenset[str] = frozenset()
     between_numbers: frozenset[str] = frozenset()
+    before_numbers: frozenset[str] = frozenset()
+    after_numbers: frozenset[str] = frozenset()
 
     @cached_property
     def longest_place(self) -> int:
@@ -98,12 +104,12 @@ class Clues:
     @cached_property
     def without_capital(self) -> frozenset[str]:
         """The words that may be a name, a date or a number without a capital."""
-        return self.number_parts | self.digit_words | self.first_names | self.months
+        return self.number_parts | self.first_names | self.names_or_words | self.months
 
     @cached_property
     def number_parts(self) -> frozenset[str]:
         """What a compound such as ``forty-two`` is made of."""
-        return self.numbers | self.small_numbers | self.ordinal_words | self.number_units
+        return self.numbers | self.small_numbers | self.digit_words | self.ordinal_words | self.number_units
 
 
 @dataclass(frozen=True, eq=False)

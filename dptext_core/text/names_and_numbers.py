@@ -4,8 +4,8 @@ The mechanisms replace such a word although it is a stop word, and the finder of
 (:mod:`dptext_core.measure.leaks`). Both call :func:`names_and_numbers`.
 
 The answer for a word depends on as little of the text as the rule allows: on the word itself, on whether it can begin
-a sentence, for a number word or a month on the nearest word at each side, and for a lone capital letter on whether the
-words beside it are in capitals. What it depends on is part of what a release shows: see ``Guarantee.exposed``.
+a sentence, for a number word, a month or a lone letter on the nearest word at each side, and for a name that is a word
+too on the tokens at its sides. What it depends on is part of what a release shows: see ``Guarantee.exposed``.
 """
 
 from __future__ import annotations
@@ -18,19 +18,26 @@ from .language import Clues, straight
 _LINE_ENDS = frozenset("\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029")
 #: Marks after which a sentence goes on.
 _INNER_MARKS = frozenset((",", ";", "(", ")", "&", "/", "’", "'"))
+#: Marks between letters that are spelled out.
+_SPELLING_MARKS = frozenset((",", "-", "/"))
 
 
 def names_and_numbers(document: Document) -> dict[int, str]:
     """Return the kind ("name", "place", "date" or "number") of each token that is written as one, by its index.
 
-    * A first name is a name. A first name that is also a word of the language (``will``, ``may``) needs a capital.
-      That counts at the beginning of a sentence too, where "Will" may be the verb.
+    * A first name is a name. A first name that is also a word of the language (``will``, ``may``) needs a capital, or
+      ``dear`` before it or ``'s`` behind it. The capital counts at the beginning of a sentence too, where "Will" may be
+      the verb.
     * Any other word with a capital inside a sentence is a name: not one in capitals throughout, not a title, and not
       one that always has a capital (``I``). A lone capital letter is a name where no word beside it is in capitals.
+    * A word with a capital behind its first letter (``tHe``) is a name, and so is a lone letter beside another one that
+      is no word by itself (``W I L L``).
     * A place in capitals that is also a word (``US``) is a place.
-    * A month beside a number is a date, with small words such as ``of`` between them or not.
-    * A number word from eleven on is a number, and a smaller one beside another number or digits. ``and``, ``point``
-      and punctuation may stand between them.
+    * A month beside a number is a date, with small words such as ``of`` between them or not; beside ``first``, both
+      are. So is a month that is also a word after one such as ``in``.
+    * A number word from eleven on is a number, and a smaller one beside another number or digits. ``and``, ``or``,
+      ``to`` and the like and punctuation may stand between them. So is one after a word such as ``room`` or before
+      ``o'clock``.
 
     Returns
     -------
@@ -40,7 +47,9 @@ def names_and_numbers(document: Document) -> dict[int, str]:
     clues = document.language.clues
     found: dict[int, str] = {}
     for k, (kind, text) in enumerate(zip(document.kinds, document.words, strict=True)):
-        if kind not in ("word", "number") or (text.islower() and text.isalpha() and text not in clues.without_capital):
+        if kind not in ("word", "number"):
+            continue
+        if text.islower() and text.isalpha() and len(text) > 1 and text not in clues.without_capital:
             continue  # most words
         if written_as := _kind(document, clues, k):
             found[k] = written_as
@@ -64,24 +73,73 @@ def _kind(document: Document, clues: Clues, k: int) -> str:
     text = document.words[k]
     word = plain_form(text)
     size = _size(word, clues)
-    near = (_size(w, clues) for w in (_beside(document, k, clues.between_numbers) if size else ()))
-    if size == "large" or any(_same_number(size, other) for other in near):
+    if size == "large" or (size and _in_number(document, clues, k, size)):
         return "number"
-    if word in clues.months and any(map(_has_digit, _beside(document, k, clues.joining))):
+    if _in_date(document, clues, k, word):
         return "date"
-    if word in clues.first_names:
+    lone = len(word) == 1
+    if word in clues.first_names or (lone and _is_spelled(document, clues, k)):
+        return "name"
+    if word in clues.names_or_words and (text[0].isupper() or _is_called(document, clues, k)):
+        return "name"
+    if not text.isupper() and text[1:] != text[1:].lower():
         return "name"
     if not text[0].isupper():
         return ""
-    if word in clues.names_or_words:
-        return "name"
-    lone = len(word) == 1
     if text.isupper() and not lone:
         return "place" if word in clues.places_or_words else ""
     if word in clues.always_large or word in clues.titles or word in document.language.titles:
         return ""
     inside = clues.capitals and not can_begin(document, k)
     return "name" if inside and not (lone and _shouted(document, k)) else ""
+
+
+def _in_number(document: Document, clues: Clues, k: int, size: str) -> bool:
+    """Whether a small number word is part of a number, by the words beside it."""
+    before, after = (_word_at(document, i) for i in _beside(document, k, clues.between_numbers))
+    if size == "small" and (before in clues.before_numbers or after in clues.after_numbers):
+        return True
+    return any(_same_number(size, _size(w, clues)) for w in (before, after))
+
+
+def _in_date(document: Document, clues: Clues, k: int, word: str) -> bool:
+    """Whether a month or an ordinal is part of a date, by the words beside it."""
+    if word not in clues.months and word not in clues.ordinal_words:
+        return False
+    places = _beside(document, k, clues.joining)
+    if word in clues.ordinal_words:
+        return any(_is_month(document, clues, i, after=i > k) for i in places)
+    beside = [_word_at(document, i) for i in places]
+    if any(map(_has_digit, beside)) or (_word_at(document, k - 1) in clues.before_months):
+        return True
+    return _is_month(document, clues, k) and not clues.ordinal_words.isdisjoint(beside)
+
+
+def _is_month(document: Document, clues: Clues, i: int, after: bool = False) -> bool:
+    """Whether token i is a month without doubt: no other word, or with a capital, or, if ``after``, after "of"."""
+    word = _word_at(document, i)
+    if word not in clues.months:
+        return False
+    sure = word not in clues.months_or_words or document.words[i][0].isupper()
+    return sure or (after and _word_at(document, i - 1) in clues.before_months)
+
+
+def _is_called(document: Document, clues: Clues, k: int) -> bool:
+    """Whether a word that may be a name is one by the token right before or after it."""
+    return _word_at(document, k - 1) in clues.before_names or _word_at(document, k + 1) in clues.after_names
+
+
+def _is_spelled(document: Document, clues: Clues, k: int) -> bool:
+    """Whether token k, a lone letter, is one of several that spell a word: beside one that is no word by itself."""
+    kinds, words = document.kinds, document.words
+    for step in (-1, 1):
+        i = k + step
+        while 0 <= i < len(words) and words[i] in _SPELLING_MARKS:
+            i += step
+        word = _word_at(document, i)
+        if len(word) == 1 and kinds[i] == "word" and word not in clues.common:
+            return True
+    return False
 
 
 def _size(word: str, clues: Clues) -> str:
@@ -97,7 +155,11 @@ def _size(word: str, clues: Clues) -> str:
     parts = word.split("-")
     if not clues.number_parts.issuperset(parts):
         return ""
-    return "large" if not clues.numbers.isdisjoint(parts) else "small" if parts[0] in clues.small_numbers else ""
+    small = sum(part in clues.small_numbers for part in parts)
+    digits = small + sum(part in clues.digit_words for part in parts)
+    if not clues.numbers.isdisjoint(parts) or (small and digits > 1):
+        return "large"
+    return "small" if parts[0] in clues.small_numbers else ""
 
 
 def _same_number(one: str, other: str) -> bool:
@@ -106,17 +168,20 @@ def _same_number(one: str, other: str) -> bool:
     return bool(other) and sizes != {"digit"} and ("ordinal" not in sizes or "large" in sizes)
 
 
-def _beside(document: Document, k: int, between: Collection[str]) -> Iterator[str]:
-    """Yield the nearest word before token k and the nearest after it, past punctuation and the words ``between``."""
+def _word_at(document: Document, i: int) -> str:
+    """Return token i as the lists have it, "" where there is none."""
+    return plain_form(document.words[i]) if 0 <= i < len(document.words) else ""
+
+
+def _beside(document: Document, k: int, between: Collection[str]) -> Iterator[int]:
+    """Yield the places of the nearest word before token k and the nearest after it, past punctuation and the words
+    ``between``: -1 or the number of tokens where there is none."""
     kinds, words = document.kinds, document.words
     for step in (-1, 1):
         i = k + step
-        while 0 <= i < len(words):
-            word = plain_form(words[i])
-            if kinds[i] not in ("punct", "symbol") and word not in between:
-                yield word
-                break
+        while 0 <= i < len(words) and (kinds[i] in ("punct", "symbol") or plain_form(words[i]) in between):
             i += step
+        yield i
 
 
 def _shouted(document: Document, k: int) -> bool:

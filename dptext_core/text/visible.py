@@ -9,7 +9,8 @@ text is tokenised in its visible form (:func:`to_visible`), and nothing else of 
 - Every kind of blank becomes a space, every line end ``\\n``. Several spaces inside a line become one, those next to a
   tab or at the end of a line none. Blanks and line ends at the end of the text are removed. Tabs, the spaces that
   indent a line and empty lines stay.
-- A symbol that reads as letters or digits becomes these: Ⓜ is M, 🅹 is J, ⒜ is a, the flag 🇲🇦 is MA, ™ is TM, ⠍ is m.
+- A symbol that reads as letters or digits becomes these: Ⓜ is M, 🅹 is J, ⒜ is a, the flag 🇲🇦 is MA, ™ is TM, ⠍ is m,
+  🕔 is 5, 🔚 is END.
   Compatibility forms of letters and digits (𝐌, Ｍ, ², Kelvin sign) become plain ones.
 - Marks that look alike become one: ‐ and ‑ are -, ‚ is a comma, ′ is '. Curly and straight quotes differ, as do - – —.
 - Of all other symbols and marks only those of :data:`MARKS`, :data:`SYMBOLS` and :data:`EMOJI` stay. Any other becomes
@@ -42,12 +43,12 @@ EMOJI = (
     "2692-2697 2699 269B-269C 26A0-26A1 26A7 26AA-26AB 26B0-26B1 26BD-26BE 26C4-26C5 26C8 26CE-26CF 26D1 26D3-26D4 "
     "26E9-26EA 26F0-26F5 26F7-26FA 26FD 2702 2705 2708-270D 270F 2712 2714 2716 271D 2721 2728 2733-2734 2744 2747 "
     "274C 274E 2753-2755 2757 2763-2764 2795-2797 27A1 27B0 27BF 2934-2935 2B05-2B07 2B1B-2B1C 2B50 2B55 1F004 1F0CF "
-    "1F300-1F321 1F324-1F393 1F396-1F397 1F399-1F39B 1F39E-1F3F0 1F3F3-1F3F5 1F3F7-1F4AE 1F4B0-1F4FD 1F4FF-1F51E "
-    "1F525-1F52F 1F531-1F53D 1F549-1F54E 1F550-1F567 1F56F-1F570 1F573-1F57A 1F587 1F58A-1F58D 1F590 1F595-1F596 "
-    "1F5A4-1F5A5 1F5A8 1F5B1-1F5B2 1F5BC 1F5C2-1F5C4 1F5D1-1F5D3 1F5DC-1F5DE 1F5E1 1F5E3 1F5E8 1F5EF 1F5F3 "
-    "1F5FA-1F64F 1F680-1F6C5 1F6CB-1F6D2 1F6D5-1F6D7 1F6DD-1F6E5 1F6E9 1F6EB-1F6EC 1F6F0 1F6F3-1F6FC 1F7E0-1F7EB "
-    "1F7F0 1F90C-1F93A 1F93C-1F945 1F947-1F9AF 1F9B4-1F9FF 1FA70-1FA74 1FA78-1FA7C 1FA80-1FA86 1FA90-1FAAC "
-    "1FAB0-1FABA 1FAC0-1FAC5 1FAD0-1FAD9 1FAE0-1FAE7 1FAF0-1FAF6"
+    "1F300-1F321 1F324-1F393 1F396-1F397 1F399-1F39B 1F39E-1F3B0 1F3B2-1F3E6 1F3E8-1F3F0 1F3F3-1F3F5 1F3F7-1F4AE "
+    "1F4B0-1F4FD 1F4FF-1F518 1F525-1F52F 1F531-1F53D 1F549-1F54E 1F56F-1F570 1F573-1F57A 1F587 1F58A-1F58D 1F590 "
+    "1F595-1F596 1F5A4-1F5A5 1F5A8 1F5B1-1F5B2 1F5BC 1F5C2-1F5C4 1F5D1-1F5D3 1F5DC-1F5DE 1F5E1 1F5E3 1F5E8 1F5EF "
+    "1F5F3 1F5FA-1F64F 1F680-1F6BD 1F6BF-1F6C5 1F6CB-1F6D2 1F6D5-1F6D7 1F6DD-1F6E5 1F6E9 1F6EB-1F6EC 1F6F0 "
+    "1F6F3-1F6FC 1F7E0-1F7EB 1F7F0 1F90C-1F93A 1F93C-1F945 1F94A-1F9AF 1F9B4-1F9FF 1FA70-1FA74 1FA78-1FA7C "
+    "1FA80-1FA86 1FA90-1FAAC 1FAB0-1FABA 1FAC0-1FAC5 1FAD0-1FAD9 1FAE0-1FAE7 1FAF0-1FAF6"
 )
 
 # Marks that look like another one, and that one.
@@ -82,6 +83,7 @@ _ALIKE = {
     "□": "\u25ab\u25fb\u25fd",
     "✓": "\u2714",
     "✗": "\u2718",
+    "£": "\u20a4",
 }
 _SPACES = "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 _LINE_ENDS = "\r\v\f\x85\u2028\u2029"
@@ -96,7 +98,10 @@ _SEEN = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\
 _COMBINING = frozenset(("Mn", "Mc", "Me"))
 # The letters that a symbol shows, by the end of its name.
 _LETTERS = re.compile(r"(?:LETTER|SQUARED|CIRCLED) ([A-Z]|AB|CL|COOL|FREE|ID|NEW|NG|OK|SOS|VS|IC|PA|SA|WC)$")
-_READ_AS = {"\U0001f4af": "100", "\U0001f51f": "10", "\U0001f199": "UP"}
+_READ_AS = {"💯": "100", "🔟": "10", "🆙": "UP", "🥇": "1", "🥈": "2", "🥉": "3", "🔞": "18", "🎱": "8", "🔙": "BACK"}
+_READ_AS |= {"🔚": "END", "🔛": "ON", "🔜": "SOON", "🔝": "TOP", "🏧": "ATM", "🚾": "WC"}
+_READ_AS |= {chr(0x1F54F + hour): f"{hour}" for hour in range(1, 13)}  # clocks, at the hour and half past
+_READ_AS |= {chr(0x1F55B + hour): f"{hour}:30" for hour in range(1, 13)}
 # Those of the braille cells of six dots, in the order of code points.
 _BRAILLE = ".a.b.k.l.cif.msp.e.h.o.r.djg.ntq.....u.v.....x.......z....w..y.."
 
@@ -204,7 +209,9 @@ def _form(char: str) -> str | None:
         return letter
     if name := _LETTERS.search(unicodedata.name(char, "")):
         return name[1]
-    return None if category == "Sc" else same if same in _SAME else UNLISTED
+    if category == "Sc":
+        return same if same != char else None
+    return same if same in _SAME else UNLISTED
 
 
 def character_table() -> dict[str, Any]:

@@ -49,7 +49,7 @@ She is at St Olav's Hospital or 14 Mill Lane near Ashgrove, in New York, then Tu
 The 12th of March 2024, 2024-03-12, 3/12/24, Jan. 5th, May 1987; May I? In 1990, since the autumn 1991, on Mondays, sat.
 Forty-two, room B12, £3,500, +47 555 12 345, (030) 123 4567, a.b@example.org, www.example.org/x, https://x.y/z.
 Bill phoned. Will you? Don met Will in the US with Can; Call five, one and two: double oh 7! I had one. 5 may.
-A TEST A."""
+A TEST A. Dear will, i am may: W I L L. At half past one in room six; THe first of May, third may, one-oh-two."""
 #: How far ln p may lie from the core's: both compute the same file in float32, in sums of other orders.
 LOG_P = 1e-4
 #: What the rounding of the sentence encoder's weights may change of a sentence's likeness.
@@ -151,7 +151,8 @@ def test_what_may_still_identify_is_found_as_the_core_finds_it(page: Page) -> No
 def test_stop_words_that_are_names_or_numbers_are_replaced_as_the_core_replaces_them(page: Page) -> None:
     rng = np.random.default_rng(2)
     words = [*TELLING.split(), *".,;:\n“", "one", "two", "hundred", "may", "will", "The", "OH", "first", "point", "NOT"]
-    texts = [TELLING, *(" ".join(rng.choice(words, 15)) for _ in range(60))]
+    words += ["dear", "tHe", "i", "w", "room", "past", "to", "of", "May", "o'clock", "in", "third", "oh-one", "-", "or", "’s"]
+    texts = [TELLING, *(" ".join(rng.choice(words, 15)) for _ in range(200))]
     m = dpt.get_mechanism("custext", epsilon=1.0)
     for text in texts:
         releases = rewrite(page, text, "custext", 1.0)["releases"]

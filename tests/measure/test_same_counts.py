@@ -23,6 +23,8 @@ TEXTS = [
     "Mrs Nora Halvorsen, 67, of 14 Mill Lane, wrote to a.b@example.org on 3/12/24 (Lisbon).",
     "it may rain on 5 may in the US; anna can't say",
     "The doctor is not here.",
+    "dear will, i'm may: at half past one, in room six, on the first of may",
+    "tHe Dr came on May third at ten past two",
 ]
 
 
@@ -37,7 +39,7 @@ def test_one_release_has_one_count_everywhere(tmp_path, epsilon):
         (told,) = call("standing", shown, [epsilon])
         explore.append((len(told["texts"]), len(shown["telling"])))
     assert explore == compare
-    assert [found for _, found in compare] == [1, 1, 4, 7, 6, 2, 0]
+    assert [found for _, found in compare] == [1, 1, 4, 7, 6, 2, 0, 6, 5]
 
     batch = Batch(tmp_path, Asked("a.jsonl", "text", False, (), m.setting))
     rows = [{"text": t} for t in TEXTS]
@@ -51,7 +53,7 @@ def test_one_release_has_one_count_everywhere(tmp_path, epsilon):
     # What the command "score" has the mean of: nothing but the two texts is known.
     shares = [share_left(r.original, r.text) for r in results]
     assert shares == [stand / found if found else None for stand, found in compare]
-    assert [stand for stand, _ in compare] == ([1, 1, 4, 7, 3, 2, 0] if epsilon > 1 else [0] * len(TEXTS))
+    assert [stand for stand, _ in compare] == ([1, 1, 4, 7, 3, 2, 0, 6, 5] if epsilon > 1 else [0] * len(TEXTS))
 
 
 def test_in_its_own_place_or_anywhere():

@@ -84,7 +84,7 @@ def test_rules_miss_some_and_flag_harmless_ones():
     right = [f for f in found if any(a < f[1] and f[0] < b for a, b in marked)]
     missed = [plain[a:b] for a, b in marked if (a, b) not in hit]
     wrong = [plain[a:b] for a, b in found if (a, b) not in right]
-    assert missed == ["Tomasz", "Wojciech", "Al-Sayed", "mick"], "names that begin a line, or have no capital"
+    assert missed == ["Tomasz", "Wojciech", "mick"], "names that begin a line, or have no capital"
     assert wrong == ["Blue Badge", "Cup", "Heaven"], "capitals that name nobody"
     assert f"found {len(hit)} of {len(marked)}" in GUARANTEES and f"flagged {len(wrong)} more" in GUARANTEES
 

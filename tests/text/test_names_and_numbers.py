@@ -30,6 +30,15 @@ WRITTEN = [
     ("call [five] [five], [five] and [one] - [two]... [Nine] ([nine]) of", "number"),
     ("one of the two had no one, the first one for years. oh oh", ""),
     ("double oh no", ""),
+    ("dear [will], hi [may]: i'm [will], he is called [will] and @[will]; mr [will] will, and may", "name"),
+    ("[will]'s dog, [may]’s", "name"),
+    ("W [I] [L] [L] was here, w-i-l-l, w [i] [l] [l]. So did I, a doctor; am I a fool", "name"),
+    ("[tHe] [aNd] I don't, THE I'll", "name"),
+    ("the [first] of [May], [May] the [first], [third] [June], [first] of [may], mid [may]; you may first go", "date"),
+    ("at half past [one], [ten] past [two], [two] to [three], [five] o'clock; [three-oh-five]", "number"),
+    ("[one] or [two], then [three], dash [four]; that one and the other, one a two", "number"),
+    ("room [six], page [two] of ten. The past two years, one by one, no one, a two-year trip", "number"),
+    ("[oh-one] is [three-oh-five] and [two-two], not oh-oh", "number"),
     ("he is [fifty] and has [two] [hundred], [three] point [five], or [twenty] [first]", "number"),
 ]
 
@@ -75,7 +84,8 @@ def test_a_long_text_is_read_in_a_time_that_grows_with_its_length():
 
 
 SAMPLED = """
-Will will may May Bill don the The I A in US it five two oh hundred first dog Anna 5 and point of Mr THE NOT"""
+Will will may May Bill don the The I A in US it five two oh hundred first dog Anna 5 and point of Mr THE NOT
+dear tHe i w W room past to June o'clock"""
 WORDS = st.sampled_from(SAMPLED.split())
 MARKS = st.sampled_from(["", "", "", ",", ".", "!", ":", "-", "(", ")", "“", "\n"])
 TEXTS = st.lists(st.tuples(WORDS, MARKS), max_size=12).map(lambda some: " ".join(f"{w}{m}" for w, m in some))

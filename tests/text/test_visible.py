@@ -47,6 +47,7 @@ def is_listed(char: str) -> bool:
         ("𝐌𝐚𝐫𝐢𝐚 Ｍａｒｉａ ᴹᵃʳⁱᵃ", "Maria Maria Maria"),
         ("① ⑴ ² ５ 🔟", "1 ⑴ 2 5 10"),
         ("🅰🆎🆗™№㎏", "AABOKTMNokg"),
+        ("🕔 🕧 🥇 🥉 🔞 🎱 🔚 🔝 🏧 🚾", "5 12:30 1 3 18 8 END TOP ATM WC"),
         ("tas\u212a", "tasK"),
         # Symbols and marks that are not listed are letters, too.
         ("a ☙ b⟦c⟧ ䷀ 🀐 caf\ufffd", "a ʔ bʔcʔ ʔ ʔ cafʔ"),
@@ -56,6 +57,7 @@ def is_listed(char: str) -> bool:
         # Marks that look alike.
         ("a‐b‑c\u2212d \u037e‚′＂ ․‥ ● • ▪ ‣", "a-b-c-d ;,'\" .… ● • • •"),
         ("“a” ‘b’ c–d—e «f»", "“a” ‘b’ c–d—e «f»"),
+        ("￡5 ₤5 ￥5 ＄5 ﹩5 €5", "£5 £5 ¥5 $5 $5 €5"),
         # Blanks.
         ("a\u00a0b\u2009c\u3000\u2003d  e", "a b c d e"),
         ("a \t b\t\tc", "a\tb\t\tc"),

@@ -8,6 +8,7 @@ import { isDigit, straight } from "./text.js";
 
 const BREAK = /[\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029]/;
 const INNER_MARKS = new Set([",", ";", "(", ")", "&", "/", "’", "'"]);
+const SPELLING_MARKS = new Set([",", "-", "/"]);
 
 /** @type {{of: any, clues: any} | null} */
 let made = null;
@@ -56,17 +57,75 @@ function kindOf(/** @type {Document} */ document, /** @type {any} */ clues, /** 
   const { text } = document.tokens[k];
   const word = plainForm(text);
   const size = sizeOf(word, clues);
-  const near = size ? beside(document, k, clues.between_numbers) : [];
-  if (size === "large" || near.some((w) => sameNumber(size, sizeOf(w, clues)))) return "number";
-  if (clues.months.has(word) && beside(document, k, clues.joining).some(hasDigit)) return "date";
-  if (clues.first_names.has(word)) return "name";
-  if (!upper(first(text))) return "";
-  if (clues.names_or_words.has(word)) return "name";
+  if (size === "large" || (size && inNumber(document, clues, k, size))) return "number";
+  if (inDate(document, clues, k, word)) return "date";
   const lone = [...word].length === 1;
+  if (clues.first_names.has(word) || (lone && isSpelled(document, clues, k))) return "name";
+  const large = upper(first(text));
+  if (clues.names_or_words.has(word) && (large || isCalled(document, clues, k))) return "name";
+  const rest = text.slice(first(text).length);
+  if (!allUpper(text) && rest !== rest.toLowerCase()) return "name";
+  if (!large) return "";
   if (allUpper(text) && !lone) return clues.places_or_words.has(word) ? "place" : "";
   if (clues.always_large.has(word) || clues.titles.has(word) || clues.short_titles.has(word)) return "";
   const inside = clues.capitals && !canBegin(document, k);
   return inside && !(lone && shouted(document, k)) ? "name" : "";
+}
+
+/** Whether a small number word is part of a number, by the words beside it. */
+function inNumber(
+  /** @type {Document} */ document,
+  /** @type {any} */ clues,
+  /** @type {number} */ k,
+  /** @type {string} */ size,
+) {
+  const [before, after] = beside(document, k, clues.between_numbers).map((i) => wordAt(document, i));
+  if (size === "small" && (clues.before_numbers.has(before) || clues.after_numbers.has(after))) return true;
+  return [before, after].some((w) => sameNumber(size, sizeOf(w, clues)));
+}
+
+/** Whether a month or an ordinal is part of a date, by the words beside it. */
+function inDate(
+  /** @type {Document} */ document,
+  /** @type {any} */ clues,
+  /** @type {number} */ k,
+  /** @type {string} */ word,
+) {
+  const ordinal = clues.ordinal_words.has(word);
+  if (!ordinal && !clues.months.has(word)) return false;
+  const places = beside(document, k, clues.joining);
+  if (ordinal) return places.some((i) => isMonth(document, clues, i, i > k));
+  const words = places.map((i) => wordAt(document, i));
+  if (words.some(hasDigit) || clues.before_months.has(wordAt(document, k - 1))) return true;
+  return isMonth(document, clues, k, false) && words.some((w) => clues.ordinal_words.has(w));
+}
+
+/** Whether token i is a month without doubt: no other word, or with a capital, or, if "after", after "of". */
+function isMonth(
+  /** @type {Document} */ document,
+  /** @type {any} */ clues,
+  /** @type {number} */ i,
+  /** @type {boolean} */ after,
+) {
+  const word = wordAt(document, i);
+  if (!clues.months.has(word)) return false;
+  const sure = !clues.months_or_words.has(word) || upper(first(document.tokens[i].text));
+  return sure || (after && clues.before_months.has(wordAt(document, i - 1)));
+}
+
+/** Whether a word that may be a name is one by the token right before or after it. */
+const isCalled = (/** @type {Document} */ document, /** @type {any} */ clues, /** @type {number} */ k) =>
+  clues.before_names.has(wordAt(document, k - 1)) || clues.after_names.has(wordAt(document, k + 1));
+
+/** Whether token k, a lone letter, is one of several that spell a word. */
+function isSpelled(/** @type {Document} */ document, /** @type {any} */ clues, /** @type {number} */ k) {
+  const { tokens } = document;
+  return [-1, 1].some((step) => {
+    let i = k + step;
+    while (tokens[i] && SPELLING_MARKS.has(tokens[i].text)) i += step;
+    const word = wordAt(document, i);
+    return [...word].length === 1 && tokens[i].kind === "word" && !clues.common.has(word);
+  });
 }
 
 /** How a word counts as a number: "large" by itself, "small", "digit" or "ordinal" beside another; or "". */
@@ -76,9 +135,11 @@ function sizeOf(/** @type {string} */ word, /** @type {any} */ clues) {
   if (clues.digit_words.has(word)) return "digit";
   if (clues.ordinal_words.has(word)) return "ordinal";
   const parts = word.split("-");
-  const lists = [clues.numbers, clues.small_numbers, clues.ordinal_words, clues.number_units];
+  const lists = [clues.numbers, clues.small_numbers, clues.digit_words, clues.ordinal_words, clues.number_units];
   if (!parts.every((part) => lists.some((list) => list.has(part)))) return "";
-  if (parts.some((part) => clues.numbers.has(part))) return "large";
+  const small = parts.filter((part) => clues.small_numbers.has(part)).length;
+  const digits = small + parts.filter((part) => clues.digit_words.has(part)).length;
+  if (parts.some((part) => clues.numbers.has(part)) || (small && digits > 1)) return "large";
   return clues.small_numbers.has(parts[0]) ? "small" : "";
 }
 
@@ -87,18 +148,19 @@ function sameNumber(/** @type {string} */ one, /** @type {string} */ other) {
   return (one !== "ordinal" && other !== "ordinal") || one === "large" || other === "large";
 }
 
-/** The nearest word at each side, past punctuation and the words between. */
+/** Token i as the lists have it, "" where there is none. */
+const wordAt = (/** @type {Document} */ { tokens }, /** @type {number} */ i) =>
+  tokens[i] ? plainForm(tokens[i].text) : "";
+
+/** The places of the nearest word at each side, past punctuation and the words between; outside where there is none. */
 function beside(/** @type {Document} */ { tokens }, /** @type {number} */ k, /** @type {Set<string>} */ between) {
-  const found = [];
-  for (const step of [-1, 1]) {
-    for (let i = k + step; i >= 0 && i < tokens.length; i += step) {
-      const word = plainForm(tokens[i].text);
-      if (tokens[i].kind === "punct" || tokens[i].kind === "symbol" || between.has(word)) continue;
-      found.push(word);
-      break;
-    }
-  }
-  return found;
+  const passed = (/** @type {import("./text.js").Token} */ { kind, text }) =>
+    kind === "punct" || kind === "symbol" || between.has(plainForm(text));
+  return [-1, 1].map((step) => {
+    let i = k + step;
+    while (tokens[i] && passed(tokens[i])) i += step;
+    return i;
+  });
 }
 
 /** Whether a word right beside a token is in capitals throughout. */

@@ -238,7 +238,9 @@ class Search {
   /** Numbers, and what else is replaced though it may be a stop word. */
   others() {
     for (const [k, kind] of this.written) {
-      if (kind !== "name" || this.small || upper(first(this.tokens[k].text))) this.take(kind, k, k + 1);
+      const word = this.words[k];
+      const common = [...word].length === 1 || this.clues.common.has(word) || this.clues.names_or_words.has(word);
+      if (kind !== "name" || this.small || common || upper(first(this.tokens[k].text))) this.take(kind, k, k + 1);
     }
     this.tokens.forEach((token, k) => {
       if ([...token.text].some(isDigit)) this.take("number", k, k + 1);
