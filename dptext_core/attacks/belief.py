@@ -313,8 +313,10 @@ class BeliefQuestion(Private):
         seen = tuple(tuple(as_rewrites(row)) for row in rows)
         if not seen:
             raise InputError("Give at least one rewrite.")
-        found = [np.stack(part) for part in zip(*(self._row(row, task or UNWATCHED) for row in seen), strict=True)]
-        return Belief(self.alternatives, self.prior, *found, tuple(float(r[0].config.epsilon) for r in seen), seen)
+        found = [self._row(row, task or UNWATCHED) for row in seen]
+        posterior, ceiling, covered = (np.stack([row[i] for row in found]) for i in range(3))
+        epsilons = tuple(float(row[0].config.epsilon) for row in seen)
+        return Belief(self.alternatives, self.prior, posterior, ceiling, covered, epsilons, seen)
 
     def _row(self, seen: tuple[RewriteResult, ...], task: Task) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Posterior, ceiling and whether the guarantee covers each alternative, each (k,)."""

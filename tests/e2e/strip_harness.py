@@ -397,7 +397,8 @@ def main() -> None:
             seen = (state.get("strip") or {}).get("view") or {}
             payload = at_one_eps(payload, scores, seen.get("eps", 50.0))
         view = token_strip(payload, key="strip", on_view_change=lambda: state.update(heard=state.get("heard", 0) + 1))
-        copies, _ = (view.pop("copies"), view.pop("tint")) if view else ([], "")
+        copies = view.pop("copies") if view else []
+        view = {name: view[name] for name in ("run", "eps", "token")} if view else view
         st.text(f"view {json.dumps(view)} heard {state.get('heard', 0)}")
         st.text(f"copies {json.dumps(copies)}")
 

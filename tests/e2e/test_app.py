@@ -383,7 +383,7 @@ def test_the_first_minute(open_app: Callable) -> None:
     page = seen.page
     settled(page)
     assert page.get_by_text("This note reveals that Mrs Halvorsen has heart trouble.").is_visible()
-    assert page.locator(".strip .from").inner_text() == "heart", "a word that gives it away is chosen"
+    assert page.locator(".strip .from").text_content() == "heart", "a word that gives it away is chosen"
     # All of it is on the screen: the rewrite, the steps, the slider, the promise and the families.
     assert page.get_by_test_id("stMain").evaluate("e => e.scrollHeight") <= 720
     page.get_by_role("tab", name="How it was replaced").click()

@@ -123,7 +123,11 @@ class BeliefPanel {
 
   choose(first, keep = true) {
     const { ui } = this;
-    if (keep) this.open = first;
+    if (keep) {
+      this.open = first;
+      this.strip.rises = this.strip.pinned; // the other view may be higher
+      this.strip.schedule();
+    }
     for (const [tab, panel, is] of [[ui.tabBelief, ui.belief, first], [ui.tabHow, ui.replaced, !first]]) {
       tab.setAttribute("aria-selected", String(is));
       tab.tabIndex = is ? 0 : -1;
