@@ -118,11 +118,11 @@ def chance_of(m, text, released):
 def test_of_words_it_is_the_product_of_their_chances(name, space):
     m = on(space, name, epsilon=3.0, **({"k": 4} if name == "custext" else {}))
     a, b, c = words(12)[:3]
-    texts = (f"{a} {b}", f"{c} {b}", f"{b} {b}", f"{a}", f"{a}  {b}")
+    texts = (f"{a} {b}", f"{c} {b}", f"{b} {b}", f"{a}", f"{a}\n{b}")
     r = m.rewrite(texts[0], seed=5)
     found = m.chances.log([m.prepare(t) for t in texts], [r])[:, 0]
     assert found[:3] == pytest.approx([chance_of(m, t, r.text) for t in texts[:3]], rel=1e-9)
-    assert np.isinf(found[3:]).all(), "another number of words, another blank"
+    assert np.isinf(found[3:]).all(), "another number of words, a line end in place of a blank"
 
 
 def test_measured_success_is_that_of_the_best_guess_by_enumeration(space):
