@@ -152,13 +152,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         if error.filename is not None:
             raise
-        try:
-            sys.stdout.flush()  # which fails again where it takes nothing
-        except OSError:
-            abandon(sys.stdout)
-            note(f"error: Cannot write to standard output: {why(error)}. Send it elsewhere, or use --out.")
-        else:
-            note(f"error: A file cannot be used: {why(error)}. Make room for it, and give the same command again.")
+        abandon(sys.stdout)
+        note(f"error: Cannot write the output: {why(error)}. Make room for it or send it elsewhere.")
         return 2
     finally:
         try:

@@ -552,7 +552,7 @@ def test_an_output_that_takes_nothing_is_one_error(argv, redirect, shell):
     done = shell([*argv], redirect)
     err = done.stderr.decode()
     assert (done.returncode, done.stdout) == (2, b"")
-    assert err.startswith("error: Cannot write to standard output: ") and err.count("\n") == 1
+    assert err.startswith("error: Cannot write the output: ") and err.count("\n") == 1
 
 
 @pytest.mark.slow
