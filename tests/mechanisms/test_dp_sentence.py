@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections import Counter
 
@@ -17,6 +18,7 @@ from dptext_core.mechanisms.sentence.dp_sentence import CosineTable, sentence_ra
 from dptext_core.models import sentence_encoder
 from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.words.bank import text_codes
+from dptext_core.words.vocabulary import trunk_folder
 
 TEXT = "The pain was bad. She went home in 3 days, and wrote a letter!"
 FIRST, SECOND = "The pain was bad.", "She went home in 3 days, and wrote a letter!"
@@ -151,7 +153,7 @@ def test_an_audit_of_one_text_takes_another_one_beside_it(near, few_rewrites):
     report = dpt.audit(make(near, epsilon=2.0), ["The film was short."], draws=100)
     assert report.pairs == 1 and report.verdict == "holds"
     alone = dpt.audit(make(near, epsilon=2.0), ["One. " * 40], draws=100)
-    assert not alone.pairs and "nothing to be compared with" in alone.reason
+    assert not alone.pairs and alone.verdict == "inconclusive"
 
 
 def test_an_audit_holds_exactly(near, few_rewrites):
@@ -332,7 +334,8 @@ def test_the_author_is_told_where_a_sentence_is_longer_than_what_is_read(near):
 
 @pytest.mark.slow
 def test_the_encoder_reads_as_many_pieces_as_is_said():
-    assert sentence_encoder.parts()[1] == sentence_encoder.PIECES + 2
+    limits = json.loads((trunk_folder() / "sentence_bert_config.json").read_text(encoding="utf-8"))
+    assert limits["max_seq_length"] == sentence_encoder.PIECES + 2
 
 
 def test_the_author_is_told_where_the_bank_has_nothing_near(near):
