@@ -19,7 +19,7 @@ import posixpath
 import sys
 import zipfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 LOCKED, ROWS, TEXT, BROKEN, UNPACKED, MEMORY = 3, 4, 5, 6, 7, 8
@@ -232,7 +232,8 @@ class Paragraphs:
 
     def __init__(self, left: Counter[str]):
         self._left = left
-        self._before = ""  # of a paragraph whose end was deleted: it goes on with the next one
+        self._before: list[str] = []  # of paragraphs whose ends were deleted: they go on with the next one
+        self._joined = 0  # how many characters these have
 
     def of(self, chunks: Iterator[bytes]) -> Iterator[str]:
         """Yield the text of each paragraph, blank ones too. Raises Refused, lxml's errors."""
@@ -263,7 +264,7 @@ class Paragraphs:
                     if name == "p" and paragraph is None:
                         paragraph, size = element, len(data)
                 elif name in ("trPr", "tcPr"):
-                    self._delete(element)
+                    self._delete(element, element)
                 elif name == "p":
                     if not is_left_out(element):
                         yield from self._taken(element)
@@ -275,28 +276,43 @@ class Paragraphs:
                 continue
             if paragraph is not None and size > PARAGRAPH:
                 raise Refused(MEMORY)
-            prune(root, paragraph)
+            self._prune(root, paragraph)
         parser.close()
         if root is None:
             raise Refused(BROKEN)
         if self._before:
-            yield self._before
+            yield "".join(self._before)
 
-    def _delete(self, properties: Any) -> None:
-        """Mark a row or a cell of a table whose deletion is tracked."""
-        deleted = any(local(child) in ("del", "cellDel") for child in properties)
+    def _delete(self, properties: Any, children: Iterable[Any]) -> None:
+        """Mark a row or a cell of a table where one of these properties says that its deletion is tracked."""
+        deleted = any(local(child) in ("del", "cellDel") for child in children)
         if deleted and (parent := properties.getparent()) is not None:
             parent.set("deleted", "1")
             self._left["deletions"] += 1
 
+    def _prune(self, root: Any, paragraph: Any) -> None:
+        """Delete what was read, down to the paragraph that is still open, and mark what follows from it."""
+        element = root
+        while len(element) and element is not paragraph:
+            if len(read := element[:-1]):
+                if local(element) in ("trPr", "tcPr"):
+                    self._delete(element, read)
+                elif local(element) == "AlternateContent" and any(local(child) == "Choice" for child in read):
+                    element.set("chosen", "1")  # the others say the same again
+                del element[:-1]
+            element = element[0]
+
     def _taken(self, paragraph: Any) -> Iterator[str]:
         parts: list[str] = []
         self._add(paragraph, parts)
-        text = self._before + "".join(parts)
-        self._before = ""
+        self._before += parts
         if len(paragraph) and local(paragraph[0]) == "pPr" and is_joined(paragraph[0]):
-            self._before = text
+            self._joined += sum(map(len, parts))
+            if self._joined > PARAGRAPH:
+                raise Refused(MEMORY)
         else:
+            text = "".join(self._before)
+            self._before, self._joined = [], 0
             yield text
 
     def _add(self, element: Any, parts: list[str], font: str = "") -> None:
@@ -392,16 +408,6 @@ def is_left_out(paragraph: Any) -> bool:
 def is_joined(properties: Any) -> bool:
     """Whether the end of a paragraph was deleted or moved away."""
     return any(local(mark) in ("del", "moveFrom") for mark in properties.iterfind("{*}rPr/*"))
-
-
-def prune(root: Any, paragraph: Any) -> None:
-    """Delete what was read, down to the paragraph or the properties of a row or cell that are still open."""
-    element = root
-    while len(element) and element is not paragraph and local(element) not in ("trPr", "tcPr"):
-        if any(local(child) == "Choice" for child in element[:-1]):
-            element.set("chosen", "1")  # the others say the same again
-        del element[:-1]
-        element = element[0]
 
 
 def equation(element: Any) -> str:

@@ -260,20 +260,22 @@ def test_a_file_with_a_password_says_so(tmp_path):
 
 #: Small files that unpack to 20 MB or more: each kind of XML, repeated.
 UNPACKS = {
-    "rows": (paragraph("a"), "more than 1,000 rows"),
-    "blank": ("<w:p/>", "200,000 paragraphs"),
-    "marks": ("<w:sectPr/>", "far more than its size"),
-    "blanks": (" ", "no whole DOCX|far more than its size"),
+    "rows": ("", paragraph("a"), "more than 1,000 rows"),
+    "blank": ("", "<w:p/>", "200,000 paragraphs"),
+    "marks": ("", "<w:sectPr/>", "far more than its size"),
+    "blanks": ("", " ", "no whole DOCX|far more than its size"),
+    "properties": ("<w:tbl><w:tr><w:trPr>", "<w:del/>", "far more than its size"),
+    "joined": ("", f"<w:p><w:pPr><w:rPr><w:del/></w:rPr></w:pPr>{run('a' * 100)}</w:p>", "too much memory"),
 }
 
 
 @pytest.mark.parametrize("kind", UNPACKS)
 def test_a_small_file_that_unpacks_to_a_huge_one_costs_little_time_and_memory(tmp_path, monkeypatch, kind):
     pytest.importorskip("resource")
-    part, message = UNPACKS[kind]
+    begin, part, message = UNPACKS[kind]
     # A tree of all of it would take 400 MB.
     monkeypatch.setitem(documents.LIMITS, ".docx", replace(documents.LIMITS[".docx"], memory=120 << 20, seconds=20))
-    path = word(tmp_path / "a.docx", part * (24_000_000 // len(part)))
+    path = word(tmp_path / "a.docx", begin + part * (24_000_000 // len(part)))
     assert path.stat().st_size < 200_000
     tracemalloc.start()
     try:
