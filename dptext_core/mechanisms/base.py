@@ -699,7 +699,7 @@ class Mechanism(ABC):
                     items[-1] += f" (the list: {stop.source})"
         items += more
         if stop is not None:
-            items.append("that no kept stop word is written as a name, and no kept number word is beside a number")
+            items.append("that no kept stop word is written as a name, a date or a number")
         items.append("the spacing and the line breaks")
         if self.config.recase == "original":
             items.append("which original words began with a capital letter")

@@ -151,7 +151,7 @@ def test_what_may_still_identify_is_found_as_the_core_finds_it(page: Page) -> No
 def test_stop_words_that_are_names_or_numbers_are_replaced_as_the_core_replaces_them(page: Page) -> None:
     rng = np.random.default_rng(2)
     words = [*TELLING.split(), *".,;:\n“", "one", "two", "hundred", "may", "will", "The", "OH", "first", "point", "NOT"]
-    words += ["dear", "tHe", "i", "w", "room", "past", "to", "of", "May", "o'clock", "in", "third", "oh-one", "-", "or", "’s"]
+    words += ["dear", "tHe", "i", "w", "room", "past", "to", "of", "May", "o'clock", "in", "third", "oh-one", "'s"]
     texts = [TELLING, *(" ".join(rng.choice(words, 15)) for _ in range(200))]
     m = dpt.get_mechanism("custext", epsilon=1.0)
     for text in texts:
