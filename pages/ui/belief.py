@@ -107,10 +107,10 @@ def _finished(run: runs.Run, key: tuple[Fact, Any]) -> Answer | None:
     if held.asked != (run, key) or held.running(patience=0.0):
         return None
     answer = held.take()
-    if answer is None and held.error is not None and not isinstance(held.error, Cancelled | Busy):
-        answer = Answer(why=str(held.error))
     if answer is None:
-        return None
+        answer = Answer(why=held.said("This was stopped. Choose another word, and then this one again."))
+    if isinstance(held.error, Cancelled | Busy):
+        return answer
     run.beliefs[key] = answer
     if answer.question is not None:
         name = (run.inputs.text, run.inputs.setting, key[0])

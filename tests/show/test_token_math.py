@@ -25,6 +25,7 @@ from e2e.strip_harness import (
 )
 from small_banks import meaningless
 from small_spaces import on, random_space
+from small_spaces import words as small_words
 from tiny_generators import tiny_generator
 from token_engine import call, chances, texts
 
@@ -32,6 +33,7 @@ import dptext_core as dpt
 from dptext_core import attacks
 from dptext_core.models import sentence_encoder
 from dptext_core.show.figures import browser, token_view
+from dptext_core.show.figures.belief_view import belief_curve, belief_view
 from dptext_core.show.figures.token_view import (
     Attack,
     Command,
@@ -430,6 +432,31 @@ def test_a_payload_has_the_keys_of_its_types(tiny_model):
     assert kinds == {ScoredToken, GridToken, PlacedToken}
     assert {t["o"] for t in listed["tokens"] if "c" not in t} >= STOP & set(LIST_TEXT.split())
     assert listed["lp_grid"] == token_view.N_CHANNEL_GRID
+
+
+GROUPS = {"k": 4, "mapping": "conservative"}
+
+
+@pytest.mark.parametrize(("name", "options", "most"), [("santext", {}, 3), ("custext", GROUPS, 1)])
+def test_a_belief_is_that_of_the_core_at_its_points_and_between_them_in_log_odds(name, options, most):
+    a, b, c, d = small_words(12)[:4]
+    m = on(random_space(12), name, epsilon=2.0, **options)
+    question = dpt.BeliefQuestion.make(m, f"{d} {a}", a, [b, c])
+    stream, epsilons = dpt.NoiseStream(5), [0.5, 2.0, 8.0]
+    curve = belief_curve(question, question.prepared[0], stream, epsilons)
+    rest = question.given(m.replace(epsilon=3.0).rewrite(question.prepared[0], stream=stream))
+    view = belief_view(question, curve, [1], (3.0, rest))
+    for epsilon, belief in (*curve.items(), (3.0, rest)):
+        found = call("believed", view, epsilon)
+        assert found["exact"] and found["p"] == pytest.approx(belief.posterior, abs=1e-6)
+        assert found["ceiling"] == pytest.approx(belief.ceiling, abs=1e-6) and found["guess"] == int(belief.guess)
+    between = call("believed", view, 1.0)
+    possible = [j for j in range(3) if curve[0.5].posterior[j] and curve[2.0].posterior[j]]
+    assert not between["exact"] and sum(between["p"]) == pytest.approx(1) and len(possible) == most
+    odds = [np.log(p[possible] / p[possible[0]]) for p in (curve[0.5].posterior, curve[2.0].posterior)]
+    shown = np.array(between["p"])[possible]
+    assert np.log(shown / shown[0]) == pytest.approx(np.mean(odds, axis=0), abs=1e-4)
+    assert call("believed", view, 0.4) is None
 
 
 def test_sentences_and_empty_slots_are_spliced_as_the_core_does(small_bank, monkeypatch):

@@ -40,7 +40,9 @@ function remark(belief, found, { released, copied, text }) {
   if (sure <= LITTLE * Math.max(...prior)) {
     return `A reader learns little: ${released ? `“${released}”` : "this text"} is almost as likely after any of these words.`;
   }
-  if (found.guess) return `The noise misleads this reader. Over many rewrites, whoever is ${share(sure)} sure is right that often.`;
+  if (found.guess) {
+    return `The noise misleads this reader. Over many rewrites, readers who are ${share(sure)} sure are right ${share(sure)} of the time.`;
+  }
   if (sure < LEANING) return `The reader leans towards “${fact}”, and would lose ${share(1 - sure)} of such bets.`;
   if (!released) {
     const says = text.toLowerCase().includes(fact.toLowerCase());
