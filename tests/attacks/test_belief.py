@@ -242,19 +242,24 @@ def test_a_fact_stands_wherever_its_words_do_and_keeps_its_capitals(space):
 
 @pytest.mark.parametrize(
     ("fact", "alternatives"),
-    [("", ["lung"]), ("absent", ["lung"]), ("hea", ["lung"]), ((0, 0), ["lung"]), ((3, 900), ["lung"]), (3, ["lung"]),
-     ("heart", []), ("heart", ["heart", "Heart"]), ("heart", [""]), ("heart", [7]), ("heart", "lung"),
-     ("heart", [f"w{i}" for i in range(200)])],
-)  # fmt: skip
+    [
+        *((fact, ["lung"]) for fact in ("", "absent", "hea", (0, 0), (3, 900), 3)),
+        *(("heart", given) for given in ([], ["heart", "Heart"], [""], [7], "lung", [f"w{i}" for i in range(200)])),
+    ],
+)
 def test_a_fact_or_alternatives_that_cannot_be_used_are_refused(fact, alternatives):
     with pytest.raises(dpt.DPTextError):
         dpt.belief(dpt.get_mechanism("custext"), NOTE, fact, alternatives)
 
 
-@pytest.mark.parametrize("more", [
-    {"prior": [1.0]}, {"prior": [0.0, 0.0]}, {"prior": [1.0, -1.0]}, {"prior": [math.nan, 1.0]},
-    {"epsilons": []}, {"epsilons": [math.nan]}, {"epsilons": [-1.0]}, {"draws": -1},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "more",
+    [
+        *({"prior": p} for p in ([1.0], [0.0, 0.0], [1.0, -1.0], [math.nan, 1.0])),
+        *({"epsilons": e} for e in ([], [math.nan], [-1.0])),
+        {"draws": -1},
+    ],
+)
 def test_numbers_out_of_range_are_refused(more):
     with pytest.raises(dpt.DPTextError):
         dpt.belief(dpt.get_mechanism("custext"), NOTE, "heart", ["lung"], **more)
