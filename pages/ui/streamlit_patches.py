@@ -51,7 +51,8 @@ def refuse_broken_origins() -> None:
     """Refuse an ``Origin`` that is no address. Streamlit would stop with an error, and write a page about it into the
     log for each one that a stranger sends."""
     if not hasattr(starlette_websocket._is_origin_allowed, "checks"):
-        starlette_websocket._is_origin_allowed = _of_addresses(starlette_websocket._is_origin_allowed)
+        checks = starlette_websocket._is_origin_allowed
+        starlette_websocket._is_origin_allowed = _of_addresses(checks)  # type: ignore[assignment]
 
 
 def _of_addresses(checks: Callable[[str | None, str | None], bool]) -> Callable[[str | None, str | None], bool]:
