@@ -15,6 +15,7 @@ from streamlit import cli_util, config, net_util, runtime
 from streamlit.runtime.app_session import AppSession, AppSessionState
 from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.web.server import server_util
+from streamlit.web.server.starlette import starlette_websocket
 
 #: Seconds until a page that runs is looked at again.
 SETTLE = 0.05
@@ -25,6 +26,7 @@ FETCH, LOOK = 20.0, 1.0
 def apply() -> None:
     """Replace the parts of Streamlit below, before the server takes its first request."""
     stay_inside()
+    refuse_broken_origins()
     let_runs_end()
     let_files_arrive()
 
@@ -43,6 +45,25 @@ def stay_inside() -> None:
     ask an outside service for the public one, up to two seconds in the loop that serves everyone. A page is served to
     those who opened it under the name that they ask, and no address is needed for that."""
     net_util.get_external_ip = net_util.get_internal_ip = lambda: None
+
+
+def refuse_broken_origins() -> None:
+    """Refuse an ``Origin`` that is no address. Streamlit would stop with an error, and write a page about it into the
+    log for each one that a stranger sends."""
+    if not hasattr(starlette_websocket._is_origin_allowed, "checks"):
+        checks = starlette_websocket._is_origin_allowed
+        starlette_websocket._is_origin_allowed = _of_addresses(checks)  # type: ignore[assignment]
+
+
+def _of_addresses(checks: Callable[[str | None, str | None], bool]) -> Callable[[str | None, str | None], bool]:
+    def check(origin: str | None, host: str | None) -> bool:
+        try:
+            return checks(origin, host)
+        except ValueError:
+            return False
+
+    check.checks = checks  # type: ignore[attr-defined]
+    return check
 
 
 def hide_sizes() -> None:

@@ -26,6 +26,7 @@ sys.path.append(str(ROOT / "tests" / "load"))
 
 HOST = "demo.example.org"
 FOREIGN = "https://elsewhere.example"
+BROKEN = ("http://[::1", "http://[elsewhere]", "//", "http://a]")
 STREAMLIT = [sys.executable, "-m", "streamlit"]
 
 
@@ -117,6 +118,7 @@ def test_a_stranger_makes_the_server_ask_nobody_and_holds_up_nobody(start, tmp_p
         assert max(waits) < 2, "a second or more of each stranger's would add up to far more"
         assert handshake(port, host, f"http://{host}") == 101, "who has the page's own origin comes in"
         assert handshake(port, host, FOREIGN) == 403, "also once there was a session"
+        assert {handshake(port, host, broken) for broken in BROKEN} == {403}
         assert asked.read_text() == ""
 
 
