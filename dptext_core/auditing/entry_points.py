@@ -18,7 +18,7 @@ import pickle
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,12 +37,20 @@ from .noise_source import unseeded
 from .report import Check, Witness
 from .rules import flat
 from .seen import aligned, anew, drawn_words, is_cheap, public_words
+from .tapped import Tape, TappedStream
 
 NAME = "entry points"
 #: Drawn units of a rewrite whose distributions are compared.
 DISTRIBUTIONS = 3
 #: Rewrites at the same time, and how often each.
 THREADS, REPEATS = 3, 2
+#: At which reads of its noise another thread overtakes a rewrite, and the seconds that it has for it.
+OVERTAKEN, PATIENCE = (0, 1, 2), 0.5
+#: How often a text is repeated where lists of ε are compared: a word is often the same at two ε.
+LONG = 8
+#: Rewrites of a text with fresh noise each, and how many texts as many by themselves must give: then these are all the
+#: same with a chance below 2^−20.
+FRESH, DIFFERENT = 24, 20
 #: Words of the text that is rewritten, of mechanisms that draw words one by one and of others.
 WORDS, MODEL_WORDS = 4, 3
 #: How many texts are tried, and of how many rewrites by a model most must differ.
@@ -177,16 +185,23 @@ def a_sweep(m: Mechanism, text: str, stream: NoiseStream, wanted: Wanted) -> Ite
 
 
 def a_list_of_epsilons(m: Mechanism, text: str, stream: NoiseStream, wanted: Wanted) -> Iterator[Pair]:
+<<<<<<< HEAD
     """One ε a token: the same for all, and of words that are drawn one by one different ones."""
     if "tuple" not in str(next(f for f in dataclasses.fields(m.config) if f.name == "epsilon").type):
         return  # its options say that it takes one
+=======
+    """One ε a token: the same for all, and different ones where no draw depends on another."""
+    if is_cheap(m):
+        text = " ".join([text] * LONG)
+>>>>>>> z
     own, n = float(m.config.epsilon), len(m.document(text).words)
     try:
         same = at_epsilon(m, (own,) * n)
     except (ConfigError, NoDistribution):  # it takes one ε
         return
     yield Pair(_one(same, text, stream), wanted(m, text, stream), options=False)
-    if m.by_word is None or "distinct" in m.guarantee(text).unit:
+    apart = m.by_word is not None or ("sweep" in m.can and aligned(m))
+    if not apart or "distinct" in m.guarantee(text).unit:
         return
     for other in other_epsilons(m):
         # From a place amid the drawn words on: in no other order of the list would it be the same.
@@ -217,10 +232,41 @@ def another_thread(m: Mechanism, text: str, stream: NoiseStream, wanted: Wanted)
         for results, want in zip(pool.map(work, texts), expected, strict=True):
             for result in results:
                 yield Pair(result, want)
+    for read in OVERTAKEN if is_cheap(m) else ():
+        yield Pair(_overtaken(m, texts[0], texts[1], stream, read), wanted(m, texts[0], stream))
+
+
+def _overtaken(m: Mechanism, text: str, other: str, stream: NoiseStream, read: int) -> RewriteResult:
+    """A rewrite that is overtaken by one of another text in another thread, when it reads its noise.
+
+    Threads that are left to themselves seldom meet in the middle of a short rewrite. Where a lock is held, the other
+    thread waits for it, and is not waited for.
+    """
+    reads = 0
+    running = list[Future]()
+    with ThreadPoolExecutor(1) as pool:
+
+        def exchange(_: Any, places: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+            nonlocal reads
+            if reads == read:
+                running.append(pool.submit(_one, m, other, stream))
+                wait(running, PATIENCE)
+            reads += 1
+            return numbers
+
+        result = m.rewrite(text, stream=TappedStream.of(stream, Tape(exchange)))
+    for future in running:
+        future.result()
+    return result
 
 
 def a_copy(m: Mechanism, text: str, stream: NoiseStream, wanted: Wanted) -> Iterator[Pair]:
-    """Another instance: of its options, of its setting, and out of files that hold these."""
+    """Another instance: of its options, of its setting, and out of files that hold these. At another ε too, since a
+    copy may fall back to the default."""
+    for epsilon in other_epsilons(m)[:1] if is_cheap(m) else ():
+        if is_importable(type(m)):
+            other = at_epsilon(m, epsilon)
+            yield Pair(_one(pickle.loads(pickle.dumps(anew_of(other))), text, stream), wanted(other, text, stream))
     copies = [m.replace(), type(m).create(**m.setting.given())]
     if is_registered(m):
         setting = m.setting
@@ -336,6 +382,18 @@ def stated_difference(m: Mechanism, result: RewriteResult) -> str:
     return ""
 
 
+def repeated_difference(m: Mechanism, result: RewriteResult) -> str:
+    """Whether rewrites of one text with fresh noise each are all the same, though rewrites by themselves are not."""
+    if not is_cheap(m):
+        return ""
+    low = at_epsilon(m, min([float(m.config.epsilon), *other_epsilons(m)]))
+    prepared = low.prepare(result.original)
+    alone = {_one(low, prepared, NoiseStream(k)).text for k in range(FRESH)}
+    if len(alone) < DIFFERENT or len({r.text for r in low.rewrites(prepared, FRESH, stream=NoiseStream(0))}) > 1:
+        return ""
+    return "the released texts, which are all the same"
+
+
 def polish_difference(m: Mechanism, result: RewriteResult, task: Task = UNWATCHED) -> str:
     """Where a result polishes itself: its polish of the same release without the original must be the same."""
     if type(result).polished is RewriteResult.polished:
@@ -353,7 +411,19 @@ def polish_difference(m: Mechanism, result: RewriteResult, task: Task = UNWATCHE
     return "the polish, which reads the original" if result.polished(m, task=task).text != other else ""
 
 
+<<<<<<< HEAD
 class _Public(Trace):
+=======
+#: What is compared of one result, by its name.
+_OF_A_RESULT: dict[str, Callable[[Mechanism, RewriteResult], str]] = {
+    "the distribution of a result": stated_difference,
+    "repeated rewrites": repeated_difference,
+    "polished": polish_difference,
+}
+
+
+class _Public:
+>>>>>>> z
     """What of a trace does not tell of the original."""
 
     def __init__(self, trace: Trace):
@@ -389,7 +459,7 @@ def differences(
                 yield Difference(name, what, text)
                 break
     result = wanted(m, text, own)
-    for name, found in {"the distribution of a result": stated_difference, "polished": polish_difference}.items():
+    for name, found in _OF_A_RESULT.items():
         if (not only or name in only) and (what := found(m, result)):
             yield Difference(name, what, text)
 
