@@ -185,15 +185,11 @@ def a_sweep(m: Mechanism, text: str, stream: NoiseStream, wanted: Wanted) -> Ite
 
 
 def a_list_of_epsilons(m: Mechanism, text: str, stream: NoiseStream, wanted: Wanted) -> Iterator[Pair]:
-<<<<<<< HEAD
-    """One ε a token: the same for all, and of words that are drawn one by one different ones."""
+    """One ε a token: the same for all, and different ones where no draw depends on another."""
     if "tuple" not in str(next(f for f in dataclasses.fields(m.config) if f.name == "epsilon").type):
         return  # its options say that it takes one
-=======
-    """One ε a token: the same for all, and different ones where no draw depends on another."""
     if is_cheap(m):
         text = " ".join([text] * LONG)
->>>>>>> z
     own, n = float(m.config.epsilon), len(m.document(text).words)
     try:
         same = at_epsilon(m, (own,) * n)
@@ -411,9 +407,6 @@ def polish_difference(m: Mechanism, result: RewriteResult, task: Task = UNWATCHE
     return "the polish, which reads the original" if result.polished(m, task=task).text != other else ""
 
 
-<<<<<<< HEAD
-class _Public(Trace):
-=======
 #: What is compared of one result, by its name.
 _OF_A_RESULT: dict[str, Callable[[Mechanism, RewriteResult], str]] = {
     "the distribution of a result": stated_difference,
@@ -422,8 +415,7 @@ _OF_A_RESULT: dict[str, Callable[[Mechanism, RewriteResult], str]] = {
 }
 
 
-class _Public:
->>>>>>> z
+class _Public(Trace):
     """What of a trace does not tell of the original."""
 
     def __init__(self, trace: Trace):
