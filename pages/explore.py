@@ -249,11 +249,16 @@ def example_of(text: str) -> Example | None:
     return next((e for e in examples() if e.text == text), None)
 
 
+def origin_of(text: str) -> Example | None:
+    """The bundled text that this is, or of which this is the sentence that gives it away."""
+    return next((e for e in examples() if text in (e.text, one_sentence(e))), None)
+
+
 def headline() -> None:
     """What this is for, what the text gives away, and the way to another text."""
     st.markdown("# Can a reader still tell?")
     # In the place of what the text box showed when the page ran before: it is set by callbacks before this.
-    mine = example_of(state.play_text)
+    mine = origin_of(state.play_text)
     with st.container(key="play_about", horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"{literal(mine.problem) if mine else OWN_TEXT} {DRAG}", width="stretch")
         st.pills(
@@ -513,7 +518,7 @@ def start(inputs: runs.Inputs, axis: tuple[float, float, float], redraw: bool, l
         # Under one noise no two texts may leave.
         redraw = True
     epsilon = axis[2] if linked else current_epsilon(axis, inputs)
-    example = example_of(inputs.text)
+    example = origin_of(inputs.text)
     pin = example.sensitive if example else ""
 
     given = precomputed.load(inputs.text, inputs.setting)

@@ -410,6 +410,22 @@ def test_the_belief_has_the_numbers_of_the_core_at_every_point_and_where_the_sli
 
 
 @pytest.mark.usefixtures("at_once")
+def test_the_belief_of_a_writer_is_about_the_word_that_gives_its_sentence_away():
+    at = settle(app())
+    at.selectbox(key="play_mechanism").set_value("dp-prompt")
+    settle(at)
+    run = at.session_state["session"].run
+    found = believed(at, run.payload["eps"])
+    assert run.inputs.text != examples()[0].text and not run.payload["live"]
+    assert found["fact"] == "heart" and found["words"] == ["heart", "lung", "kidney", "liver"] and not found["tokens"]
+    assert found["points"] == [found["now"]] and found["now"]["eps"] == run.payload["eps"] and found["draws"] > 1
+    others = [["brother", "sister"]]
+    again = believed(at, run.payload["eps"], fact="brother", others=others)
+    want = dpt.belief(run.mechanism, run.inputs.text, "brother", ["sister"], result=run.result, draws=0)
+    assert np.exp(again["now"]["log"]) == pytest.approx(want.posterior, abs=1e-6)
+
+
+@pytest.mark.usefixtures("at_once")
 def test_a_belief_says_why_there_is_none():
     at = app(text="My doctor paid my zorblax for water.")
     at.session_state["play_mechanism"] = "custext"
