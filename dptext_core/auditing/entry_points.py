@@ -46,7 +46,7 @@ DISTRIBUTIONS = 3
 THREADS, REPEATS = 3, 2
 #: At which reads of its noise another thread overtakes a rewrite, and the seconds that it has for it.
 OVERTAKEN, PATIENCE = (0, 1, 2), 0.5
-#: How often a text is repeated where lists of ε are compared: a word is often the same at two ε.
+#: How often a text is repeated where a word is often the same: at two ε, or in two rewrites.
 LONG = 8
 #: Rewrites of a text with fresh noise each, and how many texts as many by themselves must give: then these are all the
 #: same with a chance below 2^−20.
@@ -242,10 +242,10 @@ def _overtaken(m: Mechanism, text: str, other: str, stream: NoiseStream, read: i
     running = list[Future]()
     with ThreadPoolExecutor(1) as pool:
 
-        def exchange(_: Any, places: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        def exchange(_: Any, __: np.ndarray, numbers: np.ndarray) -> np.ndarray:
             nonlocal reads
             if reads == read:
-                running.append(pool.submit(_one, m, other, stream))
+                running.append(pool.submit(_one, m, other, stream.at("another thread")))
                 wait(running, PATIENCE)
             reads += 1
             return numbers
@@ -383,7 +383,7 @@ def repeated_difference(m: Mechanism, result: RewriteResult) -> str:
     if not is_cheap(m):
         return ""
     low = at_epsilon(m, min([float(m.config.epsilon), *other_epsilons(m)]))
-    prepared = low.prepare(result.original)
+    prepared = low.prepare(" ".join([result.original] * LONG))
     alone = {_one(low, prepared, NoiseStream(k)).text for k in range(FRESH)}
     if len(alone) < DIFFERENT or len({r.text for r in low.rewrites(prepared, FRESH, stream=NoiseStream(0))}) > 1:
         return ""
