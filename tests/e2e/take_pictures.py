@@ -61,9 +61,10 @@ def explore(page: Page) -> None:
         page.get_by_role("button", name="Rewrite again").click()
         still(page)
     chosen = page.locator(".strip .from")
-    if not chosen.is_visible() or chosen.inner_text() != WORD:  # a click on the word that is chosen would free it
+    if chosen.text_content() != WORD:  # a click on the word that is chosen would free it
         word.click()
-    chosen.filter(has_text=WORD).wait_for(timeout=LONG)
+    chosen.filter(has_text=WORD).wait_for(state="attached", timeout=LONG)
+    page.locator(".strip .odds li").first.wait_for(timeout=LONG)
     page.locator(".strip .gauge.meant strong", has_text="%").wait_for(timeout=LONG)
     page.get_by_test_id("stMain").evaluate("e => e.scrollTo(0, 0)")  # a click on “Rewrite again” may have moved it
 

@@ -262,7 +262,7 @@ def test_the_rewrite_follows_who_types_and_takes_neither_focus_nor_cursor(open_o
     assert (found.unknown, found.backwards, found.unfocused) == (0, 0, 0)
     assert page.locator(".strip .text .now").all_inner_texts()[: len(drawn)] == drawn, "what stands before stays drawn"
     assert page.evaluate("(b => b.selectionStart === b.value.length)(document.activeElement)")
-    assert page.locator(".strip .from").inner_text() == "clinic", "a chosen word stays chosen in its place"
+    assert page.locator(".strip .from").text_content() == "clinic", "a chosen word stays chosen in its place"
     # While keys were pressed texts were sent; each is in no address.
     assert any(size > len(typed.SIXTY) for size in seen.frames) and "neighbour" not in page.url
     assert page.get_by_role("button", name="Rewrite", exact=True).count() == 0
@@ -761,6 +761,7 @@ def test_a_generator_writes_again_at_another_epsilon_and_shows_what_a_piece_was_
     assert strip_text(page) != before and page.locator(".strip .exact").input_value() == "5.00"
     assert page.evaluate(BROKEN) == []
     page.locator(".strip .text button").nth(2).click()
+    page.get_by_role("tab", name="How it was replaced").click()
     page.locator(".strip .rows .row.released").wait_for(timeout=LONG)
     names = page.locator(".strip .rows .row:not(.others) .name").all_inner_texts()
     assert len([n for n in names if n.strip()]) == 3, "and all others in one row"

@@ -514,14 +514,14 @@ def test_how_many_identifying_words_are_left_is_counted_while_epsilon_moves(page
     page.fill("#text", "Mrs Halvorsen flew to Lisbon on 3 June, and to Lisbon again.")
     until(page, "document.querySelector('.strip .text').textContent.includes('Lisbon')")
     # Lisbon is one, and the words that are in no vocabulary come out anew whatever ε is.
-    until(page, "/^[0-3] of 3$/.test(document.querySelector('.told strong').textContent)")
+    until(page, "/^[0-3] of 3$/.test(document.querySelector('.which-stand strong').textContent)")
     page.fill("#exact", "28")
     page.press("#exact", "Enter")
     until(page, "document.querySelector('#promise').textContent.includes('ε = 28 a word')")
     # The marks of words and their number are of one picture.
     until(
         page,
-        "(parseInt(document.querySelector('.told strong').textContent) > 0) "
+        "(parseInt(document.querySelector('.which-stand strong').textContent) > 0) "
         "=== Boolean(document.querySelector('.strip .word.stands'))",
     )
 
@@ -533,11 +533,11 @@ def test_what_is_left_is_counted_in_drawn_sentences_too(page: Page) -> None:
     page.press("#exact", "Enter")
     until(page, "document.querySelector('.strip .text').textContent.includes('Iraq')")
     # A sentence of a Sunday may come out.
-    until(page, "/^[12] of 3$/.test(document.querySelector('.told strong').textContent)")
+    until(page, "/^[12] of 3$/.test(document.querySelector('.which-stand strong').textContent)")
     assert page.locator(".strip .stands").count() > 0
     page.fill("#exact", "5")
     page.press("#exact", "Enter")
-    until(page, "document.querySelector('.told strong').textContent === '0 of 3'")
+    until(page, "document.querySelector('.which-stand strong').textContent === '0 of 3'")
     assert page.locator(".strip .stands").count() == 0
 
 
