@@ -225,8 +225,9 @@ def test_a_sentence_is_drawn_from_the_law_of_the_core(page: Page) -> None:
 
 def test_sentences_of_a_rewrite_are_those_of_the_bank_with_a_blank_between(page: Page) -> None:
     for text in (*TEXTS, "One. Two."):
-        spans = Document.parse(text).sentences
-        assert page.evaluate("text => window.dptext.sentences(text)", text) == [text[a:b] for a, b in spans]
+        seen = Document.parse(text).visible
+        spans = seen.sentences
+        assert page.evaluate("text => window.dptext.sentences(text)", text) == [seen.text[a:b] for a, b in spans]
         made = rewrite(page, text, "dp-sentence", 200.0)
         bank = set(DPSentence(DPSentenceConfig()).candidates)
         pieces = [release["text"] for release in made["releases"]]

@@ -45,6 +45,7 @@ self.onmessage = async ({ data }) => {
       ort.env.wasm.wasmBinary = data.load.runtime;
       session = await ort.InferenceSession.create(new Uint8Array(data.load.graph), {
         executionProviders: ["wasm"],
+        logSeverityLevel: 3, // errors alone: it warns of initializers that are folded away
         externalData: [{ path: data.load.name, data: new Uint8Array(data.load.weights) }],
         // Weights become float32 once, and are not computed with in 8 bits.
         extra: { session: { disable_quant_qdq: "1" } },
