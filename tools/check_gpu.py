@@ -68,9 +68,12 @@ TEXTS = (
 #: Mechanisms that read or write with a model.
 WITH_MODEL = ("dp-mlm", "dp-mlm-prior", "dp-mlm-plus", "dp-prompt", "dp-paraphrase", "dp-sentence", "adept")
 WITHOUT_MODEL = ("diffractor", "mahalanobis")
+ENCODER = "sentence encoder"
 #: The largest |Δ ln p| that is accepted, by the type that the device computes in: ln p is a logit times ε over twice
 #: the clipping range, and a logit has 8 significant bits in bfloat16.
 LOG_P = {"float32": 0.01, "bfloat16": 1.0}
+#: That of DP-Sentence: embeddings are rounded to codes, and one that lies between two codes can take the other.
+LOG_P_OF_CODES = 0.1
 #: The largest difference of a number in a vector of length 1.
 VECTOR = 1e-3
 
@@ -208,7 +211,7 @@ def memory_checks() -> dict[str, bool]:
         found["writer"] = says_busy(lambda: dpt.get_mechanism("dp-prompt").rewrite("A text of its own.", SEED))
     encoder = sentence_encoder.library_encoder(sentence_encoder.resolve_device(None))
     with out_of_memory(encoder, "encode", 99):
-        found["sentence encoder"] = says_busy(lambda: sentence_encoder.embed([TWENTY]))
+        found[ENCODER] = says_busy(lambda: sentence_encoder.embed([TWENTY]))
     return found
 
 
@@ -229,7 +232,7 @@ def median_of(call: Callable[[], Any], small: bool) -> float:
     call()
     times: list[float] = []
     begun = time.perf_counter()
-    while len(times) < (3 if small else 9) and (len(times) < 3 or time.perf_counter() - begun < (0.5 if small else 4)):
+    while len(times) < (1 if small else 9) and (len(times) < 3 or time.perf_counter() - begun < 4):
         at = time.perf_counter()
         call()
         times.append(time.perf_counter() - at)
@@ -245,14 +248,15 @@ def speeds(small: bool) -> Iterator[tuple[str, str, float]]:
         yield f"{name}, one text of 20 words", "ms", 1000 * median_of(lambda m=m: m.rewrite(TWENTY, SEED), small)
     many = {"dp-mlm": 64, "dp-mlm-prior": 64, "dp-prompt": 16, "dp-paraphrase": 16, "dp-sentence": 64}
     for name, n in (*many.items(), *((name, 64) for name in WITHOUT_MODEL)):
-        n = 4 if small else n
+        n = 2 if small else n
         m, texts = dpt.get_mechanism(name), [TEXTS[i % len(TEXTS)].replace("The", f"The {i}") for i in range(n)]
         seconds = median_of(lambda m=m, texts=texts: m.rewrite(texts, SEED), small)
         yield f"{name}, a batch of {n} texts", "texts/s", n / seconds
     for name in ("dp-mlm", "dp-mlm-prior", "dp-sentence", *WITHOUT_MODEL):
         m = dpt.get_mechanism(name)
         low, high, _ = m.epsilon_range()
-        axis, prepared = [low * (high / low) ** (k / 19) for k in range(20)], m.prepare(TWENTY)
+        n = 3 if small else 20
+        axis, prepared = [low * (high / low) ** (k / (n - 1)) for k in range(n)], m.prepare(TWENTY)
         seconds = median_of(lambda m=m, p=prepared, axis=axis: m.sweep(p, axis, SEED), small)
         yield f"{name}, drag of ε over a prepared text, one ε", "ms", 1000 * seconds / len(axis)
 
@@ -273,12 +277,15 @@ def work(role: str, device: str, small: bool, out: Path) -> None:
 
     from dptext_core import models
     from dptext_core._internal.device import best_device
+    from dptext_core.models import sentence_encoder
 
     if role == "device" and device == "cpu":
         let_torch_compute()
-    texts = TEXTS[:2] if small else TEXTS
+    texts = TEXTS[1:3] if small else TEXTS
     found: dict[str, Any] = {"errors": {}, "parity": {}, "speeds": [], "device": best_device()}
-    found["dtype"], arrays = models.load_masked_lm().dtype, {}
+    found["dtype"] = models.load_masked_lm().dtype
+    vectors = attempt(found, ENCODER, lambda: sentence_encoder.embed(texts))
+    arrays = {} if vectors is None else {ENCODER: vectors}
     for name in (*WITH_MODEL, *WITHOUT_MODEL):
         if (one := attempt(found, name, lambda name=name: parity_of(name, texts))) is not None:
             found["parity"][name] = one[0]
@@ -300,7 +307,7 @@ def work(role: str, device: str, small: bool, out: Path) -> None:
 def start(role: str, args: argparse.Namespace, out: Path) -> dict[str, Any]:
     """Run ``work`` in a process of its own and return what it found."""
     out.mkdir()
-    environment = os.environ | {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
+    environment = os.environ | {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "OMP_WAIT_POLICY": "PASSIVE"}
     environment.pop("DPTEXT_ENGINE", None)
     if role == "cpu":
         environment["CUDA_VISIBLE_DEVICES"] = ""
@@ -351,10 +358,13 @@ def checks(device: dict[str, Any], cpu: dict[str, Any], a: Any, b: Any) -> list[
         elif name in WITH_MODEL:
             # Writers below 100 million weights, and the encoder, compute in float32 everywhere.
             limit = LOG_P[device["dtype"] if name.startswith("dp-mlm") else "float32"]
+            limit = LOG_P_OF_CODES if name == "dp-sentence" else limit
             add("largest |Δ ln p|", name, difference(name, device, cpu, a, b), limit)
         else:
             add("same text as on the CPU", name, mine["rewrites"] == other["rewrites"], True)
         add("same text twice", name, mine["rewrites"] == mine["again"], True)
+    vectors = [side[ENCODER] for side in (a, b) if ENCODER in side.files]
+    add("largest |Δ| of the vectors", ENCODER, float(abs(vectors[0] - vectors[-1]).max()) if vectors else 1.0, VECTOR)
     for check, role, key in (("lack of memory", device, "memory"), ("no GPU in sight", cpu, "fallback")):
         for of, passed in role[key].items():
             add(check, of, passed, True)
