@@ -81,8 +81,8 @@ def hidden_states(
 ) -> Iterator[tuple[list[int], NDArray[np.float32], NDArray[np.bool_]]]:
     """What texts, given by the ids of their pieces, become in the first ``layers`` layers.
 
-    For each pass: which texts, their states (b, n, 384), and where they have pieces, (b, n). Raises ModelUnavailable and
-    Busy.
+    For each pass: which texts, their states (b, n, 384), and where they have pieces, (b, n). Raises ModelUnavailable
+    and Busy.
     """
     device = resolve_device(device)
     if device == "cpu":
