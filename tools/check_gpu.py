@@ -68,8 +68,8 @@ TEXTS = (
 WITH_MODEL = ("dp-mlm", "dp-mlm-prior", "dp-mlm-plus", "dp-prompt", "dp-paraphrase", "dp-sentence", "adept")
 WITHOUT_MODEL = ("diffractor", "mahalanobis")
 ENCODER = "sentence encoder"
-#: The largest difference of ln p that is accepted, by the type that the device computes in: ln p is a logit times ε over
-#: twice the clipping range, and a logit has 8 significant bits in bfloat16.
+#: The largest difference of ln p that is accepted, by the type that the device computes in: ln p is a logit times ε
+#: over twice the clipping range, and a logit has 8 significant bits in bfloat16.
 LOG_P = {"float32": 0.01, "bfloat16": 0.5}
 #: That of DP-Sentence: embeddings are rounded to codes, and one that lies between two codes can take the other.
 LOG_P_OF_CODES = 0.1
@@ -246,8 +246,8 @@ def speeds(small: bool) -> Iterator[tuple[str, str, float]]:
         m = dpt.get_mechanism(name)
         yield f"{name}, one text of 20 words", "ms", 1000 * median_of(lambda m=m: m.rewrite(TWENTY, SEED), small)
     many = {"dp-mlm": 64, "dp-mlm-prior": 64, "dp-prompt": 16, "dp-paraphrase": 16, "dp-sentence": 64}
-    for name, n in (*many.items(), *((name, 64) for name in WITHOUT_MODEL)):
-        n = 2 if small else n
+    many |= dict.fromkeys(WITHOUT_MODEL, 64)
+    for name, n in {"dp-mlm": 2, "diffractor": 2}.items() if small else many.items():
         m, texts = dpt.get_mechanism(name), [TEXTS[i % len(TEXTS)].replace("The", f"The {i}") for i in range(n)]
         seconds = median_of(lambda m=m, texts=texts: m.rewrite(texts, SEED), small)
         yield f"{name}, a batch of {n} texts", "texts/s", n / seconds
