@@ -24,6 +24,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -244,19 +245,19 @@ def speeds(small: bool) -> Iterator[tuple[str, str, float]]:
 
     for name in (*WITH_MODEL, *WITHOUT_MODEL):
         m = dpt.get_mechanism(name)
-        yield f"{name}, one text of 20 words", "ms", 1000 * median_of(lambda m=m: m.rewrite(TWENTY, SEED), small)
+        yield f"{name}, one text of 20 words", "ms", 1000 * median_of(partial(m.rewrite, TWENTY, SEED), small)
     many = {"dp-mlm": 64, "dp-mlm-prior": 64, "dp-prompt": 16, "dp-paraphrase": 16, "dp-sentence": 64}
     many |= dict.fromkeys(WITHOUT_MODEL, 64)
     for name, n in {"dp-mlm": 2, "diffractor": 2}.items() if small else many.items():
         m, texts = dpt.get_mechanism(name), [TEXTS[i % len(TEXTS)].replace("The", f"The {i}") for i in range(n)]
-        seconds = median_of(lambda m=m, texts=texts: m.rewrite(texts, SEED), small)
+        seconds = median_of(partial(m.rewrite, texts, SEED), small)
         yield f"{name}, a batch of {n} texts", "texts/s", n / seconds
     for name in ("dp-mlm", "dp-mlm-prior", "dp-sentence", *WITHOUT_MODEL):
         m = dpt.get_mechanism(name)
         low, high, _ = m.epsilon_range()
         n = 3 if small else 20
         axis, prepared = [low * (high / low) ** (k / (n - 1)) for k in range(n)], m.prepare(TWENTY)
-        seconds = median_of(lambda m=m, p=prepared, axis=axis: m.sweep(p, axis, SEED), small)
+        seconds = median_of(partial(m.sweep, prepared, axis, SEED), small)
         yield f"{name}, drag of ε over a prepared text, one ε", "ms", 1000 * seconds / len(axis)
 
 
@@ -299,7 +300,7 @@ def work(role: str, device: str, small: bool, out: Path) -> None:
     vectors = attempt(found, ENCODER, lambda: sentence_encoder.embed(texts))
     arrays = {} if vectors is None else {ENCODER: vectors}
     for name in (*WITH_MODEL, *WITHOUT_MODEL):
-        if (one := attempt(found, name, lambda name=name: parity_of(name, texts))) is not None:
+        if (one := attempt(found, name, partial(parity_of, name, texts))) is not None:
             found["parity"][name] = one[0]
             arrays |= one[1]
     if role == "device":
@@ -376,11 +377,11 @@ def checks(device: dict[str, Any], cpu: dict[str, Any], a: Any, b: Any) -> list[
         else:
             add("same text as on the CPU", name, mine["rewrites"] == other["rewrites"], True)
         add("same text twice", name, mine["rewrites"] == mine["again"], True)
-    vectors = [side[ENCODER] for side in (a, b) if ENCODER in side.files]
+    vectors = [arrays[ENCODER] for arrays in (a, b) if ENCODER in arrays.files]
     apart = float(abs(vectors[0] - vectors[1]).max()) if len(vectors) == 2 else float("inf")
     add("largest difference of the vectors", ENCODER, apart, VECTOR)
-    for check, role, key in (("lack of memory", device, "memory"), ("no GPU in sight", cpu, "fallback")):
-        for of, passed in role[key].items():
+    for check, side, key in (("lack of memory", device, "memory"), ("no GPU in sight", cpu, "fallback")):
+        for of, passed in side[key].items():
             add(check, of, passed, True)
     add("computes on", "device", device["device"] == device["asked"], True)
     add("computes on", "CPU", cpu["device"] == "cpu", True)
