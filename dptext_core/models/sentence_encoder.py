@@ -21,7 +21,7 @@ import numpy as np
 
 from .._internal import extras
 from .._internal.assets import assets_folder
-from .._internal.device import resolve_device
+from .._internal.device import enough_memory, resolve_device
 from .._internal.imports import alone
 from .._internal.quiet import quiet
 from ..errors import ModelUnavailable
@@ -47,7 +47,7 @@ _ENCODERS: dict[str, Any] = {}
 def embed(texts: Sequence[str], device: str | None = None, batch_size: int = 32) -> NDArray[np.float32]:
     """Sentence embeddings, float32 (n, 384), rows of length 1. ``device``: "cuda", "mps", "cpu"; None: the best one.
 
-    Raises ModelUnavailable where the model is missing or is not the official one.
+    Raises ModelUnavailable where the model is missing or is not the official one, and Busy without enough memory.
     """
     found = np.zeros((len(texts), DIMENSIONS), np.float32)
     if not texts:
@@ -56,7 +56,9 @@ def embed(texts: Sequence[str], device: str | None = None, batch_size: int = 32)
     if device != "cpu":
         given = [readable(text) for text in texts]
         options: dict[str, Any] = {"normalize_embeddings": True, "show_progress_bar": False}
-        found[:] = library_encoder(device).encode(given, batch_size=batch_size, **options)
+        encoder = library_encoder(device)
+        with enough_memory(device):
+            found[:] = encoder.encode(given, batch_size=batch_size, **options)
         return found
     for some, means, _ in _passes(pieces(texts, PIECES + 2), "mean", batch_size):
         found[some] = means
@@ -79,7 +81,8 @@ def hidden_states(
 ) -> Iterator[tuple[list[int], NDArray[np.float32], NDArray[np.bool_]]]:
     """What texts, given by the ids of their pieces, become in the first ``layers`` layers.
 
-    For each pass: which texts, their states (b, n, 384), and where they have pieces, (b, n). Raises ModelUnavailable.
+    For each pass: which texts, their states (b, n, 384), and where they have pieces, (b, n). Raises ModelUnavailable
+    and Busy.
     """
     device = resolve_device(device)
     if device == "cpu":
@@ -89,10 +92,10 @@ def hidden_states(
     encoder = library_encoder(device)[0].auto_model
     for some, padded, there in _batches(ids, batch_size):
         given = {"input_ids": padded, "attention_mask": there.astype(np.int64)}
-        on_device = {name: torch.from_numpy(array).to(device) for name, array in given.items()}
-        with torch.inference_mode():
-            states = encoder(**on_device, output_hidden_states=True).hidden_states
-        yield some, states[layers].float().cpu().numpy(), there
+        with enough_memory(device), torch.inference_mode():
+            on_device = {name: torch.from_numpy(array).to(device) for name, array in given.items()}
+            states = encoder(**on_device, output_hidden_states=True).hidden_states[layers].float().cpu().numpy()
+        yield some, states, there
 
 
 def _batches(
@@ -114,7 +117,9 @@ def _batches(
 def _passes(ids: Sequence[Sequence[int]], output: str, batch_size: int) -> Iterator[tuple[list[int], Any, Any]]:
     encoder = _on_processor()
     for some, padded, there in _batches(ids, batch_size):
-        yield some, encoder([output], {"ids": padded, "there": there.astype(np.float32)})[0], there
+        with enough_memory("cpu"):
+            found = encoder([output], {"ids": padded, "there": there.astype(np.float32)})[0]
+        yield some, found, there
 
 
 def loaded() -> bool:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from dptext_core.errors import Busy
 from dptext_core.models import sentence_encoder
 
 TEXTS = ("", "a", "My doctor paid.", "unbelievably 😀 good", "[SEP] said \ud800 he", "word " * 253, "long words " * 400)
@@ -52,3 +53,23 @@ def test_another_device_is_asked_by_the_library(library, monkeypatch):
     monkeypatch.setattr(sentence_encoder, "library_encoder", lambda device: library)
     texts = TEXTS[:5]
     assert np.abs(sentence_encoder.embed(texts) - sentence_encoder.embed(texts, "cpu")).max() < 2e-6
+
+
+def test_too_little_memory_is_reported_on_every_way(library, monkeypatch):
+    def fails(*args, **kwargs):
+        raise torch.OutOfMemoryError("CUDA out of memory.")
+
+    def runtime_fails(*args, **kwargs):
+        raise MemoryError
+
+    ids = sentence_encoder.pieces(["My doctor paid."], 512)
+    monkeypatch.setattr(sentence_encoder, "resolve_device", lambda device: device or "meta")
+    monkeypatch.setattr(sentence_encoder, "library_encoder", lambda device: library)
+    monkeypatch.setattr(library, "encode", fails)
+    monkeypatch.setattr(library[0].auto_model, "forward", fails)
+    monkeypatch.setattr(sentence_encoder, "_on_processor", lambda: runtime_fails)
+    for device, who in ((None, "The device 'meta'"), ("cpu", "This machine")):
+        with pytest.raises(Busy, match=f"^{who} has not enough memory"):
+            sentence_encoder.embed(["My doctor paid."], device)
+        with pytest.raises(Busy, match=f"^{who} has not enough memory"):
+            list(sentence_encoder.hidden_states(ids, device))

