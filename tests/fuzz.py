@@ -242,10 +242,11 @@ def text(given: str) -> None:
 
     result = dpt.get_mechanism("diffractor", epsilon=2).rewrite(given, seed=1)
     result.text.encode("utf-8")
-    tokens = dpt.Document.parse(given).tokens
-    assert all(given[t.start : t.end] == t.text for t in tokens), "a token is not what stands at its place"
-    ends = [0, *(t.end for t in tokens)], [*(t.start for t in tokens), len(given)]
-    assert all(a <= b and (a == b or given[a:b].isspace()) for a, b in zip(*ends, strict=True)), "something is lost"
+    document = dpt.Document.parse(given)
+    assert document.text == given, "something is lost"
+    seen = document.visible
+    assert all(seen.text[t.start : t.end] == t.text for t in seen.tokens), "a token is not what stands at its place"
+    assert all(not gap or gap.isspace() for gap in seen.gaps), "something is lost"
 
 
 def text_file(data: bytes) -> None:

@@ -248,12 +248,10 @@ def test_what_they_are_made_of_holds_and_says_what_was_not_seen(cls, monkeypatch
         "not looked at",
     }
     if report.holds:
-        first, second, *_ = report.sentence().split(". ")
-        assert first.startswith("Holds for what was tried ✓") and "the draws could not have seen" in first
-        assert "%" in first and len(first.split()) < 60 and "; nor" not in report.first()
-        # One thing in the first sentence, and the others in one list after it.
-        assert report.blind[0] in first and len(report.blind) > 2
-        assert second == f"Not seen either: {'; '.join(report.blind[1:])}"
+        said = report.sentence()
+        assert said.startswith("Holds for what was tried ✓") and "; nor" not in report.first()
+        # One thing in the sentence of the result, and the others in one list after it.
+        assert len(report.blind) > 2 and said.index(report.blind[0]) < said.index("; ".join(report.blind[1:]))
 
 
 @pytest.mark.parametrize(

@@ -214,7 +214,7 @@ class XorSanText(SanText):
 
 def _of(cls: type[Mechanism], name: str, title: str, explanation: str, **options: Any) -> Fault:
     given: Mapping[str, Any] = options
-    return Fault(name, title, explanation, cls, SanText if issubclass(cls, SanText) else CusText, given)
+    return Fault(name, title, explanation, cls, next(c for c in cls.__mro__ if c in (SanText, CusText)), given)
 
 
 NOISE = (
