@@ -132,16 +132,16 @@ def test_the_estimate_covers_the_enumerated_value(space):
 
 
 def test_certainty_is_calibrated(space):
-    """Of 3,000 releases of alternatives drawn from the prior, the guess is right as often as its certainty says: the
-    standard error of the difference is below 0.01."""
+    """Of 600 releases of alternatives drawn from the prior, the guess is right as often as its certainty says: the
+    standard error of the difference is below 0.02."""
     m = on(space, "santext", epsilon=6.0)
     right, certainty = [], []
     for j, w in enumerate((A, B, C)):
-        for r in m.rewrites(w, 1000, seed=j):
+        for r in m.rewrites(w, 200, seed=j):
             b = dpt.belief(m, w, w, [x for x in (A, B, C) if x != w], result=r, draws=0)
             right.append(b.guess == 0)
             certainty.append(float(b.certainty))
-    assert abs(np.mean(right) - np.mean(certainty)) < 0.04
+    assert abs(np.mean(right) - np.mean(certainty)) < 0.08
 
 
 # --- the ceiling

@@ -141,10 +141,10 @@ def test_a_released_text_that_is_not_what_its_pieces_say_is_found(name):
 def test_what_the_telling_ones_tell():
     """Each is told by a whole text: the words drawn have the right distribution in all of them."""
     m = broken("telling-spaces", epsilon=16.0, recase="none")
-    seen = {r.text for r in m.rewrites("I love ❤️mom today", 60, seed=1)}
+    seen = {r.text for r in m.rewrites("I love ❤mom today", 60, seed=1)}
     assert any("❤mom" in t for t in seen) and any("❤ " in t for t in seen)
-    assert not any("❤mom" in r.text for r in m.rewrites("I love ❤️mother today", 60, seed=1))
-    assert not any("❤ " in r.text for r in sound("telling-spaces").rewrites("I love ❤️mom today", 50, seed=1))
+    assert not any("❤mom" in r.text for r in m.rewrites("I love ❤mother today", 60, seed=1))
+    assert not any("❤ " in r.text for r in sound("telling-spaces").rewrites("I love ❤mom today", 50, seed=1))
 
 
 def test_the_claim_of_a_broken_mechanism_is_that_of_its_twin():
