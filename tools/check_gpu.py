@@ -73,9 +73,11 @@ ENCODER = "sentence encoder"
 #: over twice the clipping range, and a logit has 8 significant bits in bfloat16.
 LOG_P = {"float32": 0.01, "bfloat16": 0.5}
 #: That of DP-Sentence: embeddings are rounded to codes, and one that lies between two codes can take the other.
-LOG_P_OF_CODES = 0.1
+OF_CODES = {"dp-sentence": 0.1}
 #: The largest difference of a number in a vector of length 1.
 VECTOR = 1e-3
+#: Mechanisms whose vector is compared, since they state no probabilities.
+VECTORS = {"adept"}
 
 
 # --- before anything is computed
@@ -96,7 +98,7 @@ def how_to_bring(packages: list[str]) -> str:
         f"  python -m pip download --no-deps --only-binary=:all: --python-version {python} --implementation cp "
         f"{platforms} -d wheels {names}\n"
         "On this machine, with the folder wheels beside you:\n"
-        f"  python -m pip install --no-index --no-deps --find-links wheels {names}"
+        "  python -m pip install --no-index --no-deps wheels/*.whl"
     )
 
 
@@ -367,12 +369,12 @@ def checks(device: dict[str, Any], cpu: dict[str, Any], a: Any, b: Any) -> list[
             add("runs", name, False, True)
             continue
         mine, other = device["parity"][name], cpu["parity"][name]
-        if name == "adept":
+        if name in VECTORS:
             add("largest difference of the vector", name, difference(name, device, cpu, a, b), VECTOR)
         elif name in WITH_MODEL:
             # Writers below 100 million weights, and the encoder, compute in float32 everywhere.
-            limit = LOG_P[device["dtype"] if name.startswith("dp-mlm") else "float32"]
-            limit = LOG_P_OF_CODES if name == "dp-sentence" else limit
+            computed = device["dtype"] if name.startswith("dp-mlm") else "float32"
+            limit = OF_CODES.get(name, LOG_P[computed])
             add("largest difference of ln p", name, difference(name, device, cpu, a, b), limit)
         else:
             add("same text as on the CPU", name, mine["rewrites"] == other["rewrites"], True)
