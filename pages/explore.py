@@ -794,7 +794,7 @@ def prompts(run: runs.Run, epsilon: float) -> None:
     with st.container(key="play_prompt", horizontal=True, vertical_alignment="center"):
         step = f"**Try it, {PROMPTS.index(now) + 1} of {len(PROMPTS)}:** "
         if now == "drag":
-            st.markdown(step + "drag to the left, and watch the reader lose certainty.", width="content")
+            st.markdown(step + "drag to the left to lower certainty.", width="content")
         elif now == "word":
             st.markdown(step + "click a word: what else could it be?", width="content")
         else:
