@@ -14,6 +14,11 @@ function share(p) {
   return p >= 1 ? "100%" : p > 0.99 ? ">99%" : `${(100 * p).toFixed(0)}%`;
 }
 
+/** The sign before an interpolated certainty; none before ">99%". */
+function about(found) {
+  return found.exact || found.p[found.guess] > 0.99 ? "" : "≈";
+}
+
 // “a”, “b” and “c”.
 function quoted(words) {
   const each = words.map((word) => `“${word}”`);
@@ -241,7 +246,7 @@ class BeliefPanel {
     }
     if (this.shown !== told) this.build();
     const { words, covered } = told;
-    const near = found.exact ? "" : "≈";
+    const near = about(found);
     put(ui.value, `${near}${share(found.p[found.guess])}`);
     put(ui.guess, words[found.guess]);
     put(ui.wrong, found.guess ? ", which is wrong." : ".");
@@ -269,7 +274,7 @@ class BeliefPanel {
     strip.el.classList.toggle("has-belief", !none);
     ui.certain.hidden = none;
     if (none) return;
-    put(ui.certainty, found ? `${found.exact ? "" : "≈ "}${share(found.p[found.guess])}` : "…");
+    put(ui.certainty, found ? `${about(found)}${share(found.p[found.guess])}` : "…");
     put(ui.best, found ? `best guess: ${told.words[found.guess]}` : "");
     ui.bar.style.transform = `scaleX(${found ? found.p[found.guess].toFixed(4) : 0})`;
     ui.tick.hidden = !told?.prior;
