@@ -1,4 +1,4 @@
-"""All ways to a rewrite, and what each must be equal to: with the same noise, ``rewrite`` of the text by itself.
+"""All ways to a rewrite, and what each must be equal to: with the same noise, ``rewrite`` of the text alone.
 
 An audit measures rewrites of one or two entry points. That says something of the others only where they give the same
 releases: of a text that was prepared or planned, at another ε too, of a list, a sweep or a list of ε, in another
@@ -69,7 +69,7 @@ class Pair:
 
 
 class Wanted:
-    """Rewrites of a text by itself, each made once."""
+    """Rewrites of a text alone, each made once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple, RewriteResult] = {}

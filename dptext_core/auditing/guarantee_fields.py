@@ -272,7 +272,7 @@ def _losses_are_spent(st: Statement) -> None:
                 raise _wrong("spent", t.text, told)
 
 
-# --- what stands beside the numbers
+# --- what is not a number
 
 
 def check_exposed(st: Statement) -> str:

@@ -80,7 +80,7 @@ def unseeded(stream: NoiseStream) -> NoiseStream:
 
 
 def global_generators() -> dict[str, object]:
-    """The states of the generators that a process has by itself, by the name of their library."""
+    """The states of the global generators, by the name of their library."""
     found: dict[str, object] = {"random": hash(random.getstate())}
     state: Any = np.random.get_state(legacy=False)
     found["numpy.random"] = (hash(state["state"]["key"].tobytes()), state["state"]["pos"], state["gauss"])

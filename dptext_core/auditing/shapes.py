@@ -2,7 +2,7 @@
 
 Which texts are alike is said in words (``adjacency``, ``among``) and by :meth:`Audited.adjacent`. The two must say the
 same: an adjacency without a condition leaves out no text. Where texts of different lengths, marks and lines are alike,
-their rewrites are compared at an ε so small that a length that shows refutes by itself.
+their rewrites are compared at an ε so small that a length that shows is enough to refute.
 """
 
 from __future__ import annotations

@@ -228,7 +228,7 @@ class Package:
 
 
 class Paragraphs:
-    """Takes paragraphs out of a tree while it grows. left: is told how many deletions and unknown symbols there are."""
+    """Takes paragraphs out of a tree while it grows. left: counts the deletions and the unknown symbols."""
 
     def __init__(self, left: Counter[str]):
         self._left = left

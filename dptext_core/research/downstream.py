@@ -168,7 +168,7 @@ def downstream(
     """Train on one source and test on another into the folder ``out``; the scores, as its result.json has them.
 
     A run that was stopped, or is asked for more seeds, goes on behind the last one that was done.
-    learner: "embeddings", "finetune" (whose encoder is ``model``), or the name of a classifier of one's own. note: is
+    learner: "embeddings", "finetune" (whose encoder is ``model``), or the name of a registered classifier. note: is
     called with a warning about labels that only one of the sources has. Raises ConfigError, Cancelled, and InputError,
     also where the sources have no label in common.
     """

@@ -31,7 +31,7 @@ def names_and_numbers(document: Document) -> dict[int, str]:
     * Any other word with a capital inside a sentence is a name: not one in capitals throughout, not a title, and not
       one that always has a capital (``I``). A lone capital letter is a name where no word beside it is in capitals.
     * A word with a capital behind its first letter (``tHe``) is a name, and so is a lone letter beside another one that
-      is no word by itself (``W I L L``).
+      is no word alone (``W I L L``).
     * A place in capitals that is also a word (``US``) is a place.
     * A month beside a number is a date, with small words such as ``of`` between them or not; beside ``first``, both
       are. So is a month that is also a word after one such as ``in``.
@@ -130,7 +130,7 @@ def _is_called(document: Document, clues: Clues, k: int) -> bool:
 
 
 def _is_spelled(document: Document, clues: Clues, k: int) -> bool:
-    """Whether token k, a lone letter, is one of several that spell a word: beside one that is no word by itself."""
+    """Whether token k, a lone letter, is one of several that spell a word: beside one that is no word alone."""
     kinds, words = document.kinds, document.words
     for step in (-1, 1):
         i = k + step
@@ -143,7 +143,7 @@ def _is_spelled(document: Document, clues: Clues, k: int) -> bool:
 
 
 def _size(word: str, clues: Clues) -> str:
-    """Return how a word counts as a number: "large" by itself, "small", "digit" or "ordinal" beside another; or ""."""
+    """Return how a word counts as a number: "large" alone, "small", "digit" or "ordinal" beside another; or ""."""
     if _has_digit(word):
         return "large"
     if word in clues.small_numbers:

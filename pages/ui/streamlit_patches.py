@@ -33,7 +33,7 @@ def apply() -> None:
 
 @asynccontextmanager
 async def lifespan(_app: Any) -> AsyncIterator[None]:
-    """Prepare the server that has just started; open a browser, which Streamlit does only where it serves by itself."""
+    """Prepare the server that has just started; open a browser, which Streamlit does only for its own server."""
     hide_sizes()
     if not config.get_option("server.headless"):
         cli_util.open_browser(server_util.get_url(config.get_option("browser.serverAddress")))

@@ -186,7 +186,7 @@ class Payload(TypedDict):
 
     Set where it is mounted: ``stage``: whether the view is a first screen, with the steps of the chosen word and gauges
     beside the slider. ``how``: those steps. ``meaning``: for a gauge; missing as long as it is worked out. ``tour``:
-    whether ε moves by itself once. ``belief``: set where the page says what a reader believes: whether it can.
+    whether ε moves once without the user. ``belief``: set where the page says what a reader believes: whether it can.
     """
 
     run: int

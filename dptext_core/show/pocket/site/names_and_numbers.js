@@ -128,7 +128,7 @@ function isSpelled(/** @type {Document} */ document, /** @type {any} */ clues, /
   });
 }
 
-/** How a word counts as a number: "large" by itself, "small", "digit" or "ordinal" beside another; or "". */
+/** How a word counts as a number: "large" alone, "small", "digit" or "ordinal" beside another; or "". */
 function sizeOf(/** @type {string} */ word, /** @type {any} */ clues) {
   if (hasDigit(word)) return "large";
   if (clues.small_numbers.has(word)) return "small";
