@@ -368,7 +368,7 @@ def fact_spans(document: Document, fact: str | tuple[int, int]) -> list[tuple[in
     words, n = [w.casefold() for w in document.words], len(wanted)
     spans: list[tuple[int, int]] = []
     for i in range(len(words) - n + 1 if n else 0):
-        start, end = document.starts[i], document.starts[i + n - 1] + len(document.words[i + n - 1])
+        start, end = document.starts[i], document.ends[i + n - 1]
         if words[i : i + n] == wanted and (not spans or start >= spans[-1][1]):
             spans.append((start, end))
     if not spans:

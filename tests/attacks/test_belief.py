@@ -14,6 +14,7 @@ from tiny_generators import tiny_generator
 import dptext_core as dpt
 from dptext_core.attacks import Lineup, which_text
 from dptext_core.attacks.alternatives import suggest_alternatives
+from dptext_core.attacks.belief import fact_spans
 
 A, B, C, D = words(12)[:4]
 NOTE = "The doctor said the pain in my heart is bad."
@@ -238,6 +239,13 @@ def test_a_fact_stands_wherever_its_words_do_and_keeps_its_capitals(space):
     start = text.rindex(B)
     one = dpt.belief(m, text, (start, start + len(B)), [C], seed=1)
     assert one.alternatives == (B, C)
+
+
+def test_a_fact_is_exchanged_whole_where_it_holds_invisible_characters():
+    hidden = NOTE.replace("heart", "he\u200bart")
+    document = dpt.Document.parse(hidden)
+    ((start, end),) = fact_spans(document, "heart")
+    assert hidden[start:end] == "he\u200bart"
 
 
 @pytest.mark.parametrize(
