@@ -12,6 +12,8 @@ COPY app.py ./
 COPY .streamlit ./.streamlit
 COPY assets ./assets
 COPY dptext_core ./dptext_core
+COPY dptext_lab ./dptext_lab
+COPY dptext_studio ./dptext_studio
 COPY pages ./pages
 
 # Nothing below is the user's to change, and the container's file system may be read-only: only /tmp is written to.

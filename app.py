@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from dptext_core._internal import ast_lock
-from dptext_core._internal.assets import assets_folder
-from dptext_core._internal.device import let_threads_sleep
-from pages.ui import footer, forget, hide, public, sessions, shell, streamlit_patches, uploads
+from dptext_core.support.assets import assets_folder
+from dptext_core.support.device import let_threads_sleep
+from dptext_studio.components import footer, hide, shell
+from dptext_studio.server import ast_lock, forget, public, sessions, streamlit_patches, uploads
 
 ast_lock.install()  # before threads of ours load models and files
 let_threads_sleep()  # a room of visitors needs the processor for its pages

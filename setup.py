@@ -19,7 +19,7 @@ OWN = shutil.ignore_patterns("__pycache__", "secrets*")
 
 
 class BuildWithAssets(build_py):
-    """Puts ``assets`` and the app into the package ``dptext_core``, where it looks for them first."""
+    """Put ``assets`` into ``dptext_core`` and the app into ``dptext_studio``, which look for them there first."""
 
     def run(self) -> None:
         super().run()
@@ -27,14 +27,15 @@ class BuildWithAssets(build_py):
             return
         if not (ROOT / "assets" / "MANIFEST.json").is_file():
             raise SystemExit("The folder 'assets' is missing: build from a complete copy of the repository.")
-        package = Path(self.build_lib) / "dptext_core"
-        for folder in ("assets", "app"):  # what an earlier build left there
-            shutil.rmtree(package / folder, ignore_errors=True)
-        shutil.copytree(ROOT / "assets", package / "assets", ignore=LEFT_OUT)
-        (package / "app").mkdir()
-        shutil.copy(ROOT / "app.py", package / "app")
+        assets = Path(self.build_lib) / "dptext_core" / "assets"
+        app = Path(self.build_lib) / "dptext_studio" / "app"
+        for folder in (assets, app):  # what an earlier build left there
+            shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(ROOT / "assets", assets, ignore=LEFT_OUT)
+        app.mkdir()
+        shutil.copy(ROOT / "app.py", app)
         for folder in ("pages", ".streamlit"):
-            shutil.copytree(ROOT / folder, package / "app" / folder, ignore=OWN)
+            shutil.copytree(ROOT / folder, app / folder, ignore=OWN)
 
 
 def for_an_index(readme: str, url: str, version: str) -> str:

@@ -17,8 +17,6 @@ import importlib
 from typing import TYPE_CHECKING
 
 from . import errors
-from ._internal.task import Task
-from ._internal.version import __version__ as __version__
 from .errors import Busy, Cancelled, ConfigError, DPTextError, InputError, ModelUnavailable, NoDistribution
 from .measure import metrics
 from .mechanisms.base import Mechanism, MechanismSpec, Prepared
@@ -30,6 +28,8 @@ from .privacy.distribution import MAX_EPSILON, Channel, ScoreTable, TokenDistrib
 from .privacy.guarantee import Guarantee
 from .privacy.sampling import NoiseStream
 from .result import Polished, Release, RewriteResult, Step, Sweep, Trace
+from .support.task import Task
+from .support.version import __version__ as __version__
 from .text.document import Document, Token
 from .text.language import Language
 from .text.languages import ENGLISH
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from .data.transformer import DPRewriter
     from .measure.calibration import Calibration, calibrate, equal_privacy
     from .measure.ledger import Ledger
+    from .measure.scored import Scores, score
     from .measure.trade_off import tradeoff
-    from .research.scored import Scores, score
     from .words import WordSpace, antonyms, stop_words, word_list, word_lists, word_space, word_spaces
 
 _LAZY = {
@@ -64,8 +64,8 @@ _LAZY = {
     "register_classifier": "data.components",
     "register_data_set": "data.components",
     "rewrite_records": "data.records",
-    "Scores": "research.scored",
-    "score": "research.scored",
+    "Scores": "measure.scored",
+    "score": "measure.scored",
     "tradeoff": "measure.trade_off",
     "WordSpace": "words",
     "antonyms": "words",

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from ._internal.private import Private
 from .errors import InputError
+from .support.private import Private
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

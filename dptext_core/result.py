@@ -18,12 +18,12 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 
-from ._internal.checks import told_config, whole
-from ._internal.private import Private
 from .errors import ConfigError, InputError, NoDistribution
 from .privacy.distribution import Channel, TokenDistribution
 from .privacy.guarantee import Guarantee, percent
 from .privacy.sampling import NoiseStream
+from .support.checks import told_config, whole
+from .support.private import Private
 from .text.language import Language
 from .text.languages import ENGLISH
 

@@ -70,7 +70,7 @@ class _Draws:
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     if importlib.util.find_spec("dptext_core"):
-        from dptext_core._internal import ast_lock
+        from dptext_studio.server import ast_lock
 
         ast_lock.install()  # pages leave threads that load models while the next tests read sources
     if os.environ.get("CI") and importlib.util.find_spec("dptext_core"):
@@ -224,7 +224,8 @@ def few_looks(monkeypatch):
 def few_draws(monkeypatch):
     """Audits that hold fewer rewrites against what is stated, and what is said of shorter texts: test_audit_figures has
     how many there are."""
-    from dptext_core.auditing import releases, told
+    from dptext_core.auditing import metadata_leakage as told
+    from dptext_core.auditing import releases
 
     monkeypatch.setattr(told, "LONG", 70)
     for name, few in {"LOW": 1, "OTHERS": 8, "FEW": 6, "MORE": 3}.items():
@@ -248,7 +249,7 @@ def light(monkeypatch):
     from tiny import bags_of_letters
 
     from dptext_core.models import sentence_encoder
-    from dptext_core.research import run
+    from dptext_lab.runner import run
 
     def forget():
         run.originals.cache_clear()

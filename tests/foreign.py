@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import dptext_core as dpt
-from dptext_core.mechanisms.chances import Chances
+from dptext_core.mechanisms.likelihood import Chances
 from dptext_core.text.skeleton import Edit
 
 WORDS = ("doctor", "nurse", "sister", "letter", "water", "music", "garden", "window")

@@ -250,14 +250,14 @@ def text(given: str) -> None:
 
 
 def text_file(data: bytes) -> None:
-    from pages.ui.text import decode, literal
+    from dptext_studio.components.text import decode, literal
 
     literal(decode(data))
 
 
 def session(data: bytes) -> None:
-    from dptext_core.show import exports
-    from pages.ui import links
+    from dptext_studio import exports
+    from dptext_studio.components import links
 
     saved = exports.read_session(data)
     _, problem = links.from_query(links.from_file(saved.query))
@@ -265,7 +265,7 @@ def session(data: bytes) -> None:
 
 
 def address(params: dict[str, str]) -> None:
-    from pages.ui import hide, links
+    from dptext_studio.components import hide, links
 
     setting, problem = links.from_query(params)
     assert (setting is None) == (problem is not None)
@@ -277,7 +277,7 @@ def address(params: dict[str, str]) -> None:
 
 
 def message(given: Any) -> None:
-    from pages.ui import rewrite_view, token_strip
+    from dptext_studio.components import rewrite_view, token_strip
 
     token_strip._read_view(given)
     rewrite_view.word_of(given)
@@ -390,9 +390,9 @@ def main() -> None:
         import atheris
 
         with atheris.instrument_imports(include=["dptext_core", "pages"]):
-            __import__("dptext_core.show.exports")
+            __import__("dptext_studio.exports")
             __import__("dptext_core.data.batch")
-            __import__("pages.ui.links")
+            __import__("dptext_studio.components.links")
             __import__("dptext_core.words.files")
         test = fuzz(names[0], run=False)
         atheris.RunConfig([sys.argv[0], f"-max_total_time={args.seconds or 60:.0f}"], test.hypothesis.fuzz_one_input)

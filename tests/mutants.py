@@ -51,7 +51,7 @@ MODULES = (
 TESTS = (
     *(f"{room}/test_*.py" for room in ("privacy", "mechanisms", "attacks", "auditing")),
     *("_internal/test_*.py", "text/test_cells.py", "text/test_skeleton.py"),
-    *("models/test_queries.py", "research/test_attacked.py", "research/test_measurement.py"),
+    *("models/test_queries.py", "lab/test_attacked.py", "lab/test_measurement.py"),
     *(f"measure/test_{name}.py" for name in ("budget", "calibrate", "coverage", "ledger")),
     *(f"data/test_{name}.py" for name in ("records", "scale", "no_paths")),
     *(f"house/test_{name}.py" for name in ("architecture", "foreign", "golden")),

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dptext_core._internal.imports import alone
+from dptext_core.support.imports import alone
 
 WORDS = (
     "the a an i of and to in is was were be been are it he she they we you his her their my your our its this that "

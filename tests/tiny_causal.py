@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from dptext_core._internal.imports import alone
+from dptext_core.support.imports import alone
 
 SENTENCE = "the doctor changed a dose on monday nobody here sells any green bicycles and so it goes"
 WORDS = SENTENCE.split()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tiny import vocabulary
 
-from dptext_core._internal.imports import alone
+from dptext_core.support.imports import alone
 
 KINDS = ("t5", "gpt2", "gemma3")
 

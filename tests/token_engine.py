@@ -10,7 +10,7 @@ from typing import Any
 
 from py_mini_racer import MiniRacer
 
-UI = Path(__file__).resolve().parent.parent / "dptext_core" / "show" / "figures" / "browser"
+UI = Path(__file__).resolve().parent.parent / "dptext_studio" / "figures" / "browser"
 
 # What the strip does with a payload, without the page around it.
 _ASK = """

@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
 
-from dptext_core._internal.assets import assets_folder
 from dptext_core.mechanisms.words import normalisers
+from dptext_core.support.assets import assets_folder
 from dptext_core.words import word_space
 from dptext_core.words.space import words_sha256
 

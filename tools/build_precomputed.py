@@ -12,8 +12,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import dptext_core as dpt
-from dptext_core._internal.assets import examples
-from dptext_core.show import precomputed
+from dptext_core.support.assets import examples
+from dptext_studio import precomputed
 
 
 def main() -> None:

@@ -218,8 +218,8 @@ def memory_checks() -> dict[str, bool]:
 
 def fallback_checks() -> dict[str, bool]:
     """Return whether a process that sees no GPU takes the CPU by itself and refuses a GPU that is asked for."""
-    from dptext_core._internal.device import best_device, resolve_device
     from dptext_core.errors import ConfigError
+    from dptext_core.support.device import best_device, resolve_device
 
     try:
         refused = resolve_device("cuda") == ""
@@ -288,8 +288,8 @@ def work(role: str, device: str, small: bool, out: Path) -> None:
     import torch
 
     from dptext_core import models
-    from dptext_core._internal.device import best_device
     from dptext_core.models import sentence_encoder
+    from dptext_core.support.device import best_device
 
     begun = time.monotonic()
     if role == "device" and device == "cpu":

@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from dptext_core.mechanisms.masked.dp_mlm import DPMLM
-from dptext_core.research import clipping
+from dptext_lab.measurements import clipping
 
 WIDTHS = (3.0, 4.0, 5.0, 6.0, 7.0, 8.0)
 

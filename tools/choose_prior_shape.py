@@ -25,12 +25,12 @@ from choose_clip_range import lines
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from dptext_core._internal.statistics import half_width
 from dptext_core.measure.metrics import score
-from dptext_core.mechanisms.facets import drawn_tokens
+from dptext_core.mechanisms.capabilities import drawn_tokens
 from dptext_core.mechanisms.masked import dp_mlm_prior
 from dptext_core.mechanisms.masked.dp_mlm_prior import DPMLMPrior, PriorShape, score_deviation
 from dptext_core.privacy.sampling import NoiseStream
+from dptext_core.support.statistics import half_width
 
 EPSILONS = (5.0, 10.0, 15.0, 25.0, 50.0, 100.0)
 LOWS, WIDTHS, GROWTHS = (0.0, 0.8, 1.6), (0.4, 0.8, 1.6), (0.04, 0.08, 0.16)

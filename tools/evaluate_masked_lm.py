@@ -27,12 +27,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import dptext_core as dpt
 from dptext_core import models
-from dptext_core._internal.statistics import half_width
 from dptext_core.attacks import mask_inference
 from dptext_core.measure import metrics
 from dptext_core.measure.metrics.perplexity import pseudo_perplexity
 from dptext_core.models.clip import ClipEstimate
 from dptext_core.models.registry import WEIGHTS_FILE
+from dptext_core.support.statistics import half_width
 from dptext_core.text.document import Document
 
 EPSILONS = (10.0, 25.0, 50.0, 100.0, 250.0)

@@ -19,7 +19,7 @@ import numpy as np
 
 import dptext_core as dpt
 from dptext_core.attacks import reader
-from dptext_core.research import data_sets
+from dptext_lab.runner import data_sets
 
 GAMMAS = (0.0, 0.5, 0.7, 0.8, 0.9, 1.0)
 EPSILONS = {

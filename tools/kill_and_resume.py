@@ -99,7 +99,7 @@ def some_rows(folder: Path, wanted: dict[str, str]) -> None:
 def bench(folder: Path) -> None:
     """Four rows of the table, of which the whole takes an hour."""
     from dptext_core.mechanisms.setting import Setting
-    from dptext_core.research import audit
+    from dptext_lab.measurements import audit
 
     before = audit.configurations, audit.epsilons
     audit.configurations = lambda: [Setting("custext"), Setting("custext", {"k": 5})]

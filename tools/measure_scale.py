@@ -25,7 +25,7 @@ DOCUMENT = 100
 
 def documents() -> list[str]:
     """Different texts of so many words, from the sentences of the examples."""
-    from dptext_core._internal.assets import examples
+    from dptext_core.support.assets import examples
     from dptext_core.text.document import Document
 
     words = [w for one in examples() for w in one.text.split()]

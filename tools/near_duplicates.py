@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from dptext_core.research import data_sets, grid
+from dptext_lab.runner import data_sets, grid
 
 #: Of all words of two texts so many are in both.
 ALIKE = 0.8

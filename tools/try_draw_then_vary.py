@@ -21,10 +21,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import dptext_core as dpt
-from dptext_core._internal.statistics import half_width
 from dptext_core.mechanisms.sentence.dp_sentence import DPSentence
 from dptext_core.models.sentence_encoder import embed
-from dptext_core.research import data_sets
+from dptext_core.support.statistics import half_width
+from dptext_lab.runner import data_sets
 
 TOTALS, FIRST = (75.0, 100.0, 150.0, 200.0, 300.0), (50.0,)
 #: ε of DP-MLM, and variations by each.

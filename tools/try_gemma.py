@@ -66,9 +66,9 @@ def measure(texts: int) -> None:
     import numpy as np
     import torch
 
-    from dptext_core._internal.device import best_dtype
     from dptext_core.models.causal import Judge, judge_folder
-    from dptext_core.research import data_sets
+    from dptext_core.support.device import best_dtype
+    from dptext_lab.runner import data_sets
 
     found = data_sets.load("builtin", None, n_test=texts, max_words=40)
     originals = [found.texts[i][0] for i in found.test]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import dptext_core as dpt
-from dptext_core.mechanisms.chances import Chances
+from dptext_core.mechanisms.likelihood import Chances
 from dptext_core.privacy.sampling import DEPTH
 
 KEYWORDS = ("doctor", "sister", "lawyer", "hospital", "school")

@@ -6,9 +6,9 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
-from .._internal.checks import whole
 from ..errors import InputError
 from ..mechanisms.base import Mechanism
+from ..support.checks import whole
 from ..text.lexicons import stop_words
 from ..words import WordSpace, word_space
 

@@ -13,12 +13,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from .._internal.checks import listed, whole
-from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, InputError, NoDistribution
 from ..mechanisms.base import Mechanism
-from ..mechanisms.facets import aligned
+from ..mechanisms.capabilities import aligned
 from ..result import RewriteResult, Unit
+from ..support.checks import listed, whole
+from ..support.task import UNWATCHED, Task
 
 SCOPES = ("word", "text", "corpus", "data set")
 #: Rewrites of one text at most that the attacker is given.

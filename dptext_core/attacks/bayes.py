@@ -15,16 +15,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._internal.private import Private
-from .._internal.statistics import NORMAL, clopper_pearson
-from .._internal.task import UNWATCHED, Task
 from ..errors import InputError, NoDistribution
 from ..mechanisms.base import Mechanism, WordByWord
-from ..mechanisms.facets import aligned
+from ..mechanisms.capabilities import aligned
 from ..privacy.distribution import Channel, logsumexp
 from ..privacy.guarantee import number, percent
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
+from ..support.private import Private
+from ..support.statistics import NORMAL, clopper_pearson
+from ..support.task import UNWATCHED, Task
 from .base import TextAttacker, drawn_by_looking, made_by, register
 from .prior import Prior, public_prior
 

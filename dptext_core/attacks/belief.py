@@ -18,17 +18,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._internal.checks import listed, real, whole
-from .._internal.private import Private
-from .._internal.statistics import NORMAL, standard_error
-from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, InputError
 from ..mechanisms.base import Mechanism, Prepared
-from ..mechanisms.chances import Frame, stated
+from ..mechanisms.likelihood import Frame, stated
 from ..privacy.distribution import logsumexp
 from ..privacy.guarantee import percent
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult, Sweep
+from ..support.checks import listed, real, whole
+from ..support.private import Private
+from ..support.statistics import NORMAL, standard_error
+from ..support.task import UNWATCHED, Task
 from ..text.document import Document
 from .alternatives import suggest_alternatives
 from .base import as_rewrites, made_by

@@ -23,15 +23,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._internal.checks import many
-from .._internal.private import Private
-from .._internal.statistics import clopper_pearson, standard_error, student
-from .._internal.task import UNWATCHED, Task
 from ..errors import NoDistribution
 from ..mechanisms.base import Mechanism
-from ..mechanisms.facets import aligned
+from ..mechanisms.capabilities import aligned
 from ..privacy.guarantee import percent
 from ..result import RewriteResult
+from ..support.checks import many
+from ..support.private import Private
+from ..support.statistics import clopper_pearson, standard_error, student
+from ..support.task import UNWATCHED, Task
 from . import mask_inference, nearest, reader
 from .base import TextAttacker, as_rewrites, register
 from .prior import public_prior

@@ -22,15 +22,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from .._internal.private import Private
-from .._internal.statistics import clopper_pearson
-from .._internal.task import UNWATCHED, Task
 from ..errors import InputError, NoDistribution
 from ..mechanisms.base import Mechanism
-from ..mechanisms.chances import stated
+from ..mechanisms.likelihood import stated
 from ..privacy.guarantee import percent
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
+from ..support.private import Private
+from ..support.statistics import clopper_pearson
+from ..support.task import UNWATCHED, Task
 from . import best
 from .base import Attacker, AttackFinding, as_rewrites, register
 from .two_texts import words

@@ -11,11 +11,11 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from .._internal.task import UNWATCHED, Task
 from ..mechanisms.base import Mechanism
-from ..mechanisms.facets import aligned
+from ..mechanisms.capabilities import aligned
 from ..models import causal
 from ..result import RewriteResult
+from ..support.task import UNWATCHED, Task
 from . import mask_inference
 from .base import register
 from .mask_inference import MaskInference

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from .._internal.cache import weak_cache
-from .._internal.private import Private
-from .._internal.task import UNWATCHED, Task
 from ..mechanisms.base import Mechanism
-from ..mechanisms.facets import aligned
+from ..mechanisms.capabilities import aligned
 from ..privacy.guarantee import percent
 from ..result import RewriteResult, Step
+from ..support.cache import weak_cache
+from ..support.private import Private
+from ..support.task import UNWATCHED, Task
 from ..text.document import Document
 from .base import TextAttacker, register
 from .prior import public_prior

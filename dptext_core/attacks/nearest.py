@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .._internal.private import Private
-from .._internal.task import UNWATCHED, Task
 from ..mechanisms.base import Mechanism
-from ..mechanisms.facets import aligned
+from ..mechanisms.capabilities import aligned
 from ..privacy.guarantee import percent
 from ..result import RewriteResult
+from ..support.private import Private
+from ..support.task import UNWATCHED, Task
 from ..words import WordSpace, word_space
 from .base import TextAttacker, register
 from .prior import public_prior

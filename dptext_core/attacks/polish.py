@@ -13,7 +13,7 @@ releases are not written either.
 Everything here is computed from what was released and from what is public, so that it is post-processing: the promise
 of the release holds for it, in the same words, and no ε is spent. It may bring back what an attacker would have found
 anyway: ``Polished`` says how many of the drawn words are the original before and after. A polish that looks at the
-original is none: ``dptext_core.auditing.planted`` has one, which an audit finds.
+original is none: ``dptext_core.auditing.broken_mechanisms`` has one, which an audit finds.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from .._internal.task import UNWATCHED, Task
 from ..mechanisms.base import Mechanism
 from ..mechanisms.blocklist import Never
 from ..mechanisms.registry import mechanism_of
 from ..result import Polished, Release, RewriteResult, Step
+from ..support.task import UNWATCHED, Task
 from ..text.document import Document
 from ..text.lexicons import stop_words
 from ..words import WordSpace, word_space

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .._internal.cache import weak_cache
-from .._internal.checks import text_list
 from ..errors import InputError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.config import keeps_stop_words, stop_list
+from ..support.cache import weak_cache
+from ..support.checks import text_list
 from ..text.lexicon import Lexicon
 from ..text.lexicons import stop_words
 from ..words import WordSpace, word_space

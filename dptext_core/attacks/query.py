@@ -19,13 +19,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._internal.private import Private
-from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, InputError, NoDistribution
 from ..mechanisms.base import Mechanism
 from ..privacy.distribution import Channel, TokenDistribution
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
+from ..support.private import Private
+from ..support.task import UNWATCHED, Task
 from .base import TextAttacker, drawn_by_looking, register
 
 CONFIDENCE = 0.95

@@ -34,18 +34,18 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from .._internal.checks import real
-from .._internal.private import Private
-from .._internal.task import UNWATCHED, Task
 from ..errors import InputError, NoDistribution
 from ..mechanisms.base import Mechanism, Prepared
-from ..mechanisms.chances import Chances
-from ..mechanisms.facets import aligned
+from ..mechanisms.capabilities import aligned
+from ..mechanisms.likelihood import Chances
 from ..models import MaskRequest, engine, load_masked_lm
 from ..models.word_chances import over_words
 from ..privacy.distribution import TokenDistribution, logsumexp
 from ..privacy.guarantee import percent
 from ..result import RewriteResult, Step, deleted_by_chance
+from ..support.checks import real
+from ..support.private import Private
+from ..support.task import UNWATCHED, Task
 from . import bayes
 from .base import TextAttacker, as_rewrites, made_by, register, rewrites_seen
 from .prior import Prior, public_prior

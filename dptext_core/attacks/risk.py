@@ -15,13 +15,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._internal.private import Private
-from .._internal.task import UNWATCHED, Task
 from ..errors import NoDistribution
 from ..mechanisms.base import Mechanism, Prepared, WordByWord
-from ..mechanisms.facets import drawn_tokens
+from ..mechanisms.capabilities import drawn_tokens
 from ..privacy.distribution import Channel, ScoreTable, logsumexp
 from ..privacy.guarantee import percent
+from ..support.private import Private
+from ..support.task import UNWATCHED, Task
 from .bayes import Guesser, checked_prior, closed_form
 from .prior import Prior
 

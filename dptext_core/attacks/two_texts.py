@@ -39,16 +39,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from .._internal.checks import listed, real, whole
-from .._internal.private import Private
-from .._internal.statistics import highest, lowest
-from .._internal.task import UNWATCHED, Task
 from ..errors import InputError, NoDistribution
 from ..mechanisms.base import Mechanism, Prepared
-from ..mechanisms.chances import stated
+from ..mechanisms.likelihood import stated
 from ..privacy.guarantee import at_least, bound, percent
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
+from ..support.checks import listed, real, whole
+from ..support.private import Private
+from ..support.statistics import highest, lowest
+from ..support.task import UNWATCHED, Task
 from . import which_text
 from .base import TextAttacker, register
 

@@ -21,18 +21,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._internal.checks import text_list, whole
-from .._internal.private import Private
-from .._internal.statistics import clopper_pearson
-from .._internal.task import UNWATCHED, Task
 from ..errors import InputError
 from ..mechanisms.base import Mechanism, Prepared
-from ..mechanisms.chances import stated
+from ..mechanisms.capabilities import drawn_tokens
 from ..mechanisms.config import stop_list
-from ..mechanisms.facets import drawn_tokens
+from ..mechanisms.likelihood import stated
 from ..privacy.distribution import logsumexp
 from ..privacy.guarantee import Guarantee, odds_text, percent, scientific
 from ..result import RewriteResult
+from ..support.checks import text_list, whole
+from ..support.private import Private
+from ..support.statistics import clopper_pearson
+from ..support.task import UNWATCHED, Task
 from ..text.document import Token
 from ..text.lexicons import stop_words
 from .alternatives import share_stem

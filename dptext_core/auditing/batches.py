@@ -17,10 +17,9 @@ import numpy as np
 from ..mechanisms.base import BATCH, Mechanism, Prepared
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
+from .checks import Subject
 from .guesses import guess, guessable, picked, right
-from .looks import Subject
-from .report import NOR, Check, Witness, share
-from .seen import (
+from .release_statistics import (
     LEVEL,
     Reader,
     Seen,
@@ -36,6 +35,7 @@ from .seen import (
     small,
     too_many,
 )
+from .report import NOR, Check, Witness, share
 
 NAME = "texts in one call"
 #: Lists that are rewritten, words of each text, and how many different texts a list has; of mechanisms whose draws need

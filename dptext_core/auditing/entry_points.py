@@ -24,19 +24,19 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, DPTextError, NoDistribution
 from ..mechanisms.base import Mechanism
-from ..mechanisms.facets import drawn_tokens
+from ..mechanisms.capabilities import drawn_tokens
 from ..mechanisms.registry import mechanism_class
 from ..mechanisms.setting import Setting
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult, Trace
-from .looks import Subject
+from ..support.task import UNWATCHED, Task
+from .checks import Subject
 from .noise_source import unseeded
+from .release_statistics import aligned, anew, drawn_words, is_cheap, public_words
 from .report import Check, Witness
 from .rules import flat
-from .seen import aligned, anew, drawn_words, is_cheap, public_words
 from .tapped import Tape, TappedStream
 
 NAME = "entry points"

@@ -15,10 +15,10 @@ import numpy as np
 from ..errors import DPTextError, NoDistribution
 from ..mechanisms.base import Mechanism, Prepared
 from ..privacy.distribution import TokenDistribution
+from .release_statistics import LEVEL, bare, too_many
 from .released import other_options
 from .rules import OURS, Breach
 from .sampled import misfit, two_samples
-from .seen import LEVEL, bare, too_many
 from .statement import Statement, name
 
 #: Words that no vocabulary has, of several lengths and first letters, and numbers that are equally long.

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from ..mechanisms.facets import public_context
+from ..mechanisms.capabilities import public_context
 from ..privacy.guarantee import number
 from .distance import TOLERANCE, named_distances
 from .rules import Breach

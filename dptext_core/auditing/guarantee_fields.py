@@ -13,13 +13,13 @@ from collections.abc import Callable
 import numpy as np
 
 from ..privacy.guarantee import Guarantee, number
+from .checks import Subject
 from .exact import TOLERANCE
 from .free_draws import check_free_draws
 from .guarantee_distances import check_among, check_distance, check_group, check_largest, check_metric, check_near
-from .looks import Subject
+from .release_statistics import LEVEL, aligned, small
 from .report import Check
 from .rules import Breach
-from .seen import LEVEL, aligned, small
 from .shapes import check_adjacency
 from .statement import NAME, Column, Statement, name, statement
 

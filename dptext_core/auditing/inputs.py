@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._internal.task import UNWATCHED, Task
 from ..errors import InputError, NoDistribution
 from ..mechanisms.base import Mechanism, Prepared, WordByWord
-from ..mechanisms.facets import drawn_tokens, public_context
+from ..mechanisms.capabilities import drawn_tokens, public_context
 from ..privacy.distribution import TokenDistribution
 from ..privacy.sampling import NoiseStream
+from ..support.task import UNWATCHED, Task
 from .rules import OURS, flat
 
 #: Inputs of one audit at most: their log-probabilities are held together, 0.17 MB each over 21,719 words.

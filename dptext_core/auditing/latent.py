@@ -18,14 +18,14 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from .._internal.statistics import chance_for, highest, lowest
 from ..mechanisms.base import Mechanism, Prepared
 from ..privacy.guarantee import at_least, bound
 from ..result import RewriteResult
+from ..support.statistics import chance_for, highest, lowest
+from .checks import Subject
 from .inputs import TEXTS
-from .looks import Subject
+from .release_statistics import LEVEL, noise_of, small, with_epsilon
 from .report import Check, Witness, share
-from .seen import LEVEL, noise_of, small, with_epsilon
 
 NAME = "noise behind a text"
 #: Rewrites of each text at each ε; of mechanisms that take long for one.

@@ -13,18 +13,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._internal.checks import many
 from ..mechanisms.base import Mechanism, Prepared
 from ..privacy.sampling import DEPTH, NoiseStream
 from ..result import RewriteResult
+from ..support.checks import many
 from ..text.lexicons import stop_words
+from .checks import Subject
 from .exact import TOLERANCE, largest_loss
 from .guesses import TEXTS, guess, guessable, picked, right
 from .inputs import Probe
-from .looks import Subject
-from .report import NOR, Check, Witness, share
-from .rules import flat
-from .seen import (
+from .release_statistics import (
     LEVEL,
     Reader,
     Seen,
@@ -38,6 +36,8 @@ from .seen import (
     small,
     too_many,
 )
+from .report import NOR, Check, Witness, share
+from .rules import flat
 
 NAME = "long texts"
 #: Tokens of a long text; drawn words that repeat in it, where equal words are drawn anew.

@@ -28,10 +28,10 @@ from ..errors import NoDistribution
 from ..mechanisms.base import Mechanism, Prepared
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
-from .looks import Subject
+from .checks import Subject
+from .release_statistics import aligned, anew, drawn_words, is_cheap, public_words, small
 from .report import Check, Witness
 from .rules import flat
-from .seen import aligned, anew, drawn_words, is_cheap, public_words, small
 from .tapped import EXTENSION, PREFIX, Exchange, Group, Tape, TappedStream
 
 NAME = "source of noise"

@@ -22,22 +22,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._internal.statistics import highest, lowest
 from ..errors import InputError
 from ..mechanisms.base import Mechanism, Prepared
-from ..mechanisms.chances import Chances
+from ..mechanisms.likelihood import Chances
 from ..privacy.distribution import TokenDistribution
 from ..privacy.guarantee import Guarantee, at_least, bound, scientific
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult, check_pieces
+from ..support.statistics import highest, lowest
+from .checks import Seeds
 from .exact import TOLERANCE, largest_loss
 from .inputs import TEXTS, Meter, Probe
-from .looks import Seeds
+from .release_statistics import LEVEL, noise_of
 from .report import NOR, AuditReport, Check, Witness, chance, share
 from .rewriting import Rewriter
 from .rules import Breach
 from .sampled import TESTED, could_show, event, misfit
-from .seen import LEVEL, noise_of
 
 #: Rewrites of each text.
 DRAWS = 2_000

@@ -12,11 +12,11 @@ import dataclasses
 
 from ..errors import Busy, Cancelled, DPTextError, ModelUnavailable
 from ..mechanisms.base import Mechanism, Prepared
+from .checks import Seeds, Subject
 from .inputs import TEXTS
-from .looks import Seeds, Subject
+from .metadata_leakage import of_errors
 from .report import Check
 from .rules import Breach
-from .told import of_errors
 
 NAME = "released text"
 #: Texts that are rewritten in each way (of a mechanism that writes a new text, where a rewrite is slow and every later

@@ -28,25 +28,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._internal.statistics import chance_for, smaller_tail, two_sided
 from ..errors import NoDistribution
 from ..mechanisms.base import Mechanism, Prepared
+from ..mechanisms.capabilities import aligned, public_context
 from ..mechanisms.config import capitals
-from ..mechanisms.facets import aligned, public_context
 from ..privacy.distribution import TokenDistribution
 from ..privacy.guarantee import Guarantee, number
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult, Step
+from ..support.statistics import chance_for, smaller_tail, two_sided
 from ..text.document import Document
 from ..text.skeleton import Skeleton
+from .checks import Seeds
 from .inputs import Meter, Probe
-from .looks import Seeds
+from .release_statistics import small
 from .report import Witness, chance
 from .rewriting import FRESH as FRESH_DRAWS
 from .rewriting import LIST, PREPARED, TEXT, Rewriter
 from .rules import ELSE, Breach, flat
 from .sampled import misfit, two_samples
-from .seen import small
 
 #: Rewrites of each text by ``rewrites``, and by each of the other ways, which are slower.
 FRESH, OTHERS = 500, 24

@@ -17,14 +17,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._internal.task import UNWATCHED, Task
 from ..errors import Busy, Cancelled, DPTextError, ModelUnavailable
 from ..mechanisms.base import Mechanism, Prepared
 from ..privacy.guarantee import Guarantee
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
+from ..support.task import UNWATCHED, Task
+from .release_statistics import anew
 from .rules import Breach, Spelling, depends, flat, follow_steps, not_named, same_promise
-from .seen import anew
 
 #: The ways in which rewrites can be had.
 TEXT, PREPARED, LIST, FRESH, EACH = (

@@ -13,13 +13,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._internal.statistics import highest, lowest, smaller_tail
 from ..mechanisms.base import Mechanism
 from ..privacy.sampling import NoiseStream
+from ..support.statistics import highest, lowest, smaller_tail
 from .inputs import Meter, Probe
+from .release_statistics import noise_of
 from .report import AuditReport, Witness
 from .rewriting import Rewriter
-from .seen import noise_of
 
 #: Ordered pairs whose loss is estimated on the second half of the draws.
 TESTED = 8

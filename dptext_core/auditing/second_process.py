@@ -17,8 +17,8 @@ from dataclasses import fields
 from typing import Any
 
 from ..mechanisms.base import Mechanism
+from .checks import Subject
 from .entry_points import is_importable
-from .looks import Subject
 from .report import Check, Witness
 from .rules import flat
 

@@ -15,8 +15,8 @@ from itertools import combinations
 from ..privacy.guarantee import ANY_TEXTS
 from .inputs import TEXTS
 from .outputs import EVENTS, events
+from .release_statistics import LEVEL, with_epsilon
 from .rules import Breach
-from .seen import LEVEL, with_epsilon
 from .statement import Statement, alike, name
 
 #: Texts of different shapes.

@@ -10,13 +10,13 @@ import numpy as np
 
 from ..errors import DPTextError
 from ..mechanisms.base import Mechanism, Prepared
-from ..mechanisms.facets import public_context
+from ..mechanisms.capabilities import public_context
 from ..privacy.guarantee import Guarantee
 from ..result import RewriteResult
+from .checks import Subject
 from .distance import TOLERANCE as RELATIVE
 from .distance import named_distances
 from .inputs import TEXTS, Probe, default_words, probes_of
-from .looks import Subject
 from .rules import OURS, flat
 
 NAME = "stated guarantee"

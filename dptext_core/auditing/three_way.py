@@ -16,10 +16,10 @@ import numpy as np
 
 from ..mechanisms.base import Mechanism, Prepared
 from ..result import RewriteResult
-from .looks import Subject
+from .checks import Subject
+from .release_statistics import LEVEL, Reader, aligned, anew, drawn_words, is_cheap, noise_of, public_words, small
 from .report import Check, Witness
 from .rules import flat
-from .seen import LEVEL, Reader, aligned, anew, drawn_words, is_cheap, noise_of, public_words, small
 
 NAME = "three draws together"
 #: Words of a text, texts of a call, and how often each is rewritten.

@@ -9,24 +9,24 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._internal.checks import listed, real, shown, whole
-from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, DPTextError, InputError
 from ..mechanisms.base import Mechanism, Prepared, check_mechanism
-from ..mechanisms.facets import public_context
+from ..mechanisms.capabilities import public_context
 from ..privacy.guarantee import Guarantee, at_least, bound, number, scientific
 from ..privacy.sampling import DEPTH, NoiseStream
+from ..support.checks import listed, real, shown, whole
+from ..support.task import UNWATCHED, Task
 from .batches import in_batches
+from .checks import Look, Subject, failed, look_at
 from .distance import TOLERANCE as RELATIVE
 from .distance import named_distances
 from .entry_points import through_entry_points
 from .exact import TOLERANCE, largest_loss, loss_beyond, too_deep
-from .first_calls import at_first
 from .guarantee_fields import guarantee_of_outputs, stated_guarantee
 from .inputs import MAX_INPUTS, TEXTS, Meter, Probe, default_inputs, probes_after, probes_of, unstated
 from .latent import behind_a_text
 from .long_texts import in_long_texts
-from .looks import Look, Subject, failed, look_at
+from .metadata_leakage import said_of_words, told
 from .noise_source import noise_source
 from .outputs import audit_outputs, of_outputs
 from .released import of_all, released_text
@@ -36,8 +36,8 @@ from .rewriting import Rewriter
 from .rules import OURS
 from .sampled import TESTED, could_show, estimate
 from .second_process import in_two_processes
+from .statefulness import at_first
 from .three_way import three_together
-from .told import said_of_words, told
 from .vocabulary import released_words, stated_words
 
 #: Rewrites behind an estimate of the loss.

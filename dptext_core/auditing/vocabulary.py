@@ -22,16 +22,16 @@ import numpy as np
 
 from ..errors import NoDistribution
 from ..mechanisms.base import BATCH, Mechanism, Prepared, WordByWord
-from ..mechanisms.facets import public_context
+from ..mechanisms.capabilities import public_context
 from ..privacy.sampling import DEPTH, NoiseStream
 from ..result import RewriteResult
+from .checks import Subject
 from .distance import TOLERANCE as RELATIVE
 from .distance import named_distances
 from .exact import TOLERANCE, largest_loss
 from .inputs import Probe
-from .looks import Subject
+from .release_statistics import LEVEL, Reader, bare, bounds, least_hits, noise_of, shuffled, small, too_many, unknown
 from .report import NOR, Check, Witness, share
-from .seen import LEVEL, Reader, bare, bounds, least_hits, noise_of, shuffled, small, too_many, unknown
 
 STATED, RELEASED = "stated distributions of every word", "releases of every word"
 #: Chances that are computed unless the audit is thorough: words times outputs.

@@ -16,12 +16,12 @@ from typing import Any
 
 import dptext_core as dpt
 
-from .._internal import plugins
-from .._internal.checks import shown
 from ..errors import ConfigError, InputError
 from ..mechanisms import codec
 from ..mechanisms.base import Mechanism, MechanismSpec
 from ..mechanisms.registry import DEFAULT_MECHANISM
+from ..support import plugins
+from ..support.checks import shown
 from ..text import lexicons
 from ..text.document import Document
 from .console import note

@@ -16,9 +16,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from .._internal.checks import without_marks
-from .._internal.whole_files import replacement
 from ..errors import InputError
+from ..support.checks import without_marks
+from ..support.whole_files import replacement
 
 SEED_WARNING = "warning: demonstration, not private: whoever knows the seed can replay the noise"
 OWNER_ONLY = "note: this tells the original words; it is for their author's eyes, not for release"

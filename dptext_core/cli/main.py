@@ -1,4 +1,4 @@
-"""``python -m dptext_core COMMAND``: the commands of ``commands``, one a file, and ``bench NAME``, which measures.
+"""``python -m dptext_core COMMAND``: its commands, one a file, are those of the packages in ``PACKAGES``.
 
 ``--plugin FILE`` brings mechanisms of one's own. Exit status: 0 done, 2 an error the message explains, 130 stopped by
 Ctrl-C, 141 the reader of the output went away. An output that cannot be written to is an error; what a closed standard
@@ -9,94 +9,38 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import importlib.util
 import io
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 
 import dptext_core as dpt
 
-from .._internal import extras
-from .._internal.version import called
 from ..errors import DPTextError
 from ..mechanisms.registry import mechanism_class
+from ..support import extras
+from ..support.version import called
 from .arguments import add_mechanism, add_plugin, asked_mechanism, keep_apart, load_plugins, take_plugins
-from .commands import (
-    app,
-    attack,
-    audit,
-    bank,
-    belief,
-    calibrate,
-    case_study,
-    distribution,
-    downstream,
-    gallery,
-    mechanisms,
-    models,
-    new,
-    pocket,
-    pretrain,
-    report,
-    rewrite,
-    rewrite_data,
-    runs,
-    score,
-    serve_model,
-    tradeoff,
-)
 from .console import Parser, abandon, note, open_streams, why
 
-#: In the order in which ``--help`` lists them.
-COMMANDS = (
-    app,
-    rewrite,
-    distribution,
-    audit,
-    calibrate,
-    belief,
-    attack,
-    rewrite_data,
-    report,
-    mechanisms,
-    models,
-    serve_model,
-    pretrain,
-    bank,
-    downstream,
-    score,
-    runs,
-    case_study,
-    gallery,
-    pocket,
-    tradeoff,
-    new,
-)
-#: Measurements: the modules whose ``main(argv)`` makes them.
-BENCHES = {
-    "speed": "research.speed.engine",
-    "memory": "research.speed.memory",
-    "words": "research.speed.words",
-    "deniability": "research.deniability",
-    "lists": "research.speed.lists",
-    "mappings": "research.mappings",
-    "peers": "research.peers.command",
-    "audit": "research.audit",
-    "clipping": "research.clipping",
-    "prior": "research.public_prior",
-    "generators": "research.generation",
-    "equal-privacy": "research.equal_privacy",
-    "queries": "research.queries",
-    "reader": "research.reader",
-    "two-texts": "research.two_texts",
-    "polish": "research.polish",
-    "composition": "research.composition",
-    "budget": "research.total_budget",
-    "findings": "research.findings.verdicts",
-    "leaderboard": "research.leaderboard",
-    "run": "research.bench_run",
-}
-#: Names of measurements before, which bundled files and published rows say.
-EARLIER = {"further": "equal-privacy"}
+#: Packages whose modules are commands. The laboratory and the app may be missing: then their commands are too.
+PACKAGES = ("dptext_studio.commands", "dptext_core.cli.commands", "dptext_lab.commands")
+
+
+def commands() -> dict[str, ModuleType]:
+    """Return the module of each command by its name, in the order in which ``--help`` lists them.
+
+    A package of commands names them in ``COMMANDS``. A command has ``HELP``, ``arguments(parser)`` and ``run(args)``;
+    one with ``delegate(argv)`` may read its arguments itself.
+    """
+    found: dict[str, ModuleType] = {}
+    for package in PACKAGES:
+        if importlib.util.find_spec(package.partition(".")[0]) is None:
+            continue
+        for name in importlib.import_module(package).COMMANDS:
+            found[name] = importlib.import_module(f"{package}.{name.replace('-', '_')}")
+    return found
 
 
 def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
@@ -108,18 +52,15 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     parser = Parser(prog=called(), description="Rewrite text under differential privacy.", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"DP-Text Studio {dpt.__version__}")
     add_plugin(parser)
-    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
-    for module in COMMANDS:
-        name = module.__name__.rpartition(".")[2].replace("_", "-")
-        command = commands.add_parser(name, help=module.HELP, allow_abbrev=False)
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="command")
+    for name, module in commands().items():
+        command = subparsers.add_parser(name, help=module.HELP, allow_abbrev=False)
         command.set_defaults(run=module.run)
         if [name] == list(argv[:1]):
             module.arguments(command)
             if getattr(module, "TAKES_MECHANISM", False):
                 add_mechanism(command, mechanism_class(asked_mechanism(argv[1:])).spec())
             add_plugin(command)
-    bench = commands.add_parser("bench", help="measure; bench NAME --help lists the options", allow_abbrev=False)
-    bench.add_argument("what", choices=BENCHES, metavar="NAME", help=f"one of {', '.join(BENCHES)}")
     return parser
 
 
@@ -165,9 +106,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: list[str]) -> int:
     files, argv = take_plugins(argv)
     load_plugins(files)
-    if argv[:1] == ["bench"] and len(argv) > 1 and (what := EARLIER.get(argv[1], argv[1])) in BENCHES:
-        bench = importlib.import_module(f"dptext_core.{BENCHES[what]}")
-        return bench.main(argv[2:]) or 0
+    delegate = getattr(commands().get(argv[0]), "delegate", None) if argv else None
+    if delegate is not None and (status := delegate(argv[1:])) is not None:
+        return status
     args = build_parser(argv).parse_args(argv)
     keep_apart(args)
     args.run(args)

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._internal import held
-from .._internal.assets import assets_folder
-from .._internal.checks import each_text, usable_path, whole
-from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, InputError
-from ..measure.leaks import telling
+from ..measure.pii_survival import telling
+from ..support import folder_lock as held
+from ..support.assets import assets_folder
+from ..support.checks import each_text, usable_path, whole
+from ..support.task import UNWATCHED, Task
 from ..text.document import Document
 from ..text.lexicons import read_lines
 from ..words.bank import ABOUT, BANK_STEPS, BankAbout, bank_codes, write_bank

@@ -21,15 +21,15 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from .._internal.assets import examples, read_json
-from .._internal.private import Private
-from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, DPTextError, InputError
-from ..measure import leaks
+from ..measure import pii_survival as leaks
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import fields_of
 from ..mechanisms.setting import OfSetting, Setting
 from ..privacy.guarantee import Guarantee
+from ..support.assets import examples, read_json
+from ..support.private import Private
+from ..support.task import UNWATCHED, Task
 from ..text import names
 from ..text.document import has_more, too_long
 from . import release_files, tables

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from .._internal.checks import shown
 from ..errors import InputError
+from ..support.checks import shown
 
 #: Columns of a table at most.
 MOST = 10_000

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from .._internal import plugins
 from ..errors import ConfigError
+from ..support import plugins
 
 Loader = Callable[[str], Iterable[Mapping[str, Any]]]
 Classifier = Callable[[Sequence[str], Sequence[str], Sequence[str], int], Sequence[str]]

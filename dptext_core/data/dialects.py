@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .._internal.task import UNWATCHED, Task
 from ..errors import InputError
+from ..support.task import UNWATCHED, Task
 from .lines import TextLines
 
 #: What may separate cells; of two that fit alike the first is taken.

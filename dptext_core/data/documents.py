@@ -20,9 +20,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
 
-from .._internal.extras import install
-from .._internal.task import UNWATCHED, Task
 from ..errors import InputError
+from ..support.extras import install
+from ..support.task import UNWATCHED, Task
 from .reading_notes import NoteKind, ReadingNote
 
 INSTALL = install("office")

@@ -23,11 +23,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
-from .._internal.assets import read_json
-from .._internal.checks import shown, usable_path
-from .._internal.version import __version__
-from .._internal.whole_files import sweep
 from ..errors import ConfigError, InputError
+from ..support.assets import read_json
+from ..support.checks import shown, usable_path
+from ..support.version import __version__
+from ..support.whole_files import sweep
 from .tables import ROWS
 
 try:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from .._internal.assets import sha256_of
 from ..errors import DPTextError, InputError
+from ..support.assets import sha256_of
 
 _PART = 1 << 20
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.checks import many, shown
+from ..support.checks import many, shown
 
 #: A number as people write a class: without an exponent, and not a code such as 01.
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?")

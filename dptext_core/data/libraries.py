@@ -10,11 +10,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .._internal.checks import listed
 from ..errors import ConfigError, InputError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import DEFAULT_MECHANISM, get_mechanism
 from ..privacy.guarantee import Guarantee
+from ..support.checks import listed
 from .records import rewrite_records
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from .._internal.task import UNWATCHED, Task
 from ..errors import InputError
+from ..support.task import UNWATCHED, Task
 
 #: Bytes of a line, and of a row that goes over several lines. A text that can be rewritten is far shorter.
 LONGEST = 8 << 20

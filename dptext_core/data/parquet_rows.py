@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from .._internal.checks import shown
-from .._internal.task import Task
 from ..errors import InputError
+from ..support.checks import shown
+from ..support.task import Task
 from . import columns as naming
 from .reading_notes import NoteKind, ReadingNote
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from .._internal.checks import many
+from ..support.checks import many
 
 
 class NoteKind(StrEnum):

@@ -13,14 +13,14 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from .._internal.checks import column_names, many, one_dimension, whole
-from .._internal.private import Private
-from .._internal.task import UNWATCHED, Task
 from ..errors import Busy, Cancelled, ConfigError, DPTextError, InputError, ModelUnavailable
 from ..mechanisms.base import BATCH, Mechanism
 from ..privacy.guarantee import NOTIONS, Guarantee, bound, scientific
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
+from ..support.checks import column_names, many, one_dimension, whole
+from ..support.private import Private
+from ..support.task import UNWATCHED, Task
 from ..text.document import too_long
 from ..text.visible import visible_text
 

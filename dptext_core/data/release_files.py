@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from .._internal.whole_files import replacement
 from ..errors import ConfigError, InputError
+from ..support.whole_files import replacement
 from ..text.cells import BREAKS, guarded, plain
 from .folder import read_lines
 from .rewriting import OWN

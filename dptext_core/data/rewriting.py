@@ -17,15 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.assets import sha256_of
-from .._internal.checks import told
-from .._internal.statistics import standard_error
-from .._internal.task import UNWATCHED, Task
-from .._internal.version import __version__
 from ..errors import ConfigError, InputError
 from ..mechanisms import codec
 from ..mechanisms.base import BATCH, Mechanism
 from ..privacy.guarantee import Guarantee
+from ..support.assets import sha256_of
+from ..support.checks import told
+from ..support.statistics import standard_error
+from ..support.task import UNWATCHED, Task
+from ..support.version import __version__
 from .folder import RunFolder, read_lines
 from .records import Overall, Record, rewrite_records
 from .tables import Source

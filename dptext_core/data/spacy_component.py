@@ -8,8 +8,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from .._internal.extras import install
 from ..errors import ModelUnavailable
+from ..support.extras import install
 from .libraries import DocRewriter
 
 try:

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from .._internal.checks import shown, usable_path
-from .._internal.task import UNWATCHED, Task
 from ..errors import DPTextError, InputError
+from ..support.checks import shown, usable_path
+from ..support.task import UNWATCHED, Task
 from . import columns as naming
 from . import components, documents, parquet_rows, text_rows
 from .dialects import Dialect, dialect_of

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from .._internal.checks import shown
-from .._internal.task import UNWATCHED, Task
 from ..errors import InputError
+from ..support.checks import shown
+from ..support.task import UNWATCHED, Task
 from . import columns as naming
 from .dialects import Dialect
 from .lines import TextLines, text_lines, zero_byte

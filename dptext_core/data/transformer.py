@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from .._internal.checks import text_list
 from ..mechanisms.registry import DEFAULT_MECHANISM, get_mechanism
+from ..support.checks import text_list
 
 
 class DPRewriter(TransformerMixin, BaseEstimator):

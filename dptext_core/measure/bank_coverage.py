@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._internal.checks import text_list
-from .._internal.statistics import half_width
-from .._internal.task import UNWATCHED, Task
 from ..errors import InputError
+from ..support.checks import text_list
+from ..support.statistics import half_width
+from ..support.task import UNWATCHED, Task
 from ..text.document import Document
 from ..words.bank import SentenceBank, text_codes
 

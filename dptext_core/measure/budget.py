@@ -13,11 +13,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .._internal.checks import real, shown, whole
 from ..errors import ConfigError, InputError
 from ..mechanisms.base import Mechanism, Prepared, check_mechanism
-from ..mechanisms.facets import aligned
+from ..mechanisms.capabilities import aligned
 from ..privacy.guarantee import bound, number
+from ..support.checks import real, shown, whole
 
 RULES = ("uniform", "frequency", "public", "hand")
 #: Weight of a word by its rank in the public vocabulary: up to this rank, this weight. Words that it lacks weigh least.

@@ -33,16 +33,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._internal.checks import listed, real, shown, text_list
-from .._internal.private import Private
-from .._internal.statistics import clopper_pearson, standard_error, student
-from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, InputError, NoDistribution
 from ..mechanisms.base import Mechanism, Prepared, WordByWord, check_mechanism
-from ..mechanisms.facets import aligned
+from ..mechanisms.capabilities import aligned
 from ..privacy.distribution import Channel
 from ..privacy.guarantee import bound, number, rounded
 from ..privacy.sampling import NoiseStream
+from ..support.checks import listed, real, shown, text_list
+from ..support.private import Private
+from ..support.statistics import clopper_pearson, standard_error, student
+from ..support.task import UNWATCHED, Task
 
 TARGETS = {
     "best": "share of words that the best attacker names",

@@ -28,10 +28,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._internal.checks import many, told_config
 from ..errors import InputError
 from ..privacy.guarantee import NOTIONS, Guarantee, bound, scientific
 from ..result import RewriteResult, deleted_by_chance
+from ..support.checks import many, told_config
 from ..text.visible import visible_text
 
 if TYPE_CHECKING:

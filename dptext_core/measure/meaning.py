@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._internal.private import Private
-from .._internal.task import UNWATCHED, Task
 from ..mechanisms.base import Mechanism, Prepared
 from ..privacy.sampling import NoiseStream
+from ..support.private import Private
+from ..support.task import UNWATCHED, Task
 from .metrics import score
 
 #: Texts that are embedded at most: beyond that some changes of the text are left out. Each costs more than a rewrite,

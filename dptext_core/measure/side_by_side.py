@@ -13,14 +13,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._internal.private import Private
 from ..errors import NoDistribution
 from ..privacy.distribution import TokenDistribution
 from ..result import RewriteResult, Step, Unit
+from ..support.private import Private
 from ..text.document import Document
 from ..text.language import Language
 from ..text.languages import ENGLISH
-from .leaks import left
+from .pii_survival import left
 
 #: Of a long text, N_w and S_w are means over so many of its drawn words.
 WORDS = 200

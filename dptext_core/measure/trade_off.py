@@ -24,10 +24,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._internal.checks import listed, one_text, real, shown, whole
-from .._internal.private import Private
-from .._internal.statistics import student
-from .._internal.task import UNWATCHED, Task
 from ..attacks import two_texts, which_text
 from ..errors import Cancelled, ConfigError, DPTextError, InputError, NoDistribution
 from ..mechanisms import recommended
@@ -35,6 +31,10 @@ from ..mechanisms.base import Mechanism, Prepared
 from ..mechanisms.registry import counted, get_mechanism, mechanism_class
 from ..privacy.guarantee import number
 from ..privacy.sampling import NoiseStream
+from ..support.checks import listed, one_text, real, shown, whole
+from ..support.private import Private
+from ..support.statistics import student
+from ..support.task import UNWATCHED, Task
 from ..text import cells
 from .calibration import TARGETS, Measured, measured
 from .front import pareto

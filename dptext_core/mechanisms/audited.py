@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .capabilities import Facet, M
 from .config import capitals
-from .facets import Facet, M
 
 if TYPE_CHECKING:
     from .base import Prepared

@@ -14,30 +14,30 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast, overload
 
 import numpy as np
 
-from .._internal.checks import one_text, shown, text_list, whole
-from .._internal.private import Private
-from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, DPTextError, InputError, NoDistribution
 from ..privacy.distribution import MAX_EPSILON, TokenDistribution
 from ..privacy.guarantee import ANY_TEXTS, Guarantee
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult, Sweep, check_pieces, in_batch, marked
+from ..support.checks import one_text, shown, text_list, whole
+from ..support.private import Private
+from ..support.task import UNWATCHED, Task
 from ..text.document import Document, too_long
 from ..text.language import Language
 from ..text.languages import ENGLISH
 from .audited import Audited
 from .blocklist import NOTHING, Never, loaded
-from .chances import Chances
+from .capabilities import Aligned, Reading, aligned
 from .config import build, capitals
-from .facets import Aligned, Reading, aligned
+from .likelihood import Chances
 from .setting import Setting
 
 if TYPE_CHECKING:
     from ..privacy.distribution import Channel
     from ..text.lexicon import Lexicon
     from ..words import WordSpace
-    from .clipped import Clipping
-    from .facets import InParts, KeptScores, PublicStart
+    from .capabilities import InParts, KeptScores, PublicStart
+    from .clipping import Clipping
 
 #: Texts that are rewritten together where there are many: some mechanisms are faster on several at once.
 BATCH = 32
@@ -166,7 +166,7 @@ class Mechanism(ABC):
     steps: ClassVar[tuple[str, ...]] = ()
     config_cls: ClassVar[type]
     needs: ClassVar[tuple[str, ...]] = ()
-    #: Keys of the papers that it is from (``dptext_core.show.references``), the first the one to cite.
+    #: Keys of the papers that it is from (``dptext_studio.references``), the first the one to cite.
     references: ClassVar[tuple[str, ...]] = ()
     #: By which texts are cut and words are kept and written; a mechanism for another language is a subclass with it.
     language: ClassVar[Language] = ENGLISH

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import Any
 
-from .._internal.assets import assets_folder
-from .._internal.checks import shown
-from .._internal.private import Private
 from ..errors import ConfigError
+from ..support.assets import assets_folder
+from ..support.checks import shown
+from ..support.private import Private
 from ..text.document import Document
 from ..text.language import Language
 

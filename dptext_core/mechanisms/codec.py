@@ -20,8 +20,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from .._internal.checks import MOST_BITS, many, shown, told
 from ..errors import ConfigError
+from ..support.checks import MOST_BITS, many, shown, told
 from .blocklist import split
 from .config import check
 from .registry import fields_of

@@ -11,9 +11,9 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .._internal.checks import real, shown, whole
 from ..errors import ConfigError
 from ..privacy.distribution import MAX_EPSILON
+from ..support.checks import real, shown, whole
 from .blocklist import word_set
 
 #: Smallest ε. Noise is divided by it, and below about 1e-37 that is beyond what float32 holds, in which vectors are

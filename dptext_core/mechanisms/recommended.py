@@ -13,7 +13,7 @@ from .base import Mechanism
 from .registry import DEFAULT_MECHANISM, fields_of
 from .setting import Setting
 
-#: The first keeps most at the same measured privacy (``research.leaderboard``; which one follows is within doubt). Then
+#: The first preserves most at the same measured privacy (``dptext bench leaderboard``). Then
 #: one of each family before others of the same, and those that answer at once first.
 ORDER = (DEFAULT_MECHANISM, "custext", "santext", "diffractor", "mahalanobis", "dp-sentence")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from .._internal import plugins
 from ..errors import ConfigError
 from ..privacy.guarantee import NOTIONS
+from ..support import plugins
 from .base import Mechanism
 from .config import check
 from .registry import BUILT_IN, registered
@@ -19,7 +19,7 @@ GROUP = "dptext.mechanisms"
 def register(cls: type[Mechanism]) -> type[Mechanism]:
     """Add a mechanism of one's own to this process; a decorator too.
 
-    ``dptext_core._internal.plugins`` says how every process gets it.
+    ``dptext_core.support.plugins`` says how every process gets it.
 
     Parameters
     ----------

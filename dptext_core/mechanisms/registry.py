@@ -9,10 +9,10 @@ import dataclasses
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from .._internal import plugins
-from .._internal.checks import shown
 from ..errors import ConfigError
 from ..privacy.guarantee import NOTIONS
+from ..support import plugins
+from ..support.checks import shown
 
 if TYPE_CHECKING:
     from ..result import RewriteResult

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .._internal.checks import real, shown, told
 from ..errors import ConfigError
+from ..support.checks import real, shown, told
 from . import codec
 from .registry import fields_of, mechanism_class, title
 

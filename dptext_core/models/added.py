@@ -24,12 +24,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from .._internal import held
-from .._internal.checks import shown, usable_path
-from .._internal.extras import install
-from .._internal.imports import alone
-from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, DPTextError, ModelUnavailable
+from ..support import folder_lock as held
+from ..support.checks import shown, usable_path
+from ..support.extras import install
+from ..support.imports import alone
+from ..support.task import UNWATCHED, Task
 
 NOTES = "dptext.json"
 #: What a whole model has.

@@ -25,10 +25,10 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.assets import folder_of
-from .._internal.checks import shown, usable_path
-from .._internal.whole_files import write_whole
 from ..errors import ConfigError, ModelUnavailable
+from ..support.assets import folder_of
+from ..support.checks import shown, usable_path
+from ..support.whole_files import write_whole
 from ..words.vocabulary import TRUNK_REPOSITORY, TRUNK_SHA256, read_pieces, verified_trunk_folder
 
 WEIGHTS, CONFIG = "model.safetensors", "config.json"

@@ -22,11 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from .._internal import extras
-from .._internal.device import best_dtype, resolve_device
-from .._internal.imports import alone
-from .._internal.quiet import quiet
 from ..errors import ConfigError, ModelUnavailable
+from ..support import extras
+from ..support.device import best_dtype, resolve_device
+from ..support.imports import alone
+from ..support.quiet import quiet
 from . import added, shortcuts
 from .tokens import clean, first_line, read_tokenizer
 

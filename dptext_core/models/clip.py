@@ -9,9 +9,9 @@ from typing import Protocol
 
 import numpy as np
 
-from .._internal.checks import text_list
-from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, InputError
+from ..support.checks import text_list
+from ..support.task import UNWATCHED, Task
 from ..text.language import Language
 from ..text.languages import ENGLISH
 from .registry import ClipRange

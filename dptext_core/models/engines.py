@@ -8,7 +8,7 @@ import sys
 import threading
 from typing import Any
 
-from .._internal.device import best_device, resolve_device
+from ..support.device import best_device, resolve_device
 from ..text.language import Language
 from ..text.languages import ENGLISH
 from .registry import masked_lm_spec

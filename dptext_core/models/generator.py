@@ -23,11 +23,11 @@ from typing import Any
 
 import numpy as np
 
-from .._internal import extras
-from .._internal.device import best_dtype, enough_memory, resolve_device
-from .._internal.imports import alone
-from .._internal.quiet import quiet
 from ..errors import ConfigError, ModelUnavailable
+from ..support import extras
+from ..support.device import best_dtype, enough_memory, resolve_device
+from ..support.imports import alone
+from ..support.quiet import quiet
 from ..text.language import Language
 from ..text.languages import ENGLISH
 from .generators import PROMPTED, WEIGHTS_FILE, GeneratorPass, GeneratorSpec, generator_spec

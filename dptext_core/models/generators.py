@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .._internal.assets import assets_folder
 from ..errors import ConfigError, ModelUnavailable
+from ..support.assets import assets_folder
 from .added import SOURCES, added, how_to_add
 from .registry import (
     BUNDLED,

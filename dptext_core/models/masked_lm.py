@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from .._internal import extras
-from .._internal.device import best_dtype, enough_memory, give_back_memory, resolve_device
 from ..errors import Busy, ConfigError, DPTextError, ModelUnavailable
+from ..support import extras
+from ..support.device import best_dtype, enough_memory, give_back_memory, resolve_device
 from ..text.language import Language
 from ..text.languages import ENGLISH
 from . import shortcuts

@@ -12,9 +12,9 @@ from functools import lru_cache, wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
-from .._internal.assets import assets_folder, sha256_of
-from .._internal.checks import shown, usable_path
 from ..errors import ConfigError, ModelUnavailable
+from ..support.assets import assets_folder, sha256_of
+from ..support.checks import shown, usable_path
 
 T = TypeVar("T")
 

@@ -24,11 +24,11 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.outcome import WorkOutcome
-from .._internal.ray import ray_module
-from .._internal.task import UNWATCHED, Task
-from .._internal.version import __version__
 from ..errors import Busy, ConfigError, DPTextError, ModelUnavailable
+from ..support.outcome import WorkOutcome
+from ..support.ray import ray_module
+from ..support.task import UNWATCHED, Task
+from ..support.version import __version__
 from .windows import MaskRequest
 
 VARIABLE = "DPTEXT_ENGINE"

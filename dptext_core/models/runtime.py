@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._internal import extras
+from ..support import extras
 
 #: Sessions of a parent process. Their threads do not exist here, so that nothing may end them.
 _INHERITED: list[Any] = []

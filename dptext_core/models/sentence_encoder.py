@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._internal import extras
-from .._internal.assets import assets_folder
-from .._internal.device import enough_memory, resolve_device
-from .._internal.imports import alone
-from .._internal.quiet import quiet
 from ..errors import ModelUnavailable
+from ..support import extras
+from ..support.assets import assets_folder
+from ..support.device import enough_memory, resolve_device
+from ..support.imports import alone
+from ..support.quiet import quiet
 from ..words.vocabulary import verified_trunk_folder
 from .runtime import Session
 from .tokens import read_tokenizer

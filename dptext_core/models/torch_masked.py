@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from .._internal.imports import alone
-from .._internal.quiet import quiet
 from ..errors import ConfigError, ModelUnavailable
+from ..support.imports import alone
+from ..support.quiet import quiet
 from ..words.vocabulary import trunk_folder
 from . import shortcuts
 from .eight_bits import in_floats

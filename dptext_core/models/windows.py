@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from .._internal.private import Private
 from ..errors import InputError
+from ..support.private import Private
 
 Pieces = Sequence[Sequence[int]]
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from .._internal.task import UNWATCHED, Task
 from ..errors import Busy, Cancelled, DPTextError
+from ..support.task import UNWATCHED, Task
 from ..text.language import Language
 from ..text.languages import ENGLISH
 from .windows import MaskRequest, ModelInput

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from .._internal.checks import whole
-from .._internal.private import Private
-from .._internal.statistics import boundary, clopper_pearson
 from ..errors import ConfigError, InputError
+from ..support.checks import whole
+from ..support.private import Private
+from ..support.statistics import boundary, clopper_pearson
 from .sampling import DEPTH, NoiseStream, Sampler, draw
 
 #: Largest ε per draw. Where the scores of a table differ by at most 1/2, log p spans ε/2 + ln|V|: beyond DEPTH = 720

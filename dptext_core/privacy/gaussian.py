@@ -20,8 +20,8 @@ from functools import cache
 
 import numpy as np
 
-from .._internal.statistics import boundary
 from ..errors import ConfigError
+from ..support.statistics import boundary
 from .sampling import NoiseStream
 
 #: What δ is aimed below its value, relatively: far more than rounding moves it (tested against 60 digits).

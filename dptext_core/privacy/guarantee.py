@@ -15,8 +15,8 @@ import math
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
-from .._internal.checks import LARGEST, many
 from ..errors import ConfigError
+from ..support.checks import LARGEST, many
 
 NOTIONS = {
     "pure": "pure differential privacy",

@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from .._internal.checks import whole
 from ..errors import ConfigError
+from ..support.checks import whole
 
 # A draw looks closely at candidates that exceed −ln 16 (the maximum of all does not with probability e^−16, and then
 # all are looked at): 16 of them at most, on average.

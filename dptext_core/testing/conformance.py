@@ -21,11 +21,9 @@ from unittest.mock import patch
 
 import numpy as np
 
-from .._internal.checks import shown
-from .._internal.task import Task
+from ..auditing.checks import Subject
 from ..auditing.guarantee_fields import every_field
 from ..auditing.inputs import Meter
-from ..auditing.looks import Subject
 from ..auditing.noise_source import global_generators, moved, noise_source
 from ..auditing.second_process import in_two_processes
 from ..auditing.verdict import LATER
@@ -33,11 +31,13 @@ from ..data.records import rewrite_records
 from ..errors import Cancelled, ConfigError, InputError, NoDistribution
 from ..mechanisms.base import Mechanism
 from ..mechanisms.blocklist import forms
-from ..mechanisms.chances import stated
+from ..mechanisms.likelihood import stated
 from ..mechanisms.registering import register, unregister
 from ..mechanisms.registry import get_mechanism, mechanism_class, mechanisms
 from ..privacy.guarantee import NOTIONS
 from ..privacy.sampling import DEPTH, NoiseStream
+from ..support.checks import shown
+from ..support.task import Task
 from ..text import document
 from ..text.document import Document
 from ..text.visible import to_visible

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..auditing.entry_points import Difference, differences
-from ..auditing.seen import is_cheap
+from ..auditing.release_statistics import is_cheap
 from ..data.records import rewrite_records, seeded
 from ..mechanisms.base import Mechanism
 

@@ -7,10 +7,10 @@ import shutil
 from pathlib import Path
 from string import Template
 
-from .._internal.checks import shown
-from .._internal.version import __version__
 from ..errors import ConfigError, InputError
 from ..mechanisms.registry import mechanisms
+from ..support.checks import shown
+from ..support.version import __version__
 
 _TEMPLATES = Path(__file__).with_name("template")
 

@@ -25,10 +25,10 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any, ClassVar, Self
 
-from .._internal.checks import LARGEST
-from .._internal.private import Private
 from .._internal.slots import setter
 from ..errors import InputError
+from ..support.checks import LARGEST
+from ..support.private import Private
 from .language import APOSTROPHES, Language
 from .languages import ENGLISH
 from .skeleton import CLOSERS, MARKS, NEWLINE, WIDE_ENDERS, Edit, Skeleton, Spliced, kind_of, wordish

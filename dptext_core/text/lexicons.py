@@ -13,8 +13,8 @@ import zlib
 from functools import cache, lru_cache
 from pathlib import Path
 
-from .._internal.checks import usable_path, without_marks
 from ..errors import InputError, ModelUnavailable
+from ..support.checks import usable_path, without_marks
 from .language import Language, straight
 from .languages import ENGLISH
 from .lexicon import Antonyms, Lexicon, folder_antonyms, pairs_both_ways

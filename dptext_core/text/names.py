@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from .._internal.extras import install
 from ..errors import InputError, ModelUnavailable
+from ..support.extras import install
 
 VARIABLE = "DPTEXT_NAMES"
 INSTALL = install("names")

@@ -1,7 +1,7 @@
 """Which words are written as a name, a place, a date or a number, even where a list of stop words has them.
 
 The mechanisms replace such a word although it is a stop word, and the finder of identifying words flags it
-(:mod:`dptext_core.measure.leaks`). Both call :func:`names_and_numbers`.
+(:mod:`dptext_core.measure.pii_survival`). Both call :func:`names_and_numbers`.
 
 The answer for a word depends on as little of the text as the rule allows: on the word itself, on whether it can begin
 a sentence, for a number word, a month or a lone letter on the nearest word at each side, and for a name that is a word

@@ -21,9 +21,9 @@ from operator import add
 from typing import Any
 
 from .._internal.lazy import Lazy
-from .._internal.private import Private
 from .._internal.slots import setter
 from ..errors import InputError
+from ..support.private import Private
 from .language import Language
 from .languages import ENGLISH
 

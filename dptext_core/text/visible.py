@@ -26,7 +26,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .._internal.checks import many
+from ..support.checks import many
 
 #: The letter that stands for a symbol that is not listed: caseless, and in no word of any list.
 UNLISTED = "\u0294"

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._internal.assets import folder_of, sha256_of
-from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, InputError, ModelUnavailable
+from ..support.assets import folder_of, sha256_of
+from ..support.task import UNWATCHED, Task
 from ..text.document import Document
 from .vocabulary import TRUNK_SHA256
 

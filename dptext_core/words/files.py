@@ -30,8 +30,8 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from .._internal.checks import usable_path, whole
 from ..errors import InputError, ModelUnavailable
+from ..support.checks import usable_path, whole
 from ..text.language import Language
 from ..text.languages import ENGLISH
 from .vocabulary import read_pieces, whole_words

@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
-from .._internal.assets import assets_folder
-from .._internal.checks import shown, whole
-from .._internal.task import UNWATCHED, Task
 from ..errors import ConfigError, InputError, ModelUnavailable
+from ..support.assets import assets_folder
+from ..support.checks import shown, whole
+from ..support.task import UNWATCHED, Task
 from ..text.language import Language
 from ..text.languages import ENGLISH
 from .space import common_vocabulary, space_file, word_space, words_sha256

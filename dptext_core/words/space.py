@@ -29,10 +29,10 @@ from weakref import WeakSet
 
 import numpy as np
 
-from .._internal.assets import assets_folder
-from .._internal.checks import shown, whole
-from .._internal.device import best_device
 from ..errors import Busy, ConfigError, InputError, ModelUnavailable
+from ..support.assets import assets_folder
+from ..support.checks import shown, whole
+from ..support.device import best_device
 from ..text.language import Language
 from ..text.languages import ENGLISH
 from . import files

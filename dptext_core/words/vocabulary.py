@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from .._internal.assets import assets_folder
-from .._internal.extras import ENCODER
 from ..errors import ModelUnavailable
+from ..support.assets import assets_folder
+from ..support.extras import ENCODER
 from ..text.language import Language
 from ..text.languages import ENGLISH
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from dptext_core._internal import ast_lock
+from dptext_studio.server import ast_lock
 
 ROOT = Path(__file__).resolve().parents[2]
 #: One thread collects garbage whose end takes its time, while it builds a tree; another one builds small ones.

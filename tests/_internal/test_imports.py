@@ -24,7 +24,7 @@ THREADS = """
 import sys, threading
 from contextlib import nullcontext
 sys.path.insert(0, {folder!r})
-from dptext_core._internal.imports import alone
+from dptext_core.support.imports import alone
 around, found, both_came, here = {around}, [], threading.Event(), []
 
 def load(name):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dptext_core._internal import statistics as s
+from dptext_core.support import statistics as s
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 10, 11, 12, 31, 1000])
@@ -88,5 +88,5 @@ def test_a_boundary_is_halved_as_often_as_is_said():
 
 
 def test_importing_it_loads_no_scipy():
-    code = "import sys, dptext_core._internal.statistics; print([m for m in sys.modules if m.startswith('scipy')])"
+    code = "import sys, dptext_core.support.statistics; print([m for m in sys.modules if m.startswith('scipy')])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"

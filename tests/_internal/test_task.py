@@ -10,7 +10,7 @@ import pytest
 from tqdm import tqdm
 
 import dptext_core as dpt
-from dptext_core._internal.task import UNWATCHED, on_terminal
+from dptext_core.support.task import UNWATCHED, on_terminal
 
 
 def test_it_tells_its_listener_and_stops_where_it_is_asked_to():

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import dptext_core as dpt
-from dptext_core._internal.whole_files import leftovers, replacement
 from dptext_core.cli import console
 from dptext_core.data import release_files
+from dptext_core.support.whole_files import leftovers, replacement
 
 ROOT = Path(__file__).resolve().parents[2]
 SECRET = "qzkvoltar"

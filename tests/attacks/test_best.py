@@ -9,8 +9,8 @@ import pytest
 from foreign import Generator
 
 import dptext_core as dpt
-from dptext_core._internal.statistics import clopper_pearson
 from dptext_core.attacks import best, corpus, mask_inference, nearest, reader
+from dptext_core.support.statistics import clopper_pearson
 
 pytestmark = pytest.mark.usefixtures("stand_in_scores")
 

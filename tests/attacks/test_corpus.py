@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import dptext_core as dpt
 from dptext_core import attacks
-from dptext_core._internal.statistics import clopper_pearson
 from dptext_core.attacks import best, corpus
+from dptext_core.support.statistics import clopper_pearson
 
 pytestmark = pytest.mark.usefixtures("stand_in_scores")
 

@@ -12,9 +12,9 @@ from scipy.stats import beta
 import dptext_core as dpt
 from dptext_core import attacks
 from dptext_core.attacks import two_texts, which_text
-from dptext_core.auditing.planted import broken, sound
+from dptext_core.auditing.broken_mechanisms import broken, sound
 from dptext_core.privacy.sampling import NoiseStream
-from dptext_core.research.two_texts import Coin, against_promise, coverage
+from dptext_lab.measurements.two_texts import Coin, against_promise, coverage
 
 CHEAP = ("words", "form", "likelihood")
 

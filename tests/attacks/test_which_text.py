@@ -13,7 +13,7 @@ from tiny_generators import plain_scores, tiny_generator
 
 import dptext_core as dpt
 from dptext_core.attacks import Lineup, get_attacker, which_text
-from dptext_core.mechanisms import chances
+from dptext_core.mechanisms import likelihood as chances
 
 TEXTS = ("The doctor told my friend that the pain was bad.", "A lawyer went home.", "day")
 

@@ -340,7 +340,7 @@ def test_progress_grows_and_a_wish_to_stop_is_heard():
 
 @pytest.mark.slow
 def test_the_bench_writes_a_row_for_each_configuration(tmp_path, monkeypatch, capsys):
-    from dptext_core.research import audit as bench
+    from dptext_lab.measurements import audit as bench
 
     names = {s.mechanism for s in bench.configurations()}
     assert names == {s.name for s in dpt.mechanisms()}
@@ -355,7 +355,7 @@ def test_the_bench_writes_a_row_for_each_configuration(tmp_path, monkeypatch, ca
 
 
 def test_the_bench_goes_on_where_it_was_stopped(tmp_path, monkeypatch, capsys):
-    from dptext_core.research import audit as bench
+    from dptext_lab.measurements import audit as bench
 
     measured: list[str] = []
 
@@ -395,7 +395,7 @@ def test_the_bench_goes_on_where_it_was_stopped(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize("change", [{"version": "0.0.0"}, {"seed": 2}])
 def test_the_bench_adds_to_no_table_of_another_version(change, tmp_path):
-    from dptext_core.research import audit as bench
+    from dptext_lab.measurements import audit as bench
 
     out = tmp_path / "audit.json"
     out.write_text(json.dumps({"about": {**bench.ABOUT, **change}, "rows": []}), encoding="utf-8")

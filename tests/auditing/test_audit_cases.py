@@ -25,8 +25,10 @@ from dptext_core.auditing import (
     rewriting,
     rules,
     sampled,
-    seen,
     vocabulary,
+)
+from dptext_core.auditing import (
+    release_statistics as seen,
 )
 from dptext_core.auditing.inputs import Meter, Probe
 from dptext_core.auditing.report import AuditReport, share

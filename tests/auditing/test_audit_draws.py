@@ -15,16 +15,16 @@ from small_spaces import on, over, random_space, shuffled_lists, small_bundle, w
 import dptext_core as dpt
 from dptext_core.auditing import latent
 from dptext_core.auditing.batches import in_batches
-from dptext_core.auditing.first_calls import at_first
+from dptext_core.auditing.broken_mechanisms import FAULTS, broken, hidden, sound
+from dptext_core.auditing.broken_mechanisms.hidden import HIDDEN, LATE, NoisyLength
+from dptext_core.auditing.checks import Subject, look_at
 from dptext_core.auditing.guesses import picked
 from dptext_core.auditing.inputs import Meter, Probe
 from dptext_core.auditing.latent import behind_a_text, lower_bound, told_apart
 from dptext_core.auditing.long_texts import in_long_texts
-from dptext_core.auditing.looks import Subject, look_at
-from dptext_core.auditing.planted import FAULTS, broken, hidden, sound
-from dptext_core.auditing.planted.hidden import HIDDEN, LATE, NoisyLength
-from dptext_core.auditing.seen import LEVEL, anew, least_hits, least_share, once_in, small, too_many
-from dptext_core.auditing.told import said_of_words
+from dptext_core.auditing.metadata_leakage import said_of_words
+from dptext_core.auditing.release_statistics import LEVEL, anew, least_hits, least_share, once_in, small, too_many
+from dptext_core.auditing.statefulness import at_first
 from dptext_core.auditing.verdict import FIRST, LATER
 from dptext_core.auditing.vocabulary import released_words, stated_words
 from dptext_core.mechanisms.base import BATCH

@@ -25,7 +25,6 @@ from dptext_core.auditing import (
     batches,
     distance,
     exact,
-    first_calls,
     guesses,
     inputs,
     latent,
@@ -36,14 +35,21 @@ from dptext_core.auditing import (
     rewriting,
     rules,
     sampled,
-    seen,
-    told,
     verdict,
     vocabulary,
 )
+from dptext_core.auditing import (
+    metadata_leakage as told,
+)
+from dptext_core.auditing import (
+    release_statistics as seen,
+)
+from dptext_core.auditing import (
+    statefulness as first_calls,
+)
+from dptext_core.auditing.broken_mechanisms import sound
+from dptext_core.auditing.checks import Subject, failed
 from dptext_core.auditing.inputs import Meter, Probe
-from dptext_core.auditing.looks import Subject, failed
-from dptext_core.auditing.planted import sound
 from dptext_core.auditing.report import AuditReport, Check, Witness
 from dptext_core.mechanisms import audited
 from dptext_core.privacy.distribution import TokenDistribution

@@ -10,13 +10,13 @@ from small_spaces import over, random_space, words
 
 import dptext_core as dpt
 from dptext_core.auditing import audit
-from dptext_core.auditing.planted import FAULTS, broken, sound
-from dptext_core.auditing.planted.guarantees import GUARANTEES
-from dptext_core.auditing.planted.stated import STATED, Float32DPMLM, StretchedSpace
-from dptext_core.auditing.planted.text import TEXT, TinyWriter
+from dptext_core.auditing.broken_mechanisms import FAULTS, broken, sound
+from dptext_core.auditing.broken_mechanisms.guarantees import GUARANTEES
+from dptext_core.auditing.broken_mechanisms.stated import STATED, Float32DPMLM, StretchedSpace
+from dptext_core.auditing.broken_mechanisms.text import TEXT, TinyWriter
 from dptext_core.mechanisms.words.custext import CusText
 from dptext_core.mechanisms.words.santext import SanText
-from dptext_core.research import audit as bench
+from dptext_lab.measurements import audit as bench
 
 #: More words than the fifty that a faulty mechanism draws among.
 SPACE = random_space(60, 4)

@@ -11,19 +11,14 @@ import pytest
 
 import dptext_core as dpt
 from dptext_core.auditing import audit, guarantee_fields
+from dptext_core.auditing.broken_mechanisms import FAULTS, broken, sound
+from dptext_core.auditing.broken_mechanisms.guarantees import GUARANTEES, TinyGroups, TinyMetric, TinyResponse
+from dptext_core.auditing.broken_mechanisms.text import TinyWriter
+from dptext_core.auditing.broken_mechanisms.unknown import UNKNOWN, TinySwap
+from dptext_core.auditing.checks import Subject
 from dptext_core.auditing.free_draws import _again, _misfit
 from dptext_core.auditing.guarantee_fields import CHECKERS, every_field
 from dptext_core.auditing.inputs import Meter
-from dptext_core.auditing.looks import Subject
-from dptext_core.auditing.planted import FAULTS, broken, sound
-from dptext_core.auditing.planted.guarantees import (
-    GUARANTEES,
-    TinyGroups,
-    TinyMetric,
-    TinyResponse,
-)
-from dptext_core.auditing.planted.text import TinyWriter
-from dptext_core.auditing.planted.unknown import UNKNOWN, TinySwap
 from dptext_core.auditing.shapes import DRAWS, _chance
 from dptext_core.privacy.guarantee import Guarantee
 from dptext_core.privacy.sampling import NoiseStream

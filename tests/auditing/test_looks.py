@@ -12,7 +12,7 @@ from small_spaces import on, random_space, words
 import dptext_core as dpt
 from dptext_core.auditing import batches, distance, latent, long_texts, released
 from dptext_core.auditing.inputs import Meter
-from dptext_core.auditing.seen import Reader, Seen, too_many
+from dptext_core.auditing.release_statistics import Reader, Seen, too_many
 
 SPACE = random_space(12, 3)
 D = dpt.TokenDistribution(words(4), np.log(np.array([0.4, 0.3, 0.2, 0.1])), words(4)[0], 1.0)

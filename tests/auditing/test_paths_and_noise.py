@@ -12,13 +12,13 @@ from small_spaces import over, random_space, words
 
 import dptext_core as dpt
 from dptext_core.auditing import audit, entry_points, noise_source, second_process, three_way, verdict
+from dptext_core.auditing.broken_mechanisms import FAULTS, broken, sound
+from dptext_core.auditing.broken_mechanisms.noise import NOISE, inverted
+from dptext_core.auditing.broken_mechanisms.paths import PATHS
+from dptext_core.auditing.checks import Subject, look_at
 from dptext_core.auditing.inputs import Meter
-from dptext_core.auditing.looks import Subject, look_at
-from dptext_core.auditing.planted import FAULTS, broken, sound
-from dptext_core.auditing.planted.noise import NOISE, inverted
-from dptext_core.auditing.planted.paths import PATHS
+from dptext_core.auditing.release_statistics import LEVEL
 from dptext_core.auditing.report import LINES
-from dptext_core.auditing.seen import LEVEL
 from dptext_core.auditing.tapped import Tape, TappedStream
 from dptext_core.mechanisms.words.custext import CusText
 from dptext_core.mechanisms.words.santext import SanText

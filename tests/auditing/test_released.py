@@ -12,14 +12,14 @@ from foreign import WORDS, Generator, Latent, Swap
 import dptext_core as dpt
 from dptext_core.auditing import AuditReport, audit, share, verdict
 from dptext_core.auditing.batches import in_batches
+from dptext_core.auditing.checks import Subject
 from dptext_core.auditing.inputs import Meter, probes_of
-from dptext_core.auditing.looks import Subject
-from dptext_core.mechanisms.facets import Reading
+from dptext_core.mechanisms.capabilities import Reading
 from dptext_core.privacy.guarantee import at_least
 from dptext_core.privacy.sampling import NoiseStream
-from dptext_core.show.figures import audit_figure
 from dptext_core.text.document import Document
 from dptext_core.text.skeleton import Edit
+from dptext_studio.figures import audit_figure
 
 pytestmark = pytest.mark.usefixtures("few_releases")
 

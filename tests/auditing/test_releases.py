@@ -14,7 +14,7 @@ from small_spaces import diffractor, on, over, random_space, shuffled_lists, wor
 import dptext_core as dpt
 from dptext_core import WordSpace
 from dptext_core.auditing import audit, releases, verdict
-from dptext_core.auditing.planted.stated import _leaking
+from dptext_core.auditing.broken_mechanisms.stated import _leaking
 from dptext_core.mechanisms.masked.dp_mlm import DPMLM, DPMLMPlus
 from dptext_core.mechanisms.words.custext import CusText
 from dptext_core.mechanisms.words.santext import SanText

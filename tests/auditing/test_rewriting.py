@@ -15,13 +15,13 @@ import dptext_core as dpt
 from dptext_core import auditing
 from dptext_core.auditing import audit
 from dptext_core.auditing.batches import in_batches
+from dptext_core.auditing.broken_mechanisms import FAULTS, broken, sound
+from dptext_core.auditing.checks import Subject
 from dptext_core.auditing.inputs import Meter, probes_of
 from dptext_core.auditing.long_texts import in_long_texts
-from dptext_core.auditing.looks import Subject
-from dptext_core.auditing.planted import FAULTS, broken, sound
+from dptext_core.auditing.metadata_leakage import BLOCK, said_of_words, told
 from dptext_core.auditing.rewriting import Rewriter
 from dptext_core.auditing.rules import Breach
-from dptext_core.auditing.told import BLOCK, said_of_words, told
 from dptext_core.auditing.vocabulary import released_words
 from dptext_core.mechanisms.words.santext import SanText
 from dptext_core.privacy.sampling import NoiseStream

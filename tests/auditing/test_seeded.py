@@ -22,28 +22,36 @@ from dptext_core.auditing import (
     batches,
     distance,
     exact,
-    first_calls,
     guesses,
     inputs,
     latent,
     long_texts,
-    looks,
     outputs,
     released,
     releases,
     report,
     rules,
     sampled,
-    seen,
-    told,
     verdict,
     vocabulary,
 )
+from dptext_core.auditing import (
+    checks as looks,
+)
+from dptext_core.auditing import (
+    metadata_leakage as told,
+)
+from dptext_core.auditing import (
+    release_statistics as seen,
+)
+from dptext_core.auditing import (
+    statefulness as first_calls,
+)
+from dptext_core.auditing.broken_mechanisms import FAULTS, broken, hidden, sound
+from dptext_core.auditing.broken_mechanisms.hidden import BatchCusText, FirstCusText
+from dptext_core.auditing.broken_mechanisms.text import TEXT, TinyWriter
+from dptext_core.auditing.checks import Subject
 from dptext_core.auditing.inputs import Meter, probes_of
-from dptext_core.auditing.looks import Subject
-from dptext_core.auditing.planted import FAULTS, broken, hidden, sound
-from dptext_core.auditing.planted.hidden import BatchCusText, FirstCusText
-from dptext_core.auditing.planted.text import TEXT, TinyWriter
 from dptext_core.auditing.rewriting import Rewriter
 from dptext_core.mechanisms.base import Mechanism
 from dptext_core.models import engines, masked_lm

@@ -11,9 +11,9 @@ import pytest
 
 import dptext_core as dpt
 from dptext_core.auditing import audit
-from dptext_core.auditing.planted.guarantees import TinyResponse
-from dptext_core.auditing.planted.text import WriterConfig, WriterTrace
-from dptext_core.mechanisms.chances import Chances
+from dptext_core.auditing.broken_mechanisms.guarantees import TinyResponse
+from dptext_core.auditing.broken_mechanisms.text import WriterConfig, WriterTrace
+from dptext_core.mechanisms.likelihood import Chances
 from dptext_core.privacy.distribution import Channel, ScoreTable, TokenDistribution
 from dptext_core.testing import check_mechanism
 

@@ -23,6 +23,7 @@ from dptext_core.cli import console
 from dptext_core.mechanisms import codec
 from dptext_core.mechanisms.config import epsilon_option, option
 from dptext_core.text.skeleton import Edit
+from dptext_lab.commands.bench import BENCHES
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = "Café au lait für Zoë 🙂\nin Łódź"
@@ -379,7 +380,7 @@ def test_models_lists_what_is_here(run, monkeypatch):
 
 
 def test_bench_speed_gets_the_rest_of_the_line(run, monkeypatch):
-    from dptext_core.research.speed import engine
+    from dptext_lab.speed import engine
 
     seen = []
     monkeypatch.setattr(engine, "main", lambda argv: seen.append(argv) or 0)
@@ -389,15 +390,10 @@ def test_bench_speed_gets_the_rest_of_the_line(run, monkeypatch):
     assert status == 2 and err.startswith("error: ")
 
 
-@pytest.mark.parametrize("name", cli.BENCHES)
+@pytest.mark.parametrize("name", BENCHES)
 def test_every_measurement_is_found(run, name):
     status, out, _ = run("bench", name, "--help")
     assert status == 0 and out.startswith(f"usage: python -m dptext_core bench {name} ")
-
-
-@pytest.mark.parametrize(("before", "name"), cli.EARLIER.items())
-def test_what_bundled_files_name_is_still_a_command(run, before, name):
-    assert run("bench", before, "--help") == run("bench", name, "--help")
 
 
 def test_version_and_no_command(run):
@@ -453,7 +449,7 @@ def test_a_reader_that_goes_away_leaves_no_traceback():
 def test_neither_the_core_nor_help_loads_anything_heavy():
     code = """
 import sys
-import dptext_core.models, dptext_core.show.figures
+import dptext_core.models, dptext_studio.figures
 from dptext_core.cli import main
 for argv in (["--help"], ["rewrite", "--help"], ["mechanisms"], ["--version"]):
     try: main(argv)
@@ -798,8 +794,8 @@ def test_distribution_of_a_piece_that_was_written(run, writer):
 
 
 def test_app_hands_its_flags_and_plugins_to_streamlit_in_its_own_place(monkeypatch):
-    from dptext_core._internal import plugins
-    from dptext_core.cli.commands import app
+    from dptext_core.support import plugins
+    from dptext_studio.commands import app
 
     asked = {}
     monkeypatch.setattr(app.os, "execve", lambda path, argv, env: asked.update(path=path, argv=argv, env=env))

@@ -13,11 +13,11 @@ import pytest
 
 import dptext_core as dpt
 from dptext_core.cli.main import main
-from dptext_core.models import pretraining
-from dptext_core.research import results
-from dptext_core.show.exports import gallery as galleries
-from dptext_core.show.pocket import site
 from dptext_core.testing import scaffold
+from dptext_lab.results import results
+from dptext_lab.training import pretraining
+from dptext_studio.browser import site
+from dptext_studio.exports import gallery as galleries
 
 SMALL = {"hidden": 8, "window": 8, "max_tokens": 4, "epochs": 1, "batch": 2}
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # as a write says it: without a name

@@ -115,7 +115,7 @@ def test_a_worker_of_the_comparison_ends_with_its_command_while_it_computes(tmp_
     code = f"""
 import sys, time
 sys.path.insert(0, {ROOT.as_posix()!r})
-from dptext_core.research.peers import worker
+from dptext_lab.peers import worker
 worker.answer = lambda *_: time.sleep(999)
 worker._versions = lambda *_: time.sleep(999)
 worker.worker("ours", {tmp_path.as_posix()!r})

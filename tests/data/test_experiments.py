@@ -28,17 +28,18 @@ from hypothesis import strategies as st
 
 import dptext_core as dpt
 from dptext_core import cli
-from dptext_core._internal import plugins
 from dptext_core.data import components, parquet_rows, tables
 from dptext_core.data.folder import RunFolder
 from dptext_core.data.records import Unread
 from dptext_core.data.rewriting import rewrite_data
 from dptext_core.mechanisms.config import option
 from dptext_core.models import sentence_encoder
-from dptext_core.research import case_study, tasks
-from dptext_core.research.compare import compare
-from dptext_core.research.downstream import Embeddings, downstream, part
+from dptext_core.support import plugins
 from dptext_core.text import document
+from dptext_lab.measurements import case_study
+from dptext_lab.measurements.compare import compare
+from dptext_lab.measurements.downstream import Embeddings, downstream, part
+from dptext_lab.runner import tasks
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = "My doctor sent a letter to my sister"

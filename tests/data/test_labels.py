@@ -12,7 +12,7 @@ import dptext_core as dpt
 from dptext_core.cli.main import main
 from dptext_core.data import components, tables
 from dptext_core.data.labels import label_of
-from dptext_core.research.downstream import downstream
+from dptext_lab.measurements.downstream import downstream
 
 
 @pytest.mark.parametrize(

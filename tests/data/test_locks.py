@@ -12,14 +12,14 @@ import pytest
 from foreign import Swap
 
 import dptext_core as dpt
-from dptext_core._internal import held
 from dptext_core.data import bank_building, job_folders, tables
 from dptext_core.data.batch import Asked, Batch
 from dptext_core.data.distributed import blocks
 from dptext_core.data.folder import RunFolder
 from dptext_core.data.rewriting import rewrite_data
 from dptext_core.mechanisms.setting import Setting
-from dptext_core.models import pretraining
+from dptext_core.support import folder_lock as held
+from dptext_lab.training import pretraining
 
 pytest.importorskip("fcntl", reason="only these systems have locks")
 

@@ -13,14 +13,14 @@ import pytest
 from tiny import tiny_autoencoder, tiny_masked_lm
 
 import dptext_core as dpt
-from dptext_core._internal.checks import placeless
 from dptext_core.data import release_files, tables
 from dptext_core.data.rewriting import rewrite_data
 from dptext_core.measure import trade_off
 from dptext_core.measure.ledger import Ledger
-from dptext_core.show import exports
-from pages.ui import links
-from pages.ui.runs import Inputs
+from dptext_core.support.checks import placeless
+from dptext_studio import exports
+from dptext_studio.components import links
+from dptext_studio.server.runs import Inputs
 
 OWNER = "qzkowner"
 TEXT = "my doctor told the nurse in the house that it works"

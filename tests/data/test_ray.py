@@ -14,10 +14,10 @@ import pytest
 
 import dptext_core as dpt
 from dptext_core import cli
-from dptext_core._internal import ray as ready
 from dptext_core.data import tables
 from dptext_core.data.distributed import blocks, cluster
 from dptext_core.data.rewriting import rewrite_data
+from dptext_core.support import ray as ready
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 WORDS = ["doctor", "nurse", "letter", "house", "river", "music", "window", "garden", "friend"]

@@ -22,7 +22,6 @@ from small_spaces import random_space, words
 
 import dptext_core as dpt
 from dptext_core import cli
-from dptext_core._internal.outcome import WorkOutcome
 from dptext_core.data import tables
 from dptext_core.data.distributed import blocks
 from dptext_core.data.distributed.blocks import Worker
@@ -30,6 +29,7 @@ from dptext_core.data.distributed.processes import ProcessWorkers, _Process
 from dptext_core.data.rewriting import rewrite_data
 from dptext_core.models import MaskRequest
 from dptext_core.models import remote as serving
+from dptext_core.support.outcome import WorkOutcome
 
 WORDS = ["doctor", "nurse", "letter", "house", "river", "music", "window", "garden", "friend"]
 CORE = Path(dpt.__file__).parent

@@ -29,8 +29,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import test_pocket as checks
 
-from dptext_core.show.pocket import serve, write_site
-from dptext_core.show.pocket.site import MECHANISMS
+from dptext_studio.browser import serve, write_site
+from dptext_studio.browser.site import MECHANISMS
 
 LISTENS = re.compile(r"WebDriver BiDi listening on (ws://\S+)")
 FUNCTION = re.compile(r"(async\s*)?(\(.*?\)|\w+)\s*=>")

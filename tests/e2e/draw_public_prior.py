@@ -11,8 +11,8 @@ import argparse
 import shutil
 from pathlib import Path
 
-from dptext_core.research import public_prior
-from dptext_core.show import figures
+from dptext_lab.measurements import public_prior
+from dptext_studio import figures
 
 
 def main() -> None:

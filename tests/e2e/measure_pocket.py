@@ -26,10 +26,10 @@ from playwright.sync_api import Page, sync_playwright
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import dptext_core as dpt
-from dptext_core._internal.assets import assets_folder
-from dptext_core.show.pocket import serve, write_site
-from dptext_core.show.pocket.site import MECHANISMS
+from dptext_core.support.assets import assets_folder
 from dptext_core.text.document import Document
+from dptext_studio.browser import serve, write_site
+from dptext_studio.browser.site import MECHANISMS
 
 #: The law of a word: SHA-256 of the candidates in their order, and ln p as bytes, which travel faster than numbers.
 LAW = """async ([text, i, how]) => {

@@ -41,7 +41,7 @@ class Answers(BaseHTTPRequestHandler):
         from memory_scan import Marker
         from starlette.applications import Starlette
 
-        from pages.ui import sessions
+        from dptext_studio.server import sessions
 
         _, what, key = (self.path + "/").split("/")[:3]
         answer: Any = None
@@ -69,7 +69,8 @@ class Answers(BaseHTTPRequestHandler):
 def main(port: str, ask: str, stop: str, close: str, *further: str) -> None:
     from streamlit.web import cli
 
-    from pages.ui import jobs, meaning, sessions, streamlit_patches
+    from dptext_studio.server import jobs, sessions, streamlit_patches
+    from dptext_studio.views.explore import meaning
 
     sessions.STOP, sessions.CLOSE = float(stop), float(close)
     streamlit_patches.FETCH = min(streamlit_patches.FETCH, 2 * float(close))

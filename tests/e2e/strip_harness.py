@@ -19,7 +19,7 @@ from dptext_core.privacy.distribution import Channel, ScoreTable, TokenDistribut
 from dptext_core.privacy.guarantee import Guarantee
 from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.result import RewriteResult, Step, Trace
-from dptext_core.show.figures import token_view
+from dptext_studio.figures import token_view
 
 LO, HI, N_GRID, N_CANDIDATES = 5.0, 500.0, 60, 8000
 HOSTILE = '<img src=x onerror="window.hurt=1">'
@@ -360,7 +360,7 @@ def main() -> None:
     """The page."""
     import streamlit as st
 
-    from pages.ui.token_strip import token_strip
+    from dptext_studio.components.token_strip import token_strip
 
     st.set_page_config(page_title="Token strip", layout="wide")
     variant = st.query_params.get("variant", "")

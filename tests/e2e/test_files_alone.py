@@ -14,8 +14,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from foreign import Latent, Swap
 
 import dptext_core as dpt
-from dptext_core.show import exports
-from dptext_core.show.exports.gallery import gallery
+from dptext_studio import exports
+from dptext_studio.exports.gallery import gallery
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Page

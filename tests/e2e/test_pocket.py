@@ -18,14 +18,14 @@ import pytest
 from scipy.stats import chi2
 
 import dptext_core as dpt
-from dptext_core._internal.assets import examples
-from dptext_core.measure.leaks import KINDS, telling
+from dptext_core.measure.pii_survival import KINDS, telling
 from dptext_core.mechanisms.blocklist import Never, fold
 from dptext_core.mechanisms.sentence.dp_sentence import DPSentence, DPSentenceConfig
-from dptext_core.show import pocket
-from dptext_core.show.pocket import serve, write_site
-from dptext_core.show.pocket.site import MECHANISMS, OWN_TEXT
+from dptext_core.support.assets import examples
 from dptext_core.text.document import Document
+from dptext_studio import browser as pocket
+from dptext_studio.browser import serve, write_site
+from dptext_studio.browser.site import MECHANISMS, OWN_TEXT
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dptext_core.show.pocket import serve, write_site
+from dptext_studio.browser import serve, write_site
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Route

@@ -815,6 +815,6 @@ def test_long_text_stays_usable(open_app: Open) -> None:
     ],
 )
 def test_view_is_read_defensively(raw: Any, view: dict[str, Any] | None) -> None:
-    from pages.ui.token_strip import _read_view
+    from dptext_studio.components.token_strip import _read_view
 
     assert _read_view(raw) == (None if view is None else {"tint": "", "fact": "", "others": {}} | view)

@@ -20,7 +20,7 @@ import dptext_core as dpt
 from dptext_core import attacks, cli
 from dptext_core.measure import budget
 from dptext_core.measure.ledger import Ledger
-from dptext_core.research import grid, run
+from dptext_lab.runner import grid, run
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = (ROOT / "docs" / "development" / "architecture.md").read_text(encoding="utf-8")

@@ -16,10 +16,11 @@ import pytest
 
 import dptext_core as dpt
 from dptext_core import cli
-from dptext_core._internal import plugins
 from dptext_core.cli import arguments
-from dptext_core.show.figures.handout import handout
-from dptext_core.show.lessons import LESSONS
+from dptext_core.support import plugins
+from dptext_lab.commands.bench import BENCHES
+from dptext_studio.figures.handout import handout
+from dptext_studio.lessons import LESSONS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = {
@@ -114,7 +115,7 @@ def test_commands_are_understood(monkeypatch):
         try:
             for file in files:
                 plugins.load_file(ROOT / file)
-            if argv[0] == "bench" and argv[1] in {*cli.BENCHES, *cli.EARLIER}:
+            if argv[0] == "bench" and argv[1] in BENCHES:
                 said = helped(*argv[:2])
                 for flag in (word.partition("=")[0] for word in argv[2:] if word.startswith("--")):
                     assert re.search(rf"(?<![\w-]){flag}(?![\w-])", said), (name, line, flag)
@@ -130,7 +131,7 @@ def test_there_are_commands_of_every_kind():
     first = {line.split()[0] for _, line in commands()}
     assert {"rewrite", "distribution", "mechanisms", "models", "attack", "audit", "calibrate", "bench"} <= first
     measured = {line.split()[1] for _, line in commands() if line.startswith("bench ") and line != "bench NAME --help"}
-    assert set(cli.BENCHES) <= measured
+    assert set(BENCHES) <= measured
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
@@ -161,7 +162,7 @@ BLOCKS = [
 
 @pytest.mark.parametrize(("name", "k"), BLOCKS)
 def test_the_python_of_the_guides_runs(name, k, capsys, monkeypatch):
-    monkeypatch.setattr(handout, "__defaults__", (LESSONS[:1],))  # tests/show has them all
+    monkeypatch.setattr(handout, "__defaults__", (LESSONS[:1],))  # tests/studio has them all
     block = fenced(DOCUMENTS[name], "python")[k]
     exec(compile(block, name, "exec"), {})
     assert "print(" not in block or capsys.readouterr().out.strip()
@@ -178,7 +179,7 @@ def test_every_mechanism_and_attacker_is_described():
 
 
 def test_numbers_of_the_documents_are_those_of_the_bundled_results():
-    from dptext_core.auditing.planted import FAULTS
+    from dptext_core.auditing.broken_mechanisms import FAULTS
 
     def read(name: str) -> dict:
         return json.loads((ROOT / "assets" / "benchmarks" / name).read_text(encoding="utf-8"))

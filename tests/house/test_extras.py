@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from small_spaces import random_space
 
-from dptext_core._internal import extras
+from dptext_core.support import extras
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Runs in a process in which none of these can be imported, nor found.
@@ -60,7 +60,8 @@ def test_every_extra_is_one_of_the_package_and_its_file_is_there():
 def test_what_is_said_sends_nobody_who_installed_the_package_to_a_file_that_only_the_repository_has():
     """Documents, requirements and tools are not in the wheel; whatever names one says where it is."""
     named = re.compile(r"docs/|tools/|requirements[\w-]*\.txt|README\.md|CONTRIBUTING")
-    for path in [*(ROOT / "dptext_core").rglob("*.py"), *(ROOT / "pages").rglob("*.py")]:
+    folders = ("dptext_core", "dptext_lab", "dptext_studio", "pages")
+    for path in [f for name in folders for f in (ROOT / name).rglob("*.py")]:
         text = path.read_text(encoding="utf-8")
         if not named.search(text):
             continue
@@ -87,8 +88,8 @@ def test_words_and_audits_need_no_language_model(tmp_path):
     code = (
         f"space, inputs = {str(tmp_path / 'small.npz')!r}, {list(space.words[:2])}"
         + """
-from dptext_core.auditing import releases, told, verdict
-told.LONG, releases.FRESH, releases.LOW, releases.OTHERS, releases.FEW, releases.MORE = 20, 20, 1, 4, 3, 2
+from dptext_core.auditing import metadata_leakage, releases, verdict
+metadata_leakage.LONG, releases.FRESH, releases.LOW, releases.OTHERS, releases.FEW, releases.MORE = 20, 20, 1, 4, 3, 2
 check = verdict.check_releases
 verdict.check_releases = lambda m, probes, n, *more: check(m, probes, min(n, 20), *more)
 (near, _), = dpt.word_space("minilm").neighbours("doctor", 1)

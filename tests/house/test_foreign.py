@@ -17,7 +17,7 @@ from dptext_core.measure import budget
 from dptext_core.measure.calibration import calibrate, equal_privacy
 from dptext_core.measure.ledger import Ledger
 from dptext_core.mechanisms.audited import Audited
-from dptext_core.show.figures import token_view
+from dptext_studio.figures import token_view
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = "My doctor sent a letter to my sister."

@@ -24,10 +24,11 @@ import dptext_core as dpt
 from dptext_core.data import folder, release_files, rewriting, tables
 from dptext_core.mechanisms import codec
 from dptext_core.models import engines, generator, masked_lm
-from dptext_core.research import grid, results
-from dptext_core.show.exports import parts, read_session
 from dptext_core.text import lexicon, lexicons
-from pages.ui import links
+from dptext_lab.results import results
+from dptext_lab.runner import grid
+from dptext_studio.components import links
+from dptext_studio.exports import parts, read_session
 
 TEXTS = (
     "Dr. Amari's sister was treated for diabetes in Lisbon on 3 May; she paid $40 and can't come back.",

@@ -20,6 +20,8 @@ from dptext_core.models.added import SOURCES
 from dptext_core.text.document import Document
 
 ROOT = Path(__file__).resolve().parents[2]
+#: What is installed or runs with the app.
+CODE = ("dptext_core", "dptext_lab", "dptext_studio", "pages", "app.py")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BUILT = {".git", ".venv", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", "build", "dist"}
 
@@ -134,8 +136,8 @@ FOR_DEVELOPMENT = {"tools/count_imports.py": {"grimp"}, "tools/export_models.py"
 @pytest.mark.slow
 def test_the_app_and_the_core_import_only_what_requirements_install():
     allowed = {same(name) for name in pins("requirements.txt")}
-    own = {"dptext_core", "pages", "app", "tools"}
-    for path, imported in python_imports("dptext_core", "pages", "app.py", "tools").items():
+    own = {"dptext_core", "dptext_lab", "dptext_studio", "pages", "app", "tools"}
+    for path, imported in python_imports(*CODE, "tools").items():
         imported = imported - FOR_DEVELOPMENT.get(path, set())
         for module in imported - own - sys.stdlib_module_names:
             if (ROOT / path).parent.joinpath(module + ".py").exists():
@@ -212,14 +214,14 @@ def test_no_code_that_the_house_forbids():
         r"#\s*fmt:": "keeps lines from the formatter",
     }
     for path, text in texts(".py").items():
-        if path.split("/")[0] not in ("dptext_core", "pages", "app.py"):
+        if path.split("/")[0] not in CODE:
             continue
         for pattern, why in forbidden.items():
-            if path == "dptext_core/auditing/planted/noise.py" and why == "uses the global generator":
+            if path == "dptext_core/auditing/broken_mechanisms/noise.py" and why == "uses the global generator":
                 continue  # a deliberately broken mechanism
             found = re.search(pattern, text)
             assert not found, f"{path}: {found and found[0].strip()!r} {why}"
-    for path, imported in python_imports("dptext_core", "pages", "app.py", "tools").items():
+    for path, imported in python_imports(*CODE, "tools").items():
         # An audit pickles its own results, and reads back the bytes that it has just made.
         allowed = {"pickle"} if path == "dptext_core/auditing/entry_points.py" else set()
         assert not imported & {"pickle", "dill", "shelve", "marshal"} - allowed, path
@@ -228,7 +230,7 @@ def test_no_code_that_the_house_forbids():
 def test_nobody_outside_looks_for_an_option_by_its_name():
     sniffs = re.compile(r'(hasattr|getattr)\((?!model\.)[a-z_.()]*config(_cls)?, "')
     for path, text in texts(".py").items():
-        if path.split("/")[0] in ("dptext_core", "pages") and not path.startswith("dptext_core/mechanisms/"):
+        if path.split("/")[0] in CODE and not path.startswith("dptext_core/mechanisms/"):
             assert not (found := sniffs.search(text)), f"{path}: {found and found[0]}: ask the option's metadata"
 
 

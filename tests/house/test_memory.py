@@ -28,14 +28,15 @@ from tiny_generators import tiny_generator
 
 import dptext_core as dpt
 from dptext_core import attacks, cli
-from dptext_core._internal.private import Private
 from dptext_core.attacks import bayes, likely_text, mask_inference, nearest, query
-from dptext_core.auditing import told
-from dptext_core.measure import budget, leaks, metrics
+from dptext_core.auditing import metadata_leakage as told
+from dptext_core.measure import budget, metrics
+from dptext_core.measure import pii_survival as leaks
 from dptext_core.measure.metrics.bleu import corpus_bleu
 from dptext_core.models import causal
 from dptext_core.models.sentence_encoder import embed
-from dptext_core.show.figures import token_view
+from dptext_core.support.private import Private
+from dptext_studio.figures import token_view
 
 QUICK = ("dp-mlm", "diffractor", "santext", "tem")
 OTHERS = [s.name for s in dpt.mechanisms() if s.name not in QUICK]

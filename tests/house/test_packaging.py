@@ -22,8 +22,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from dptext_core._internal import assets
 from dptext_core.errors import InputError, ModelUnavailable
+from dptext_core.support import assets
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -117,7 +117,7 @@ def test_a_bundled_file_is_read_once_until_it_changes_and_its_absence_is_no_erro
 def test_a_neighbour_named_assets_is_not_taken_for_ours(tmp_path, monkeypatch):
     package = tmp_path / "dptext_core"
     package.mkdir()
-    monkeypatch.setattr(assets, "__file__", str(package / "_internal" / "assets.py"))
+    monkeypatch.setattr(assets, "__file__", str(package / "support" / "assets.py"))
     (tmp_path / "assets").mkdir()
     with pytest.raises(ModelUnavailable, match=r"Install dptext-studio again"):
         assets.assets_folder()
@@ -152,7 +152,7 @@ def installed(tmp_path_factory) -> Path:
     tree.mkdir()
     for name in ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE", "app.py"):
         shutil.copy(ROOT / name, tree)
-    for name in ("dptext_core", "assets", "pages", "tests", ".streamlit"):
+    for name in ("dptext_core", "dptext_lab", "dptext_studio", "assets", "pages", "tests", ".streamlit"):
         leave = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / name, tree / name, ignore=leave, copy_function=without_weights)
     build = f"from setuptools import build_meta\nbuild_meta.build_wheel({top.as_posix()!r})"
@@ -168,16 +168,17 @@ def test_the_package_holds_its_assets_and_nothing_else(installed):
     paths = {p.relative_to(installed).as_posix() for p in installed.rglob("*") if p.is_file()}
     names = {n for n in paths if "/__pycache__/" not in n}
     (metadata,) = [p.read_text(encoding="utf-8") for p in installed.glob("*.dist-info/METADATA")]
-    assert {n.split("/")[0] for n in names if ".dist-info/" not in n} == {"dptext_core"}
+    assert {n.split("/")[0] for n in names if ".dist-info/" not in n} == {"dptext_core", "dptext_lab", "dptext_studio"}
     manifest = json.loads((ROOT / "assets" / "MANIFEST.json").read_text(encoding="utf-8"))
     assets = {f"dptext_core/assets/{e['path']}" for e in manifest if not e["path"].endswith((".png", ".gif"))}
     assert {n for n in names if n.startswith("dptext_core/assets/")} == assets | {"dptext_core/assets/MANIFEST.json"}
     pages = {p.relative_to(ROOT).as_posix() for p in (ROOT / "pages").rglob("*") if p.suffix in (".py", ".css", ".js")}
-    inside = {n.removeprefix("dptext_core/app/") for n in names if n.startswith("dptext_core/app/")}
+    inside = {n.removeprefix("dptext_studio/app/") for n in names if n.startswith("dptext_studio/app/")}
     assert inside == {*pages, "app.py", ".streamlit/config.toml"}
     kinds = (".py", ".html", ".css", ".js", ".bib", ".txt", ".svg", ".webmanifest")
-    modules = {p.relative_to(ROOT).as_posix() for p in (ROOT / "dptext_core").rglob("*") if p.suffix in kinds}
-    assert "dptext_core/show/figures/browser/token_strip.js" in modules
+    packages = [ROOT / name for name in ("dptext_core", "dptext_lab", "dptext_studio")]
+    modules = {p.relative_to(ROOT).as_posix() for top in packages for p in top.rglob("*") if p.suffix in kinds}
+    assert "dptext_studio/figures/browser/token_strip.js" in modules
     assert modules <= names
     licences = {p.name for p in (ROOT / "assets" / "licences").iterdir()} | {"LICENSE"}
     assert {n.rsplit("/")[-1] for n in names if ".dist-info/licenses/" in n} == licences
@@ -230,7 +231,7 @@ def test_the_installed_app_opens_with_its_settings_wherever_it_is_started(instal
     code = """
 import os
 from streamlit.testing.v1 import AppTest
-import dptext_core.cli.commands.app as command
+import dptext_studio.commands.app as command
 app = AppTest.from_file(str(command.script()), default_timeout=120)
 app.query_params["mechanism"] = "diffractor"  # which loads no language model
 app.run()

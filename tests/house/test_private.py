@@ -13,14 +13,14 @@ from tiny_generators import tiny_generator
 
 import dptext_core as dpt
 from dptext_core import attacks, cli
-from dptext_core._internal.private import Private
 from dptext_core.attacks import bayes, mask_inference, nearest, query
 from dptext_core.measure import budget
 from dptext_core.mechanisms.base import Prepared
 from dptext_core.models import MaskRequest
+from dptext_core.support.private import Private
 from dptext_core.text.document import Edit
 from dptext_core.words.space import WordSpace
-from pages.ui import runs
+from dptext_studio.server import runs
 
 SECRETS = ("giraffe", "qzkvoltar")  # one that the vocabularies have, and one that none has
 TEXT = "The Giraffe told qzkvoltar of it. A giraffe!"

@@ -133,8 +133,9 @@ async def act(visitor: Visitor, action: str, dice: random.Random) -> float:
 
 
 async def type_on(visitor: Visitor, given: str) -> float:
-    """Type the last letters of a text as a browser sends them (pages/ui/live.js): seconds from the last key until the
-    rewrite is that of the whole text."""
+    """Type the last letters of a text as a browser sends them (``components/live.js``).
+
+    Return the seconds from the last key until the rewrite is that of the whole text."""
     begun, sent = time.monotonic(), ""
     while True:
         typed = int(LETTERS * (time.monotonic() - begun))

@@ -257,7 +257,7 @@ def test_it_always_adds_up(raw, total, words):
 
 def test_the_page_reads_edited_rows():
     pytest.importorskip("streamlit")
-    from pages.ui.budget import shares, table
+    from dptext_studio.views.explore.budget import shares, table
 
     assert shares({"0": {"share": 10.0}, 2: {"share": None}, 1: {}}, (4, 7, 9)) == {4: 0.1}
     plan = distribute(dpt.get_mechanism("dp-mlm"), TEXT, 100.0, "hand", {1: 0.1})

@@ -10,12 +10,12 @@ import pytest
 from small_spaces import on, random_space
 
 import dptext_core as dpt
-from dptext_core._internal.statistics import clopper_pearson
 from dptext_core.attacks import bayes, best, risk
 from dptext_core.measure import calibration
 from dptext_core.measure.calibration import LOW, calibrate, equal_privacy
 from dptext_core.mechanisms.words.santext import SanText
 from dptext_core.privacy.sampling import NoiseStream
+from dptext_core.support.statistics import clopper_pearson
 
 TEXT = "The doctor changed the dose of insulin, and the doctor left Lisbon on a cold Monday."
 WORDS = ["doctor", "insulin", "river", "teacher", "cold", "bank", "train", "winter"]
@@ -306,7 +306,7 @@ def test_the_sentence_says_what_was_measured():
 
 def test_the_page_shows_a_table():
     pytest.importorskip("streamlit")
-    from pages.ui.equal_privacy import table
+    from dptext_studio.views.compare.equal_privacy import table
 
     mechanisms = [on(SPACE, n) for n in ("santext", "mvc", "gumbel")]
     rows = table(equal_privacy(mechanisms, {"n_w": 0.6}, words=FEW))

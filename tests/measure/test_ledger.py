@@ -339,7 +339,7 @@ def test_exports_hold_no_text():
 
 def test_the_page_lists_the_latest_first():
     pytest.importorskip("streamlit")
-    from pages.ui.ledger import table
+    from dptext_studio.components.ledger import table
 
     ledger = Ledger(clock)
     ledger.record(diffractor().rewrite(TEXT, seed=3), released=True)
@@ -351,7 +351,7 @@ def test_the_page_lists_the_latest_first():
 
 def test_the_page_shows_one_row_for_what_was_looked_at_of_a_draw():
     pytest.importorskip("streamlit")
-    from pages.ui.ledger import table
+    from dptext_studio.components.ledger import table
 
     ledger, stream = Ledger(clock), NoiseStream()
     for e in (1.0, 2.0, 1234.4 / WORDS):

@@ -13,7 +13,8 @@ from tiny_causal import WORDS, write_model, write_tokenizer
 from dptext_core.errors import ConfigError, ModelUnavailable
 from dptext_core.measure.metrics import score
 from dptext_core.models import added, causal, shortcuts
-from dptext_core.research import bench_run, public_prior
+from dptext_lab.measurements import public_prior
+from dptext_lab.runner import bench_run
 
 TEXTS = [
     "the doctor changed a dose",
@@ -103,7 +104,7 @@ def test_texts_share_a_pass_by_length():
 
 
 def test_bfloat16_is_near_and_the_default_is_what_the_processor_multiplies(gemma):
-    from dptext_core._internal.device import best_dtype
+    from dptext_core.support.device import best_dtype
 
     exact, rounded = (causal.Judge(gemma, dtype=dtype, device="cpu") for dtype in ("float32", "bfloat16"))
     assert rounded(TEXTS) == pytest.approx(exact(TEXTS), abs=0.1, nan_ok=True)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import dptext_core as dpt
 from dptext_core.measure import meaning
-from dptext_core.show.figures import token_view
+from dptext_studio.figures import token_view
 
 
 @pytest.mark.parametrize("seed", range(3))

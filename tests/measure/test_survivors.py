@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from token_engine import call
 
 import dptext_core as dpt
-from dptext_core.measure import leaks
-from dptext_core.measure.leaks import Survivor, Telling, telling
-from dptext_core.show.figures.token_view import payload
+from dptext_core.measure import pii_survival as leaks
+from dptext_core.measure.pii_survival import Survivor, Telling, telling
 from dptext_core.text import names
 from dptext_core.text.language import Language
 from dptext_core.words.bank import sentence_bank
+from dptext_studio.figures.token_view import payload
 
 ROOT = Path(__file__).resolve().parents[2]
 GUARANTEES = " ".join((ROOT / "docs" / "guarantees.md").read_text(encoding="utf-8").split())

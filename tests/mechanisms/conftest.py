@@ -6,7 +6,8 @@ import functools
 
 import pytest
 
-from dptext_core.auditing import outputs, releases, told, verdict
+from dptext_core.auditing import metadata_leakage as told
+from dptext_core.auditing import outputs, releases, verdict
 from dptext_core.models import generator
 
 FEW = {

@@ -16,14 +16,14 @@ from scipy import stats
 
 import dptext_core as dpt
 from dptext_core import NoiseStream, cli
-from dptext_core._internal import plugins
 from dptext_core.data import tables
 from dptext_core.data.tables import texts_of
 from dptext_core.mechanisms.latent.adept import GRID, ADePT, clip_l1, clip_l2
 from dptext_core.models import autoencoder as ae
-from dptext_core.models.pretraining import STATE, Settings, Training, _Model, pretrain
 from dptext_core.privacy.gaussian import laplace_advantage
 from dptext_core.privacy.sampling import discrete_laplace
+from dptext_core.support import plugins
+from dptext_lab.training.pretraining import STATE, Settings, Training, _Model, pretrain
 
 TEXT = "My doctor in Lisbon treated my sister for diabetes."
 TEXTS = ["show me flights to boston", "play some jazz", "what is the weather in paris", "add this song to my list"]
@@ -244,7 +244,7 @@ def test_a_planned_text_is_read_when_it_is_rewritten(tiny_autoencoder):
 
 def test_a_text_of_which_nothing_comes_is_shown_and_written_down(tiny_autoencoder, monkeypatch):
     from dptext_core.measure.ledger import Ledger
-    from dptext_core.show.figures import token_view
+    from dptext_studio.figures import token_view
 
     monkeypatch.setattr(ae.Autoencoder, "decode", lambda self, contexts, most=None: [""] * len(contexts))
     r = made(tiny_autoencoder).rewrite(TEXT)

@@ -10,7 +10,7 @@ import pytest
 
 import dptext_core as dpt
 from dptext_core.explain import ProposalView
-from dptext_core.mechanisms import chances
+from dptext_core.mechanisms import likelihood as chances
 from dptext_core.mechanisms.config import option
 from dptext_core.mechanisms.masked import dp_mlm_prior, masked_words
 from dptext_core.mechanisms.words.word_prior import PriorMechanism

@@ -15,7 +15,8 @@ from small_spaces import on, random_space, words
 from tiny_generators import tiny_generator
 
 import dptext_core as dpt
-from dptext_core.auditing import batches, first_calls, latent, long_texts
+from dptext_core.auditing import batches, latent, long_texts
+from dptext_core.auditing import statefulness as first_calls
 from dptext_core.models import sentence_encoder
 from dptext_core.result import deleted_by_chance
 from dptext_core.testing.conformance import TEXT, check_mechanism

@@ -17,7 +17,7 @@ from dptext_core import NoiseStream, WordSpace
 from dptext_core.mechanisms.words import custext
 from dptext_core.mechanisms.words.custext import MAPPINGS, build_groups
 from dptext_core.privacy.sampling import log_full_range
-from dptext_core.research import mappings
+from dptext_lab.measurements import mappings
 
 SPACE = random_space(60, 5, seed=6)
 

@@ -222,8 +222,8 @@ def test_what_each_range_costs_at_one_word(mlm):
 def test_the_first_example_goes_from_nothing_kept_to_most_kept_along_its_axis():
     from pathlib import Path
 
-    from dptext_core._internal.assets import assets_folder
-    from dptext_core.show import precomputed
+    from dptext_core.support.assets import assets_folder
+    from dptext_studio import precomputed
 
     folder = Path(assets_folder()) / "examples"
     first = json.loads((folder / "index.json").read_text(encoding="utf-8"))[0]
@@ -258,8 +258,8 @@ def test_what_is_made_of_a_shared_text_is_kept_and_says_the_same(mlm):
 
 
 def test_everybody_has_the_same_scores_of_a_bundled_text_and_nobody_of_another():
-    from dptext_core._internal import assets
-    from dptext_core.show import precomputed
+    from dptext_core.support import assets
+    from dptext_studio import precomputed
 
     text, setting = assets.examples()[0].text, dpt.Setting("dp-mlm")
     one = precomputed.load(text, setting.at(5.0))

@@ -15,10 +15,10 @@ from held import held_case, plain
 from small_spaces import diffractor, on, random_space, shuffled_lists, words
 
 import dptext_core as dpt
-from dptext_core.auditing.seen import with_epsilon
+from dptext_core.auditing.release_statistics import with_epsilon
 from dptext_core.errors import DPTextError
 from dptext_core.explain import project
-from dptext_core.mechanisms import chances
+from dptext_core.mechanisms import likelihood as chances
 from dptext_core.mechanisms.latent import adept, dp_bart
 from dptext_core.mechanisms.words import custext, mvc
 from dptext_core.mechanisms.words import diffractor as module

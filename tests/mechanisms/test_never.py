@@ -23,9 +23,9 @@ from dptext_core.mechanisms.masked.masked_words import candidates
 from dptext_core.mechanisms.words.custext import build_groups, utilities
 from dptext_core.mechanisms.words.mvc import nearest_words
 from dptext_core.mechanisms.writing.spelling import Spelling
-from dptext_core.research import deniability
 from dptext_core.words import WordSpace
 from dptext_core.words import space as word_spaces
+from dptext_lab.measurements import deniability
 
 N = 30
 LISTED = tuple(words(N)[i] for i in (0, 3, 4, 11, 29))
@@ -398,8 +398,8 @@ def test_without_loaded_words_it_is_the_mechanism_over_the_others(name):
 
 
 def test_bundled_scores_serve_the_others_too():
-    from dptext_core._internal.assets import examples
-    from dptext_core.show import precomputed
+    from dptext_core.support.assets import examples
+    from dptext_studio import precomputed
 
     text = examples()[0].text
     whole, fewer = (precomputed.load(text, dpt.Setting("dp-mlm", o)) for o in ({}, {"loaded_words": False}))

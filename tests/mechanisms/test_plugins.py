@@ -19,9 +19,9 @@ from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
 from dptext_core import cli
-from dptext_core._internal import plugins
 from dptext_core.mechanisms import registering
 from dptext_core.mechanisms.words.word_level import WordMechanism
+from dptext_core.support import plugins
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "docs" / "examples" / "randomised_response.py"

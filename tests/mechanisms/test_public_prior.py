@@ -14,7 +14,7 @@ from small_spaces import on, random_space
 from tiny import vocabulary
 
 import dptext_core as dpt
-from dptext_core.mechanisms.facets import public_context
+from dptext_core.mechanisms.capabilities import public_context
 from dptext_core.mechanisms.masked import public_prior
 from dptext_core.mechanisms.masked.dp_mlm_prior import DPMLMPrior, clipped, public_shape, score_deviation, tempered
 from dptext_core.mechanisms.masked.masked_words import Draw, candidates

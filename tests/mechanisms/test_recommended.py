@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dptext_core as dpt
 from dptext_core.mechanisms.recommended import ORDER, beginning, begun, label, others, plainly, recommended
-from dptext_core.research import leaderboard
-from pages.ui import cards, point_map
+from dptext_lab.results import leaderboard
+from dptext_studio.views.compare import cards, point_map
 
 
 def test_the_first_is_the_one_that_keeps_most_at_the_same_measured_privacy():

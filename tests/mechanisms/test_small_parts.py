@@ -14,7 +14,7 @@ from scipy.stats import beta
 from small_spaces import words
 
 import dptext_core as dpt
-from dptext_core.auditing import seen
+from dptext_core.auditing import release_statistics as seen
 from dptext_core.mechanisms import recommended
 from dptext_core.mechanisms.latent import dp_bart
 from dptext_core.mechanisms.masked import dp_mlm, dp_mlm_prior, masked_words

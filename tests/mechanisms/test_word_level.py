@@ -23,10 +23,10 @@ from dptext_core import NoiseStream, WordSpace, attacks
 from dptext_core.mechanisms.words import word_level
 from dptext_core.mechanisms.words.word_level import MASK, WordMechanism
 from dptext_core.privacy.guarantee import number
-from dptext_core.research.speed import words as speeds
-from dptext_core.research.speed.words import STAGES, shares
 from dptext_core.text import document, skeleton
 from dptext_core.text.skeleton import Edit
+from dptext_lab.speed import words as speeds
+from dptext_lab.speed.words import STAGES, shares
 
 SPACE = random_space()
 COMMON, RARE = SPACE.words[2], SPACE.words[33]

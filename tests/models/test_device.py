@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from dptext_core._internal import extras
-from dptext_core._internal.device import best_device, resolve_device
 from dptext_core.errors import ConfigError
+from dptext_core.support import extras
+from dptext_core.support.device import best_device, resolve_device
 from dptext_core.words import space
 
 

@@ -18,8 +18,8 @@ from dptext_core.models import MaskRequest
 from dptext_core.models.masked_lm import MaskedLM, rows_for
 from dptext_core.models.windows import ModelInput
 from dptext_core.models.worker import Engine, _Job
-from dptext_core.research.speed import engine as speed
 from dptext_core.text.document import Document
+from dptext_lab.speed import engine as speed
 
 ROOT = Path(__file__).resolve().parents[2]
 LONG = "My old friend told the doctor in London that she was sick and afraid last winter. " * 8
@@ -352,7 +352,7 @@ def test_a_model_that_does_not_load_tells_every_caller(tmp_path):
 
 
 def test_one_engine_a_model_and_device(folder, engine):
-    from dptext_core._internal.device import best_device
+    from dptext_core.support.device import best_device
 
     assert models.engine(str(folder)) is engine
     assert models.engine(str(folder), best_device()) is engine

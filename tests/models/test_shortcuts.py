@@ -14,8 +14,8 @@ from dptext_core import cli, models
 from dptext_core.errors import ModelUnavailable
 from dptext_core.models import MaskRequest, masked_lm_spec, shortcuts, torch_masked
 from dptext_core.models.masked_lm import MaskedLM
-from dptext_core.research.speed import engine
 from dptext_core.text.document import Document
+from dptext_lab.speed import engine
 
 TEXT = "My old friend told the doctor in London that she was sick."
 
@@ -120,7 +120,7 @@ def test_damaged_weights_are_not_taken_for_another_version(tmp_path):
 
 
 def test_the_page_the_list_of_models_and_the_speed_report_say_it(bert, monkeypatch, capsys):
-    from pages.ui import model as page
+    from dptext_studio.server import model as page
 
     lose_output(monkeypatch)
     slow, _ = announced(lambda: loaded(bert))

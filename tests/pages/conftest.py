@@ -7,7 +7,8 @@ from tiny import bags_of_letters
 
 from dptext_core.attacks import best
 from dptext_core.models import sentence_encoder
-from pages.ui import belief, meaning, model
+from dptext_studio.server import model
+from dptext_studio.views.explore import belief, meaning
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from tiny_generators import tiny_generator
 
 import dptext_core as dpt
 from dptext_core.attacks import QueryCurve, bayes, which_text
-from dptext_core.show.figures import query_figure
+from dptext_studio.figures import query_figure
 
 TEXT = "The movie in Xyzzyville was wonderful."
 
@@ -21,7 +21,8 @@ def script() -> None:
     import streamlit as st
 
     import dptext_core as dpt
-    from pages.ui import attackers, runs
+    from dptext_studio.server import runs
+    from dptext_studio.views.explore import attackers
 
     state = st.session_state
     if "run" not in state:
@@ -242,7 +243,8 @@ def elsewhere() -> None:
     import streamlit as st
 
     import dptext_core as dpt
-    from pages.ui import equal_privacy, runs
+    from dptext_studio.server import runs
+    from dptext_studio.views.compare import equal_privacy
 
     state = st.session_state
     inputs = runs.Inputs(state["text"], dpt.Setting.of(state["mechanism"], **dict(state["options"])), 3)

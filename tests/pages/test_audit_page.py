@@ -12,12 +12,12 @@ from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
 from dptext_core import auditing as core
-from dptext_core.auditing.planted import FAULTS
-from dptext_core.auditing.planted.stated import TinyLatent
-from dptext_core.research import audit as bench
-from dptext_core.show.figures import audit_figure
-from dptext_core.show.figures.glossary import said_of
-from pages.ui.text import literal
+from dptext_core.auditing.broken_mechanisms import FAULTS
+from dptext_core.auditing.broken_mechanisms.stated import TinyLatent
+from dptext_lab.measurements import audit as bench
+from dptext_studio.components.text import literal
+from dptext_studio.figures import audit_figure
+from dptext_studio.figures.glossary import said_of
 
 TOP = Path(__file__).resolve().parents[2]
 

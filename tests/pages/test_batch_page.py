@@ -17,12 +17,12 @@ import dptext_core as dpt
 from dptext_core.data import batch as core
 from dptext_core.data import job_folders
 from dptext_core.models import sentence_encoder
-from dptext_core.show.figures.glossary import said_of
-from pages.ui import uploads
-from pages.ui.jobs import Work
-from pages.ui.public import OWN
-from pages.ui.session import Session
-from pages.ui.text import literal
+from dptext_studio.components.text import literal
+from dptext_studio.figures.glossary import said_of
+from dptext_studio.server import uploads
+from dptext_studio.server.jobs import Work
+from dptext_studio.server.public import OWN
+from dptext_studio.server.session import Session
 
 TOP = Path(__file__).resolve().parents[2]
 TEXT = "My doctor sent a letter to my sister"

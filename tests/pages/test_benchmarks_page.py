@@ -8,16 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from research.test_curves import MEASURED, made_up, stored
+from lab.test_curves import MEASURED, made_up, stored
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
-from dptext_core.research import curves, results, total_budget
-from dptext_core.research.rows import Row
-from dptext_core.show.figures.glossary import said_of
 from dptext_core.text.cells import to_csv
-from pages.ui import links
-from pages.ui.session import Session
+from dptext_lab.measurements import total_budget
+from dptext_lab.results import curves, results
+from dptext_lab.results.rows import Row
+from dptext_studio.components import links
+from dptext_studio.figures.glossary import said_of
+from dptext_studio.server.session import Session
 
 TOP = Path(__file__).resolve().parents[2]
 

@@ -13,8 +13,8 @@ from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
 from dptext_core.models import sentence_encoder
-from dptext_core.research import case_study as core
-from dptext_core.show.figures import case_study as draw
+from dptext_lab.measurements import case_study as core
+from dptext_studio.figures import case_study as draw
 
 TOP = Path(__file__).resolve().parents[2]
 SENTENCES = ("play some jazz", "add this song to my list")
@@ -94,7 +94,7 @@ def page(pretrained: str = "snips", **session) -> AppTest:
     def below() -> None:
         import streamlit as st
 
-        from pages.ui import case_study
+        from dptext_studio.views.learn import case_study
 
         case_study.panel(st.session_state.pretrained)
 

@@ -10,15 +10,15 @@ import numpy as np
 import plotly.graph_objects as go
 from streamlit.testing.v1 import AppTest
 
-from dptext_core.show import figures
-from dptext_core.show.figures.theme import Plot
+from dptext_studio import figures
+from dptext_studio.figures.theme import Plot
 
 
 def page():
     import numpy as np
 
-    from dptext_core.show import figures
-    from pages.ui.charts import chart
+    from dptext_studio import figures
+    from dptext_studio.components.charts import chart
 
     x = np.geomspace(1, 50, 9)
     chart(figures.curves({"<b>a</b>": (x, x / 50, x / 60, x / 40)}), key="a", alt="A line")

@@ -15,15 +15,17 @@ from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
 from dptext_core.attacks import best, two_texts
-from dptext_core.measure import calibration, leaks, metrics, side_by_side
+from dptext_core.measure import calibration, metrics, side_by_side
+from dptext_core.measure import pii_survival as leaks
 from dptext_core.measure.ledger import Ledger
 from dptext_core.mechanisms.recommended import ORDER
 from dptext_core.privacy.guarantee import percent
-from dptext_core.show.figures.glossary import said_of
-from pages.ui import cards, compared, equal_privacy
-from pages.ui.kept import Kept
-from pages.ui.rewrite_view import copies_of, word_of
-from pages.ui.session import Session
+from dptext_studio.components.rewrite_view import copies_of, word_of
+from dptext_studio.figures.glossary import said_of
+from dptext_studio.server import compared
+from dptext_studio.server.rewrite_cache import Kept
+from dptext_studio.server.session import Session
+from dptext_studio.views.compare import cards, equal_privacy
 
 PAGE = Path(__file__).resolve().parents[2] / "pages" / "compare.py"
 TEXT = "My doctor sent a letter to my sister Halvorsen."

@@ -11,8 +11,8 @@ from streamlit.testing.v1 import AppTest
 import dptext_core as dpt
 from dptext_core.mechanisms import recommended
 from dptext_core.mechanisms.config import epsilon_option, option
-from pages.ui import controls, links
-from pages.ui.session import Session
+from dptext_studio.components import controls, links
+from dptext_studio.server.session import Session
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,7 +50,7 @@ def form(**held: Any) -> AppTest:
         import streamlit as st
 
         import dptext_core as dpt
-        from pages.ui import controls
+        from dptext_studio.components import controls
 
         st.session_state["chosen"] = controls.options(dpt.mechanism_class("odd").spec(), "k")
 
@@ -118,7 +118,7 @@ def test_pages_begin_without_loaded_words_and_a_link_tells_only_what_they_do_not
         import streamlit as st
 
         import dptext_core as dpt
-        from pages.ui import controls
+        from dptext_studio.components import controls
 
         st.session_state["chosen"] = controls.options(dpt.mechanism_class("dp-mlm").spec(), "k")
 

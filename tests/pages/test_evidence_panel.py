@@ -6,16 +6,16 @@ import json
 from pathlib import Path
 
 import pytest
-from research.test_curves import stored
-from research.test_run import SLOW
+from lab.test_curves import stored
+from lab.test_run import SLOW
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
 from dptext_core.measure.metrics import measure
 from dptext_core.mechanisms.words import custext
-from dptext_core.research import curves, results
-from dptext_core.research.findings import verdicts
-from dptext_core.show.figures import benchmarks as benchmark_figures
+from dptext_lab.findings import verdicts
+from dptext_lab.results import curves, results
+from dptext_studio.figures import benchmarks as benchmark_figures
 
 TOP = Path(__file__).resolve().parents[2]
 TEXT = "The movie was wonderful."
@@ -35,7 +35,8 @@ def script() -> None:
     import streamlit as st
 
     import dptext_core as dpt
-    from pages.ui import evidence, runs
+    from dptext_studio.server import runs
+    from dptext_studio.views.explore import evidence
 
     state = st.session_state
     if "run" not in state:
@@ -105,8 +106,8 @@ def findings_page() -> AppTest:
 
 @pytest.mark.slow
 def test_the_page_of_findings_answers_its_question_and_opens_every_claim():
-    from dptext_core.research import leaderboard
-    from dptext_core.research.findings import CLAIMS, Runs
+    from dptext_lab.findings import CLAIMS, Runs
+    from dptext_lab.results import leaderboard
 
     at = findings_page()
     labels = [e.label.replace("\\", "") for e in at.expander if "-badge[" in e.label]
@@ -176,7 +177,7 @@ def test_every_row_of_the_bundled_results_is_points_that_anyone_can_run():
     """Every curve of the app is rows of this file, of the declared grid or of an edition before it."""
     from argparse import Namespace
 
-    from dptext_core.research import bench_run
+    from dptext_lab.runner import bench_run
 
     whole = results.bundled()
     assert whole is not None

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dptext_core.show import references
-from pages.ui import download, footer
-from pages.ui.session import Session
+from dptext_studio import references
+from dptext_studio.components import download, footer
+from dptext_studio.server.session import Session
 
 TOP = Path(__file__).resolve().parents[2]
 
@@ -19,7 +19,7 @@ def opened(part: str = "") -> AppTest:
     """The line with this part open."""
 
     def page() -> None:
-        from pages.ui import footer
+        from dptext_studio.components import footer
 
         footer.footer()
 

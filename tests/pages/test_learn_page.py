@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dptext_core.show import lessons
-from pages.ui import classroom, hide
-from pages.ui.address import only_here
+from dptext_studio import lessons
+from dptext_studio.components import hide
+from dptext_studio.components.address import only_here
+from dptext_studio.views.learn import classroom
 
 TOP = Path(__file__).resolve().parents[2]
 

@@ -13,8 +13,10 @@ from streamlit.testing.v1 import AppTest
 import dptext_core as dpt
 from dptext_core.data import job_folders
 from dptext_core.measure.ledger import HOLDS, Ledger
-from pages.ui import classroom, download, uploads
-from pages.ui.session import Session
+from dptext_studio.components import download
+from dptext_studio.server import uploads
+from dptext_studio.server.session import Session
+from dptext_studio.views.learn import classroom
 
 TOP = Path(__file__).resolve().parents[2]
 TEXT = "My doctor sent a letter to my sister."

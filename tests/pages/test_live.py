@@ -11,8 +11,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
-from pages.ui import live, runs
-from pages.ui.jobs import Work
+from dptext_studio.components import live
+from dptext_studio.server import runs
+from dptext_studio.server.jobs import Work
 
 TOP = Path(__file__).resolve().parents[2]
 TEXT = "My doctor told the lawyer that her son sold an old house in Lisbon last winter"

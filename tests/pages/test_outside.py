@@ -164,7 +164,7 @@ def test_pages_and_settings_name_nothing_that_a_browser_fetches_elsewhere():
     theme = str(settings["theme"])
     assert not re.findall(r"'\w*[fF]ont'", theme) and "://" not in theme
     looked_at = 0
-    for path in (ROOT / "app.py", *(ROOT / "pages").rglob("*.py"), *(ROOT / "dptext_core" / "show").rglob("*.py")):
+    for path in (ROOT / "app.py", *(ROOT / "pages").rglob("*.py"), *(ROOT / "dptext_studio").rglob("*.py")):
         source = path.read_text(encoding="utf-8")
         assert not MAPS.search(source), path
         for node in ast.walk(ast.parse(source)):
@@ -177,7 +177,7 @@ def test_pages_and_settings_name_nothing_that_a_browser_fetches_elsewhere():
 def test_one_module_alone_replaces_parts_of_streamlit():
     """Nothing else assigns to what it imported of Streamlit, its public name ``st`` included."""
     replaced = set()
-    for path in (ROOT / "app.py", *(ROOT / "pages").rglob("*.py")):
+    for path in (ROOT / "app.py", *(ROOT / "pages").rglob("*.py"), *(ROOT / "dptext_studio").rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         imported = {
             (alias.asname or alias.name).split(".")[0]
@@ -189,4 +189,4 @@ def test_one_module_alone_replaces_parts_of_streamlit():
         assigned = (t for node in ast.walk(tree) if isinstance(node, ast.Assign) for t in node.targets)
         if any(isinstance(t, ast.Attribute) and getattr(t.value, "id", None) in imported for t in assigned):
             replaced.add(path.relative_to(ROOT).as_posix())
-    assert replaced == {"pages/ui/streamlit_patches.py"}
+    assert replaced == {"dptext_studio/server/streamlit_patches.py"}

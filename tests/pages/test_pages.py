@@ -17,15 +17,17 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
-from dptext_core._internal.assets import examples
 from dptext_core.measure.coverage import WAITS
 from dptext_core.models import sentence_encoder
 from dptext_core.privacy.guarantee import bound
-from dptext_core.show import exports, precomputed
-from pages.ui import address, belief, links, meaning, public, runs, sessions
-from pages.ui.jobs import Job
-from pages.ui.session import Session
-from pages.ui.text import decode, literal
+from dptext_core.support.assets import examples
+from dptext_studio import exports, precomputed
+from dptext_studio.components import address, links
+from dptext_studio.components.text import decode, literal
+from dptext_studio.server import public, runs, sessions
+from dptext_studio.server.jobs import Job
+from dptext_studio.server.session import Session
+from dptext_studio.views.explore import belief, meaning
 
 TOP = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.usefixtures("letters")
@@ -70,7 +72,7 @@ def test_an_address_is_no_link_and_reads_the_same(text):
 
 
 def test_a_job_tells_how_far_it_is_and_how_long_the_rest_takes(monkeypatch):
-    from pages.ui import jobs
+    from dptext_studio.server import jobs
 
     clock = [0.0]
     monkeypatch.setattr(jobs.time, "monotonic", lambda: clock[0])
@@ -109,8 +111,8 @@ def test_a_job_gives_its_result_its_error_or_stops():
 
 
 def test_a_job_that_begins_later_takes_no_turn_of_others(monkeypatch):
-    from pages.ui import jobs
-    from pages.ui.turns import Turns
+    from dptext_studio.server import jobs
+    from dptext_studio.server.scheduler import Turns
 
     monkeypatch.setattr(jobs, "all_turns", Turns(1))
     began = time.monotonic()

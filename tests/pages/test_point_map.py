@@ -16,11 +16,11 @@ from dptext_core.attacks import best
 from dptext_core.measure import trade_off
 from dptext_core.mechanisms import recommended
 from dptext_core.mechanisms.words import custext
-from dptext_core.show.exports import FILE
-from dptext_core.show.figures.glossary import said_of
-from dptext_core.show.figures.trade_off import AXES
-from pages.ui import point_map
-from pages.ui.session import Session
+from dptext_studio.exports import FILE
+from dptext_studio.figures.glossary import said_of
+from dptext_studio.figures.trade_off import AXES
+from dptext_studio.server.session import Session
+from dptext_studio.views.compare import point_map
 
 PAGE = Path(__file__).resolve().parents[2] / "pages" / "compare.py"
 TEXT = "My doctor sent a letter to my sister."

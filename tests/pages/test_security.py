@@ -22,14 +22,15 @@ from streamlit.testing.v1 import AppTest
 from streamlit.web import skills
 
 import dptext_core as dpt
-from dptext_core._internal import hosting, plugins
 from dptext_core.data import batch, job_folders
 from dptext_core.mechanisms.config import option
+from dptext_core.support import hosting, plugins
 from dptext_core.text import document
 from dptext_core.words import space as word_spaces
-from pages.ui import download, jobs, links, public, sessions, text, uploads
-from pages.ui.jobs import Work
-from pages.ui.public import OWN, PUBLIC
+from dptext_studio.components import download, links, text
+from dptext_studio.server import jobs, public, sessions, uploads
+from dptext_studio.server.jobs import Work
+from dptext_studio.server.public import OWN, PUBLIC
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = (ROOT / "docs" / "development" / "security.md").read_text(encoding="utf-8")
@@ -161,7 +162,7 @@ def test_no_page_hands_out_a_file_but_by_the_one_helper():
                 assert path.name == "app.py" and ast.unparse(node.value) == "ICON"
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "st.logo":
                 assert path.name == "app.py" and ast.unparse(node.args[0]) == "ICON"
-    assert used == {("pages/ui/download.py", "download_button"), ("app.py", "logo")}
+    assert used == {("dptext_studio/components/download.py", "download_button"), ("app.py", "logo")}
     assert "ICON = str(assets_folder() / 'pictures' / 'icon.svg')" in ast.unparse(
         ast.parse((ROOT / "app.py").read_text(encoding="utf-8"))
     )
@@ -346,7 +347,7 @@ def test_one_visitor_has_few_pieces_of_work_under_way(monkeypatch):
 #: Lessons are about a word of at most 40 letters, and these are the words of a text that is short enough for a page.
 BRIEF = {
     ("pages/learn.py", "work()"),
-    ("pages/ui/attackers.py", "which_text.content_words(mechanism, result.original)"),
+    ("dptext_studio/views/explore/attackers.py", "which_text.content_words(mechanism, result.original)"),
 }
 
 

@@ -14,8 +14,8 @@ from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 
 import dptext_core as dpt
-from pages.ui import sessions, streamlit_patches
-from pages.ui.jobs import GONE, Job, Work
+from dptext_studio.server import sessions, streamlit_patches
+from dptext_studio.server.jobs import GONE, Job, Work
 
 
 def said(job: Job, stopped: str = "") -> str:

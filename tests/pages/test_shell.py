@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pages.ui import shell
+from dptext_studio.components import shell
 
 
 class _Popover(nullcontext):

@@ -2,12 +2,12 @@
 
 from streamlit.testing.v1 import AppTest
 
-from dptext_core.measure.leaks import KINDS
-from pages.ui import standing
+from dptext_core.measure.pii_survival import KINDS
+from dptext_studio.components import standing
 
 
 def script() -> None:
-    from pages.ui import standing
+    from dptext_studio.components import standing
 
     standing.table([(1, [("place", "Lisbon"), ("number", "3")]), (4, [("place", "<b>Rome</b>")])], key="them")
 

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import dptext_core as dpt
-from pages.ui import turns
-from pages.ui.turns import Turn, Turns
+from dptext_studio.server import scheduler as turns
+from dptext_studio.server.scheduler import Turn, Turns
 
 
 def turn(whose: str = "a", last: bool = False) -> Turn:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from pages.test_learn_page import page, query, settle
 
-from dptext_core.show import lessons
-from pages.ui import votes
-from pages.ui.votes import VOTES, Votes
+from dptext_studio import lessons
+from dptext_studio.server import votes
+from dptext_studio.server.votes import VOTES, Votes
 
 
 @pytest.fixture

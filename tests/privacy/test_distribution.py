@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dptext_core import ConfigError, InputError, NoiseStream, ScoreTable, TokenDistribution
-from dptext_core._internal.statistics import clopper_pearson
 from dptext_core.privacy.distribution import envelope, logsumexp, search_flips
+from dptext_core.support.statistics import clopper_pearson
 
 
 def table(size=500, seed=0, source="w3") -> ScoreTable:

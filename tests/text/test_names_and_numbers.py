@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import dptext_core as dpt
 from dptext_core import ENGLISH, Document, Language
-from dptext_core.measure.leaks import telling
+from dptext_core.measure.pii_survival import telling
 from dptext_core.mechanisms.config import keeps_stop_words
 from dptext_core.text.names_and_numbers import names_and_numbers
 

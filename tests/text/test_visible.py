@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import dptext_core as dpt
 from dptext_core.errors import InputError
-from dptext_core.measure.leaks import still_there, survivors, telling
+from dptext_core.measure.pii_survival import still_there, survivors, telling
 from dptext_core.text import document, visible
 from dptext_core.text.document import Document, has_more
 

@@ -13,7 +13,6 @@ from hypothesis.extra import numpy as arrays
 
 from dptext_core import Task
 from dptext_core.errors import Cancelled, ConfigError, InputError, ModelUnavailable
-from dptext_core.research.speed.lists import line, main, measure, plain_step
 from dptext_core.words import lists
 from dptext_core.words.lists import (
     CONFIGURATIONS,
@@ -26,6 +25,7 @@ from dptext_core.words.lists import (
     word_lists,
 )
 from dptext_core.words.space import WordSpace, common_vocabulary, word_space, words_sha256
+from dptext_lab.speed.lists import line, main, measure, plain_step
 
 # Algorithm 1
 

@@ -1,1 +1,19 @@
-"""The commands, one a file: ``add`` makes the parser of one, ``run`` does it."""
+"""The commands, one a file: ``arguments`` adds the options of one to its parser, ``run`` does it."""
+
+#: In the order in which ``--help`` lists them.
+COMMANDS = (
+    "rewrite",
+    "distribution",
+    "audit",
+    "calibrate",
+    "belief",
+    "attack",
+    "rewrite-data",
+    "mechanisms",
+    "models",
+    "serve-model",
+    "bank",
+    "score",
+    "tradeoff",
+    "new",
+)

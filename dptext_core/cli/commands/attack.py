@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..._internal.task import on_terminal
 from ...errors import InputError
+from ...support.task import on_terminal
 from ...text.document import Document
 from ..arguments import add_seed, add_text, attacker_of, attackers, find_word, mechanism_of, positive, whole
 from ..console import OWNER_ONLY, emit, note, read_file, read_text, table, typed

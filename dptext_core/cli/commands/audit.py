@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ..._internal.task import on_terminal
+from ...support.task import on_terminal
 from ..arguments import mechanism_of, positive, real
 from ..console import emit, emit_json, typed
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from ..._internal.checks import many
-from ..._internal.task import on_terminal
+from ...support.checks import many
+from ...support.task import on_terminal
 from ...text.lexicons import read_lines
 from ..arguments import positive
 from ..console import emit, note, resumable, table

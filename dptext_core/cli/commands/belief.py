@@ -6,7 +6,7 @@ import argparse
 
 import dptext_core as dpt
 
-from ..._internal.task import on_terminal
+from ...support.task import on_terminal
 from ..arguments import add_seed, add_text, epsilons, mechanism_of, read_by, whole
 from ..console import OWNER_ONLY, SEED_WARNING, emit, emit_json, note, read_text, table, typed
 

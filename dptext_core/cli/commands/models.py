@@ -7,9 +7,9 @@ import contextlib
 import io
 import sys
 
-from ..._internal.task import on_terminal
 from ...errors import DPTextError, InputError
 from ...models import added
+from ...support.task import on_terminal
 from ..console import emit, note, table
 
 HELP = "list the models, and how to get those that are not here; add or remove one"

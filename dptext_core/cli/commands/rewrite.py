@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from ..._internal.task import on_terminal
 from ...measure.coverage import coverage_note
+from ...support.task import on_terminal
 from ..arguments import add_seed, add_text, mechanism_of
 from ..console import OWNER_ONLY, SEED_WARNING, emit, emit_json, note, read_text
 

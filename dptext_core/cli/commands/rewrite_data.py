@@ -13,16 +13,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from ..._internal import plugins
-from ..._internal.checks import shown
-from ..._internal.task import on_terminal
-from ..._internal.whole_files import sweep
 from ...data.distributed import BLOCK
 from ...data.input_watch import Row
 from ...data.records import Overall, rewrite_records
 from ...errors import ConfigError, InputError
 from ...measure.coverage import coverage_note
 from ...mechanisms.base import BATCH
+from ...support import plugins
+from ...support.checks import shown
+from ...support.task import on_terminal
+from ...support.whole_files import sweep
 from ...text.visible import count_removed, removed_note
 from ..arguments import add_seed, gpus, mechanism_of, positive
 from ..console import SEED_WARNING, note, resumable

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ..._internal.checks import many
-from ..._internal.task import on_terminal
 from ...errors import InputError
+from ...support.checks import many
+from ...support.task import on_terminal
 from ..console import emit, emit_json, note, table
 from .rewrite_data import note_reading
 
@@ -40,8 +40,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     from ...data import tables
     from ...data.labels import label_of
-    from ...research.identifiers import read_tab
-    from ...research.scored import score
+    from ...measure.identifiers import read_tab
+    from ...measure.scored import score
 
     wanted = {"original": args.original, "private": args.private, "label": args.label, "author": args.author}
     columns = {role: column for role, column in wanted.items() if column is not None}

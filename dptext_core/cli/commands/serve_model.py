@@ -31,8 +31,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from ..._internal import ray
     from ...models import remote
+    from ...support import ray
 
     ray.check_installed()
     masked_lm_spec(args.model)

@@ -6,10 +6,10 @@ import argparse
 
 import dptext_core as dpt
 
-from ..._internal.task import on_terminal
 from ...errors import ConfigError
 from ...measure import trade_off
 from ...mechanisms.base import Mechanism
+from ...support.task import on_terminal
 from ..arguments import add_seed, add_text, epsilons, positive, read_by
 from ..console import SEED_WARNING, emit, note, read_text
 

@@ -24,14 +24,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol
 
-from ..._internal.outcome import WorkOutcome
-from ..._internal.private import Private
-from ..._internal.task import UNWATCHED, Task
-from ..._internal.version import __version__
 from ...errors import ConfigError, DPTextError, InputError, ModelUnavailable
 from ...mechanisms.base import BATCH, Mechanism
 from ...mechanisms.setting import OfSetting, Setting
 from ...privacy.sampling import NoiseStream
+from ...support.outcome import WorkOutcome
+from ...support.private import Private
+from ...support.task import UNWATCHED, Task
+from ...support.version import __version__
 from .. import rewriting
 from ..folder import RunFolder
 from ..records import rewrite_part, seeded, shared_draws
@@ -107,7 +107,7 @@ class Worker:
             self._stream = NoiseStream.of_key(orders.key)
 
     def _made(self) -> Mechanism:
-        from ..._internal import plugins
+        from ...support import plugins
 
         orders = self._orders
         if orders.version != __version__:

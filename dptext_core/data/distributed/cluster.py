@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
-from ..._internal.outcome import WorkOutcome
-from ..._internal.ray import check_installed, connected
 from ...errors import ConfigError
+from ...support.outcome import WorkOutcome
+from ...support.ray import check_installed, connected
 from .blocks import DIED, EACH, TRIES, Block, Kind, Open, Orders, Worker, begin
 
 #: Seconds in which a worker has to be found a place and to have loaded its mechanism.

@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import Any, cast
 
-from ..._internal.outcome import WorkOutcome
 from ...errors import ConfigError
+from ...support.outcome import WorkOutcome
 from .blocks import DIED, EACH, TRIES, Block, Kind, Open, Orders, begin
 
 _THREADS = "OMP_NUM_THREADS"

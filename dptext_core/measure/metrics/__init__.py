@@ -6,8 +6,8 @@ import importlib
 import pkgutil
 from collections.abc import Sequence
 
-from ..._internal.checks import text_list
 from ...errors import ConfigError, InputError
+from ...support.checks import text_list
 from .registry import REGISTRY, Metric, measure
 
 _FILES = {module.name for module in pkgutil.iter_modules(__path__)}

@@ -1,7 +1,8 @@
 """Everything that is measured of a mechanism or a rewrite: title, unit, direction, bounds and judge, in one place.
 
-What computes a metric is elsewhere: those of a text in the files beside this one, those of a classifier in
-``research.tasks``, N_w and S_w in a token's distribution. Whoever draws, prints or bounds a number looks it up here.
+What computes a metric is elsewhere: metrics of a text in the files beside this one, those of a classifier in the
+laboratory's ``runner.tasks``, N_w and S_w in a token's distribution. Code that draws, prints or bounds a number looks
+it up here.
 """
 
 from __future__ import annotations

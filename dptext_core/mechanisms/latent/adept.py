@@ -37,19 +37,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..._internal.assets import sha256_of
-from ..._internal.task import Task
 from ...models import autoencoder as ae
 from ...models.coverage import known_by
 from ...privacy.gaussian import laplace_advantage
 from ...privacy.guarantee import Guarantee, number
 from ...privacy.sampling import NoiseStream, discrete_laplace
+from ...support.assets import sha256_of
+from ...support.task import Task
 from ...text.document import Document
 from ...words.vocabulary import trunk_folder
 from ..audited import Audited
 from ..base import Prepared
+from ..capabilities import Reading
 from ..config import option
-from ..facets import Reading
 from .noisy_vector import Encoded, VectorMechanism, whole_text_epsilon
 
 #: Steps that make up the clipping norm.

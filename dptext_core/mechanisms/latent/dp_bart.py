@@ -37,8 +37,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..._internal.checks import each_text
-from ..._internal.task import Task
 from ...errors import ConfigError, InputError
 from ...models.generators import PROMPTED, GeneratorSpec, generator_spec
 from ...models.registry import BUNDLED, json_in, weights_sha256
@@ -52,11 +50,13 @@ from ...privacy.gaussian import (
 )
 from ...privacy.guarantee import Guarantee
 from ...privacy.sampling import NoiseStream, discrete_laplace
+from ...support.checks import each_text
+from ...support.task import Task
 from ...text.document import Document
 from ..audited import Audited
 from ..base import Prepared
+from ..capabilities import Reading
 from ..config import option
-from ..facets import Reading
 from ..writing.generation import generator_option, recase_option
 from .noisy_vector import Encoded, VectorMechanism, whole_text_epsilon
 

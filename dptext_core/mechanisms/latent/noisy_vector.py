@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..._internal.checks import text_list
-from ..._internal.task import UNWATCHED, Task
 from ...privacy.sampling import NoiseStream
 from ...result import Release, RewriteResult
+from ...support.checks import text_list
+from ...support.task import UNWATCHED, Task
 from ...text.document import Document
 from ..base import Mechanism, Prepared, in_runs
 from ..config import epsilon_option

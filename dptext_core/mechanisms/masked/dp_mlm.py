@@ -33,15 +33,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..._internal.task import UNWATCHED, Task
 from ...models.registry import ClipRange, masked_lm_spec
 from ...privacy.distribution import ScoreTable
 from ...privacy.sampling import NoiseStream
+from ...support.task import UNWATCHED, Task
 from ...text.language import Language
 from ...text.lexicons import antonyms
 from ..base import Mechanism
-from ..chances import Chances
-from ..clipped import Clipped
+from ..capabilities import Aligned, PublicStart
+from ..clipping import Clipped
 from ..config import (
     epsilon_option,
     keep_punctuation_option,
@@ -53,7 +53,7 @@ from ..config import (
     recase_option,
     stopwords_option,
 )
-from ..facets import Aligned, PublicStart
+from ..likelihood import Chances
 from ..registry import mechanism_class
 from .masked_words import Draw, MaskedChances, MaskedPrepared, MaskedWords, Places, candidates, left
 

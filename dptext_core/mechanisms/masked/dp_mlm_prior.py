@@ -25,13 +25,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..._internal.task import UNWATCHED, Task
 from ...errors import ConfigError
 from ...models.word_chances import log_frequencies
 from ...privacy.distribution import Channel, ScoreTable, TokenDistribution, logsumexp, search_flips
 from ...privacy.sampling import DEPTH, NoiseStream
 from ...result import Unit
+from ...support.task import UNWATCHED, Task
 from ..base import Mechanism, Prepared
+from ..capabilities import PublicStart
 from ..config import (
     epsilon_option,
     keep_punctuation_option,
@@ -43,7 +44,6 @@ from ..config import (
     recase_option,
     stopwords_option,
 )
-from ..facets import PublicStart
 from .dp_mlm import DPMLM, DPMLMConfig
 from .masked_words import ROWS_KEPT, Acts, Draw, MaskedPrepared, MaskedWords, left
 from .public_prior import SAME_SKELETON, PublicText, entropies, proposed_logits

@@ -15,9 +15,6 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..._internal.cache import OwnLock
-from ..._internal.checks import text_list, whole
-from ..._internal.task import UNWATCHED, Task
 from ...errors import ConfigError, InputError, NoDistribution
 from ...models import word_chances
 from ...models.registry import masked_lm_spec, weights_sha256
@@ -25,6 +22,9 @@ from ...privacy.distribution import Channel, TokenDistribution
 from ...privacy.guarantee import Guarantee
 from ...privacy.sampling import NoiseStream, draw
 from ...result import RewriteResult, Step, Trace, Unit
+from ...support.cache import OwnLock
+from ...support.checks import text_list, whole
+from ...support.task import UNWATCHED, Task
 from ...text.document import Document, Token
 from ...text.language import Language
 from ...text.lexicon import Lexicon
@@ -33,8 +33,8 @@ from ...text.names_and_numbers import names_and_numbers
 from ...text.skeleton import Edit, Skeleton
 from ..base import Mechanism, Prepared, in_runs
 from ..blocklist import NOTHING, Never, loaded
-from ..chances import Chances, of_words
-from ..facets import Aligned, KeptScores, Reading
+from ..capabilities import Aligned, KeptScores, Reading
+from ..likelihood import Chances, of_words
 
 #: Rows of scores (one a token, 4 bytes a candidate) a prepared text keeps; longer texts are scored again on demand.
 ROWS_KEPT = 800

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._internal.private import Private
-from ..._internal.task import UNWATCHED, Task
 from ...errors import InputError
+from ...support.private import Private
+from ...support.task import UNWATCHED, Task
 from ...text.language import Language
 from ...text.skeleton import Skeleton
 from .masked_words import language_model, score

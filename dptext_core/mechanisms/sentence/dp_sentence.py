@@ -45,8 +45,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..._internal.checks import many
-from ..._internal.task import UNWATCHED, Task
 from ...errors import ConfigError
 from ...models import autoencoder
 from ...models.coverage import known_by
@@ -55,15 +53,17 @@ from ...privacy.distribution import Channel, TokenDistribution, logsumexp, searc
 from ...privacy.guarantee import Guarantee
 from ...privacy.sampling import NoiseStream, Sampler
 from ...result import Release, RewriteResult, Trace, Unit
+from ...support.checks import many
+from ...support.task import UNWATCHED, Task
 from ...text.document import Document
 from ...words import bank as banks
 from ...words.bank import MOST_ADDED
 from ...words.vocabulary import trunk_folder
 from ..audited import Audited
 from ..base import Mechanism, Prepared, in_runs
-from ..chances import Chances, Frame, check_made
+from ..capabilities import Reading
 from ..config import epsilon_option, loaded_words_option, never_option, option
-from ..facets import Reading
+from ..likelihood import Chances, Frame, check_made
 
 #: Scores of sentences that one result keeps once they were asked for.
 _KEPT = 16

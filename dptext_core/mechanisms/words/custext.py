@@ -31,21 +31,21 @@ from typing import Any
 
 import numpy as np
 
-from ..._internal.assets import assets_folder
-from ..._internal.cache import weak_cache
-from ..._internal.checks import placeless
-from ..._internal.statistics import boundary
-from ..._internal.task import UNWATCHED, Task
 from ...errors import ConfigError
 from ...privacy.distribution import Channel, ScoreTable, TokenDistribution
 from ...privacy.guarantee import Guarantee
 from ...privacy.sampling import LOG_DEPTH, NoiseStream, log_full_range
 from ...result import RewriteResult
+from ...support.assets import assets_folder
+from ...support.cache import weak_cache
+from ...support.checks import placeless
+from ...support.statistics import boundary
+from ...support.task import UNWATCHED, Task
 from ...words import WordSpace
 from ...words.space import kth_bound
 from ..base import Prepared
+from ..capabilities import InParts
 from ..config import epsilon_option, option
-from ..facets import InParts
 from .word_level import BLOCK, Draws, SpaceConfig, WordPrepared
 from .word_prior import PriorMechanism, prior_option
 

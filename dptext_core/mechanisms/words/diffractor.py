@@ -39,12 +39,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._internal.checks import placeless
-from ..._internal.task import UNWATCHED, Task
 from ...errors import ConfigError
 from ...privacy.distribution import Channel, TokenDistribution, seen_at_least_once
 from ...privacy.guarantee import bound
 from ...privacy.sampling import LOG_DEPTH, NoiseStream, Place, log_full_range
+from ...support.checks import placeless
+from ...support.task import UNWATCHED, Task
 from ...text.language import Language
 from ...text.languages import ENGLISH
 from ...words.lists import CONFIGURATIONS, WordList, check_list, without, word_list

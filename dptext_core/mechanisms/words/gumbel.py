@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from ..._internal.checks import placeless
 from ...errors import InputError
 from ...privacy.distribution import CURVE_DRAWS, Channel, TokenDistribution, rarefied, search_flips, without_each
 from ...privacy.sampling import NoiseStream
+from ...support.checks import placeless
 from ..config import epsilon_option
 from .mvc import DRAWS
 from .word_level import SpaceConfig

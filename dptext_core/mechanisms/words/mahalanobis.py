@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._internal.cache import weak_cache
-from ..._internal.checks import placeless
+from ...support.cache import weak_cache
+from ...support.checks import placeless
 from ...words import WordSpace
 from ..config import option
 from .mvc import MVC, MVCConfig

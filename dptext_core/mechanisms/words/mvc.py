@@ -22,10 +22,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..._internal.cache import weak_cache
-from ..._internal.task import UNWATCHED, Task
 from ...privacy.distribution import CURVE_DRAWS, Channel, TokenDistribution, envelope, rarefied, without_each
 from ...privacy.sampling import NoiseStream
+from ...support.cache import weak_cache
+from ...support.task import UNWATCHED, Task
 from ...words import WordSpace
 from ..config import epsilon_option
 from .word_level import Draws, SpaceConfig

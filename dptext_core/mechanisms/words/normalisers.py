@@ -14,9 +14,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..._internal.assets import assets_folder
-from ..._internal.cache import weak_cache
-from ..._internal.task import UNWATCHED, Task
+from ...support.assets import assets_folder
+from ...support.cache import weak_cache
+from ...support.task import UNWATCHED, Task
 from ...words import WordSpace, word_space
 from ...words.space import words_sha256
 from .word_level import SHORT

@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._internal.task import UNWATCHED, Task
 from ...privacy.distribution import Channel, ScoreTable, TokenDistribution, logsumexp
 from ...privacy.sampling import DEPTH, NoiseStream, draw
+from ...support.task import UNWATCHED, Task
 from ..config import epsilon_option, option
 from . import normalisers
 from .word_level import SpaceConfig

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._internal.task import UNWATCHED, Task
 from ...privacy.distribution import Channel, TokenDistribution, envelope, logsumexp, seen_at_least_once
 from ...privacy.sampling import NoiseStream, Sampler
+from ...support.task import UNWATCHED, Task
 from ..config import epsilon_option, option
 from . import normalisers
 from .santext import exponential_limit

@@ -22,17 +22,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
-from ..._internal.assets import bundled, read_json
-from ..._internal.cache import weak_cache
-from ..._internal.checks import whole
 from ..._internal.lazy import Lazy
-from ..._internal.private import Private
-from ..._internal.task import UNWATCHED, Task
 from ...errors import ConfigError, InputError, NoDistribution
 from ...privacy.distribution import Channel, TokenDistribution, logsumexp
 from ...privacy.guarantee import NOTIONS, Guarantee
 from ...privacy.sampling import NoiseStream, Place, full_range
 from ...result import RewriteResult, Step, Trace, Unit
+from ...support.assets import bundled, read_json
+from ...support.cache import weak_cache
+from ...support.checks import whole
+from ...support.private import Private
+from ...support.task import UNWATCHED, Task
 from ...text.document import Document
 from ...text.lexicon import Lexicon
 from ...text.lexicons import stop_words
@@ -41,7 +41,7 @@ from ...text.skeleton import Skeleton
 from ..audited import Audited, apart
 from ..base import NOT_IN_VOCABULARY, Mechanism, Prepared, WordByWord, in_runs
 from ..blocklist import Never
-from ..chances import Chances
+from ..capabilities import Aligned, Reading
 from ..config import (
     epsilon_option,
     keep_stopwords_option,
@@ -51,7 +51,7 @@ from ..config import (
     recase_option,
     stopwords_option,
 )
-from ..facets import Aligned, Reading
+from ..likelihood import Chances
 
 if TYPE_CHECKING:
     from ...words import WordSpace

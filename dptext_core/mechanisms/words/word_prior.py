@@ -15,14 +15,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..._internal.task import UNWATCHED, Task
 from ...models.registry import masked_lm_spec, weights_sha256
 from ...models.word_chances import SPREAD, log_frequencies, over_words
 from ...privacy.distribution import Channel, ScoreTable
 from ...privacy.sampling import NoiseStream
+from ...support.task import UNWATCHED, Task
 from ..base import Mechanism, Prepared, WordByWord
+from ..capabilities import PublicStart
 from ..config import option
-from ..facets import PublicStart
 from ..masked.public_prior import SAME_SKELETON, PublicText, entropies, proposed_logits
 from .word_level import CHANNELS_KEPT, WordPrepared
 from .word_space import SpaceMechanism

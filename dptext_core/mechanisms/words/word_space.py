@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._internal.cache import weak_cache
-from ..._internal.checks import placeless
 from ...privacy.distribution import Channel
+from ...support.cache import weak_cache
+from ...support.checks import placeless
 from ...words import WordSpace
 from ...words.space import SIZES
 from ..base import check_depth

@@ -23,8 +23,8 @@ from typing import ClassVar
 from ...models.generators import PROMPTED
 from ...models.registry import BUNDLED
 from ..base import Prepared
+from ..capabilities import Reading
 from ..config import option
-from ..facets import Reading
 from .generation import Generation, GenerationConfig, GenerationReading, generator_option
 
 BEFORE, AFTER = "Document : ", "\nParaphrase of the document :"

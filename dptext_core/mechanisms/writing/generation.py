@@ -24,9 +24,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..._internal.cache import OwnLock
-from ..._internal.checks import shown
-from ..._internal.task import UNWATCHED, Task
 from ...errors import ConfigError
 from ...models.generators import BUNDLED, GeneratorPass, GeneratorSpec, generator_spec
 from ...models.registry import ClipRange, weights_sha256
@@ -34,14 +31,17 @@ from ...privacy.distribution import MAX_EPSILON, ScoreTable, TokenDistribution, 
 from ...privacy.guarantee import Guarantee
 from ...privacy.sampling import DEPTH, NoiseStream
 from ...result import Release, RewriteResult, Trace, Unit
+from ...support.cache import OwnLock
+from ...support.checks import shown
+from ...support.task import UNWATCHED, Task
 from ...text.document import Document
 from ..audited import Audited
 from ..base import Prepared, check_depth, in_runs
 from ..blocklist import Never
-from ..chances import Chances, check_made
-from ..clipped import Clipped
+from ..capabilities import Reading
+from ..clipping import Clipped
 from ..config import epsilon_option, never_option, option
-from ..facets import Reading
+from ..likelihood import Chances, check_made
 from .spelling import Spelling
 
 #: Nats that ln of a proposal spans at most: lower values are raised, so that every token can come out.

@@ -1,0 +1,49 @@
+"""Mechanisms with a planted fault, each a sound one with a function or two replaced: for showing what an audit finds.
+
+None of them is registered: they appear nowhere unless asked for by name. A file of this package holds faults of a kind,
+and a tuple of them that is joined here.
+
+    from dptext_core.auditing import audit
+    from dptext_core.auditing.broken_mechanisms import broken
+
+    print(audit(broken("halved-sensitivity")).sentence())
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ...errors import ConfigError
+from ...mechanisms.base import Mechanism
+from .base import Fault
+from .guarantees import GUARANTEES
+from .hidden import HIDDEN
+from .noise import NOISE
+from .paths import PATHS
+from .stated import STATED
+from .text import TEXT
+from .unknown import UNKNOWN
+
+__all__ = ["FAULTS", "Fault", "broken", "sound"]
+
+FAULTS: Mapping[str, Fault] = {
+    f.name: f for f in (*STATED, *TEXT, *HIDDEN, *GUARANTEES, *UNKNOWN, *PATHS, *NOISE)
+}
+
+
+def broken(name: str, **options: Any) -> Mechanism:
+    """The mechanism with the planted fault ``name``. Raises ConfigError for a name that is not there."""
+    return _make(name, lambda fault: fault.broken, options)
+
+
+def sound(name: str, **options: Any) -> Mechanism:
+    """The same mechanism without the fault."""
+    return _make(name, lambda fault: fault.sound, options)
+
+
+def _make(name: str, which: Callable[[Fault], type[Mechanism]], options: Mapping[str, Any]) -> Mechanism:
+    if name not in FAULTS:
+        raise ConfigError(f"There is no planted fault {name!r}. There are: {', '.join(FAULTS)}.")
+    fault = FAULTS[name]
+    return which(fault).create(**{**fault.options, **options})

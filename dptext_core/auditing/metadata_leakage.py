@@ -1,0 +1,343 @@
+"""Whether what a mechanism says beside a text depends on the text: guarantee, what is exposed, what leaves with a
+release, notes and errors. Of two texts that the promise makes alike they must be the same.
+
+Nothing of it is drawn, so that a difference is seen with certainty where it shows in the texts that are compared:
+single words, one text with other words in its drawn places, and texts as wholes where any two are alike.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import Busy, Cancelled, DPTextError, ModelUnavailable
+from ..mechanisms.base import Mechanism, Prepared, WordByWord
+from ..mechanisms.config import capitals
+from ..privacy.sampling import NoiseStream
+from .checks import Subject, failed
+from .inputs import TEXTS, exchanged
+from .report import Check
+from .rules import OURS, Breach, depends, flat
+
+NAME, WORDS = "what is said beside a text", "what is said of every word"
+#: Texts that are compared at most, and those of them that are rewritten.
+MOST, REWRITTEN = 200, 3
+#: Words of a text whose notes are compared, where it is read word by word: a model reads a long one in part, and the
+#: note may say so.
+SHORT = 8
+#: Words of a long text, and of one of many words of a vocabulary.
+LONG, BLOCK = 700, 400
+#: Words of a vocabulary of which each is a text of its own, unless the audit is thorough: spread over all.
+ALONE = 600
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What is said of one text, by what it is: a guarantee, a sentence, …; an error in their place."""
+
+    values: tuple[tuple[str, Any], ...]
+
+    def differs(self, other: _Said) -> tuple[str, str, str] | None:
+        """The first thing that differs, in words, and the two."""
+        for (name, a), (also, b) in zip(self.values, other.values, strict=False):
+            if name != also or a != b:
+                return (name if name == also else "error"), _short(a), _short(b)
+        return None
+
+
+def told(subject: Subject) -> Check | None:
+    """The guarantee and all that goes with it, of texts that the promise makes alike."""
+    m = subject.m
+    if subject.promise.notion == "none":
+        return None
+    try:
+        compared, texts, unclear = _compare(subject)
+    except Breach as breach:
+        return Check(NAME, "refuted", "Two texts that the promise makes alike.", breach.reason, breach.witness)
+    except OURS:
+        raise
+    except Exception as error:  # the mechanism's, which may tell of a text
+        return failed(NAME, error)
+    if not compared:
+        reason = "no two of these texts are alike under the promise, so that nothing said of them can be compared."
+        return Check(NAME, "not looked at", "", reason, needed=False)
+    notes = f", notes on texts of up to {SHORT} words" if "alignment" in m.can else ""
+    looked = (
+        f"The guarantee, what it names as exposed{notes} and errors of {texts:,} texts, which the promise of {m.title} "
+        f"makes alike, in {compared:,} pairs: they are the same."
+    )
+    if not notes:
+        looked += " Notes, which say how much of a text was read, are for its author and were not compared."
+    return Check(NAME, "not looked at" if unclear else "tested", looked, unclear)
+
+
+def _compare(subject: Subject) -> tuple[int, int, str]:
+    """How many pairs and texts were compared, and why notes could not be told. Raises Breach."""
+    m, compared, texts, unclear = subject.m, 0, set[str](), ""
+    said: dict[str, _Said] = {}
+    for group in _groups(subject):
+        first = group[0]
+        for other in group[1:]:
+            for text in (first, other):
+                if text not in said:
+                    said[text] = _said(m, text)
+            if not _alike(m, first, other, said):
+                continue
+            compared += 1
+            texts |= {first, other}
+            if (found := said[first].differs(said[other])) is None:
+                continue
+            name, a, b = found
+            where = f"Of “{flat(first)}” it is {a}, of “{flat(other)}” {b}."
+            if name == "note":
+                unclear = (
+                    "the note on how a text is read differs between two short texts that the promise makes alike, and "
+                    f"whether anyone but its author sees it cannot be told. {where}"
+                )
+                continue
+            raise depends(name, first, where, other)
+        _releases(subject, group, said)
+    return compared, len(texts), unclear
+
+
+def _groups(subject: Subject) -> Iterator[list[str]]:
+    """Lists of texts of which the first is compared with the others."""
+    m = subject.m
+    given = list(dict.fromkeys(t.text if isinstance(t, Prepared) else t for t in subject.inputs))[:MOST]
+    if "alignment" not in m.can:
+        yield list(dict.fromkeys([*given, TEXTS[0], "Yes.", " ".join(TEXTS[1:4]), "the doctor paid", "a nurse left"]))
+        many = (" ".join(TEXTS).split() * LONG)[:LONG]
+        yield [" ".join(many), " ".join(reversed(many))]
+        return
+    words = [w for w in given if w.isalpha()]
+    if len(words) > 1:
+        apart = np.asarray(m.audited.distances(words), np.float64) if subject.claim is None else None
+        if apart is None or np.isfinite(apart[0, 1:]).all():
+            yield words
+        else:
+            left = set(range(len(words)))
+            while left:
+                k = min(left)
+                alike = [j for j in sorted(left) if j != k and np.isfinite(apart[k, j])]
+                left -= {k, *alike}
+                if alike:
+                    yield [words[k], *(words[j] for j in alike)]
+        a, b = words[0], words[-1]
+        yield [f"The {a} said: “{a}!”", f"The {b} said: “{b}!”", f"The {a} said: “{b}!”"]
+    if len(words) > 1:
+        # Long texts, in the other order and of one word: alike where any two words are.
+        some = (words * LONG)[:LONG]
+        yield [" ".join(some), " ".join(reversed(some)), " ".join(words[:1] * LONG)]
+    if long := [t for t in given if not t.isalpha()]:
+        yield long
+        try:
+            plans = [m.plan(t) for t in (*long[:2], *TEXTS[:3])]
+            yield exchanged(m, plans[0], plans)
+        except DPTextError:
+            return
+
+
+def _alike(m: Mechanism, a: str, b: str, said: dict[str, _Said]) -> bool:
+    """Whether the promise compares two texts. Where one of them cannot be read for an error: if they are two words."""
+    if any(t in said and said[t].values[0][0] == "error" for t in (a, b)):
+        one_word = a.isalpha() and b.isalpha() and bool(np.isfinite(m.audited.distances([a, b])[0, 1]))
+        return one_word or "alignment" not in m.can
+    return m.audited.adjacent(a, b) and (not _counts_once(m, a) or _repeats(m, a) == _repeats(m, b))
+
+
+def _counts_once(m: Mechanism, text: str) -> bool:
+    """Whether the promise counts equal words once, so that it compares texts that repeat at the same places."""
+    return "distinct" in m.guarantee(text).unit
+
+
+def _repeats(m: Mechanism, text: str) -> list[int]:
+    """For each token the first one with the same word."""
+    first: dict[str, int] = {}
+    return [first.setdefault(t.text.casefold(), i) for i, t in enumerate(m.plan(text).document.tokens)]
+
+
+def _said(m: Mechanism, text: str, prepare: bool = False) -> _Said:
+    """prepare: whether errors of preparing it are seen too."""
+    try:
+        g = m.guarantee(m.prepare(text) if prepare else text)
+        note = m.reading.note(text) if "alignment" in m.can and len(text.split()) <= SHORT else ""
+        fields = ((f"{f.name} of the guarantee", getattr(g, f.name)) for f in dataclasses.fields(g))
+        said = ("sentence of the promise", g.sentence()), ("promise in the words of the field", g.lines())
+        return _Said((*fields, *said, ("note", note)))
+    except (Cancelled, Busy, ModelUnavailable):
+        raise
+    except DPTextError as error:
+        return _Said((("error", f"{type(error).__name__}: {error}"),))
+
+
+def said_of_words(subject: Subject) -> Check | None:
+    """The guarantee and errors of texts that have every word of a vocabulary between them, and of words alone."""
+    m, by_word = subject.m, subject.m.by_word
+    if by_word is None or subject.promise.notion == "none":
+        return None
+    words = _plain_words(m, by_word)
+    if len(words) < 2:
+        return None
+    try:
+        alone = words if subject.thorough or len(words) <= ALONE else words[:: -(-len(words) // ALONE)]
+        compared = _of_words(subject, [([w], w) for w in alone])
+        for block in _blocks(m, by_word, words):
+            compared += _of_words(subject, [(w, " ".join(w)) for w in block])
+    except Breach as breach:
+        return Check(WORDS, "refuted", "Two texts that the promise makes alike.", breach.reason, breach.witness)
+    except OURS:
+        raise
+    except Exception as error:  # the mechanism's, which may tell of a text
+        return failed(WORDS, error)
+    if not compared:
+        return None
+    some = "each" if len(alone) == len(words) else f"{len(alone):,} of them"
+    looked = (
+        f"The guarantee, what it names as exposed and errors of all {len(words):,} words of the vocabulary that are "
+        f"drawn, in texts of up to {BLOCK}, and of {some} alone: they are the same."
+    )
+    blind = f"what is said beside a text only where two words stand in it together, or beyond {LONG} tokens"
+    return Check(WORDS, "tested", looked, blind=blind)
+
+
+def _plain_words(m: Mechanism, by_word: WordByWord) -> list[str]:
+    """The words of the vocabulary that are drawn where they stand alone, all with a small letter or all with any."""
+    words = [w for w in by_word.vocabulary.words if w.isalpha() and not (w[0].isupper() and capitals(m.config))]
+    out: list[str] = []
+    for start in range(0, len(words), BLOCK):
+        some = words[start : start + BLOCK]
+        planned, at = m.plan(" ".join(some)), 0
+        drawn = {
+            (t.start, t.text)
+            for i, t in enumerate(planned.document.tokens)
+            if by_word.token_row(planned, i) is not None
+        }
+        for w in some:
+            if (at, w) in drawn:
+                out.append(w)
+            at += len(w) + 1
+    return out
+
+
+def _blocks(m: Mechanism, by_word: WordByWord, words: list[str]) -> Iterator[list[list[str]]]:
+    """Lists of texts, each as its words, that are alike by the places of their words."""
+    if type(m).notion != "group":
+        n = max(2, -(-len(words) // BLOCK))
+        parts = [words[k::n] for k in range(n)]
+        # Filled up from their own words, so that each word stands in one of them alone; where equal words count once,
+        # with others.
+        if "distinct" in m.guarantee(words[0]).unit:
+            yield [[*dict.fromkeys([*part, *words[: 2 * BLOCK]])][: min(BLOCK, len(words))] for part in parts]
+        else:
+            yield [(part * BLOCK)[:BLOCK] for part in parts]
+        return
+    groups: list[list[str]] = []
+    known = set(words)
+    row = [w for w in dict.fromkeys(by_word.words_alike(words, len(words)) or words) if w in known]
+    for start in range(0, len(row), BLOCK):
+        some = row[start : start + BLOCK]
+        near = np.isfinite(np.asarray(m.audited.distances(some), np.float64))
+        left = dict.fromkeys(range(len(some)))
+        while left:
+            k = next(iter(left))
+            group = [j for j in left if j == k or near[k, j]]
+            groups.append([some[j] for j in group])
+            for j in group:
+                del left[j]
+    groups = [g for g in groups if len(g) > 1]
+    for start in range(0, len(groups), BLOCK):
+        some_groups = groups[start : start + BLOCK]
+        yield [[g[k % len(g)] for g in some_groups] for k in range(max(map(len, some_groups)))]
+
+
+def _of_words(subject: Subject, texts: Sequence[tuple[Sequence[str], str]]) -> int:
+    """How many of these texts were compared: what is said of one that differs from that of another which is alike word
+    by word raises Breach."""
+    m = subject.m
+    classes: list[tuple[_Said, Sequence[str], str]] = []
+    for words, text in texts:
+        subject.meter.at(0.03)
+        own = _said(m, text, prepare=True)
+        if any(own.differs(said) is None for said, *_ in classes):
+            continue
+        for said, others, other in classes:
+            name, a, b = said.differs(own) or ("", "", "")
+            refused = name == "error"
+            if name != "note" and (_alike_by_words(m, others, words) if refused else _alike(m, other, text, {})):
+                where = f"Of “{flat(other)}” it is {a}, of “{flat(text)}” {b}."
+                raise depends(name, other, where, text)
+        classes.append((own, words, text))
+    return len(texts)
+
+
+def _alike_by_words(m: Mechanism, a: Sequence[str], b: Sequence[str]) -> bool:
+    """Whether the promise makes two texts alike that are plain words, one blank between two, where one is refused."""
+    pairs = [(x, y) for x, y in zip(a, b, strict=True) if x != y]
+    return all(np.isfinite(m.audited.distances(pair)[0, 1]) for pair in pairs)
+
+
+def _releases(subject: Subject, group: Sequence[str], said: dict[str, _Said]) -> None:
+    """What leaves with a release besides its text, of some of them. Raises Breach."""
+    m, noise = subject.m, NoiseStream(subject.seeds(NAME)())  # the same for all, so that most pieces are the same too
+    known: tuple[str, dict[str, Any] | str] | None = None
+    for text in group[:REWRITTEN]:
+        if text not in said:
+            continue
+        own: dict[str, Any] | str
+        try:
+            result = subject.rewriter.one(m, text, noise)
+            own = {k: v for k, v in result.to_dict().items() if k not in ("text", "noise_id")}
+        except (Cancelled, Busy, ModelUnavailable):
+            raise
+        except DPTextError as error:
+            own = f"{type(error).__name__}: {error}"
+        if known is None:
+            known = text, own
+            continue
+        if known[1] != own and _alike(m, known[0], text, said):
+            a, b = (_short(x) for x in _first_apart(known[1], own))
+            what = "error" if isinstance(own, str) or isinstance(known[1], str) else "guarantee of a result"
+            where = f"Of “{flat(known[0])}” it is {a}, of “{flat(text)}” {b}."
+            raise depends(what, known[0], where, text)
+
+
+def of_errors(m: Mechanism, texts: Sequence[str]) -> Breach | None:
+    """The breach of a mechanism that fails at one of the texts, where it does not at another that the
+    promise makes alike; None where there is no such one."""
+    said: dict[str, _Said] = {}
+    for text in texts[:MOST]:
+        try:
+            m.rewrite(text)
+            said[text] = _Said((("rewrite", ""),))
+        except (Cancelled, Busy, ModelUnavailable):
+            raise
+        except DPTextError as found:
+            said[text] = _Said((("error", f"{type(found).__name__}: {found}"),))
+    for a in (t for t in said if said[t].values[0][0] == "error"):
+        for b in said:
+            if said[b] != said[a] and _alike(m, a, b, said):
+                other = said[b].values[0][1]
+                where = f"“{flat(b)}” is rewritten" if not other else f"that of “{flat(b)}” is {_short(other)}"
+                where = f"The error of “{flat(a)}” is {_short(said[a].values[0][1])}, and {where}."
+                return depends("error", a, where, b)
+    return None
+
+
+def _first_apart(a: Any, b: Any) -> tuple[Any, Any]:
+    """The first two values that differ in two nested ones."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        for key in a.keys() | b.keys():
+            if a.get(key) != b.get(key):
+                return _first_apart(a.get(key), b.get(key))
+    return a, b
+
+
+def _short(value: Any, most: int = 160) -> str:
+    """A value in a sentence."""
+    text = "; ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
+    text = flat(text) or "empty"
+    return f"“{text[:most]}{'…' * (len(text) > most)}”"

@@ -1,0 +1,290 @@
+"""What rewrites of texts released, place by place, as evidence against what is stated of it.
+
+Leaks are looked for where hardly a word stays: with an ε much smaller than the mechanism's own (:func:`small`). There
+each word that stays, and each draw of one text that falls like that of another, has a small stated chance, so that a
+few of them in one place of a batch, late in a text or at the first rewrite refute. The chance of so many is bounded by
+:func:`too_many`, which holds for draws that depend on earlier ones too.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import math
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..errors import NoDistribution
+from ..mechanisms.base import Mechanism, Prepared, WordByWord
+from ..mechanisms.capabilities import drawn_tokens, public_context
+from ..mechanisms.config import MIN_EPSILON
+from ..privacy.distribution import TokenDistribution
+from ..privacy.sampling import NoiseStream
+from ..result import RewriteResult
+from ..support.statistics import chance_for, highest
+from .inputs import Meter
+
+#: What one look refutes wrongly with at most this chance; a dozen of them stay below SAMPLER_LEVEL together.
+LEVEL = 5e-8
+_RATES = np.array([0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 11.0])
+#: Estimated chances are bounded so that they are exceeded with at most this chance.
+_SURE = 1e-13
+#: A word whose stated chance to stay is larger tells little.
+_OFTEN = 0.2
+
+
+def too_many(hits: Any, chances: np.ndarray) -> Any:
+    """A bound of the chance of ``hits`` (…) or more among draws with ``chances`` (…, n), each given all before it.
+
+    e^(r·hits) / Π (1 + (e^r − 1)·p) is a martingale for any rate r, and so is the mean over some rates: it reaches 1/α
+    with a chance of at most α (Ville 1939).
+    """
+    logs = np.stack([r * np.asarray(hits, np.float64) - np.log1p(math.expm1(r) * chances).sum(axis=-1) for r in _RATES])
+    top = logs.max(axis=0)
+    found = np.exp(-np.maximum(top + np.log(np.exp(logs - top).mean(axis=0)), 0.0))
+    return float(found) if np.ndim(found) == 0 else found
+
+
+def least_hits(n: int, p: float, level: float) -> int | None:
+    """So many hits among n draws of chance p are refuted; None where not even all of them are."""
+
+    def refuted(hits: int) -> bool:
+        logs = _RATES * hits - n * np.log1p(np.expm1(_RATES) * p)
+        return bool(np.log(np.exp(logs - logs.max()).mean()) + logs.max() >= -math.log(level))
+
+    hits = bisect_left(range(1, n + 1), True, key=refuted) + 1
+    return hits if hits <= n else None
+
+
+def least_share(n: int, p: float, level: float, power: float = 0.95) -> float | None:
+    """The smallest share of n draws of chance p that must hit whatever is stated, for :func:`too_many` to refute with
+    the chance ``power``; None where not even all of them would do."""
+    hits = least_hits(n, p, level)
+    return None if hits is None else max(0.0, (chance_for(hits, n, power) - p) / (1 - p))
+
+
+def once_in(n: int, power: float = 0.95) -> float:
+    """The smallest share of n occasions that one of them falls into with the chance ``power``."""
+    return 1.0 - (1.0 - power) ** (1.0 / n)
+
+
+def small(m: Mechanism) -> Mechanism:
+    """The same mechanism with an ε at which hardly a word stays; itself where there is no smaller one."""
+    epsilon = m.config.epsilon
+    options = {f.name: getattr(m.config, f.name) for f in dataclasses.fields(m.config) if f.name != "epsilon"}
+    low = max(MIN_EPSILON, min(epsilon, type(m).epsilon_range(options)[0]) / 16)
+    return m if low >= epsilon else with_epsilon(m, low)
+
+
+def with_epsilon(m: Mechanism, epsilon: float) -> Mechanism:
+    """A copy, so that what was put into this one (a vocabulary of one's own) is there too."""
+    other = copy.copy(m)
+    other._config = replace(m.config, epsilon=epsilon)
+    return other
+
+
+def anew(m: Mechanism) -> Mechanism:
+    """Another instance of the same mechanism that has rewritten nothing yet. What is worked out once from the options
+    (cached properties) it shares."""
+    try:
+        other = type(m)(m.config)
+    except TypeError:  # somebody's own way to make one
+        return copy.copy(m)
+    for cls in type(m).__mro__:
+        for name, value in vars(cls).items():
+            if isinstance(value, cached_property) and name in m.__dict__:
+                other.__dict__[name] = m.__dict__[name]
+    return other
+
+
+def aligned(m: Mechanism) -> bool:
+    """Whether words stand in the places of words, with distributions."""
+    return {"alignment", "distribution"} <= m.can
+
+
+def is_cheap(m: Mechanism) -> bool:
+    """Whether a prepared text is rewritten again without a pass of a model, as far as the mechanism says so."""
+    return m.by_word is not None or "sweep" in m.can
+
+
+# --- what was released
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One draw of a rewrite. place: the token, or the piece. hit: whether the word stayed or, of a new text, is one of
+    the original; chance: of that, by what is stated. d: its distribution; at: the drawn candidate, None where it is not
+    known; p: the stated chance of it."""
+
+    place: int
+    hit: bool
+    chance: float
+    d: TokenDistribution
+    at: int | None
+    p: float
+
+
+class Reader:
+    """Reads rewrites against what is stated of their texts. What is stated comes from the mechanism, asked by itself,
+    and not from the result: a result that leaks may say so truthfully."""
+
+    def __init__(self, m: Mechanism, meter: Meter):
+        self.m, self.meter = m, meter
+        self.memo: dict[Any, tuple[TokenDistribution | None, Prepared]] = {}
+        self._places: dict[int, tuple[dict[str, np.ndarray], Sequence[str]]] = {}
+        self._orders: dict[int, tuple[list[int], Prepared]] = {}
+
+    def places(self, d: TokenDistribution) -> dict[str, np.ndarray]:
+        """Bare word → where it stands among the candidates."""
+        known = self._places.get(id(d.candidates))
+        if known is None:
+            places: dict[str, list[int]] = {}
+            for i, word in enumerate(d.candidates):
+                places.setdefault(bare(word), []).append(i)
+            known = {w: np.array(at) for w, at in places.items()}, d.candidates
+            self._places[id(d.candidates)] = known
+        return known[0]
+
+    def stated(self, prepared: Prepared, i: int) -> TokenDistribution | None:
+        """What token i is drawn from; None where it stays."""
+        m = self.m
+        alone = m.by_word is not None and public_context(m, prepared, i) is None
+        key = prepared.document.tokens[i].text if alone else (id(prepared), i)
+        if key not in self.memo:
+            self.meter.task.check()
+            try:
+                d = m.distribution(prepared, i)
+            except NoDistribution:
+                d = None
+            # The text is kept with it, so that no other one takes its number.
+            self.memo[key] = d, prepared
+        return self.memo[key][0]
+
+    def of_words(self, prepared: Prepared, result: RewriteResult) -> Iterator[Seen]:
+        """The words of a rewrite that stand in the place of words that are stated to be drawn."""
+        once = "distinct" in result.guarantee.unit
+        before: set[str] = set()
+        order = self._order(prepared)
+        released = {s.index: s.replacement for s in result.steps if s.action != "insert"}
+        edited = any(s.action in ("insert", "delete") for s in result.steps)
+        for k, step in enumerate(result.steps):
+            if step.action == "insert":
+                continue
+            d = self.stated(prepared, step.index)
+            word = bare(step.original)
+            if d is None or step.action == "delete" or (once and word in before):
+                continue
+            before.add(word)
+            if step.index in order and step.action == "replace":
+                if edited:
+                    d = result.distribution(k)
+                elif self.m.chances is not None and (earlier := order[: order.index(step.index)]):
+                    d = self.m.chances.after(prepared, step.index, [(j, released[j]) for j in earlier])
+            yield self._seen(step.index, d, bare(step.replacement), (word,), None)
+
+    def of_pieces(self, prepared: Prepared, result: RewriteResult) -> Iterator[Seen]:
+        """The drawn pieces of a new text, each given those before it."""
+        words = tuple({bare(t.text) for t in prepared.document.tokens if t.kind == "word"})
+        for i, d in result.distributions():
+            yield self._seen(i, d, bare(result.releases[i].text), words, result.candidate(i))
+
+    def read(self, prepared: Prepared, result: RewriteResult) -> list[Seen]:
+        """The draws of one rewrite."""
+        self.meter.task.check()
+        return [*(self.of_words if "alignment" in result.can else self.of_pieces)(prepared, result)]
+
+    def _order(self, prepared: Prepared) -> list[int]:
+        """The drawn tokens in the order of their draws, where a draw depends on those before it."""
+        if self.m.by_word is not None or self.m.chances is None:
+            return []
+        key = id(prepared)
+        if key not in self._orders:
+            self._orders[key] = [*self.m.chances.before(prepared, NoiseStream(0))], prepared
+        return self._orders[key][0]
+
+    def _seen(self, place: int, d: TokenDistribution, word: str, others: Sequence[str], at: int | None) -> Seen:
+        places = self.places(d)
+        chance = min(1.0, sum(_mass(d, places.get(w)) for w in others))
+        where = places.get(word)
+        if at is None and where is not None:
+            at = int(where[0])
+        p = float(d.probs[at]) if at is not None and d.draws is None else _mass(d, where)
+        return Seen(place, word in others, chance, d, at, p)
+
+
+def _mass(d: TokenDistribution, at: np.ndarray | None) -> float:
+    """The chance of these candidates; of an estimate an upper bound."""
+    p = 0.0 if at is None else float(d.probs[at].sum())
+    return p if d.draws is None else float(highest(round(p * d.draws), d.draws, _SURE))
+
+
+def bounds(d: TokenDistribution) -> np.ndarray:
+    """The chance of each candidate, float64 (V,); of an estimate upper bounds."""
+    if d.draws is None:
+        return d.probs
+    counts, where = np.unique(np.rint(d.probs * d.draws).astype(np.int64), return_inverse=True)
+    return np.array([float(highest(k, d.draws, _SURE)) for k in counts.tolist()])[where]
+
+
+def bare(word: str) -> str:
+    """A word without its capitals and without what a model's vocabulary puts around it."""
+    return word.strip(" ▁Ġ#").casefold()
+
+
+# --- noise and texts of one's own
+
+
+def noise_of(stream: NoiseStream, *path: int) -> NoiseStream:
+    """The noise of one call of the mechanism: that of the audit's seed at this path, or fresh where it has none."""
+    return stream.at("noise", *path) if stream.seed is not None else NoiseStream()
+
+
+def shuffled(items: Sequence[Any], stream: NoiseStream) -> list[Any]:
+    """The items in an order of the audit's own."""
+    return [items[i] for i in np.argsort(stream.uniforms(len(items)), kind="stable").tolist()]
+
+
+def public_words(m: Mechanism, n: int, stream: NoiseStream) -> list[str]:
+    """n words of a public vocabulary in an order of the audit's own, common ones rather."""
+    by_word = m.by_word
+    if by_word is not None:
+        every: Sequence[str] = [w for w in by_word.vocabulary.words if w.isalpha()]
+    else:
+        from ..words import word_space
+
+        every = [w for w in word_space().words[200:6000] if w.isalpha() and len(w) > 3]
+    return shuffled(every, stream)[:n]
+
+
+def drawn_words(m: Mechanism, given: Sequence[str], n: int, stream: NoiseStream, meter: Meter) -> list[str]:
+    """n words that the mechanism draws, each with a small chance to stay: of a public vocabulary, and where it draws
+    too few of these, of the given ones."""
+    pool = list(dict.fromkeys([*public_words(m, 6 * n + 40, stream), *given]))
+    found: list[str] = []
+    often: list[str] = []
+    reader = Reader(m, meter)
+    for start in range(0, len(pool), 40):
+        block = pool[start : start + 40]
+        prepared = m.plan(" ".join(block))
+        tokens = prepared.document.tokens
+        for i in drawn_tokens(m, prepared) if [t.text for t in tokens] == block else ():
+            if len(found) >= n:
+                return found
+            if m.by_word is None:
+                found.append(tokens[i].text)
+                continue
+            d = reader.stated(prepared, i)
+            if d is not None and not unknown(m.by_word, prepared, i):
+                chance = _mass(d, reader.places(d).get(bare(tokens[i].text)))
+                (found if chance <= _OFTEN else often).append(tokens[i].text)
+    return (found + often)[:n]
+
+
+def unknown(by_word: WordByWord, prepared: Prepared, i: int) -> bool:
+    """Whether token i is no word of the vocabulary."""
+    return by_word.token_row(prepared, i) is None

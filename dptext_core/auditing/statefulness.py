@@ -1,0 +1,195 @@
+"""The first rewrite of a text, the second and the next: by an instance that has rewritten nothing yet and by one that
+has, of texts that are new to it, in every way in which a rewrite can be had."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from ..mechanisms.base import Mechanism
+from ..privacy.sampling import NoiseStream
+from ..result import RewriteResult
+from .batches import texts_of
+from .checks import Subject
+from .guesses import TEXTS, guess, guessable, picked, right
+from .release_statistics import (
+    LEVEL,
+    Reader,
+    aligned,
+    anew,
+    drawn_words,
+    least_hits,
+    least_share,
+    noise_of,
+    once_in,
+    public_words,
+    shuffled,
+    small,
+    too_many,
+)
+from .report import Check, Witness, share
+from .rewriting import FRESH, LIST, PREPARED, TEXT, Rewriter
+
+NAME = "first rewrites"
+#: Rewrites of each text, new texts for each way, words of each; the same for mechanisms whose draws need a model.
+TIMES, EACH, WORDS = 3, 8, 12
+MODEL_TIMES, MODEL_EACH, MODEL_WORDS = 2, 5, 4
+_NUMBERS = ("first", "second", "third")
+
+
+def at_first(subject: Subject) -> Check | None:
+    """What is released of a text at its first rewrites, each number by itself."""
+    m = small(subject.m)
+    stream = subject.stream.at(NAME)
+    chances = aligned(m) or "distribution" in m.can
+    cheap = m.by_word is not None
+    times, texts, words = (TIMES, EACH, WORDS) if cheap else (MODEL_TIMES, MODEL_EACH, MODEL_WORDS)
+    if not chances:
+        times, texts, words = MODEL_TIMES, MODEL_EACH, 6
+    n = texts * len(WAYS)
+    if aligned(m):
+        given = drawn_words(m, [p.word for p in subject.probes], min(n * words, 240), stream.at("words"), subject.meter)
+    else:
+        given = public_words(m, max(n, TEXTS) * words, stream.at("words"))
+    if not given:
+        return None
+    # Where there are few words, texts differ by their order.
+    few = len(given) < n * words
+    every = [
+        " ".join(shuffled(given, stream.at("text", k))[:words] if few else given[k * words : (k + 1) * words])
+        for k in range(n)
+    ]
+    every = list(dict.fromkeys(every))
+    lineups: dict[str, list[str]] = {}
+    if not chances:
+        if not guessable(m, every):
+            return None
+        # Each text is one of some that could have been rewritten in its place.
+        for k in range(n):
+            texts_here = texts_of(shuffled(given, stream.at("lineup", k)), words)[:TEXTS]
+            lineups[texts_here[picked(1, len(texts_here), stream.at("picked", k))[0]]] = texts_here
+        every = [*lineups]
+    released: list[tuple[str, int, str, RewriteResult]] = []
+    fresh = anew(m)
+    for k, text in enumerate(every):
+        way = [*WAYS][k % len(WAYS)]
+        # Half of the texts by an instance of their own, half by one that has rewritten others.
+        own = anew(m) if k // len(WAYS) % 2 == 0 else fresh
+        seeds = [noise_of(stream, k, j) for j in range(times)]
+        subject.meter.at(0.96)
+        for number, result in enumerate(WAYS[way](subject.rewriter, own, text, seeds)):
+            released.append((way, number, text, result))
+    if chances:
+        return _by_chances(subject, m, released, times)
+    return _by_guesses(m, lineups, released, stream, times)
+
+
+def _of_text(rewriter: Rewriter, m: Mechanism, text: str, noise: Sequence[NoiseStream]) -> list[RewriteResult]:
+    return [rewriter.one(m, text, one) for one in noise]
+
+
+def _of_prepared(rewriter: Rewriter, m: Mechanism, text: str, noise: Sequence[NoiseStream]) -> list[RewriteResult]:
+    prepared = m.prepare(text)
+    return [rewriter.one(m, prepared, one) for one in noise]
+
+
+def _of_list(rewriter: Rewriter, m: Mechanism, text: str, noise: Sequence[NoiseStream]) -> list[RewriteResult]:
+    return [rewriter.listed(m, [text], one)[0] for one in noise]
+
+
+def _of_fresh(rewriter: Rewriter, m: Mechanism, text: str, noise: Sequence[NoiseStream]) -> list[RewriteResult]:
+    prepared = m.prepare(text)
+    return [rewriter.fresh(m, prepared, 1, one)[0] for one in noise]
+
+
+#: The ways in which rewrites can be had.
+WAYS: dict[str, Callable[[Rewriter, Mechanism, str, Sequence[NoiseStream]], list[RewriteResult]]] = {
+    TEXT: _of_text,
+    PREPARED: _of_prepared,
+    LIST: _of_list,
+    FRESH: _of_fresh,
+}
+
+
+def _by_chances(
+    subject: Subject, m: Mechanism, released: Sequence[tuple[str, int, str, RewriteResult]], times: int
+) -> Check | None:
+    # Read after all is rewritten: asking may warm what leaks.
+    stated = anew(m)
+    reader = Reader(stated, subject.meter)
+    prepared = {text: stated.prepare(text, task=subject.meter.task) for text in {r[2] for r in released}}
+    seen = [(way, number, text, reader.read(prepared[text], result)) for way, number, text, result in released]
+    draws = sum(len(s) for *_, s in seen)
+    if not draws:
+        return None
+    groups = {f"the {_NUMBERS[j]} rewrites": [s for s in seen if s[1] == j] for j in range(times)}
+    groups |= {
+        f"the {_NUMBERS[j]} rewrites of {way}": [s for s in seen if s[:2] == (way, j)]
+        for way in WAYS
+        for j in range(times)
+    }
+    groups |= {f"the {_NUMBERS[s[1]]} rewrite of “{s[2]}”, by {s[0]},": [s] for s in seen}
+    epsilon = float(m.config.epsilon)
+    looked = f"The first {times} rewrites of {len(prepared)} new texts, in {len(WAYS)} ways, at ε = {epsilon:.3g}"
+    found: list[tuple[float, str]] = []
+    for name, members in groups.items():
+        mine = [s for *_, some in members for s in some]
+        if any(s.hit for s in mine):
+            found.append((too_many(sum(s.hit for s in mine), np.array([s.chance for s in mine])), name))
+    if found and (best := min(found))[0] * len(groups) < LEVEL:
+        mine = [s for *_, some in groups[best[1]] for s in some]
+        told = (
+            f"In {best[1]} {sum(s.hit for s in mine)} of {len(mine)} words came through, where the stated chances add "
+            f"up to {sum(s.chance for s in mine):.2g} (ε = {epsilon:.3g})."
+        )
+        text = groups[best[1]][0][2]
+        witness = Witness.of_rule(told, text)
+        reason = "the first rewrites of a text come through more often than is stated."
+        return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=draws)
+    mean = float(np.mean([s.chance for *_, some in seen for s in some]))
+    of_text = max(1, draws // len(seen))
+    enough = least_hits(of_text, mean, LEVEL / len(groups))
+    occasions = len(prepared)
+    leak = (
+        once_in(occasions) if enough is not None else least_share(of_text * occasions, mean, LEVEL / len(groups)) or 1.0
+    )
+    said = f": a leak at the first rewrite, or at the second, is seen where it comes with {share(leak)} of the texts"
+    blind = f"a leak at the first rewrites of fewer than {share(leak)} of the texts"
+    return Check(NAME, "tested", f"{looked}{said}.", leak=leak, blind=blind, draws=draws)
+
+
+def _by_guesses(
+    m: Mechanism,
+    lineups: Mapping[str, Sequence[str]],
+    released: Sequence[tuple[str, int, str, RewriteResult]],
+    stream: NoiseStream,
+    times: int,
+) -> Check:
+    """lineups: for each text those that it was picked from. Which of them it was must not be told."""
+    texts = [*lineups]
+    epsilon = float(m.config.epsilon)
+    looked = f"The first {times} rewrites of {len(texts)} new texts, in {len(WAYS)} ways, at ε = {epsilon:.3g}"
+    p = right(m, lineups[texts[0]])
+    tests = times * (1 + len(WAYS))
+    least = 1.0
+    for j in range(times):
+        for way in (None, *WAYS):
+            mine = [r for r in released if r[1] == j and way in (None, r[0])]
+            hits = 0
+            for k, (_, _, text, result) in enumerate(mine):
+                hits += lineups[text][guess(lineups[text], result, stream.at("guess", k, j))] == text
+            if way is None:
+                least = least_share(len(mine), p, LEVEL / tests) or 1.0
+            if too_many(hits, np.full(len(mine), p)) * tests < LEVEL:
+                told = (
+                    f"In the {_NUMBERS[j]} rewrites{f' of {way}' if way else ''} the words of a rewrite named the text "
+                    f"that it was made of in {hits} of {len(mine)} guesses, and the promise allows {p:.1%} (ε = "
+                    f"{epsilon:.3g})."
+                )
+                witness = Witness.of_rule(told, texts[0], texts[1])
+                reason = "the first rewrites of a text come through more often than is promised."
+                return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=len(released))
+    said = f": a leak at the first rewrite, or at the second, is seen where it comes with {share(least)} of the texts"
+    blind = f"a leak at the first rewrites of fewer than {share(least)} of the texts"
+    return Check(NAME, "tested", f"{looked}{said}.", leak=least, blind=blind, draws=len(released))

@@ -1,0 +1,365 @@
+"""Originals and rewrites of any system, measured: what was kept, and what attackers find who need no mechanism.
+
+No ε is stated: nothing is known of how the rewrites came about. What an attacker finds here is a lower bound of what
+one can find who knows the system.
+
+Words of two texts answer to each other where both have the same number of words, place by place, and else in runs of
+equal length between words that stayed (difflib). Only those count that are no stop words in the original. On them:
+
+* same word: nothing was changed;
+* nearest words: the original is the released word's nearest other word in the bundled word space;
+* language model: it is the first word that the bundled masked language model proposes there, from the words around;
+* reader: it is the w with the largest ln π(w) + λ·cos(w, z), π that model's proposal and z the released word (as in
+  ``polish``).
+
+On whole texts: linking, whether the original of a rewrite is the one of all originals given whose sentence vector is
+nearest; and, where labels are given, classifiers (bag of words for a useful label, of letters for an author), in five
+parts, each guessed by what was learnt from the other four.
+
+    python -m dptext_core score pairs.csv --original text --private rewrite
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from difflib import SequenceMatcher
+
+import numpy as np
+
+from ..attacks import corpus
+from ..attacks.best import strongest
+from ..attacks.polish import LIKENESS
+from ..errors import InputError, ModelUnavailable
+from ..models import MaskRequest, engine, load_masked_lm
+from ..models.word_chances import log_frequencies, over_words
+from ..support.checks import listed, text_list
+from ..support.statistics import clopper_pearson, half_width
+from ..support.task import UNWATCHED, Task
+from ..text.document import Document
+from ..text.language import Language
+from ..text.languages import ENGLISH
+from ..text.lexicons import stop_words
+from ..words import word_space
+from . import judges, metrics
+from . import pii_survival as leaks
+from .identifiers import Identifier, recall
+
+#: Metrics of a text, in the order in which they are told; BLEU as papers have it is of a whole set.
+METRICS = tuple(name for name in metrics.METRICS if name != "bleu")
+#: Attackers on single words, as the module says.
+WORDS = {
+    "same-word": "Same word",
+    "nearest-words": "Nearest words",
+    "language-model": "Language model",
+    "reader": "Reader, by likeness",
+}
+#: Parts of the texts, each guessed by what was learnt from the others.
+PARTS = 5
+_NOTHING = "No ε is stated: these figures say what was kept and found here, and promise nothing."
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """One figure. kind: "kept" of a text, "found" by an attacker, or "hidden" from readers. value, with its 95%
+    interval over texts (low, high); n: texts behind it. chance: what is reached without the rewrites, where that is
+    known."""
+
+    name: str
+    title: str
+    kind: str
+    value: float
+    low: float
+    high: float
+    n: int
+    chance: float | None = None
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What was measured of pairs of texts.
+
+    Attributes
+    ----------
+    rows : tuple of Scored
+        One for each figure.
+    texts, words : int
+        How many were looked at.
+    missing : mapping
+        What could not be measured, with the reason.
+    """
+
+    rows: tuple[Scored, ...]
+    texts: int
+    words: int
+    missing: Mapping[str, str]
+
+    def __contains__(self, name: object) -> bool:
+        return any(row.name == name for row in self.rows)
+
+    def __iter__(self) -> Iterator[str]:
+        return (row.name for row in self.rows)
+
+    def __getitem__(self, name: str) -> Scored:
+        for row in self.rows:
+            if row.name == name:
+                return row
+        raise InputError(f"There is no figure {name!r} here. There are: {', '.join(r.name for r in self.rows)}.")
+
+    @property
+    def best(self) -> Scored | None:
+        """The attacker on single words that finds most; None where no word answers to another."""
+        found = {r.name: r for r in self.rows if r.name in WORDS}
+        return found[strongest({name: r.value for name, r in found.items()})] if found else None
+
+    def sentence(self) -> str:
+        """What they say, in plain words."""
+        texts = "1 text" if self.texts == 1 else f"{self.texts:,} texts"
+        words = "1 word that answers" if self.words == 1 else f"{self.words:,} words that answer"
+        said = f"{texts}, {words} to one of the original. "
+        if (best := self.best) is not None:
+            said += f"Of the attackers on single words, “{best.title}” finds most: {best.value:.1%}. "
+        return said + _NOTHING
+
+    def to_dict(self) -> dict:
+        """Everything, for a file."""
+        return {
+            "texts": self.texts,
+            "words": self.words,
+            "epsilon": None,
+            "note": _NOTHING,
+            # JSON has no infinity: an end that is not known is null.
+            "rows": [{k: None if v in (math.inf, -math.inf) else v for k, v in asdict(r).items()} for r in self.rows],
+            "missing": dict(self.missing),
+        }
+
+
+def score(
+    originals: Sequence[str],
+    rewrites: Sequence[str],
+    *,
+    labels: Sequence[str] | None = None,
+    authors: Sequence[str] | None = None,
+    identifiers: Sequence[Sequence[Identifier]] | None = None,
+    task: Task | None = None,
+) -> Scores:
+    """Measure what any system made of texts.
+
+    Parameters
+    ----------
+    originals, rewrites
+        Texts, the i-th rewrite of the i-th original.
+    labels, authors
+        One for each text: what the rewrites are to be useful for, and what they are to hide. Classifiers guess both.
+    identifiers
+        Of each original, what in it identifies somebody (:func:`~dptext_core.measure.identifiers.read_tab`).
+    task
+        Told of the texts that are done; may stop the work.
+
+    Returns
+    -------
+    Scores
+        Each figure with its 95% interval over texts. No ε.
+
+    Raises
+    ------
+    InputError
+        Where the lists are of different lengths, empty, or hold something else than texts.
+    """
+    task = task or UNWATCHED
+    before, after = _checked(originals, rewrites, "rewrites")
+    told = {
+        name: _checked(originals, given, f"{name}s")[1]
+        for name, given in (("label", labels), ("author", authors))
+        if given is not None
+    }
+    every = None if identifiers is None else _identifiers(identifiers, len(before))
+    rows: list[Scored] = []
+    missing: dict[str, str] = {}
+    for k, name in enumerate(METRICS):
+        task.check()
+        try:
+            values = metrics.score(name, before, after)
+        except ModelUnavailable as error:
+            missing[name] = str(error)
+        else:
+            about = metrics.METRICS[name]
+            rows += _mean(
+                name, about.title, "kept", values, bounds=(about.low, about.high), log=name.endswith("perplexity")
+            )
+        task.report(k + 1, 2 * len(METRICS))
+    shares, words, chance = _words_found(before, after, task.child(1, 2, 2))
+    for name, title in WORDS.items():
+        rows += _mean(name, title, "found", shares[name], chance=chance)
+    rows += _mean(
+        "linking",
+        "Linking to the original",
+        "found",
+        corpus.linked(corpus.vectors_alike(after, before)).tolist(),
+        chance=1 / len(before),
+    )
+    left = [_left(a, b) for a, b in zip(before, after, strict=True)]
+    rows += _mean("identifiers", "Names, dates and places left", "found", [x for x in left if x is not None])
+    if every is not None:
+        for r in recall(before, after, every):
+            title = f"{r.kind.capitalize()} identifiers hidden"
+            rows.append(Scored(f"recall_{r.kind}", title, "hidden", r.value, r.low, r.high, r.n))
+    for name, role, kind in (("label", "utility", "kept"), ("author", "privacy", "found")):
+        if name in told:
+            rows += _classified(before, after, told[name], name, role, kind)
+    return Scores(tuple(rows), len(before), words, missing)
+
+
+def _checked(originals: Sequence[str], others: Sequence[str], what: str) -> tuple[list[str], list[str]]:
+    one, other = text_list(originals, "originals"), text_list(others, what)
+    if len(one) != len(other) or not one:
+        raise InputError(f"score needs as many {what} as originals, and at least one: got {len(other)} and {len(one)}.")
+    return one, other
+
+
+def _identifiers(given: Sequence[Sequence[Identifier]], n: int) -> list[list[Identifier]]:
+    every = [listed(some) for some in listed(given, "identifiers, a list for each original")]
+    if len(every) != n or not all(isinstance(i, Identifier) for some in every for i in some):
+        raise InputError("score needs the identifiers of each original, an empty list where it has none.")
+    return every
+
+
+def _mean(
+    name: str,
+    title: str,
+    kind: str,
+    values: Sequence[float],
+    chance: float | None = None,
+    bounds: tuple[float, float] = (0.0, 1.0),
+    log: bool = False,
+) -> list[Scored]:
+    """The mean over the texts that have a value, with its interval: exact where each is right or wrong, all of
+    ``bounds`` for a single text. Shares of texts that are all alike do not say how far others may be: theirs is that of
+    as many texts, each right or wrong. log: the geometric mean. Empty without a value."""
+    x = np.array([v for v in values if math.isfinite(v)], float)
+    if not len(x):
+        return []
+    x = np.log(x) if log else x
+    mean, half = float(x.mean()), half_width(x)
+    value, low, high = (math.exp(e) if log else e for e in (mean, mean - half, mean + half))
+    if bounds == (0.0, 1.0) and (np.isin(x, (0.0, 1.0)).all() or (len(x) > 1 and not half)):
+        low, high = clopper_pearson(float(x.sum()), len(x))
+    elif len(x) == 1:
+        low, high = bounds
+    return [Scored(name, title, kind, value, max(low, bounds[0]), min(high, bounds[1]), len(x), chance)]
+
+
+# --- single words
+
+
+def aligned(original: str, rewrite: str, language: Language = ENGLISH) -> list[tuple[int, str]]:
+    """Which tokens of a rewrite answer to which words of the original: the number of the token, and the word."""
+    stop = stop_words(None, language)
+    one = [t.text for t in Document.parse(original).tokens if t.kind == "word"]
+    other = [(i, t.text) for i, t in enumerate(Document.parse(rewrite).tokens) if t.kind == "word"]
+    if len(one) == len(other):
+        pairs = list(zip([i for i, _ in other], one, strict=True))
+    else:
+        match = SequenceMatcher(None, [w.casefold() for w in one], [w.casefold() for _, w in other], autojunk=False)
+        pairs = [
+            (other[b + k][0], one[a + k])
+            for _, a, end, b, to in match.get_opcodes()
+            if end - a == to - b
+            for k in range(end - a)
+        ]
+    return [(i, word) for i, word in pairs if word not in stop]
+
+
+def _words_found(
+    originals: Sequence[str], rewrites: Sequence[str], task: Task, language: Language = ENGLISH
+) -> tuple[dict[str, list[float]], int, float]:
+    """For each attacker the share of words of each text that it names; how many words there are; and the share that
+    always guessing the most frequent word names."""
+    space, lm = word_space(), load_masked_lm("bundled")
+    found: dict[str, list[float]] = {name: [] for name in WORDS}
+    words, stop = 0, stop_words(None, language)
+    free = np.array([w not in stop for w in space.words])
+    for n, (original, rewrite) in enumerate(zip(originals, rewrites, strict=True)):
+        task.check()
+        places = aligned(original, rewrite, language)
+        if places:
+            words += len(places)
+            tokens = [t.text for t in Document.parse(rewrite).tokens]
+            hits = _hits(places, tokens, space, lm, free, task, language)
+            for name in WORDS:
+                found[name].append(float(np.mean(hits[name])))
+        task.report(n + 1, len(originals))
+    frequent = np.exp(log_frequencies(tuple(space.words))) * free
+    return found, words, float(frequent.max() / frequent.sum())
+
+
+def named(originals: Sequence[str], rewrites: Sequence[str], task: Task = UNWATCHED) -> dict[str, list[float]]:
+    """The share of each original's words, without stop words, that each of ``WORDS`` names. Words that none of the
+    rewrite answers to are not named."""
+    stop = stop_words()
+    words = [sum(t.kind == "word" and t.text not in stop for t in Document.parse(a).tokens) for a in originals]
+    answered = [len(aligned(a, b)) for a, b in zip(originals, rewrites, strict=True)]
+    found, _, _ = _words_found(originals, rewrites, task)
+    of_each = {}
+    for name, shares in found.items():
+        each = iter(shares)
+        of_each[name] = [next(each) * n / of if n else 0.0 for n, of in zip(answered, words, strict=True)]
+    return of_each
+
+
+def most_named(originals: Sequence[str], rewrites: Sequence[str], task: Task = UNWATCHED) -> list[float]:
+    """The same by the one that names most of all texts together."""
+    return max(named(originals, rewrites, task).values(), key=sum)
+
+
+def _hits(
+    places, tokens: Sequence[str], space, lm, free: np.ndarray, task: Task, language: Language = ENGLISH
+) -> dict[str, list[bool]]:
+    """Whether each attacker names the original of each place of one text."""
+    pieces = [lm.word_pieces(t) for t in tokens]
+    logits = engine("bundled").score([MaskRequest(None, pieces, i) for i, _ in places], task=task.quiet)
+    proposed = np.where(free, over_words(logits, "bundled", language, tuple(space.words)), -np.inf)
+    rows = space.rows([tokens[i] for i, _ in places])
+    hits: dict[str, list[bool]] = {name: [] for name in WORDS}
+    for (i, word), log_p, row in zip(places, proposed, rows.tolist(), strict=True):
+        guesses = {"same-word": tokens[i], "language-model": space.words[int(log_p.argmax())]}
+        if row >= 0:
+            likeness = space.similarities(space.words[row]).astype(np.float64)
+            guesses["reader"] = space.words[int((log_p + LIKENESS * likeness).argmax())]
+            guesses["nearest-words"] = space.words[int(space.nearest([row], 2)[0][0, 1])]
+        else:
+            guesses["reader"] = guesses["nearest-words"] = tokens[i]
+        for name, guess in guesses.items():
+            hits[name].append(guess.casefold() == word.casefold())
+    return hits
+
+
+# --- whole texts
+
+
+def _left(original: str, rewrite: str) -> float | None:
+    """The share of what looks like a name, a date, a place or a number in the original and still stands in the rewrite,
+    of a name or place a word of it; None where the original has nothing of it."""
+    told = {t.text.casefold() for t in leaks.telling(original)}
+    return len({t.text.casefold() for t in leaks.still_there(original, rewrite)}) / len(told) if told else None
+
+
+def _classified(
+    originals: Sequence[str], rewrites: Sequence[str], labels: Sequence[str], name: str, role: str, kind: str
+) -> list[Scored]:
+    """How often held-out rewrites are given their label: by what was learnt from originals, and from rewrites."""
+    part = np.arange(len(labels)) % PARTS
+    most = max(labels.count(x) for x in set(labels)) / len(labels)
+    out = []
+    for how, title, learnt in (("static", "originals", originals), ("adaptive", "rewrites", rewrites)):
+        right = np.zeros(len(labels))
+        for k in range(PARTS):
+            train, test = np.flatnonzero(part != k).tolist(), np.flatnonzero(part == k).tolist()
+            if train and test:
+                guessed = judges.classify(
+                    role, [(learnt[i],) for i in train], [labels[i] for i in train], [(rewrites[i],) for i in test]
+                )
+                right[test] = [g == labels[i] for g, i in zip(guessed, test, strict=True)]
+        out += _mean(f"{name}_{how}", f"The {name}, learnt from {title}", kind, right.tolist(), chance=most)
+    return out

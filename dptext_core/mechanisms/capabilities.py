@@ -1,0 +1,163 @@
+"""What some mechanisms have beside what every one is, each a small object that a mechanism gives, or None.
+
+A facet speaks for one mechanism, which it holds. A family of mechanisms derives its own facet and overrides what it
+knows better.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from ..errors import ConfigError, NoDistribution
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..privacy.guarantee import Guarantee
+    from ..support.task import Task
+    from ..text.document import Document
+    from .base import Mechanism, Prepared, WordByWord
+
+M = TypeVar("M", bound="Mechanism", covariant=True)
+
+
+class Facet(Generic[M]):
+    """A side of one mechanism."""
+
+    __slots__ = ("m",)
+
+    def __init__(self, m: M):
+        self.m = m
+
+
+class Aligned(Facet[M]):
+    """The words of a text in whose places others are drawn: pieces of a result answer to the words that were read."""
+
+    def drawn(self, text: str | Prepared) -> tuple[int, ...]:
+        """Tokens in whose place a word is drawn by looking at them, ascending. Runs no model where none is needed."""
+        steps = self.m.rewrite(self.m.plan(text)).steps
+        return tuple(sorted({s.index for s in steps if s.by_looking}))
+
+    def spending(self, text: str | Prepared) -> tuple[int, ...]:
+        """Those of them whose draw spends ε of its own: a word that is drawn once may stand in many."""
+        return self.drawn(text)
+
+    @property
+    def added(self) -> float:
+        """The chance that one more word is added after a drawn one."""
+        return 0.0
+
+    @property
+    def deleted(self) -> float:
+        """The chance that a drawn word is left out."""
+        return 0.0
+
+    def told_by_total(self, uneven: bool = False) -> tuple[str, ...]:
+        """What whoever knows a total and its list of ε over the words learns of the text besides. uneven: the places
+        have public weights that differ, so that the sum of some tells which they are."""
+        return ()
+
+
+def aligned(m: Mechanism, consequence: str) -> Aligned[Mechanism]:
+    """That facet of a mechanism. Raises NoDistribution, with what follows, where a new text is written that answers to
+    no word of the old."""
+    if m.aligned is None:
+        raise NoDistribution(f"{m.title} writes a new text instead of replacing words, so it {consequence}.")
+    return m.aligned
+
+
+def by_word(m: Mechanism) -> WordByWord:
+    """That facet of a mechanism, for what is measured of its words. Raises ConfigError of one that has none."""
+    if m.by_word is None:
+        raise ConfigError(f"{m.name!r} has no vocabulary whose words could be measured. Choose a word-level mechanism.")
+    return m.by_word
+
+
+def drawn_tokens(m: Mechanism, text: str | Prepared) -> tuple[int, ...]:
+    """:meth:`Aligned.drawn` of a mechanism. Raises NoDistribution where it has no such words."""
+    return aligned(m, "draws in no word's place").drawn(text)
+
+
+class Reading(Facet[M]):
+    """How a text is read: what of it is known, and what its author should know of that. Runs no model."""
+
+    __slots__ = ()
+
+    def coverage(self, text: str | Prepared) -> tuple[int, int]:
+        """How many words of the text the mechanism knows, and how many it has; kept stop words are known.
+
+        All are known where nothing says otherwise.
+        """
+        document = text.document if hasattr(text, "document") else self.m.document(text)
+        words = [known for known, kind in zip(self.known(document), document.kinds, strict=True) if kind == "word"]
+        return sum(words), len(words)
+
+    def known(self, document: Document) -> Sequence[bool]:
+        """For each token whether it is known."""
+        return [True] * len(document.tokens)
+
+    def uncovered(self) -> str:
+        """A sentence on what happens to the words that it does not know."""
+        return "what becomes of them does not depend on what they are."
+
+    def note(self, text: str | Prepared) -> str:
+        """What its author should know of how this text is read, in a sentence; "" for nothing."""
+        return ""
+
+
+class KeptScores(Facet[M]):
+    """Scores that can be kept in a file, and put into a text again."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def of(self, prepared: Prepared) -> np.ndarray:
+        """The scores that a prepared text holds, one row a draw."""
+
+    @abstractmethod
+    def put(self, document: Document, scores: np.ndarray) -> Prepared | None:
+        """A prepared text with scores that were kept; None where they are not those of this document."""
+
+
+class InParts(Facet[M]):
+    """How texts that share draws are rewritten in parts, all under one noise stream (``NoiseStream.numbered``)."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def draws(self, texts: Sequence[str], task: Task | None = None) -> frozenset[Hashable]:
+        """What these texts draw once for all. Draws nothing, and runs no model."""
+
+    @abstractmethod
+    def promise(self, guarantee: Guarantee, draws: int) -> Guarantee:
+        """The promise of a text of a part, where so many things are drawn once for all parts together."""
+
+
+class PublicStart(Facet[M]):
+    """How a mechanism starts from what is public of a text, or could."""
+
+    def from_public(self) -> Mechanism | None:
+        """The same mechanism starting from what is public of a text; None where there is none, or it does already."""
+        return None
+
+    def without_prior(self) -> Mechanism | None:
+        """The same mechanism without its public prior; None where it has none."""
+        return None
+
+    def entropy(self, text: str | Prepared) -> dict[int, float] | None:
+        """How open each place that is not kept is before the private text is looked at: the entropy of its public
+        proposal, in nats, given what is kept alone. None where nothing is proposed by place."""
+        return None
+
+    def context(self, prepared: Prepared, index: int) -> Hashable:
+        """What two draws must have in common for the promise of one draw to compare them, besides their distance.
+
+        What is public of the text, and the place in it; None where it compares any two."""
+        return None
+
+
+def public_context(m: Mechanism, prepared: Prepared, index: int) -> Hashable:
+    """:meth:`PublicStart.context` of any mechanism; None where it compares any two draws."""
+    return None if m.public_start is None else m.public_start.context(prepared, index)

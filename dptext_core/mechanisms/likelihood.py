@@ -1,0 +1,330 @@
+"""How likely what was released would have been, had another text been read: what it takes to ask which text it was.
+
+Two general ways, each by what a mechanism states anyway: piece by piece, where nothing answers to a word
+(:meth:`Chances.given`), and place by place, where released words stand in the places of those that were read. Both take
+in everything that is seen: how many pieces there are, which words stay, the blanks between them, and capital letters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from ..errors import InputError, NoDistribution
+from ..privacy.distribution import TokenDistribution
+from ..privacy.sampling import NoiseStream
+from ..result import RewriteResult, Step
+from ..support.private import Private
+from ..support.task import UNWATCHED, Task
+from ..text.skeleton import Edit, Skeleton
+from .capabilities import Facet, M
+
+if TYPE_CHECKING:
+    from .base import Mechanism, Prepared
+
+
+@dataclass(frozen=True)
+class Frame(Private):
+    """What every rewrite of a text shows: which tokens are sampled, and the skeleton around them. The same at every ε.
+
+    steps : the steps of a rewrite that is thrown away, which tell the sampled tokens from the kept ones.
+    """
+
+    steps: tuple[Step, ...]
+    skeleton: Skeleton
+
+    _shown: ClassVar[tuple[str, ...]] = ("steps",)
+
+
+def frame(m: Mechanism, prepared: Prepared, task: Task = UNWATCHED) -> Frame:
+    """Return the frame of a prepared text, for a mechanism with the capability "alignment"."""
+    steps = tuple(m.rewrite(prepared, seed=0, task=task.quiet).steps)
+    return Frame(steps, prepared.document.skeleton([s.action != "keep" for s in steps]))
+
+
+class Chances(Facet[M]):
+    """What the drawn pieces of a mechanism's results are drawn from, and how likely whole rewrites are under others.
+
+    sweeps: whether the same noise can be looked at at another ε without a new pass.
+    """
+
+    __slots__ = ("sweeps",)
+
+    def __init__(self, m: M, sweeps: bool = False):
+        super().__init__(m)
+        self.sweeps = sweeps
+
+    # --- one draw
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether what a word is drawn from depends on the words that were released before it."""
+        return False
+
+    def before(self, prepared: Prepared, stream: NoiseStream) -> dict[int, tuple[tuple[int, str], ...]]:
+        """Of one rewrite under this stream: for each drawn token, the places and words that were released before it,
+        where what it is drawn from depends on them; empty where it does not."""
+        return {}
+
+    def after(self, prepared: Prepared, index: int, released: Sequence[tuple[int, str]]) -> TokenDistribution:
+        """As :meth:`Mechanism.distribution`, where these places and words were released before."""
+        return self.m.distribution(prepared, index)
+
+    def at(self, places: Sequence[tuple[Prepared, int]], task: Task = UNWATCHED) -> list[TokenDistribution | None]:
+        """As :meth:`Mechanism.distribution` of a token of each text, together where that is less work; None where no
+        word is drawn."""
+        distributions: list[TokenDistribution | None] = []
+        for prepared, index in places:
+            task.check()
+            try:
+                distributions.append(self.m.distribution(prepared, index))
+            except NoDistribution:
+                distributions.append(None)
+        return distributions
+
+    def given(self, prepared: Prepared, result: RewriteResult) -> list[TokenDistribution] | None:
+        """What each piece of ``result`` would have been drawn from, had ``prepared`` been read, given the pieces before
+        it: for mechanisms whose pieces answer to no word. None where that is not known."""
+        return None
+
+    @property
+    def states_pieces(self) -> bool:
+        """Whether :meth:`given` says it."""
+        return type(self).given is not Chances.given
+
+    # --- whole rewrites
+
+    @property
+    def missing(self) -> str:
+        """Why :meth:`log` has no answer, in a sentence; empty where it has one."""
+        if self.states_pieces:
+            return ""
+        if "alignment" not in self.m.can:
+            return _written_new(self.m)
+        return "" if self.m.closed_form else _no_formula(self.m)
+
+    def log(
+        self, texts: Sequence[Prepared], results: Sequence[RewriteResult], *, task: Task | None = None
+    ) -> np.ndarray:
+        """ln of the chance of everything that was drawn for each of these rewrites, had each of these texts been read:
+        float64 (texts, results), −∞ where it could not have come out. Raises NoDistribution where there is no formula.
+        """
+        if reason := self.missing:
+            raise NoDistribution(reason)
+        check_made(self.m, results)
+        return (by_pieces if self.states_pieces else by_places)(self, texts, results, task or UNWATCHED)
+
+    def frames(self, texts: Sequence[Prepared], task: Task = UNWATCHED) -> list[Frame]:
+        """Return the frame of each text, for :meth:`relative`; empty where results have no steps."""
+        return [] if "alignment" not in self.m.can else [frame(self.m, text, task) for text in texts]
+
+    def relative(
+        self,
+        texts: Sequence[Prepared],
+        results: Sequence[RewriteResult],
+        *,
+        frames: Sequence[Frame] = (),
+        task: Task | None = None,
+    ) -> np.ndarray:
+        """Return :meth:`log` up to one constant for each result: enough to compare the texts with each other.
+
+        Parameters
+        ----------
+        texts, results, task
+            As in :meth:`log`.
+        frames : sequence of Frame, optional
+            What :meth:`frames` returned for these texts at any ε; without it, each call works them out again.
+
+        Returns
+        -------
+        ndarray
+            float64 (texts, results); −∞ where the text cannot have produced the result.
+
+        Raises
+        ------
+        NoDistribution
+            The mechanism has no formula for whole rewrites.
+        InputError
+            Another mechanism, or one with other options, made a result.
+        """
+        if self.states_pieces or self.missing or not frames:
+            return self.log(texts, results, task=task)
+        check_made(self.m, results)
+        # Where each word is sampled from its own word alone, places with the same word in every text cancel.
+        only = None if self.m.by_word is None else differing(texts)
+        return by_places(self, texts, results, task or UNWATCHED, frames, only)
+
+    def in_places(
+        self, prepared: Prepared, released: Sequence[Mapping[int, str]], task: Task = UNWATCHED
+    ) -> np.ndarray:
+        """ln of the chance of released words in the places of this text, float64 (n,). Each has the same places."""
+        stated = {i: self.m.distribution(prepared, i) for i in (released[0] if released else ())}
+        return of_words(self.m, stated, released, self.find)
+
+    @property
+    def find(self) -> Callable[[TokenDistribution, str], np.ndarray] | None:
+        """How the candidates that are a word are found, where the mechanism knows a faster way than reading them."""
+        return None
+
+
+def stated(m: Mechanism) -> Chances[Mechanism]:
+    """The chances of a mechanism that has a formula for whole rewrites. Raises NoDistribution, with the reason, of any
+    other."""
+    chances = m.chances
+    if chances is None:
+        raise NoDistribution(_why_none(m))
+    if reason := chances.missing:
+        raise NoDistribution(reason)
+    return chances
+
+
+def _why_none(m: Mechanism) -> str:
+    if m.audited.writes_from_noise:
+        return (
+            f"{m.title} writes its text from a vector with noise, and very many such vectors give the same text. How "
+            "likely a text is under another original is the sum over all of them, which has no formula. What bounds "
+            "any guess there is how far the vectors of the texts are apart, against the noise: Explore says it "
+            "under “What an attacker gets”, and in Python dptext_core.attacks.which_text.limit."
+        )
+    return _no_formula(m) if "alignment" in m.can else _written_new(m)
+
+
+def _written_new(m: Mechanism) -> str:
+    return (
+        f"{m.title} writes a new text and does not say how likely it would have been under another original, so "
+        "that originals cannot be weighed against each other."
+    )
+
+
+def _no_formula(m: Mechanism) -> str:
+    return (
+        f"{m.title} has no formula for the chances of a word, so that how likely a rewrite is under another "
+        "original cannot be worked out."
+    )
+
+
+def check_made(m: Mechanism, results: Sequence[RewriteResult]) -> None:
+    """Raise InputError for a rewrite that this mechanism with these options has not made."""
+    if any((r.mechanism, r.config) != (m.name, m.config) for r in results):
+        raise InputError("This rewrite was made with another mechanism or other options. Give the one that made it.")
+
+
+def by_pieces(
+    chances: Chances[Mechanism], texts: Sequence[Prepared], results: Sequence[RewriteResult], task: Task
+) -> np.ndarray:
+    """ln of the chance of each result under each text, float64 (texts, results), from what is stated of its pieces."""
+    m, out = chances.m, np.zeros((len(texts), len(results)))
+    for b, r in enumerate(results):
+        for a, text in enumerate(texts):
+            task.check()
+            stated = chances.given(text, r)
+            if stated is None:
+                raise NoDistribution(f"{m.title} does not say how likely this rewrite is under another text.")
+            for i, d in enumerate(stated):
+                if r.releases[i].drawn:
+                    known = r.candidate(i)
+                    at = d.index(r.releases[i].text) if known is None else np.array([known])
+                    out[a, b] += _ln_sum(d, at)
+            task.report(b * len(texts) + a + 1, out.size)
+    return out
+
+
+def by_places(
+    chances: Chances[Mechanism],
+    texts: Sequence[Prepared],
+    results: Sequence[RewriteResult],
+    task: Task,
+    frames: Sequence[Frame] = (),
+    only: Mapping[int, frozenset[int]] | None = None,
+) -> np.ndarray:
+    """The same where released words stand in places: −∞ for a text whose kept words, blanks or capital letters would
+    not have given the released text. only: the places that count, by the number of tokens; None: all."""
+    m, out = chances.m, np.full((len(texts), len(results)), -np.inf)
+    steps = [list(r.steps) for r in results]
+    if any(s.action == "insert" for every in steps for s in every):
+        raise NoDistribution(f"{m.title} adds words by chance, so that it is not seen whose place a word stands in.")
+    for a, text in enumerate(texts):
+        task.check()
+        n = len(text.document.words)
+        alike = [b for b, every in enumerate(steps) if len(every) == n]
+        if not alike:
+            continue
+        own = frames[a] if frames else frame(m, text, task)
+        fitting = []
+        for b in alike:
+            edits = _edits(own.steps, steps[b])
+            if edits is not None and own.skeleton.render(edits).text == results[b].text:
+                fitting.append(b)
+        drawn = [i for i, s in enumerate(own.steps) if s.action == "replace" and (only is None or i in only[n])]
+        words = [{i: steps[b][i].replacement for i in drawn} for b in fitting]
+        if fitting:
+            out[a, fitting] = chances.in_places(text, words, task)
+        task.report(a + 1, len(texts))
+    return out
+
+
+def differing(texts: Sequence[Prepared]) -> dict[int, frozenset[int]]:
+    """For each number of tokens, the places where texts of that length differ in a word, and all others that hold one
+    of those words: places with one word may share a draw."""
+    groups: dict[int, list[list[str]]] = {}
+    for text in texts:
+        groups.setdefault(len(text.document.words), []).append([w.casefold() for w in text.document.words])
+    found: dict[int, frozenset[int]] = {}
+    for n, rows in groups.items():
+        words = {w for column in zip(*rows, strict=True) if len(set(column)) > 1 for w in column}
+        found[n] = frozenset(i for i in range(n) if any(row[i] in words for row in rows))
+    return found
+
+
+def _edits(own: Sequence[Step], released: Sequence[Step]) -> list[Edit] | None:
+    """The released words in the places of another text; None where they cannot stand there."""
+    out = []
+    for mine, theirs in zip(own, released, strict=True):
+        if (mine.action == "delete") != (theirs.action == "delete"):
+            return None
+        if mine.action == theirs.action == "replace" and mine.capital != theirs.capital:
+            return None
+        out.append(Edit() if mine.action == "keep" else Edit(theirs.replacement))
+    return out
+
+
+def of_words(
+    m: Mechanism,
+    stated: Mapping[int, TokenDistribution],
+    released: Sequence[Mapping[int, str]],
+    find: Callable[[TokenDistribution, str], np.ndarray] | None = None,
+) -> np.ndarray:
+    """ln of the chance of these words in their places, float64 (n,); stated: the distribution of each place.
+
+    find: returns the indices of the candidates that are a word, case aside; by default each list of candidates is
+    looked up once for all places that share it.
+    """
+    out = np.zeros(len(released))
+    places: dict[int, tuple[Sequence[str], dict[str, list[int]]]] = {}
+    for i, d in stated.items():
+        if d.draws is not None:
+            raise NoDistribution(f"{m.title} has no formula for its chances: they are estimated from draws.")
+        if find is not None:
+            known: dict[str, float] = {}
+            for j, words in enumerate(released):
+                word = words[i]
+                if word not in known:
+                    known[word] = _ln_sum(d, find(d, word))
+                out[j] += known[word]
+            continue
+        if id(d.candidates) not in places:
+            found: dict[str, list[int]] = {}
+            for k, word in enumerate(d.candidates):
+                found.setdefault(word.casefold(), []).append(k)
+            places[id(d.candidates)] = d.candidates, found
+        at = places[id(d.candidates)][1]
+        for j, words in enumerate(released):
+            out[j] += _ln_sum(d, np.array(at.get(words[i].casefold(), ()), np.int64))
+    return out
+
+
+def _ln_sum(d: TokenDistribution, at: np.ndarray) -> float:
+    return float(np.logaddexp.reduce(d.log_probs[at])) if len(at) else -np.inf

@@ -1,1 +1,0 @@
-"""How mechanisms are evaluated: data, tasks, grid, runner, results, papers, findings, leaderboard, curves, audits."""

@@ -1,1 +1,0 @@
-"""What is looked at: figures, exported files, lessons, references."""

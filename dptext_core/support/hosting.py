@@ -1,0 +1,29 @@
+"""What whoever starts this program for others says, by environment variables.
+
+DPTEXT_PUBLIC: it serves strangers. Then no plugin is loaded, and the pages accept less (limits:
+``dptext_studio/server/public.py``). DPTEXT_POCKET: the address of a site that rewrites in its visitor's browser.
+DPTEXT_RESULTS: files of your own results, which pages show beside the bundled ones.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+VARIABLE = "DPTEXT_PUBLIC"
+
+
+def public() -> bool:
+    """Whether it is on: for any value but an empty one, 0, no, off and false."""
+    return os.environ.get(VARIABLE, "").strip().lower() not in ("", "0", "no", "off", "false")
+
+
+def pocket() -> str:
+    """The address of the site that rewrites in its visitor's browser; empty where none is named."""
+    named = os.environ.get("DPTEXT_POCKET", "").strip()
+    return named if named.startswith(("https://", "http://", "/")) else ""
+
+
+def results() -> list[Path]:
+    """The files of results that are shown beside the bundled ones, separated as in PATH."""
+    return [Path(part) for part in os.environ.get("DPTEXT_RESULTS", "").split(os.pathsep) if part.strip()]

@@ -1,0 +1,49 @@
+"""``bench NAME``: measure. Each measurement reads its own options."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from collections.abc import Sequence
+
+HELP = "measure; bench NAME --help lists the options"
+#: Measurements: the modules whose ``main(argv)`` makes them.
+BENCHES = {
+    "speed": "speed.engine",
+    "memory": "speed.memory",
+    "words": "speed.words",
+    "deniability": "measurements.deniability",
+    "lists": "speed.lists",
+    "mappings": "measurements.mappings",
+    "peers": "peers.command",
+    "audit": "measurements.audit",
+    "clipping": "measurements.clipping",
+    "prior": "measurements.public_prior",
+    "generators": "measurements.generation",
+    "equal-privacy": "measurements.equal_privacy",
+    "queries": "measurements.queries",
+    "reader": "measurements.reader",
+    "two-texts": "measurements.two_texts",
+    "polish": "measurements.polish",
+    "composition": "measurements.composition",
+    "budget": "measurements.total_budget",
+    "findings": "findings.verdicts",
+    "leaderboard": "results.leaderboard",
+    "run": "runner.bench_run",
+}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("what", choices=BENCHES, metavar="NAME", help=f"one of {', '.join(BENCHES)}")
+
+
+def delegate(argv: Sequence[str]) -> int | None:
+    """Run the measurement that the arguments name; None where they name none."""
+    if not argv or argv[0] not in BENCHES:
+        return None
+    measurement = importlib.import_module(f"dptext_lab.{BENCHES[argv[0]]}")
+    return int(measurement.main(list(argv[1:])) or 0)
+
+
+def run(args: argparse.Namespace) -> None:
+    delegate([args.what])

@@ -1,0 +1,62 @@
+"""``downstream``: train and test a classifier on original or rewritten data."""
+
+from __future__ import annotations
+
+import argparse
+
+from dptext_core.cli.arguments import positive
+from dptext_core.cli.commands.rewrite_data import data_options, note_reading
+from dptext_core.cli.console import emit, note, resumable, table
+from dptext_core.support.task import on_terminal
+
+HELP = "train and test a classifier on original or rewritten data"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    data_options(parser, "--train", "what is learnt from")
+    data_options(parser, "--test", "what is tested on")
+    parser.add_argument("--text-column", metavar="C", default="text", help="its name, or its number from 1")
+    parser.add_argument("--label-column", metavar="C", default="label", help="its name, or its number from 1")
+    parser.add_argument("--out", metavar="FOLDER", required=True, help="where the run goes; the same one goes on")
+    parser.add_argument("--seeds", type=positive, default=5, metavar="N", help="(default 5)")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--classifier",
+        metavar="NAME",
+        default="embeddings",
+        help="logistic regression on frozen sentence embeddings (default), or one of your own",
+    )
+    which.add_argument(
+        "--finetune", nargs="?", const="bundled", metavar="MODEL", help="train the whole encoder instead (slow)"
+    )
+
+
+def run(args: argparse.Namespace) -> None:
+    from dptext_core.data import tables
+
+    from ..measurements.downstream import METRICS, downstream, said
+
+    columns = (args.text_column, args.label_column)
+    train = tables.source(args.train, columns, args.header, args.train_split)
+    test = tables.source(args.test, columns, args.header, args.test_split)
+    for data in (train, test):
+        note_reading(data)
+    with resumable(args.out):
+        scores = downstream(
+            train,
+            test,
+            args.out,
+            text=args.text_column,
+            label=args.label_column,
+            seeds=args.seeds,
+            learner="finetune" if args.finetune else args.classifier,
+            model=args.finetune or "bundled",
+            note=note,
+            task=on_terminal("reading"),
+        )
+    rows = [("", f"mean (deviation) of {args.seeds} seeds", "no information")]
+    rows += [(metric, said(scores[metric]), f"{scores['no_information'][metric]:.3f}") for metric in METRICS]
+    emit(table(rows))
+    note(f"{scores['train']:,} rows to train, {scores['test']:,} to test, {scores['labels']} labels.")
+    if scores["left_out"]:
+        note(f"{scores['left_out']:,} rows have no text and are left out.")

@@ -1,0 +1,86 @@
+"""``pretrain``: trains the autoencoder of ADePT on texts of one's own."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from dptext_core.cli.arguments import positive, real, whole
+from dptext_core.cli.commands.rewrite_data import data_options, note_reading
+from dptext_core.cli.console import emit, note
+
+HELP = "train an autoencoder on texts of your own, for --mechanism adept"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    data_options(parser, "--data", "texts to learn")
+    data_options(parser, "--validation", "texts to hold out; else every twentieth of the data", required=False)
+    parser.add_argument("--column", metavar="C", default="text", help="its name, or its number from 1 (default text)")
+    parser.add_argument("--out", metavar="FOLDER", required=True, help="where it goes; the same command goes on")
+    parser.add_argument("--no-clip", action="store_true", help="do not clip the vector while training")
+    number = real("the number")
+    for name, kind, default, what in (
+        ("clip-norm", number, 5.0, "the ℓ1 norm it is clipped to"),
+        ("hidden", positive, 128, "width of the LSTM; the vector has twice as many numbers"),
+        ("window", positive, 64, "word pieces that are read of a text"),
+        ("max-tokens", positive, 20, "word pieces that it learns to write"),
+        ("epochs", positive, 200, "at most so many passes over the data"),
+        ("lr", number, 0.003, "learning rate"),
+        ("decay", number, 0.5, "by what it is multiplied where it brings nothing more; 1 as in the paper"),
+        ("batch", positive, 64, "texts in a step"),
+        ("patience", positive, 10, "epochs without a better one, after which it ends"),
+        ("seed", whole("the seed"), 1, "of weights, order and samples"),
+    ):
+        parser.add_argument(f"--{name}", type=kind, default=default, metavar="N", help=f"{what} (default {default})")
+    parser.add_argument("--device", metavar="D", help="cpu, cuda or mps; without it a GPU where there is one")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Trains, and says after each epoch how it goes."""
+    from dptext_core.data import tables
+
+    from ..training.pretraining import pretrain
+
+    data = tables.source(args.data, (args.column,), args.header, args.data_split)
+    note_reading(data)
+    texts, held = tables.texts_of(data, args.column), None
+    source = {"file": data.name, "sha256": data.sha256, "column": args.column}
+    if args.validation is not None:
+        other = tables.source(args.validation, (args.column,), args.header, args.validation_split)
+        note_reading(other)
+        held = tables.texts_of(other, args.column)
+        source |= {"validation_file": other.name, "validation_sha256": other.sha256}
+
+    def said(epoch: int, most: int, figures: Any) -> None:
+        note(
+            f"epoch {epoch} of at most {most}: loss {figures['loss']:.3f}, held out {figures['validation_loss']:.3f}, "
+            f"right pieces {figures['accuracy']:.1%}, {figures['seconds']:.0f} s"
+        )
+
+    try:
+        done = pretrain(
+            texts,
+            held,
+            args.out,
+            clip=not args.no_clip,
+            clip_norm=args.clip_norm,
+            hidden=args.hidden,
+            window=args.window,
+            max_tokens=args.max_tokens,
+            epochs=args.epochs,
+            lr=args.lr,
+            decay=args.decay,
+            batch=args.batch,
+            patience=args.patience,
+            seed=args.seed,
+            device=args.device,
+            source=source,
+            report=said,
+        )
+    except KeyboardInterrupt:
+        note(f"Stopped. What was learned is in {args.out}; the same command goes on from there.")
+        raise
+    emit(
+        f"{args.out}: epoch {done.best} of {len(done.history)} ({done.ended}). Use it with --mechanism adept "
+        f"--checkpoint {args.out}"
+    )

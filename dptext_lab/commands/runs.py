@@ -1,0 +1,22 @@
+"""``runs compare``: the folders of runs as one table."""
+
+from __future__ import annotations
+
+import argparse
+
+from dptext_core.cli.console import emit, table
+
+HELP = "what runs over data sets found"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    what = parser.add_subparsers(dest="what", required=True, metavar="what")
+    comparing = what.add_parser("compare", help="a row for each run, a column for each difference", allow_abbrev=False)
+    comparing.add_argument("folders", nargs="+", metavar="FOLDER", help="the folder of a run")
+    comparing.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    from ..measurements.compare import compare
+
+    emit("\n\n".join(table(rows) for rows in compare(args.folders)))

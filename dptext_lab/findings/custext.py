@@ -1,0 +1,372 @@
+"""CusText (Chen, Mo, Cen, Cui, Nie: 2022), with SanText beside it."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+from ..measurements import mappings, queries
+from ..results.rows import Row
+from .base import (
+    AGREES,
+    DISAGREES,
+    EQUAL,
+    LEAST,
+    PARTLY,
+    ClaimEvidence,
+    ClaimOutcome,
+    Difference,
+    Runs,
+    both,
+    bundled_runs,
+    claim,
+    full_options,
+    half,
+    printed,
+    trend,
+    value,
+)
+
+PAPER = "CusText"
+NAME = "custext"
+MAIN = {"mapping": "balanced", "strategy": "record"}
+GRID = "bench run --grid full --only custext/sst2"
+
+
+def _by_k(runs: Runs, epsilon: float) -> list[Row]:
+    """Accuracy on SST-2 at one ε in the order of K, stop words as in most of these rows."""
+    found = [row for row in runs.find("sst2", "accuracy", NAME, **MAIN) if row.epsilon == epsilon]
+    stops = [full_options(row)["keep_stopwords"] for row in found]
+    same = [row for row, kept in zip(found, stops, strict=True) if kept == max(set(stops), key=stops.count)]
+    return sorted(same, key=lambda row: full_options(row)["k"])
+
+
+def _levels(runs: Runs) -> list[float]:
+    """ε at which three K or more were measured."""
+    epsilons = {row.epsilon for row in runs.find("sst2", "accuracy", NAME, **MAIN) if row.epsilon is not None}
+    return sorted(e for e in epsilons if len(_by_k(runs, e)) >= 3)
+
+
+def _k_contradicts() -> str:
+    theirs = [(r.options["k"], x) for x, r in printed(PAPER, "Table 1", "sst2", NAME, "accuracy") if "k" in r.options]
+    up = [f"{100 * b:.2f}% at K {k} after {100 * a:.2f}%" for (_, a), (k, b) in pairwise(theirs) if b > a]
+    return (
+        f"Section 5.2 sets ε = 1 for Table 1, and three sentences on calls the same table a condition of ε = 0. Its "
+        f"SST-2 line is not falling throughout: {', '.join(up)}."
+    )
+
+
+@claim(itself=_k_contradicts)
+def small_k(runs: Runs) -> ClaimOutcome:
+    tally, rows, numbers = ClaimEvidence(), [], []
+    for epsilon in _levels(runs):
+        line = _by_k(runs, epsilon)
+        rows += line
+        shown = ", ".join(f"K {full_options(r)['k']}: {value(r)}" for r in line)
+        numbers.append(f"Accuracy at ε {epsilon:g}: {shown}.")
+        if epsilon <= 1:
+            tally.add(trend([-math.log10(full_options(r)["k"]) for r in line], line, LEAST["accuracy"]))
+    if not tally.n:
+        return ClaimOutcome(missing=GRID)
+    theirs = [(r.options["k"], x) for x, r in printed(PAPER, "Table 1", "sst2", NAME, "accuracy") if "k" in r.options]
+    numbers.append("The paper at ε 1: " + ", ".join(f"K {k}: {100 * x:.1f}%" for k, x in theirs) + ".")
+    return ClaimOutcome(
+        tally.verdict,
+        f"{tally.effect} for a tenth of K",
+        (*numbers, tally.sentence("Accuracy that a tenth of K brings at ε 1")),
+        "Among few near words a drawn one is near. It is not a better mechanism at the same privacy: at the same ε "
+        "more words stay, at least 1/K of them even where ε is 0.",
+        tuple(rows),
+    )
+
+
+@claim()
+def small_k_fades(runs: Runs) -> ClaimOutcome:
+    levels = _levels(runs)
+    if len(levels) < 2:
+        return ClaimOutcome(missing=GRID)
+    first, last = (_by_k(runs, e) for e in (levels[0], levels[-1]))
+    four = [first[0], first[-1], last[0], last[-1]]
+    gaps = [four[0].value - four[1].value, four[2].value - four[3].value]
+    tally = ClaimEvidence()
+    tally.add(Difference(gaps[0] - gaps[1], math.hypot(*map(half, four)), None, 0.02, "accuracy"))
+    small, large = full_options(four[0])["k"], full_options(four[1])["k"]
+    return ClaimOutcome(
+        tally.verdict,
+        tally.effect,
+        (
+            f"K {small} less K {large}: {100 * gaps[0]:+.1f} points at ε {levels[0]:g}, {100 * gaps[1]:+.1f} at ε "
+            f"{levels[-1]:g}.",
+            tally.sentence("The first less the second"),
+        ),
+        "The word itself weighs e^(ε/2) against K − 1 others, e⁵ = 148 at ε 10: enough among 5 words, not among 500. "
+        "The advantage grows until ε is near 2 ln K and fades only beyond.",
+        tuple(four),
+    )
+
+
+def _mapping_runs(runs: Runs, first: str, second: str) -> tuple[ClaimEvidence, list[Row]]:
+    tally, rows = ClaimEvidence(), []
+    for row in runs.find("sst2", "accuracy", NAME, mapping=first, strategy="record", k=50):
+        options = {k: full_options(row)[k] for k in ("strategy", "k", "keep_stopwords")}
+        other = runs.one("sst2", "accuracy", NAME, row.epsilon, mapping=second, **options)
+        if other is not None:
+            tally.add(runs.compare(row, other))
+            rows += [row, other]
+    return tally, rows
+
+
+@claim()
+def mappings_utility(runs: Runs) -> ClaimOutcome:
+    first, a = _mapping_runs(runs, "aggressive", "balanced")
+    second, b = _mapping_runs(runs, "balanced", "conservative")
+    together = ClaimEvidence(comparisons=[*first.comparisons, *second.comparisons])
+    if not together.n:
+        return ClaimOutcome(missing=GRID)
+    theirs = {row.options["mapping"]: x for x, row in printed(PAPER, "Table 3", "sst2", NAME, "accuracy", k=50)}
+    return ClaimOutcome(
+        both(first.verdict, second.verdict),
+        together.effect,
+        (
+            first.sentence("Aggressive against balanced, K 50"),
+            second.sentence("Balanced against conservative"),
+            together.sentence("Both together"),
+            "The paper, K 50, ε 0: " + ", ".join(f"{m} {100 * x:.1f}%" for m, x in theirs.items()) + ".",
+        ),
+        "Aggressive sets hold each word's own nearest words, conservative ones what others left over.",
+        (*a, *b),
+    )
+
+
+@claim()
+def mappings_alone(runs: Runs) -> ClaimOutcome:
+    ours = {(row.k, row.mapping): row for row in mappings.bundled()}
+    theirs = {
+        (row.options["k"], row.options["mapping"]): x
+        for x, row in printed(PAPER, "Table 4", "sst2", NAME, "not_n_to_m")
+    }
+    if not ours:
+        return ClaimOutcome(missing="bench mappings --data DIR")
+    agreed = all(row.words > 0.9 if m == "aggressive" else row.occurrences < 0.01 for (_, m), row in ours.items())
+    gaps = [abs(ours[at].words - x) for at, x in theirs.items() if at[1] == "balanced" and at in ours]
+    return ClaimOutcome(
+        AGREES if agreed and max(gaps) < 0.005 else PARTLY if agreed else DISAGREES,
+        f"balanced, share of words alone: up to {100 * max(gaps):.1f} points above the paper's",
+        (
+            *(
+                f"{m.capitalize()}, K {k}: {100 * row.words:.2f}% of the words, {100 * row.occurrences:.2f}% of "
+                f"their occurrences; the paper {100 * theirs[k, m]:.2f}%."
+                for (k, m), row in ours.items()
+                if (k, m) in theirs
+            ),
+            "Measured by: python -m dptext_core bench mappings --data DIR.",
+        ),
+        "The order is the paper's. Its share for balanced is nearer to our share of occurrences than of words; it does "
+        "not say which it counts, and its vectors are others.",
+    )
+
+
+def _by_strategy(runs: Runs, metric: str, other: str, **options: bool) -> list[tuple[Row, Row]]:
+    """(record, other) at the same ε, K = 50, balanced, stop words alike."""
+    pairs = []
+    for row in runs.find("sst2", metric, NAME, strategy="record", mapping="balanced", k=50, **options):
+        same = {"mapping": "balanced", "k": 50, "keep_stopwords": full_options(row)["keep_stopwords"]}
+        found = runs.one("sst2", metric, NAME, row.epsilon, strategy=other, **same)
+        if found is not None:
+            pairs.append((row, found))
+    return pairs
+
+
+def _record_columns(data: str) -> tuple[int, int]:
+    """In how many columns of the paper's Table 5 the record strategy has the highest accuracy, of how many."""
+    columns: dict[tuple, dict[str, float]] = {}
+    for x, row in printed(PAPER, "Table 5", data, NAME, "accuracy"):
+        columns.setdefault((row.epsilon, row.options["keep_stopwords"]), {})[row.options["strategy"]] = x
+    return sum(max(scores, key=scores.__getitem__) == "record" for scores in columns.values()), len(columns)
+
+
+def _record_contradicts() -> str:
+    (sst2, n), (qnli, m) = _record_columns("sst2"), _record_columns("qnli")
+    return f"In Table 5 record is the highest in {sst2} of {n} columns of SST-2, and in {qnli} of {m} of QNLI."
+
+
+@claim(itself=_record_contradicts)
+def record_strategy(runs: Runs) -> ClaimOutcome:
+    tallies, rows = {}, []
+    for other in ("token", "dataset"):
+        tallies[other] = ClaimEvidence()
+        for row, less in _by_strategy(runs, "accuracy", other):
+            tallies[other].add(runs.compare(row, less))
+            rows += [row, less]
+    together = ClaimEvidence(comparisons=[c for t in tallies.values() for c in t.comparisons])
+    if not together.n:
+        return ClaimOutcome(missing=GRID)
+    return ClaimOutcome(
+        both(*(t.verdict for t in tallies.values())),
+        together.effect,
+        (
+            *(t.sentence(f"Accuracy on SST-2, record against {other}") for other, t in tallies.items()),
+            together.sentence("Both together"),
+        ),
+        "In SST-2's short sentences few words are repeated, so that record and token draw nearly the same; one fixed "
+        "replacement for all texts (dataset) is a code of the words, which a classifier learns.",
+        tuple(rows),
+    )
+
+
+@claim()
+def stop_words(runs: Runs) -> ClaimOutcome:
+    tally, rows = ClaimEvidence(), []
+    for row in runs.find("sst2", "accuracy", NAME, keep_stopwords=True, mapping="balanced", k=50):
+        options = {"mapping": "balanced", "k": 50, "strategy": full_options(row)["strategy"]}
+        other = runs.one("sst2", "accuracy", NAME, row.epsilon, keep_stopwords=False, **options)
+        if other is not None:
+            tally.add(runs.compare(row, other))
+            rows += [row, other]
+    if not rows:
+        return ClaimOutcome(missing=GRID)
+    return ClaimOutcome(
+        tally.verdict,
+        tally.effect,
+        (tally.sentence("Accuracy on SST-2, stop words kept against rewritten"),),
+        "Kept words are released as they are: the same ε then protects fewer words. Among NLTK's stop words are not, "
+        "no and nor, on which sentiment hangs.",
+        tuple(rows),
+    )
+
+
+def _strategies_contradict() -> str:
+    found = {
+        (r.options["strategy"], r.epsilon): x
+        for x, r in printed(PAPER, "Table 6", "qnli", NAME, "unchanged", keep_stopwords=False)
+    }
+    return (
+        "Table 6, QNLI: dataset against record "
+        + ", ".join(
+            f"{100 * found['dataset', e]:.2f}% and {100 * found['record', e]:.2f}% at ε {e:g}" for e in (1, 5, 10)
+        )
+        + "."
+    )
+
+
+@claim(itself=_strategies_contradict)
+def strategies_alike(runs: Runs) -> ClaimOutcome:
+    tallies, rows = {}, []
+    for other in ("token", "dataset"):
+        tallies[other] = ClaimEvidence(same=True)
+        for row, less in _by_strategy(runs, "unchanged", other):
+            tallies[other].add(runs.compare(row, less, 0.02))
+            rows += [row, less]
+    together = ClaimEvidence(True, [c for t in tallies.values() for c in t.comparisons])
+    if not together.n:
+        return ClaimOutcome(missing=GRID)
+    return ClaimOutcome(
+        both(*(t.verdict for t in tallies.values())),
+        together.effect,
+        tuple(t.sentence(f"Words unchanged on SST-2, record less {other}") for other, t in tallies.items()),
+        "Token and record have the same chance at every place. Under dataset one draw decides for every occurrence of "
+        "a word, so that a frequent word moves the share by itself: its mean is the same, its spread is not.",
+        tuple(rows),
+    )
+
+
+def _santext_contradicts() -> str:
+    rows = {
+        (r.mechanism, r.data, r.metric, r.epsilon): x
+        for word in ("car", "she", "sst2")
+        for metric in ("n_w", "queries", "accuracy")
+        for m in ("santext", NAME)
+        for x, r in printed(PAPER, "Table 8", word, m, metric)
+    }
+    cells = [(m, e) for m in ("n_w", "queries") for e in (1, 2, 3)]
+    alike = all(rows["santext", "car", m, e] == rows["santext", "she", m, e] for m, e in cells)
+    same = " Its six numbers for “car” and for “she” are the same." if alike else ""
+    return (
+        "Section 5.2 compares “under the same privacy protection degree”, and Section 5.1 calls a comparison by ε "
+        f"“unfair”; Table 8 is at equal ε. There SanText at ε = 3 keeps {100 * rows['santext', 'car', 'n_w', 3]:.0f}% "
+        f"of “car”, CusText {100 * rows[NAME, 'car', 'n_w', 3]:.0f}%.{same}"
+    )
+
+
+@claim(itself=_santext_contradicts)
+def custext_against_santext(runs: Runs) -> ClaimOutcome:
+    equal = bundled_runs("equal")
+    tally, rows = ClaimEvidence(), []
+    cosine: list[str] = []
+    variety: list[str] = []
+    for n_w in (0.1, 0.3, 0.5):
+        there = {r.mechanism: r for r in equal.near_n_w("sst2", "accuracy", n_w, 0.02)}
+        if NAME not in there or "santext" not in there:
+            continue
+        a, b = there[NAME], there["santext"]
+        tally.add(equal.compare(a, b))
+        rows += [a, b]
+        for metric, said in (("cosine", cosine), ("s_w", variety)):
+            x, y = equal.beside(a, metric), equal.beside(b, metric)
+            if x is not None and y is not None:
+                said.append(f"N_w {n_w:g}: {value(x)} and {value(y)}")
+    if not rows:
+        return ClaimOutcome(missing=EQUAL)
+    return ClaimOutcome(
+        tally.verdict,
+        tally.effect,
+        (
+            tally.sentence("Accuracy on SST-2 at the same N_w, CusText against SanText"),
+            f"Cosine there, CusText and SanText: {'; '.join(cosine)}.",
+            f"Different words in 100 draws (S_w): {'; '.join(variety)}.",
+        ),
+        "Where a word changes, CusText takes one of 50 near ones, SanText mostly any word. More of the meaning is "
+        "kept, and fewer words come out, so that a changed word says more about the original.",
+        tuple(rows),
+    )
+
+
+def _queries_contradict() -> str:
+    # Each row of N has the ε of the row of p₀ before it, of the same K.
+    chance = {(r.options["k"], r.epsilon): r.value for _, r in printed(PAPER, "Table 7", "happy", NAME, "n_w")}
+    line = ", ".join(
+        f"K {r.options['k']}: {r.value:g}"
+        for _, r in printed(PAPER, "Table 7", "happy", NAME, "queries")
+        if chance.get((r.options["k"], r.epsilon)) == 0.3
+    )
+    return (
+        "One sentence of Section 6.2 says both that N is “almost not sensitive to K” and that it “will be even bigger "
+        f"when K is smaller”. Table 7 at p₀ = 0.3: {line}."
+    )
+
+
+@claim(itself=_queries_contradict)
+def queries_by_k(runs: Runs) -> ClaimOutcome:
+    table: dict[tuple[str, float], dict[int, int | None]] = {}
+    for row in queries.bundled():
+        table.setdefault((row.word, round(row.p, 1)), {})[row.k] = row.n
+    lines = {at: found for at, found in table.items() if len(found) >= 3}
+    if not lines:
+        return ClaimOutcome(missing="bench queries --out assets/benchmarks/queries.json")
+
+    def factor(found: dict[int, int | None]) -> float:
+        known = [n for n in found.values() if n is not None]
+        return math.inf if len(known) < len(found) else max(known) / min(known)
+
+    alike = sum(factor(found) < 2 for found in lines.values())
+    worst = max(lines, key=lambda at: factor(lines[at]))
+    word = queries.WORDS[0]
+    numbers = [f"Largest over smallest N below 2 in {alike} of {len(lines)} words and p₀."]
+    for p in (0.1, 0.3, 0.5):
+        if (word, p) in lines:
+            shown = ", ".join(f"K {k}: {'never' if n is None else f'{n:,}'}" for k, n in lines[word, p].items())
+            numbers.append(f"“{word}”, p₀ {p:g}: {shown}.")
+    numbers.append(
+        f"Farthest apart: “{worst[0]}” at p₀ {worst[1]:g}, "
+        + ", ".join(f"K {k}: {'never' if n is None else f'{n:,}'}" for k, n in lines[worst].items())
+        + "."
+    )
+    numbers.append("Measured by: python -m dptext_core bench queries.")
+    small = max(factor(found) for found in lines.values())
+    return ClaimOutcome(
+        AGREES if alike == len(lines) else PARTLY if 2 * alike >= len(lines) else DISAGREES,
+        f"up to {small:.0f} times as many" if math.isfinite(small) else "never for the smallest K, at the smallest p₀",
+        tuple(numbers),
+        "With K words p₀ is at least 1/K, and there all words are alike and no number of answers is enough. The nearer "
+        "p₀ is to 1/K, the more are needed: a small K is harder to query at the same p₀, and hides among fewer.",
+    )

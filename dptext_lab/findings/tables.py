@@ -1,0 +1,81 @@
+"""The findings as a table in the form that a paper prints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dptext_core.text.cells import to_csv
+from dptext_core.text.latex import tabular
+
+from ..measurements.equal_privacy import command
+from ..results.rows import Row
+from .verdicts import ClaimFinding
+
+COLUMNS = (
+    "paper",
+    "place",
+    "quote",
+    "claim",
+    "test",
+    "expected",
+    "smallest effect",
+    "verdict",
+    "effect",
+    "numbers",
+    "contradiction",
+    "what would change it",
+    "not measured, and what would",
+)
+
+
+def as_csv(found: Sequence[ClaimFinding]) -> str:
+    """Every claim with its test, its numbers and its verdict, one a line."""
+    rows = [
+        (
+            f.of.paper,
+            f.of.place,
+            f.of.quote,
+            f.of.claim,
+            f.of.test.quantity,
+            f.of.test.direction,
+            f.of.test.least,
+            f.verdict,
+            f.effect,
+            " ".join(f.numbers),
+            f.itself,
+            f.of.turns,
+            f.missing,
+        )
+        for f in found
+    ]
+    return to_csv([dict(zip(COLUMNS, row, strict=True)) for row in rows])
+
+
+def as_latex(found: Sequence[ClaimFinding]) -> str:
+    """Paper, claim, verdict and effect."""
+    columns = (("Paper", "l"), ("Claim", "p{0.5\\linewidth}"), ("Verdict", "l"), ("Effect", "p{0.2\\linewidth}"))
+    rows = [(f.of.paper, f.of.claim, f.verdict, f.effect) for f in found]
+    caption = "Claims, held against our runs by tests that were said before; comparisons corrected by Holm's method."
+    return tabular(columns, rows, caption, "tab:claims")
+
+
+def listing(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Rows that a finding stands on, each with the command that measures its point again."""
+    return [
+        {
+            "mechanism": r.mechanism,
+            "options": r.setting.described(),
+            "ε": r.epsilon,
+            "data": r.data,
+            "metric": r.metric,
+            "value": r.value,
+            "low": r.low,
+            "high": r.high,
+            "n": r.n,
+            "seeds": r.seeds,
+            "point": r.point,
+            "again": command(r),
+        }
+        for r in rows
+    ]

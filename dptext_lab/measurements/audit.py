@@ -1,0 +1,227 @@
+"""The audit of every registered mechanism in the configurations it ships with: claimed against measured.
+
+The words, the texts and the draws are the same in every run. Mechanisms with a closed form are looked at on every
+bundled word space, at the default ε and at the upper end of their axis; those that only draw on the default space, at
+an ε that few draws can tell from more (10) and at the upper end, where they cannot (``detectable`` says how much).
+
+Every row is written to --out when it is done, and rows that are there already are not measured again.
+
+    python -m dptext_core bench audit --out audit.json
+
+Whether audits find what they should is shown by the planted faults, each beside its sound twin:
+
+    python -m dptext_core bench audit --planted
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from dptext_core.auditing import LINES, AuditReport, audit, share
+from dptext_core.auditing.broken_mechanisms import FAULTS, Fault, broken, sound
+from dptext_core.auditing.inputs import default_inputs
+from dptext_core.errors import InputError
+from dptext_core.mechanisms.base import Mechanism
+from dptext_core.mechanisms.registry import mechanism_class, mechanisms
+from dptext_core.mechanisms.setting import Options, Setting
+from dptext_core.privacy.guarantee import at_least, bound, number
+from dptext_core.support import assets
+from dptext_core.support.task import Task, on_terminal
+
+from ..runner.measurement import Measurement, OutFile, markdown, parser
+
+#: Rewrites behind the bound of a mechanism whose loss has no formula, and of some texts of one whose loss has one.
+DRAWS, REWRITES = 4000, 250
+LOW = 10.0
+SEED = 1
+#: What the table says of itself.
+MEASUREMENT = Measurement("audit", dict, "audit.json")
+ABOUT = MEASUREMENT.about(
+    claimed="ε of one draw, per unit of distance where unit names one",
+    seed=SEED,
+    measured="the largest loss over the inputs, or a lower bound of it with 95% confidence",
+)
+
+
+def configurations() -> list[Setting]:
+    """Every registered mechanism with the options that make it another mechanism, all without ε."""
+    return [Setting(s.name, options) for s in mechanisms() for options in mechanism_class(s.name).variants()]
+
+
+def epsilons(setting: Setting) -> tuple[float, float]:
+    """The two ε that a configuration is looked at with."""
+    cls = mechanism_class(setting.mechanism)
+    _, high, default = cls.epsilon_range(setting.options)
+    return (LOW, high) if cls.notion != "none" and not cls.closed_form else (default, high)
+
+
+def row(setting: Setting, report: AuditReport) -> dict[str, Any]:
+    """One line of the table."""
+    own = report.to_dict()
+    kept = (
+        "notion",
+        "epsilon",
+        "claimed",
+        "measured",
+        "exact",
+        "detectable",
+        "verdict",
+        "reason",
+        "unit",
+        "inputs",
+        "pairs",
+        "draws",
+        "sampler_p",
+        "proven",
+        "tested",
+        "leak",
+        "leak_fresh",
+        "leak_epsilon",
+    )
+    out = setting.to_dict()
+    out |= {k: float(f"{own[k]:.6g}") if isinstance(own[k], float) else own[k] for k in kept}
+    out["witness"] = report.witness.sentence() if report.witness else ""
+    return out
+
+
+def table() -> list[dict[str, Any]]:
+    """The bundled table; [] where there is none."""
+    return list(MEASUREMENT.bundled())
+
+
+def main(argv: Sequence[str] = ()) -> int:
+    """The command ``bench audit``."""
+    takes = parser("audit", __doc__)
+    takes.add_argument(
+        "--out", action=OutFile, help="the JSON file of the table, written row by row; rows that are there are kept"
+    )
+    takes.add_argument("--mechanism", action="append", metavar="NAME", help="only this mechanism")
+    takes.add_argument(
+        "--planted", action="store_true", help="audit every planted fault and its sound twin in the place of what ships"
+    )
+    takes.add_argument("--fault", action="append", metavar="NAME", help="with --planted: only this fault")
+    takes.add_argument("--again", action="store_true", help="measure rows again that are in --out already")
+    args = takes.parse_args(argv)
+    if args.planted:
+        return _planted(args.fault)
+    todo = [s.at(e) for s in configurations() for e in epsilons(s)]
+    places = {setting: k for k, setting in enumerate(todo)}
+    there = _there(args.out, places)
+    todo = [s for s in todo if not args.mechanism or s.mechanism in args.mechanism]
+    left = [s for s in todo if args.again or places[s] not in there]
+    say = partial(print, file=sys.stderr, flush=True)
+    say(f"{len(todo)} rows, {len(todo) - len(left)} done, {len(left)} to measure")
+    try:
+        _measure(left, places, there, args.out, say)
+    except KeyboardInterrupt:
+        if args.out:
+            say(f"Stopped. What is done is in {args.out}; the same command goes on from there.")
+        raise
+    rows = [there[places[s]] for s in todo]
+    print(_table(rows))
+    counts = ", ".join(f"{n} {verdict}" for verdict, n in Counter(r["verdict"] for r in rows).most_common())
+    say(f"{len(rows)} rows: {counts or 'none'}.")
+    return 0
+
+
+def _planted(names: Sequence[str] | None) -> int:
+    """Print what came of every fault, or of these, beside its sound twin; 1 where one holds or a twin is refuted."""
+    chosen = [_fault(name) for name in names or FAULTS]
+    twins: dict[tuple[Any, ...], tuple[AuditReport, float]] = {}
+    print("| fault | verdict | verdict of its sound twin | draws | seconds | by |\n" + "|---" * 6 + "|", flush=True)
+    wrong = 0
+    for fault in chosen:
+        report, seconds = _timed(broken(fault.name), fault, on_terminal(fault.name))
+        key = (fault.sound, Options(fault.options), fault.inputs)
+        if key not in twins:
+            twins[key] = _timed(sound(fault.name), fault, on_terminal(f"{fault.name}, sound twin"))
+        twin = twins[key][0]
+        wrong += report.holds or twin.verdict == "refuted"
+        by = next((c.name for c in report.checks if c.status == "refuted"), "")
+        by = by or next((c.name for c in report.checks if c.status == "not looked at" and c.needed), "")
+        print(f"| {fault.title} | {report.line} | {twin.line} | {report.draws:,} | {seconds:.1f} | {by} |", flush=True)
+    print(f"{len(chosen)} faults: {wrong} not found, or with a twin that is refuted.", file=sys.stderr)
+    return int(wrong > 0)
+
+
+def _fault(name: str) -> Fault:
+    """The fault of this name. Raises InputError."""
+    if name not in FAULTS:
+        raise InputError(f"There is no planted fault {name!r}. There are: {', '.join(FAULTS)}.")
+    return FAULTS[name]
+
+
+def _timed(m: Mechanism, fault: Fault, task: Task) -> tuple[AuditReport, float]:
+    began = time.perf_counter()
+    return audit(m, fault.inputs, seed=SEED, task=task), time.perf_counter() - began
+
+
+def _there(out: Path | None, places: Mapping[Setting, int]) -> dict[int, dict[str, Any]]:
+    """The rows of the file that are asked for still, by their place in the table. Raises InputError."""
+    if out is None or not out.exists():
+        return {}
+    content = assets.read_json(out)
+    try:
+        about, rows = content["about"], {of_row(r): r for r in content["rows"]}
+        made = {k: about[k] for k in ("command", "version", "seed")}
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{out.name} is there and holds no table of audits. Name another file for --out.") from error
+    if made != {k: ABOUT[k] for k in made}:
+        raise InputError(
+            f"{out.name} was made by {made['command']}, version {made['version']}, with the seed {made['seed']}: its "
+            "rows are not measured as those of this version are. Name another file for --out."
+        )
+    return {places[setting]: row for setting, row in rows.items() if setting in places}
+
+
+def of_row(row: Mapping[str, Any]) -> Setting:
+    """What a row of the table is about."""
+    return Setting(row["mechanism"], row["options"], row["epsilon"])
+
+
+def _measure(
+    left: Sequence[Setting],
+    places: Mapping[Setting, int],
+    there: dict[int, dict[str, Any]],
+    out: Path | None,
+    say: Callable[[str], None],
+) -> None:
+    """Add what is left to ``there``, and write all of it after each row."""
+    inputs: list[Any] | None = None
+    before: Setting | None = None
+    for k, setting in enumerate(left, 1):
+        began = time.perf_counter()
+        m = setting.make()
+        said = (f"{k}/{len(left)} {m.name}", setting.described(), f"ε {number(m.config.epsilon)}")
+        what = ", ".join(part for part in said if part)
+        if before != setting.at(None):
+            before = setting.at(None)
+            inputs = default_inputs(m) if {"alignment", "distribution"} <= m.can else None
+        report = audit(m, inputs, draws=_draws(m), seed=SEED, task=on_terminal(what))
+        there[places[setting]] = row(setting, report)
+        MEASUREMENT.write(out, [there[i] for i in sorted(there)], ABOUT)
+        say(f"{what}: {report.verdict}, {time.perf_counter() - began:.1f} s")
+
+
+def _draws(m: Mechanism) -> int:
+    """How often each text is rewritten. Where the loss comes from formulas, draws only test what is stated."""
+    formulas = m.closed_form and m.notion != "none"
+    return REWRITES if formulas or m.audited.writes_from_noise else DRAWS
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> str:
+    def cells(r: dict[str, Any]) -> list[str]:
+        # Infinite numbers are words in the file.
+        claimed, measured, detectable = (float(r[c]) for c in ("claimed", "measured", "detectable"))
+        proven, leak = "yes" if r["proven"] else "at least", "" if r["leak_fresh"] is None else share(r["leak_fresh"])
+        seen = [bound(claimed), at_least(measured), proven, f"{r['draws']:,}", at_least(detectable), leak]
+        return [r["mechanism"], of_row(r).described(), number(r["epsilon"]), *seen, LINES[r["verdict"]]]
+
+    heading = ["mechanism", "options", "ε", "claimed", "measured", "proven", "draws", "draws show", "leak seen from"]
+    return markdown([*heading, "verdict"], map(cells, rows))

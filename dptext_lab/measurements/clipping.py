@@ -1,0 +1,146 @@
+"""What the width of DP-MLM's clipping range costs: ε, N_w and cosine together, on public text.
+
+A range goes from the mean μ of the model's scores to some standard deviations σ above it (the paper: 4σ). Narrow: many
+words are tied at the upper end, however large ε is. Wide: the same ε is spread over a longer range, so that a small one
+tells less apart. The promise is the same for every public range. Scores before clipping serve all ranges and ε, so each
+text is read once; the noise of a text is the same everywhere, so that differences are not those of the draw.
+
+    python -m dptext_core bench clipping --data DIR --out assets/benchmarks/clipping.json
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from dptext_core.measure.metrics import score
+from dptext_core.mechanisms.masked.dp_mlm import DPMLM
+from dptext_core.mechanisms.masked.masked_words import MaskedPrepared
+from dptext_core.models.clip import WIDTHS as PRESETS
+from dptext_core.privacy.sampling import NoiseStream
+from dptext_core.support.statistics import half_width
+
+from ..runner import data_sets
+from ..runner.measurement import Measurement, markdown, options_in, parser, plus_minus, which_stop_words
+
+WIDTHS = (3.0, 4.0, 5.0, 6.0, 8.0)
+EPSILONS = (10.0, 25.0, 50.0, 100.0, 250.0)
+DATA, TEXTS = "sst2", 60
+SEED = 1
+
+
+@dataclass(frozen=True)
+class Cost:
+    """One range at one ε. n_w: mean chance that a drawn word stays; tied: mean number of words at the upper end.
+
+    n_w_half, cosine_half: of the 95% interval of the mean over the drawn words, over the texts.
+    """
+
+    width: float
+    clip_min: float
+    clip_max: float
+    epsilon: float
+    n_w: float
+    n_w_half: float
+    cosine: float
+    cosine_half: float
+    tied: float
+    words: int
+    texts: int
+
+
+MEASUREMENT = Measurement("clipping", Cost, "clipping.json", digits=5)
+bundled = MEASUREMENT.bundled
+
+
+def prepare(mechanism: DPMLM, texts: Sequence[str]) -> list[MaskedPrepared]:
+    """The texts that have drawn words, with their scores before clipping."""
+    prepared = [cast(MaskedPrepared, mechanism.prepare(t)) for t in texts]
+    return [p for p in prepared if p.targets]
+
+
+def measure(
+    mechanism: DPMLM,
+    prepared: Sequence[MaskedPrepared],
+    ranges: Mapping[float, tuple[float, float]],
+    epsilons: Sequence[float] = EPSILONS,
+) -> list[Cost]:
+    """N_w and cosine of the texts at every range (width → its ends) and ε."""
+    originals = [p.text for p in prepared]
+    out = []
+    for width, (low, high) in ranges.items():
+        for epsilon in epsilons:
+            m = mechanism.replace(clip_min=low, clip_max=high, epsilon=float(epsilon))
+            kept, tied, rewrites = [], [], []
+            for number, p in enumerate(prepared):
+                keys = [(i, False) for i in p.targets]
+                kept += [t.at(epsilon).p_keep() for t in m.tables(p, keys)]
+                tied += [int(n) for n in (p.logits(keys) >= high).sum(axis=1)]
+                rewrites.append(m.rewrite(p, stream=NoiseStream(SEED).at(number)).text)
+            cosines = _each(originals, rewrites)
+            out.append(
+                Cost(
+                    width=width,
+                    clip_min=low,
+                    clip_max=high,
+                    epsilon=float(epsilon),
+                    n_w=float(np.mean(kept)),
+                    n_w_half=half_width(kept),
+                    cosine=float(np.mean(cosines)),
+                    cosine_half=half_width(cosines),
+                    tied=float(np.mean(tied)),
+                    words=len(kept),
+                    texts=len(prepared),
+                )
+            )
+    return out
+
+
+def _each(originals: Sequence[str], rewrites: Sequence[str]) -> list[float]:
+    return [float(x) for x in score("cosine", originals, rewrites)]
+
+
+def ends(mechanism: DPMLM, widths: Sequence[float] = WIDTHS) -> dict[float, tuple[float, float]]:
+    """The ranges of a model whose paper range is known: from μ to so many σ above it."""
+    paper = mechanism.replace(clip="paper").config
+    sigma = (paper.clip_max - paper.clip_min) / PRESETS["paper"]
+    return {float(w): (paper.clip_min, paper.clip_min + w * sigma) for w in widths}
+
+
+def table(rows: Sequence[Cost]) -> str:
+    """A Markdown table."""
+
+    def cells(r: Cost) -> list[str]:
+        n_w = plus_minus(r.n_w, r.n_w_half if r.words > 1 else None)
+        cosine = plus_minus(r.cosine, r.cosine_half if r.texts > 1 else None)
+        return [f"{r.width:g}σ", f"{r.epsilon:g}", n_w, cosine, f"{r.tied:.1f}"]
+
+    return markdown(["width", "ε", "N_w", "cosine", "words at the upper end"], map(cells, rows))
+
+
+def main(argv: Sequence[str] = ()) -> int:
+    """The command ``bench clipping``."""
+    takes = parser("clipping", __doc__, "data", "stopwords", "out", required=["data"])
+    takes.add_argument("--n", type=int, default=TEXTS, help=f"how many texts of SST-2's test, {TEXTS} by default")
+    takes.add_argument("--train", action="store_true", help="texts of SST-2's training part in their place")
+    takes.add_argument("--epsilons", nargs="+", type=float, default=list(EPSILONS), metavar="E")
+    args = takes.parse_args(argv)
+    part = {"n_train": args.n} if args.train else {"n_test": args.n}
+    data = data_sets.load(DATA, args.data, max_words=40, **part)
+    texts = [data.texts[i][0] for i in (data.train if args.train else data.test)]
+    mechanism = DPMLM.create(**options_in(args))
+    rows = measure(mechanism, prepare(mechanism, texts), ends(mechanism), args.epsilons)
+    print(table(rows))
+    about = MEASUREMENT.about(
+        data=data.title,
+        sha256=data.sha256,
+        seed=SEED,
+        stopwords=which_stop_words(args),
+        model="bundled",
+        width="standard deviations from the mean of the scores to the upper end",
+    )
+    MEASUREMENT.write(args.out, rows, about)
+    return 0

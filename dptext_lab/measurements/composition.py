@@ -1,0 +1,187 @@
+"""What is found where more is released: several releases of one text, read together, and longer texts.
+
+Texts are the test texts of a data set, those of one label joined until they have so many words. Each is rewritten some
+times, every time by a seed of its own; the attackers see the first one, two, five and ten of these. A release more
+spends its ε once more. The best guess and the reader multiply what the releases tell; nothing that looks at one release
+alone is asked again. With --judge the attacker ``likely-text`` is asked about the first release of the shortest texts:
+a causal language model that reads the text with each likely word in its place.
+
+    python -m dptext_core bench composition --data DIR --stopwords FILE --out assets/benchmarks/composition.json
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dptext_core.attacks import best, likely_text, reader
+from dptext_core.mechanisms.base import Mechanism
+from dptext_core.mechanisms.setting import Setting
+from dptext_core.models import causal
+from dptext_core.support.statistics import half_width
+
+from ..results.paired import compare
+from ..runner import data_sets
+from ..runner.measurement import Measurement, named_options, options_in, parser, plus_minus, which_stop_words
+from .reader import OPTIONS
+
+#: Texts that a causal language model is asked about: it reads ten texts for each word.
+ASKED = 8
+#: Mechanisms at an ε where the reader finds a fifth to two fifths of the words of one release.
+EPSILONS: Mapping[str, float] = {
+    "custext": 2.0,
+    "diffractor": 0.1,
+    "santext": 14.0,
+    "dp-mlm": 25.0,
+    "dp-mlm-prior": 15.0,
+}
+#: Releases that are read together, of the shortest texts; and words of a text, with how many texts of that length.
+RELEASES = (1, 2, 5, 10)
+TEXTS: Mapping[int, int] = {20: 24, 100: 12, 400: 6}
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """A mechanism at one ε on texts of so many words. releases: of each text, read together; the total ε is so many
+    times that of one. texts, drawn: measured, and words that were attacked in all. reader, alone: the mean over texts
+    of the share that the reader and the best guess find, with the half of the reader's 95% interval; more, low, high:
+    what the reader finds beyond what it finds in one release of the same texts. likely: of the first release the share
+    that a causal language model finds, over the first texts; None without one. seconds: of processor time for reading
+    one text."""
+
+    data: str
+    mechanism: str
+    options: dict[str, Any]
+    epsilon: float
+    words: int
+    releases: int
+    texts: int
+    drawn: int
+    reader: float
+    half: float
+    alone: float
+    more: float
+    low: float
+    high: float
+    likely: float | None
+    seconds: float
+
+
+MEASUREMENT = Measurement(
+    "composition --data DIR --stopwords FILE --judge NAME", Composed, "composition.json", digits=4
+)
+bundled = MEASUREMENT.bundled
+
+
+def joined(texts: Sequence[str], labels: Sequence[str], words: int, n: int) -> list[str]:
+    """The first n texts of so many words: those of a label one after the other, in their order, cut there. Each text
+    is in one of them at most. Raises no error where there are fewer."""
+    open_: dict[str, list[str]] = {}
+    out: list[str] = []
+    for text, label in zip(texts, labels, strict=True):
+        have = open_.setdefault(label, [])
+        have += text.split()
+        if len(have) >= words:
+            out.append(" ".join(have[:words]))
+            have.clear()
+        if len(out) == n:
+            break
+    return out
+
+
+def measure(
+    data: str,
+    m: Mechanism,
+    texts: Sequence[str],
+    words: int,
+    releases: Sequence[int] = RELEASES,
+    judge: causal.Judge | None = None,
+) -> list[Composed]:
+    """A row for each number of releases, the first of which is 1."""
+    every = [m.rewrites(text, max(releases), seed=k) for k, text in enumerate(texts)]
+    chosen = [best.chosen(list(reader.ReleasedText(of[0]).steps)) for of in every]
+    read = [(of, only) for of, only in zip(every, chosen, strict=True) if only]
+    likely = None if judge is None else float(np.mean([_likely(m, of[0], only, judge) for of, only in read[:ASKED]]))
+    out: list[Composed] = []
+    first: list[float] = []
+    for n in releases:
+        began = time.process_time()
+        found = [reader.read(m, of[:n], only=only) for of, only in read]
+        seconds = (time.process_time() - began) / len(read)
+        success = [f.success for f in found]
+        first = first or success
+        gain = compare(success, first)
+        out.append(
+            Composed(
+                data=data,
+                mechanism=m.name,
+                options=named_options(m),
+                epsilon=m.config.epsilon,
+                words=words,
+                releases=n,
+                texts=len(read),
+                drawn=sum(len(only) for _, only in read),
+                reader=float(np.mean(success)),
+                half=half_width(success),
+                alone=float(np.mean([f.alone for f in found])),
+                more=gain.difference,
+                low=gain.low,
+                high=gain.high,
+                likely=likely if n == 1 else None,
+                seconds=seconds,
+            )
+        )
+    return out
+
+
+def _likely(m: Mechanism, result: Any, only: Sequence[int], judge: causal.Judge) -> float:
+    guesses = likely_text.attack(m, result, judge=judge, only=only).guesses
+    return float(np.mean([g.rank == 1 for g in guesses]))
+
+
+def said(row: Composed) -> str:
+    """A row in words."""
+    beyond = f" ({row.more:+.3f}, {row.low:+.3f} to {row.high:+.3f})" if row.releases > 1 else ""
+    likely = "" if row.likely is None else f", language model {row.likely:.3f}"
+    found = plus_minus(row.reader, row.half if row.texts > 1 else None)
+    return (
+        f"{row.words} words, {row.releases} releases: reader {found}{beyond}, best guess "
+        f"{row.alone:.3f}{likely}; {row.drawn} words of {row.texts} texts, {row.seconds:.2f} s a text"
+    )
+
+
+def main(argv: Sequence[str] = ()) -> int:
+    """The command ``bench composition``."""
+    takes = parser("composition", __doc__, "data", "stopwords", "out")
+    takes.add_argument("--set", default="authors", metavar="NAME", help="data set (default authors)")
+    takes.add_argument("--judge", metavar="NAME", help=f"also ask a language model: a folder, or {causal.JUDGE}")
+    takes.add_argument("--mechanism", action="append", choices=EPSILONS, help="default: all of them")
+    takes.add_argument("--words", action="append", type=int, metavar="N", help=f"default: {', '.join(map(str, TEXTS))}")
+    takes.add_argument("--texts", type=int, metavar="N", help="of each length (default: fewer of longer ones)")
+    takes.add_argument("--add", action="store_true", help="keep what the file has, and measure what it has not")
+    args = takes.parse_args(argv)
+    judge = causal.judge(args.judge) if args.judge else None
+    about = MEASUREMENT.about(stopwords=which_stop_words(args), seeds="the number of each text, every release apart")
+    if judge is not None:
+        about["judge"] = judge.title
+    whole = data_sets.load(args.set, args.data)
+    labels = list(whole.targets.values())[-1]
+    kept = MEASUREMENT.read(args.out) if args.add and args.out is not None and args.out.exists() else ()
+    rows = list(kept)
+    for words in args.words or TEXTS:
+        count = args.texts or TEXTS.get(words, min(TEXTS.values()))
+        texts = joined([" ".join(whole.texts[i]) for i in whole.test], [labels[i] for i in whole.test], words, count)
+        for name in args.mechanism or EPSILONS:
+            if any((r.data, r.mechanism, r.words) == (args.set, name, words) for r in kept):
+                continue
+            m = Setting(name, {**OPTIONS.get(name, {}), **options_in(args, name)}).at(EPSILONS[name]).make()
+            short = words == min(TEXTS)
+            for row in measure(args.set, m, texts, words, RELEASES if short else (1,), judge if short else None):
+                print(f"{row.mechanism:12s} ε {row.epsilon:<6g} {said(row)}", flush=True)
+                rows.append(row)
+            MEASUREMENT.write(args.out, rows, about)
+    return 0

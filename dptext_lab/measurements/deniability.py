@@ -1,0 +1,188 @@
+"""N_w and S_w over ε for a set of words: Figure 4 of the 1-Diffractor paper, on the bundled word spaces.
+
+N_w is the chance that a word stays what it is (the paper's Section 5.1; its Figure 4 shows 1 − N_w under that name).
+S_w is the expected number of different words in 100 draws. Both come from the closed form where a mechanism has one,
+else from draws, with the 95% interval of the mean over the words.
+
+    python -m dptext_core bench deniability --out curves.json
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+
+from dptext_core.mechanisms.base import Mechanism, WordByWord
+from dptext_core.mechanisms.capabilities import by_word
+from dptext_core.mechanisms.registry import get_mechanism, mechanism_class, mechanisms
+from dptext_core.mechanisms.setting import OfSetting, Setting
+from dptext_core.privacy.distribution import CURVE_DRAWS, Channel
+from dptext_core.support.statistics import boundary, half_width
+from dptext_core.support.task import UNWATCHED, Task
+
+from ..runner.measurement import Measurement, parser
+
+WORDS = 100
+POINTS = 21
+#: Of the way from the smallest N_w to the largest: where an ε axis begins, its default, and where it ends.
+SHARES = (0.02, 0.5, 0.98)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Means over words at every ε. n_w_interval, s_w_interval: 95% of the mean over words, (m, 2)."""
+
+    epsilons: np.ndarray
+    n_w: np.ndarray
+    n_w_interval: np.ndarray
+    s_w: np.ndarray
+    s_w_interval: np.ndarray
+    words: int
+    draws: int | None
+
+
+@dataclass(frozen=True)
+class Measured(OfSetting):
+    """The curve of a mechanism with its options."""
+
+    setting: Setting
+    curve: Curve
+
+    @classmethod
+    def read(cls, row: Mapping[str, Any]) -> Self:
+        """From JSON."""
+        curves = {name: np.array(row[name]) for name in _CURVES}
+        curve = Curve(np.array(row["epsilon"]), **curves, words=row["words"], draws=row["draws"])
+        return cls(Setting(row["mechanism"], row["options"]), curve)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it: ε to four digits, chances to four places, numbers of words to two."""
+        c = self.curve
+        curves = {name: getattr(c, name).round(4 if "n_w" in name else 2).tolist() for name in _CURVES}
+        epsilons = [float(f"{e:.4g}") for e in c.epsilons]
+        return {**self.setting.to_dict(), "epsilon": epsilons, **curves, "words": c.words, "draws": c.draws}
+
+
+_CURVES = ("n_w", "n_w_interval", "s_w", "s_w_interval")
+MEASUREMENT = Measurement("deniability", Measured, "deniability.json", rows="curves")
+measured = MEASUREMENT.bundled
+
+
+def curve(words: WordByWord, rows: np.ndarray, epsilons: np.ndarray, task: Task = UNWATCHED) -> Curve:
+    """N_w and S_w of words, given by their rows in a mechanism's vocabulary, at every ε."""
+    channels = words.channels(rows)
+    n_w, s_w = np.empty((len(channels), len(epsilons))), np.empty((len(channels), len(epsilons)))
+    for i, channel in enumerate(channels):
+        task.check()
+        for j, epsilon in enumerate(epsilons):
+            n_w[i, j], s_w[i, j] = channel.deniability(epsilon)
+        task.report(i + 1, len(channels))
+
+    def interval(x: np.ndarray) -> np.ndarray:
+        half = np.array([half_width(column) for column in x.T])
+        return np.stack([x.mean(axis=0) - half, x.mean(axis=0) + half], axis=1)
+
+    return Curve(
+        epsilons=np.asarray(epsilons, float),
+        n_w=n_w.mean(axis=0),
+        n_w_interval=interval(n_w),
+        s_w=s_w.mean(axis=0),
+        s_w_interval=interval(s_w),
+        words=len(channels),
+        draws=None if channels[0].draws is None else CURVE_DRAWS,
+    )
+
+
+def sample_rows(words: WordByWord, n: int, seed: int = 1) -> np.ndarray:
+    """Rows of n words of a mechanism's vocabulary, at random from a fixed seed."""
+    return np.random.default_rng(seed).permutation(len(words.vocabulary.words))[:n]
+
+
+def measured_range(words: WordByWord, rows: np.ndarray) -> tuple[float, float, float] | None:
+    """ε where N_w has gone 2%, 98% and 50% of its way up: low end, high end, default; None where it does not rise."""
+    channels = words.channels(rows)
+
+    def keep(epsilon: float) -> float:
+        return float(np.mean([channel.deniability(epsilon)[0] for channel in channels]))
+
+    floor, top = keep(0.01), keep(1400.0)
+    if top - floor < 0.3:
+        return None
+
+    def reaches(share: float) -> float:
+        target = floor + share * (top - floor)
+        return float(f"{boundary(lambda e: keep(e) >= target, 0.01, 1400.0, 14, geometric=True)[1]:.2g}")
+
+    low, default, high = map(reaches, SHARES)
+    return low, high, default
+
+
+def channel_curve(channel: Channel, epsilons: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """N_w and S_w of one word at every ε."""
+    both = np.array([channel.deniability(float(e)) for e in epsilons])
+    return both[:, 0], both[:, 1]
+
+
+def bundled(mechanism: Mechanism) -> Curve | None:
+    """The bundled curve of a mechanism at its default options (space, noise and lists may differ, and the few words of
+    the program's list may be left out, which were measured with), else None."""
+    config = mechanism.config
+    for found in measured():
+        if found.mechanism == mechanism.name:
+            plain = found.setting.make().config
+            free = ("around", "everyones")
+            compared = [
+                f for f in fields(plain) if f.metadata["kind"] != "epsilon" and not any(map(f.metadata.get, free))
+            ]
+            if all(getattr(config, f.name) == getattr(plain, f.name) for f in compared):
+                return found.curve
+    return None
+
+
+def configurations(spaces: Sequence[str]) -> list[Setting]:
+    """What is measured: every registered mechanism that draws from a vocabulary, as it says itself."""
+    return [Setting(s.name, options) for s in mechanisms() for options in mechanism_class(s.name).over_spaces(spaces)]
+
+
+def main(argv: Sequence[str] = ()) -> int:
+    """The command ``bench deniability``."""
+    from dptext_core.words.space import SPACES
+
+    takes = parser("deniability", __doc__, "out")
+    takes.add_argument("--space", action="append", metavar="NAME", help="a word space; default: all bundled ones")
+    takes.add_argument("--mechanism", action="append", metavar="NAME", help="only this mechanism")
+    takes.add_argument("--words", type=int, default=WORDS, help=f"how many words (default {WORDS})")
+    args = takes.parse_args(argv)
+
+    rows: list[Measured] = []
+    ranges: dict[str, dict[str, dict[str, float]]] = {}
+    for setting in configurations(args.space or list(SPACES)):
+        name, options = setting.mechanism, setting.options
+        if args.mechanism and name not in args.mechanism:
+            continue
+        began = time.perf_counter()
+        mechanism = get_mechanism(name, epsilon=1.0, keep_stopwords=False, **options)
+        words = by_word(mechanism)
+        found = measured_range(words, sample_rows(words, 24, seed=2))
+        low, high, default = found or mechanism.epsilon_range(options)
+        if found:
+            ranges.setdefault(name, {}).setdefault(
+                words.range_key(options), {"low": low, "default": default, "high": high}
+            )
+        ranged = time.perf_counter()
+        c = curve(words, sample_rows(words, args.words), np.geomspace(low, high, POINTS))
+        took = time.perf_counter() - ranged
+        label = options.get("space") or f"{words.range_key(options)}, {options['lists'][0]}"
+        print(
+            f"{name:13s} {label:15s} ε {low:g} to {high:g}, N_w ½ at {default:g}; "
+            f"{'closed form' if c.draws is None else 'from draws'}; range {ranged - began:.1f} s, curve {took:.2f} s",
+            flush=True,
+        )
+        rows.append(Measured(setting, c))
+    about = MEASUREMENT.about(n_w="chance that a word stays what it is", s_w="expected different words in 100 draws")
+    MEASUREMENT.write(args.out, rows, about, ranges=ranges)
+    return 0

@@ -1,0 +1,245 @@
+"""The mode ``downstream``: a classifier trained on original or rewritten texts, and tested on others.
+
+Scores are macro F1 (over the labels that are true or guessed somewhere) and accuracy, for several seeds, with their
+mean and standard deviation. The classifier is logistic regression on frozen all-MiniLM-L6-v2 embeddings; since it draws
+nothing, each seed leaves out a tenth of the training rows of its own. ``finetune`` trains the whole encoder, and its
+seed orders the texts. Beside them stands what guessing without a look at the text reaches (:func:`nothing`).
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dptext_core.data import components
+from dptext_core.data.folder import RunFolder
+from dptext_core.data.labels import label_of, named
+from dptext_core.data.tables import Source
+from dptext_core.errors import ConfigError, DPTextError, InputError
+from dptext_core.support.checks import shown, whole
+from dptext_core.support.task import UNWATCHED, Task
+from dptext_core.support.version import __version__
+
+from ..runner import tasks
+
+SEEDS = 5
+METRICS = ("macro_f1", "accuracy")
+#: Of the training rows, so that seeds differ: all but a tenth.
+SHARE = 0.9
+#: Texts that are embedded between two looks at whether to stop.
+_BLOCK = 512
+#: Random guesses of all test labels that are averaged.
+_GUESSES = 50
+
+
+class Embeddings:
+    """Logistic regression on frozen sentence embeddings. Each different text is embedded once."""
+
+    def __init__(self, task: Task = UNWATCHED):
+        self._known: dict[str, np.ndarray] = {}
+        self._task = task
+
+    def __call__(self, train: Sequence[str], labels: Sequence[str], test: Sequence[str], seed: int) -> list[str]:
+        self.learn([*train, *test])
+        kept = part(len(train), seed)
+        x, y = np.stack([self._known[train[i]] for i in kept]), [labels[i] for i in kept]
+        return tasks.classify(x, y, np.stack([self._known[t] for t in test]), seed)
+
+    def learn(self, texts: Sequence[str]) -> None:
+        """Embed those of the texts that are new."""
+        from dptext_core.models import sentence_encoder
+
+        new = sorted({t for t in texts if t not in self._known}, key=len)
+        for at in range(0, len(new), _BLOCK):
+            self._task.check()
+            block = new[at : at + _BLOCK]
+            self._known.update(zip(block, sentence_encoder.embed(block, batch_size=64), strict=True))
+            self._task.report(min(at + _BLOCK, len(new)), len(new))
+
+    def vectors(self, texts: Sequence[str]) -> np.ndarray:
+        """Embeddings (n, d) of the texts."""
+        self.learn(texts)
+        return np.stack([self._known[t] for t in texts])
+
+    def forget(self, keep: Sequence[str] = ()) -> None:
+        """Hold the embeddings of these texts alone."""
+        kept = set(keep)
+        self._known = {t: v for t, v in self._known.items() if t in kept}
+
+
+def part(n: int, seed: int) -> list[int]:
+    """Which of n training rows a seed keeps, ascending."""
+    order = random.Random(f"rows of seed {seed}").sample(range(n), max(1, round(SHARE * n)))
+    return sorted(order)
+
+
+def classifier(name: str, model: str = "bundled", task: Task = UNWATCHED) -> components.Classifier:
+    """The classifier of this name; model: the encoder of ``finetune``. Raises ConfigError."""
+    if name == "embeddings":
+        return Embeddings(task)
+    if name == "finetune":
+
+        def trained(train: Sequence[str], labels: Sequence[str], test: Sequence[str], seed: int) -> list[str]:
+            texts = ([(t,) for t in some] for some in (train, test))
+            first, second = texts
+            return tasks.finetune(first, labels, second, seed=seed, model=model, task=task)
+
+        return trained
+    own = components.classifiers()
+    if name not in own:
+        known = ", ".join([*components.BUILT_IN, *own])
+        raise ConfigError(f"There is no classifier {shown(name)}. Use one of {known}.")
+    return own[name]
+
+
+def scores(truth: Sequence[str], guessed: Sequence[str]) -> dict[str, float]:
+    """Macro F1 and accuracy of guessed labels."""
+    return {metric: tasks.score(metric, truth, guessed) for metric in METRICS}
+
+
+def nothing(train: Sequence[str], test: Sequence[str]) -> dict[str, float]:
+    """The level of no information: the best of always guessing the most frequent training label, any label alike, and
+    labels as often as they are in training; the latter two on average over draws that are the same each time."""
+    labels = sorted(set(train))
+    draws = random.Random("guesses")
+    blind = [[draws.choices(pool, k=len(test)) for _ in range(_GUESSES)] for pool in (labels, list(train))]
+    return {
+        metric: max(
+            tasks.majority(train, test, metric),
+            *(statistics.fmean(tasks.score(metric, test, guessed) for guessed in some) for some in blind),
+        )
+        for metric in METRICS
+    }
+
+
+def summed(values: Sequence[float]) -> dict[str, Any]:
+    """Mean and standard deviation over seeds (None for one)."""
+    deviation = statistics.stdev(values) if len(values) > 1 else None
+    return {"mean": statistics.fmean(values), "deviation": deviation, "values": list(values)}
+
+
+def labelled(data: Source, text: str, label: str) -> tuple[list[str], list[str], int]:
+    """Texts and labels of a source, and how many rows had no text (those that could not be rewritten)."""
+    texts, labels, left_out = [], [], 0
+    for row in data.rows():
+        if row[text] is None:
+            left_out += 1
+        elif not isinstance(row[text], str):
+            raise InputError(f"{data.name} has something else than a text in {shown(text)}. Name the column of texts.")
+        elif (name := label_of(row[label])) is None:
+            raise InputError(f"{data.name} has a row without a label in {shown(label)}. Give each row one.")
+        else:
+            texts.append(row[text])
+            labels.append(name)
+    if not texts:
+        raise InputError(f"No row of {data.name} has a text. Name another file.")
+    return texts, labels, left_out
+
+
+def only_in_one(train: Source, labels: Sequence[str], test: Source, truth: Sequence[str]) -> dict[str, set[str]]:
+    """Return the labels that only one of the two sources has. Raises InputError where they share none."""
+    learnt, true = set(labels), set(truth)
+    if not learnt & true:
+        raise InputError(
+            f"{train.name} and {test.name} have no label in common: the first has {named(learnt)}, the second "
+            f"{named(true)}. Write the labels alike in both."
+        )
+    return {"train": learnt - true, "test": true - learnt}
+
+
+def downstream(
+    train: Source,
+    test: Source,
+    out: str | Path,
+    *,
+    text: str = "text",
+    label: str = "label",
+    seeds: int = SEEDS,
+    learner: str = "embeddings",
+    model: str = "bundled",
+    note: Callable[[str], object] = lambda text: None,
+    task: Task = UNWATCHED,
+) -> dict[str, Any]:
+    """Train on one source and test on another into the folder ``out``; the scores, as its result.json has them.
+
+    A run that was stopped, or is asked for more seeds, goes on behind the last one that was done.
+    learner: "embeddings", "finetune" (whose encoder is ``model``), or the name of a registered classifier. note: is
+    called with a warning about labels that only one of the sources has. Raises ConfigError, Cancelled, and InputError,
+    also where the sources have no label in common.
+    """
+    seeds = whole("seeds", seeds, least=1)
+    made = classifier(learner, model, task)
+    config = {
+        "mode": "downstream",
+        "train": train.to_dict(),
+        "test": test.to_dict(),
+        "text": text,
+        "label": label,
+        "classifier": learner,
+        **({"model": model} if learner == "finetune" else {}),
+        "version": __version__,
+    }
+    with RunFolder(out, config) as folder:
+        done = {line["seed"]: line for line in folder.lines() if "seed" in line}
+        learnt, labels, left_out = labelled(train, text, label)
+        tested, truth, untested = labelled(test, text, label)
+        alone = only_in_one(train, labels, test, truth)
+        for source, some in ((train, alone["train"]), (test, alone["test"])):
+            if some:
+                note(f"warning: the other file does not have {named(some, source.name)}. Write labels alike in both.")
+        folder.log(f"{'goes on' if done else 'begins'}: {len(learnt)} rows to train, {len(tested)} to test")
+        for seed in range(1, seeds + 1):
+            if seed in done:
+                continue
+            task.check()
+            try:
+                done[seed] = {"seed": seed, **scores(truth, guess(made, learnt, labels, tested, seed))}
+            except BaseException as error:
+                folder.stopped(f"stopped at seed {seed} with {type(error).__name__}")
+                raise
+            folder.append([done[seed]])
+        result = {
+            "mode": "downstream",
+            **{metric: summed([done[s][metric] for s in range(1, seeds + 1)]) for metric in METRICS},
+            "seeds": seeds,
+            "no_information": nothing(labels, truth),
+            "train": len(learnt),
+            "test": len(tested),
+            "left_out": left_out + untested,
+            "labels": len(set(labels)),
+            "labels_only": {part: len(some) for part, some in alone.items()},
+        }
+        folder.finish(result)
+        folder.log(f"done: {seeds} seeds")
+    return result
+
+
+def guess(
+    made: Callable[[Sequence[str], Sequence[str], Sequence[str], int], Sequence[str]],
+    train: Sequence[str],
+    labels: Sequence[str],
+    test: Sequence[str],
+    seed: int,
+) -> list[str]:
+    """What a classifier says, checked: it may be somebody's own."""
+    try:
+        found = list(made(train, labels, test, seed))
+    except DPTextError:
+        raise
+    except Exception as error:  # its message may quote a text
+        raise ConfigError(f"The classifier stopped with {type(error).__name__}. Repair it, or take another.") from error
+    if len(found) != len(test):
+        raise ConfigError(f"The classifier gave {len(found)} labels for {len(test)} texts. It must give one for each.")
+    return [str(label) for label in found]
+
+
+def said(found: Mapping[str, Any]) -> str:
+    """Mean and deviation in a few characters."""
+    spread = found.get("deviation")
+    return f"{found['mean']:.3f}" + ("" if spread is None or not math.isfinite(spread) else f" ({spread:.3f})")

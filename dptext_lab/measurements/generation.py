@@ -1,0 +1,156 @@
+"""Generators beside DP-MLM at the same ε for each word or token: likeness, fluency, and tokens a second.
+
+Each system rewrites each text once at every ε. Per text: cosine to the original (all-MiniLM-L6-v2), BLEU, with --judge
+perplexity of a word by a causal language model, and the number of words that came out. Tokens a second are those that
+were drawn, on one call for all texts, after one text was rewritten to load everything; they compare within one run.
+
+    python -m dptext_core bench generators --data DIR --out assets/benchmarks/generators.json
+"""
+
+from __future__ import annotations
+
+import math
+import platform
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dptext_core.measure.metrics import score
+from dptext_core.mechanisms.registry import get_mechanism
+from dptext_core.mechanisms.setting import Setting
+from dptext_core.models import causal
+from dptext_core.privacy.sampling import NoiseStream
+from dptext_core.support.statistics import half_width
+
+from ..runner import data_sets
+from ..runner.measurement import Measurement, markdown, options_in, parser, plus_minus, which_stop_words
+
+#: Systems: mechanism, and options.
+SYSTEMS = {
+    "DP-MLM": Setting("dp-mlm"),
+    "DP-MLM, all words drawn": Setting("dp-mlm", {"keep_stopwords": False}),
+    "DP-Prompt": Setting("dp-prompt"),
+    "DP-Prompt, paper's range": Setting("dp-prompt", {"clip": "paper"}),
+    "DP-Prompt with prior": Setting("dp-prompt", {"prior": "released"}),
+    "DP-Paraphrase": Setting("dp-paraphrase"),
+    "DP-Paraphrase, paper's range": Setting("dp-paraphrase", {"clip": "paper"}),
+    "DP-Paraphrase with prior": Setting("dp-paraphrase", {"prior": "released"}),
+}
+EPSILONS = (10.0, 25.0, 50.0, 100.0, 250.0)
+TEXTS, MOST_WORDS, SEED = 100, 20, 1
+
+
+@dataclass(frozen=True)
+class WritingLine:
+    """One system at one ε. Means over texts, and half of their 95% intervals, None where too few texts tell them;
+    ``log_perplexity`` is of a word, None without a judge. tokens: drawn in all; seconds: what that took."""
+
+    data: str
+    system: str
+    epsilon: float
+    texts: int
+    cosine: float | None
+    cosine_half: float | None
+    bleu: float | None
+    words: float
+    log_perplexity: float | None
+    log_perplexity_half: float | None
+    tokens: int
+    seconds: float
+
+
+MEASUREMENT = Measurement("generators", WritingLine, "generators.json", digits=5)
+bundled = MEASUREMENT.bundled
+
+
+def run(
+    name: str,
+    systems: Sequence[str],
+    epsilons: Sequence[float],
+    folder: Path | None,
+    n: int,
+    options: Mapping[str, Any],
+    judge: Any = None,
+    model: str | None = None,
+) -> Iterator[WritingLine]:
+    """Measure, line by line. model: the generators' in the place of the bundled ones."""
+    data = data_sets.load(name, folder, n_test=n, max_words=MOST_WORDS)
+    texts = [data.texts[i][0] for i in data.test]
+    for system in systems:
+        own = SYSTEMS[system]
+        mine = dict(options) if own.mechanism.startswith("dp-mlm") else ({} if model is None else {"model": model})
+        base = get_mechanism(own.mechanism, **mine, **own.options)
+        base.rewrite(texts[:1])
+        for epsilon in epsilons:
+            m, start = base.replace(epsilon=float(epsilon)), time.perf_counter()
+            results = m.rewrite(texts, stream=NoiseStream(SEED))
+            seconds = time.perf_counter() - start
+            out = [r.text for r in results]
+            cosine, half = _mean(score("cosine", texts, out))
+            log_p, log_half = (None, None) if judge is None else _mean(list(judge(out)))
+            yield WritingLine(
+                data=name,
+                system=system,
+                epsilon=float(epsilon),
+                texts=len(texts),
+                cosine=cosine,
+                cosine_half=half,
+                bleu=_mean(score("bleu", texts, out))[0],
+                words=float(np.mean([len(t.split()) for t in out])),
+                log_perplexity=log_p,
+                log_perplexity_half=log_half,
+                tokens=sum(u.drawn for r in results for u in r.units),
+                seconds=round(seconds, 2),
+            )
+
+
+def _mean(values: Sequence[float]) -> tuple[float | None, float | None]:
+    x = np.array([v for v in values if math.isfinite(v)])
+    return float(x.mean()) if len(x) else None, half_width(x) if len(x) > 1 else None
+
+
+def table(lines: Sequence[WritingLine]) -> str:
+    """A Markdown table, a row for each ε and system; speed as a multiple of DP-MLM's in the same run."""
+    # What took no measurable time has no speed.
+    speed = {x.epsilon: x.tokens / x.seconds for x in lines if x.system == "DP-MLM" and x.tokens and x.seconds}
+
+    def cells(x: WritingLine) -> list[str]:
+        perplexity = "" if x.log_perplexity is None else f"{math.exp(x.log_perplexity):,.0f}"
+        faster = f"{x.tokens / x.seconds / speed[x.epsilon]:.2f}" if x.epsilon in speed and x.seconds else ""
+        cosine = "" if x.cosine is None else plus_minus(x.cosine, x.cosine_half)
+        bleu = "" if x.bleu is None else f"{x.bleu:.1f}"
+        return [f"{x.epsilon:g}", x.system, cosine, bleu, perplexity, f"{x.words:.1f}", faster]
+
+    heading = ["ε", "system", "cosine", "BLEU", "perplexity of a word", "words", "tokens a second, DP-MLM = 1"]
+    return markdown(heading, map(cells, sorted(lines, key=lambda x: (x.epsilon, list(SYSTEMS).index(x.system)))))
+
+
+def main(argv: Sequence[str] = ()) -> int:
+    """The command ``bench generators``."""
+    takes = parser("generators", __doc__, "data", "set", "stopwords", "out")
+    takes.add_argument("--systems", nargs="+", choices=list(SYSTEMS), default=list(SYSTEMS), metavar="SYSTEM")
+    takes.add_argument("--epsilons", nargs="+", type=float, default=list(EPSILONS))
+    takes.add_argument("--n", type=int, default=TEXTS, help=f"texts (default {TEXTS})")
+    takes.add_argument("--model", help="the generators' model, in the place of the bundled ones")
+    takes.add_argument("--judge", metavar="NAME", help=f"for perplexity: a folder, or {causal.JUDGE}")
+    args = takes.parse_args(argv)
+    judge = causal.judge(args.judge) if args.judge else None
+    lines = []
+    for line in run(args.set, args.systems, args.epsilons, args.data, args.n, options_in(args), judge, args.model):
+        lines.append(line)
+        print(f"{line.system}, ε {line.epsilon:g}: {line.tokens} tokens in {line.seconds} s", flush=True)
+    print(f"\n{table(lines)}")
+    about = MEASUREMENT.about(
+        model=args.model or "bundled",
+        judge=judge.title if judge else "",
+        seed=SEED,
+        words=MOST_WORDS,
+        stopwords=which_stop_words(args),
+        processor=platform.processor() or "",
+    )
+    MEASUREMENT.write(args.out, lines, about)
+    return 0

@@ -1,0 +1,86 @@
+"""How many words CusText's mappings leave alone in their set: the share not of type N–M (the paper's Table 4).
+
+Such a word can be told from its outputs, at any ε. Counted over the distinct words of SST-2 that the word space has,
+and over their occurrences, in the order of their frequency there. The paper has other vectors and does not say which
+of the two it counts.
+
+    python -m dptext_core bench mappings --data DIR --out mappings.json
+"""
+
+from __future__ import annotations
+
+import collections
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dptext_core.errors import InputError
+from dptext_core.mechanisms.words.custext import MAPPINGS, build_groups
+from dptext_core.words.space import word_space
+
+from ..runner.measurement import Measurement, parser
+
+KS = (20, 50, 100)
+PARTS = ("train", "dev", "test")
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """Of ``n`` words under a mapping: the share of them, and of their occurrences, whose set is no other word's."""
+
+    k: int
+    mapping: str
+    words: float
+    occurrences: float
+    n: int
+
+
+MEASUREMENT = Measurement("mappings --data DIR", Alone, "mappings.json")
+bundled = MEASUREMENT.bundled
+
+
+def word_counts(folder: Path) -> tuple[collections.Counter[str], str]:
+    """Words of SST-2, lower case, split at blanks, with their counts; and the SHA-256 of the files read.
+
+    Raises InputError where a file is missing.
+    """
+    counts: collections.Counter[str] = collections.Counter()
+    digest = hashlib.sha256()
+    for part in PARTS:
+        path = folder / f"{part}.tsv"
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise InputError(f"Cannot read {path}: {error.strerror}. Name the folder that holds sst2/.") from error
+        digest.update(data)
+        for line in data.decode("utf-8").splitlines()[1:]:
+            counts.update(line.rsplit("\t", 1)[0].lower().split())
+    return counts, digest.hexdigest()
+
+
+def alone(counts: Mapping[str, int], space: str, k: int, mapping: str) -> tuple[float, float, int]:
+    """Share of the words, share of their occurrences, number of words: those whose set is no other word's set."""
+    vectors = word_space(space)
+    known = [w for w in sorted(counts, key=lambda w: -counts[w]) if w in vectors]
+    often = np.array([counts[w] for w in known])
+    groups = build_groups(vectors, k, mapping, "cosine", vectors.rows(known))
+    single = groups.sizes[groups.group] == 1
+    return float(single.mean()), float(often[single].sum() / often.sum()), len(known)
+
+
+def main(argv: Sequence[str] = ()) -> int:
+    """The command ``bench mappings``."""
+    args = parser("mappings", __doc__, "data", "space", "out", required=["data"]).parse_args(argv)
+    counts, digest = word_counts(args.data / "sst2")
+    rows = []
+    for k in KS:
+        for mapping in MAPPINGS:
+            words, occurrences, n = alone(counts, args.space, k, mapping)
+            rows.append(Alone(k, mapping, round(words, 6), round(occurrences, 6), n))
+            print(f"K = {k:3d}, {mapping:12s}: {words:.2%} of {n:,} words, {occurrences:.2%} of their occurrences")
+    about = MEASUREMENT.about(space=args.space, data="sst2", sha256=digest, words="share of words not of type N–M")
+    MEASUREMENT.write(args.out, rows, about)
+    return 0

@@ -1,0 +1,160 @@
+"""What the polish makes of a release: how it reads, how near it is to the original, how many words are back.
+
+Each text is rewritten once at every ε, by a seed of its own, and measured before the polish and after it. How it reads
+is told by a causal language model (--judge), which the polish does not ask. The attackers are those who need no
+mechanism (``scored``), so that they can be asked of every system and of both texts. What one finds who knows the
+mechanism is ``bench reader``: whoever has a release needs no polish.
+
+    python -m dptext_core bench polish --data DIR --stopwords FILE --judge NAME --out assets/benchmarks/polish.json
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dptext_core.measure import scored
+from dptext_core.measure.metrics import score
+from dptext_core.mechanisms.base import Mechanism
+from dptext_core.mechanisms.registry import mechanism_class, mechanisms
+from dptext_core.models.causal import Judge
+
+from ..results.paired import compare
+from ..runner.by_epsilon import command
+from ..runner.measurement import Measurement, named_options
+from .reader import OPTIONS
+
+#: ε at which every mechanism is measured. Its default is added where that is none of their range.
+EPSILONS = (5.0, 10.0, 25.0, 50.0)
+TEXTS = 20
+
+
+def epsilons() -> dict[str, tuple[float, ...]]:
+    """The ε at which each mechanism is measured by default."""
+    found = {}
+    for spec in mechanisms():
+        *_, default = mechanism_class(spec.name).epsilon_range()
+        apart = () if EPSILONS[0] <= default <= EPSILONS[-1] else (default,)
+        found[spec.name] = tuple(sorted({*EPSILONS, *apart}))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Polish:
+    """A mechanism at one ε on a data set. texts: measured. reads_before, reads_after: geometric mean of the perplexity
+    of a word under the judge, and how often the former the latter is, with its 95% interval (ratio, ratio_low,
+    ratio_high); None without a judge. cosine_before, cosine_after: mean similarity to the original, and what the polish
+    adds to it, with its 95% interval (gain, low, high). kept_before, kept_after: the share of the drawn words that are
+    the original, as a mean over texts; None where no word answers to one of the original. found: the shares of the
+    original's words, without stop words, that each attacker names before and after, as means over texts."""
+
+    data: str
+    mechanism: str
+    options: dict[str, Any]
+    epsilon: float
+    texts: int
+    reads_before: float | None
+    reads_after: float | None
+    ratio: float | None
+    ratio_low: float | None
+    ratio_high: float | None
+    cosine_before: float
+    cosine_after: float
+    gain: float
+    low: float
+    high: float
+    kept_before: float | None
+    kept_after: float | None
+    found: dict[str, tuple[float, float]]
+
+
+_Reads = tuple[float | None, float | None, float | None, float | None, float | None]
+MEASUREMENT = Measurement("polish --data DIR --stopwords FILE --judge NAME", Polish, "polish.json", digits=4)
+bundled = MEASUREMENT.bundled
+
+
+def measure(data: str, m: Mechanism, texts: Sequence[str], judge: Judge | None = None) -> Polish:
+    """One rewrite of each text, before and after."""
+    every = [m.rewrite(text, seed=k).polished(m) for k, text in enumerate(texts)]
+    before, after = [p.drawn.text for p in every], [p.text for p in every]
+    cosines = [score("cosine", texts, some) for some in (before, after)]
+    gain = compare(cosines[1], cosines[0])
+    kept = [p.unchanged for p in every if p.unchanged is not None]
+    was, now = np.mean(kept, axis=0).tolist() if kept else (None, None)
+    named, named_after = (scored.named(texts, some) for some in (before, after))
+    reads, reads_after, ratio, ratio_low, ratio_high = _reads(before, after, judge)
+    return Polish(
+        data=data,
+        mechanism=m.name,
+        options=named_options(m),
+        epsilon=m.config.epsilon,
+        texts=len(texts),
+        reads_before=reads,
+        reads_after=reads_after,
+        ratio=ratio,
+        ratio_low=ratio_low,
+        ratio_high=ratio_high,
+        cosine_before=float(np.mean(cosines[0])),
+        cosine_after=float(np.mean(cosines[1])),
+        gain=gain.difference,
+        low=gain.low,
+        high=gain.high,
+        kept_before=was,
+        kept_after=now,
+        found={a: (_share(named[a]), _share(named_after[a])) for a in scored.WORDS},
+    )
+
+
+def _share(of_texts: Sequence[float]) -> float:
+    return round(float(np.mean(of_texts)), MEASUREMENT.digits)
+
+
+def _reads(before: Sequence[str], after: Sequence[str], judge: Judge | None) -> _Reads:
+    """The geometric means, and their ratio with its interval over the texts that have both."""
+    if judge is None:
+        return (None, None, None, None, None)
+    both = [pair for pair in zip(judge(before), judge(after), strict=True) if all(map(math.isfinite, pair))]
+    if not both:
+        return (None, None, None, None, None)
+    one, other = zip(*both, strict=True)
+    moved = compare(other, one)
+    means = (np.mean(one), np.mean(other), moved.difference, moved.low, moved.high)
+    first, then, ratio, low, high = (float(np.exp(x)) for x in means)
+    return first, then, ratio, low, high
+
+
+def said(row: Polish) -> str:
+    """A row in words."""
+    words = [
+        f"cosine {row.cosine_before:.3f} to {row.cosine_after:.3f} ({row.gain:+.3f}, {row.low:+.3f} to {row.high:+.3f})"
+    ]
+    if row.ratio is not None:
+        words.append(
+            f"perplexity {row.reads_before:,.0f} to {row.reads_after:,.0f} (× {row.ratio:.2f}, {row.ratio_low:.2f} to "
+            f"{row.ratio_high:.2f})"
+        )
+    if row.kept_before is not None:
+        words.append(f"original words {row.kept_before:.3f} to {row.kept_after:.3f}")
+    words.append("found " + ", ".join(f"{name} {a:.3f} to {b:.3f}" for name, (a, b) in row.found.items()))
+    return ", ".join(words)
+
+
+def main(argv: Sequence[str] = ()) -> int:
+    """The command ``bench polish``."""
+    return command(
+        argv,
+        "polish",
+        __doc__,
+        MEASUREMENT,
+        epsilons=epsilons(),
+        otherwise=lambda name: (),
+        texts=TEXTS,
+        options=OPTIONS,
+        measure=measure,
+        said=said,
+        judged=True,
+    )

@@ -1,0 +1,409 @@
+"""What a public prior is worth: texts with and without it at the same promise, and what attackers get.
+
+For each system, ε and seed, every text is rewritten once. Per text: cosine to the original (all-MiniLM-L6-v2), BLEU,
+N_w (the mean chance that a drawn word stays), and the share of stop words among a rewrite's words (a language model
+finds a text of them fluent, though it says nothing). Of the first seed and some texts, the perplexity under a causal
+language model (--judge), and the share of the drawn words that each attacker of ``attacks.best`` names. Differences to
+DP-MLM are paired over texts, at the same ε, against whichever of its rows is better there by that measure: three
+clipping ranges, each as it is drawn and polished, which costs no ε. Their p-values are corrected for all cells of a
+measure (Holm).
+
+    python -m dptext_core bench prior --data DIR --rows FILE --judge NAME --out assets/benchmarks/public_prior.json
+
+The rows, with the rewritten texts in them, go into FILE, which an interrupted run goes on with; the means go into OUT.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from dptext_core.attacks import best, polish
+from dptext_core.measure.budget import distribute
+from dptext_core.measure.metrics import score
+from dptext_core.mechanisms.base import Mechanism, Prepared, check_mechanism
+from dptext_core.mechanisms.capabilities import drawn_tokens
+from dptext_core.mechanisms.masked.dp_mlm import DPMLM
+from dptext_core.mechanisms.registry import get_mechanism
+from dptext_core.mechanisms.setting import Setting
+from dptext_core.models import causal
+from dptext_core.privacy.sampling import NoiseStream
+from dptext_core.result import RewriteResult
+from dptext_core.support.statistics import NORMAL, half_width, holm, two_sided
+from dptext_core.text.document import Document
+from dptext_core.text.lexicon import Lexicon
+from dptext_core.text.lexicons import stop_words
+
+from ..runner import data_sets
+from ..runner.measurement import Measurement, OutFile, markdown, options_in, parser, which_stop_words
+from .clipping import ends
+
+#: The width of DP-MLM's clipping range that keeps most meaning up to an ε, in standard deviations: of 300 sentences of
+#: SST-2's training part (``bench clipping --train --n 300``), which are none of those measured here.
+WIDTH_BY_EPSILON = ((15.0, 3.0), (math.inf, 6.0))
+
+
+@dataclass(frozen=True)
+class System:
+    """What is measured. by_epsilon: with the clipping range that is best at each ε. spread: words share the total that
+    one ε for each would spend, by what is public of them. polished: written out as it is read, at no ε. beside: what it
+    is compared with, the better of these at each ε and measure."""
+
+    setting: Setting
+    by_epsilon: bool = False
+    spread: bool = False
+    polished: bool = False
+    beside: tuple[str, ...] = ()
+
+    def at(self, epsilon: float, options: Mapping[str, Any]) -> Mechanism:
+        m = get_mechanism(self.setting.mechanism, **{**options, **self.setting.options, "epsilon": epsilon})
+        if self.by_epsilon:
+            width = next(w for most, w in WIDTH_BY_EPSILON if epsilon <= most)
+            low, high = ends(cast(DPMLM, m), [width])[width]
+            m = m.replace(clip_min=low, clip_max=high)
+        check_mechanism(m)
+        return m
+
+
+_RANGES = {
+    "tuned range": System(Setting("dp-mlm", {"clip": "tuned"})),
+    "paper's range": System(Setting("dp-mlm", {"clip": "paper"})),
+    "range by ε": System(Setting("dp-mlm"), by_epsilon=True),
+}
+_DPMLM = {f"DP-MLM, {name}": s for name, s in _RANGES.items()}
+_DPMLM |= {f"{name}, polished": replace(s, polished=True) for name, s in _DPMLM.items()}
+_ALL_WORDS, _PRIOR = "DP-MLM, all words drawn", "with prior, parallel"
+SYSTEMS = _DPMLM | {
+    _PRIOR: System(Setting("dp-mlm-prior"), beside=tuple(_DPMLM)),
+    "with prior, parallel, polished": System(Setting("dp-mlm-prior"), polished=True, beside=tuple(_DPMLM)),
+    "with prior, sequential": System(Setting("dp-mlm-prior", {"order": "sequential"}), beside=tuple(_DPMLM)),
+    "with prior, budget by what is public": System(Setting("dp-mlm-prior"), spread=True, beside=(_PRIOR,)),
+    _ALL_WORDS: System(Setting("dp-mlm", {"keep_stopwords": False})),
+    "with prior, all words drawn": System(Setting("dp-mlm-prior", {"keep_stopwords": False}), beside=(_ALL_WORDS,)),
+    "SanText": System(Setting("santext")),
+    "SanText with prior": System(Setting("santext", {"prior": "skeleton"}), beside=("SanText",)),
+}
+EPSILONS = (5.0, 10.0, 15.0, 25.0, 50.0)
+#: Texts of each data set, cut to so many words; of the first seed so many are judged, and attacked.
+TEXTS: Mapping[str, int] = {"sst2": 200, "snips": 100}
+MOST_WORDS, SEEDS, JUDGED, ATTACKED = 40, (1, 2), 100, 40
+#: Means of logarithms, whose exponential is shown.
+LOGARITHMS = ("judge_perplexity",)
+#: Of the attackers the one that finds most, by its mean at each ε.
+STRONGEST = "best_attacker"
+#: More is better (1), less is better (−1), or neither.
+BETTER = {
+    "cosine": 1,
+    "bleu": 1,
+    "judge_perplexity": -1,
+    "stop_words": 0,
+    "n_w": 0,
+    STRONGEST: -1,
+    **dict.fromkeys(best.ASKED, -1),
+}
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A measure of a system at one ε, over texts and seeds. half: of the 95% interval over texts.
+
+    difference, difference_half: to ``beside`` on the same texts; None where nothing is beside it. p: of the difference,
+    corrected for all cells of this system and measure. Of a perplexity all of these are of its logarithm.
+    """
+
+    data: str
+    system: str
+    epsilon: float
+    measure: str
+    mean: float
+    half: float
+    texts: int
+    seeds: int
+    beside: str = ""
+    difference: float | None = None
+    difference_half: float | None = None
+    p: float | None = None
+
+    @property
+    def beyond(self) -> int:
+        """1 where it has more than what is beside it, −1 where it has less, 0 where that may be chance (5%)."""
+        if self.p is None or self.difference is None or self.p >= 0.05:
+            return 0
+        return 1 if self.difference > 0 else -1
+
+
+def rewritten(
+    mechanism: Mechanism, prepared: Sequence[Prepared], texts: Sequence[str], seed: int, spread: bool = False
+) -> list[tuple[Mechanism, RewriteResult]]:
+    """Every text once, with noise of its own, and the mechanism that made it. spread: see :class:`System`."""
+    stream = NoiseStream(seed)
+    if spread:
+        each = [_spread(mechanism, p) for p in prepared]
+        return [(m, m.rewrite(p, stream=stream.at(k))) for k, (m, p) in enumerate(zip(each, prepared, strict=True))]
+    if "sweep" not in mechanism.can:  # words are drawn one after the other
+        return [(mechanism, r) for r in mechanism.rewrite(list(texts), stream=stream)]
+    return [(mechanism, mechanism.rewrite(p, stream=stream.at(k))) for k, p in enumerate(prepared)]
+
+
+def _spread(mechanism: Mechanism, prepared: Prepared) -> Mechanism:
+    if not (drawn := drawn_tokens(mechanism, prepared)):
+        return mechanism
+    total = mechanism.config.epsilon * len(drawn)
+    return mechanism.replace(epsilon=distribute(mechanism, prepared, total, "public").epsilons)
+
+
+def measured(
+    originals: Sequence[str], made: Sequence[tuple[Mechanism, RewriteResult]], texts: Sequence[str], attacked: int = 0
+) -> dict[str, list]:
+    """Per text: cosine, BLEU, N_w, and of the first ``attacked`` the share of the drawn words that each attacker names.
+    NaN where there is none. texts: what is released of each."""
+    out: dict[str, list] = {name: [float(x) for x in score(name, originals, texts)] for name in ("cosine", "bleu")}
+    out["n_w"] = [_mean([d.p_keep() for _, d in r.distributions()]) for _, r in made]
+    if attacked:
+        found = [best.guesses(m, r)[0] for m, r in made[:attacked]]
+        for name in best.ASKED:
+            shares = [_mean([float(hit) for hit in hits.get(name, ())]) for hits in found]
+            out[name] = [*shares, *[math.nan] * (len(made) - len(found))]
+    return out
+
+
+def stop_word_shares(texts: Sequence[str], stop: Lexicon) -> list[float]:
+    """The share of stop words among the words of each text; NaN where it has none."""
+    found = []
+    for text in texts:
+        words = [t.text for t in Document.parse(text).tokens if t.kind == "word"]
+        found.append(_mean([float(w in stop) for w in words]))
+    return found
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values)) if values else math.nan
+
+
+def run(
+    names: Sequence[str],
+    systems: Sequence[str],
+    epsilons: Sequence[float],
+    seeds: Sequence[int],
+    folder: Path | None,
+    rows: Path,
+    options: Mapping[str, Any],
+    sizes: Mapping[str, int] = TEXTS,
+) -> Iterator[dict[str, Any]]:
+    """Measure what the file of rows lacks, point by point, and write each to it."""
+    done = {_key(row) for row in read_rows(rows)}
+    _drop_cut_line(rows)
+    for name in names:
+        data = data_sets.load(name, folder, n_test=sizes.get(name), max_words=MOST_WORDS)
+        texts = [data.texts[i][0] for i in data.test]
+        for system in systems:
+            prepared: list[Prepared] = []
+            for epsilon in epsilons:
+                m = SYSTEMS[system].at(float(epsilon), options)
+                for seed in seeds:
+                    if (name, system, float(epsilon), seed) in done:
+                        continue
+                    prepared = prepared or list(m.prepare_many(texts))
+                    start, polished = time.perf_counter(), SYSTEMS[system].polished
+                    made = rewritten(m, prepared, texts, seed, SYSTEMS[system].spread)
+                    out = [polish.polish(r, m).text if polished else r.text for m, r in made]
+                    # Who reads the release needs no polish, and may undo one.
+                    attacked = ATTACKED if seed == SEEDS[0] and not polished else 0
+                    measures = measured(texts, made, out, attacked)
+                    row = {
+                        "data": name,
+                        "system": system,
+                        "epsilon": float(epsilon),
+                        "seed": seed,
+                        "seconds": round(time.perf_counter() - start, 2),
+                        "sha256": data.sha256,
+                        "texts": out,
+                        "measures": measures,
+                    }
+                    with rows.open("a", encoding="utf-8") as file:
+                        file.write(json.dumps(row, ensure_ascii=False) + "\n")
+                    yield row
+
+
+def _key(row: Mapping[str, Any]) -> tuple[str, str, float, int]:
+    return row["data"], row["system"], row["epsilon"], row["seed"]
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """The points of a file; a line that was cut off is left out."""
+    if not path.is_file():
+        return []
+    out = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            out.append(json.loads(line))
+        except ValueError:
+            continue
+    return out
+
+
+def _drop_cut_line(path: Path) -> None:
+    """What stands after the last line end was cut off: the next point must not follow on it."""
+    if path.is_file() and (whole := path.read_bytes()) and not whole.endswith(b"\n"):
+        path.write_bytes(whole[: whole.rfind(b"\n") + 1])
+
+
+def judge_rows(
+    path: Path, judge: Callable[[Sequence[str]], Sequence[float]], name: str = ""
+) -> Iterator[tuple[int, int]]:
+    """Add ln perplexity by the judge where a row of the first seed lacks it, and its name; of the first texts. Yields
+    how many are done, of how many."""
+    rows = read_rows(path)
+    known: dict[str, float] = {}
+    for k, row in enumerate(rows):
+        if "judge_perplexity" not in row["measures"] and row["seed"] == SEEDS[0]:
+            new = [text for text in dict.fromkeys(row["texts"][:JUDGED]) if text not in known]
+            known.update(zip(new, judge(new), strict=True))
+            row["measures"]["judge_perplexity"] = [known.get(t, math.nan) for t in row["texts"]]
+            row["judge"] = name
+            beside = path.with_suffix(".new")
+            beside.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows), encoding="utf-8")
+            beside.replace(path)
+        yield k + 1, len(rows)
+
+
+def means(rows: Sequence[Mapping[str, Any]]) -> list[Mean]:
+    """Each measure of each system at each ε, and its paired difference to what it is compared with."""
+    values: dict[tuple[str, str, float, str], list[np.ndarray]] = {}
+    for row in rows:
+        for measure, per_text in row["measures"].items():
+            key = (row["data"], row["system"], row["epsilon"], measure)
+            values.setdefault(key, []).append(np.array(per_text, float))
+    per: dict[tuple[str, str, float, str], np.ndarray] = {
+        k: _over_seeds(v) for k, v in values.items() if not all(np.isnan(x).all() for x in v)
+    }
+    for name, system, epsilon in dict.fromkeys(key[:3] for key in per):
+        shares = {who: per[name, system, epsilon, who] for who in best.ASKED if (name, system, epsilon, who) in per}
+        if shares:
+            strongest = best.strongest({who: float(np.nanmean(x)) for who, x in shares.items()})
+            per[name, system, epsilon, STRONGEST] = shares[strongest]
+            values[name, system, epsilon, STRONGEST] = [shares[strongest]]
+    out = []
+    for key, mine in per.items():
+        name, system, epsilon, measure = key
+        others = [o for o in SYSTEMS[system].beside if (name, o, epsilon, measure) in per]
+        sign = BETTER[measure] or 1
+        top = max(others, key=lambda o: sign * float(np.nanmean(per[name, o, epsilon, measure])), default="")
+        apart = mine - per[name, top, epsilon, measure] if top else None
+        mean, half, n = _interval(mine)
+        both = (None, None) if apart is None else _interval(apart)[:2]
+        out.append(Mean(name, system, epsilon, measure, mean, half, n, len(values[key]), top, *both))
+    return _corrected(out)
+
+
+def _over_seeds(per_seed: Sequence[np.ndarray]) -> np.ndarray:
+    """The mean of each text over the seeds that measured it; NaN where none did."""
+    x = np.stack(per_seed)
+    count = np.isfinite(x).sum(0)
+    return np.where(count, np.nansum(x, axis=0) / np.maximum(count, 1), math.nan)
+
+
+def _corrected(found: Sequence[Mean]) -> list[Mean]:
+    """With p-values of the differences, corrected for all cells of a system and measure."""
+    cells: dict[tuple[str, str], list[int]] = {}
+    for k, m in enumerate(found):
+        if m.difference is not None:
+            cells.setdefault((m.system, m.measure), []).append(k)
+    out = list(found)
+    for places in cells.values():
+        for k, p in zip(places, holm([_p(found[k]) for k in places]), strict=True):
+            out[k] = replace(found[k], p=p)
+    return out
+
+
+def _p(m: Mean) -> float:
+    """Of a difference, two-sided, from its 95% interval."""
+    assert m.difference is not None and m.difference_half is not None
+    if not m.difference_half:
+        return 1.0 if m.difference == 0 else 0.0
+    return two_sided(m.difference / m.difference_half * NORMAL)
+
+
+def _interval(x: np.ndarray) -> tuple[float, float, int]:
+    x = x[np.isfinite(x)]
+    return float(x.mean()), half_width(x), len(x)
+
+
+MEASUREMENT = Measurement("prior", Mean, "public_prior.json", digits=5)
+bundled = MEASUREMENT.bundled
+
+
+def table(found: Sequence[Mean], name: str, measures: Sequence[str]) -> str:
+    """A Markdown table of one data set: a row for each ε and system."""
+    at = {(m.epsilon, m.system, m.measure): m for m in found if m.data == name}
+    have = [m for m in measures if any(k[2] == m for k in at)]
+    points = sorted({k[:2] for k in at}, key=lambda k: (k[0], list(SYSTEMS).index(k[1])))
+    rows = ([f"{e:g}", system, *(_cell(at.get((e, system, measure))) for measure in have)] for e, system in points)
+    return markdown(["ε", "system", *(h.replace("_", " ") for h in have)], rows)
+
+
+def _cell(m: Mean | None) -> str:
+    if m is None:
+        return ""
+    logarithm = m.measure in LOGARITHMS
+    shown = f"{math.exp(m.mean):,.0f}" if logarithm else f"{m.mean:.1f}" if m.measure == "bleu" else f"{m.mean:.3f}"
+    if m.difference is None or m.difference_half is None:
+        return shown
+    star = "*" if m.beyond else ""
+    if logarithm:
+        low, high = (math.exp(m.difference + s * m.difference_half) for s in (-1, 1))
+        return f"{shown} (× {low:.2f} to {high:.2f}{star})"
+    return f"{shown} ({m.difference:+.3f} ± {m.difference_half:.3f}{star})"
+
+
+def main(argv: Sequence[str] = ()) -> int:
+    """The command ``bench prior``."""
+    takes = parser("prior", __doc__, "data", "stopwords", "out")
+    takes.add_argument("--sets", nargs="+", default=list(TEXTS), help=f"{' and '.join(TEXTS)} by default")
+    takes.add_argument("--systems", nargs="+", choices=list(SYSTEMS), default=list(SYSTEMS), metavar="SYSTEM")
+    takes.add_argument("--epsilons", nargs="+", type=float, default=list(EPSILONS))
+    takes.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS))
+    takes.add_argument("--n", type=int, help="texts of each set; else " + str(dict(TEXTS)))
+    takes.add_argument(
+        "--rows", action=OutFile, required=True, help="the file of measured points; an old one is gone on with"
+    )
+    takes.add_argument(
+        "--judge", metavar="NAME", help=f"a causal language model, for perplexity: a folder, or {causal.JUDGE}"
+    )
+    takes.add_argument("--judge-name", help="what the judge is called; else as it calls itself, or its folder's name")
+    args = takes.parse_args(argv)
+    sizes = TEXTS if args.n is None else dict.fromkeys(args.sets, args.n)
+    if args.judge:
+        causal.judge_folder(args.judge)  # that it is missing is said before the hours of measuring
+    for row in run(args.sets, args.systems, args.epsilons, args.seeds, args.data, args.rows, options_in(args), sizes):
+        print(
+            f"{row['data']}, {row['system']}, ε {row['epsilon']:g}, seed {row['seed']}: {row['seconds']} s", flush=True
+        )
+    if args.judge:
+        judge = causal.judge(args.judge)
+        for done, of in judge_rows(args.rows, judge, args.judge_name or judge.title):
+            print(f"judged {done} of {of}", flush=True)
+    rows = read_rows(args.rows)
+    stop = stop_words(args.stopwords)
+    for row in rows:
+        row["measures"]["stop_words"] = stop_word_shares(row["texts"], stop)
+    found = means(rows)
+    for name in args.sets:
+        print(f"\n{name}\n\n{table(found, name, list(BETTER))}")
+    about = MEASUREMENT.about(
+        model="bundled",
+        seeds=sorted({r["seed"] for r in rows}),
+        texts={r["data"]: len(r["texts"]) for r in rows},
+        sha256={r["data"]: r["sha256"] for r in rows},
+        judge="; ".join(sorted({r["judge"] for r in rows if r.get("judge")})),
+        stopwords=which_stop_words(args),
+    )
+    MEASUREMENT.write(args.out, found, about)
+    return 0

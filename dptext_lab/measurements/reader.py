@@ -1,0 +1,162 @@
+"""What attackers find of a release: the reader beside the best guess word by word, and who of all finds most.
+
+Each text is rewritten once at every ε, by a seed of its own, and all attackers look at the same rewrite and the same
+drawn words. The options are those of the points at equal privacy, and among the ε are theirs, so that what is useful
+was measured of the same settings.
+
+    python -m dptext_core bench reader --data DIR --stopwords FILE --out assets/benchmarks/reader.json
+    python -m dptext_core bench reader --data DIR --stopwords FILE --set snips --add --out assets/benchmarks/reader.json
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dptext_core.attacks import bayes, best, reader
+from dptext_core.attacks.prior import public_prior
+from dptext_core.mechanisms.base import Mechanism
+from dptext_core.mechanisms.registry import mechanism_class
+
+from ..results.paired import compare
+from ..runner.by_epsilon import command
+from ..runner.measurement import Measurement, named_options
+from .equal_privacy import SYSTEMS, bundled_crossings
+
+#: Options of each mechanism.
+OPTIONS: Mapping[str, Mapping[str, Any]] = {s.mechanism: s.options for s in reversed(SYSTEMS)}
+#: ε from where the best guess finds few words to where it finds most. Those of the points at equal privacy are added.
+EPSILONS: Mapping[str, tuple[float, ...]] = {
+    "custext": (2.0, 6.0, 14.0),
+    "diffractor": (0.1, 0.4, 3.0),
+    "santext": (10.0, 14.0),
+    "santext-plus": (5.0, 10.0),
+    # Below an ε of 21.5 its words are drawn as SanText's are.
+    "tem": (10.0, 25.0),
+    "mvc": (40.0, 150.0),
+    "mahalanobis": (50.0, 170.0),
+    "vickrey": (40.0, 200.0, 1400.0),
+    "gumbel": (10.0, 50.0, 150.0, 600.0),
+    "dp-mlm": (10.0, 15.0, 25.0, 50.0, 100.0, 250.0),
+    "dp-mlm-prior": (5.0, 10.0, 15.0, 25.0, 50.0, 100.0),
+}
+TEXTS = 48
+#: Texts where chances are estimated from draws.
+FEWER = dict.fromkeys(("mvc", "mahalanobis", "vickrey", "gumbel"), 16)
+
+
+def epsilons() -> dict[str, tuple[float, ...]]:
+    """The ε at which each mechanism is measured by default."""
+    found = {name: set(some) for name, some in EPSILONS.items()}
+    for c in bundled_crossings():
+        if c.epsilon is not None and c.options == OPTIONS.get(c.mechanism):
+            found[c.mechanism].add(c.epsilon)
+    return {name: tuple(sorted(some)) for name, some in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A mechanism at one ε on a data set. texts: those in which a word was drawn; words: drawn in all. reader, alone,
+    same, nearest, mask: the mean over texts of the share that is found by the reader, by the best guess, by guessing
+    that nothing was changed, by the nearest other word, and by the language model; chance: without the output. gain:
+    reader − alone, with its 95% interval (low, high). best: who finds most, with the interval that is corrected for
+    that choice (best_low, best_high). exact: whether p(z | w) is. seconds: of processor time, for one text."""
+
+    data: str
+    mechanism: str
+    options: dict[str, Any]
+    epsilon: float
+    texts: int
+    words: int
+    reader: float
+    alone: float
+    same: float
+    nearest: float
+    mask: float
+    chance: float
+    gain: float
+    low: float
+    high: float
+    best: str
+    best_low: float
+    best_high: float
+    exact: bool
+    seconds: float
+
+
+MEASUREMENT = Measurement("reader --data DIR", Found, "reader.json", digits=4)
+bundled = MEASUREMENT.bundled
+#: The columns of the attackers.
+COLUMNS = {
+    "same-word": "same",
+    "nearest-words": "nearest",
+    "best-guess": "alone",
+    "language-model": "mask",
+    "reader": "reader",
+}
+
+
+def measure(data: str, m: Mechanism, texts: Sequence[str]) -> Found:
+    """All attackers on one rewrite of each text."""
+    m.rewrite(texts[0], seed=0)  # loads what it needs, off the clock
+    began = time.process_time()
+    every = [best.guesses(m, m.rewrite(text, seed=k))[0] for k, text in enumerate(texts)]
+    seconds = (time.process_time() - began) / len(texts)
+    hits = {name: [found[name] for found in every if found[name]] for name in COLUMNS}
+    top = best.of_texts(hits)
+    shares = {column: top.shares[name] for name, column in COLUMNS.items()}
+    gain = compare(*([float(np.mean(x)) for x in hits[name]] for name in ("reader", "best-guess")))
+    return Found(
+        data=data,
+        mechanism=m.name,
+        options=named_options(m),
+        epsilon=m.config.epsilon,
+        texts=len(hits["reader"]),
+        words=top.words,
+        **shares,
+        chance=public_prior(m).chance,
+        gain=gain.difference,
+        low=gain.low,
+        high=gain.high,
+        best=top.name,
+        best_low=top.low,
+        best_high=top.high,
+        exact=bayes.is_available(m),
+        seconds=seconds,
+    )
+
+
+def said(row: Found) -> str:
+    """A row in words."""
+    return (
+        f"{row.words:5,d} words: reader {row.reader:.3f}, best guess {row.alone:.3f}, same word {row.same:.3f}, "
+        f"nearest {row.nearest:.3f}, language model {row.mask:.3f}; gain {row.gain:+.3f} ({row.low:+.3f} to "
+        f"{row.high:+.3f}); best {row.best} ({row.best_low:.3f} to {row.best_high:.3f}); {row.seconds:.2f} s a text"
+    )
+
+
+def _axis(name: str) -> tuple[float, ...]:
+    low, high, default = mechanism_class(name).epsilon_range()
+    return low, default, high
+
+
+def main(argv: Sequence[str] = ()) -> int:
+    """The command ``bench reader``."""
+    return command(
+        argv,
+        "reader",
+        __doc__,
+        MEASUREMENT,
+        epsilons=epsilons(),
+        otherwise=_axis,
+        texts=TEXTS,
+        fewer=FEWER,
+        options=OPTIONS,
+        measure=measure,
+        said=said,
+        gamma=reader.GAMMA,
+    )

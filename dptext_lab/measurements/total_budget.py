@@ -1,0 +1,399 @@
+"""What a total ε of a text buys, for several systems, over the ε that a whole text spends.
+
+Every text spends the same total: one ε for each of its draws, the total divided by their number. The first rows of a
+system are for a total near 0: what it releases without looking at the text, which is what it exposes or knows without
+one (kept stop words, a public proposal, the bank). Measured of the same texts:
+
+* cosine: the likeness of a rewrite to its text (all-MiniLM-L6-v2);
+* task: how often the label of a text is told from its rewrite, by a classifier that was trained on original texts
+  (``tasks.classify``), where the data set has a label that is of use;
+* author: how often who wrote a text is told from its rewrite, where the data set says so, by a classifier that was
+  trained on original texts: on their sentence vectors, or on their sequences of letters (``judges.classify``),
+  whichever is right more often;
+* linked: how often an attacker who has all texts of the test tells which one a rewrite is of: the text whose sentence
+  vector is nearest, or that has the most words and pairs of words in common, whichever attacker is right more often;
+* named: the share of a text's words, without stop words, that the best of the attackers of ``scored`` names from what
+  was released (the word itself, its nearest word, a masked language model, and that model with the likeness);
+* perplexity: ln of a word's perplexity under an added causal language model, where there is one.
+
+The last two are of the first texts, the first seed and some totals alone: they take a pass of a model for each word.
+A file of rows that is there is gone on with: systems that it has of a data set are not measured again.
+
+    python -m dptext_core bench budget --data DIR --stopwords FILE --out assets/benchmarks/budget.json
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dptext_core.attacks import corpus
+from dptext_core.data.bank_building import build_bank, gather
+from dptext_core.errors import ConfigError
+from dptext_core.measure import judges, scored
+from dptext_core.mechanisms.base import Mechanism
+from dptext_core.mechanisms.config import MIN_EPSILON
+from dptext_core.mechanisms.registry import fields_of, get_mechanism
+from dptext_core.models import causal, sentence_encoder
+from dptext_core.privacy.sampling import NoiseStream
+from dptext_core.support import assets
+from dptext_core.support.checks import many, shown
+from dptext_core.support.statistics import half_width
+from dptext_core.support.task import UNWATCHED, Task, on_terminal
+
+from ..runner import data_sets, tasks
+from ..runner.measurement import Measurement, markdown, options_in, parser, plus_minus, which_stop_words
+
+TOTALS = (10.0, 20.0, 30.0, 50.0, 75.0, 100.0, 150.0, 200.0, 400.0)
+SETS = ("sst2", "snips", "reviews", "authors")
+NOTHING = 0.0
+TEXTS, SEEDS = 100, (1, 2, 3, 4, 5)
+#: Texts whose words are attacked, and which a language model reads, and the totals at which that is done.
+FEW, SOME = 12, (NOTHING, 20.0, 50.0, 100.0, 200.0, 400.0)
+#: Texts that the classifier learns from.
+TRAINED = 2000
+#: Sentences of the bank of the same domain, from texts to train.
+OWN_BANK = 8000
+#: What is measured, as charts and tables call it.
+MEASURES = {
+    "cosine": "cosine to the original",
+    "task": "accuracy of the task",
+    "author": "share of texts whose author is told",
+    "linked": "share of texts that the best attacker links",
+    "named": "share of words that the best attacker names",
+    "perplexity": "ln perplexity of a word",
+}
+#: The measure of what a task of each role tells.
+_TOLD = {"utility": "task", "privacy": "author"}
+#: Systems as charts call them: whole sentences drawn, and words drawn one by one.
+WHOLE, WORDS = "One draw a sentence", "DP-MLM"
+OWN = f"{WHOLE}, bank of the domain"
+#: What everyone sees of a text beside what is drawn, as far as it differs between what is compared here.
+_KEPT = "stop words, punctuation, and how many words there are"
+SEEN = {
+    "dp-sentence": "how many sentences there are",
+    "dp-mlm": _KEPT,
+    "dp-mlm-prior": _KEPT,
+    "custext": f"the group of each word, {_KEPT}",
+}
+
+
+@dataclass(frozen=True)
+class Bought:
+    """One measure of one system at one total.
+
+    Parameters
+    ----------
+    system
+        Its name in charts.
+    mechanism
+        The mechanism's name.
+    data
+        The name of the data set.
+    total
+        ε of every text; 0 for what is released without looking at it.
+    measure
+        One of ``MEASURES``, or "draws", the number of draws of a text.
+    value, half
+        Mean over texts, each the mean of its seeds, and half of the 95% interval over the texts, None for one text.
+    texts, seeds
+        How many.
+    """
+
+    system: str
+    mechanism: str
+    data: str
+    total: float
+    measure: str
+    value: float
+    half: float | None
+    texts: int
+    seeds: int
+
+
+MEASUREMENT = Measurement("budget", Bought, "budget.json", digits=4)
+bundled = MEASUREMENT.bundled
+
+#: ln perplexity of a word of each text.
+Judge = Callable[[Sequence[str]], Sequence[float]]
+
+
+def systems(bank: str | None, options: Mapping[str, Any]) -> dict[str, Mechanism]:
+    """What is compared, by name. bank: the folder of a bank of the texts' domain. options: of those that take them."""
+    wanted: dict[str, tuple[str, dict[str, Any]]] = {
+        WHOLE: ("dp-sentence", {}),
+        "Two for each sentence": ("dp-sentence", {"each": 2}),
+        "Three for each sentence": ("dp-sentence", {"each": 3}),
+        WORDS: ("dp-mlm", {}),
+        "DP-MLM, public prior": ("dp-mlm-prior", {}),
+        "CusText, within its groups": ("custext", {}),
+    }
+    if bank is not None:
+        wanted[OWN] = ("dp-sentence", {"bank": bank})
+    return {
+        system: get_mechanism(name, **given, **{k: v for k, v in options.items() if k in fields_of(name)})
+        for system, (name, given) in wanted.items()
+    }
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The texts that are rewritten, and texts of the same kind to learn from: all that the measures of a data set have
+    in common. labels: by what they tell ("task", "author"), of each text; learnt_labels: of each that is learnt from.
+    """
+
+    data: str
+    texts: Sequence[str]
+    labels: Mapping[str, Sequence[str]]
+    learnt: Sequence[str]
+    learnt_labels: Mapping[str, Sequence[str]]
+
+
+def rewrites(
+    mechanism: Mechanism, texts: Sequence[str], totals: Sequence[float], seeds: Sequence[int], task: Task = UNWATCHED
+) -> tuple[list[int], list[int], dict[tuple[float, int], list[str]]]:
+    """Which texts have a draw, how many each, and their rewrites by total and seed."""
+    prepared = list(mechanism.prepare_many(texts, task=task))
+    draws = [mechanism.guarantee(p).draws for p in prepared]
+    own = [i for i, n in enumerate(draws) if n]
+    found = {}
+    for total in totals:
+        for seed in seeds:
+            task.check()
+            found[total, seed] = [
+                mechanism.replace(epsilon=max(MIN_EPSILON, total / draws[i]))
+                .rewrite(prepared[i], stream=NoiseStream(seed).at(number))
+                .text
+                for number, i in enumerate(own)
+            ]
+    return own, [draws[i] for i in own], found
+
+
+def measure(
+    system: str,
+    mechanism: Mechanism,
+    test: Sample,
+    totals: Sequence[float] = TOTALS,
+    seeds: Sequence[int] = SEEDS,
+    few: int = FEW,
+    judge: Judge | None = None,
+    told: np.ndarray | None = None,
+    task: Task = UNWATCHED,
+) -> list[Bought]:
+    """One system at every total, the one near 0 first.
+
+    Parameters
+    ----------
+    system
+        Its name.
+    mechanism
+        At whatever ε.
+    test
+        Texts without a draw are left out.
+    totals
+        ε of a whole text.
+    seeds
+        Each text is rewritten once by each.
+    few
+        Texts whose words are attacked, and which the judge reads; 0 for none.
+    judge
+        What reads rewrites; None for nobody.
+    told
+        Vectors of the texts that labels are learnt from, where they are known.
+    task
+        Told of every text that is prepared.
+
+    Returns
+    -------
+    list of Bought
+        The number of draws, and every measure at each total.
+    """
+    own, draws, found = rewrites(mechanism, test.texts, (NOTHING, *totals), seeds, task)
+    texts = [test.texts[i] for i in own]
+    distinct = list(dict.fromkeys([*texts, *(t for some in found.values() for t in some)]))
+    at = {text: k for k, text in enumerate(distinct)}
+    vectors = sentence_encoder.embed(distinct)
+    if told is None:
+        told = sentence_encoder.embed(test.learnt)
+    guesses = _guesses(test, told, vectors, distinct)
+
+    def row(total: float, name: str, values: Sequence[float] | np.ndarray, of: int) -> Bought:
+        x = np.asarray(values, np.float64)
+        half = half_width(x) if len(x) > 1 else None
+        return Bought(system, mechanism.name, test.data, float(total), name, float(x.mean()), half, len(x), of)
+
+    rows = [row(NOTHING, "draws", draws, 1)]
+    for total in (NOTHING, *totals):
+        each: dict[Any, list[np.ndarray]] = {}
+        for seed in seeds:
+            released = found[total, seed]
+            one, other = vectors[[at[t] for t in texts]], vectors[[at[t] for t in released]]
+            per: dict[Any, np.ndarray] = {
+                "cosine": np.clip((one * other).sum(axis=1), -1, 1),
+                "vectors": corpus.linked((other @ one.T).astype(np.float64)),
+                "words": corpus.linked(corpus.in_common(released, texts)),
+            }
+            for way, guessed in guesses.items():
+                truth = [test.labels[way[0]][i] for i in own]
+                per[way] = np.array([guessed[at[t]] for t in released], object) == np.array(truth, object)
+            for name, values in per.items():
+                each.setdefault(name, []).append(np.asarray(values, np.float64))
+        mean = {name: np.mean(values, axis=0) for name, values in each.items()}
+        mean["linked"] = max((mean.pop("vectors"), mean.pop("words")), key=np.mean)
+        for told_of in test.labels:
+            mean[told_of] = max((mean.pop(by) for by in guesses if by[0] == told_of), key=np.mean)
+        rows += [row(total, name, mean[name], len(seeds)) for name in MEASURES if name in mean]
+        some = found[total, seeds[0]][:few] if total in SOME else []
+        if some:
+            rows.append(row(total, "named", scored.most_named(texts[:few], some, task), 1))
+        if some and judge is not None and (read := [x for x in judge(some) if math.isfinite(x)]):
+            rows.append(row(total, "perplexity", read, 1))
+    return rows
+
+
+def _guesses(
+    test: Sample, told: np.ndarray, vectors: np.ndarray, distinct: Sequence[str]
+) -> dict[tuple[str, str], list[str]]:
+    """What classifiers say of texts with these vectors: (what they tell, by what they tell it) → a label of each."""
+    found = {(name, "vectors"): tasks.classify(told, known, vectors) for name, known in test.learnt_labels.items()}
+    if (known := test.learnt_labels.get("author")) is not None:
+        learnt, read = ([(text,) for text in texts] for texts in (test.learnt, distinct))
+        found["author", "letters"] = judges.classify("privacy", learnt, known, read)
+    return found
+
+
+def in_a_sentence(rows: Sequence[Bought], total: float = 50.0) -> dict[str, str]:
+    """What one draw a sentence keeps of a text at a total, beside words that are drawn one by one: the mechanism it is
+    of → a sentence. {} without rows."""
+    there = {r.system: r for r in rows if r.data == SETS[0] and r.measure == "cosine" and r.total == total}
+    one, each = there.get(WHOLE), there.get(WORDS)
+    if one is None or each is None:
+        return {}
+    said = (
+        f"At a total ε of {total:g} for a text, one drawn sentence keeps {one.value:.0%} of the meaning, and words "
+        f"drawn one by one keep {each.value:.0%} ({many(one.texts, 'sentence')} of film reviews; Benchmarks has more)."
+    )
+    return {one.mechanism: said}
+
+
+def table(rows: Sequence[Bought], name: str) -> str:
+    """A Markdown table of one measure of one data set: a line a total, a column a system."""
+    rows = [r for r in rows if r.measure == name]
+    names = list(dict.fromkeys(r.system for r in rows))
+    found = {(r.system, r.total): r for r in rows}
+    lines = []
+    for total in sorted({r.total for r in rows}):
+        cells = [found.get((name, total)) for name in names]
+        said = ["" if r is None else plus_minus(r.value, r.half) for r in cells]
+        lines.append([f"{total:g}" if total else "nothing of the text", *said])
+    return markdown(["total ε", *names], lines)
+
+
+def _begun(path: Path | None) -> tuple[list[Bought], dict[str, Any]]:
+    """The rows of a file that is there, and what it says of its data sets."""
+    if path is None or not path.is_file():
+        return [], {}
+    whole = assets.read_json(path)
+    return [Bought(**row) for row in whole["rows"]], whole["about"]["data"]
+
+
+def _tests(names: Sequence[str], folder: Path, n: int, own: int) -> Iterator[tuple[data_sets.Data, Sample, list[str]]]:
+    """Each data set, what is measured on it, and texts that make a bank of its domain."""
+    for name in names:
+        data = data_sets.load(name, folder, n_train=max(own, TRAINED), n_test=n, max_words=40)
+        text = [parts[0] for parts in data.texts]
+        labels = {_TOLD[t.role]: data.targets[t.target] for t in tasks.tasks_of(name)}
+
+        def of(places: Sequence[int], labels: Mapping[str, Sequence[str]] = labels) -> dict[str, list[str]]:
+            return {name: [label[i] for i in places] for name, label in labels.items()}
+
+        learnt = data.train[:TRAINED]
+        test = Sample(name, [text[i] for i in data.test], of(data.test), [text[i] for i in learnt], of(learnt))
+        yield data, test, [text[i] for i in data.train[:own]]
+
+
+def main(argv: Sequence[str] = ()) -> int:
+    """The command ``bench budget``."""
+    takes = parser("budget", __doc__, "data", "stopwords", "out", required=["data"])
+    takes.add_argument("--sets", nargs="+", default=list(SETS), metavar="NAME", help=f"{' '.join(SETS)} by default")
+    takes.add_argument("--n", type=int, default=TEXTS, help=f"texts of each test, {TEXTS} by default")
+    takes.add_argument(
+        "--few",
+        type=int,
+        default=FEW,
+        metavar="N",
+        help=f"texts whose words are attacked and that are judged (default {FEW}; 0: none)",
+    )
+    takes.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS))
+    takes.add_argument(
+        "--own",
+        type=int,
+        default=OWN_BANK,
+        metavar="N",
+        help=f"texts to train that make a bank of the domain (default {OWN_BANK}; 0: none)",
+    )
+    takes.add_argument("--system", action="append", metavar="NAME", help="only this system, by its name in the tables")
+    takes.add_argument("--judge", metavar="NAME", help="a causal language model that was added, for perplexity")
+    args = takes.parse_args(argv)
+    judge = causal.judge(args.judge) if args.judge else None
+    if wrong := set(args.system or ()) - {*systems(None, options_in(args)), OWN}:
+        raise ConfigError(f"There is no system {shown(min(wrong))}. There are {', '.join(systems(None, {}))}, {OWN}.")
+    rows, read = _begun(args.out)
+    for found, test, texts in _tests(args.sets, args.data, args.n, args.own):
+        of = {"title": found.title, "sha256": found.sha256, "learnt": len(test.learnt), "seeds": args.seeds}
+        read[test.data] = read.get(test.data, {}) | of
+        told = sentence_encoder.embed(test.learnt)
+        with tempfile.TemporaryDirectory() as folder:
+            bank = None
+            there = {r.system for r in rows if r.data == test.data}
+            if args.own and OWN not in there and (not args.system or OWN in args.system):
+                bank = str(Path(folder) / "bank")
+                about = build_bank(
+                    gather(texts),
+                    bank,
+                    title=found.title,
+                    origin=found.file,
+                    licence="not stated",
+                    task=on_terminal("bank of the domain"),
+                )
+                read[test.data]["bank"] = about.sentences
+                print(
+                    f"The bank of the domain has {many(about.sentences, 'sentence')} of {found.title}'s texts to train."
+                )
+            for system, mechanism in systems(bank, options_in(args)).items():
+                if system in there or (args.system and system not in args.system):
+                    continue
+                rows += measure(
+                    system,
+                    mechanism,
+                    test,
+                    seeds=args.seeds,
+                    few=args.few,
+                    judge=judge,
+                    told=told,
+                    task=on_terminal(system),
+                )
+                MEASUREMENT.write(
+                    args.out,
+                    rows,
+                    MEASUREMENT.about(
+                        data=read,
+                        seeds=args.seeds,
+                        stopwords=which_stop_words(args),
+                        model="bundled",
+                        judge="" if judge is None else judge.title,
+                        total="ε of a whole text, the same for every text",
+                    ),
+                )
+        for name, title in MEASURES.items():
+            if any(r.measure == name and r.data == test.data for r in rows):
+                print(
+                    f"\n{found.title}: {title}\n\n{table([r for r in rows if r.data == test.data], name)}", flush=True
+                )
+    return 0

@@ -1,0 +1,264 @@
+"""How well the bundled pairs of texts are told apart by their rewrites, and the ε that this proves.
+
+    python -m dptext_core bench two-texts --out assets/benchmarks/two_texts.json
+    python -m dptext_core bench two-texts --planted
+    python -m dptext_core bench two-texts --coverage 200
+
+``--planted``: the mechanisms with a planted fault and their sound twins, at an ε that promises little, where the bound
+is held against the promise. ``--coverage``: how often the bound is at most the true ε of a mechanism that is known
+exactly: randomised response on one word, which loses its ε wholly.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dptext_core.attacks import two_texts
+from dptext_core.attacks.two_texts import DISTANCES, PAIRS, TwoTexts
+from dptext_core.auditing.broken_mechanisms import FAULTS, broken, sound
+from dptext_core.auditing.broken_mechanisms.text import TinyWriter
+from dptext_core.errors import DPTextError
+from dptext_core.mechanisms.base import Mechanism, Prepared
+from dptext_core.mechanisms.likelihood import Chances
+from dptext_core.mechanisms.registry import get_mechanism, mechanism_class, mechanisms
+from dptext_core.privacy.guarantee import at_least, bound
+from dptext_core.privacy.sampling import NoiseStream
+from dptext_core.result import RewriteResult
+from dptext_core.support.task import Task
+
+from ..runner.measurement import Measurement, parser
+
+#: What a planted fault may lose between two texts by its promise, and the rewrites of each text that are to show more.
+LITTLE, PLANTED_DRAWS = 1.5, 200
+#: Rewrites of each text in one repetition of the coverage.
+COVERED_DRAWS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A mechanism at one ε on a bundled pair. draws: rewrites of each text. advantage: of the best classifier, with its
+    95% interval (low, high); by: its title. epsilon_least: the lower bound of ε between the two (95%); most: the
+    largest that so many draws can show. promised: what may be lost between them, None where nothing is promised.
+    seconds: of processor time."""
+
+    mechanism: str
+    epsilon: float
+    distance: str
+    draws: int
+    advantage: float
+    low: float
+    high: float
+    by: str
+    epsilon_least: float
+    most: float
+    promised: float | None
+    seconds: float
+
+
+MEASUREMENT = Measurement("two-texts", Told, "two_texts.json", digits=4)
+bundled = MEASUREMENT.bundled
+
+
+def row_of(m: Mechanism, found: TwoTexts, seconds: float) -> Told:
+    """What was found as a row."""
+    promised = found.promised if math.isfinite(found.promised) else None
+    return Told(
+        m.name,
+        m.config.epsilon,
+        found.distance,
+        found.draws,
+        found.advantage,
+        *found.interval,
+        found.best.title,
+        found.epsilon,
+        found.most,
+        promised,
+        seconds,
+    )
+
+
+def measure(
+    m: Mechanism, draws: int | None = None, seed: int | None = None, pairs: Sequence[str] = DISTANCES
+) -> Iterator[Told]:
+    """A row for each bundled pair of these distances."""
+    for k, pair in enumerate(PAIRS):
+        if pair.distance not in pairs:
+            continue
+        began = time.process_time()
+        told_apart = two_texts.measure(m, pair, draws, stream=NoiseStream(seed).at(k))
+        yield row_of(m, told_apart, time.process_time() - began)
+
+
+def said(row: Told) -> str:
+    """A row in words."""
+    promised = "nothing promised" if row.promised is None else f"promised {bound(row.promised)}"
+    return (
+        f"{row.distance:12s} advantage {row.advantage:.2f} ({row.low:.2f} to {row.high:.2f}; {row.by}), "
+        f"ε at least {at_least(row.epsilon_least)} of {at_least(row.most)} that could be shown, {promised}"
+    )
+
+
+# --- planted faults
+
+
+@dataclass(frozen=True)
+class Held:
+    """The bound against the promise, for a mechanism with a fault or without: over the bundled pairs whose promise is
+    little, the one that exceeds it most. found: None where no pair is promised so little."""
+
+    name: str
+    planted: bool
+    found: TwoTexts | None
+
+
+def against_promise(name: str, planted: bool, draws: int = PLANTED_DRAWS, seed: int | None = None) -> Held:
+    """Tell the bundled pairs apart, at an ε that promises ``LITTLE`` between them. Sure at 95% over all of them."""
+    make = broken if planted else sound
+    best: TwoTexts | None = None
+    for k, pair in enumerate(PAIRS):
+        m = make(name)
+        epsilon = float(m.config.epsilon)
+        prepared = [sound(name).prepare(t) for t in (pair.one, pair.other)]
+        promised = two_texts.promised(sound(name), prepared)
+        if not 0 < promised < math.inf:
+            continue
+        # In proportion, as far as the options go.
+        field = next(f for f in type(m.config).__dataclass_fields__.values() if f.name == "epsilon")
+        low = field.metadata["min"] or 0.0
+        m = make(name, epsilon=max(low, epsilon * min(1.0, LITTLE / promised)))
+        try:
+            told_apart = two_texts.measure(
+                m,
+                pair,
+                draws,
+                classifiers=("words", "form", "likelihood"),
+                confidence=1 - 0.05 / len(PAIRS),
+                stream=NoiseStream(seed).at(k),
+            )
+        except DPTextError:  # a planted error
+            continue
+        if best is None or told_apart.epsilon - told_apart.promised > best.epsilon - best.promised:
+            best = told_apart
+    return Held(name, planted, best)
+
+
+# --- coverage
+
+
+class Coin(TinyWriter):
+    """Randomised response on one word: it writes "a" or "b", and the likelier one is that which the text is."""
+
+    name = "coin"
+    title = "Randomised response"
+    words = ("a", "b")
+    length = 1
+
+    @property
+    def chances(self) -> _OfCoin:
+        return _OfCoin(self)
+
+    def true_epsilon(self) -> float:
+        """The ε between the texts "a" and "b", exactly: the largest ln of the ratio of a word's chances."""
+        one, other = (self.rewrite(t, 0).distribution(0).log_probs for t in self.words)
+        return float(np.abs(one - other).max())
+
+
+class _OfCoin(Chances[Coin]):
+    """How likely its one word is under either text."""
+
+    missing = ""
+
+    def log(
+        self, texts: Sequence[Prepared], results: Sequence[RewriteResult], *, task: Task | None = None
+    ) -> np.ndarray:
+        at = [self.m.words.index(r.releases[0].text) for r in results]
+        return np.stack([self.m.rewrite(t, 0).distribution(0).log_probs[at] for t in texts])
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Repetitions of the bound on a mechanism whose ε is known. true: that ε. within: how many bounds are at most it.
+    mean: of the bounds."""
+
+    true: float
+    repetitions: int
+    within: int
+    mean: float
+
+    def sentence(self) -> str:
+        """The coverage in plain words."""
+        return (
+            f"True ε {self.true:.3f}: {self.within} of {self.repetitions} bounds are at most that "
+            f"({self.within / self.repetitions:.1%}; 95% or more are wanted), and {self.mean:.3f} on average."
+        )
+
+
+def coverage(
+    repetitions: int,
+    epsilon: float = 2.0,
+    draws: int = COVERED_DRAWS,
+    seed: int | None = None,
+    classifiers: Sequence[str] = ("words", "form", "likelihood"),
+) -> Coverage:
+    """How often the bound is at most the true ε."""
+    coin = Coin.create(epsilon=epsilon)
+    true, stream = coin.true_epsilon(), NoiseStream(seed)
+    found = [
+        two_texts.measure(coin, ("a", "b"), draws, classifiers=classifiers, stream=stream.at(k)).epsilon
+        for k in range(repetitions)
+    ]
+    return Coverage(true, repetitions, sum(x <= true for x in found), float(np.mean(found)))
+
+
+# --- the command
+
+
+def main(argv: Sequence[str] = ()) -> int:
+    """The command ``bench two-texts``."""
+    takes = parser("two-texts", __doc__, "out")
+    takes.add_argument("--mechanism", action="append", metavar="NAME", help="default: all that can be had here")
+    takes.add_argument("--epsilon", action="append", type=float, metavar="E", help="default: that of each mechanism")
+    takes.add_argument("--pair", action="append", choices=DISTANCES, help="default: all three")
+    takes.add_argument("--add", action="store_true", help="keep what the file has, and measure more")
+    takes.add_argument("--draws", type=int, metavar="N", help="rewrites of each text (default: as the attacker)")
+    takes.add_argument("--planted", action="store_true", help="the planted faults and their sound twins")
+    takes.add_argument("--coverage", type=int, metavar="N", help="so many repetitions on randomised response")
+    args = takes.parse_args(argv)
+    if args.coverage:
+        for epsilon in (1.0, 2.0, 4.0):
+            print(coverage(args.coverage, epsilon).sentence(), flush=True)
+        return 0
+    if args.planted:
+        for name in FAULTS:
+            for planted in (True, False):
+                print(_told(against_promise(name, planted, args.draws or PLANTED_DRAWS)), flush=True)
+        return 0
+    kept = MEASUREMENT.read(args.out) if args.add and args.out is not None and args.out.exists() else ()
+    rows = {(row.mechanism, row.epsilon, row.distance): row for row in kept}
+    for name in args.mechanism or [s.name for s in mechanisms()]:
+        for epsilon in args.epsilon or [mechanism_class(name).epsilon_range({})[2]]:
+            try:
+                for row in measure(get_mechanism(name, epsilon=epsilon), args.draws, pairs=args.pair or DISTANCES):
+                    print(f"{name:14s} ε {row.epsilon:<6g} {said(row)}", flush=True)
+                    rows[name, row.epsilon, row.distance] = replace(row, seconds=round(row.seconds, 1))
+            except DPTextError as error:
+                print(f"{name:14s} not measured: {error}", flush=True)
+            MEASUREMENT.write(args.out, rows.values(), MEASUREMENT.about(seeds="none"))
+    return 0
+
+
+def _told(held: Held) -> str:
+    what = f"{held.name:20s} {'planted' if held.planted else 'twin   '}"
+    if held.found is None:
+        return f"{what} nothing is promised between the pairs that so many draws could exceed"
+    found = held.found
+    verdict = "EXCEEDS" if found.exceeds else "within "
+    return (
+        f"{what} {verdict} ε at least {at_least(found.epsilon)}, promised {bound(found.promised)} "
+        f"({found.distance}; {found.proven_by})"
+    )

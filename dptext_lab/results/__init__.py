@@ -1,0 +1,1 @@
+"""Result schemas and readers: what the pages need of a benchmark, without the code that measures."""

@@ -1,0 +1,421 @@
+"""The rows of a benchmark as what is shown: series over ε or over N_w, the utility-privacy plane, tables.
+
+Equal ε is not equal privacy: mechanisms count ε in different units. So that they can be set side by side, a point may
+stand in ε's place at its N_w, the measured chance that a word stays itself, or at an attacker's measured success.
+``figures.benchmarks`` draws it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dptext_core.errors import ConfigError
+from dptext_core.measure.metrics.registry import JUDGES, REGISTRY, judged, measure
+from dptext_core.mechanisms import codec
+from dptext_core.mechanisms.registry import counted, mechanisms, title
+from dptext_core.mechanisms.setting import OfSetting, Setting
+from dptext_core.privacy.guarantee import number
+from dptext_core.words.lists import CONFIGURATIONS
+
+from .papers import PaperRow, paper_rows
+from .rows import BASELINE, Gate, Row
+
+if TYPE_CHECKING:
+    from .results import Results
+
+Shown = dict[str, Any]
+R = TypeVar("R", Row, Gate)
+#: What can stand in ε's place: the chance that a word stays itself, and how often an attacker names it.
+HIDDEN = tuple(m.name for m in REGISTRY.values() if m.kind == "deniability" and m.unit == "share")
+#: Data sets of the papers that ours stand for, where the metric allows it: a score on other texts is another score, a
+#: gain relative to unprotected text, or a similarity, is of the same kind.
+KIN = {"reviews": ("trustpilot", "yelp")}
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """x: ε or N_w. low, high: the 95% interval or None. n_w: measured at this point, or None. row: where it is from."""
+
+    x: float
+    value: float
+    low: float | None
+    high: float | None
+    n_w: float | None
+    row: Row | PaperRow
+
+
+@dataclass(frozen=True)
+class Series(OfSetting):
+    """Points of one configuration in order of x.
+
+    index: its place among all configurations, the same in every figure. left_out: points that have no x on this axis.
+    paper: the paper and the table it is from, "" for ours. about: that table's caption, in our words.
+    """
+
+    label: str
+    setting: Setting
+    points: tuple[CurvePoint, ...]
+    index: int
+    left_out: int = 0
+    paper: str = ""
+    about: str = ""
+
+
+@dataclass(frozen=True)
+class Spot:
+    """One setting in the plane: x is the privacy metric's value, y that of the utility metric."""
+
+    label: str
+    mechanism: str
+    index: int
+    x_point: CurvePoint
+    y_point: CurvePoint
+    paper: str = ""
+
+    @property
+    def x(self) -> float:
+        return self.x_point.value
+
+    @property
+    def y(self) -> float:
+        return self.y_point.value
+
+
+# --- names ----------------------------------------------------------------------------------------------------------
+
+
+def units(names: Iterable[str]) -> dict[str, list[str]]:
+    """Notion and unit of ε → the titles of the mechanisms that count so."""
+    found: dict[str, list[str]] = {}
+    for name in dict.fromkeys(names):
+        found.setdefault(counted(name), []).append(title(name))
+    return found
+
+
+def not_equal(names: Iterable[str]) -> str:
+    """Why these mechanisms cannot be compared at one ε, in a sentence."""
+    counts = "; ".join(f"{', '.join(who)}: {unit}" for unit, who in units(names).items() if unit)
+    return f"Equal ε is not equal privacy, because the units differ. {counts}."
+
+
+def describe(options: Mapping[str, Any], mechanism: str, only: Iterable[str] | None = None) -> str:
+    """Options in words; only: these alone. A paper's row may be the best or the mean of several lists."""
+    kept = [n for n in options if only is None or n in only]
+    return ", ".join(
+        f"{n.removesuffix('_of')} of {'+'.join(map(str, options[n]))}"
+        if n in ("best_of", "mean_of")
+        else codec.describe({n: options[n]}, mechanism)
+        for n in kept
+    )
+
+
+@dataclass(frozen=True)
+class Configuration(OfSetting):
+    """One mechanism with its options but ε. index: see ``Series``."""
+
+    label: str
+    setting: Setting
+    index: int
+
+
+@lru_cache(maxsize=8)
+def _keyed(results: Results) -> dict[tuple[str, str], list[tuple[str, Row]]]:
+    """The rows with their configurations by data set and metric, without those of unprotected text."""
+    found: dict[tuple[str, str], list[tuple[str, Row]]] = {}
+    for row in results.rows:
+        if row.mechanism != BASELINE:
+            found.setdefault((row.data, row.metric), []).append((row.setting.key(), row))
+    return found
+
+
+@lru_cache(maxsize=8)
+def configurations(results: Results) -> Mapping[str, Configuration]:
+    """Every measured configuration by its key. First the one of each mechanism that has its default options, as the
+    pages begin, else the one with most points; in their order."""
+    seen: dict[str, tuple[Row, set]] = {}
+    keys = {id(row): k for all_of in _keyed(results).values() for k, row in all_of}
+    for row in results.rows:
+        if row.mechanism != BASELINE:
+            seen.setdefault(keys[id(row)], (row, set()))[1].add((row.data, row.epsilon))
+    by_mechanism: dict[str, list[str]] = {}
+    for k, (row, _) in seen.items():
+        by_mechanism.setdefault(row.mechanism, []).append(k)
+    order = {s.name: i for i, s in enumerate(mechanisms())}
+    names = sorted(by_mechanism, key=lambda m: order.get(m, len(order)))
+    main = [max(by_mechanism[m], key=lambda k: (not seen[k][0].options, len(seen[k][1]))) for m in names]
+    others = [k for m in names for k in by_mechanism[m] if k not in main]
+    found = {}
+    for index, k in enumerate([*main, *others]):
+        row = seen[k][0]
+        rest = [seen[o][0].options for o in by_mechanism[row.mechanism]]
+        varying = {o for options in rest for o in options if any(r.get(o) != options[o] for r in rest)}
+        parts = describe(row.options, row.mechanism, varying)
+        label = title(row.mechanism) + (f", {parts}" if parts else "")
+        found[k] = Configuration(label, row.setting.at(None), index)
+    return found
+
+
+# --- what there is --------------------------------------------------------------------------------------------------
+
+
+def data_sets(results: Results) -> dict[str, str]:
+    """Name → title of the data sets that have rows."""
+    about = results.about.get("data", {})
+    return {d: about.get(d, {}).get("title", d) for d in dict.fromkeys(r.data for r in results.rows)}
+
+
+def metrics_of(results: Results, data: str, kinds: Sequence[str] = ()) -> list[str]:
+    """Metrics that a data set has rows of, in the order of the registry; of these kinds only, where some are given."""
+    metrics = {r.metric for r in results.rows if r.data == data and r.mechanism != BASELINE}
+    known = [n for m in REGISTRY for n in (m, *(m + judge for judge in JUDGES)) if n in metrics]
+    known += sorted(metrics.difference(known))
+    return [n for n in known if (not kinds or measure(n).kind in kinds) and not measure(n).of]
+
+
+def mechanisms_of(results: Results, data: str) -> list[str]:
+    """Mechanisms that a data set has rows of, in their order."""
+    found = {r.mechanism for r in results.rows if r.data == data}
+    return list(dict.fromkeys(c.mechanism for c in configurations(results).values() if c.mechanism in found))
+
+
+def baseline(results: Results, data: str, metric: str) -> Row | None:
+    """The row of the unprotected text."""
+    return _first(results.rows, mechanism=BASELINE, data=data, metric=metric)
+
+
+def majority(results: Results, data: str, metric: str) -> float | None:
+    """The score of always guessing the most frequent class, where the metric is a score of that kind."""
+    plain, role = judged(metric)[0], measure(metric).kind
+    gate = _first(results.gates, data=data, role=role, metric="f1" if role == "privacy" else plain)
+    return gate.majority if gate else None
+
+
+def _first(rows: Iterable[R], **wanted: Any) -> R | None:
+    return next((r for r in rows if all(getattr(r, k) == v for k, v in wanted.items())), None)
+
+
+def command(row: Row | PaperRow) -> str:
+    """What measures this point again; "" for a paper's number. The list of stop words is named among the results."""
+    again = "python -m dptext_core bench run --point"
+    return f"{again} {row.point} --data DIR --stopwords FILE" if row.point else ""
+
+
+# --- series ---------------------------------------------------------------------------------------------------------
+
+
+def series(
+    results: Results, data: str, metric: str, mechanisms: Iterable[str] | None = None, x: str = "epsilon"
+) -> list[Series]:
+    """One series a configuration, in order of index. mechanisms: these only.
+
+    x: "epsilon", or one of ``HIDDEN``: then a point stands at that measure of the same configuration and ε on the same
+    data, and one without it is left out, which ``left_out`` counts. Raises ConfigError for another x.
+    """
+    if x not in ("epsilon", *HIDDEN):
+        raise ConfigError(f"x is 'epsilon' or one of {', '.join(map(repr, HIDDEN))}, not {x!r}.")
+    n_w, hidden = ({(k, r.epsilon): r.value for k, r in _keyed(results).get((data, name), ())} for name in ("n_w", x))
+    wanted = None if mechanisms is None else set(mechanisms)
+    found: dict[str, list[CurvePoint]] = {}
+    missing: dict[str, int] = {}
+    for k, row in _keyed(results).get((data, metric), ()):
+        if wanted is not None and row.mechanism not in wanted:
+            continue
+        points, measured = found.setdefault(k, []), n_w.get((k, row.epsilon))
+        at = row.epsilon if x == "epsilon" else hidden.get((k, row.epsilon))
+        if at is None or row.value is None:
+            missing[k] = missing.get(k, 0) + 1
+        else:
+            points.append(CurvePoint(float(at), float(row.value), row.low, row.high, measured, row))
+    all_ = configurations(results)
+    return [
+        Series(c.label, c.setting, tuple(sorted(found[k], key=lambda p: p.x)), c.index, missing.get(k, 0))
+        for k, c in all_.items()
+        if k in found
+    ]
+
+
+def main_series(found: Sequence[Series]) -> list[Series]:
+    """Of each mechanism (and paper) the series with its default options, as the pages begin; else the one with most
+    points, the first of several."""
+    best: dict[tuple[str, str], Series] = {}
+    for s in found:
+        k = (s.mechanism, s.paper.partition(",")[0])
+        best[k] = max(best.get(k, s), s, key=lambda one: (not one.setting.options and not one.paper, len(one.points)))
+    return list(best.values())
+
+
+def paper_series(
+    data: str, metric: str, mechanisms: Iterable[str] | None = None, ours: Sequence[Series] = ()
+) -> list[Series]:
+    """What the papers print, over ε, in this project's units: one series a table and configuration.
+
+    Other data sets that ours stands for (``KIN``) are named in the label. ours: a series takes the index of the one it
+    is of, else that of its mechanism. Left out: rows without a value or a positive ε, values that are bounds only, and
+    series that another table prints too.
+    """
+    wanted = None if mechanisms is None else set(mechanisms)
+    found: dict[tuple[str, ...], list[tuple[CurvePoint, PaperRow]]] = {}
+    kin = KIN.get(data, ()) if measure(metric).kind in ("gain", "similarity") else ()
+    for name in (data, *kin):
+        for row in paper_rows(name, None, metric):
+            if row.mechanism == BASELINE or (wanted is not None and row.mechanism not in wanted):
+                continue
+            if row.value is None or not row.epsilon or "more than" in row.note:
+                continue
+            point = CurvePoint(float(row.epsilon), row.value * row.scale, None, None, None, row)
+            found.setdefault((row.paper, row.table, name, row.setting.key()), []).append((point, row))
+    out: list[Series] = []
+    seen = set()
+    for (paper, table, name, k), rows in found.items():
+        points = tuple(sorted((p for p, _ in rows), key=lambda p: p.x))
+        same = (paper, name, k, tuple((p.x, p.value) for p in points))
+        if same in seen:
+            continue
+        seen.add(same)
+        first = rows[0][1]
+        parts = [title(first.mechanism), describe(first.options, first.mechanism), "" if name == data else f"on {name}"]
+        label = ", ".join(filter(None, parts))
+        index = _index(first, ours)
+        about = f"{paper}, {table}"
+        out.append(Series(label, first.setting.at(None), points, index, 0, about, first.caption))
+    return out
+
+
+def _index(row: PaperRow, ours: Sequence[Series]) -> int:
+    """The index of the series of ours that a paper's row is of; of the same mechanism; else behind all."""
+    same = [s for s in ours if s.mechanism == row.mechanism]
+    if not same:
+        return max((s.index for s in ours), default=-1) + 1
+    return min(same, key=lambda s: (_disagreements(s, row.options), s.index)).index
+
+
+def _plain(value: Any) -> Any:
+    """Equal for what means the same: lists of names resolved, no difference between list and tuple."""
+    if isinstance(value, list | tuple):
+        names = tuple(value)
+        return CONFIGURATIONS.get(names[0], names) if len(names) == 1 else names
+    return value
+
+
+def _disagreements(series: Series, options: Mapping[str, Any]) -> int:
+    return sum(k in options and _plain(options[k]) != _plain(v) for k, v in series.options.items())
+
+
+def differences(series: Series, own: Setting) -> list[str]:
+    """What of a series' options a user's own setting has otherwise, in words. Options not given have their default."""
+    try:
+        defaults, have = Setting(own.mechanism).full(), own.full()
+    except ConfigError:
+        defaults, have = {}, dict(own.options)
+    other = {k: v for k, v in series.options.items() if _plain(have.get(k)) != _plain(v)}
+    ignored = (*series.options, "recase", "stopwords")
+    more = [k for k, v in own.options.items() if k not in ignored and _plain(v) != _plain(defaults.get(k))]
+    return [describe({k: v}, series.mechanism) for k, v in other.items()] + [f"{k} at its default" for k in more]
+
+
+def nearest_series(
+    results: Results,
+    own: Setting,
+    data: str = "sst2",
+    metric: str = "accuracy",
+    x: str = "epsilon",
+) -> list[Series]:
+    """The series of a mechanism that differ least from a user's own setting; ``differences`` says in what."""
+    found = [s for s in series(results, data, metric, [own.mechanism], x) if s.points]
+    least = min((len(differences(s, own)) for s in found), default=0)
+    return [s for s in found if len(differences(s, own)) == least]
+
+
+# --- the plane ------------------------------------------------------------------------------------------------------
+
+
+def plane(
+    results: Results, data: str, utility: str, privacy: str, mechanisms: Iterable[str] | None = None
+) -> list[Spot]:
+    """Every setting that has both metrics, in order of its series."""
+    chosen = None if mechanisms is None else list(mechanisms)
+    return _spots(series(results, data, utility, chosen), series(results, data, privacy, chosen))
+
+
+def paper_plane(
+    data: str, utility: str, privacy: str, mechanisms: Iterable[str] | None = None, ours: Sequence[Series] = ()
+) -> list[Spot]:
+    """The papers' settings that have both metrics in one table and data set."""
+    chosen = None if mechanisms is None else list(mechanisms)
+    return _spots(paper_series(data, utility, chosen, ours), paper_series(data, privacy, chosen, ours))
+
+
+def _spots(ys: Sequence[Series], xs: Sequence[Series]) -> list[Spot]:
+    def at(s: Series, p: CurvePoint) -> tuple:
+        return (p.row.setting, p.row.data, s.paper)
+
+    others = {at(s, p): p for s in xs for p in s.points}
+    return [
+        Spot(s.label, s.mechanism, s.index, others[at(s, p)], p, s.paper)
+        for s in ys
+        for p in s.points
+        if at(s, p) in others
+    ]
+
+
+# --- tables ---------------------------------------------------------------------------------------------------------
+
+
+def table(found: Sequence[Series]) -> list[Shown]:
+    """One line a point: what it is of, its value with its interval, and how to measure it again."""
+    return [
+        {
+            "source": s.paper or "ours",
+            "series": s.label,
+            "ε": p.row.epsilon,
+            "ε counts": counted(s.mechanism),
+            "N_w": p.n_w,
+            "data": p.row.data,
+            "metric": p.row.metric,
+            "value": p.value,
+            "low": p.low,
+            "high": p.high,
+            "n": p.row.n,
+            "seeds": p.row.seeds,
+            "point": p.row.point,
+            "again": command(p.row),
+        }
+        for s in found
+        for p in s.points
+    ]
+
+
+def flat(results: Results) -> list[Shown]:
+    """All rows with their options as text, for a file of one line a row."""
+    shown = [r.to_dict() | {"options": describe(r.options, r.mechanism)} for r in results.rows]
+    return [{k: v for k, v in row.items() if k not in ("runs", "texts")} for row in shown]
+
+
+def said(value: float | None, low: float | None = None, high: float | None = None) -> str:
+    """A value with its interval, as short as can be read."""
+    if value is None:
+        return "none"
+    text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return text if low is None or high is None else f"{text} (95%: {low:.3g} to {high:.3g})"
+
+
+def measured_at(results: Results, row: Row | PaperRow) -> dict[str, str]:
+    """Everything that was measured of the setting of a row, at its ε and on its data: title of the measure, value."""
+    wanted = row.setting.key()
+    same = [
+        r
+        for (data, _), rows in _keyed(results).items()
+        if data == row.data
+        for k, r in rows
+        if r.epsilon == row.epsilon and k == wanted
+    ]
+    found = {r.metric: said(r.value, r.low, r.high) for r in same if r.value is not None}
+    return {measure(m).title: found[m] for m in metrics_of(results, row.data) if m in found}
+
+
+def name_of(point: CurvePoint, label: str) -> str:
+    """A point in words: its series and its ε."""
+    return f"{label}, ε = {number(float(point.row.epsilon or 0))}"

@@ -1,0 +1,264 @@
+"""The records of a benchmark from the runner to the chart, and the one way between them and JSON.
+
+A ``RunLine`` is a point as the runner writes it, a ``Row`` one metric of one setting over its seeds. ``read`` takes
+what JSON gave and raises InputError, which says what is wrong without saying where; who reads a file adds its name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, Self, TypeVar
+
+from dptext_core.errors import InputError
+from dptext_core.measure.metrics.registry import REGISTRY, measure
+from dptext_core.mechanisms.setting import OfSetting, Setting
+
+from .paired import unpack
+
+R = TypeVar("R")
+
+#: The mechanism of unprotected text.
+BASELINE = "baseline"
+#: The columns of a setting.
+COLUMNS = ("mechanism", "options", "epsilon")
+#: What a metric can belong to.
+TASKS = tuple(dict.fromkeys(m.task for m in REGISTRY.values()))
+
+
+def names(cls: type) -> tuple[str, ...]:
+    """The columns of a record; its setting takes three."""
+    return tuple(name for f in fields(cls) for name in (COLUMNS if f.name == "setting" else (f.name,)))
+
+
+def plain(record: Any) -> dict[str, Any]:
+    """A record as JSON has it, its columns in order."""
+    out: dict[str, Any] = {}
+    for f in fields(record):
+        value = getattr(record, f.name)
+        out |= value.to_dict() if isinstance(value, Setting) else {f.name: value}
+    return out
+
+
+def record(cls: Callable[..., R], found: Mapping[str, Any]) -> R:
+    """The record of these columns, which were checked."""
+    rest = {name: value for name, value in found.items() if name not in COLUMNS}
+    return cls(setting=Setting(*(found[name] for name in COLUMNS)), **rest)
+
+
+def finite(x: Any) -> bool:
+    """Whether it is a number that JSON has: no bool, no NaN, no infinity."""
+    return not isinstance(x, bool) and isinstance(x, int | float) and math.isfinite(x)
+
+
+def whole(x: Any) -> bool:
+    return not isinstance(x, bool) and isinstance(x, int)
+
+
+def exactly(cls: type, found: Any, what: str) -> None:
+    """Raises InputError unless ``found`` has the columns of ``cls`` and no others; those with a default may lack."""
+    needed = set(names(cls)) - {f.name for f in fields(cls) if f.default is not MISSING}
+    if not isinstance(found, dict) or not needed <= set(found) <= set(names(cls)):
+        raise InputError(f"{what} needs exactly {', '.join(names(cls))}")
+
+
+def texts(found: Mapping[str, Any], *columns: str) -> None:
+    """Raises InputError unless these columns are texts."""
+    for column in columns:
+        if not isinstance(found[column], str):
+            raise InputError(f"{column} must be a text")
+
+
+@dataclass(frozen=True, slots=True)
+class Row(OfSetting):
+    """One metric of one setting. low, high: the 95% interval, None where it is not known; of speed, the least and the
+    most. n: texts or words behind it. seeds: how many measured it, 1 of what is measured of words. point: the id of its
+    first seed's point, "" where the grid has none. runs: the value of each seed, () where it is not known. texts: what
+    each test text has, the mean over the seeds, as ``paired.pack`` writes it; "" where that is not known."""
+
+    setting: Setting
+    data: str
+    task: str
+    metric: str
+    value: float
+    low: float | None
+    high: float | None
+    n: int | None
+    seeds: int
+    point: str
+    runs: tuple[float, ...] = ()
+    texts: str = ""
+
+    @classmethod
+    def read(cls, found: Any) -> Self:
+        """From JSON. Raises InputError."""
+        exactly(cls, found, "a row")
+        if found["task"] not in TASKS or not isinstance(found["options"], dict):
+            raise InputError("unknown task, or options that are no object")
+        texts(found, "mechanism", "data", "metric", "point")
+        for column in ("epsilon", "value", "low", "high"):
+            if found[column] is None and column != "value":
+                continue
+            if not finite(found[column]):
+                raise InputError(f"{column} must be a finite number" + ("" if column == "value" else " or null"))
+        if not whole(found["seeds"]) or not (found["n"] is None or whole(found["n"])):
+            raise InputError("n and seeds must be whole numbers")
+        if (found["low"] is None) != (found["high"] is None):
+            raise InputError("an interval has two ends or none")
+        if found["low"] is not None and not found["low"] - 1e-9 <= found["value"] <= found["high"] + 1e-9:
+            raise InputError("the value lies outside its interval")
+        runs, of_texts = found.get("runs", []), found.get("texts", "")
+        if not isinstance(runs, list) or not all(finite(x) for x in runs) or not isinstance(of_texts, str):
+            raise InputError("runs must be a list of finite numbers, and texts a text")
+        if of_texts:
+            unpack(of_texts)
+        return record(cls, found | {"runs": tuple(runs)})
+
+    @property
+    def measured(self) -> str:
+        """How often it was measured, in words."""
+        if self.seeds == 1:
+            return "measured once" if measure(self.metric).once else "one seed"
+        return f"{self.seeds} seeds"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it; what is not known is left out."""
+        out = plain(self) | {"runs": list(self.runs)}
+        return {k: v for k, v in out.items() if v or k not in ("runs", "texts")}
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Whether the classifier can do a task on original texts at all: what it cannot, rewriting cannot harm.
+
+    A task enters where score - majority > 3 standard errors of the score. With macro-F1 the accuracy must pass that
+    too: any spread of blind guesses has a higher macro-F1 than one label for all.
+    """
+
+    data: str
+    task: str
+    role: str
+    metric: str
+    score: float
+    majority: float
+    se: float
+    n_test: int
+    enters: bool
+
+    @classmethod
+    def read(cls, found: Any) -> Self:
+        """From JSON. Raises InputError."""
+        exactly(cls, found, "a gate")
+        texts(found, "data", "task", "role", "metric")
+        if not all(finite(found[c]) for c in ("score", "majority", "se")):
+            raise InputError("score, majority and se of a gate must be finite numbers")
+        if not whole(found["n_test"]) or not isinstance(found["enters"], bool):
+            raise InputError("n_test of a gate must be a whole number, and enters true or false")
+        return cls(**found)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {k: short(v) if isinstance(v, float) else v for k, v in plain(self).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """What made a line: the program, the command without this machine's paths, the files read, the machine, when."""
+
+    version: str
+    command: str
+    data_sha256: str
+    device: str
+    machine: str
+    stopwords: str
+    finished: str
+
+
+#: What names a point, in the order of a line.
+NAMED = (*COLUMNS, "data", "seed", "n_train", "n_test", "max_words")
+
+
+@dataclass(frozen=True, slots=True)
+class RunLine(OfSetting):
+    """A point that was run. errors: standard errors over the test texts or words, None where they are not known.
+
+    outcomes: of some metrics what each test text has, as ``paired.pack`` writes it; of a classifier, whether it is
+    right. dataset and gates are of unprotected text only: what was read, and which tasks can be done on it.
+    """
+
+    id: str
+    setting: Setting
+    data: str
+    seed: int
+    n_train: int | None
+    n_test: int | None
+    max_words: int | None
+    scores: Mapping[str, float]
+    errors: Mapping[str, float | None]
+    counts: Mapping[str, int]
+    outcomes: Mapping[str, str]
+    seconds: float
+    tokens: int
+    provenance: Provenance
+    dataset: Mapping[str, Any] | None = None
+    gates: tuple[Gate, ...] | None = None
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """What names the point, with plain JSON values."""
+        columns = plain(self)
+        return {name: columns[name] for name in NAMED}
+
+    @classmethod
+    def read(cls, found: Any) -> Self:
+        """From JSON; columns that are not known are left out. Raises InputError."""
+        if not isinstance(found, dict) or not set(LINE) <= set(found):
+            raise InputError(f"it needs {', '.join(LINE)}")
+        texts(found, "id", "mechanism", "data")
+        if not all(
+            isinstance(found[c], dict) for c in ("options", "scores", "errors", "counts", "outcomes", "provenance")
+        ):
+            raise InputError("options, scores, errors, counts, outcomes and provenance must be objects")
+        if point_id({name: found[name] for name in NAMED}) != found["id"]:
+            raise InputError("its id is not that of its setting")
+        if not all(finite(x) for x in (*found["scores"].values(), found["seconds"])):
+            raise InputError("scores and seconds must be finite numbers")
+        if not all(x is None or finite(x) for x in found["errors"].values()):
+            raise InputError("errors must be finite numbers or null")
+        if not all(whole(x) for x in (*found["counts"].values(), found["seed"], found["tokens"])):
+            raise InputError("counts, seed and tokens must be whole numbers")
+        for packed in found["outcomes"].values():
+            unpack(packed if isinstance(packed, str) else "")
+        if not set(names(Provenance)) <= set(found["provenance"]):
+            raise InputError(f"provenance needs {', '.join(names(Provenance))}")
+        texts(found["provenance"], *names(Provenance))
+        more: dict[str, Any] = {}
+        if found["mechanism"] == BASELINE:
+            if not isinstance(found.get("gates"), list) or not isinstance(found.get("dataset"), dict):
+                raise InputError("unprotected text needs gates, a list, and dataset, an object")
+            more = {"dataset": found["dataset"], "gates": tuple(map(Gate.read, found["gates"]))}
+        provenance = Provenance(**{name: found["provenance"][name] for name in names(Provenance)})
+        return record(cls, {name: found[name] for name in LINE} | {"provenance": provenance} | more)
+
+    def to_dict(self) -> dict[str, Any]:
+        columns = plain(self) | {"provenance": plain(self.provenance)}
+        out = {name: columns[name] for name in LINE}
+        if self.gates is None:
+            return out
+        return out | {"dataset": self.dataset, "gates": [g.to_dict() for g in self.gates]}
+
+
+LINE = tuple(name for name in names(RunLine) if name not in ("dataset", "gates"))
+
+
+def point_id(named: Mapping[str, Any]) -> str:
+    """The id of a point by what names it (see ``NAMED``): 12 hexadecimal digits of the SHA-256 of that."""
+    text = json.dumps(named, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:12]
+
+
+def short(x: float) -> float:
+    """Six digits, as files have them."""
+    return float(f"{x:.6g}")

@@ -1,0 +1,251 @@
+"""Public data sets as the benchmarks read them: texts, what is to be told from them, and a fixed split.
+
+GLUE's tests have no labels, so its official validation sets are the tests here; the other sets have their own. Where
+fewer texts are wanted they are drawn by a hash, not a random generator, so a sample is the same on every machine.
+"builtin" is a small set of invented sentences and needs no files.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dptext_core.errors import ConfigError, InputError
+
+#: The title of the data set "builtin".
+INVENTED = "Invented notes"
+
+
+@dataclass(frozen=True)
+class Data:
+    """Texts (one part each; two for pairs), their targets, and which texts are to train and which to test.
+
+    The first target is the one by which samples are stratified. ``sha256`` is of the bytes of the files read, one
+    after the other; ``file`` names them, relative to the data folder.
+    """
+
+    name: str
+    title: str
+    texts: tuple[tuple[str, ...], ...]
+    targets: Mapping[str, tuple[str, ...]]
+    train: tuple[int, ...]
+    test: tuple[int, ...]
+    sha256: str
+    file: str
+
+
+@dataclass(frozen=True)
+class _Source:
+    title: str
+    files: tuple[str, str]  # to train, to test
+    columns: tuple[str, ...]
+    header: bool
+    texts: tuple[str, ...]
+    targets: Mapping[str, str]  # our name -> column
+
+
+_PAIR = ("index", "sentence1", "sentence2", "label")
+_MRPC = ("Quality", "#1 ID", "#2 ID", "#1 String", "#2 String")
+_REVIEWS = ("author", "rating3", "rating", "text")
+_TSV, _CSV = ("train.tsv", "dev.tsv"), ("train.csv", "test.csv")
+_LABEL, _INTENT = {"label": "label"}, {"label": "intent"}
+_SOURCES = {
+    "sst2": _Source("SST-2", ("train.tsv", "test.tsv"), ("sentence", "label"), True, ("sentence",), _LABEL),
+    "cola": _Source("CoLA", _TSV, ("source", "label", "mark", "sentence"), False, ("sentence",), _LABEL),
+    "mrpc": _Source("MRPC", _TSV, _MRPC, True, _MRPC[3:], {"label": "Quality"}),
+    "rte": _Source("RTE", _TSV, _PAIR, True, _PAIR[1:3], _LABEL),
+    "wnli": _Source("WNLI", _TSV, _PAIR, True, _PAIR[1:3], _LABEL),
+    "atis": _Source("ATIS", _CSV, ("intent", "text"), False, ("text",), _INTENT),
+    "snips": _Source("Snips", _CSV, ("intent", "text"), False, ("text",), _INTENT),
+    "reviews": _Source("Film reviews", _CSV, _REVIEWS, True, ("text",), {"rating": "rating3", "author": "author"}),
+    "authors": _Source("Presidents' speeches", _CSV, ("label", "text"), True, ("text",), {"author": "label"}),
+}
+NAMES: tuple[str, ...] = (*_SOURCES, "builtin")
+
+
+def title(name: str) -> str:
+    """What a data set is called; its name where it is unknown."""
+    return INVENTED if name == "builtin" else _SOURCES[name].title if name in _SOURCES else name
+
+
+def load(
+    name: str,
+    folder: Path | None,
+    n_train: int | None = None,
+    n_test: int | None = None,
+    max_words: int | None = None,
+    sample: int = 1,
+) -> Data:
+    """The data set ``name`` out of ``folder``, with at most ``n_train`` and ``n_test`` texts (None: all).
+
+    Samples have the labels' shares of the whole. The one to train depends on ``sample`` alone; the one to test is
+    always the same. ``max_words`` cuts each part of a text to its first words. A text that is also in the test is left
+    out of the training. Raises ConfigError for an unknown name or a number below 1, InputError for a file that is
+    missing or has other columns.
+    """
+    for option, value in (("n_train", n_train), ("n_test", n_test), ("max_words", max_words)):
+        if value is not None and value < 1:
+            raise ConfigError(f"{option} must be at least 1, or None for all; got {value}.")
+    if name == "builtin":
+        called, file = INVENTED, "builtin"
+        rows = _invented()
+        digest = hashlib.sha256("\n".join("\t".join((*parts, *t.values())) for parts, t in rows).encode()).hexdigest()
+        labels = [t["label"] + t["author"] for _, t in rows]
+        chosen = set(stratified(labels, len(rows) // 3, 0, "split"))
+        train = [row for i, row in enumerate(rows) if i not in chosen]
+        test = [row for i, row in enumerate(rows) if i in chosen]
+    elif name in _SOURCES:
+        if folder is None:
+            raise InputError(f"{name} is read from files: name the folder with the data sets (--data FOLDER).")
+        source = _SOURCES[name]
+        called, file = source.title, " + ".join(f"{name}/{part}" for part in source.files)
+        contents = [_bytes(Path(folder) / name / part) for part in source.files]
+        digest = hashlib.sha256(b"".join(contents)).hexdigest()
+        train, test = (
+            _rows(source, content, Path(folder) / name / part)
+            for content, part in zip(contents, source.files, strict=True)
+        )
+    else:
+        raise ConfigError(f"Unknown data set {name!r}: use one of {', '.join(NAMES)}.")
+
+    if max_words is not None:
+        train, test = ([(_cut(parts, max_words), t) for parts, t in rows] for rows in (train, test))
+    known = {parts for parts, _ in test}
+    train = [row for row in train if row[0] not in known]
+    first = next(iter(test[0][1]))
+    kept = []
+    for part, rows, n in (("train", train, n_train), ("test", test, n_test)):
+        own = sample if part == "train" else 1
+        kept.append([rows[i] for i in stratified([t[first] for _, t in rows], n, own, part)])
+    both = [*kept[0], *kept[1]]
+    return Data(
+        name=name,
+        title=called,
+        texts=tuple(parts for parts, _ in both),
+        targets={target: tuple(t[target] for _, t in both) for target in both[0][1]},
+        train=tuple(range(len(kept[0]))),
+        test=tuple(range(len(kept[0]), len(both))),
+        sha256=digest,
+        file=file,
+    )
+
+
+_Row = tuple[tuple[str, ...], dict[str, str]]  # parts, targets
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be read ({error.strerror}). Name the folder that has {path.parent.name}/{path.name} in it."
+        ) from error
+
+
+def _rows(source: _Source, content: bytes, path: Path) -> list[_Row]:
+    wanted = f"{path} must have the columns {', '.join(source.columns)}"
+    rows: list[_Row] = []
+    try:
+        text = io.StringIO(content.decode("utf-8-sig"), newline="")
+        if path.suffix == ".tsv":
+            table = csv.reader(text, delimiter="\t", quoting=csv.QUOTE_NONE)
+        else:
+            table = csv.reader(text, strict=True)
+        for line, cells in enumerate(table, 1):
+            if len(cells) != len(source.columns):
+                raise InputError(f"{wanted}: row {line} has {len(cells)}. Take the file anew.")
+            if source.header and line == 1:
+                if tuple(cells) != source.columns:
+                    raise InputError(f"{wanted}: its first row has {', '.join(cells)}. Take the file anew.")
+                continue
+            row = dict(zip(source.columns, (cell.strip() for cell in cells), strict=True))
+            parts = tuple(row[column] for column in source.texts)
+            targets = {target: row[column] for target, column in source.targets.items()}
+            if not all((*parts, *targets.values())):
+                raise InputError(f"{wanted}: row {line} has an empty text or label. Take the file anew.")
+            rows.append((parts, targets))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{wanted}, in UTF-8: {error}. Take the file anew.") from error
+    if not rows:
+        raise InputError(f"{wanted}, and at least one text: it has none. Take the file anew.")
+    return rows
+
+
+def _cut(parts: Sequence[str], max_words: int) -> tuple[str, ...]:
+    found = []
+    for part in parts:
+        words = part.split()
+        found.append(part if len(words) <= max_words else " ".join(words[:max_words]))
+    return tuple(found)
+
+
+def stratified(labels: Sequence[str], n: int | None, sample: int, part: str) -> list[int]:
+    """Rows of a stratified sample, ascending: shares by largest remainder, within a label by the rows' hashes."""
+    if n is None or n >= len(labels):
+        return list(range(len(labels)))
+    counts = Counter(labels)
+    quota = {label: n * count // len(labels) for label, count in counts.items()}
+    for label in sorted(counts, key=lambda x: (-(n * counts[x] % len(labels)), x))[: n - sum(quota.values())]:
+        quota[label] += 1
+    order = sorted(range(len(labels)), key=lambda i: hashlib.sha256(f"{sample} {part} {i}".encode()).digest())
+    found = []
+    for i in order:
+        if quota[labels[i]]:
+            quota[labels[i]] -= 1
+            found.append(i)
+    return sorted(found)
+
+
+_THINGS = (
+    "soup",
+    "hotel",
+    "film",
+    "garden tour",
+    "bicycle",
+    "concert",
+    "train ride",
+    "phone",
+    "novel",
+    "pizza",
+    "haircut",
+    "museum",
+    "jacket",
+    "ferry trip",
+)
+_WORDS = {
+    "praise": ("wonderful", "delightful", "excellent", "lovely", "superb"),
+    "complaint": ("terrible", "awful", "disappointing", "boring", "dreadful"),
+}
+_ENDS = {
+    "praise": ("we would happily come back", "it made our whole week", "the price was fair"),
+    "complaint": ("we want our money back", "it ruined our whole week", "the price was shameful"),
+}
+# Each invented writer has habits of style: openings, joints and marks.
+_WRITERS = {
+    "Ada": (
+        "Honestly, the {thing} was really {word}, and {end}!",
+        "Wow, such a really {word} {thing}, honestly {end}!",
+    ),
+    "Bruno": (
+        "In my considered opinion, the {thing} proved to be {word}; moreover, {end}.",
+        "One must admit that the {thing} was quite {word}; furthermore, {end}.",
+    ),
+    "Cleo": ("ok so the {thing} today was {word} and yeah {end}", "my friend said the {thing} is {word} so yeah {end}"),
+}
+
+
+def _invented() -> list[_Row]:
+    rows: list[_Row] = []
+    for i, thing in enumerate(_THINGS):
+        for label, words in _WORDS.items():
+            for writer, forms in _WRITERS.items():
+                for j, form in enumerate(forms):
+                    k = i + len(rows)
+                    text = form.format(thing=thing, word=words[k % len(words)], end=_ENDS[label][(k + j) % 3])
+                    rows.append(((text,), {"label": label, "author": writer}))
+    return rows

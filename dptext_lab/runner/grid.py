@@ -1,0 +1,404 @@
+"""What the benchmark runs, as data: mechanisms with their options and ε, data sets with their sizes, seeds.
+
+A point is one mechanism with its options at one ε, on one data set, with one seed: of the noise, and of the texts that
+are trained on. Points that share data and a preparation are a group: its texts are prepared once and serve every ε and
+seed. A mechanism that is built in needs an entry in ``_entries`` and a line in ``COST``, nothing else; `of_settings`
+makes a grid of any other. Entries stand in the order in which they are run, what answers most first, so that a run that
+is cut off leaves whole ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from dptext_core.errors import ConfigError
+from dptext_core.measure import trade_off
+from dptext_core.mechanisms.registry import fields_of, mechanism_class
+from dptext_core.mechanisms.setting import OfSetting, Setting
+from dptext_core.mechanisms.words.diffractor import NOISES
+from dptext_core.words.lists import CONFIGURATIONS
+
+from ..results.rows import BASELINE, point_id
+
+SEEDS = (1, 2, 3)
+#: Where a rewrite costs little: with five, Student's t leaves half the interval of three.
+MORE_SEEDS = (1, 2, 3, 4, 5)
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much of a data set is used: texts (None: all) and the first words of each. words: mean words of a text."""
+
+    n_train: int | None
+    n_test: int | None
+    max_words: int | None
+    words: float
+
+
+@dataclass(frozen=True, eq=False)
+class GridPoint(OfSetting):
+    """One thing to run. ``epsilon`` is None for unprotected text."""
+
+    setting: Setting
+    data: str
+    seed: int
+    size: Size
+
+    @cached_property
+    def named(self) -> dict[str, Any]:
+        """What names the point, with plain JSON values."""
+        size = {"n_train": self.size.n_train, "n_test": self.size.n_test, "max_words": self.size.max_words}
+        return {**self.setting.to_dict(), "data": self.data, "seed": self.seed, **size}
+
+    @cached_property
+    def id(self) -> str:
+        """12 hexadecimal digits of the SHA-256 of that."""
+        return point_id(self.named)
+
+
+@dataclass(frozen=True)
+class GridEntry:
+    """One line of a grid: every setting × data × seed, of one mechanism with its options at several ε."""
+
+    settings: tuple[Setting, ...]
+    data: tuple[str, ...]
+    seeds: tuple[int, ...]
+
+
+def entry(
+    mechanism: str,
+    options: Mapping[str, Any],
+    epsilons: Iterable[float],
+    data: tuple[str, ...],
+    seeds: tuple[int, ...] = SEEDS,
+) -> GridEntry:
+    """One line of a grid by its parts."""
+    return GridEntry(tuple(map(Setting(mechanism, options).ordered().at, epsilons)), data, seeds)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Entries and sizes. baselines: the seeds of unprotected text on each data set. cut: what the grid leaves out, and
+    why, in words. extra: metrics on the first seed's points, with the number of test texts of each. attackers: metrics
+    of attackers on words."""
+
+    name: str
+    entries: tuple[GridEntry, ...]
+    sizes: Mapping[str, Size]
+    baselines: Mapping[str, tuple[int, ...]]
+    cut: str
+    extra: Mapping[str, int] = field(default_factory=dict)
+    attackers: tuple[str, ...] = ()
+
+    def points(self) -> list[GridPoint]:
+        """All points in the order in which they are run; before the first ones of a data set its unprotected text."""
+        return list(self.by_id.values())
+
+    @cached_property
+    def by_id(self) -> dict[str, GridPoint]:
+        """All points by their ids, in their order."""
+        found: list[GridPoint] = []
+        plain_text = {
+            name: [GridPoint(Setting(BASELINE), name, seed, self.sizes[name]) for seed in seeds]
+            for name, seeds in self.baselines.items()
+        }
+        for e in self.entries:
+            for name in e.data:
+                found += plain_text.pop(name, [])
+                found += [
+                    GridPoint(setting, name, seed, self.sizes[name]) for setting in e.settings for seed in e.seeds
+                ]
+        found += [p for points in plain_text.values() for p in points]
+        return {p.id: p for p in found}
+
+    def smaller(self, n: int) -> Grid:
+        """The same grid on at most ``n`` texts to train and ``n`` to test."""
+        if n < 1:
+            raise ConfigError(f"--n must be at least 1, not {n}.")
+
+        def least(x: int | None) -> int:
+            return n if x is None else min(x, n)
+
+        sizes = {k: replace(s, n_train=least(s.n_train), n_test=least(s.n_test)) for k, s in self.sizes.items()}
+        return replace(self, sizes=sizes)
+
+
+# --- groups and shards ----------------------------------------------------------------------------------------------
+
+#: Seconds on one core: to prepare 1,000 words of a group, and to rewrite 1,000 words at one ε with one seed.
+COST: dict[str, tuple[float, float]] = {
+    BASELINE: (0.0, 0.0),
+    "dp-mlm": (4.5, 0.1),
+    "dp-mlm-plus": (4.0, 0.7),
+    "dp-mlm-prior": (6.3, 0.2),
+    "diffractor": (0.0, 0.03),
+    "custext": (0.0, 0.2),
+    "mvc": (0.0, 0.14),
+    "mahalanobis": (0.0, 0.14),
+    "vickrey": (0.0, 0.16),
+    "gumbel": (0.0, 0.16),
+    "tem": (0.0, 0.14),
+    "santext": (0.0, 0.17),
+    "santext-plus": (0.0, 0.17),
+    "dp-prompt": (0.0, 6.5),
+    "dp-paraphrase": (0.0, 5.0),
+    "dp-bart": (0.0, 6.5),
+    "dp-sentence": (0.7, 2.0),
+    "adept": (0.0, 0.4),
+    "adept-original": (0.0, 0.4),
+}
+#: To embed 1,000 words (of texts that are not all as they were) and to score 1,000 texts, whatever the mechanism.
+EMBED, SCORE = 0.2, 0.5
+#: To let the attackers on words loose, once at each ε.
+ATTACK = 9.0
+
+
+def cost(points: Sequence[GridPoint]) -> float:
+    """Estimated seconds of one group on one core."""
+    size = points[0].size
+    train, test = size.n_train or 1000, size.n_test or 500
+    # Prepared once: the test texts, and the training texts of every seed.
+    different = (train * len({p.seed for p in points}) + test) * size.words / 1000
+    words = (train + test) * size.words / 1000
+    once, each = COST.get(points[0].mechanism, (1.0, 1.0))
+    levels = len({p.setting for p in points})
+    attacked = 0.0 if points[0].mechanism == BASELINE else levels * ATTACK
+    return once * different + len(points) * ((each + EMBED) * words + SCORE * (train + test) / 1000) + attacked
+
+
+def _preparation(p: GridPoint) -> Setting:
+    """What a preparation depends on: all options, where preparing takes no time."""
+    if p.mechanism == BASELINE or not mechanism_class(p.mechanism).slow_to_prepare:
+        return p.setting.at(None)
+    live = {name for name, field in fields_of(p.mechanism).items() if field.metadata["live"]}
+    return Setting(p.mechanism, {k: v for k, v in p.options.items() if k not in live})
+
+
+def groups(points: Iterable[GridPoint]) -> list[list[GridPoint]]:
+    """Points that share mechanism, preparation and data, in the order of the grid."""
+    found: dict[Any, list[GridPoint]] = {}
+    for p in points:
+        key = _preparation(p), p.data, p.size.n_train, p.size.n_test, p.size.max_words
+        found.setdefault(key, []).append(p)
+    return list(found.values())
+
+
+def shard(points: Sequence[GridPoint], i: int, n: int) -> list[GridPoint]:
+    """The points of shard ``i`` of ``n`` (1 to n): whole groups, about the same cost in each."""
+    if not 1 <= i <= n:
+        raise ConfigError(f"A shard is I/N with I from 1 to N, not {i}/{n}.")
+    load = [0.0] * n
+    mine: set[str] = set()
+    for group in sorted(groups(points), key=cost, reverse=True):
+        least = load.index(min(load))
+        load[least] += cost(group)
+        if least == i - 1:
+            mine |= {p.id for p in group}
+    return [p for p in points if p.id in mine]
+
+
+# --- the grids ------------------------------------------------------------------------------------------------------
+
+SIZES = {
+    "sst2": Size(2000, 872, 40, 12.2),
+    "snips": Size(1000, 700, 40, 9.1),
+    "atis": Size(1000, 893, 40, 10.7),
+    "reviews": Size(1000, 501, 40, 40.0),
+    "authors": Size(1500, 274, 25, 25.0),
+}
+#: Data on which the first classifier does not beat guessing: unprotected text only, so that the gates say so.
+CLOSED = {
+    "cola": Size(2000, 1043, 40, 7.8),
+    "mrpc": Size(2000, 408, 40, 44.0),
+    "rte": Size(2000, 277, 40, 38.7),
+    "wnli": Size(518, 71, 40, 27.1),
+}
+
+#: The papers print words that the vocabulary lacks unchanged.
+KEEP = {"oov": "keep"}
+#: One list of each word space, by itself: between these and L0 only the number of lists differs.
+SINGLE = CONFIGURATIONS["L0"]
+#: CusText's main line: K = 50, balanced, one draw for each distinct word of a text, stop words replaced too.
+CUSTEXT = {**KEEP, "k": 50, "mapping": "balanced", "strategy": "record", "keep_stopwords": False}
+#: 1-Diffractor's main line.
+GEOMETRIC = {**KEEP, "noise": "geometric", "lists": ("L2",)}
+SANTEXT = {**KEEP, "keep_stopwords": False}
+
+#: The paper's clipping range, beside the tuned one that is the default.
+PAPER_CLIP = {"clip": "paper"}
+DPMLM = (10.0, 25.0, 50.0, 100.0, 250.0)
+GENERATED = (25.0, 50.0, 100.0)
+DIFFRACTOR = (0.1, 0.5, 1.0, 3.0, 5.0, 10.0)
+#: On to where nine words in ten stay (N_w 0.9), which Vickrey and Gumbel do not reach at the largest ε here.
+NOISE = (10.0, 50.0, 100.0, 150.0)
+EXPONENTIAL = (10.0, 14.0, 17.0, 25.0)
+
+CUT = (
+    "Texts: the first 40 words of a text (25 of speeches). Data: everything runs on SST-2; Snips, ATIS, reviews and "
+    "speeches have DP-MLM (not ATIS), 1-Diffractor (geometric, L2) and CusText's main line, Snips and ATIS ADePT too; "
+    "the tuned range and the public prior stand on SST-2, Snips and reviews, generators on SST-2. CoLA, MRPC, RTE and "
+    "WNLI have unprotected text only: the classifier does not beat guessing there. QNLI, QQP, MNLI, STS-B, Yelp and "
+    "Trustpilot are not there. Seeds: five; three on reviews, with one draw a sentence and with ADePT; one with "
+    "DP-MLM±, DP-Prompt, DP-Paraphrase and DP-BART, whose intervals are of texts and not of noise. With a public "
+    "prior: parallel order "
+    "only; `bench prior` compares the orders. DP-Prompt, DP-Paraphrase, DP-BART: the bundled models at a few ε; "
+    "`bench generators` has more of them, and Gemma. CusText: one factor at a time around K = 50, balanced, record. "
+    "Lists and noises of 1-Diffractor: around geometric noise and one list. MVC and the like: four ε. BERTScore and "
+    "perplexity: 50 texts, first seed. Pseudo-perplexity on request only."
+)
+
+
+def _entries() -> tuple[GridEntry, ...]:
+    sst2, snips = ("sst2",), ("snips",)
+    lists = [{**KEEP, **NOISES[0], "lists": (name,)} for name in ("L0", "L1")]
+    single = [{**KEEP, **NOISES[0], "lists": (name,)} for name in SINGLE]
+    strategies = [("record", True), *((s, stay) for s in ("token", "dataset") for stay in (False, True))]
+    return (
+        # What every system keeps, on one data set.
+        entry("diffractor", GEOMETRIC, DIFFRACTOR, sst2, MORE_SEEDS),
+        entry("custext", CUSTEXT, (1.0, 2.0, 3.0, 5.0, 10.0, 20.0), sst2, MORE_SEEDS),
+        entry("dp-mlm", PAPER_CLIP, DPMLM, sst2, MORE_SEEDS),
+        entry("dp-mlm", {}, DPMLM, sst2, MORE_SEEDS),
+        entry("tem", KEEP, (14.0, 17.0, 20.0, 25.0), sst2, MORE_SEEDS),
+        entry("santext", SANTEXT, EXPONENTIAL, sst2, MORE_SEEDS),
+        entry("mahalanobis", KEEP, NOISE, sst2, MORE_SEEDS),
+        entry("santext", {**SANTEXT, "prior": "frequency"}, EXPONENTIAL, sst2, MORE_SEEDS),
+        entry("dp-mlm-prior", {}, DPMLM, sst2, MORE_SEEDS),
+        entry("diffractor", {**KEEP, **NOISES[1], "lists": ("L2",)}, (0.1, 0.5, 1.0, 3.0, 10.0), sst2, MORE_SEEDS),
+        entry("gumbel", KEEP, (10.0, 50.0, 150.0, 600.0), sst2, MORE_SEEDS),
+        entry("vickrey", KEEP, (10.0, 50.0, 200.0, 1400.0), sst2, MORE_SEEDS),
+        entry("mvc", KEEP, NOISE, sst2, MORE_SEEDS),
+        entry("santext-plus", SANTEXT, EXPONENTIAL, sst2, MORE_SEEDS),
+        # Both ranges of both sides: only like ranges are set beside each other.
+        entry("dp-paraphrase", {}, GENERATED, sst2, (1,)),
+        entry("dp-prompt", {}, GENERATED, sst2, (1,)),
+        entry("dp-paraphrase", PAPER_CLIP, GENERATED, sst2, (1,)),
+        entry("dp-prompt", PAPER_CLIP, GENERATED, sst2, (1,)),
+        entry("dp-sentence", {}, GENERATED, sst2),
+        # What it hides: who wrote it.
+        entry("diffractor", GEOMETRIC, (0.1, 1.0, 3.0), ("authors",), MORE_SEEDS),
+        entry("custext", CUSTEXT, (1.0, 5.0, 20.0), ("authors",), MORE_SEEDS),
+        entry("dp-mlm", PAPER_CLIP, DPMLM, ("authors",), MORE_SEEDS),
+        entry("diffractor", GEOMETRIC, (0.1, 1.0, 3.0), ("reviews",)),
+        entry("custext", CUSTEXT, (1.0, 5.0, 20.0), ("reviews",)),
+        entry("dp-mlm", PAPER_CLIP, (10.0, 50.0, 100.0), ("reviews",)),
+        entry("dp-bart", {}, (1000.0, 10_000.0), sst2, (1,)),
+        # Lists and noises of 1-Diffractor.
+        *(entry("diffractor", o, (0.1, 1.0, 3.0), sst2, MORE_SEEDS) for o in lists),
+        *(entry("diffractor", o, (1.0,), sst2, MORE_SEEDS) for o in single),
+        entry("diffractor", {**KEEP, **NOISES[2], "lists": ("L2",)}, (0.5, 1.0, 3.0), sst2, MORE_SEEDS),
+        entry("diffractor", {**KEEP, **NOISES[1], "lists": ("L0",)}, (0.1, 1.0), sst2, MORE_SEEDS),
+        # CusText: one factor at a time around its main line.
+        *(entry("custext", {**CUSTEXT, "k": k}, (1.0, 10.0), sst2, MORE_SEEDS) for k in (5, 20, 100, 500)),
+        *(
+            entry("custext", {**CUSTEXT, "mapping": m}, (1.0, 5.0), sst2, MORE_SEEDS)
+            for m in ("aggressive", "conservative")
+        ),
+        *(
+            entry("custext", {**CUSTEXT, "strategy": s, "keep_stopwords": stay}, (1.0, 10.0), sst2, MORE_SEEDS)
+            for s, stay in strategies
+        ),
+        # Other data, and what else there is.
+        entry("diffractor", GEOMETRIC, (0.1, 1.0, 3.0), ("snips", "atis"), MORE_SEEDS),
+        entry("custext", CUSTEXT, (1.0, 5.0, 20.0), ("snips", "atis"), MORE_SEEDS),
+        entry("adept", {"checkpoint": "snips"}, (100.0, 1000.0), snips),
+        entry("adept", {"checkpoint": "atis"}, (100.0, 1000.0), ("atis",)),
+        entry("adept-original", {"checkpoint": "snips"}, (100.0,), snips),
+        entry("dp-mlm", PAPER_CLIP, (10.0, 50.0, 100.0), snips, MORE_SEEDS),
+        entry("dp-mlm", {}, (10.0, 50.0, 100.0), snips, MORE_SEEDS),
+        entry("dp-mlm-prior", {}, (10.0, 50.0, 100.0), snips, MORE_SEEDS),
+        entry("dp-mlm", {}, (10.0, 50.0, 100.0), ("reviews",)),
+        entry("dp-mlm-prior", {}, (10.0, 50.0, 100.0), ("reviews",)),
+        entry(
+            "dp-mlm-plus", {**PAPER_CLIP, "add_prob": 0.1, "del_prob": 0.05}, (25.0, 100.0), ("sst2", "authors"), (1,)
+        ),
+    )
+
+
+def _quick(data: str, size: Size) -> Grid:
+    at = (data,)
+    entries = (
+        entry("dp-mlm", PAPER_CLIP, (25.0, 100.0), at, (1,)),
+        entry("diffractor", GEOMETRIC, (0.5, 5.0), at, (1,)),
+        entry("custext", CUSTEXT, (1.0, 10.0), at, (1,)),
+        entry("mahalanobis", KEEP, (50.0, 150.0), at, (1,)),
+        entry("tem", KEEP, (14.0, 20.0), at, (1,)),
+    )
+    return Grid(
+        "quick", entries, {data: size}, {data: (1,)}, "A few mechanisms at two ε on few texts: shows that it runs."
+    )
+
+
+#: Whether a trained encoder can do the tasks that the first classifier cannot, and what rewriting leaves of them.
+_TUNED = Grid(
+    "tuned",
+    (
+        entry("dp-mlm", PAPER_CLIP, (10.0, 50.0, 100.0), ("reviews",), (1,)),
+        entry("diffractor", GEOMETRIC, (1.0,), ("reviews",), (1,)),
+        entry("custext", CUSTEXT, (5.0,), ("reviews",), (1,)),
+    ),
+    SIZES | CLOSED,
+    dict.fromkeys(("reviews", "cola", "mrpc", "rte"), (1,)),
+    "For --finetune: a few mechanisms on film reviews, one seed; of other tasks unprotected text.",
+)
+#: Attackers on words.
+ATTACKERS = ("attack_bayes", "attack_nearest", "attack_mask", "attack_query")
+_PLAIN = dict.fromkeys(SIZES, MORE_SEEDS) | dict.fromkeys(CLOSED, (1,))
+
+GRIDS: dict[str, Grid] = {
+    "quick": _quick("builtin", Size(48, 30, 40, 14.0)),
+    "full": Grid("full", _entries(), SIZES | CLOSED, _PLAIN, CUT, {"bertscore": 50}, ATTACKERS),
+    "tuned": _TUNED,
+}
+
+
+#: How many ε of its own axis a setting is run at, where none are named.
+LEVELS = 5
+
+
+def of_settings(
+    settings: Sequence[Setting], data: Sequence[str], epsilons: Sequence[float] = (), seeds: Sequence[int] = SEEDS
+) -> Grid:
+    """A grid of somebody's own settings, plugins among them, on texts of the sizes of the full one, so that its points
+    stand beside the bundled ones. Without ``epsilons`` each is run at `LEVELS` ε of its own axis. Raises ConfigError.
+    """
+    sizes = {**GRIDS["full"].sizes, **GRIDS["quick"].sizes}
+    for name in data:
+        if name not in sizes:
+            raise ConfigError(f"There is no data set {name!r}: use one of {', '.join(sizes)}.")
+    entries = []
+    for setting in settings:
+        levels = epsilons or trade_off.grid(setting.make(), LEVELS)
+        made = tuple(setting.ordered().at(e) for e in levels)
+        for one in made:
+            one.make()  # what is wrong with an ε is said before anything is measured
+        entries.append(GridEntry(made, tuple(data), tuple(seeds)))
+    return Grid(
+        "own", tuple(entries), sizes, dict.fromkeys(data, tuple(seeds)), "Settings that somebody named.", {}, ATTACKERS
+    )
+
+
+def named(name: str, data: bool) -> Grid:
+    """The grid of this name; the quick one is on SST-2 where there is a folder of data sets. "full+tuned" has the
+    points of both, with the extra metrics and the attackers of the first. Raises ConfigError."""
+    first, plus, rest = name.partition("+")
+    if first not in GRIDS:
+        raise ConfigError(f"Unknown grid {first!r}: use one of {', '.join(GRIDS)}.")
+    if plus:
+        one, other = named(first, data), named(rest, data)
+        plain_text = {
+            k: tuple(sorted({*one.baselines.get(k, ()), *other.baselines.get(k, ())}))
+            for k in {**one.baselines, **other.baselines}
+        }
+        return replace(
+            one,
+            name=name,
+            entries=one.entries + other.entries,
+            sizes={**other.sizes, **one.sizes},
+            baselines=plain_text,
+        )
+    name = first
+    return _quick("sst2", Size(48, 30, 40, 14.0)) if name == "quick" and data else GRIDS[name]

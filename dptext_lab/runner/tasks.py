@@ -1,0 +1,303 @@
+"""What is told from texts, and how well: the utility that a rewrite keeps and the attribute that it should hide.
+
+The first classifier of the grids is logistic regression on frozen all-MiniLM-L6-v2 embeddings; ``judges`` has one that
+shares nothing with that model, and ``finetune`` trains the whole encoder. Utility: trained and tested on rewritten
+texts. Privacy: an attacker guesses the author; the static one is trained on original texts, the adaptive one on
+rewritten ones, both are tested on rewritten texts.
+Scores are shares of 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from dptext_core.errors import ConfigError, InputError, ModelUnavailable
+from dptext_core.measure.judges import C
+from dptext_core.support.device import resolve_device
+from dptext_core.support.imports import alone
+from dptext_core.support.quiet import quiet
+from dptext_core.support.task import UNWATCHED, Task
+
+from ..results.rows import Gate
+from .data_sets import Data
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_BOOTSTRAP = 1000
+# Of fine-tuning: texts of a step, and pieces of a text that are read.
+_BATCH, _PIECES = 32, 256
+
+
+@dataclass(frozen=True)
+class BenchTask:
+    """One target of one data set, what telling it means ("utility" or "privacy"), and the metric of it."""
+
+    name: str
+    data: str
+    target: str
+    role: Literal["utility", "privacy"]
+    metric: str
+
+
+TASKS: tuple[BenchTask, ...] = (
+    BenchTask("sentiment", "sst2", "label", "utility", "accuracy"),
+    BenchTask("acceptability", "cola", "label", "utility", "matthews"),
+    BenchTask("paraphrase", "mrpc", "label", "utility", "accuracy"),
+    BenchTask("entailment", "rte", "label", "utility", "accuracy"),
+    BenchTask("entailment", "wnli", "label", "utility", "accuracy"),
+    BenchTask("intent", "atis", "label", "utility", "macro_f1"),
+    BenchTask("intent", "snips", "label", "utility", "macro_f1"),
+    BenchTask("rating", "reviews", "rating", "utility", "f1"),
+    BenchTask("author", "reviews", "author", "privacy", "f1"),
+    BenchTask("author", "authors", "author", "privacy", "f1"),
+    BenchTask("sentiment", "builtin", "label", "utility", "accuracy"),
+    BenchTask("author", "builtin", "author", "privacy", "f1"),
+)
+
+
+def tasks_of(data: str) -> tuple[BenchTask, ...]:
+    """The tasks of the data set of this name; none for an unknown one."""
+    return tuple(task for task in TASKS if task.data == data)
+
+
+def features(parts: Sequence[NDArray]) -> NDArray:
+    """What the classifier reads, (n, d), from the embeddings (n, 384) of each part of all texts.
+
+    One part: u. Two parts, u and v: [u, v, |u - v|, u * v], (n, 4 · 384).
+    """
+    if len(parts) == 1:
+        return np.asarray(parts[0])
+    if len(parts) != 2:
+        raise InputError(f"Texts have one part or two: got {len(parts)}.")
+    u, v = (np.asarray(part) for part in parts)
+    return np.concatenate([u, v, np.abs(u - v), u * v], axis=1)
+
+
+def classify(train_x: NDArray, train_y: Sequence[str], test_x: NDArray, seed: int = 0) -> list[str]:
+    """Guessed labels of ``test_x`` by logistic regression (softmax, L2 with C = 10, lbfgs), not standardised.
+
+    The same input gives the same labels: lbfgs starts at zero and draws nothing, whatever the seed.
+    Training labels that are all one give that label.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    if len(train_x) != len(train_y) or not len(train_y):
+        raise InputError(f"Training needs a label for each row: got {len(train_x)} rows and {len(train_y)} labels.")
+    if len(set(train_y)) == 1:
+        return [train_y[0]] * len(test_x)
+    if not len(test_x):
+        return []
+    model = LogisticRegression(C=C, solver="lbfgs", max_iter=1000, random_state=seed)
+    model.fit(np.asarray(train_x, dtype=np.float64), np.asarray(train_y, dtype=object))
+    return [str(label) for label in model.predict(np.asarray(test_x, dtype=np.float64))]
+
+
+def score(metric: str, truth: Sequence[str], predicted: Sequence[str]) -> float:
+    """The score of guessed labels: shares of 1 ("matthews": a correlation, -1 to 1).
+
+    "f1" is micro-averaged, so with one label a text it is the accuracy; "macro_f1" is the mean over the labels that are
+    true or guessed somewhere.
+    """
+    return float(_scores(metric, _confusion(truth, predicted)[None])[0])
+
+
+def _confusion(truth: Sequence[str], predicted: Sequence[str]) -> NDArray[np.int64]:
+    """Counts (labels, labels): row the true one, column the guessed one."""
+    if len(truth) != len(predicted) or not len(truth):
+        raise InputError(f"A score needs a guess for each text: got {len(truth)} texts and {len(predicted)} guesses.")
+    column = {label: i for i, label in enumerate(sorted({*truth, *predicted}))}
+    counts = np.zeros((len(column), len(column)), dtype=np.int64)
+    np.add.at(counts, ([column[x] for x in truth], [column[x] for x in predicted]), 1)
+    return counts
+
+
+def _scores(metric: str, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Scores (m,) of m tables of counts (m, labels, labels)."""
+    if metric not in SCORES:
+        raise ConfigError(f"Unknown metric {metric!r}: use one of {', '.join(SCORES)}.")
+    n = counts.sum((1, 2)).astype(float)
+    right = np.diagonal(counts, axis1=1, axis2=2).astype(float)
+    true, guessed = counts.sum(2).astype(float), counts.sum(1).astype(float)
+    return SCORES[metric](n, right, true, guessed)
+
+
+def _share(n: NDArray, right: NDArray, true: NDArray, guessed: NDArray) -> NDArray[np.float64]:
+    return right.sum(1) / n
+
+
+def _macro(n: NDArray, right: NDArray, true: NDArray, guessed: NDArray) -> NDArray[np.float64]:
+    seen = true + guessed
+    return (2 * right / np.maximum(seen, 1)).sum(1) / (seen > 0).sum(1)
+
+
+def _matthews(n: NDArray, right: NDArray, true: NDArray, guessed: NDArray) -> NDArray[np.float64]:
+    covariance = right.sum(1) * n - (true * guessed).sum(1)
+    spread = np.sqrt((n**2 - (true**2).sum(1)) * (n**2 - (guessed**2).sum(1)))
+    return np.where(spread > 0, covariance / np.where(spread > 0, spread, 1), 0.0)
+
+
+#: Scores of guessed labels, from texts (m,), and right, true and guessed ones of each label (m, labels).
+SCORES: dict[str, Callable[[NDArray, NDArray, NDArray, NDArray], NDArray[np.float64]]] = {
+    "accuracy": _share,
+    "macro_f1": _macro,
+    "f1": _share,
+    "matthews": _matthews,
+}
+
+
+def majority(truth_train: Sequence[str], truth_test: Sequence[str], metric: str) -> float:
+    """The score on the test of always guessing the label that is most frequent in training (of equals, the first)."""
+    if not len(truth_train):
+        raise InputError("There is no most frequent label without a training text.")
+    counts = Counter(truth_train)
+    guess = min(counts, key=lambda label: (-counts[label], label))
+    return score(metric, truth_test, [guess] * len(truth_test))
+
+
+def standard_error(metric: str, truth: Sequence[str], predicted: Sequence[str]) -> float:
+    """Of the score, over the sampling of the test texts: binomial, or 1,000 bootstrap samples where it is no share."""
+    counts = _confusion(truth, predicted)
+    n = len(truth)
+    if SCORES.get(metric) is _share:
+        share = float(_scores(metric, counts[None])[0])
+        return math.sqrt(share * (1 - share) / n)
+    drawn = np.random.default_rng(0).multinomial(n, counts.ravel() / n, size=_BOOTSTRAP)
+    return float(_scores(metric, drawn.reshape(_BOOTSTRAP, *counts.shape)).std(ddof=1))
+
+
+def gate(data: Data, task: BenchTask, predicted: Sequence[str], judge: str = "") -> Gate:
+    """The gate of a task of ``data`` from guessed labels of its test texts. judge: by which classifier, as the registry
+    of metrics names it."""
+    labels = data.targets[task.target]
+    train, test = [labels[i] for i in data.train], [labels[i] for i in data.test]
+
+    def measured(metric: str) -> tuple[float, float, float]:
+        return score(metric, test, predicted), majority(train, test, metric), standard_error(metric, test, predicted)
+
+    value, base, se = measured(task.metric)
+    needed = [(value, base, se), *([measured("accuracy")] if task.metric == "macro_f1" else [])]
+    enters = all(found - guess > 3 * error for found, guess, error in needed)
+    return Gate(data.name, task.name, task.role, task.metric + judge, value, base, se, len(test), enters)
+
+
+def pp_plus(f1: float, majority: float) -> float:
+    """PP+: F1 above always guessing the most frequent label, in hundredths of a percentage point."""
+    return (f1 - majority) * 10_000
+
+
+def relative_gain(u_r: float, u_o: float, p_r: float, p_o: float) -> float:
+    """γ = U_r / U_o - P_r / P_o: the utility kept less the attacker's success kept (r: rewritten, o: original)."""
+    if not (u_o > 0 and p_o > 0):
+        raise InputError(f"The relative gain needs scores above 0 on the original texts: got {u_o} and {p_o}.")
+    return u_r / u_o - p_r / p_o
+
+
+def finetune(
+    train_texts: Sequence[tuple[str, ...]],
+    train_y: Sequence[str],
+    test_texts: Sequence[tuple[str, ...]],
+    *,
+    seed: int,
+    model: str = "bundled",
+    epochs: int = 3,
+    rate: float | None = None,
+    device: str | None = None,
+    task: Task = UNWATCHED,
+) -> list[str]:
+    """Guessed labels of ``test_texts`` by a whole encoder trained for them: what papers do, for a GPU or much time.
+
+    ``model``: "bundled" (all-MiniLM-L6-v2), a folder, or a hub id that is on this machine. Mean of the last layer's
+    pieces, a linear head that starts at zero, AdamW with weight decay 0.01, a tenth of the steps to warm up and then a
+    linear decay, batches of 32, no dropout. ``rate``: the encoder's learning rate (None: 1e-4 for the bundled model,
+    else 2e-5); the head's is 1e-3. ``seed`` gives the order of the texts; nothing else is drawn. Pairs are read as one
+    input of two segments. ``task`` is told of batches. Raises ConfigError, ModelUnavailable for a model that cannot be
+    used, Cancelled.
+    """
+    if len(train_texts) != len(train_y) or not len(train_y):
+        raise InputError(f"Training needs a label for each text: got {len(train_texts)} and {len(train_y)}.")
+    if epochs < 1:
+        raise ConfigError(f"epochs must be at least 1; got {epochs}.")
+    import torch
+
+    encoder, tokenizer, longest = _encoder(model)
+    device = resolve_device(device)
+    # eval() turns dropout off, which would draw from the global generator; gradients flow all the same.
+    encoder = encoder.to(device).eval()
+    labels = sorted(set(train_y))
+    head = torch.nn.Linear(encoder.config.hidden_size, len(labels), device=device)
+    torch.nn.init.zeros_(head.weight)
+    torch.nn.init.zeros_(head.bias)
+    wanted = torch.tensor([labels.index(y) for y in train_y])
+
+    def logits(texts: Sequence[tuple[str, ...]]) -> torch.Tensor:
+        columns = [list(column) for column in zip(*texts, strict=True)]
+        batch = tokenizer(*columns, padding=True, truncation=True, max_length=longest, return_tensors="pt").to(device)
+        hidden = encoder(**batch).last_hidden_state
+        mask = batch["attention_mask"][..., None].to(hidden.dtype)
+        return head((hidden * mask).sum(1) / mask.sum(1))
+
+    rate = rate or (1e-4 if model == "bundled" else 2e-5)
+    groups = [{"params": encoder.parameters(), "lr": rate}, {"params": head.parameters(), "lr": 1e-3}]
+    optimiser = torch.optim.AdamW(groups, weight_decay=0.01)
+    a_pass, n_test = -(-len(train_texts) // _BATCH), -(-len(test_texts) // _BATCH)
+    steps, warm, done = epochs * a_pass, max(1, epochs * a_pass // 10), 0
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimiser, lambda step: min((step + 1) / warm, (steps - step) / max(1, steps - warm))
+    )
+    generator = torch.Generator().manual_seed(seed)
+
+    def tick() -> None:
+        nonlocal done
+        done += 1
+        task.report(done, steps + n_test)
+
+    for _ in range(epochs):
+        for rows in torch.randperm(len(train_texts), generator=generator).split(_BATCH):
+            task.check()
+            loss = torch.nn.functional.cross_entropy(logits([train_texts[i] for i in rows]), wanted[rows].to(device))
+            optimiser.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_([*encoder.parameters(), *head.parameters()], 1.0)
+            optimiser.step()
+            schedule.step()
+            tick()
+    found: list[str] = []
+    with torch.inference_mode():
+        for start in range(0, len(test_texts), _BATCH):
+            task.check()
+            found += [labels[i] for i in logits(test_texts[start : start + _BATCH]).argmax(1).tolist()]
+            tick()
+    return found
+
+
+def _encoder(model: str) -> tuple[Any, Any, int]:
+    """A fresh copy of the encoder, its tokenizer, and how many pieces it is to read."""
+    import torch
+
+    with alone():
+        from transformers import AutoModel, AutoTokenizer
+
+    from dptext_core.models.registry import masked_lm_spec
+    from dptext_core.words.vocabulary import verified_trunk_folder
+
+    if model == "bundled":
+        folder, longest = verified_trunk_folder(), _PIECES
+    else:
+        spec = masked_lm_spec(model)
+        folder, longest = spec.folder, min(spec.max_length, _PIECES)
+    safe: Any = {"local_files_only": True, "trust_remote_code": False}
+    try:
+        with quiet():
+            encoder = AutoModel.from_pretrained(folder, use_safetensors=True, dtype=torch.float32, **safe)
+        return encoder, AutoTokenizer.from_pretrained(folder, **safe), longest
+    except OSError as error:
+        raise ModelUnavailable(f"The files of {model!r} are incomplete on this machine: {error}") from error
+    except ValueError as error:
+        raise ConfigError(f"{model!r} is not an encoder that transformers knows: {error}") from error

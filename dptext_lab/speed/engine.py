@@ -1,0 +1,218 @@
+"""How fast masks are scored here, as a ratio to a plain loop timed in the same run.
+
+The plain loop is what one writes first: for each token one forward pass of the unchanged transformers model in
+float32, batch of one, logits of the whole vocabulary at every position. The engine computes the same scores. Ratios
+are comparable between machines, seconds are not.
+
+A model that is asked by queries scores a text in one pass. Beside it stands the same engine asked by pairs, a pass of
+the text and its masked copy for each word, as every other model is. Of a text of 400 tokens the plain loop reads parts
+of 40, since twice the text does not fit into the model's window.
+
+A data set: rows of ten tokens, rewritten with the mechanism's own options as ``rewrite-data`` does it, 32 at a time.
+
+The sweep: one text at five ε, twenty rewrites with fresh noise each. The plain loop passes the model anew for each
+rewrite and each token; five of its hundred rewrites are timed and the time is multiplied by twenty.
+
+Run:  python -m dptext_core bench speed [--model NAME] [--device cpu] [--repeats 5]
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from ..runner.measurement import parser
+
+_WHO = ("doctor", "lawyer", "teacher", "nurse", "judge")
+SWEEP = (10.0, 25.0, 50.0, 100.0, 250.0)
+_WHERE = ("Paris", "London", "Berlin", "Oslo")
+
+
+def short_texts() -> list[str]:
+    """Twenty texts of twenty tokens each, written for this purpose."""
+    return [
+        f"Last {day} the old {who} in {where} told my sister that she should move to another city next year."
+        for who, day in zip(_WHO, ("week", "month", "winter", "Friday", "night"), strict=True)
+        for where in _WHERE
+    ]
+
+
+def short_rows() -> list[str]:
+    """Sixty-four rows of ten tokens each, six of which are drawn."""
+    ends = ("yesterday", "today", "twice", "again")
+    return [f"The {' '.join(text.split()[3:10])} {end}." for end in ends for text in short_texts()][:64]
+
+
+def rewritten(engine: Any, lm: Any, mechanism: Any, rows: Sequence[str]) -> list[Any]:
+    """The rows, rewritten by a model in the engine's place."""
+    from dptext_core.data.records import rewrite_records
+
+    before, engine._lm = engine._lm, lm
+    try:
+        return list(rewrite_records(rows, mechanism))
+    finally:
+        engine._lm = before
+
+
+def plain_scores(model: Any, tokenizer: Any, text: str) -> list[Any]:
+    """The plain loop: for each token of `text`, the logits (vocabulary,) where it is masked, the text as context."""
+    import torch
+
+    from dptext_core.text.document import Document
+
+    scores = []
+    for token in Document.parse(text).tokens:
+        masked = text[: token.start] + tokenizer.mask_token + text[token.end :]
+        inputs = tokenizer(text, masked, return_tensors="pt").to(model.device)
+        with torch.no_grad():
+            logits = model(**inputs).logits[0]
+        position = int((inputs["input_ids"][0] == tokenizer.mask_token_id).nonzero()[0])
+        scores.append(logits[position])
+    return scores
+
+
+def engine_scores(engine: Any, lm: Any, texts: Sequence[str]) -> Any:
+    """What the plain loop computes, for all tokens of `texts`, as the mechanisms ask for it: one call."""
+    from dptext_core.models import MaskRequest
+    from dptext_core.text.document import Document
+
+    requests = []
+    for text in texts:
+        pieces = lm.encode(Document.parse(text))
+        requests += [MaskRequest(pieces, pieces, i) for i in range(len(pieces))]
+    return engine.score(requests)
+
+
+def sweep(mechanism: Any, text: str, epsilons: Sequence[float], n: int) -> list[Any]:
+    """``n`` fresh rewrites of ``text`` at every ε, from one model pass."""
+    prepared = mechanism.prepare(text)
+    return [mechanism.replace(epsilon=e).rewrites(prepared, n) for e in epsilons]
+
+
+def plain_rewrites(model: Any, tokenizer: Any, candidates: Any, clip: tuple[float, float], text: str, epsilons) -> list:
+    """The plain loop's rewrite at every ε: scores anew, softmax, one draw a token."""
+    import torch
+
+    low, high = clip
+    out = []
+    for epsilon in epsilons:
+        words = []
+        for logits in plain_scores(model, tokenizer, text):
+            clipped = logits[candidates].double().clamp(low, high)
+            probs = torch.softmax(clipped * epsilon / (2 * (high - low)), 0)
+            words.append(int(torch.multinomial(probs, 1)))
+        out.append(words)
+    return out
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """How long `work` takes."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+class Ratio(NamedTuple):
+    """Median seconds of a slow and a fast way, and of CPU time, which other work on the machine changes little."""
+
+    slow: float
+    fast: float
+    slow_cpu: float
+    fast_cpu: float
+
+    def __str__(self) -> str:
+        return f"{self.slow / self.fast:.1f}x; of CPU time {self.slow_cpu / self.fast_cpu:.1f}x"
+
+
+def compare(slow: Callable[[], object], fast: Callable[[], object], repeats: int) -> Ratio:
+    """Both timed in turns, so that other load on the machine meets both alike."""
+
+    def timed(work: Callable[[], object]) -> tuple[float, float]:
+        start = time.process_time()
+        return seconds(work), time.process_time() - start
+
+    runs = [(*timed(slow), *timed(fast)) for _ in range(repeats)]
+    slow_s, slow_cpu, fast_s, fast_cpu = (statistics.median(some) for some in zip(*runs, strict=True))
+    return Ratio(slow_s, fast_s, slow_cpu, fast_cpu)
+
+
+def _parts(texts: Sequence[str]) -> list[str]:
+    """Two texts at a time as one."""
+    return [" ".join(texts[i : i + 2]) for i in range(0, len(texts), 2)]
+
+
+def _by_pairs(lm: Any) -> Any:
+    """An engine of the same weights that asks by pairs."""
+    from dptext_core.models.masked_lm import MaskedLM
+    from dptext_core.models.worker import Engine
+
+    engine = Engine(lm.spec.id, lm.device)
+    engine._lm = MaskedLM(dataclasses.replace(lm.spec, queries=False), lm.device, lm.dtype)
+    return engine
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Time both and print the ratios; 0 when done."""
+    takes = parser("speed", __doc__)
+    takes.add_argument("--model", default="bundled", help="bundled, a folder, or a hub id in the local cache")
+    takes.add_argument("--device", help="cpu, cuda or mps (default: a GPU where there is one)")
+    takes.add_argument("--repeats", type=int, default=5, help="timings of one text; of twenty texts, a third of it")
+    args = takes.parse_args(argv)
+    if args.repeats < 1:
+        takes.error("--repeats must be at least 1")
+
+    import torch
+
+    from dptext_core import get_mechanism, models
+    from dptext_core.models.runtime import threads
+    from dptext_core.models.torch_masked import plain_model
+
+    lm = models.load_masked_lm(args.model, args.device)
+    engine = models.engine(args.model, args.device)
+    plain, tokenizer = plain_model(lm.spec)
+    plain.to(lm.device)
+    texts = short_texts()
+    n = threads()
+    said = f"{lm.spec.id}, {n} thread{'' if n == 1 else 's'}, {lm.description}"
+    print(f"{said}; plain loop: float32, one token a pass")
+    plain_scores(plain, tokenizer, texts[0])
+    engine_scores(engine, lm, texts[:1])
+    by_pairs = _by_pairs(lm) if lm.spec.queries else None
+    for name, parts, whole, repeats in (
+        ("one text of 20 tokens", texts[:1], texts[:1], args.repeats),
+        (f"{len(texts)} texts of 20 tokens", texts, texts, -(-args.repeats // 3)),
+        ("one text of 400 tokens", _parts(texts), [" ".join(texts)], -(-args.repeats // 3)),
+    ):
+        loop = partial(lambda some: [plain_scores(plain, tokenizer, t) for t in some], parts)
+        ours = partial(engine_scores, engine, lm, whole)
+        found = compare(loop, ours, repeats)
+        print(f"{name}: {found}  (plain {found.slow:.3f} s, engine {found.fast:.3f} s)")
+        if by_pairs is not None:
+            found = compare(partial(engine_scores, by_pairs, by_pairs._lm, whole), ours, repeats)
+            print(f"  beside this engine asked by pairs: {found}  (by pairs {found.slow:.3f} s)")
+    if by_pairs is not None:
+        mechanism, rows = get_mechanism("dp-mlm", model=args.model), short_rows()
+        each = [partial(rewritten, engine, one, mechanism, rows) for one in (by_pairs._lm, lm)]
+        found = compare(each[0], each[1], -(-args.repeats // 3))
+        rates = ", ".join(
+            f"{len(rows) / cpu:.0f} {how}" for cpu, how in ((found.slow_cpu, "by pairs"), (found.fast_cpu, "ours"))
+        )
+        print(f"{len(rows)} rows of 10 tokens, a data set: {found}  (rows a CPU second: {rates})")
+        by_pairs.stop()
+    if lm.spec.clip_min is not None and lm.spec.clip_max is not None:
+        mechanism = get_mechanism(
+            "dp-mlm", model=args.model, clip="paper", keep_stopwords=False, keep_punctuation=False
+        )
+        clip, ids = (lm.spec.clip_min, lm.spec.clip_max), torch.as_tensor(lm.candidate_ids)
+        found = compare(
+            partial(plain_rewrites, plain, tokenizer, ids, clip, texts[0], SWEEP),
+            partial(sweep, mechanism, texts[0], SWEEP, 20),
+            -(-args.repeats // 3),
+        )
+        times = f"(plain 20 × {found.slow:.3f} s, ours {found.fast:.3f} s)"
+        print(f"sweep, 5 ε × 20 fresh draws: {20 * found.slow / found.fast:.0f}x  {times}")
+    return 0

@@ -1,0 +1,100 @@
+"""How fast a 1-D word list is built here, as a ratio to the plain loop timed in the same run.
+
+The plain loop is Algorithm 1 as one first writes it: at each step the distances to all words by
+``numpy.linalg.norm(V - x, axis=1)``, the words already taken set to infinity, the smallest. It takes minutes, so steps
+at evenly spaced places of the list are timed and the sum is scaled to all. Ratios are comparable between machines,
+seconds are not.
+
+Run:  python -m dptext_core bench lists [--space minilm] [--words N] [--steps 100]
+"""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..runner.measurement import parser
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def plain_step(vectors: NDArray, taken: NDArray[np.bool_], row: int) -> int:
+    """The nearest row to ``row`` that is not taken, by the distances to all rows."""
+    distances = np.linalg.norm(vectors - vectors[row], axis=1)
+    distances[taken] = np.inf
+    return int(distances.argmin())
+
+
+def measure(n: int | None = None, space: str = "minilm", steps: int = 100) -> dict[str, float]:
+    """Build one list of the ``n`` most frequent words of a space (default: all) and time it against the plain loop.
+
+    words, dimensions; seconds: ours; plain_seconds: the plain loop's, scaled from ``steps`` steps; ratio;
+    same: how many of these steps chose our next word; searches: of our steps, how many searched all words left;
+    peak_mib: the most memory that NumPy and Python held for our list beside the vectors (tracemalloc, in a second,
+    untimed building).
+    """
+    from dptext_core.words.lists import build
+    from dptext_core.words.space import word_space
+
+    vectors = word_space(space).vectors[:n]
+    start = int(np.random.default_rng(0).integers(len(vectors)))
+    began = time.perf_counter()
+    order, searches = build(vectors, start)
+    ours = time.perf_counter() - began
+
+    places = np.unique(np.linspace(0, len(order) - 2, steps).astype(int))
+    plain, same = 0.0, 0
+    taken = np.zeros(len(order), dtype=bool)
+    for place in places:
+        taken[order[: place + 1]] = True
+        began = time.perf_counter()
+        found = plain_step(vectors, taken, int(order[place]))
+        plain += time.perf_counter() - began
+        same += found == order[place + 1]
+    plain *= (len(order) - 1) / len(places)
+
+    tracemalloc.start()
+    try:
+        build(vectors, start)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    return {
+        "words": len(order),
+        "dimensions": vectors.shape[1],
+        "seconds": ours,
+        "plain_seconds": plain,
+        "steps": len(places),
+        "ratio": plain / ours,
+        "same": same,
+        "searches": searches,
+        "peak_mib": peak / 2**20,
+    }
+
+
+def line(found: dict[str, float]) -> str:
+    """What ``measure`` found, in one line."""
+    return (
+        f"1-D list of {found['words']} words × {found['dimensions']}: {found['ratio']:.0f}x  "
+        f"(plain loop {found['plain_seconds']:.0f} s, scaled from {found['steps']} of its {found['words'] - 1} steps, "
+        f"evenly spaced, {found['same']} with the same next word; ours {found['seconds']:.1f} s, all words left "
+        f"searched at {found['searches']} steps, at most {found['peak_mib']:.0f} MiB by tracemalloc)"
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Time both and print the ratio; 0 when done."""
+    takes = parser("lists", __doc__)
+    takes.add_argument("--space", default="minilm", help="name or path of a word space")
+    takes.add_argument("--words", type=int, help="only so many of its most frequent words (default: all)")
+    takes.add_argument("--steps", type=int, default=100, help="timed steps of the plain loop")
+    args = takes.parse_args(argv)
+    if args.steps < 1 or (args.words is not None and args.words < 2):
+        takes.error("--steps must be at least 1, --words at least 2")
+    print(line(measure(args.words, args.space, args.steps)))
+    return 0

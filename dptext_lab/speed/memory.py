@@ -1,0 +1,67 @@
+"""Memory that 1,000 words take while they are rewritten: Table 5 of the 1-Diffractor paper, for every word mechanism.
+
+The most that is held at one time beyond what is held before, by Python's tracemalloc, which sees NumPy's arrays. The
+tables of a mechanism (vectors, lists, groups) are loaded before, as in the paper, and do not count. The words are drawn
+from the vocabulary and stand in texts of 20. The paper has memory-profiler, which sees the whole process.
+
+    python -m dptext_core bench memory --out assets/benchmarks/memory.json
+"""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from collections.abc import Sequence
+
+import numpy as np
+
+from dptext_core.measure.metrics.registry import measure as measure_of
+from dptext_core.mechanisms.capabilities import by_word
+from dptext_core.mechanisms.registry import get_mechanism, mechanism_class
+from dptext_core.mechanisms.setting import Setting
+
+from ..measurements.deniability import configurations
+from ..results.rows import Row
+from ..runner.measurement import Measurement, parser
+
+WORDS, TEXT = 1000, 20
+MIB = 2**20
+
+MEASUREMENT = Measurement("memory", Row, "memory.json")
+bundled = MEASUREMENT.bundled
+
+
+def measure(setting: Setting, words: int = WORDS) -> tuple[float, float]:
+    """ε, and MiB of rewriting so many words at it."""
+    epsilon = mechanism_class(setting.mechanism).epsilon_range(setting.options)[2]
+    mechanism = get_mechanism(setting.mechanism, epsilon=epsilon, keep_stopwords=False, **setting.options)
+    vocabulary = by_word(mechanism).vocabulary.words
+    chosen = [vocabulary[i] for i in np.random.default_rng(1).permutation(len(vocabulary))[:words]]
+    texts = [" ".join(chosen[i : i + TEXT]) for i in range(0, len(chosen), TEXT)]
+    mechanism.rewrite(texts[0])
+    gc.collect()
+    tracemalloc.start()
+    try:
+        mechanism.rewrite(texts)
+        return epsilon, tracemalloc.get_traced_memory()[1] / MIB
+    finally:
+        tracemalloc.stop()
+
+
+def _row(setting: Setting, mib: float) -> Row:
+    metric = measure_of("mib_per_1000_words")
+    return Row(setting, "vocabulary", metric.task, metric.name, round(mib, 3), None, None, WORDS, 1, "")
+
+
+def main(argv: Sequence[str] = ()) -> int:
+    """The command ``bench memory``."""
+    args = parser("memory", __doc__, "space", "out").parse_args(argv)
+    rows = []
+    for setting in configurations([args.space]):
+        epsilon, taken = measure(setting)
+        values = [v for v in setting.options.values() if v is not None]
+        label = ", ".join("+".join(v) if isinstance(v, tuple) else str(v) for v in values)
+        print(f"{setting.mechanism:13s} {label:15s} ε {epsilon:<6g} {taken:8.1f} MiB for {WORDS:,} words")
+        rows.append(_row(setting.at(epsilon), taken))
+    MEASUREMENT.write(args.out, rows, MEASUREMENT.about(words=WORDS))
+    return 0

@@ -1,0 +1,342 @@
+"""The folder of files with which a browser rewrites texts by itself: made from what is bundled, without any download.
+
+The graphs and weights of the models, the runtime that computes them, the vocabulary, the tables of the word
+mechanisms, the lists of the language, templates of what is promised, the app's own token view, and the modules of the
+folder ``site``. Large files are packed with gzip, since not every web server packs what it sends.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import lzma
+import re
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dptext_core.errors import InputError, ModelUnavailable
+from dptext_core.measure.pii_survival import KINDS
+from dptext_core.mechanisms.masked import dp_mlm_prior
+from dptext_core.mechanisms.registry import get_mechanism
+from dptext_core.mechanisms.words.custext import CusTextConfig
+from dptext_core.support import folder_lock as held
+from dptext_core.support.assets import assets_folder, examples
+from dptext_core.support.version import __version__
+from dptext_core.support.whole_files import replacement, sweep, write_errors
+from dptext_core.text.language import Language
+from dptext_core.text.languages.english import IRREGULAR
+from dptext_core.text.lexicons import stop_words
+from dptext_core.text.visible import character_table
+
+from ..exports import html
+from ..exports.gallery import gallery
+from ..figures import browser
+from ..figures.token_view import payload
+from .templates import mechanism_data
+
+_HERE = Path(__file__).parent / "site"
+#: In the order in which the page lists them; it begins with the first.
+MECHANISMS = ("dp-mlm", "custext", "diffractor", "santext", "dp-sentence", "dp-mlm-prior")
+#: Options that a browser does not offer: without some words CusText's groups are others, and they take long to make.
+FROZEN = {"custext": ("never",)}
+#: Tables of CusText that are there, by the number of output words.
+K = next(f.metadata["tries"] for f in dataclasses.fields(CusTextConfig) if f.name == "k")
+#: What the page may do. Compiling WebAssembly needs a word of its own in every browser.
+POLICY = (
+    "default-src 'self'; connect-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data:; "
+    "object-src 'none'; base-uri 'none'; form-action 'none'"
+)
+#: What stands in the place of an example's problem, where the text is the visitor's own.
+OWN_TEXT = "What does your text give away, and to whom? Hide it without losing what the text says."
+NOTES = (
+    "The randomness is that of your browser's cryptographic generator. Every word is drawn in float64 with the full "
+    "range of its numbers, so that what is improbable stays possible.",
+    "The language model is the one of the full program, computed in float32, and draws from the same distribution. "
+    "Only sentences are compared by an encoder whose weights are rounded to 8 bits; the guarantee is the same.",
+    "The page and its files come from the server that you opened it at. Once they are here, nothing is asked of it.",
+)
+#: The name of the file that says what is there, and the folder of finished pages.
+CORE, GALLERY = "core.json", "gallery"
+#: Is there while a site is not whole.
+UNFINISHED = "unfinished.txt"
+
+
+@dataclass(frozen=True)
+class Made:
+    """A finished site. files: the bytes of each on the wire, by its path; total: all of them."""
+
+    files: dict[str, int]
+
+    @property
+    def total(self) -> int:
+        return sum(self.files.values())
+
+
+def write_site(
+    out: Path, say: Callable[[str], None] = lambda line: None, *, shown: Sequence[str] | None = None
+) -> Made:
+    """Write the site into the folder ``out``. say: hears of each large file. shown: mechanisms whose rewritten examples
+    stand beside it as finished pages, to which it leads (``exports.gallery``): all where none is named; None: no pages.
+
+    Raises InputError for a folder that holds something else, ModelUnavailable where a bundled file is missing.
+    """
+    with write_errors(out):
+        out.mkdir(parents=True, exist_ok=True)
+    with held.exclusive(out):
+        sweep(out)
+        if any(out.iterdir()) and not (out / CORE).is_file() and not (out / UNFINISHED).is_file():
+            raise InputError(f"{out.name} holds something else than this site: give a new folder, or an empty one.")
+        with write_errors(out / UNFINISHED):
+            (out / UNFINISHED).write_bytes(b"This site is not written whole: give the same command again.\n")
+        made = _written(out, say, shown)
+        (out / UNFINISHED).unlink()
+    return made
+
+
+def _written(out: Path, say: Callable[[str], None], shown: Sequence[str] | None) -> Made:
+    """Write all files of a site into its folder."""
+    files: dict[str, int] = {}
+
+    def write(path: str, data: bytes | str) -> None:
+        data, place = data.encode() if isinstance(data, str) else data, out / path
+        with write_errors(place):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with replacement(place) as beside:
+                beside.write_bytes(data)
+        files[path] = len(data)
+
+    packed: dict[str, dict[str, Any]] = {}
+    candidates: list[tuple[int, int]] = []
+    for name, path, data in _large(candidates):
+        small = _packed(data)
+        write(path, small)
+        packed[name] = {"path": path, "bytes": len(small), "sha256": hashlib.sha256(data).hexdigest()}
+        say(f"{path}: {len(small) / 1e6:.1f} MB")
+    write("runtime/ort.mjs", _runtime("ort.wasm.bundle.min.mjs"))
+    for licence in sorted((assets_folder() / "licences").iterdir()):
+        write(f"licences/{licence.name}", licence.read_bytes())
+    core = json.dumps(_core(packed, candidates), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    write(CORE, core)
+    write("first.json", json.dumps(_first(), ensure_ascii=False, allow_nan=False, separators=(",", ":")))
+    for file in sorted(_HERE.iterdir()):
+        if file.suffix in (".js", ".webmanifest") and file.name != "sw.js":
+            write(file.name, file.read_bytes())
+    write("strip.js", browser.script())
+    write("style.css", html.style() + (_HERE / "site.css").read_text(encoding="utf-8"))
+    write("icon.svg", (_HERE / "icon.svg").read_bytes())
+    write("index.html", _page(shown is not None))
+    shell = sorted(path for path in files if not path.endswith(".gz") and not path.startswith("licences/"))
+    if shown is not None:
+        folder = out / GALLERY
+        gallery(folder, shown, say=say)
+        files |= {p.relative_to(out).as_posix(): p.stat().st_size for p in folder.iterdir()}
+    version = hashlib.sha256("".join(f"{p}{_digest(out / p)}" for p in sorted(files)).encode()).hexdigest()[:16]
+    worker = (_HERE / "sw.js").read_text(encoding="utf-8")
+    write("sw.js", f"const VERSION = {json.dumps(version)};\nconst SHELL = {json.dumps(shell)};\n{worker}")
+    return Made(files)
+
+
+def _packed(data: bytes) -> bytes:
+    """As a gzip file: by the frequency of numbers alone where that is smaller, as of vectors, which a part tells."""
+
+    def by(way: int, data: bytes) -> bytes:
+        packer = zlib.compressobj(6, zlib.DEFLATED, zlib.MAX_WBITS + 16, 9, way)
+        return packer.compress(data) + packer.flush()
+
+    middle = len(data) // 2
+    part = data[middle : middle + 500_000]
+    way = min((zlib.Z_DEFAULT_STRATEGY, zlib.Z_HUFFMAN_ONLY), key=lambda way: len(by(way, part)))
+    return by(way, data)
+
+
+def _large(candidates: list[tuple[int, int]]) -> Iterator[tuple[str, str, bytes]]:
+    """The large files, each with its name in core.json and its path. candidates: gets the ids of the words that can be
+    drawn, as ranges."""
+    from dptext_core.models import eight_bits, sentence_encoder
+    from dptext_core.models.onnx_masked import stored_candidates
+    from dptext_core.models.registry import GRAPH_FILE, WEIGHTS_FILE, masked_lm_spec
+    from dptext_core.words.bank import sentence_bank
+    from dptext_core.words.vocabulary import read_pieces
+
+    spec = masked_lm_spec(get_mechanism("dp-mlm").config.model)
+    ids = stored_candidates(spec)
+    breaks = np.flatnonzero(np.diff(ids) != 1) + 1
+    candidates += [(int(run[0]), int(run[-1]) + 1) for run in np.split(ids, breaks)]
+    yield "vocabulary", "data/vocabulary.txt.gz", "\n".join(read_pieces()).encode()
+    yield "words", "data/words.txt.gz", "\n".join(_words_of("custext").vocabulary.words).encode()
+    for k in K:
+        yield f"custext-{k}", f"data/custext-{k}.bin.gz", _custext(k)
+    yield "codes", "data/codes.bin.gz", _codes()
+    yield "nearest", "data/nearest.bin.gz", _nearest()
+    (order,) = _words_of("diffractor").vocabulary.lists
+    yield "list", "data/list.txt.gz", "\n".join(order).lower().encode()
+    yield "runtime", "runtime/ort.wasm.gz", _runtime("ort-wasm-simd-threaded.wasm")
+    yield "model", "data/model.onnx.gz", _file(spec.folder / GRAPH_FILE)
+    yield "model-weights", f"data/{WEIGHTS_FILE}.gz", _file(spec.folder / WEIGHTS_FILE)
+    small = sentence_encoder.graphs_folder() / sentence_encoder.SMALL_GRAPH
+    _, weights = eight_bits.laid_out(eight_bits.in_eight_bits(sentence_encoder.weights()))
+    yield "encoder", "data/encoder.onnx.gz", _file(small)
+    yield "encoder-weights", f"data/{sentence_encoder.SMALL_WEIGHTS}.gz", weights
+    bank = sentence_bank()
+    yield "sentences", "data/sentences.txt.gz", "\n".join(bank.sentences).encode()
+    yield "vectors", "data/vectors.bin.gz", bank.codes.tobytes()
+
+
+def _file(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ModelUnavailable(f"{path.name} is missing. Take it from the repository again.") from error
+
+
+def _words_of(name: str, **options: Any) -> Any:
+    """A mechanism over words: it has a ``vocabulary``, and a ``channel`` for each row of it."""
+    return get_mechanism(name, **options)
+
+
+def _custext(k: int) -> bytes:
+    """For each word its K outputs, the likest first: scores, float64 (words, K), then places, uint16 (words, K)."""
+    mechanism = _words_of("custext", k=k)
+    space = mechanism.vocabulary
+    places, scores = mechanism.tables(np.arange(len(space)))
+    return scores.astype("<f8").tobytes() + places.astype("<u2").tobytes()
+
+
+def _codes() -> bytes:
+    """The vectors of the word space of SanText as whole numbers, int8 (axes, words): so they pack smaller."""
+    codes = _words_of("santext").vocabulary.codes
+    if codes is None:
+        raise ModelUnavailable(
+            "The bundled word space has no vectors of whole numbers. Take it from the repository again."
+        )
+    return np.ascontiguousarray(codes.T).tobytes()
+
+
+def _nearest() -> bytes:
+    """Of each word of that space the nearest other: distances, float64 (words,), then places, uint16 (words,)."""
+    space = _words_of("santext").vocabulary
+    places, distances = space.nearest(np.arange(len(space)), 2)
+    return distances[:, 1].astype("<f8").tobytes() + places[:, 1].astype("<u2").tobytes()
+
+
+def _runtime(name: str) -> bytes:
+    path = assets_folder() / "pocket" / f"{name}.xz"
+    try:
+        return lzma.decompress(path.read_bytes())
+    except (OSError, lzma.LZMAError) as error:
+        raise ModelUnavailable(
+            f"assets/pocket/{path.name} is missing or damaged. Take it from the repository again."
+        ) from error
+
+
+def _core(packed: dict[str, dict[str, Any]], candidates: list[tuple[int, int]]) -> dict[str, Any]:
+    from dptext_core.models import sentence_encoder
+    from dptext_core.models.registry import masked_lm_spec
+
+    stop = stop_words()
+
+    mechanisms = {name: get_mechanism(name) for name in MECHANISMS}
+    made = {name: mechanism_data(m, FROZEN.get(name, ())) for name, m in mechanisms.items()}
+    for name in ("dp-mlm", "dp-mlm-prior"):
+        made[name]["max_length"] = masked_lm_spec(mechanisms[name].config.model).max_length
+    made["dp-mlm-prior"]["shape"] = _shape(mechanisms["dp-mlm-prior"].config.model)
+    made["dp-sentence"]["max_length"] = sentence_encoder.PIECES + 2
+    return {
+        "version": __version__,
+        "files": packed,
+        "visible": character_table(),
+        "language": language_data(mechanisms[MECHANISMS[0]].language),
+        "stop_words": sorted(stop.words),
+        "kinds": KINDS,
+        "candidates": candidates,
+        "mechanisms": list(made.values()),
+        "examples": [
+            {"title": e.title, "text": e.text, "problem": e.problem, "sensitive": e.sensitive} for e in examples()
+        ],
+        "own": OWN_TEXT,
+        "notes": NOTES,
+    }
+
+
+def _shape(model: str) -> dict[str, float]:
+    """What the range of the private shift and the weight of the proposal follow from at any ε."""
+    of = dp_mlm_prior
+    numbers = {"low": of.LOW, "width": of.WIDTH, "growth": of.GROWTH, "widest": of.WIDEST, "firm": of.FIRM}
+    return {"sigma": of.score_deviation(model), **numbers, "power": of.POWER, "spread": of.SPREAD}
+
+
+def _first() -> dict[str, Any]:
+    """The first example by the first mechanism, to be dragged while the model loads: with a seed, so not private."""
+    mechanism = get_mechanism(MECHANISMS[0])
+    example = examples()[0]
+    result = mechanism.rewrite(example.text, seed=1)
+    low, high, default = mechanism.epsilon_range()
+    shown = payload(result, run=0, low=low, high=high, default=default, pin=example.sensitive)
+    return {
+        "payload": {**shown, "stage": True},
+        "sentence": result.guarantee.sentence(),
+        "exposed": result.guarantee.exposed,
+    }
+
+
+def language_data(language: Language) -> dict[str, Any]:
+    """The lists by which a text is cut and written, as text.js reads them, which has the tokenizer of English, and
+    those by which telling.js finds names and dates."""
+    clues = language.clues
+    return {
+        "clitics": language.clitics,
+        "detached": language.detached,
+        "enders": "".join(sorted(language.enders)),
+        "titles": sorted(language.titles),
+        "abbreviations": sorted(language.abbreviations),
+        "before_number": sorted(language.before_number),
+        "starters": sorted(language.starters),
+        "no_initials": sorted(language.no_initials),
+        "irregular": IRREGULAR,
+        "clues": {
+            **{name: sorted(x) if isinstance(x, frozenset) else x for name, x in dataclasses.asdict(clues).items()},
+            "longest_place": clues.longest_place,
+            "short_titles": sorted(language.titles),
+        },
+    }
+
+
+def _page(with_gallery: bool) -> str:
+    body = (_HERE / "page.html").read_text(encoding="utf-8").replace("{{strip}}", browser.markup())
+    if with_gallery:
+        link = f'<a href="{GALLERY}/index.html">The examples under every mechanism, and lessons</a>'
+        body += f'<p class="p-small">{link}</p>\n'
+    title = re.search("<h1>(.*?)</h1>", body)
+    assert title is not None
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<meta name="color-scheme" content="light dark">
+<meta name="generator" content="DP-Text Studio {html.escape(__version__)}">
+<title>{title[1]}</title>
+<link rel="icon" href="icon.svg">
+<link rel="manifest" href="manifest.webmanifest">
+<link rel="stylesheet" href="style.css">
+</head>
+<body>
+<main>
+{body}
+</main>
+<script type="module" src="app.js"></script>
+</body>
+</html>
+"""
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

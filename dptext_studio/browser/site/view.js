@@ -1,0 +1,142 @@
+// @ts-check
+// The data of the token view (dptext_studio/figures/token_view.py), made here from a prepared text and fresh noise.
+
+import { breather } from "./breath.js";
+import { SHOWN, highest, logZs } from "./laws.js";
+import { telling } from "./telling.js";
+import { W, escaped, isDigit } from "./text.js";
+
+/** @typedef {import("./engine.js").Prepared} Prepared */
+/** @typedef {import("./laws.js").Law} Law */
+
+const N_GRID = 40;
+const FLOOR = -1e4; // ln p of what is impossible
+
+/** The candidates worth showing: the best, those that are released somewhere, and the original word. */
+function chosen(/** @type {number[]} */ best, /** @type {Law} */ law, /** @type {import("./laws.js").Flips} */ flips) {
+  return [...new Set([...best, ...flips.map((f) => f[1]), ...(law.source < 0 ? [] : [law.source])])];
+}
+
+/**
+ * A row of ln p, each worked out when it is read. Without scores it takes a sum over all candidates, at each ε of each
+ * word, and most words are never opened.
+ */
+const later = (/** @type {(k: number) => number} */ value) =>
+  new Proxy(/** @type {number[]} */ ([]), { get: (_, k) => (k === "length" ? N_GRID : value(Number(k))) });
+
+/** Numbers that are worked out together when the first of them is read. */
+function once(/** @type {() => number[]} */ values) {
+  /** @type {number[] | null} */
+  let made = null;
+  return later((k) => (made ??= values())[k]);
+}
+
+/** How many scores are higher than this. */
+function above(/** @type {Float64Array} */ scores, /** @type {number} */ x) {
+  let n = 0;
+  for (let j = 0; j < scores.length; j += 1) if (scores[j] > x) n += 1;
+  return n;
+}
+
+/** What rules find in a text, equal ones together, with the tokens in which it may still stand. */
+function found(/** @type {import("./engine.js").Engine} */ { core }, /** @type {import("./text.js").Document} */ document) {
+  /** @type {Map<string, {kind: string, kinds: string, text: string, at: number[]}>} */
+  const out = new Map();
+  for (const { kind, text, words } of telling(document, core.language.clues)) {
+    const key = `${kind} ${text.toLowerCase()}`;
+    const said = out.get(key) ?? { kind, kinds: core.kinds[kind], text, at: [] };
+    said.at = [...new Set([...said.at, ...words])].sort((a, b) => a - b);
+    out.set(key, said);
+  }
+  return [...out.values()];
+}
+
+/**
+ * The same where whole sentences are drawn: of each those candidates, among the ones that are released at some ε, in
+ * which it stands, of a name or place a word of it.
+ * @param {import("./engine.js").Engine} engine
+ * @param {string} text
+ * @param {{c?: string[], flips?: number[][]}[]} tokens
+ */
+function foundAmong({ core, language }, text, tokens) {
+  const document = language.parse(text);
+  const released = tokens.map((t) => [...new Set(t.flips?.map((f) => f[1]))]);
+  const pieces = tokens.map((t) => t.c?.map((c) => c.toLowerCase()) ?? []);
+  /** @type {Map<string, {kind: string, kinds: string, text: string, at: number[], among: number[][]}>} */
+  const out = new Map();
+  for (const { kind, text, words } of telling(document, core.language.clues)) {
+    const key = `${kind} ${text.toLowerCase()}`;
+    if (out.has(key)) continue;
+    const some = ["name", "place"].includes(kind)
+      ? words.map((k) => document.tokens[k].text).filter((word) => ![...word].every(isDigit))
+      : [text];
+    const any = [...new Set(some)].sort((a, b) => b.length - a.length).map((word) => escaped(word.toLowerCase()));
+    const pattern = any.length ? new RegExp(`(?<![${W}])(?:${any.join("|")})(?![${W}])`, "u") : null;
+    const found = released.map((numbers, i) => numbers.filter((j) => pattern?.test(pieces[i][j])));
+    const at = [...found.keys()].filter((i) => found[i].length);
+    out.set(key, { kind, kinds: core.kinds[kind], text, at, among: at.map((i) => found[i]) });
+  }
+  return [...out.values()];
+}
+
+/**
+ * One rewrite for the token view.
+ * @param {import("./engine.js").Engine} engine
+ * @param {Prepared} prepared
+ * @param {{run: number, draw: string, epsilon: number}} shown
+ * @param {{signal?: AbortSignal, hear?: (share: number) => void}} [watched] what stops it; who is told how far it is
+ */
+export async function payload(engine, prepared, { run, draw, epsilon }, { signal, hear } = {}) {
+  const { spec, document, reasons, laws, known, capitals, gaps, aligned } = prepared;
+  const [low, high, usual] = spec.axis;
+  const grid = Array.from({ length: N_GRID }, (_, k) => low * (high / low) ** (k / (N_GRID - 1)));
+  const total = Math.max(0, ...laws.map((law) => law?.candidates.length ?? 0));
+  const one = (/** @type {import("./text.js").Token} */ token, /** @type {number} */ i) => {
+    const placed = { pre: gaps[i], o: aligned ? token.text : "", a: "keep", why: reasons[i] ?? "" };
+    const law = laws[i];
+    if (!law) return placed;
+    const flips = law.noise().flips(low, high);
+    const n = Math.min(SHOWN, law.candidates.length);
+    const best = law.scores ? highest(law.scores, n) : law.near ?? [];
+    const shown = chosen(best, law, flips);
+    const place = new Map(shown.map((j, k) => [j, k]));
+    const drawn = {
+      ...placed,
+      a: aligned ? "replace" : "insert",
+      why: known[i] ? "" : "not in the vocabulary",
+      cap: capitals[i] ? 1 : 0,
+      c: shown.map((j) => engine.written({ ...prepared, capitals: [] }, i, law.candidates[j])),
+      src: place.get(law.source) ?? -1,
+      flips: flips.map(([e, j]) => [e, place.get(j) ?? 0]),
+      ...(law.candidates.length === total ? {} : { total: law.candidates.length }),
+    };
+    const { scores } = law;
+    const logProb = (/** @type {number} */ j, /** @type {number} */ at) => Math.max(law.logProb?.(at, j) ?? 0, FLOOR);
+    if (!scores) {
+      const exact = (/** @type {number} */ k, /** @type {number} */ at) => logProb(shown[k], at);
+      return { ...drawn, exact, lp: shown.map((j) => later((k) => logProb(j, grid[k]))) };
+    }
+    return {
+      ...drawn,
+      s: shown.map((j) => scores[j]),
+      rank: shown.map((j) => 1 + above(scores, scores[j])),
+      z: once(() => logZs(scores, grid)),
+    };
+  };
+  const breathe = breather(signal);
+  const tokens = /** @type {Record<string, any>[]} */ ([]);
+  for (const [i, token] of document.tokens.entries()) {
+    tokens.push(one(token, i));
+    const pause = breathe();
+    if (pause) {
+      hear?.(i / document.tokens.length);
+      await pause;
+    }
+  }
+  return {
+    run, draw, key: "pocket", eps: epsilon, lo: low, hi: high, n_grid: N_GRID, lp_grid: N_GRID, default_eps: usual,
+    unit: spec.unit, live: true, seeded: false, total_candidates: total, aligned, tokens,
+    telling: aligned ? found(engine, document) : foundAmong(engine, document.text, tokens),
+    tail: gaps[gaps.length - 1], ...(aligned ? {} : { original: document.text }),
+  };
+}

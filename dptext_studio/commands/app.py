@@ -1,0 +1,53 @@
+"""``app``: the pages, served on this machine and opened in a browser."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import runpy
+import sys
+from pathlib import Path
+
+from dptext_core.cli.arguments import positive
+from dptext_core.errors import ModelUnavailable
+from dptext_core.support import plugins
+from dptext_core.support.extras import install
+
+HELP = "open the app in a browser"
+#: What Streamlit runs, and what lies beside it, its settings included.
+SCRIPT = "app.py"
+BESIDE = ("pages", ".streamlit")
+#: Whether a process can become another one: on Windows it starts a second one, and ends.
+REPLACES = os.name == "posix"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--port", type=positive, metavar="N", help="where it listens (default: from 8501 the first free)"
+    )
+    parser.add_argument("--headless", action="store_true", help="open no browser")
+
+
+def script() -> Path:
+    """The app's script: inside the package where it was installed, beside it in a checkout. Raises ModelUnavailable."""
+    package = Path(__file__).resolve().parents[1]
+    for folder in (package / "app", package.parent):
+        if (folder / SCRIPT).is_file() and all((folder / name).is_dir() for name in BESIDE):
+            return folder / SCRIPT
+    raise ModelUnavailable("The app's pages are missing. Install dptext-studio again, or start the app in a checkout.")
+
+
+def run(args: argparse.Namespace) -> None:
+    if importlib.util.find_spec("streamlit") is None:
+        raise ModelUnavailable(f"The app needs Streamlit, which is not installed. Install it with: {install('app')}")
+    flags = [f"--server.port={args.port}"] * bool(args.port) + ["--server.headless=true"] * args.headless
+    command = ["streamlit", "run", str(script()), *flags]
+    # Those of --plugin are loaded here only.
+    own = {plugins.VARIABLE: os.pathsep.join(plugins.files())} if plugins.files() else {}
+    # The server is this process, and no child of it that would outlive it.
+    if REPLACES:
+        os.execve(sys.executable, [sys.executable, "-m", *command], os.environ | own)
+    else:
+        sys.argv = command
+        runpy.run_module("streamlit", run_name="__main__", alter_sys=True)

@@ -1,0 +1,52 @@
+"""``gallery``: the examples under every mechanism, and the lessons, as a folder of plain files."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from dptext_core.cli.arguments import whole
+from dptext_core.cli.console import emit, note, resumable
+
+HELP = "write the examples under every mechanism, and the lessons, as pages that need no server"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", metavar="FOLDER", required=True, help="where the pages go; the same one goes on")
+    parser.add_argument(
+        "--mechanism", metavar="NAME", action="append", default=[], help="only this one; may be repeated (default: all)"
+    )
+    parser.add_argument(
+        "--example",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="only this one, such as clinic-note; may be repeated (default: all)",
+    )
+    parser.add_argument(
+        "--lesson",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="only this one, such as one-word; may be repeated (default: all)",
+    )
+    parser.add_argument(
+        "--seed",
+        type=whole("the seed"),
+        default=1,
+        metavar="N",
+        help="the noise of all pages comes from it (default 1)",
+    )
+    parser.add_argument("--quiet", action="store_true", help="no notes on standard error")
+
+
+def run(args: argparse.Namespace) -> None:
+    from ..exports.gallery import gallery
+
+    say = (lambda line: None) if args.quiet else note
+    with resumable(args.out):
+        made = gallery(Path(args.out), args.mechanism, args.example, args.lesson, seed=args.seed, say=say)
+    kept = f", of which {made.kept:,} were there" if made.kept else ""
+    pages = "1 page" if len(made.pages) == 1 else f"{len(made.pages):,} pages"
+    say(f"{pages}{kept}, {made.bytes / 1e6:.1f} MB together.")
+    emit(str(Path(args.out) / "index.html"))

@@ -1,0 +1,52 @@
+"""``pocket``: a static site on which texts are rewritten in the visitor's own browser."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from dptext_core.cli.arguments import whole
+from dptext_core.cli.console import emit, note, resumable
+from dptext_core.errors import ConfigError
+
+HELP = "write a site that rewrites texts in its visitor's browser, for any web server"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", metavar="FOLDER", help="where the site goes: a new folder, or one made before")
+    parser.add_argument(
+        "--serve",
+        action="store_true",
+        help="serve it to this machine until Ctrl-C; without --out, from a folder that is deleted then",
+    )
+    parser.add_argument(
+        "--port", type=whole("the port"), default=8600, metavar="N", help="the port of --serve (default 8600)"
+    )
+    parser.add_argument(
+        "--no-gallery",
+        action="store_true",
+        help="without the finished pages of all mechanisms, which take a minute or more",
+    )
+    parser.add_argument("--quiet", action="store_true", help="no notes on standard error")
+
+
+def run(args: argparse.Namespace) -> None:
+    from ..browser import serve, write_site
+
+    if not (args.out or args.serve):
+        raise ConfigError("Say where the site goes with --out FOLDER, or look at it with --serve.")
+    say = (lambda line: None) if args.quiet else note
+    with TemporaryDirectory() as passing:
+        out = Path(args.out or passing)
+        with resumable(args.out) if args.out else nullcontext():
+            made = write_site(out, say, shown=None if args.no_gallery else ())
+        say(f"{len(made.files)} files, {made.total / 1e6:.1f} MB together.")
+        if not args.serve:
+            emit(str(out / "index.html"))
+            return
+        with serve(out, args.port) as server:
+            emit(f"http://127.0.0.1:{server.server_address[1]}/")
+            with suppress(KeyboardInterrupt):
+                server.serve_forever()

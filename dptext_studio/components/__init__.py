@@ -1,0 +1,1 @@
+"""Parts of pages: token view, charts, downloads, controls."""

@@ -1,0 +1,161 @@
+"""Forms made from the fields of a mechanism's config, so that a new mechanism brings its own controls."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import streamlit as st
+
+from dptext_core import ConfigError, Mechanism, MechanismSpec, mechanism_class, words
+from dptext_core.mechanisms import blocklist, codec, recommended
+from dptext_core.privacy.guarantee import blocklist_note
+from dptext_core.words.lists import CONFIGURATIONS
+
+from ..server import public
+from .text import literal
+
+#: Names of lists that a control or a link takes: as many as L1 has.
+MAX_LISTS = 10
+
+
+def options(spec: MechanismSpec, key: str, skip: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """Controls for every option of the mechanism but those in ``skip`` and those that have one apart; what differs from
+    the default."""
+    fields = [
+        f
+        for f in dataclasses.fields(spec.config_cls)
+        if f.name not in skip
+        and f.metadata["kind"] != "epsilon"
+        and not f.metadata.get("apart")
+        and public.page_has(f.metadata)
+    ]
+    values: dict[str, Any] = {}
+    cls = mechanism_class(spec.name)
+    for field in (f for f in fields if not f.metadata["advanced"]):
+        values |= _control(cls, field, f"{key}-{spec.name}-{field.name}")
+    folded = [f for f in fields if f.metadata["advanced"]]
+    if folded:
+        with st.expander("More options"):
+            for field in folded:
+                values |= _control(cls, field, f"{key}-{spec.name}-{field.name}")
+    return values
+
+
+def one(spec: MechanismSpec, name: str, key: str) -> dict[str, Any]:
+    """The control of one option, where a page places it by itself; its value if that is not the default."""
+    field = next(f for f in dataclasses.fields(spec.config_cls) if f.name == name)
+    return _control(mechanism_class(spec.name), field, f"{key}-{spec.name}-{field.name}")
+
+
+def held(field: dataclasses.Field, value: Any, key: str) -> dict[str, Any]:
+    """What the session holds under ``key`` where the control of this option shows ``value``."""
+    if field.metadata.get("lists"):
+        if len(value) == 1 and value[0] in CONFIGURATIONS:
+            return {key: value[0]}
+        return {key: "", f"{key}-names": list(value)}
+    return {key: _shown(field, value)}
+
+
+def _shown(field: dataclasses.Field, value: Any) -> Any:
+    """A value as its control has it: text where it is typed or a flag that may be neither, else itself."""
+    kind = field.metadata["kind"]
+    if _picked(field) or (kind == "flag" and field.default is not None):
+        return value
+    if kind in ("number", "integer"):
+        return None if value is None else int(value) if kind == "integer" else float(value)
+    if kind == "flag":
+        return None if value is None else codec.write(field, value)
+    if kind == "words":
+        return ", ".join(value)
+    return codec.write(field, value) if value else ""
+
+
+def _picked(field: dataclasses.Field) -> bool:
+    meta = field.metadata
+    offered = meta.get("models") or meta.get("generators") or meta.get("spaces") or meta.get("offered")
+    return bool(meta["kind"] == "choice" or offered)
+
+
+def _control(cls: type[Mechanism], field: dataclasses.Field, key: str) -> dict[str, Any]:
+    try:
+        value = _asked(cls, field, key)
+    except ConfigError as error:
+        st.error(literal(f"{error} Until then the default is used."))
+        return {}
+    return {} if value is None or value == field.default else {field.name: value}
+
+
+def _asked(cls: type[Mechanism], field: dataclasses.Field, key: str) -> Any:
+    """The value that the control of an option is at. Raises ConfigError for what was typed and is none."""
+    meta, default = field.metadata, field.default
+    label, help, kind = meta["label"], meta["help"], meta["kind"]
+    if (known := public.offered(meta, default)) is not None:
+        titles = {s.name: s.title for s in words.word_spaces()} if meta.get("spaces") else {}
+        return st.selectbox(label, known, format_func=lambda n: titles.get(n, n), help=help, key=key)
+    if meta.get("lists"):
+        return _lists(label, help, key)
+    if kind == "choice":
+        index = None if default is None else meta["choices"].index(default)
+        return st.selectbox(label, meta["choices"], index=index, format_func=str.capitalize, help=help, key=key)
+    start = _shown(field, recommended.begins(field))
+    if kind == "flag" and default is not None:
+        return st.toggle(label, value=start, help=help, key=key)
+    if kind == "flag":
+        chosen = st.selectbox(label, ("yes", "no"), index=None, format_func=str.capitalize, help=help, key=key)
+        return None if chosen is None else codec.read(field, chosen)
+    if kind in ("number", "integer"):
+        # One type for all three: Streamlit refuses a whole number beside others.
+        number = int if kind == "integer" else float
+        low, high = (None if end is None else number(end) for end in (meta["min"], meta["max"]))
+        form: dict[str, Any] = {"step": 1} if kind == "integer" else {"format": "%g"}
+        return st.number_input(label, min_value=low, max_value=high, value=start, help=help, key=key, **form)
+    if kind == "words":
+        typed = st.text_area(label, value=start, height=68, placeholder="For example: heck, darn", help=help, key=key)
+        value, wrong = _words(cls, field, typed)
+        if wrong:
+            st.error(literal(wrong))
+        st.caption(blocklist_note(len(value)) if value else "The list is empty.")
+        return value
+    typed = st.text_input(label, value=start, help=help, key=key)
+    return default if typed == start else codec.read(field, typed)
+
+
+def _words(cls: type[Mechanism], field: dataclasses.Field, typed: str) -> tuple[tuple[str, ...], str]:
+    """The words of a list, and what is wrong with others: those that can be taken out are, whatever stands beside them.
+    Raises ConfigError where the mechanism takes none."""
+
+    def taken(text: str) -> tuple[str, ...]:
+        value = codec.read(field, text)
+        cls.check_never(blocklist.Never(frozenset(value)), cls.config_cls())
+        return value
+
+    try:
+        return taken(typed), ""
+    except ConfigError as error:
+        good, letters = [], 0
+        for word in dict.fromkeys(blocklist.split(typed)):
+            try:
+                taken(word)
+            except ConfigError:
+                continue
+            if (letters := letters + len(word) + 1) <= blocklist.MOST:
+                good.append(word)
+        if not good:
+            raise
+        return taken(", ".join(good)), f"{error} All others are taken out."
+
+
+def _lists(label: str, help: str, key: str) -> tuple[str, ...]:
+    """One of the paper's configurations, or lists chosen by name."""
+    named = {
+        "L2": "L2: one list",
+        "L0": "L0: five lists, one of each word space",
+        "L1": "L1: ten lists, two of each word space",
+        "": "Lists by name …",
+    }
+    chosen = st.selectbox(label, list(named), format_func=named.__getitem__, help=help, key=key)
+    if chosen:
+        return (chosen,)
+    several = st.multiselect("Names of lists", words.word_lists(), max_selections=MAX_LISTS, key=f"{key}-names")
+    return tuple(several) or ("L2",)

@@ -1,0 +1,132 @@
+"""The line under every page: what it cannot do, what is kept, how to cite it, and what comes under which licence.
+
+The environment variable DPTEXT_POCKET is the address of the site that rewrites in its visitor's browser
+(``dptext pocket --out``), where there is one: http(s)://…, or the path of one on the same server. The line then leads
+there.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core.data.folder import environment
+from dptext_core.support import assets, hosting
+from dptext_core.support.version import __version__
+
+from .. import references
+from ..server import forget
+from . import download
+from .shell import drawn_when_open
+from .text import literal
+
+#: Of what opens over the page, in pixels.
+WIDE = 640
+LOOK = """<style>
+.st-key-footer { border-top: 1px solid light-dark(#e3e2df, #3a3936); margin-top: 0.25rem; padding-top: 0.1rem;
+  gap: 0 1.1rem; }
+.st-key-footer :is([data-testid=stCaptionContainer] p, button p, a p) {
+  font-size: 13px; line-height: 1.5rem; margin: 0; }
+.st-key-footer [data-testid=stCaptionContainer] { margin: 0; }
+.st-key-footer :is(button, [data-testid=stLinkButton] a) {
+  min-height: 1.5rem; padding: 0; color: light-dark(#5d5b57, #b3b0a9) !important; }
+.st-key-footer button:is(:hover, [aria-expanded=true]) { color: light-dark(#0b62ad, #8fc1f2) !important; }
+</style>"""
+LIMITS = (
+    "**English.** What is bundled (the language models, word spaces, lists, stop words) is English. The program itself "
+    "takes another language as a plugin.",
+    "**Small models.** The bundled models have to run on any laptop. Larger ones write better text at the same ε; they "
+    "are added by hand.",
+    "**What a promise leaves out.** Kept words, punctuation, spacing, the number of words and the style are not hidden "
+    "by most mechanisms. Each result says what everyone can see.",
+    "**A large ε promises little**, whoever makes it. Several answers to one text add up.",
+    "**Research and teaching.** It was not reviewed from outside. Have it reviewed before you rely on it for the data "
+    "of others.",
+)
+
+
+def limits() -> None:
+    for limit in LIMITS:
+        st.markdown(f"- {limit}")
+
+
+def cite() -> None:
+    st.markdown("This program, and the paper of each mechanism that you use.")
+    st.code(references.reference(references.OWN).bibtex, language="bibtex")
+    used, lines = [references.OWN], []
+    for spec in dpt.mechanisms():
+        # A mechanism of somebody's own may name papers that are not listed here.
+        keys = [k for k in dpt.mechanism_class(spec.name).references if k in references.references()]
+        used += keys
+        if not keys:
+            lines.append(f"**{literal(spec.title)}** names no paper.")
+            continue
+        first = references.reference(keys[0])
+        own = keys[0] == references.OWN
+        said = "is our own, first described with this program." if own else literal(first.line())
+        others = [references.reference(k).line() for k in keys[1:]]
+        more = f" It also stands on: {literal(' '.join(others))}" if others else ""
+        lines.append(f"**{literal(spec.title)}** {said}{more}")
+    download.button(
+        "Download all as BibTeX",
+        references.bibtex(tuple(used)),
+        "dp-text-studio.bib",
+        "application/x-bibtex",
+        icon=":material/format_quote:",
+        key="footer_bibtex",
+        on_click="ignore",
+        holds="nothing",
+    )
+    for line in lines:
+        st.markdown(line)
+
+
+def licences() -> None:
+    st.markdown("The code is under the MIT licence. No data set of others comes with the program.")
+    kinds: dict[tuple[str, str], list[dict]] = defaultdict(list)
+    for entry in assets.read_json(assets.assets_folder() / "MANIFEST.json"):
+        kinds[entry["licence"], entry["source"]].append(entry)
+    rows = [
+        {
+            "licence": licence,
+            "made from": source,
+            "files": ", ".join(e["path"] for e in entries[:3])
+            + (f", and {len(entries) - 3} more" * (len(entries) > 3)),
+            "MB": sum(e["bytes"] for e in entries) / 1e6,
+        }
+        for (licence, source), entries in sorted(kinds.items())
+    ]
+    st.dataframe(rows, hide_index=True, height=320, column_config={"MB": st.column_config.NumberColumn(format="%.2f")})
+    st.caption("`assets/MANIFEST.json` has each file with its SHA-256 and the command that made it.")
+    here = environment()
+    found = {name: here[name] for name in ("dptext-studio", "python", "system")} | here["packages"]
+    st.caption(literal("Versions: " + ", ".join(f"{name} {version}" for name, version in found.items()) + "."))
+
+
+#: What is called how → what opens there.
+PARTS = {
+    "Limits": limits,
+    "What is kept": lambda: forget.panel("footer_forget"),
+    "How to cite": cite,
+    "Licences": licences,
+}
+
+
+@st.fragment
+def parts() -> None:
+    """Opening one runs only this, and nothing is worked out for what is shut."""
+    if forget.forgotten():
+        st.rerun(scope="app")
+    with st.container(key="footer", horizontal=True, vertical_alignment="center"):
+        st.caption(f"DP-Text Studio {__version__} · no text leaves the machine that runs it", width="content")
+        if address := hosting.pocket():
+            st.link_button("Compute in my browser", address, type="tertiary")
+        for title, part in PARTS.items():
+            drawn_when_open(st.popover(title, type="tertiary", key=f"footer_{title}", on_change="rerun"), WIDE, part)
+
+
+def footer() -> None:
+    st.html(LOOK)
+    parts()

@@ -1,0 +1,112 @@
+"""What was drawn in this session, what was released of it, and what that adds up to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core.measure.ledger import HOLDS, Ledger, LedgerEntry
+from dptext_core.privacy.guarantee import bound
+
+from ..server import sessions
+from ..server.session import session
+from . import download
+from .text import literal
+
+
+@st.fragment
+def panel(ledger: Ledger, results: Sequence[dpt.RewriteResult] = ()) -> None:
+    """Draws and totals, anew with each download. results: what the user may release now; the panel says what that
+    would mean."""
+    session().ledger_drawn = (sessions.fragment(),)
+    if not ledger.entries and not ledger.taken:
+        st.caption("Nothing was drawn yet. Each rewrite appears here with what it spends once it is released.")
+        return
+    for account in ledger.accounts():
+        (st.warning if account.void else st.info)(literal(account.sentence()))
+        draws = ledger.draws(account.text)
+        said = f"It was drawn {draws:,} {'time' if draws == 1 else 'times'} with fresh noise."
+        if draws > max(1, account.releases):
+            said += " Choosing the one you like best tells about all of them: then count every one as released."
+        st.caption(said)
+    if (together := ledger.overall()) is not None:
+        (st.warning if together.void else st.info)(literal(together.sentence()))
+    if results:
+        one = "this one" if len(results) == 1 else f"these {len(results)}"
+        st.markdown(f"**If you release {one}:** " + literal(ledger.what_if(results)))
+    if ledger.entries:
+        rows = table(ledger)
+        st.dataframe(rows, hide_index=True, height=_height(rows))
+        st.caption("A row is what was looked at of one draw, or one setting of it that was released.")
+    if ledger.taken:
+        files = left(ledger)
+        st.dataframe(files, hide_index=True, height=_height(files))
+        st.caption(
+            "What left a page: each file and each copy, once. What your browser does by itself is not seen here: text "
+            "selected by hand outside of a rewrite, printing, a picture of a page or of a chart."
+        )
+    download.button(
+        "Download the ledger",
+        ledger.to_json,
+        "ledger.json",
+        "application/json",
+        icon=":material/receipt_long:",
+        key="ledger_download",
+        on_click="ignore",
+        holds="promise",
+        help="The file does not hold your texts.",
+    )
+
+
+def _height(rows: dict[str, list]) -> int:
+    return min(320, 36 * (1 + len(next(iter(rows.values())))) + 2)
+
+
+def left(ledger: Ledger) -> dict[str, list]:
+    """Columns of what left, the latest first."""
+    taken = ledger.taken[::-1]
+    return {
+        "time (UTC)": [t.time.strftime("%H:%M:%S") for t in taken],
+        "page": [t.page for t in taken],
+        "file": [t.file for t in taken],
+        "it holds": [HOLDS[t.holds] for t in taken],
+    }
+
+
+def table(ledger: Ledger) -> dict[str, list]:
+    """Columns of the draws, the latest first: each released setting has a row, the others of a draw have one."""
+    titles = {s.name: s.title for s in dpt.mechanisms()}
+    groups: dict[tuple, list[LedgerEntry]] = {}
+    for k, e in enumerate(ledger.entries):
+        groups.setdefault((e.text, e.noise_id, k if e.released else -1), []).append(e)
+    rows = list(groups.values())[::-1]
+    return {
+        "time (UTC)": [row[0].time.strftime("%H:%M:%S") for row in rows],
+        "text": [row[0].text for row in rows],
+        "draw": [ledger.draw_of(row[0]) for row in rows],
+        "mechanism": [", ".join(dict.fromkeys(titles.get(e.mechanism, e.mechanism) for e in row)) for row in rows],
+        "settings": [len(row) for row in rows],
+        "total ε": [_totals(row) for row in rows],
+        "released": [row[0].released for row in rows],
+        "note": [_note(row) for row in rows],
+    }
+
+
+def _totals(row: Sequence[LedgerEntry]) -> str:
+    """The total of a row, or from the least to the largest."""
+    totals = [e.total for e in row if e.notion != "none"]
+    if not totals:
+        return "none"
+    low, high = bound(min(totals)), bound(max(totals))
+    return low if low == high else f"{low} to {high}"
+
+
+def _note(row: Sequence[LedgerEntry]) -> str:
+    said = [f"{rows:,} rows"] if (rows := max(e.rows for e in row)) else []
+    if any(e.seeded for e in row):
+        said.append("seeded, not private")
+    elif any(e.notion == "none" for e in row):
+        said.append("no guarantee")
+    return ", ".join(said)

@@ -1,0 +1,190 @@
+"""A mechanism's settings in the page's address. Never a text: addresses are stored and logged.
+
+What comes in an address is checked like any other input, and against what the page's own controls offer: an address
+must not name a file of the server.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core import Setting, words
+from dptext_core.mechanisms import codec, recommended
+from dptext_core.mechanisms.registry import fields_of
+from dptext_core.support.checks import shown, told
+from dptext_core.words.lists import CONFIGURATIONS
+
+from ..server import public
+from ..server.runs import Inputs
+from ..server.session import session
+from . import controls
+from .controls import MAX_LISTS
+
+
+def to_query(setting: Setting) -> dict[str, str]:
+    """The parameters of the address. Options that the page has no control for, what is typed into one, and what pages
+    begin with are left out.
+
+    Raises ConfigError for a value that its option does not take.
+    """
+    return _query(setting, _linked(setting.mechanism))
+
+
+def to_file(setting: Setting) -> dict[str, str]:
+    """As :func:`to_query`, with what is typed, and whatever pages begin with: for what stays with the user.
+    :func:`from_query` reads it."""
+    return _query(setting, _fields(setting.mechanism), True)
+
+
+def from_file(query: Mapping[str, str]) -> dict[str, str]:
+    """What :func:`to_file` wrote, of an older version too, for :func:`from_query`: what it does not name is at its
+    default, whatever pages begin with by now."""
+    name = query.get("mechanism", "")
+    begun = recommended.begun(name) if any(s.name == name for s in dpt.mechanisms()) else {}
+    return {n: codec.write(f, f.default) for n, f in begun.items()} | dict(query)
+
+
+def _query(setting: Setting, fields: Mapping[str, dataclasses.Field], file: bool = False) -> dict[str, str]:
+    elsewhere = {n: f.default for n, f in recommended.begun(setting.mechanism).items()}
+    told = {
+        name: value
+        for name, value in (elsewhere | dict(setting.options)).items()
+        if name in fields
+        and not _lies(fields[name], value)
+        and (not _same(fields[name], value) or (file and name in elsewhere))
+    }
+    return dataclasses.replace(setting, options=told).to_query()
+
+
+def _lies(field: dataclasses.Field, value: Any) -> bool:
+    """Whether a value says where something lies on this machine: that goes into no address and no file."""
+    return told(field, value) != value
+
+
+def of(inputs: Inputs, epsilon: float, file: bool = False) -> tuple[dict[str, str], list[str]]:
+    """The parameters for what a page shows at this ε, and what of it no link (no ``file``) can carry."""
+    missing = [] if inputs.seed is None else ["the seed"]
+    setting = inputs.setting.at(float(f"{epsilon:.6g}"))
+    if inputs.epsilon is not None:
+        missing.append("the ε of each word")
+        setting = setting.at(None)
+    fields = (_fields if file else _linked)(inputs.mechanism)
+    return _query(setting, fields, file), missing + left_out([setting], fields)
+
+
+def from_query(
+    params: Mapping[str, str], refused: str = "This link was not followed"
+) -> tuple[Setting | None, str | None]:
+    """The setting of an address and None, or None and what is wrong with it; both None where it carries no setting."""
+    if "mechanism" not in params:
+        return None, f"{refused}: it has an ε and names no mechanism." if "epsilon" in params else None
+    name = params["mechanism"]
+    try:
+        fields = _fields(name)
+        for key in params.keys() - {"mechanism", "epsilon"} - fields.keys():
+            raise dpt.ConfigError(f"{name} has no option {shown(key)} that a link can set.")
+        setting = Setting.from_query(params)
+        if isinstance(setting.epsilon, tuple):
+            raise dpt.ConfigError("epsilon is one number in a link, not one for each word.")
+        for key, value in setting.options.items():
+            _check_offered(fields[key], value)
+        given = recommended.beginning(setting).options
+        options = {key: value for key, value in given.items() if value is not None and value != fields[key].default}
+        Setting(name, options).make()
+    except dpt.DPTextError as error:
+        return None, f"{refused}: {error}"
+    low, _, default = dpt.mechanism_class(name).epsilon_range(options)
+    epsilon = float(default if setting.epsilon is None else setting.epsilon)
+    if epsilon < low / 1000:
+        return (
+            None,
+            f"{refused}: at ε {epsilon:g} {name} keeps nothing of a text. Use {low:g} or more.",
+        )
+    return Setting(name, options, epsilon), None
+
+
+def several_to_query(settings: Sequence[Setting]) -> dict[str, str]:
+    """The parameters for settings beside each other: those of each begin with its number."""
+    return {f"{n}.{k}": v for n, setting in enumerate(settings, 1) for k, v in to_query(setting).items()}
+
+
+def several_from_query(params: Mapping[str, str]) -> tuple[list[Setting], str]:
+    """The settings of such an address, and what is wrong with it; no setting where it carries none, or wrong ones."""
+    each: dict[int, dict[str, str]] = {}
+    for key, text in params.items():
+        place, _, name = key.partition(".")
+        if name and place.isascii() and place.isdigit() and len(place) < 3:
+            each.setdefault(int(place), {})[name] = text
+    found = []
+    for number in sorted(each):
+        setting, problem = from_query(each[number])
+        if problem:
+            return [], problem
+        if setting is not None:
+            found.append(setting)
+    return found, ""
+
+
+def left_out(settings: Sequence[Setting], fields: Mapping[str, dataclasses.Field] | None = None) -> list[str]:
+    """Which options of these no link can carry, as people read them. fields: those that can, where it is no link."""
+    said: dict[str, None] = {}
+    for setting in settings:
+        known = _linked(setting.mechanism) if fields is None else fields
+        config = fields_of(setting.mechanism)
+        said |= dict.fromkeys(
+            config[name].metadata["label"]
+            for name, value in setting.options.items()
+            if name not in known or _lies(known[name], value)
+        )
+    return list(said)
+
+
+def widget_state(setting: Setting, key: str) -> dict[str, Any]:
+    """Values for the controls that ``controls.options`` makes under this key: the setting's, for the rest defaults."""
+    values: dict[str, Any] = {}
+    for name, field in _fields(setting.mechanism).items():
+        value = setting.options.get(name, field.default)
+        values |= controls.held(field, value, f"{key}-{setting.mechanism}-{name}")
+    return values
+
+
+def _fields(mechanism: str) -> dict[str, dataclasses.Field]:
+    """The options that the page has controls for."""
+    return {
+        name: field
+        for name, field in fields_of(mechanism).items()
+        if name != "epsilon" and public.page_has(field.metadata) and not field.metadata.get("apart")
+    }
+
+
+def _linked(mechanism: str) -> dict[str, dataclasses.Field]:
+    """Those of them that an address may have."""
+    return {name: field for name, field in _fields(mechanism).items() if field.metadata.get("link", True)}
+
+
+def open_explore(setting: Setting) -> None:
+    """Go to Explore with this setting. What no address carries goes with the session."""
+    session().query = to_file(setting)
+    st.switch_page("pages/explore.py", query_params=to_query(setting))
+
+
+def _same(field: dataclasses.Field, value: Any) -> bool:
+    """Whether pages begin with it."""
+    return value is None or value == recommended.begins(field)
+
+
+def _check_offered(field: dataclasses.Field, value: Any) -> None:
+    """Raises ConfigError for a value that the control of the option does not offer."""
+    meta, name = field.metadata, field.name
+    offered = public.offered(meta, field.default)
+    if offered is not None and value not in offered:
+        raise dpt.ConfigError(f"{name} is one of {', '.join(offered)} on this machine, not {shown(value)}.")
+    if meta.get("lists") and not (len(value) == 1 and value[0] in CONFIGURATIONS):
+        known = words.word_lists()
+        if not 0 < len(value) <= MAX_LISTS or any(v not in known for v in value) or len(set(value)) < len(value):
+            raise dpt.ConfigError(f"{name} is L0, L1, L2, or up to {MAX_LISTS} of {', '.join(known)}, each once.")

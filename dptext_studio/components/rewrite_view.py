@@ -1,0 +1,87 @@
+"""A rewrite as running text in which what differs from the original is marked, beside others of the same text.
+
+A word that is pointed at lights up in every rewrite on the page; one that is chosen is told to the server, and so is a
+copy, which counts as released. The payload holds the original words: it is for their author's screen only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from dptext_core.measure.side_by_side import Piece
+
+from .text import number
+
+_HERE = Path(__file__).parent
+
+# Fixed markup: everything that comes from a text is set by the script as text content.
+_HTML = """
+<section class="rewrite">
+  <p class="text" role="group"></p>
+  <p class="foot"><span class="count"></span><button type="button" class="copy" hidden>Copy text</button></p>
+  <p class="spoken" role="status"></p>
+</section>
+"""
+
+_mount = st.components.v2.component(
+    "dptext_rewrite_view",
+    html=_HTML,
+    css=(_HERE / "rewrite_view.css").read_text(encoding="utf-8"),
+    js=(_HERE / "rewrite_view.js").read_text(encoding="utf-8"),
+)
+
+
+def _ignore() -> None:
+    """Streamlit keeps a state attribute only where a callback is given."""
+
+
+def payload(
+    pieces: Sequence[Piece],
+    *,
+    chosen: int | None = None,
+    copies: int | None = None,
+    name: str = "",
+    note: str = "",
+    button: bool = True,
+) -> dict[str, Any]:
+    """What the view shows. chosen: where the chosen word begins in the original. copies: the number under which a copy
+    is told. button: whether there is one that copies; without it the text is to read, and still tells of what is copied
+    by hand. name: whose rewrite it is, for who hears the
+    page. note: stands before the count of changed words."""
+    words = [p for p in pieces if p.at is not None or p.changed]
+    changed = sum(p.changed for p in words)
+    return {
+        "pieces": [[p.text, int(p.changed), p.original, p.at, int(p.drawn)] for p in pieces],
+        "chosen": chosen,
+        "copies": copies,
+        "button": button and copies is not None,
+        "name": name,
+        "count": f"{note}{changed:,} {'change' if changed == 1 else 'changes'}",
+    }
+
+
+def rewrite_view(data: Mapping[str, Any], *, key: str, on_word: Callable[[], None] | None = None) -> list[int]:
+    """Show a rewrite. The numbers of all that left it by copying so far.
+
+    on_word: called before the rerun that the choice of a word starts; :func:`word_of` then has it.
+    """
+    found = _mount(key=key, data=dict(data), on_word_change=on_word or _ignore, on_copies_change=_ignore)
+    return copies_of(found)
+
+
+def word_of(state: Any) -> int | None:
+    """Where the chosen word begins in the original, from what the session holds under the view's key."""
+    found = state.get("word") if isinstance(state, Mapping) else None
+    return None if (found := number(found)) is None else int(found)
+
+
+def copies_of(state: Any) -> list[int]:
+    """The numbers of all rewrites that left by copying so far."""
+    found = state.get("copies") if isinstance(state, Mapping) else None
+    if not isinstance(found, Sequence) or isinstance(found, str | bytes):
+        return []
+    return [int(n) for n in map(number, found) if n is not None]

@@ -1,0 +1,74 @@
+"""Text from users: read from files, and shown literally."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from dptext_core import Document, InputError
+from dptext_core.support import hosting
+from dptext_core.support.checks import without_marks
+from dptext_core.text import document
+from dptext_core.text.document import LETTERS, has_more
+
+from ..server.public import limits
+
+#: The largest file that is read, in MB as Streamlit counts them.
+MAX_MB = 1
+#: Where an address or an e-mail would become a link, escaped or not: a mark without width keeps it text.
+_LINK = re.compile(r"(?i)(?<=http:)(?=//)|(?<=https:)(?=//)|(?<=www)(?=\.)|(?<=[-.\w+]@)(?=[-\w])")
+#: Beyond it a number of a browser has no last digit, and is none of ours.
+MOST = 1 << 53
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~:$&=^@/\"'])")
+
+
+def literal(text: str) -> str:
+    """``text`` so that Streamlit's Markdown shows it as it is: no markup, no link, no picture, no formula."""
+    return _MARKDOWN.sub(r"\\\1", _LINK.sub("\u2060", text))
+
+
+def number(told: Any) -> float | None:
+    """A number that a browser told; None where it is none that counts something."""
+    if isinstance(told, bool) or not isinstance(told, int | float) or not abs(told) < MOST:
+        return None
+    return told
+
+
+def too_long(text: str, otherwise: str = "") -> str:
+    """What to say of a text that is too long for a page, and what else one can do on one's own machine; empty for any
+    other. Each token counts that a mechanism may draw in the place of: words, what hangs on them, and marks."""
+    most = limits().words
+    further = "" if hosting.public() else otherwise
+    if why := document.too_long(text):
+        return why
+    if len(text) <= most or not has_more(text, most):  # no token without a character
+        return ""
+    has = f"{len(Document.parse(text).words):,}" if len(text) <= LETTERS * most else "many more"
+    return f"This page takes up to {most:,} words and marks, and this text has {has}. Shorten it{further}."
+
+
+def shortened(text: str) -> str:
+    """As much of the beginning of a text as a page takes."""
+    most = limits().words
+    text = text[: LETTERS * most]
+    tokens = Document.parse(text).tokens
+    return text[: tokens[most - 1].end] if len(tokens) > most else text
+
+
+def decode(data: bytes, name: str = "The file") -> str:
+    """The text of an uploaded file. Raises InputError that says what to do."""
+    if len(data) > MAX_MB << 20:
+        raise InputError(
+            f"{name} is larger than {MAX_MB} MB. Upload a shorter text"
+            + ("." if hosting.public() else ", or rewrite it from the command line.")
+        )
+    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
+    try:
+        text = without_marks(data.decode(encoding))
+    except UnicodeDecodeError:
+        raise InputError(f"{name} is not plain text in UTF-8. Save it as UTF-8 text and upload it again.") from None
+    if "\0" in text:
+        raise InputError(f"{name} looks like a binary file. Upload plain text (.txt).")
+    if not text.strip():
+        raise InputError(f"{name} is empty. Choose a file with text in it.")
+    return text

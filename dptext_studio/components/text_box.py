@@ -1,0 +1,28 @@
+"""The session's text in a box, for pages that show it beside Explore."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dptext_core.support.assets import examples
+
+from ..server.session import session
+
+state = st.session_state
+
+
+def text_box(key: str, height: int) -> str:
+    """The box, and what stands in it: the text of the session, or the first example before there is one."""
+    if key not in state:
+        kept = session().text
+        state[key] = next((e.text for e in examples()), "") if kept is None else kept
+    st.text_area(
+        "Text",
+        state[key],
+        key=key,
+        height=height,
+        placeholder="Type or paste a text.",
+        help="The same text as on Explore. It stays in this session.",
+    )
+    session().text = state[key]
+    return state[key]

@@ -1,0 +1,138 @@
+"""The live token strip: a rewritten text whose ε is dragged in the browser, with no server trip while dragging.
+
+The chances of every word travel to the browser once, as scores (the chance of candidate y at ε is
+exp(ε·s_y − logZ(ε))) or as log-probabilities on a grid of ε; the released word at ε is read from the intervals in which
+each candidate wins. The server hears of it when the drag ends.
+
+Mount it inside ``@st.fragment`` and with a ``key``: then a click does not interrupt a running rewrite, and new data
+reaches the strip that is on the page instead of building another one. The payload holds the original words: it is for
+their author's screen only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from ..figures import browser
+from ..figures.belief_view import BeliefView
+from ..figures.token_view import Here, Meaning, Payload
+from .text import number
+
+#: Facts whose alternatives a visitor may name, and letters of each list.
+MOST_FACTS, MOST_TYPED = 8, 400
+
+_mount = st.components.v2.component(
+    "dptext_token_strip", html=browser.markup(), css=browser.style(), js=browser.script()
+)
+
+_tell = st.components.v2.component(
+    "dptext_here",
+    js="""
+// Where the page has not heard of ε yet, its buttons take no press: by mouse they cannot be reached then.
+function wait(event) {
+  const presses = event.type === "click" || event.key === "Enter" || event.key === " ";
+  if (presses && document.documentElement.hasAttribute("data-behind") && event.target.closest(".st-key-play_does")) {
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  }
+}
+
+export default function ({ data }) {
+  if (!document.dptextHere) for (const kind of ["click", "keydown"]) document.addEventListener(kind, wait, true);
+  document.dptextHere = data;
+  document.dispatchEvent(new Event("dptext-here"));
+}
+""",
+)
+
+
+def _ignore() -> None:
+    """Streamlit keeps a state attribute only where a callback is given."""
+
+
+def _read_view(raw: Any) -> dict[str, Any] | None:
+    """The browser's snapshot as plain Python values; None where there is none or it does not have the right form."""
+    if not isinstance(raw, Mapping):
+        return None
+    run, eps, token = (number(raw.get(name)) for name in ("run", "eps", "token"))
+    if run is None or eps is None:
+        return None
+    tint, fact = raw.get("tint"), raw.get("fact")
+    return {
+        "run": int(run),
+        "eps": float(eps),
+        "token": None if token is None else int(token),
+        "copies": _read_copies(raw.get("copies")),
+        "tint": tint if isinstance(tint, str) else "",
+        "fact": fact if isinstance(fact, str) else "",
+        "others": _read_others(raw.get("others")),
+    }
+
+
+def _read_copies(raw: Any) -> list[tuple[str, int, float]]:
+    """The copies of a snapshot as (draw, run, ε); what does not have that form is left out."""
+    out = []
+    for copy in raw if isinstance(raw, Sequence) and not isinstance(raw, str | bytes) else ():
+        match copy:
+            case [str(draw), run, eps] if number(run) is not None and number(eps) is not None:
+                out.append((draw, int(run), float(eps)))
+    return out
+
+
+def _read_others(raw: Any) -> dict[str, str]:
+    """The alternatives that were named for each fact, as they were typed; what does not have that form is left out."""
+    pairs = raw if isinstance(raw, Sequence) and not isinstance(raw, str | bytes) else ()
+    out = {}
+    for pair in pairs[-MOST_FACTS:]:
+        match pair:
+            case [str(fact), str(others)] if max(len(fact), len(others)) <= MOST_TYPED:
+                out[fact] = others
+    return out
+
+
+def view_of(held: Any) -> dict[str, Any]:
+    """The view of what the session holds under a strip's key; empty before the first."""
+    return (_read_view(held.get("view")) if isinstance(held, Mapping) else None) or {}
+
+
+def token_strip(
+    payload: Payload, *, key: str, on_view_change: Callable[[], None] | None = None
+) -> dict[str, Any] | None:
+    """Show a rewrite whose ε the user moves, and return what the user looks at.
+
+    Args:
+        payload: What the strip shows; :class:`dptext_studio.figures.token_view.Payload` says what each key holds.
+        key: Name of this strip in the session. The browser keeps ε and the chosen word under it.
+        on_view_change: Called with no argument before the rerun that a new view starts; the view is then in
+            ``st.session_state[key]["view"]``.
+
+    Returns:
+        The newest view ``{"run": int, "eps": float, "token": int | None, "copies": list, "tint": str, "fact": str,
+        "others": dict}`` or None before the first.
+        ``run`` may be older than the payload's, when the user has not moved since. ``token`` is the chosen index in
+        ``tokens``. ``copies`` are all that left by copying so far, each as (draw, run, ε). ``tint``: what the
+        words are marked by. ``fact``: the one that was named where no word can be chosen. ``others``: the alternatives
+        that were named for a fact.
+    """
+    result = _mount(key=key, data={**payload, "key": key}, on_view_change=on_view_change or _ignore)
+    return _read_view(result.get("view"))
+
+
+def tell(
+    payload: Payload,
+    epsilon: float,
+    here: Here | None,
+    meaning: Meaning | None,
+    belief: BeliefView | None = None,
+    *,
+    key: str,
+) -> None:
+    """Which ε the page has heard of, what is known at it, how much of the meaning is kept, and what a reader believes:
+    beside the payload of the strip, which is much longer and need not be sent again. In the fragment of the strip,
+    after it."""
+    lp = {} if here is None else here["lp"]
+    known = {"key": key, "run": payload["run"], "eps": epsilon, "lp": lp, "meaning": meaning, "belief": belief}
+    _tell(key=f"{key}_here", data=known)

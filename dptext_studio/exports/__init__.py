@@ -1,0 +1,51 @@
+"""Files to give away or to keep, in two kinds.
+
+A *release* holds the rewritten text, its setting and its promise, and no word of the original that the rewritten text
+does not show itself. An *inspection* shows the originals: it is for their author, says so on top, and its name begins
+with PRIVATE.
+"""
+
+from __future__ import annotations
+
+import json
+
+from dptext_core.result import RewriteResult
+
+from .chances import LIKELIEST, chances_csv, chances_json
+from .inspection import PRIVATE, inspection, view_of
+from .notebook import as_notebook
+from .parts import FILE, as_command, as_python
+from .report import report
+from .session import SavedSession, read_session
+
+__all__ = [
+    "FILE",
+    "KINDS",
+    "LIKELIEST",
+    "PRIVATE",
+    "SavedSession",
+    "as_command",
+    "as_notebook",
+    "as_python",
+    "chances_csv",
+    "chances_json",
+    "file_name",
+    "inspection",
+    "read_session",
+    "record",
+    "report",
+    "view_of",
+]
+
+KINDS = ("release", "inspection")
+
+
+def file_name(kind: str, what: str, suffix: str) -> str:
+    """The name of a file of this kind; one with originals says so."""
+    return f"{'PRIVATE' if kind == 'inspection' else 'release'}-{what}.{suffix}"
+
+
+def record(result: RewriteResult, kind: str = "release") -> str:
+    """A rewrite as JSON: its text, setting and promise, and for an inspection every step with its original word."""
+    about = {"kind": kind} | ({"private": PRIVATE} if kind == "inspection" else {})
+    return json.dumps(about | result.to_dict(trace=kind == "inspection"), ensure_ascii=False, indent=2) + "\n"

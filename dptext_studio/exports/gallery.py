@@ -1,0 +1,267 @@
+"""The bundled examples under every mechanism, and the lessons, as a folder of plain files: for any web server or a
+memory stick.
+
+The texts are made up and public, and the noise comes from a seed, so that everybody gets the same files: a
+demonstration, which is not private. What is there already and would come out the same is kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from dptext_core.errors import DPTextError, InputError, ModelUnavailable
+from dptext_core.mechanisms.base import Mechanism, MechanismSpec
+from dptext_core.mechanisms.registry import get_mechanism, mechanisms
+from dptext_core.privacy.guarantee import NOTIONS
+from dptext_core.support.assets import Example, examples
+from dptext_core.support.checks import shown
+from dptext_core.support.task import UNWATCHED, Task
+from dptext_core.support.version import __version__
+from dptext_core.support.whole_files import replacement, sweep, write_errors
+
+from ..lessons import LESSONS
+from . import html
+from . import lesson as lessons_as
+from .inspection import inspection, view_of
+
+SEED = 1
+#: What was made, for the next time.
+STATE = "gallery.json"
+#: What a notion means to somebody who has never heard of it.
+PLAIN = {
+    "pure": "The released words are nearly as likely under any other text. How nearly is what ε says.",
+    "metric": "Words with near meanings are hard to tell apart. Words with far meanings are not.",
+    "group": "A word hides in a group of similar words, and nowhere else.",
+    "approx": "The released text is nearly as likely under any other text, but for a small chance δ.",
+    "none": "It makes no promise that holds: it is here to be looked at.",
+}
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page that is there. made_of: what it was made from, as a hash. draggable: whether ε can be dragged in it.
+
+    mechanism: "" for the page of a lesson, whose name is ``example`` then."""
+
+    file: str
+    mechanism: str
+    example: str
+    made_of: str
+    draggable: bool
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Made:
+    """A finished gallery. pages: all that it shows; kept: how many of them were there. left_out: why a mechanism or a
+    lesson has no pages, by its name."""
+
+    pages: tuple[Page, ...]
+    kept: int
+    left_out: dict[str, str]
+    bytes: int
+
+
+def gallery(
+    out: Path,
+    names: Sequence[str] = (),
+    chosen: Sequence[str] = (),
+    lessons: Sequence[str] = (),
+    *,
+    seed: int = SEED,
+    say: Callable[[str], None] = lambda line: None,
+    task: Task = UNWATCHED,
+) -> Made:
+    """Write the gallery into the folder ``out``, and go on where it was stopped.
+
+    names: of mechanisms, chosen: of examples, lessons: of lessons. Without any name, all; else what is named. say:
+    hears of each page. Raises InputError for a name that there is not, and for a folder that holds something else.
+    """
+    specs = _picked(mechanisms(), names, lambda s: s.name, "mechanism")
+    texts = _picked(examples(), chosen, slug, "example")
+    told = _picked(LESSONS, lessons, lambda one: one.name, "lesson")
+    if lessons and not (names or chosen):
+        specs = []
+    elif (names or chosen) and not lessons:
+        told = []
+    state = _opened(out)
+    assets = {html.STYLE: html.style(), html.SCRIPT: html.script()}
+    drawn_by = hashlib.sha256("".join(assets.values()).encode()).hexdigest()
+    assets[lessons_as.STYLE] = lessons_as.style()
+    kept, left_out = 0, {}
+    for spec in specs:
+        try:
+            mechanism = get_mechanism(spec.name)
+            for example in texts:
+                task.check()
+                key = f"{spec.name}-{slug(example)}.html"
+                made_of = _made_of(mechanism, example, seed, drawn_by)
+                if key in state and state[key].made_of == made_of and (out / key).is_file():
+                    kept += 1
+                    continue
+                start = time.monotonic()
+                state[key], content = _page(key, mechanism, example, seed, made_of, task)
+                _write(out / key, content)
+                _remember(out, state)
+                say(f"{key}: {time.monotonic() - start:.1f} s, {len(content.encode()) // 1000} kB")
+        except ModelUnavailable as error:
+            left_out[spec.name] = str(error)
+            say(f"{spec.name}: left out. {error}")
+    for lesson in told:
+        task.check()
+        key, made_of = lessons_as.file_of(lesson), lessons_as.made_of(lesson, assets[lessons_as.STYLE])
+        if key in state and state[key].made_of == made_of and (out / key).is_file():
+            kept += 1
+            continue
+        try:
+            content = lessons_as.lesson_page(lesson, "index.html", task)
+        except (ModelUnavailable, InputError) as error:
+            left_out[lesson.name] = str(error)
+            say(f"{lesson.name}: left out. {error}")
+            continue
+        state[key] = Page(key, "", lesson.name, made_of, False, lesson.promise)
+        _write(out / key, content)
+        _remember(out, state)
+        say(f"{key}: {len(content.encode()) // 1000} kB")
+    if not state:
+        raise InputError("No page could be made, as no mechanism is on this machine. See: python -m dptext_core models")
+    for name, content in assets.items():
+        _write(out / name, content)
+    _write(out / "index.html", _index(tuple(state.values()), seed))
+    size = sum((out / name).stat().st_size for name in (*state, *assets, "index.html"))
+    return Made(tuple(state.values()), kept, left_out, size)
+
+
+def slug(example: Example) -> str:
+    """The name of an example in an address and on the command line."""
+    return re.sub(r"[^a-z0-9]+", "-", example.title.lower()).strip("-")
+
+
+def _picked(there: Sequence[Any], names: Sequence[str], name: Callable[[Any], str], what: str) -> list[Any]:
+    by_name = {name(one): one for one in there}
+    for wanted in names:
+        if wanted not in by_name:
+            raise InputError(f"There is no {what} {shown(wanted)}. Use some of {', '.join(by_name)}.")
+    return [by_name[n] for n in dict.fromkeys(names)] if names else list(there)
+
+
+def _made_of(mechanism: Mechanism, example: Example, seed: int, drawn_by: str) -> str:
+    facts = [__version__, mechanism.name, repr(mechanism.config), dict(mechanism.loads()), example.text, seed, drawn_by]
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+
+
+def _page(key: str, mechanism: Mechanism, example: Example, seed: int, made_of: str, task: Task) -> tuple[Page, str]:
+    result = mechanism.rewrite(example.text, seed=seed, task=task.quiet)
+    view = view_of(result, task=task.quiet)
+    content = inspection(
+        result,
+        view,
+        title=f"{example.title}, rewritten with {mechanism.title}",
+        note=f"The text is made up, and seed {seed} fixed the noise: a demonstration, not private.",
+        above='<nav class="p-eyebrow"><a href="index.html">All examples and mechanisms</a></nav>',
+        shared=True,
+    )
+    return Page(key, mechanism.name, slug(example), made_of, view["live"], result.guarantee.sentence()), content
+
+
+# --- the index
+
+
+def _index(pages: tuple[Page, ...], seed: int) -> str:
+    titles = {slug(e): e for e in examples()}
+    there = {p.example for p in pages}
+    told = "".join(
+        f"<li><strong>{html.escape(e.title)}</strong>. {html.escape(e.description)}</li>"
+        for name, e in titles.items()
+        if name in there
+    )
+    cards = "".join(
+        _card(spec, of_it, titles) for spec in mechanisms() if (of_it := [p for p in pages if p.mechanism == spec.name])
+    )
+    there_too = {p.example: p.file for p in pages if not p.mechanism}
+    lessons = "".join(
+        f'<li><a href="{there_too[one.name]}">{html.escape(one.title)}</a>: {html.escape(one.promise)}</li>'
+        for one in LESSONS
+        if one.name in there_too
+    )
+    lessons = f"<h2>Lessons of two minutes</h2>\n<ol>{lessons}</ol>" if lessons else ""
+    texts = f"<h2>The texts</h2>\n<ul>{told}</ul>\n<h2>The methods</h2>" if told else ""
+    body = f"""<p class="p-eyebrow">DP-Text Studio</p>
+<h1>The same text, rewritten so that its author can hide</h1>
+<p class="p-lede">A text tells who wrote it and whom it is about, even without a name. These pages show short texts, \
+rewritten by different methods. Most of them draw another word in the place of a word, by chance. Open one and drag \
+the slider.</p>
+<p class="p-mark">The texts are made up, and seed {seed} fixed the noise: a demonstration, not private.</p>
+<div class="p-prose">
+<h2>What ε is</h2>
+<p>ε, “epsilon”, is the privacy budget. When it is small, chance decides, and little of the author’s words comes \
+through. When it is large, the words come back, and so do the secrets. What a method promises, it promises for one ε. \
+The promise stands below each text, and so does what everyone can see in spite of it.</p>
+<p>Equal numbers do not mean equal privacy: methods count ε in different ways.</p>
+{lessons}
+{texts}
+</div>
+<div class="p-cards">{cards}</div>
+<footer>Made by DP-Text Studio {html.escape(__version__)}. These pages tell nobody what is looked at.</footer>"""
+    return html.page("DP-Text Studio: rewritten examples", body, shared=True, private=False)
+
+
+def _card(spec: MechanismSpec, pages: Sequence[Page], titles: dict[str, Example]) -> str:
+    order = list(titles)
+    pages = sorted(pages, key=lambda p: order.index(p.example) if p.example in titles else len(order))
+    links = "".join(
+        f'<li><a href="{html.escape(p.file)}">{html.escape(titles[p.example].title)}</a></li>'
+        for p in pages
+        if p.example in titles
+    )
+    still = "" if any(p.draggable for p in pages) else " At one ε: another one takes a new pass of the model."
+    return (
+        f'<section class="p-card" id="{html.escape(spec.name)}"><h3>{html.escape(spec.title)}</h3>'
+        f'<p>{html.escape(spec.summary)}</p><p class="p-small">{html.escape(NOTIONS[spec.notion].capitalize())}. '
+        f"{html.escape(PLAIN[spec.notion])}{still}</p><ul>{links}</ul>"
+        f"<details><summary>Its promise for the first text</summary><p>{html.escape(pages[0].sentence)}</p></details>"
+        "</section>"
+    )
+
+
+# --- files
+
+
+def _opened(out: Path) -> dict[str, Page]:
+    """The pages that are in the folder. Makes it where it is not there."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        sweep(out)
+        if not (out / STATE).exists():
+            if any(out.iterdir()):
+                raise InputError(f"{shown(str(out))} holds something else than a gallery. Name an empty folder.")
+            _remember(out, {})  # before the first page, so that a run that is stopped there goes on
+        content = json.loads((out / STATE).read_text(encoding="utf-8"))
+        pages = [Page(**p) for p in content["pages"]]
+        if any(p.file != Path(p.file).name or not p.file.endswith(".html") for p in pages):
+            raise ValueError("a name that is no page")
+        return {p.file: p for p in pages if (out / p.file).is_file()}
+    except OSError as error:
+        raise InputError(f"{shown(str(out))} cannot be used: {error.strerror or error}. Name another one.") from error
+    except DPTextError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{STATE} in {shown(str(out))} is damaged. Delete it, and begin anew.") from error
+
+
+def _remember(out: Path, state: dict[str, Page]) -> None:
+    about = {"version": __version__, "pages": [asdict(p) for p in state.values()]}
+    _write(out / STATE, json.dumps(about, ensure_ascii=False, indent=1))
+
+
+def _write(path: Path, content: str) -> None:
+    """All of it or nothing. Raises InputError."""
+    with write_errors(path), replacement(path) as beside:
+        beside.write_text(content, encoding="utf-8", newline="\n")

@@ -1,0 +1,108 @@
+"""HTML files that ask nobody for anything: what goes into them is escaped, and what they may do is written in them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from dptext_core.support.version import __version__
+
+from ..figures import browser
+
+_HERE = Path(__file__).parent
+_BROKEN = re.compile("[\ud800-\udfff]")
+#: Names of the two files that the pages of a folder share.
+STYLE, SCRIPT = "style.css", "strip.js"
+
+
+def escape(text: object) -> str:
+    """Any text as HTML shows it, in an element or in an attribute between quotes."""
+    return html.escape(_BROKEN.sub("\ufffd", str(text)))
+
+
+def data(identity: str, value: Any) -> str:
+    """A value for a script to read. Whatever stands in it, it ends neither the element nor a line of a script."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for mark in ("<", ">", "&", "\u2028", "\u2029"):
+        text = text.replace(mark, f"\\u{ord(mark):04x}")
+    text = _BROKEN.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
+    return f'<script type="application/json" id="{escape(identity)}">{text}</script>'
+
+
+def paragraphs(text: str, kind: str = "p-block") -> str:
+    """A text of a user with its own line ends, in the direction that it is read in."""
+    return f'<div class="{kind}" dir="auto">{escape(text)}</div>'
+
+
+def rows(pairs: Iterable[tuple[str, str]]) -> str:
+    """Names and values, one below the other."""
+    return "<dl>" + "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in pairs if v) + "</dl>"
+
+
+def style(live: bool = True) -> str:
+    """The style of every file, and of the token view where there is one."""
+    return (browser.style() if live else "") + (_HERE / "page.css").read_text(encoding="utf-8")
+
+
+def script() -> str:
+    """What shows the token view of the data that stand beside it."""
+    start = (_HERE / "page.js").read_text(encoding="utf-8")
+    return f'(() => {{\n"use strict";\n{browser.plain_script()}\n{start}}})();\n'
+
+
+def page(
+    title: str,
+    body: str,
+    *,
+    live: bool = False,
+    shared: bool = False,
+    private: bool = True,
+    wide: bool = True,
+    sheet: str = STYLE,
+) -> str:
+    """One file. title: plain text. body: HTML. live: whether it has a token view. shared: whether style and script are
+    files beside it instead of inside; sheet: the name of that style. private: whether search engines are asked to leave
+    it out. wide: whether it is more than text to read."""
+    if shared:
+        policy = "style-src 'self'; script-src 'self'" if live else "style-src 'self'"
+        head = f'<link rel="stylesheet" href="{sheet}">'
+        end = f'<script src="{SCRIPT}"></script>' if live else ""
+    else:
+        css, js = style(live), script() if live else ""
+        policy = f"style-src '{_digest(css)}'" + (f"; script-src '{_digest(js)}'" if live else "")
+        head = f"<style>{css}</style>"
+        end = f"<script>{js}</script>" if live else ""
+    robots = '<meta name="robots" content="noindex, nofollow">\n' if private else ""
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; {policy}; img-src data:; base-uri 'none'; \
+form-action 'none'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<meta name="color-scheme" content="light dark">
+<meta name="generator" content="DP-Text Studio {escape(__version__)}">
+{robots}<title>{escape(title)}</title>
+<link rel="icon" href="data:,">
+{head}
+</head>
+<body>
+<main{"" if wide else ' class="p-narrow"'}>
+{body}
+</main>
+{end}
+</body>
+</html>
+"""
+
+
+def _digest(content: str) -> str:
+    """The hash by which a browser knows a style or script that may stand in the page."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(content.encode("utf-8")).digest()).decode("ascii")

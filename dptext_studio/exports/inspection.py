@@ -1,0 +1,102 @@
+"""One rewrite as a file in which ε is dragged, with nothing behind it: for a paper, a blog or a hand-out."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from dptext_core.privacy.guarantee import number
+from dptext_core.result import RewriteResult
+from dptext_core.support.task import UNWATCHED, Task
+
+from ..figures import browser
+from ..figures.token_view import Payload, here, payload
+from . import html
+from .parts import again, mechanism_of, promise, setting
+
+PRIVATE = "This file shows the original words: do not publish it for a private text."
+_DRAG = (
+    "Drag ε. To the left the text says less about its author, to the right it comes closer to the original. Click a "
+    "word to see what it could have become."
+)
+_STAY = "Click a word to see what it could have become."
+_WHOLE = "This mechanism writes the text as a whole: no single word has chances of its own."
+ONE_NOISE = (
+    "All positions of the slider share one draw of noise. The promise is for one of them: who publishes two versions "
+    "of one draw has no promise left."
+)
+
+
+def inspection(
+    result: RewriteResult,
+    view: Payload | None = None,
+    *,
+    title: str = "",
+    note: str = "",
+    above: str = "",
+    shared: bool = False,
+) -> str:
+    """The file as HTML.
+
+    view: the token view's data of this result, where they are there already (:func:`view_of`). title: what stands on
+    top. note: in the place of the warning, for a text that is public. above: HTML of a way back. shared: see
+    :func:`html.page`.
+    """
+    mechanism = mechanism_of(result)
+    view = view or view_of(result)
+    title = title or f"A text rewritten with {mechanism.title}"
+    shown = standing(result, view)
+    movable = "spread" not in shown
+    chances = any("c" in token for token in shown["tokens"])
+    how = _DRAG if movable else _STAY if chances else _WHOLE
+    mark = f'<p class="p-mark">{html.escape(note)}</p>' if note else f'<p class="p-mark p-private">{PRIVATE}</p>'
+    at = f" at ε = {number(shown['eps'])}" if movable else ""
+    other = ""
+    if movable:
+        other = (
+            f"<p>This is for ε = {number(shown['eps'])}, where the page opens. At another ε, the promise is that of "
+            f"the other ε. {ONE_NOISE}</p>"
+        )
+    body = f"""{above}{mark}
+<h1>{html.escape(title)}</h1>
+<p class="p-lede">{how}</p>
+<noscript><p class="p-mark">Dragging needs JavaScript. Without it, this is the rewrite:</p>
+{html.paragraphs(result.text)}</noscript>
+{browser.markup()}
+<div class="p-prose">
+<h2>What is promised{at}</h2>
+{promise(result)}
+{other}
+<h2>Setting</h2>
+{setting(result)}
+<h2>Make it again</h2>
+{again(result)}
+</div>
+<footer>Made by DP-Text Studio. This page tells nobody what is looked at.</footer>
+{html.data("payload", shown)}"""
+    return html.page(title, body, live=True, shared=shared, private=not note)
+
+
+def view_of(result: RewriteResult, *, task: Task = UNWATCHED) -> Payload:
+    """The token view's data, over the mechanism's own axis of ε."""
+    mechanism = mechanism_of(result)
+    low, high, default = type(mechanism).epsilon_range(mechanism.setting.options)
+    epsilon = mechanism.config.epsilon
+    if isinstance(epsilon, float):
+        low, high, default = min(low, epsilon), max(high, epsilon), epsilon
+    return payload(result, run=1, low=low, high=high, default=default, task=task)
+
+
+def standing(result: RewriteResult, view: Payload) -> Payload:
+    """The view where no server stands behind it: at the ε of the result, and without a slider where that would have to
+    be asked for the words at another ε."""
+    shown = dict(view) | {"run": 1}
+    if (exact := here(result, view)) is not None:
+        shown["here"] = exact
+    for name in ("key", "cmd"):
+        shown.pop(name, None)
+    epsilon = result.config.epsilon
+    if isinstance(epsilon, float):
+        shown["eps"] = shown["default_eps"] = epsilon
+    if not view["live"] and "spread" not in view:
+        shown["spread"] = f"ε = {number(view['eps'])} {view['unit']}: another ε takes a new pass of the model"
+    return cast(Payload, shown)

@@ -1,0 +1,85 @@
+"""A lesson as a plain page: what it says, its figures, its question, and the answer behind a line that opens it.
+
+All words and figures are the lesson's own, worked out when the page is made. No script: the page opens its parts by
+itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import sys
+
+from dptext_core.support.task import UNWATCHED, Task
+from dptext_core.support.version import __version__
+
+from ..figures import lessons as drawn
+from ..lessons import Lesson
+from . import html
+
+#: The style that the pages of all lessons share, beside them.
+STYLE = "lesson.css"
+NOTE = "Figures were worked out when this page was made. Texts are made up."
+
+_PAGE = """
+.p-question { max-width: 72ch; margin: 28px 0 0; padding: 14px 18px; border: 1px solid var(--rule);
+  border-radius: 10px; }
+.p-question ol { list-style: upper-alpha; margin: 8px 0 0; padding-inline-start: 1.8em; }
+.p-lesson { max-width: 46rem; }
+.p-lesson .part { margin: 16px 0 0; }
+.p-lesson figcaption { color: inherit; font-size: 1em; }
+.p-lesson details { margin-top: 4px; }
+.p-lesson summary { padding: 6px 0; color: var(--cool); font-size: 16px; }
+.p-right { font-weight: 650; }
+.p-lesson .facts { overflow-wrap: break-word; }
+"""
+
+
+def style() -> str:
+    """The style of the pages: that of all files, and of the figures of lessons in the colours of light and dark."""
+    light, dark = drawn.colours(), drawn.colours(dark=True)
+    named = "; ".join(f"{name}: light-dark({light[name]}, {dark[name]})" for name in light)
+    return html.style(live=False) + _PAGE + f".p-lesson {{ {named} }}\n" + drawn.STYLE
+
+
+def file_of(lesson: Lesson) -> str:
+    return f"lesson-{lesson.name}.html"
+
+
+def made_of(lesson: Lesson, drawn_by: str) -> str:
+    """A hash of what its page is made from."""
+    facts = [__version__, *(inspect.getsource(part) for part in (sys.modules[__name__], drawn, type(lesson))), drawn_by]
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+
+
+def lesson_page(lesson: Lesson, index: str, task: Task = UNWATCHED) -> str:
+    """The page of a lesson, which leads back to ``index``. May take seconds."""
+    at = lesson.control.start
+    shown, question, answer = lesson.show(at), lesson.ask(at), lesson.reveal(at)
+    others = []
+    for value in lesson.control.values:
+        task.check()
+        if value != at:
+            figures = drawn.fragment(lesson.show(value))
+            others.append(f"<details><summary>{_at(lesson, value)}</summary>{figures}</details>")
+    choices = "".join(f"<li>{html.escape(one)}</li>" for one in question.answers)
+    body = f"""<nav class="p-eyebrow"><a href="{index}">All lessons and examples</a></nav>
+<h1>{html.escape(lesson.title)}</h1>
+{_lines(lesson.said)}
+<p class="p-small">{_at(lesson, at)}</p>
+<div class="p-lesson">{drawn.fragment(shown)}{"".join(others)}</div>
+<div class="p-question"><strong>{html.escape(question.text)}</strong><ol>{choices}</ol></div>
+<div class="p-lesson"><details><summary>Show the answer</summary>
+<p class="p-right">{"ABCD"[answer.right]}. {html.escape(question.answers[answer.right])}</p>
+{_lines(answer.found)}{drawn.fragment(answer.parts)}{_lines(answer.because)}</details></div>
+<footer>{NOTE} Made by DP-Text Studio {html.escape(__version__)}.</footer>"""
+    return html.page(lesson.title, body, shared=True, private=False, wide=False, sheet=STYLE)
+
+
+def _at(lesson: Lesson, value: object) -> str:
+    return html.escape(f"{lesson.control.label}: {lesson.control.said(value)}")
+
+
+def _lines(said: tuple[str, ...]) -> str:
+    return "".join(f"<p>{html.escape(line)}</p>" for line in said)

@@ -1,0 +1,56 @@
+"""The setting as a Jupyter notebook: the rewrite, its promise, what words were drawn from, and what attackers find."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from dptext_core.mechanisms.base import Mechanism
+
+from .parts import FILE, as_python
+
+_CHANCES = """\
+for place, chances in r.distributions():
+    likely = sorted(zip(chances.probs, chances.candidates), reverse=True)[:3]
+    print(f"{place}: {chances.source or ''} → " + ", ".join(f"{word} {p:.1%}" for p, word in likely))
+"""
+_EPSILON = """\
+prepared = m.prepare(text)
+low, high, _ = m.epsilon_range()
+for epsilon in (low, m.config.epsilon, high):
+    print(f"ε = {epsilon:g}: {m.replace(epsilon=epsilon).rewrite(prepared).text}")
+"""
+_ATTACKERS = """\
+found = dpt.attacks.best.ask(m, [r])
+print(found.sentence())
+"""
+
+
+def as_notebook(mechanism: Mechanism, seed: int | None = None) -> str:
+    """A notebook (format 4.5) of this setting, as JSON. It holds no text: it reads one from a file beside it. seed: as
+    in :func:`as_python`."""
+    can = mechanism.can
+    cells = [
+        (
+            f"# {mechanism.title}\n\nWrite your text into a file `{FILE}` beside this notebook. It runs without a "
+            "network, and nothing of the text leaves this machine. What the cells print is for its author's eyes, but "
+            "for the first rewrite."
+        ),
+        as_python(mechanism, seed),
+    ]
+    if "distribution" in can:
+        cells += ["What each word was drawn from: its three likeliest words.", _CHANCES]
+    if "sweep" in can and not isinstance(mechanism.config.epsilon, tuple):
+        cells += ["The same text at other ε, each with fresh noise. These are to read, not to release.", _EPSILON]
+    if {"alignment", "distribution"} <= can:
+        cells += ["How many of the drawn words the best of all attackers names.", _ATTACKERS]
+    made = [_cell(k, cell, code=k % 2 == 1) for k, cell in enumerate(cells)]
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    notebook = {"cells": made, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
+
+
+def _cell(number: int, source: str, code: bool) -> dict[str, Any]:
+    cell: dict[str, Any] = {"cell_type": "code" if code else "markdown", "id": f"cell-{number}", "metadata": {}}
+    cell |= {"execution_count": None, "outputs": []} if code else {}
+    return cell | {"source": source.strip().splitlines(keepends=True)}

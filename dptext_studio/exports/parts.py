@@ -1,0 +1,79 @@
+"""What several files say alike: the promise, the setting, and how to make the same again."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from typing import Any
+
+from dptext_core.mechanisms import codec
+from dptext_core.mechanisms.base import Mechanism
+from dptext_core.mechanisms.registry import DEFAULT_MECHANISM, mechanism_of
+from dptext_core.result import RewriteResult
+from dptext_core.support.checks import told
+from dptext_core.support.version import PROG, __version__
+
+from .html import escape, rows
+
+#: The file that a command or a program reads the text from: no text stands in what is copied from a page.
+FILE = "text.txt"
+
+
+def as_command(mechanism: Mechanism, seed: int | None = None, places: bool = True) -> str:
+    """The command line that rewrites a text in a file the same way, with the options that are not at their defaults.
+    places: whether it says where files lie, for this machine alone."""
+    named = [] if mechanism.name == DEFAULT_MECHANISM else ["--mechanism", mechanism.name]
+    seeded = [] if seed is None else [f"--seed={seed}"]
+    options = mechanism.setting.flags(places)
+    return shlex.join([*PROG.split(), "rewrite", *named, *options, *seeded, "--file", FILE])
+
+
+def as_python(mechanism: Mechanism, seed: int | None = None) -> str:
+    """The same in Python, which reads the text from the same file."""
+    return (
+        "from pathlib import Path\n\nimport dptext_core as dpt\n\n"
+        f"m = {mechanism.setting.call()}\n"
+        f"text = Path({FILE!r}).read_text(encoding='utf-8')\n"
+        f"r = m.rewrite(text{'' if seed is None else f', seed={seed}'})\n"
+        "print(r.text)\nprint(r.guarantee.sentence())\n"
+    )
+
+
+def setting(result: RewriteResult) -> str:
+    """Mechanism and options; what is not named is at its default."""
+    mechanism = mechanism_of(result)
+    fields = {f.name: f for f in dataclasses.fields(mechanism.config)}
+    epsilon = fields.pop("epsilon")
+    pairs = [
+        ("Mechanism", f"{mechanism.title} ({mechanism.name})"),
+        ("Privacy budget ε", f"{result.guarantee.each()} {epsilon.metadata.get('unit', '')}".strip()),
+    ]
+    for name, value in mechanism.setting.options.items():
+        pairs.append((fields[name].metadata["label"], codec.plain(_listed(told(fields[name], value)))))
+    pairs.append(("Seed", "" if result.seed is None else f"{result.seed}: a demonstration, not private"))
+    pairs.append(("Made by", f"DP-Text Studio {__version__}"))
+    return rows(pairs) + '<p class="p-small">Every option that is not named has its default.</p>'
+
+
+def _listed(value: Any) -> Any:
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else value
+
+
+def promise(result: RewriteResult, formal: bool = True) -> str:
+    """What is promised, in plain words and as the field writes it, and what everyone can see in spite of it."""
+    g = result.guarantee
+    out = f"<p>{escape(g.sentence())}</p>"
+    if g.exposed:
+        out += f"<p><strong>Everyone can see</strong> {escape('; '.join(g.exposed))}.</p>"
+    if formal:
+        out += "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in g.lines()) + "</ul>"
+    return out
+
+
+def again(result: RewriteResult) -> str:
+    """How to rewrite another text in the same way."""
+    command = as_command(mechanism_of(result), result.seed, places=False)
+    return (
+        "<p>With DP-Text Studio, a text in a file is rewritten with this setting by</p>"
+        f"<pre><code>{escape(command)}</code></pre>"
+    )

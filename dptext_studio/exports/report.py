@@ -1,0 +1,100 @@
+"""One page on one rewrite, to print or to hand in: text or not, setting, promise, and what attackers found."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+
+from dptext_core.attacks.base import AttackFinding
+from dptext_core.errors import InputError
+from dptext_core.mechanisms.registry import mechanism_of
+from dptext_core.privacy.guarantee import percent
+from dptext_core.result import RewriteResult
+from dptext_lab.measurements import deniability
+
+from . import html, svg
+from .inspection import PRIVATE
+from .parts import again, promise, setting
+
+#: Words of the text that are pictured, at most.
+MOST = 12
+
+
+def report(
+    result: RewriteResult,
+    kind: str = "release",
+    *,
+    text: bool = True,
+    findings: Sequence[tuple[str, AttackFinding]] = (),
+    warning: str = "",
+    day: datetime.date | None = None,
+) -> str:
+    """The page as HTML.
+
+    kind: "release" or "inspection". text: whether a release holds the rewritten text; an inspection does. findings: of
+    an inspection, titles of attackers with what they found: it is worked out from the original words. warning: why the
+    promise does not hold any more, where it does not.
+    """
+    if kind not in ("release", "inspection"):
+        raise InputError("A report is a release or an inspection. Name one of them.")
+    private = kind == "inspection"
+    if findings and not private:
+        raise InputError("What attackers found is worked out from the original words. Make the report an inspection.")
+    mechanism = mechanism_of(result)
+    title = f"Rewritten with {mechanism.title}"
+    if private:
+        mark = f'<p class="p-mark p-private">{PRIVATE}</p>'
+    else:
+        held = "the rewritten text, its setting and its promise" if text else "a setting and its promise, and no text"
+        other = " No original word is in it but those that the rewritten text shows." if text else ""
+        mark = f'<p class="p-mark">This file holds {held}.{other}</p>'
+    parts = [f'<p class="p-eyebrow">Report, {day or datetime.datetime.now(datetime.UTC).date():%d %B %Y}</p>', mark]
+    parts.append(f"<h1>{html.escape(title)}</h1>")
+    if warning:
+        parts.append(f'<p class="p-mark p-private">{html.escape(warning)}</p>')
+    if text or private:
+        parts.append(f"<h2>Rewritten text</h2>{html.paragraphs(result.text)}")
+    if private:
+        parts.append(f"<h2>Original text</h2>{html.paragraphs(result.original, 'p-block p-original')}")
+    parts.append(f"<h2>What is promised</h2>{promise(result)}")
+    parts.append(f"<h2>Setting</h2>{setting(result)}")
+    if findings:
+        parts.append(f"<h2>What attackers got</h2>{_found(findings)}")
+    if pictures := [p for p in (_typical(result), _staying(result) if private else "") if p]:
+        parts.append(f"<h2>How often a word stays</h2>{''.join(pictures)}")
+    parts.append(f"<h2>Make it again</h2>{again(result)}")
+    parts.append("<footer>Made by DP-Text Studio.</footer>")
+    return html.page(title, "\n".join(parts), private=private, wide=False)
+
+
+def _found(findings: Sequence[tuple[str, AttackFinding]]) -> str:
+    said = []
+    for title, found in findings:
+        figures = f"right {percent(found.success)}, without the rewrite {percent(found.chance)}"
+        said.append(f"<li><strong>{html.escape(title)}</strong> ({figures}). {html.escape(found.sentence())}</li>")
+    return f"<ul>{''.join(said)}</ul>"
+
+
+def _typical(result: RewriteResult) -> str:
+    """How often other people's words stay: measured once, and nothing of this text."""
+    mechanism = mechanism_of(result)
+    if (mean := deniability.bundled(mechanism)) is None:
+        return ""
+    epsilon = result.config.epsilon
+    at = epsilon if isinstance(epsilon, float) else None
+    caption = f"Chance that a word stays what it is, mean of {mean.words} words of a dictionary, over ε"
+    return svg.curve(mean.epsilons.tolist(), mean.n_w.tolist(), at, caption + (", dashed: here." if at else "."))
+
+
+def _staying(result: RewriteResult) -> str:
+    """The chance of each word of this text."""
+    if not {"distribution", "alignment"} <= result.can:
+        return ""
+    chances: dict[str, float] = {}
+    for k, step in enumerate(result.steps):
+        if step.action == "replace":
+            chances[step.original] = max(chances.get(step.original, 0.0), result.distribution(k).p_keep())
+    rows = sorted(chances.items(), key=lambda row: -row[1])
+    which = "Chance that a drawn word of this text stays what it is"
+    which += f": the {MOST} likeliest of {len(rows):,}." if len(rows) > MOST else "."
+    return svg.bars(rows[:MOST], which) if rows else ""

@@ -1,0 +1,111 @@
+"""A session as a file: its setting and its seed, and its text only where that is asked for. Never the noise.
+
+The file is JSON: ``{"kind": …, "version": 1, "mechanism": name, "options": {name: text}, "seed"?: n, "text"?: text}``.
+Options stand as in a link or on the command line (``codec``). Reading trusts nothing: who opens a file checks its
+options as those of a link.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from dptext_core.errors import InputError
+from dptext_core.support.checks import shown
+from dptext_core.support.private import Private
+
+KIND = "DP-Text Studio session"
+VERSION = 1
+#: What is read at most: bytes of a file, characters of a text, options, characters of one of them.
+MAX_BYTES, MAX_TEXT, MAX_OPTIONS, MAX_OPTION = 4 << 20, 1 << 20, 64, 65536
+#: Seeds that a browser's number field holds exactly.
+MAX_SEED = (1 << 53) - 1
+_NEEDED, _MAY = {"kind", "version", "mechanism", "options"}, {"seed", "text"}
+
+
+@dataclass(frozen=True)
+class SavedSession(Private):
+    """What a session file holds. query: its setting as a link has it (``Setting.to_query``), not checked yet."""
+
+    query: Mapping[str, str]
+    seed: int | None = None
+    text: str | None = None
+
+    _shown: ClassVar[tuple[str, ...]] = ("seed",)
+
+    def to_json(self) -> str:
+        options = dict(self.query)
+        mechanism = options.pop("mechanism")
+        out: dict[str, Any] = {"kind": KIND, "version": VERSION, "mechanism": mechanism, "options": options}
+        if self.seed is not None:
+            out["seed"] = self.seed
+        if self.text is not None:
+            out["private"] = "This file holds the original text."
+            out["text"] = self.text
+        return json.dumps(out, ensure_ascii=False, indent=2) + "\n"
+
+
+class _Twice(ValueError):
+    """A name that stands twice in one object."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _Twice("a name stands twice in it")
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def read_session(data: bytes, name: str = "The file") -> SavedSession:
+    """What a session file holds. Raises InputError that says what is wrong with it, and quotes nothing of a text."""
+    if len(data) > MAX_BYTES:
+        raise InputError(f"{name} is larger than {MAX_BYTES >> 20} MB, so it is no session file. Choose another one.")
+    try:
+        content = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_once, parse_constant=_no_constant)
+    except UnicodeDecodeError:
+        raise InputError(f"{name} is not UTF-8, so it is no session file. Save the session again.") from None
+    except _Twice as error:
+        raise InputError(f"{name} is no session file: {error}. Save the session again.") from None
+    except (ValueError, RecursionError):
+        raise InputError(f"{name} is cut off or no JSON. Save the session again, and open the whole file.") from None
+    if not isinstance(content, dict) or content.get("kind") != KIND:
+        raise InputError(f"{name} is no session of DP-Text Studio. Choose a file that “Save the session” wrote.")
+    version = content.get("version")
+    if isinstance(version, bool) or not isinstance(version, int):
+        raise InputError(f"{name} does not say which version it is. Save the session again.")
+    if version != VERSION:
+        raise InputError(
+            f"{name} has version {shown(version)}, and this program reads version {VERSION}. Open it with the program "
+            "that wrote it."
+        )
+    return _checked(content, name)
+
+
+def _checked(found: Mapping[str, Any], name: str) -> SavedSession:
+    keys = set(found) - {"private"}
+    if missing := sorted(_NEEDED - keys):
+        raise InputError(f"{name} lacks {', '.join(missing)}. Save the session again.")
+    if more := sorted(keys - _NEEDED - _MAY):
+        raise InputError(f"{name} holds {shown(more[0])}, which no session has. Save the session again.")
+    mechanism, options, seed, text = found["mechanism"], found["options"], found.get("seed"), found.get("text")
+    if not isinstance(mechanism, str) or not 0 < len(mechanism) <= 200:
+        raise InputError(f"{name} does not name a mechanism. Save the session again.")
+    if not isinstance(options, dict) or len(options) > MAX_OPTIONS:
+        raise InputError(f"{name} has no list of options that a session could have. Save the session again.")
+    for option, value in options.items():
+        if not isinstance(value, str) or len(value) > MAX_OPTION or len(option) > 200:
+            raise InputError(f"{name} has an option {shown(option)} that is no text. Save the session again.")
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or abs(seed) > MAX_SEED):
+        raise InputError(f"{name} has a seed that is no whole number of usual size. Save the session again.")
+    if text is not None:
+        if not isinstance(text, str) or len(text) > MAX_TEXT:
+            raise InputError(f"{name} has a text that is none, or too long. Save the session again.")
+        if "\0" in text or any("\ud800" <= c <= "\udfff" for c in text):
+            raise InputError(f"{name} has a text with broken characters. Save the session again.")
+    return SavedSession({**options, "mechanism": mechanism}, seed, text)

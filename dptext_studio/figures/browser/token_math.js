@@ -1,0 +1,234 @@
+// What the token view works out by itself: chances, released words, capital letters, the text that leaves.
+// Plain functions of the payload (dptext_studio/figures/token_view.py), in front of token_strip.js in one module.
+// tests/test_token_math.py runs them beside the core on the same cases: keep the page out of this file.
+
+const IMPOSSIBLE = -9999; // a log-probability at most this stands for −∞
+
+const clamp = (x, lo, hi) => Math.min(hi, Math.max(lo, x));
+
+// "0%" is what cannot be; what can be, however rarely, is never written so.
+function percent(p) {
+  if (p <= 0) return "0%";
+  if (p < 0.0001) return "< 0.01%";
+  if (p < 0.00995) return `${(100 * p).toFixed(2)}%`;
+  if (p < 0.0995) return `${(100 * p).toFixed(1)}%`;
+  if (p < 0.995) return `${(100 * p).toFixed(0)}%`;
+  return p < 0.9995 ? `${(100 * p).toFixed(1)}%` : ">99.9%";
+}
+
+// A share counted in n draws, with no more digits than they can tell.
+function counted(p, n) {
+  const unit = 10 ** Math.floor(Math.log10(100 / n) + 1e-9);
+  const digits = Math.max(0, -Math.log10(unit));
+  const least = Math.ceil(100 / n / unit - 1e-9) * unit;
+  if (p < 0.99 / n) return `< ${least.toFixed(digits)}%`;
+  if (p > 1 - 0.99 / n) return `>${(100 - least).toFixed(digits)}%`;
+  const spread = 100 * Math.sqrt((p * (1 - p)) / n);
+  return `${(100 * p).toFixed(clamp(Math.ceil(-Math.log10(spread)), 0, 2))}%`;
+}
+
+function number(eps) {
+  const short = eps >= 100 ? eps.toFixed(0) : eps.toPrecision(3);
+  return Number(short) === eps ? short : String(Number(eps.toPrecision(6)));
+}
+
+// For ends and marks: without the zeros that keep the reading from jumping.
+const plain = (eps) => String(Number(number(eps)));
+
+// The position rule as the core has it: the first letter or digit, where its capital is one character.
+function capital(word) {
+  return word.replace(/[\p{L}\p{N}]/u, (char) => {
+    const upper = char.toUpperCase();
+    return [...upper].length === 1 ? upper : char;
+  });
+}
+
+const hasWord = (text) => /[\p{L}\p{N}]/u.test(text);
+const sameWord = (a, b) => a.toLowerCase() === b.toLowerCase();
+
+// How many numbers of the ascending list are at most x.
+function upTo(list, x) {
+  let a = 0;
+  let b = list.length;
+  while (a < b) {
+    const mid = (a + b) >> 1;
+    if (list[mid] <= x) a = mid + 1;
+    else b = mid;
+  }
+  return a;
+}
+
+// Where ε lies on the axis, 0 to 1.
+function onAxis(eps, lo, hi) {
+  return clamp(Math.log(eps / lo) / Math.log(hi / lo), 0, 1);
+}
+
+// Lagrange's polynomial through the six nearest grid values. At 60 points over two decades of ε it is off by 5e-6 at
+// most, Catmull-Rom by 7e-3: too much for the small rest that "others" shows at a large ε.
+function interpolate(z, x) {
+  const n = Math.min(6, z.length);
+  const first = clamp(Math.floor(x) - n / 2 + 1, 0, z.length - n) | 0;
+  const t = x - first;
+  let sum = 0;
+  for (let j = 0; j < n; j += 1) {
+    let weight = 1;
+    for (let m = 0; m < n; m += 1) if (m !== j) weight *= (t - m) / (j - m);
+    sum += weight * z[first + j];
+  }
+  return sum;
+}
+
+// The chance of this logarithm: a chance that is too small for a float is still one.
+const possible = (log) => Math.min(1, Math.max(Number.MIN_VALUE, Math.exp(log)));
+
+// Tell a token its chances at one ε, where they are known.
+function tell(token, i, here) {
+  token.here = here?.lp[i]; // ln p of each candidate at hereAt
+  token.hereAt = here?.eps;
+  if (token.here && token.here.length !== token.c.length) throw new Error(`the data of token ${i + 1} are incomplete`);
+}
+
+const isHere = (token, eps) => Boolean(token.here) && Math.abs(eps - token.hereAt) <= 1e-9 * eps;
+
+// Whether a chance at ε lies between points of a curve that bends.
+const rough = (token, eps) => token.bent && !isHere(token, eps);
+
+// The chance of candidate k at ε, which lies at x (0 to 1) on the axis; NaN where the word is not worth showing.
+function chance(token, k, eps, x) {
+  if (k < 0) return 0;
+  if (isHere(token, eps)) return token.here[k] > IMPOSSIBLE ? possible(token.here[k]) : 0;
+  if (!token.lp) {
+    if (token.s[k] <= IMPOSSIBLE) return 0;
+    return possible(eps * token.s[k] - interpolate(token.z, x * (token.z.length - 1)));
+  }
+  const row = token.lp[k];
+  const at = x * token.last - token.off[k];
+  if (at < -1e-9 || at > row.length - 1 + 1e-9) return NaN;
+  const i = clamp(Math.floor(at), 0, row.length - 2);
+  const first = clamp(i - 2, 0, Math.max(0, row.length - 6));
+  let smooth = !token.draws;
+  for (let j = first; smooth && j < Math.min(first + 6, row.length); j += 1) smooth = row[j] > IMPOSSIBLE;
+  if (smooth) return possible(interpolate(row, at));
+  // Counts have no smooth logarithm, and neither has what is impossible at a neighbour.
+  return (1 - (at - i)) * Math.exp(row[i]) + (at - i) * Math.exp(row[i + 1]);
+}
+
+// How often the best guess names token i at ε, before it is drawn: the chance of the outputs whose best guess it is.
+// null where no word was drawn; NaN where it is not known at this ε.
+function named(attack, i, eps) {
+  const along = attack.along?.[i];
+  if (!along) {
+    const p = attack.p?.[i] ?? null;
+    return p === null || attack.along || Math.abs(eps - attack.eps) <= 1e-9 * eps ? p : NaN;
+  }
+  const [scores, bases, won] = along;
+  const x = scores.map((s, k) => eps * s + bases[k]);
+  const top = Math.max(...x);
+  let all = 0;
+  let led = 0;
+  x.forEach((v, k) => {
+    const weight = Math.exp(v - top);
+    all += weight;
+    if (upTo(won[k], eps) % 2) led += weight;
+  });
+  return led / all;
+}
+
+// One token of the payload, ready for painting.
+function prepare(raw, data, i) {
+  const token = { pre: raw.pre ?? "", o: raw.o ?? "", a: raw.a, why: raw.why ?? "", at: -1, changed: false };
+  token.drawn = raw.a === "replace" || raw.a === "insert";
+  token.counts = raw.a !== "insert" && raw.a !== "whole" && hasWord(token.o);
+  token.button = token.drawn || raw.a === "delete" || token.counts;
+  if (!token.drawn) return token;
+  const off = raw.off ?? raw.c?.map(() => 0);
+  const fits = raw.lp
+    ? raw.lp.length === raw.c?.length && raw.lp.every((r, k) => r.length > 1 && off[k] + r.length <= data.lp_grid)
+    : raw.s?.length === raw.c?.length && raw.z?.length === data.n_grid;
+  if (!raw.c?.length || !fits || !raw.flips?.length) throw new Error(`the data of token ${i + 1} are incomplete`);
+  token.counts ||= raw.a === "replace";
+  token.c = raw.c;
+  token.total = raw.total ?? data.total_candidates;
+  token.draws = raw.draws ?? 0;
+  token.bent = Boolean(raw.bent);
+  tell(token, i, data.here);
+  token.exact = raw.exact; // ln p of a candidate at an ε, where the page can work it out
+  token.src = raw.src ?? -1;
+  token.from = raw.flips.map((f) => f[0]);
+  token.to = raw.flips.map((f) => f[1]);
+  token.shown = raw.cap ? raw.c.map(capital) : raw.c;
+  // A candidate may be written otherwise than it is listed: a piece of a word, a blank, the end.
+  if (raw.t !== undefined) token.shown = token.shown.map((c, k) => (token.to.includes(k) ? raw.t : c));
+  token.kept = raw.c.map((word) => raw.a === "replace" && sameWord(word, token.o));
+  if (raw.lp) return Object.assign(token, { lp: raw.lp, off, last: data.lp_grid - 1 });
+  token.s = raw.s;
+  token.z = raw.z;
+  token.rank = raw.rank ?? raw.c.map((_, k) => k + 1);
+  token.order = raw.c.map((_, k) => k).sort((a, b) => token.s[b] - token.s[a] || token.rank[a] - token.rank[b]);
+  return token;
+}
+
+// How much of the meaning is kept at ε, and whether that text itself was measured; null before it is known.
+function kept(meaning, eps) {
+  const at = meaning ? upTo(meaning.at, eps) - 1 : -1;
+  if (at < 0) return null;
+  return { share: Math.max(0, meaning.cosine[at]), exact: meaning.all };
+}
+
+// The index of the candidate that a drawn token releases at ε.
+function winner(token, eps) {
+  return token.to[Math.max(0, upTo(token.from, eps) - 1)];
+}
+
+// Whether the word of a token that was read stands there, case aside; of tokens that answer to no word only those are
+// asked in which one stands. among: the candidates in which it does, where they are told.
+function stands(token, aligned, among) {
+  if (among) return among.includes(token.at);
+  return aligned && token.drawn ? token.kept[token.at] : token.a !== "delete";
+}
+
+// How many there are of each kind: "2 names, 1 date".
+function tally(found) {
+  const numbers = new Map();
+  for (const { kind } of found) numbers.set(kind, (numbers.get(kind) ?? 0) + 1);
+  const many = new Map(found.map((f) => [f.kind, f.kinds]));
+  return [...numbers].map(([kind, n]) => `${n} ${n === 1 ? kind : many.get(kind)}`).join(", ");
+}
+
+// The text that these tokens release, drawn ones with the candidate that they are at. What was drawn as nothing takes
+// the blank before it along.
+function spliced(tokens) {
+  let out = "", bare = false;
+  for (const t of tokens) {
+    const word = t.drawn ? t.shown[t.at] : t.a === "delete" ? "" : t.o;
+    if (t.drawn && t.c[t.at] === "") bare ||= !out;
+    else out += (bare && !out ? t.pre.trimStart() : t.pre) + word;
+  }
+  return out;
+}
+
+// The belief at ε: exact where it was sent, and between two points with interpolated log-odds; null where it is not
+// known. p: of each word; guess: the place of the best guess, of a tie the last, so never the original by luck.
+function believed(belief, eps) {
+  const same = (x) => Math.abs(x.eps - eps) <= 1e-9 * eps;
+  const { points, now } = belief;
+  let found = now && same(now) ? now : points.find(same);
+  const exact = Boolean(found);
+  if (!found) {
+    const k = upTo(points.map((x) => x.eps), eps);
+    if (!k || k === points.length) return null;
+    const [a, b] = [points[k - 1], points[k]];
+    const x = Math.log(eps / a.eps) / Math.log(b.eps / a.eps);
+    const near = x < 0.5 ? a : b;
+    const log = near.log.map((l, j) =>
+      Math.min(a.log[j], b.log[j]) <= IMPOSSIBLE ? l : (1 - x) * a.log[j] + x * b.log[j]);
+    found = { log, ceiling: a.ceiling.map((c, j) => (1 - x) * c + x * b.ceiling[j]) };
+  }
+  const top = Math.max(...found.log);
+  const weights = found.log.map((l) => (l <= IMPOSSIBLE ? 0 : Math.max(Number.MIN_VALUE, Math.exp(l - top))));
+  const sum = weights.reduce((s, w) => s + w, 0);
+  const others = weights.filter((w) => w > 0).length - 1;
+  // What is merely very likely is never written as certain.
+  const p = weights.map((w) => (others ? Math.min(w / sum, 1 - Number.EPSILON) : w / sum));
+  return { p, ceiling: found.ceiling, guess: p.lastIndexOf(Math.max(...p)), exact };
+}

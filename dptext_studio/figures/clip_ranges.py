@@ -1,0 +1,50 @@
+"""What the width of a clipping range costs (``dptext_lab.measurements.clipping``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .theme import DARK, DASHES, LIGHT, LINES_DARK, LINES_LIGHT, SYMBOLS, layout
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from dptext_lab.measurements.clipping import Cost
+
+
+def clipping(rows: Sequence[Cost], *, dark: bool = False, height: int = 480) -> go.Figure:
+    """Cosine above and N_w below over the width of the clipping range, one line an ε (``measurements.clipping``)."""
+    import plotly.graph_objects as go
+    from plotly.subplots import make_subplots
+
+    colours, lines = (DARK, LINES_DARK) if dark else (LIGHT, LINES_LIGHT)
+    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.06)
+    for i, epsilon in enumerate(dict.fromkeys(r.epsilon for r in rows)):
+        mine = sorted((r for r in rows if r.epsilon == epsilon), key=lambda r: r.width)
+        for row, (name, half) in enumerate((("cosine", "cosine_half"), ("n_w", "n_w_half")), 1):
+            figure.add_trace(
+                go.Scatter(
+                    x=[r.width for r in mine],
+                    y=[getattr(r, name) for r in mine],
+                    error_y={"array": [getattr(r, half) for r in mine], "thickness": 1, "width": 2},
+                    name=f"ε {epsilon:g}",
+                    legendgroup=str(epsilon),
+                    showlegend=row == 1,
+                    mode="lines+markers",
+                    line={"color": lines[i % len(lines)], "dash": DASHES[i % len(DASHES)], "width": 2},
+                    marker={"symbol": SYMBOLS[i % len(SYMBOLS)], "size": 7},
+                    hovertemplate=f"ε {epsilon:g}, %{{x:g}}σ: %{{y:.3f}}<extra></extra>",
+                ),
+                row=row,
+                col=1,
+            )
+    layout(figure, colours, height)
+    figure.update_layout(showlegend=True, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0})
+    soft = {"color": colours["soft"]}
+    figure.update_yaxes(title="cosine", title_font=soft, row=1, col=1)
+    figure.update_yaxes(title="N_w", title_font=soft, rangemode="tozero", row=2, col=1)
+    figure.update_xaxes(
+        title="upper end, in σ above the mean", title_font=soft, tickvals=sorted({r.width for r in rows}), row=2, col=1
+    )
+    return figure

@@ -1,0 +1,142 @@
+"""Statistics of words over ε as curves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dptext_core.errors import InputError
+
+from .theme import (
+    DARK,
+    DASHES,
+    LIGHT,
+    LINES_DARK,
+    LINES_LIGHT,
+    PAD,
+    SYMBOLS,
+    Plot,
+    epsilon_ticks,
+    escaped,
+    faint,
+    layout,
+    width_of,
+    with_hover,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+N_W = "N_w: chance that a word stays itself"
+S_W = "S_w: different words in 100 draws"
+
+#: Of one curve: ε (m,), its values (m,), and the ends of its interval (m,) or None for both.
+Curve = tuple["ArrayLike", "ArrayLike", "ArrayLike | None", "ArrayLike | None"]
+
+
+def curves(
+    lines: Mapping[str, Curve],
+    y_title: str = N_W,
+    *,
+    x_title: str = "ε per word",
+    top: float | None = None,
+    dark: bool = False,
+    height: int = 340,
+    width: int = 450,
+) -> Plot:
+    """Values over ε, one curve a label, with a shaded interval where its ends are given; ε on a logarithmic axis.
+
+    lines: label → (epsilons, mean, low, high), low and high both None or both given. y_title: ``N_W`` or ``S_W``, or
+    what else is shown. x_title: what ε is spent on. top: the upper end of the vertical axis; 1 for ``N_W``, else that
+    of the data. The legend comes below these ``height`` pixels, in as many columns as ``width`` pixels have room for.
+    Raises InputError where lengths differ or an ε is not positive.
+    """
+    colours, paint = (DARK, LINES_DARK) if dark else (LIGHT, LINES_LIGHT)
+    figure = Plot()
+    highest, ends = 0.0, []
+    for j, (label, (epsilons, mean, low, high)) in enumerate(lines.items()):
+        x, y = np.asarray(epsilons, dtype=np.float64), np.asarray(mean, dtype=np.float64)
+        band = None if low is None or high is None else np.array([low, high], dtype=np.float64)
+        if x.ndim != 1 or x.shape != y.shape or not len(x) or (band is not None and band.shape != (2, len(x))):
+            raise InputError(f"The curve “{label}” needs as many values as ε, and at least one.")
+        if (low is None) != (high is None) or not (np.all(x > 0) and np.all(np.isfinite(x)) and np.all(np.isfinite(y))):
+            raise InputError(
+                f"The curve “{label}” needs positive ε, finite values, and both ends of an interval or none."
+            )
+        colour, name = paint[j % len(paint)], escaped(label)
+        highest = max(highest, float(y.max()), 0.0 if band is None else float(band[1].max()))
+        ends += [float(x.min()), float(x.max())]
+        if band is not None:
+            figure.add_scatter(
+                x=np.concatenate([x, x[::-1]]),
+                y=np.concatenate([band[1], band[0][::-1]]),
+                fill="toself",
+                mode="lines",
+                line={"width": 0},
+                fillcolor=faint(colour, 0.18),
+                hoverinfo="skip",
+                showlegend=False,
+                legendgroup=name,
+                name=name,
+            )
+        said = [f"{v:.3g}" for v in y]
+        if band is not None:
+            said = [f"{v} ({a:.3g} to {b:.3g})" for v, a, b in zip(said, *band, strict=True)]
+        figure.add_scatter(
+            x=x,
+            y=y,
+            mode="lines+markers" if len(x) <= 40 else "lines",
+            name=name,
+            legendgroup=name,
+            line={"color": colour, "width": 2, "dash": DASHES[j % len(DASHES)]},
+            marker={"color": colour, "symbol": SYMBOLS[j % len(SYMBOLS)], "size": 6, "maxdisplayed": 9},
+            customdata=said,
+            hovertemplate=f"<b>{name}</b><br>ε = %{{x:.3g}}<br>%{{customdata}}<extra></extra>",
+        )
+    if not lines:
+        raise InputError("There is no curve to draw.")
+    if top is None:
+        top = 1.0 if y_title == N_W else highest or 1.0
+    layout(figure, colours, height)
+    entry = max(width_of(label, 12) for label in lines) + 52
+    columns = max(1, min(len(lines), int((width - 64) // entry)))
+    legend = 20 * -(-len(lines) // columns)
+    low_end, high_end = min(ends), max(ends)
+    pad = max(0.02 * np.log10(high_end / low_end), 0.02)
+    figure.update_layout(
+        height=height + legend,
+        hovermode="closest",
+        showlegend=True,
+        margin={"l": 52, "r": PAD + 4, "t": PAD + 4, "b": PAD + 42 + legend},
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "y": -(PAD + 42) / (height - 2 * PAD - 46),  # under the title of the axis, however many columns there are
+            "yanchor": "top",
+            "entrywidth": entry - 40,
+            "tracegroupgap": 0,
+            "font": {"size": 12, "color": colours["ink"]},
+        },
+    )
+    ticks = epsilon_ticks(low_end, high_end)
+    figure.update_xaxes(
+        type="log",
+        title={"text": x_title, "standoff": 6},
+        title_font={"color": colours["soft"], "size": 13},
+        automargin=False,
+        tickvals=ticks,
+        ticktext=[f"{v:g}" for v in ticks],
+        ticks="outside",
+        showgrid=False,
+        showline=True,
+        range=[np.log10(low_end) - pad, np.log10(high_end) + pad],
+    )
+    figure.update_yaxes(
+        title={"text": y_title, "standoff": 8},
+        title_font={"color": colours["soft"], "size": 13},
+        automargin=False,
+        range=[-0.02 * top, 1.04 * top],
+    )
+    return with_hover(figure, colours)

@@ -1,0 +1,85 @@
+"""Lessons as pages to print: one file that holds everything it shows, with the answers on the last page.
+
+No script, no address that a browser would load, and everything that is not markup of this file is escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from dptext_core.support.version import __version__
+
+from ..lessons import LESSONS, Lesson
+from .lessons import STYLE, colours, fragment
+
+_PAGE = """
+@page { size: A4; margin: 18mm; }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 1.5rem; max-width: 44rem; background: var(--page); color: var(--ink);
+  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif; }
+h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .4rem; }
+h2 { font-size: 1.35rem; line-height: 1.25; margin: 0 0 .5rem; }
+.soft { color: var(--soft); }
+section { margin-top: 3rem; break-inside: avoid-page; }
+.question { border: 1.5px solid var(--ink); border-radius: 6px; padding: .7rem 1rem; break-inside: avoid; }
+.question ol { list-style: upper-alpha; margin: .4rem 0 .2rem; padding-left: 1.8rem; }
+.answers { break-before: page; }
+.answers section { margin-top: 1.8rem; break-inside: auto; }
+.part, .answers h2 { break-inside: avoid; }
+.right { font-weight: 650; }
+.code svg { display: block; width: 34mm; height: 34mm; }
+@media print { body { padding: 0; max-width: none; font-size: 11.5pt; }
+  section.lesson + section.lesson { break-before: page; } }
+"""
+
+
+def handout(lessons: Sequence[Lesson] = LESSONS, *, address: str = "", code: str = "") -> str:
+    """The lessons as one HTML document, each with its control where it begins. May take seconds.
+
+    address: where the lessons can be opened, printed as text. code: an SVG of it that this program made (a QR code);
+    it stands there as it is.
+    """
+    style = "; ".join(f"{name}: {value}" for name, value in colours().items())
+    numbered = list(enumerate(lessons, 1))
+    where = ""
+    if address:
+        picture = f'<div class="code">{code}</div>' if code else ""
+        where = f"<p>To open the lessons: <strong>{escape(address)}</strong></p>{picture}"
+    told = "".join(_lesson(k, lesson) for k, lesson in numbered)
+    answers = "".join(_answer(k, lesson) for k, lesson in numbered)
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        "<title>Text rewriting under differential privacy: lessons</title>\n"
+        f"<style>:root {{ {style} }}\n{_PAGE}{STYLE}</style>\n</head>\n<body>\n"
+        "<header><h1>Text rewriting under differential privacy</h1>"
+        f'<p class="soft">{len(numbered)} lessons of two minutes. Read, look, choose an answer; the answers are on the '
+        f"last pages. Made with DP-Text Studio {escape(__version__)}; every figure was worked out when this was "
+        f"printed.</p>{where}</header>\n{told}\n"
+        f'<div class="answers"><h1>Answers</h1>{answers}</div>\n</body>\n</html>\n'
+    )
+
+
+def _lesson(k: int, lesson: Lesson) -> str:
+    start = lesson.control.start
+    question = lesson.ask(start)
+    said = "".join(f"<p>{escape(line)}</p>" for line in lesson.said)
+    answers = "".join(f"<li>{escape(answer)}</li>" for answer in question.answers)
+    at = f'<p class="soft">{escape(lesson.control.label)}: {escape(lesson.control.said(start))}</p>'
+    return (
+        f'<section class="lesson"><h2>{k}. {escape(lesson.title)}</h2>{said}{at}{fragment(lesson.show(start))}'
+        f'<div class="question"><strong>{escape(question.text)}</strong><ol>{answers}</ol></div></section>'
+    )
+
+
+def _answer(k: int, lesson: Lesson) -> str:
+    start = lesson.control.start
+    found, question = lesson.reveal(start), lesson.ask(start)
+    right = f"{chr(ord('A') + found.right)}. {question.answers[found.right]}"
+    lines = "".join(f"<p>{escape(line)}</p>" for line in (*found.found, *found.because))
+    return (
+        f'<section><h2>{k}. {escape(lesson.title)}</h2><p class="right">{escape(right)}</p>{lines}'
+        f"{fragment(found.parts)}</section>"
+    )

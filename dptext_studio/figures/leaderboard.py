@@ -1,0 +1,70 @@
+"""A leaderboard at equal measured privacy (``dptext_lab.results.leaderboard``): a dot with its interval a setting."""
+
+from __future__ import annotations
+
+from dptext_core.measure.metrics.registry import measure
+from dptext_lab.results.leaderboard import Board, with_interval
+
+from .theme import DARK, LIGHT, Plot, escaped, layout, short, with_hover
+
+#: Pixels of a line, and of the axis below.
+LINE, AXIS = 30, 48
+
+
+def leaderboard(board: Board, *, dark: bool = False, narrow: int = 34) -> Plot:
+    """The best at the top. Blue: the first, and those that cannot be told from it; grey: less, beyond doubt. Hollow:
+    read between two points. A dotted line: text that was not rewritten. narrow: characters of a name at most."""
+    colours = DARK if dark else LIGHT
+    entries = board.entries
+    unit = 100 if measure(board.judge).unit == "share" else 1
+    figure = Plot()
+    colour = [colours["bar"] if e.told else colours["keep"] for e in entries]
+    up = [0.0 if e.high is None else unit * (e.high - e.value) for e in entries]
+    down = [0.0 if e.low is None else unit * (e.value - e.low) for e in entries]
+    # A trace for each, since an interval has the colour of its trace.
+    for i, e in enumerate(entries):
+        where = f"read between ε {e.between[0]:g} and {e.between[1]:g}" if e.between else f"at ε {e.epsilon:g}"
+        known = "less than the first, beyond doubt" if e.told else "not told from the first"
+        told = "" if e.p is None else f"<br>{known}"
+        seeds = "one seed" if e.seeds == 1 else f"{e.seeds} seeds"
+        said = f"{escaped(e.label)}: {with_interval(e, board.judge)}<br>{where}, {seeds}{told}"
+        figure.add_scatter(
+            x=[unit * e.value],
+            y=[i],
+            mode="markers",
+            hovertemplate=f"{said}<extra></extra>",
+            name=escaped(e.label),
+            error_x={
+                "type": "data",
+                "symmetric": False,
+                "array": [up[i]],
+                "arrayminus": [down[i]],
+                "thickness": 2,
+                "width": 0,
+                "color": colour[i],
+            },
+            marker={
+                "size": 11,
+                "color": colours["page"] if e.between else colour[i],
+                "line": {"width": 2, "color": colour[i]},
+            },
+        )
+    if board.whole is not None:
+        figure.add_vline(unit * board.whole.value, line={"color": colours["soft"], "width": 1, "dash": "dot"})
+    layout(figure, colours, LINE * len(entries) + AXIS)
+    figure.update_xaxes(
+        title=measure(board.judge).title + (", %" if unit == 100 else ""),
+        title_font={"color": colours["soft"]},
+        fixedrange=True,
+        showgrid=True,
+    )
+    figure.update_yaxes(
+        range=[len(entries) - 0.5, -0.5],
+        tickvals=list(range(len(entries))),
+        fixedrange=True,
+        showgrid=False,
+        ticktext=[escaped(short(e.label, narrow)) for e in entries],
+        ticks="",
+    )
+    figure.update_layout(dragmode=False)
+    return with_hover(figure, colours)

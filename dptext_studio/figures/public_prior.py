@@ -1,0 +1,88 @@
+"""What a public prior is worth (``dptext_lab.measurements.public_prior``)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .theme import DARK, DASHES, LIGHT, LINES_DARK, LINES_LIGHT, SYMBOLS, epsilon_ticks, layout
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from dptext_lab.measurements.public_prior import Mean
+
+#: Shown of one data set: these systems, and these measures.
+SYSTEMS = (
+    "DP-MLM, tuned range",
+    "DP-MLM, range by ε",
+    "DP-MLM, range by ε, polished",
+    "with prior, parallel",
+    "with prior, parallel, polished",
+)
+PANELS = (
+    ("cosine", "cosine to the original"),
+    ("judge_perplexity", "perplexity"),
+    ("best_attacker", "words that an attacker names"),
+)
+
+
+def public_prior(
+    rows: Sequence[Mean], *, data: str = "sst2", dark: bool = False, height: int = 720, logarithms: Sequence[str] = ()
+) -> go.Figure:
+    """Cosine, perplexity and the best attacker's success over ε, one line a system, with 95% intervals over texts.
+
+    logarithms: measures whose rows hold logarithms; those of ``measurements.public_prior`` where none are given.
+    """
+    import plotly.graph_objects as go
+    from plotly.subplots import make_subplots
+
+    if not logarithms:
+        from dptext_lab.measurements.public_prior import LOGARITHMS as logarithms
+    colours, lines = (DARK, LINES_DARK) if dark else (LIGHT, LINES_LIGHT)
+    figure = make_subplots(rows=len(PANELS), cols=1, shared_xaxes=True, vertical_spacing=0.05)
+    there = [r for r in rows if r.data == data]
+    epsilons = sorted({r.epsilon for r in there})
+    for panel, (measure, title) in enumerate(PANELS, 1):
+        logarithm = measure in logarithms
+        for i, system in enumerate(SYSTEMS):
+            mine = sorted((r for r in there if (r.system, r.measure) == (system, measure)), key=lambda r: r.epsilon)
+            shown = [math.exp(r.mean) if logarithm else r.mean for r in mine]
+            up, down = (
+                [
+                    abs((math.exp(r.mean + s * r.half) if logarithm else r.mean + s * r.half) - y)
+                    for r, y in zip(mine, shown, strict=True)
+                ]
+                for s in (1, -1)
+            )
+            figure.add_trace(
+                go.Scatter(
+                    x=[r.epsilon for r in mine],
+                    y=shown,
+                    error_y={"array": up, "arrayminus": down, "thickness": 1, "width": 2},
+                    name=system,
+                    legendgroup=system,
+                    showlegend=panel == 1,
+                    mode="lines+markers",
+                    line={"color": lines[i % len(lines)], "dash": DASHES[i % len(DASHES)], "width": 2},
+                    marker={"symbol": SYMBOLS[i % len(SYMBOLS)], "size": 7},
+                    hovertemplate=f"{system}, ε %{{x:g}}: %{{y:.4g}}<extra></extra>",
+                ),
+                row=panel,
+                col=1,
+            )
+        soft = {"color": colours["soft"]}
+        figure.update_yaxes(title=title, title_font=soft, type="log" if logarithm else "linear", row=panel, col=1)
+    layout(figure, colours, height)
+    figure.update_layout(showlegend=True, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0})
+    figure.update_xaxes(type="log")
+    if epsilons:
+        figure.update_xaxes(
+            title="ε",
+            title_font={"color": colours["soft"]},
+            tickvals=epsilon_ticks(epsilons[0], epsilons[-1]),
+            row=len(PANELS),
+            col=1,
+        )
+    return figure

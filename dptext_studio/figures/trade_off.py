@@ -1,0 +1,356 @@
+"""The trade-off of one text: what is kept over what is hidden, one line a setting, as plain plotly dictionaries."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from dptext_core.attacks.best import title
+from dptext_core.errors import InputError
+from dptext_core.measure.trade_off import TradeOffPoint, Value, about, front, unsure
+from dptext_core.mechanisms.registry import counted
+from dptext_core.privacy.guarantee import number
+
+from .theme import DARK, DASHES, FONT, LIGHT, LINES_DARK, LINES_LIGHT, SYMBOLS, epsilon_ticks, escaped, short, width_of
+
+#: Names of the axes of what is hidden, all but that of ε rising with what is hidden.
+AXES = {
+    "best": "Hidden: share of the drawn words that the best of all attackers does not name",
+    "n_w": "Hidden: chance that a drawn word does not stay (1 − N_w)",
+    "bayes": "Hidden: chance that the best guess of a drawn word is wrong",
+    "two_texts": "Hidden: share of rewrites not told from those of another text (a coin: 50%)",
+    "unchanged": "Hidden: share of the words that do not stand unchanged",
+    "epsilon": "ε, which counts something else for each mechanism",
+}
+_WIDTH, _SIZE = 700, 12
+
+
+def trade_off(
+    points: Sequence[TradeOffPoint],
+    hidden: str = "best",
+    kept: str = "cosine",
+    *,
+    chosen: tuple[int, float] | None = None,
+    best: tuple[int, float] | None = None,
+    limit: float | None = None,
+    dark: bool = False,
+    height: int = 420,
+) -> dict[str, Any]:
+    """Points that have both measures, filled on the front, else hollow. Bars upwards: one standard deviation of the
+    draws; across: the 95% interval of what is hidden, where it is estimated.
+
+    chosen, best: setting and ε of a point to ring and to name. limit: of what is given away, as a line; points whose
+    interval it cuts are pale, since it cannot be told whether they hide enough. A mark's
+    ``customdata`` begins with its setting and its ε. Raises InputError without a point.
+    """
+    shown = [p for p in points if p.has(hidden) and p.has(kept)]
+    if not shown:
+        raise InputError("There is no point to draw yet.")
+    colours, paint = (DARK, LINES_DARK) if dark else (LIGHT, LINES_LIGHT)
+    at = {id(p): (_across(p, hidden), p.value(kept).mean) for p in shown}
+    best_ones = [shown[i] for i in front(shown, hidden, kept)]
+    traces = [_front(best_ones, at, colours)] if len(best_ones) > 1 else []
+    lines: list[tuple[str, str, list[tuple[float, float]]]] = []
+    for j in sorted({p.setting for p in shown}):
+        mine = sorted((p for p in shown if p.setting == j), key=lambda p: p.epsilon)
+        colour = paint[j % len(paint)]
+        symbol, dash = SYMBOLS[j % len(SYMBOLS)], DASHES[j % len(DASHES)]
+        traces.append(_line(mine, at, best_ones, hidden, kept, colour, symbol, dash, limit))
+        lines.append((mine[0].label, colour, [at[id(p)] for p in mine]))
+    xs, ys = [x for x, _ in at.values()], [y for _, y in at.values()]
+    bars = [p.value(kept).spread or 0.0 for p in shown]
+    lowest, highest = (sign * max(sign * y + bar for y, bar in zip(ys, bars, strict=True)) for sign in (-1, 1))
+    pad = 0.06 * (highest - lowest) or 0.05
+    low, high = lowest - pad, highest + pad
+    log = hidden == "epsilon"
+    ends = _ends(xs, log)
+    first = next((p for p in shown if (p.setting, p.epsilon) == best), None)
+    here = None if first is None else _start(at[id(first)], ends, (low, high), log, colours)
+    shapes, notes = [], _labels(lines, ends, (low, high), log, height, colours, here)
+    if limit is not None and not log:
+        shapes.append(
+            {
+                "type": "line",
+                "x0": 1 - limit,
+                "x1": 1 - limit,
+                "yref": "paper",
+                "y0": 0,
+                "y1": 1,
+                "layer": "below",
+                "line": {"color": colours["soft"], "width": 1.5, "dash": "dot"},
+            }
+        )
+        notes.append(
+            {
+                "x": 1 - limit,
+                "y": 0,
+                "yref": "paper",
+                "text": "hides enough →",
+                "showarrow": False,
+                "xanchor": "left",
+                "yanchor": "bottom",
+                "xshift": 4,
+                "font": {"color": colours["soft"], "size": 12},
+            }
+        )
+    for key, ring in ((chosen, "circle-open"), (best, "star-open")):
+        p = next((p for p in shown if (p.setting, p.epsilon) == key), None)
+        if p is not None:
+            traces.append(_ring(at[id(p)], ring, colours))
+    notes += [here] if here else []
+    axis = {"linecolor": colours["line"], "gridcolor": colours["line"], "zeroline": False, "automargin": True}
+    titled = {"font": {"color": colours["soft"], "size": 13}}
+    x_axis: dict[str, Any] = axis | {"range": ends, "title": titled | {"text": AXES[hidden]}}
+    if log:
+        ticks = epsilon_ticks(min(xs), max(xs))
+        x_axis |= {"type": "log", "tickvals": ticks, "ticktext": [f"{v:g}" for v in ticks]}
+    else:
+        x_axis |= {"tickformat": ".0%", "nticks": 7}
+    return {
+        "data": traces,
+        "layout": {
+            "height": height,
+            "margin": {"l": 8, "r": 12, "t": 28, "b": 8},
+            "showlegend": False,
+            "hovermode": "closest",
+            "paper_bgcolor": colours["page"],
+            "plot_bgcolor": colours["page"],
+            "font": {"color": colours["ink"], "size": 13, "family": FONT},
+            "xaxis": x_axis,
+            "yaxis": axis
+            | {
+                "range": [low, high],
+                "title": titled
+                | {
+                    "text": f"Kept: {about(kept).title.lower()}"
+                    if about(kept).title[1:2].islower()
+                    else f"Kept: {about(kept).title}"
+                },
+            },
+            "shapes": shapes,
+            "annotations": [*notes, _corner(hidden, colours)],
+            "dragmode": False,
+            "hoverlabel": {
+                "bgcolor": colours["page"],
+                "bordercolor": colours["line"],
+                "align": "left",
+                "font": {"color": colours["ink"], "size": 13, "family": FONT},
+            },
+        },
+    }
+
+
+def _across(point: TradeOffPoint, hidden: str) -> float:
+    return point.epsilon if hidden == "epsilon" else 1.0 - point.value(hidden).mean
+
+
+def _ends(xs: Sequence[float], log: bool) -> list[float]:
+    low, high = (math.log10(min(xs)), math.log10(max(xs))) if log else (min(xs), max(xs))
+    pad = 0.06 * (high - low) or 0.05
+    return [low - pad, high + pad] if log else [max(-0.03, low - pad), min(1.03, high + pad)]
+
+
+def _front(
+    best: Sequence[TradeOffPoint], at: dict[int, tuple[float, float]], colours: dict[str, str]
+) -> dict[str, Any]:
+    xy = sorted(at[id(p)] for p in best)
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": "Pareto front",
+        "hoverinfo": "skip",
+        "opacity": 0.3,
+        "x": [x for x, _ in xy],
+        "y": [y for _, y in xy],
+        "line": {"color": colours["soft"], "width": 9},
+    }
+
+
+def _line(
+    mine: Sequence[TradeOffPoint],
+    at: dict[int, tuple[float, float]],
+    best: Sequence[TradeOffPoint],
+    hidden: str,
+    kept: str,
+    colour: str,
+    symbol: str,
+    dash: str,
+    limit: float | None,
+) -> dict[str, Any]:
+    filled = {id(p) for p in best}
+    paint = [_pale(colour) if limit is not None and unsure(p, hidden, limit) else colour for p in mine]
+    bars = {"type": "data", "color": colour, "thickness": 1, "width": 3}
+    trace: dict[str, Any] = {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": escaped(mine[0].label),
+        "cliponaxis": False,
+        "x": [at[id(p)][0] for p in mine],
+        "y": [at[id(p)][1] for p in mine],
+        "line": {"color": colour, "width": 1.5, "dash": dash},
+        "marker": {
+            "color": paint,
+            "size": 10,
+            "line": {"color": paint, "width": 1.5},
+            "symbol": [symbol if id(p) in filled else f"{symbol}-open" for p in mine],
+        },
+        "error_y": bars | {"array": [p.value(kept).spread or 0 for p in mine]},
+        "customdata": [[p.setting, p.epsilon, _said(p, hidden, kept, id(p) in filled)] for p in mine],
+        "hovertemplate": "%{customdata[2]}<extra></extra>",
+        "selected": {"marker": {"opacity": 1}},
+        "unselected": {"marker": {"opacity": 1}},
+    }
+    if hidden != "epsilon" and any(p.value(hidden).draws for p in mine):
+        values = [p.value(hidden) for p in mine]
+        trace["error_x"] = bars | {
+            "symmetric": False,
+            "array": [v.mean - v.low for v in values],
+            "arrayminus": [v.high - v.mean for v in values],
+        }
+    return trace
+
+
+def _pale(colour: str) -> str:
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red}, {green}, {blue}, 0.35)"
+
+
+def _said(p: TradeOffPoint, hidden: str, kept: str, on_front: bool) -> str:
+    lines = [f"<b>{escaped(p.label)}</b>", f"ε = {number(p.epsilon)}, {counted(p.mechanism.name)}"]
+    for name in dict.fromkeys((kept, hidden)):
+        if name != "epsilon":
+            by = f", “{title(p.measured[name].by)}”" if name in p.measured and p.measured[name].by else ""
+            lines.append(f"{_CHANCES.get(name, about(name).title)}: {_value(p.value(name), about(name).digits)}{by}")
+    lines.append(f"{len(p.texts)} {'draw' if len(p.texts) == 1 else 'draws'}" + " · on the front" * on_front)
+    return "<br>".join(lines)
+
+
+_CHANCES = {"n_w": "Chance that a drawn word stays", "bayes": "Best guess right"}
+
+
+def _value(v: Value, digits: str) -> str:
+    said = f"{v.mean:{digits}}"
+    if v.spread is not None:
+        said += f" ± {v.spread:{digits}}"
+    if v.draws not in (None, 1):
+        said += f" (95% interval {v.low:{digits}} to {v.high:{digits}})"
+    return said
+
+
+def _labels(
+    lines: Sequence[tuple[str, str, list[tuple[float, float]]]],
+    ends: Sequence[float],
+    y_ends: tuple[float, float],
+    log: bool,
+    height: int,
+    colours: dict[str, str],
+    here: dict[str, Any] | None,
+) -> list[dict[str, Any]]:
+    """Each line's name beside one of its marks, where it covers least of the lines and no other name.
+
+    here: a note that is there already.
+    """
+
+    def pixels(x: float, y: float) -> tuple[float, float]:
+        x = math.log10(x) if log else x
+        across = (x - ends[0]) / ((ends[1] - ends[0]) or 1) * _WIDTH
+        return across, (y_ends[1] - y) / ((y_ends[1] - y_ends[0]) or 1) * (height - 80)
+
+    drawn: list[tuple[float, float]] = []
+    for _, _, spots in lines:
+        at = [pixels(*spot) for spot in spots]
+        drawn += at * 3  # a mark hides more of a name than a line does
+        for (a, b), (c, d) in itertools.pairwise(at):
+            n = max(2, int(math.hypot(c - a, d - b) / 8))
+            drawn += [(a + (c - a) * k / n, b + (d - b) * k / n) for k in range(1, n)]
+    placed: list[tuple[float, float, float, float]] = []
+    if here is not None:
+        x, y = pixels(10 ** here["x"] if log else here["x"], here["y"])
+        placed.append((x + here["ax"] - 40, y + here["ay"] - 12, x + here["ax"] + 40, y + here["ay"] + 12))
+    out = []
+    for label, colour, spots in lines:
+        name = short(label, 34)
+        wide, tall = width_of(name, _SIZE) * 1.08 + 6, _SIZE + 6
+        tries = []
+        for k, (x, y) in enumerate(spots):
+            px, py = pixels(x, y)
+            for right, up in ((1, 1), (-1, -1), (-1, 1), (1, -1)):
+                left, top = px + 9 if right > 0 else px - 9 - wide, py - tall - 7 if up > 0 else py + 7
+                box = (left, top, left + wide, top + tall)
+                outside = left < 0 or left + wide > _WIDTH or top < 0 or top + tall > height - 80
+                covers = sum(box[0] < a < box[2] and box[1] < b < box[3] for a, b in drawn)
+                over = sum(a < box[2] and box[0] < c and b < box[3] and box[1] < d for a, b, c, d in placed)
+                tries.append((40 * over + 30 * outside + covers, abs(k - len(spots) // 2), k, right, up, box))
+        *_, k, right, up, box = min(tries)
+        placed.append(box)
+        x, y = spots[k]
+        out.append(
+            {
+                "x": math.log10(x) if log else x,
+                "y": y,
+                "text": f"<b>{escaped(name)}</b>",
+                "showarrow": False,
+                "xanchor": "left" if right > 0 else "right",
+                "yanchor": "bottom" if up > 0 else "top",
+                "xshift": 8 * right,
+                "yshift": 5 * up,
+                "font": {"color": colour, "size": _SIZE},
+                "bgcolor": colours["page"],
+                "opacity": 0.92,
+                "borderpad": 1,
+            }
+        )
+    return out
+
+
+def _start(
+    at: tuple[float, float], ends: Sequence[float], y_ends: tuple[float, float], log: bool, colours: dict[str, str]
+) -> dict[str, Any]:
+    """“start here” with an arrow to a mark, on the side where there is room for it."""
+    x, y = math.log10(at[0]) if log else at[0], at[1]
+    right = (x - ends[0]) / ((ends[1] - ends[0]) or 1) < 0.8
+    up = (y - y_ends[0]) / ((y_ends[1] - y_ends[0]) or 1) < 0.8
+    return {
+        "x": x,
+        "y": y,
+        "ax": 40 if right else -40,
+        "ay": -34 if up else 34,
+        "showarrow": True,
+        "arrowcolor": colours["soft"],
+        "text": "<b>start here</b>",
+        "font": {"color": colours["ink"]},
+    }
+
+
+def _ring(at: tuple[float, float], symbol: str, colours: dict[str, str]) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [at[0]],
+        "y": [at[1]],
+        "hoverinfo": "skip",
+        "name": "ring",
+        "marker": {
+            "symbol": symbol,
+            "size": 22,
+            "color": colours["ink"],
+            "line": {"width": 2, "color": colours["ink"]},
+        },
+    }
+
+
+def _corner(hidden: str, colours: dict[str, str]) -> dict[str, Any]:
+    left = hidden == "epsilon"
+    return {
+        "text": "↖ better" if left else "better ↗",
+        "showarrow": False,
+        "xref": "paper",
+        "yref": "paper",
+        "x": 0 if left else 1,
+        "xanchor": "left" if left else "right",
+        "y": 1,
+        "yanchor": "top",
+        "font": {"color": colours["soft"], "size": 12},
+    }

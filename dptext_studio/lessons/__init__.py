@@ -1,0 +1,64 @@
+"""Lessons of two minutes, each with a question that is answered by what the mechanisms do.
+
+    from dptext_studio import lessons
+
+    lesson = lessons.lesson("one-word")
+    lesson.ask(20.0).text, lesson.reveal(20.0).right
+
+A lesson is data and small functions, one for each file; ``base`` says what it is made of. ``figures.lessons`` draws its
+parts, ``figures.handout`` makes pages to print of them.
+"""
+
+from __future__ import annotations
+
+from dptext_core.errors import InputError
+
+from .base import Bars, Control, Curves, Facts, Lane, Lesson, Marked, Part, Question, Reveal, Row
+from .come_back import ComeBack
+from .equal import Equal
+from .group import Group
+from .leaks import Leaks
+from .line import LineLesson
+from .memory import Memory
+from .one_word import OneWord
+from .temperature import Temperature
+from .twice import Twice
+from .whole import Whole
+
+#: In the order in which they are told.
+LESSONS: tuple[Lesson, ...] = (
+    OneWord(),
+    ComeBack(),
+    Temperature(),
+    LineLesson(),
+    Group(),
+    Twice(),
+    Leaks(),
+    Equal(),
+    Memory(),
+    Whole(),
+)
+
+__all__ = [
+    "LESSONS",
+    "Bars",
+    "Control",
+    "Curves",
+    "Facts",
+    "Lane",
+    "Lesson",
+    "Marked",
+    "Part",
+    "Question",
+    "Reveal",
+    "Row",
+    "lesson",
+]
+
+
+def lesson(name: str) -> Lesson:
+    """The lesson of this name. Raises InputError for one that there is not."""
+    found = next((one for one in LESSONS if one.name == name), None)
+    if found is None:
+        raise InputError(f"There is no such lesson. There are: {', '.join(one.name for one in LESSONS)}.")
+    return found

@@ -1,0 +1,184 @@
+"""What a lesson is: a few sentences, one thing to move, a question, and what the mechanisms answer to it.
+
+No answer stands in a lesson: which one is right is worked out when it is asked for, from the same chances and promises
+that a rewrite has. What a lesson shows is plain data (the parts below); ``figures.lessons`` draws them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from dptext_core.errors import InputError
+from dptext_core.explain import same_word
+from dptext_core.mechanisms.setting import Setting
+from dptext_core.privacy.distribution import TokenDistribution
+from dptext_core.privacy.guarantee import percent
+
+#: Longest word that can be typed into a lesson.
+LONGEST_WORD = 40
+
+
+@dataclass(frozen=True)
+class Row:
+    """A bar. said: its value as it is printed. mark: "original", "released", or nothing."""
+
+    label: str
+    value: float
+    said: str
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Values side by side. top: the value of a full bar; the largest one without it."""
+
+    title: str
+    rows: tuple[Row, ...]
+    top: float | None = None
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Values over ε, on a logarithmic axis. at: ε where a line is drawn, with what it says."""
+
+    title: str
+    y_title: str
+    lines: Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]]
+    top: float = 1.0
+    at: tuple[float, str] | None = None
+
+
+@dataclass(frozen=True)
+class Lane:
+    """Words side by side on a line with the chance of each; the original at offset 0. near: words to be marked."""
+
+    title: str
+    words: tuple[str, ...]
+    offsets: tuple[int, ...]
+    probs: tuple[float, ...]
+    near: frozenset[str] = frozenset()
+    key: str = ""
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A text in pieces, each with a mark: "" (what stands between words), "kept", "same" or "changed"."""
+
+    title: str
+    pieces: tuple[tuple[str, str], ...]
+    legend: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Rows of a small table. head: what its columns are called."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+Part: TypeAlias = Bars | Curves | Lane | Marked | Facts
+
+
+@dataclass(frozen=True)
+class Control:
+    """The one thing that is moved. values: what it can be at; none where a word is typed. start: where it begins.
+    said: a value for reading."""
+
+    label: str
+    values: tuple[Any, ...]
+    start: Any
+    said: Callable[[Any], str] = str
+    help: str = ""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked before the reveal, with two to four answers."""
+
+    text: str
+    answers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Reveal:
+    """What is found. right: the number of the right answer. found: what was measured, in sentences; because: what that
+    means."""
+
+    right: int
+    found: tuple[str, ...]
+    because: tuple[str, ...]
+    parts: tuple[Part, ...] = ()
+
+
+class Lesson(ABC):
+    """One lesson. said: two or three short sentences, and how many of the last ones are about what is moved and shown.
+    promise: in a few words, what it is about, for a list. door: what Explore opens with. across: whether on a slide
+    what is drawn of its answer stands side by side, below what is said, since it is too high for one column."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    promise: ClassVar[str]
+    beside: ClassVar[int] = 1
+    across: ClassVar[bool] = False
+    said: ClassVar[tuple[str, ...]]
+    control: ClassVar[Control]
+    door: ClassVar[Setting]
+
+    @abstractmethod
+    def show(self, value: Any) -> tuple[Part, ...]:
+        """What stands there before the question, with the control at ``value``. Raises InputError for a typed one."""
+
+    @abstractmethod
+    def ask(self, value: Any) -> Question:
+        """The question, with the control at ``value``."""
+
+    @abstractmethod
+    def reveal(self, value: Any) -> Reveal:
+        """The answer, worked out."""
+
+    def setting(self, value: Any) -> Setting:
+        """What Explore opens with, with the control at ``value``."""
+        return self.door
+
+    def checked(self, value: Any) -> Any:
+        """A value of the control. Raises InputError for one that it does not have."""
+        if self.control.values:
+            if value not in self.control.values:
+                raise InputError(
+                    f"{self.control.label} is one of {', '.join(map(self.control.said, self.control.values))}."
+                )
+            return value
+        word = str(value).strip()
+        if not word or len(word) > LONGEST_WORD or any(c.isspace() for c in word):
+            raise InputError("Type one English word.")
+        return word.lower()
+
+
+def likely(d: TokenDistribution, n: int = 8, released: str = "") -> tuple[Row, ...]:
+    """The likeliest words as bars, the original among them in any case, and all the others as one."""
+    top = [(w, p) for w, p in d.top(n) if p > 0]
+    if d.source and not any(same_word(w, d.source) for w, _ in top) and d.p_keep() > 0:
+        top[-1] = (d.source, d.p_keep())
+    rows = [
+        Row(w, p, percent(p), "original" if same_word(w, d.source or "") else "released" if w == released else "")
+        for w, p in top
+    ]
+    rest = max(0.0, 1.0 - sum(p for _, p in top))
+    if others := int(np.count_nonzero(d.probs)) - len(rows):
+        rows.append(Row(f"{others:,} others", rest, percent(rest)))
+    return tuple(rows)
+
+
+def bin_of(value: float, edges: Sequence[float]) -> int:
+    """Between which of the ascending edges a value lies: 0 below the first."""
+    return int(np.searchsorted(np.asarray(edges), value, side="right"))
+
+
+def epsilon_text(epsilon: float) -> str:
+    return f"ε = {epsilon:g}"

@@ -1,0 +1,100 @@
+"""Hiding in a group of K."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from dptext_core.explain import GroupView
+from dptext_core.mechanisms.recommended import recommended
+from dptext_core.mechanisms.setting import Setting
+from dptext_core.privacy.guarantee import percent
+from dptext_core.support.checks import many
+from dptext_core.words import WordSpace, word_space
+
+from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, bin_of, epsilon_text, likely
+
+WORD, EPSILON = "doctor", 4.0
+#: Words whose company is looked at beside WORD's.
+OTHERS = ("sister", "letter", "music", "winter", "money", "river", "garden")
+
+
+def group(k: int) -> GroupView:
+    """The group of WORD in the balanced mapping."""
+    return _result(k).views(0)[0]
+
+
+def _result(k: int) -> Any:
+    return recommended(Group.door.mechanism, epsilon=EPSILON, k=k).rewrite(WORD, seed=1)
+
+
+def own_sets(space: WordSpace, word: str, k: int) -> tuple[str, ...]:
+    """The words that would have the very same set of outputs, if every word got its own K nearest ones: the word itself
+    is one of them. Only words of its own set can be, since each word is the nearest to itself."""
+    row = space.index(word)
+    assert row is not None
+    mine = space.nearest([row], k, "cosine")[0][0]
+    others = space.nearest(mine, k, "cosine")[0]
+    same = [int(w) for w, theirs in zip(mine, others, strict=True) if set(theirs.tolist()) == set(mine.tolist())]
+    return tuple(space.words[w] for w in same)
+
+
+class Group(Lesson):
+    name = "group"
+    title = "Hiding in a group of K"
+    promise = "who shares your words, and who stands alone"
+    said = (
+        "CusText gives each word a small set of K words, and releases one of the set: the nearer, the likelier.",
+        "A word is hidden among those words that have the very same set, and nowhere else.",
+        "Change K and see the group of one word.",
+    )
+    control = Control("Output words K", (5, 10, 20, 50), 20, "K = {}".format)
+    door: ClassVar[Setting] = Setting("custext", {}, EPSILON)
+
+    def setting(self, value: Any) -> Setting:
+        return Setting(self.door.mechanism, {"k": int(value)}, EPSILON)
+
+    def show(self, value: Any) -> tuple[Part, ...]:
+        result, view = _result(value), group(value)
+        names = [w for w in view.crowd if w.lower() != WORD]
+        shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+        return (
+            Bars(
+                f"What comes in the place of “{WORD}” at {epsilon_text(EPSILON)}", likely(result.distribution(0)), 1.0
+            ),
+            Facts((), ((f"“{WORD}” shares this set with", f"{len(names)} words: {shown}" if names else "no word"),)),
+        )
+
+    def ask(self, value: Any) -> Question:
+        return Question(
+            f"It sounds fairer to give every word its own {value} nearest words, instead of sharing sets. How many "
+            f"other words would then have the very same set as “{WORD}”?",
+            ("None", f"Up to half of the {value}", f"More than half of the {value}"),
+        )
+
+    def reveal(self, value: Any) -> Reveal:
+        space, view = word_space(), group(value)
+        alone = {w: len(own_sets(space, w, value)) - 1 for w in (WORD, *OTHERS)}
+        m = recommended(self.door.mechanism, epsilon=EPSILON, k=value)
+        shared = {w: len(m.rewrite(w, seed=1).views(0)[0].crowd) - 1 for w in alone}
+        lonely = sum(n == 0 for n in alone.values())
+        return Reveal(
+            bin_of(alone[WORD], (1, value / 2 + 0.5)),
+            (
+                f"If each word has its own {value} nearest words, “{WORD}” shares its set with "
+                f"{many(alone[WORD], 'other word') if alone[WORD] else 'no other word'}. Of the "
+                f"{many(len(alone), 'word')} in the table, {lonely} share theirs with none.",
+                f"If sets are shared, “{WORD}” shares its set with {many(len(view.crowd) - 1, 'other word')}, and "
+                f"{percent(view.alone_share)} of the whole vocabulary stand alone.",
+            ),
+            (
+                "Whose set is like no other's is told by any output that only this set has. ε does not matter then: "
+                "the promise is about words in one group, and a group of one hides nobody.",
+                "So a promise has two parts. How much may be told (ε), and between whom (the group).",
+            ),
+            (
+                Facts(
+                    ("word", "others with its set, each word its own", "others with its set, shared"),
+                    tuple((w, f"{alone[w]}", f"{shared[w]}") for w in alone),
+                ),
+            ),
+        )

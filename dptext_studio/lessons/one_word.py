@@ -1,0 +1,74 @@
+"""What ε does to one word."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dptext_core.mechanisms.setting import Setting
+from dptext_core.privacy.guarantee import percent
+
+from . import note
+from .base import Bars, Control, Curves, Lesson, Part, Question, Reveal, epsilon_text, likely
+
+OFFERED = (10.0, 50.0, 100.0, 500.0)
+POINTS = 9
+
+
+class OneWord(Lesson):
+    name = "one-word"
+    title = "What ε does to one word"
+    promise = "one slider, one word"
+    said = (
+        "A word is not deleted: another one is drawn in its place, by chance.",
+        "Words that fit have better chances. The number ε says how much better: at a small ε all words are nearly "
+        "alike, at a large one the best fitting words have it all.",
+        "Move ε and watch the chances of one word of a doctor's note.",
+    )
+    control = Control("Privacy budget", (5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0), 20.0, epsilon_text)
+    door: ClassVar[Setting] = Setting(note.MECHANISM, {}, 20.0)
+
+    def setting(self, value: Any) -> Setting:
+        return self.door.at(float(value))
+
+    def show(self, value: Any) -> tuple[Part, ...]:
+        result = note.rewritten(value)
+        d = result.distribution(note.place(result))
+        title = f"What comes in the place of “{d.source}” at {epsilon_text(value)}"
+        return note.in_its_sentence(), Bars(title, likely(d), top=1.0)
+
+    def ask(self, value: Any) -> Question:
+        n = len(note.drawn(note.rewritten(note.mechanism().config.epsilon)))
+        return Question(
+            f"The note has {n} words that are drawn like this one. At which ε do about half of them stay what "
+            "they were?",
+            tuple(map(epsilon_text, OFFERED)),
+        )
+
+    def reveal(self, value: Any) -> Reveal:
+        low, high, _ = type(note.mechanism()).epsilon_range({})
+        at = np.unique([*np.geomspace(low, high, POINTS), *OFFERED])
+        kept = dict(zip(at.tolist(), note.kept(at.tolist()).tolist(), strict=True))
+        right = min(range(len(OFFERED)), key=lambda i: abs(kept[OFFERED[i]] - 0.5))
+        each = "; ".join(f"{percent(kept[e])} at {epsilon_text(e)}" for e in OFFERED)
+        best = max(kept, key=lambda e: kept[e])
+        words = len(note.rewritten(OFFERED[0]).distribution(note.place(note.rewritten(OFFERED[0]))))
+        curve = Curves(
+            "All drawn words of the note",
+            "share that stays",
+            {"mean chance of staying": (tuple(kept), tuple(kept.values()))},
+            at=(OFFERED[right], epsilon_text(OFFERED[right])),
+        )
+        return Reveal(
+            right,
+            (f"Of the drawn words stay on average: {each}.",),
+            (
+                "ε is no percentage. Below some value hardly anything stays, within a short stretch nearly everything "
+                "happens, and beyond it a larger ε gives away privacy for little.",
+                f"Even at {epsilon_text(best)} only {percent(kept[best])} stay. Where the model finds another form as "
+                "good (“disease” and “diseases”), it draws that; and rare words, such as “Halvorsen”, are not among "
+                f"the {words:,} that can be drawn.",
+            ),
+            (curve,),
+        )

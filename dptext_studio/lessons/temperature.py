@@ -1,0 +1,93 @@
+"""Clipping and temperature are the exponential mechanism."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dptext_core.mechanisms.setting import Setting
+from dptext_core.privacy.distribution import TokenDistribution, logsumexp
+from dptext_core.privacy.guarantee import percent
+
+from . import note
+from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, epsilon_text, likely
+
+EPSILON = 50.0
+WIDTHS = (0.5, 1.0, 2.0, 4.0)
+
+
+def named(width: float) -> str:
+    return {0.5: "half as wide", 1.0: "as it is", 2.0: "twice as wide"}.get(width, f"{width:g} times as wide")
+
+
+def drawn_from(width: float) -> tuple[TokenDistribution, TokenDistribution, float]:
+    """What the mechanism draws the word from with a range of that width; the softmax of the model's scores, cut to the
+    same range and divided by the temperature; and that temperature."""
+    m, result = note.mechanism(), note.rewritten(EPSILON)
+    low, high = m.config.clip_min, m.config.clip_min + width * (m.config.clip_max - m.config.clip_min)
+    there = m.replace(epsilon=EPSILON, clip_min=low, clip_max=high)
+    place = note.place(result)
+    own = there.rewrite(note.prepared(), seed=note.SEED).distribution(place)
+    logits = result.logits(place)
+    assert logits is not None
+    temperature = 2 * (high - low) / EPSILON
+    x = np.clip(logits.astype(np.float64), low, high) / temperature
+    return own, TokenDistribution(own.candidates, x - logsumexp(x), own.source, EPSILON), temperature
+
+
+class Temperature(Lesson):
+    name = "temperature"
+    title = "Clipping and temperature are the exponential mechanism"
+    promise = "a language model's knob, and the proof in it"
+    said = (
+        "A language model gives each word a score. The scores are cut to a fixed range first, so that no text can move "
+        "one by more than the width of the range.",
+        "Then a word is drawn with a chance that grows as e to the score divided by a temperature. That is how every "
+        "chat program draws its words.",
+        f"With a temperature of 2 × width / ε it is differential privacy. Here ε is {EPSILON:g}: change the range.",
+    )
+    control = Control("The range of scores", WIDTHS, 1.0, named)
+    door: ClassVar[Setting] = Setting(note.MECHANISM, {}, EPSILON)
+
+    def show(self, value: Any) -> tuple[Part, ...]:
+        own, _, temperature = drawn_from(value)
+        title = (
+            f"What comes in the place of “{own.source}”: the range {named(value)}, a temperature of {temperature:.3g}"
+        )
+        return note.in_its_sentence(), Bars(title, likely(own), top=1.0)
+
+    def ask(self, value: Any) -> Question:
+        source = drawn_from(1.0)[0].source
+        return Question(
+            f"The range is made twice as wide, and ε stays {EPSILON:g}. What becomes of the chance that “{source}” "
+            "stays?",
+            ("It grows: less of the scores is cut off.", "It falls: the temperature doubles.", "It stays: ε decides."),
+        )
+
+    def reveal(self, value: Any) -> Reveal:
+        found = {w: drawn_from(w) for w in WIDTHS}
+        one, two = found[1.0][0].p_keep(), found[2.0][0].p_keep()
+        right = 2 if abs(two - one) <= 0.01 * one else 0 if two > one else 1
+        apart = max(float(np.abs(own.probs - soft.probs).max()) for own, soft, _ in found.values())
+        rows = tuple(Row(named(w), d.p_keep(), percent(d.p_keep()), "original") for w, (d, _, _) in found.items())
+        return Reveal(
+            right,
+            (
+                f"“{found[1.0][0].source}” stays with {percent(one)} at the range in use and with {percent(two)} at "
+                f"one twice as wide, both at {epsilon_text(EPSILON)}.",
+                f"The mechanism and a plain softmax at this temperature differ by at most {apart:.1g} in any chance of "
+                f"any word, over all {len(found[1.0][0]):,} words: they are the same thing.",
+            ),
+            (
+                "All these ranges have the same promise. A wide range costs: the same ε has to pay for a longer way "
+                "from the worst score to the best. A narrow one costs too: all the words above its end look alike.",
+            ),
+            (
+                Bars("Chance that the word stays, by the width of the range", rows, top=1.0),
+                Facts(
+                    ("range", "temperature", "stays"),
+                    tuple((named(w), f"{t:.3g}", percent(d.p_keep())) for w, (d, _, t) in found.items()),
+                ),
+            ),
+        )

@@ -1,0 +1,98 @@
+"""The scores of the examples, bundled, so that a page shows a rewrite before any model is loaded.
+
+Only for the texts, mechanism and options they were computed for, and only as long as the bundled model is the one that
+computed them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dptext_core.errors import InputError
+from dptext_core.mechanisms.base import Mechanism, Prepared
+from dptext_core.mechanisms.registry import fields_of
+from dptext_core.mechanisms.setting import Setting
+from dptext_core.models.registry import weights_sha256
+from dptext_core.support.assets import assets_folder
+from dptext_core.text.document import Document, Token
+
+_FILE = "precomputed.npz"
+#: The values that kept scores are rounded to: coarse below the clipping ranges, which cut them to one value, and fine
+#: where the candidates are that come out.
+_LEVELS = np.concatenate([np.arange(-40, -2, 0.5), np.arange(-2, 3, 1 / 16), np.arange(3, 40, 1 / 64)])
+_BETWEEN = (_LEVELS[1:] + _LEVELS[:-1]) / 2
+
+
+def _model_folder() -> Path:
+    return assets_folder() / "models" / "masked_lm"
+
+
+@cache
+def _model_hash() -> str:
+    """Of its weights and of its card, which says how much of a text it reads at once."""
+    return weights_sha256(_model_folder())
+
+
+def save(mechanism: Mechanism, prepared: Sequence[Prepared], folder: Path | None = None) -> Path:
+    """Write the scores of prepared texts (rounded, the masks of the original texts) as an asset."""
+    path = (folder or assets_folder() / "examples") / _FILE
+    if (kept := mechanism.kept_scores) is None:
+        raise InputError(f"{mechanism.title} has no scores that could be kept.")
+    arrays: dict[str, np.ndarray] = {}
+    texts = []
+    for k, one in enumerate(prepared):
+        codes = np.searchsorted(_BETWEEN, kept.of(one)).astype(np.uint16)
+        # Nearly all high bytes are alike: apart from the low ones they take no room.
+        arrays[f"low {k}"], arrays[f"high {k}"] = (codes & 255).astype(np.uint8), (codes >> 8).astype(np.uint8)
+        texts.append({"text": one.text, "tokens": [dataclasses.astuple(t) for t in one.document.tokens]})
+    about = {"mechanism": mechanism.name, "texts": texts, "model": _model_hash()}
+    np.savez_compressed(path, allow_pickle=False, about=np.array(json.dumps(about)), **arrays)
+    return path
+
+
+@cache
+def _about() -> dict[str, Any] | None:
+    path = assets_folder() / "examples" / _FILE
+    if not path.exists() or not _model_folder().is_dir():
+        return None
+    with np.load(path, allow_pickle=False) as z:
+        return json.loads(str(z["about"]))
+
+
+@cache
+def _scores(k: int) -> np.ndarray:
+    with np.load(assets_folder() / "examples" / _FILE, allow_pickle=False) as z:
+        return _LEVELS.astype(np.float32)[z[f"low {k}"] | z[f"high {k}"].astype(np.uint16) << 8]
+
+
+def load(text: str, setting: Setting) -> Prepared | None:
+    """A bundled text as if it had just been prepared; None for any other text, mechanism or options."""
+    if (about := _about()) is None or about["mechanism"] != setting.mechanism:
+        return None
+    fields = fields_of(setting.mechanism)
+    if not all(fields[name].metadata.get("everyones") for name in setting.options):
+        return None
+    k = next((k for k, one in enumerate(about["texts"]) if one["text"] == text), None)
+    if k is None or about["model"] != _model_hash():
+        return None
+    return _prepared(k, setting.at(None))
+
+
+@lru_cache(maxsize=4)
+def _prepared(k: int, setting: Setting) -> Prepared | None:
+    """A bundled text for a mechanism: one for all who look at it, since everybody knows it."""
+    text = (_about() or {})["texts"][k]
+    # The tokens are bundled too, so that nothing of the language is loaded for them.
+    document = Document(text["text"], tuple(Token(*t) for t in text["tokens"]))
+    kept = setting.make().kept_scores
+    found = None if kept is None else kept.put(document, _scores(k))
+    if found is not None:
+        found.share()
+    return found

@@ -1,0 +1,60 @@
+"""What each mechanism was published in, as BibTeX (``references.bib``), and how to cite this program.
+
+A mechanism names its papers by their keys (``Mechanism.references``), the one that it is from first.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from dptext_core.errors import InputError
+from dptext_core.support.version import __version__
+
+#: Of this program, and of what was first described in it.
+OWN = "dptextstudio"
+
+
+@dataclass(frozen=True)
+class Reference:
+    """key: as in the BibTeX entry. bibtex: the entry."""
+
+    key: str
+    bibtex: str
+
+    def field(self, name: str) -> str:
+        """A field in plain text, without braces; empty where the entry has none of that name."""
+        match = re.search(rf"(?ms)^  {re.escape(name)} = \{{(.*?)\}},$", self.bibtex)
+        return " ".join(match[1].replace("{", "").replace("}", "").replace("--", "–").split()) if match else ""
+
+    def line(self) -> str:
+        """The entry for reading: who, when, what, where."""
+        authors = [" ".join(reversed(a.split(", "))) for a in self.field("author").split(" and ")]
+        who = ", ".join(authors[:-1]) + " and " * (len(authors) > 1) + authors[-1]
+        when = f" ({year})" if (year := self.field("year")) else ""
+        where = f" {place}." if (place := self.field("booktitle")) else ""
+        return f"{who}{when}. {self.field('title')}.{where}"
+
+
+@cache
+def references() -> dict[str, Reference]:
+    """All of them by their key, this program first."""
+    text = files(__package__).joinpath("references.bib").read_text(encoding="utf-8")
+    entries = re.split(r"\n\n(?=@)", text.replace("VERSION", __version__).strip())
+    keys = [entry[entry.index("{") + 1 : entry.index(",")] for entry in entries]
+    return {key: Reference(key, entry) for key, entry in zip(keys, entries, strict=True)}
+
+
+def reference(key: str) -> Reference:
+    """Raises InputError for a key that there is not."""
+    try:
+        return references()[key]
+    except KeyError:
+        raise InputError(f"There is no reference {key!r}. There are: {', '.join(references())}.") from None
+
+
+def bibtex(keys: tuple[str, ...]) -> str:
+    """Entries as one text for a .bib file, each once."""
+    return "\n\n".join(reference(key).bibtex for key in dict.fromkeys(keys)) + "\n"

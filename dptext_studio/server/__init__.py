@@ -1,0 +1,1 @@
+"""What runs beside the pages: sessions, jobs, the scheduler, uploads, and the changes to Streamlit."""

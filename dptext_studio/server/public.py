@@ -1,0 +1,115 @@
+"""How much a visitor may ask for: on one's own machine, and where strangers visit (see ``_internal.hosting``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+from streamlit import config, runtime
+
+from dptext_core import models, words
+from dptext_core.data import tables
+from dptext_core.support import hosting
+from dptext_core.words import space
+
+from . import sessions
+
+FULL = "As many people are here as this server has room for. Load the page again in some minutes."
+NO_HOST = (
+    "This server is set up for strangers (DPTEXT_PUBLIC), and does not say under which name they reach it. Its owner "
+    "starts it with `--server.allowedHosts NAME`."
+)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """words: and marks, of a text that a page rewrites at once. upload, rows, columns: MB, rows and columns of a table,
+    whose kind is one of kinds; row: words and marks of one of its rows. pieces: of work that one session may have under
+    way; minutes: that one of them may take. sessions: at a time. lists: of words that are never released, of which each
+    holds a copy of a word space. keeps: whether a job may outlive its session. chooses: whether a visitor may name what
+    this machine has beside the bundled models and word spaces, or type a name at all. None: no limit."""
+
+    words: int
+    upload: int
+    rows: int | None
+    columns: int
+    row: int | None
+    kinds: tuple[str, ...]
+    pieces: int
+    minutes: float | None
+    sessions: int | None
+    lists: int | None
+    keeps: bool
+    chooses: bool
+
+
+OWN = Limits(
+    1000,
+    50,
+    None,
+    1000,
+    None,
+    tables.KINDS,
+    pieces=24,
+    minutes=None,
+    sessions=None,
+    lists=None,
+    keeps=True,
+    chooses=True,
+)
+# Nothing in a Parquet file says safely how large it is once it is unfolded.
+PUBLIC = Limits(
+    500,
+    2,
+    1000,
+    100,
+    500,
+    tuple(k for k in tables.KINDS if k != ".parquet"),
+    pieces=6,
+    minutes=5.0,
+    sessions=200,
+    lists=12,
+    keeps=False,
+    chooses=False,
+)
+
+
+def limits() -> Limits:
+    return PUBLIC if hosting.public() else OWN
+
+
+def enter() -> None:
+    """At the door, before a page is run: say where the house is full, and go no further."""
+    mine = limits()
+    if mine.lists is not None:
+        space.hold_at_most(mine.lists)
+    if config.get_option("server.maxUploadSize") > mine.upload:  # what is sent past the page
+        config.set_option("server.maxUploadSize", mine.upload)
+    if hosting.public() and runtime.exists() and not set(config.get_option("server.allowedHosts")) - {"*"}:
+        st.error(NO_HOST)
+        st.stop()
+    if mine.sessions is not None and sessions.before() >= mine.sessions:
+        st.error(FULL)
+        st.stop()
+
+
+def offered(meta: Mapping[str, Any], default: Any) -> list[str] | None:
+    """What a page offers of an option whose value is a name, by its metadata; None where it names none."""
+    if meta.get("offered"):
+        return list(meta["offered"])
+    if meta.get("spaces"):
+        known = [s.name for s in words.word_spaces()]
+        return known if limits().chooses else [name for name in known if name in space.SPACES]
+    if not limits().chooses and (meta.get("models") or meta.get("generators")):
+        return [str(default)]
+    return models.offered(meta, str(default))
+
+
+def page_has(meta: Mapping[str, Any]) -> bool:
+    """Whether a page has a control for an option, by its metadata."""
+    if not meta.get("page", True):
+        return False
+    known = any(meta.get(what) for what in ("offered", "spaces", "models", "generators", "lists"))
+    return known or limits().chooses or meta["kind"] not in ("text", "texts")

@@ -1,0 +1,194 @@
+"""One rewrite on the page: what it was made from, its stream, and what the browser shows of it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import dptext_core as dpt
+from dptext_core.measure.coverage import coverage_note
+from dptext_core.measure.meaning import MeaningKept
+from dptext_core.mechanisms.setting import OfSetting
+from dptext_core.support.private import Private
+from dptext_core.support.task import UNWATCHED, Task
+
+from ..figures.belief_view import exactness
+from ..figures.how import how
+from ..figures.token_view import Payload, payload
+
+
+@dataclass(frozen=True)
+class Inputs(OfSetting, Private):
+    """What a rewrite is made from; setting: without ε where one slider sets it. Equal inputs need no new run."""
+
+    text: str
+    setting: dpt.Setting
+    seed: int | None
+
+    _shown: ClassVar[tuple[str, ...]] = ("mechanism", "options", "seed")
+
+
+@dataclass(frozen=True)
+class Run(Private):
+    """A finished rewrite, held by the session that asked for it. number grows. note: what to know of such a text.
+    edited: the text that this one was edited from, where it was. seconds: that it took; None where its scores were
+    there already, or a model was loaded for them.
+
+    plain: the mechanism without its public prior, and the text prepared for it; None where it has no prior. meaning:
+    how much of it was kept, by the config it was asked for with. secret: the word that gives an example away. bundled:
+    whether the scores of ``prepared`` came with the program, rounded. beliefs: about a fact, by that fact and the
+    config; rest: the newest one about the release on the page.
+    """
+
+    number: int
+    inputs: Inputs
+    mechanism: dpt.Mechanism
+    prepared: dpt.Prepared
+    stream: dpt.NoiseStream
+    result: dpt.RewriteResult
+    payload: Payload
+    note: str = ""
+    plain: tuple[dpt.Mechanism, dpt.Prepared] | None = None
+    edited: str | None = None
+    seconds: float | None = None
+    _plain_at: dict[float, dpt.RewriteResult] = field(default_factory=dict, repr=False, compare=False)
+    _at: dict[float, dpt.RewriteResult] = field(default_factory=dict, repr=False, compare=False)
+    meaning: dict[Any, MeaningKept] = field(default_factory=dict, repr=False, compare=False)
+    secret: str = ""
+    bundled: bool = False
+    beliefs: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+    rest: dict[Any, dpt.Belief] = field(default_factory=dict, repr=False, compare=False)
+
+    _shown: ClassVar[tuple[str, ...]] = ("number", "inputs", "result")
+
+    @property
+    def spread(self) -> bool:
+        """Whether each word has an ε of its own: then the slider does not move it."""
+        return _is_spread(self.mechanism.config)
+
+    def at(self, epsilon: float) -> dpt.RewriteResult:
+        """The same stream at another ε."""
+        if self.spread or epsilon == self.result.config.epsilon:
+            return self.result
+        if epsilon not in self._at:
+            made = self.mechanism.replace(epsilon=epsilon).rewrite(self.prepared, stream=self.stream)
+            self._at.clear()
+            self._at[epsilon] = made
+        return self._at[epsilon]
+
+    def without_prior(self, epsilon: float) -> dpt.RewriteResult | None:
+        """What the mechanism writes at this ε without its public prior, with noise of its own."""
+        if self.plain is None:
+            return None
+        mechanism, prepared = self.plain
+        if epsilon not in self._plain_at:
+            at = mechanism if self.spread else mechanism.replace(epsilon=epsilon)
+            made = at.rewrite(prepared, stream=self.stream.at("without a prior"))
+            self._plain_at.clear()
+            self._plain_at[epsilon] = made
+        return self._plain_at[epsilon]
+
+
+def make(
+    inputs: Inputs,
+    number: int,
+    epsilon: float,
+    axis: tuple[float, float, float],
+    *,
+    before: Run | None = None,
+    given: dpt.Prepared | None = None,
+    redraw: bool = True,
+    pin: str = "",
+    task: Task = UNWATCHED,
+) -> Run:
+    """Rewrite. Scores of ``before`` are used again where they still hold; its stream too, where the text is the same or
+    was edited, unless ``redraw``. So a place of the text keeps its noise as long as it is the same place, counted from
+    the beginning: what stands before an edit is drawn with the noise that it had.
+
+    given: the text with scores that are bundled, so that no model is loaded. pin: the word to look at first.
+    """
+    mechanism = inputs.setting.at(epsilon if inputs.epsilon is None else inputs.epsilon).make()
+    same_text = before is not None and before.inputs.text == inputs.text
+    edited = before.inputs.text if before is not None and from_edit(before.inputs.text, inputs.text) else None
+    begun, ready, took, bundled = time.monotonic(), mechanism.model_ready, None, False
+    if before is not None and same_text and before.prepared.key == mechanism.key:
+        prepared, took, bundled = before.prepared, before.seconds, before.bundled
+    elif given is not None:
+        prepared, bundled = given, True
+    else:
+        prepared = mechanism.prepare(inputs.text, task=task)
+        took = time.monotonic() - begun if ready else None
+    goes_on = same_text or edited is not None
+    keep_stream = before is not None and not redraw and goes_on and before.inputs.seed == inputs.seed
+    stream = before.stream if before is not None and keep_stream else dpt.NoiseStream(inputs.seed)
+    result = mechanism.rewrite(prepared, stream=stream, task=task)
+    shown = _payload(result, number, axis, task, pin)
+    shown["how"], shown["belief"] = how(mechanism, result), exactness(mechanism)
+    if before is not None and (before.payload["lo"], before.payload["hi"]) != axis[:2]:
+        # Another slider: the browser moves to its default instead of clamping where the last one stood.
+        shown["cmd"] = {"n": number, "eps": epsilon}
+    note = coverage_note(mechanism, prepared) if given is None else ""
+    plain = _plain(mechanism, prepared, task)
+    if took is not None and not same_text and before is not None and before.inputs.mechanism == inputs.mechanism:
+        # Of another mechanism it may be what is read once that takes long.
+        took = time.monotonic() - begun
+    made = Run(number, inputs, mechanism, prepared, stream, result, shown, note, plain, edited, took)
+    return replace(made, secret=pin, bundled=bundled)
+
+
+def from_edit(before: str, after: str) -> bool:
+    """Whether a text is another one that was edited: it continues it or is its beginning, or at the beginning and the
+    end together at least half of the words of the shorter one are the same."""
+    if before == after or not (before.strip() and after.strip()):
+        return False
+    if before.startswith(after) or after.startswith(before):
+        return True
+    a, b = before.split(), after.split()
+    n = min(len(a), len(b))
+    head = next((i for i in range(n) if a[i] != b[i]), n)
+    tail = next((i for i in range(n - head) if a[-1 - i] != b[-1 - i]), n - head)
+    return 2 * (head + tail) >= n
+
+
+def differ_by_the_prior(run: Run, inputs: Inputs) -> bool:
+    """Whether the run and what is asked for are one mechanism with and without its public prior, whatever the text:
+    who types meanwhile keeps ε too."""
+    if run.inputs.mechanism == inputs.mechanism:
+        return False
+    if run.plain is not None:
+        return run.plain[0].name == inputs.mechanism
+    start = inputs.setting.make().public_start
+    plain = None if start is None else start.without_prior()
+    return plain is not None and plain.name == run.inputs.mechanism
+
+
+def _plain(mechanism: dpt.Mechanism, prepared: dpt.Prepared, task: Task) -> tuple[dpt.Mechanism, dpt.Prepared] | None:
+    """The mechanism without its public prior, and the same text for it, with the scores that are there already."""
+    start = mechanism.public_start
+    if start is None or (plain := start.without_prior()) is None:
+        return None
+    held, there = mechanism.kept_scores, plain.kept_scores
+    again = None
+    if held is not None and there is not None and "sweep" in mechanism.can:
+        again = there.put(prepared.document, held.of(prepared))
+    return plain, again or plain.prepare(prepared.text, task=task.quiet)
+
+
+def moved(run: Run, epsilon: float, axis: tuple[float, float, float], number: int) -> Run:
+    """The run at another ε with the same stream, where the browser cannot work it out by itself."""
+    result = run.at(epsilon)
+    shown = _payload(result, number, axis)
+    shown["how"] = how(run.mechanism, result)
+    return replace(run, number=number, result=result, payload=shown)
+
+
+def _payload(
+    result: dpt.RewriteResult, number: int, axis: tuple[float, float, float], task: Task = UNWATCHED, pin: str = ""
+) -> Payload:
+    low, high, default = axis
+    return payload(result, run=number, low=low, high=high, default=default, pin=pin, task=task)
+
+
+def _is_spread(config: Any) -> bool:
+    return isinstance(config.epsilon, tuple)

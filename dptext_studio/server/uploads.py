@@ -1,0 +1,159 @@
+"""Data that a visitor uploaded: its folder, which ends with the session, and jobs that were asked to outlive it."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from streamlit import runtime
+
+from dptext_core import DPTextError, InputError, Task
+from dptext_core.data import job_folders, tables
+from dptext_core.data.batch import Asked, Batch, Look, file_name
+
+from . import sessions
+from .jobs import Job, Work
+from .public import limits
+
+NONE_KEPT = "This server keeps no job. Stay on the page until it is done, or use the program on a machine of yours."
+#: Seconds between two looks for jobs whose time is over.
+LOOK = 60.0
+
+_running: dict[Path, Job] = {}
+_guard = threading.Lock()
+_watching = False
+
+
+class Upload:
+    """A file in a folder of its own. code, expires: of a kept job; look: what is in it; batch: once all rows were asked
+    for; took: the seconds that its first rows took last, by mechanism."""
+
+    def __init__(self, folder: Path, file: str, code: str = "", expires: float = 0.0):
+        self.folder, self.file, self.code, self.expires = folder, file, code, expires
+        self.look: Look | None = None
+        self.batch: Batch | None = None
+        self.count = 0
+        self.took: dict[str, float] = {}
+        # At the latest when the server ends.
+        self._end = weakref.finalize(self, job_folders.delete, folder)
+        if code:
+            self._end.detach()
+        sessions.watch(self)
+
+    @property
+    def path(self) -> Path:
+        return self.folder / self.file
+
+    def leave(self) -> None:
+        """Its visitor has gone, and may come back: its job is told by itself."""
+
+    def forget(self) -> None:
+        """Delete it, unless it is to outlive the session."""
+        if not self.code:
+            self._end()
+
+    def keep(self, asked: Asked) -> None:
+        """Let it outlive the session. Raises InputError."""
+        if not limits().keeps:
+            raise InputError(NONE_KEPT)
+        about = {"asked": asked.to_dict(), "count": self.count}
+        self.code, self.folder = job_folders.keep(self.folder, about)
+        self.expires = job_folders.find(self.code)[1]["expires"]
+        self._end.detach()
+
+    def delete(self) -> None:
+        """Delete it now, kept or not."""
+        with _guard:
+            job = _running.get(self.folder)
+        if job is not None:
+            job.task.cancel()
+        job_folders.delete(self.folder)
+        self._end()
+
+    def rewrite(self, work: Work, label: str) -> None:
+        """Begin with all rows, or go on."""
+        batch = self.batch
+        assert batch is not None
+        if not self.code:
+            work.start(batch, batch.rewrite, label)
+            return
+        folder = self.folder
+
+        def rewrite(task: Task):
+            try:
+                return batch.rewrite(task)
+            finally:
+                with _guard:
+                    _running.pop(folder, None)
+
+        with _guard:
+            if folder not in _running:
+                _running[folder] = Job(rewrite, label, stays=True)
+            job = _running[folder]
+        work.attach(batch, job)
+
+
+def taken(name: str, data: bytes) -> Upload:
+    """A new upload of what a browser sent. Raises InputError."""
+    file = file_name(name)
+    if (kind := Path(file).suffix.lower()) in tables.KINDS and kind not in limits().kinds:
+        raise InputError(f"This server takes no {kind} file. Give the table as CSV, or use a machine of yours.")
+    most = limits().upload
+    if len(data) > most << 20:
+        raise InputError(f"{file} is larger than {most} MB. Divide it, or rewrite it from the command line.")
+    upload = Upload(job_folders.session_folder(), file)
+    upload.path.write_bytes(data)
+    return upload
+
+
+def opened(code: str, work: Work, label: str) -> Upload:
+    """A kept job, with its progress or its results in ``work``. Raises InputError."""
+    if not limits().keeps:
+        raise InputError(NONE_KEPT)
+    folder, about = job_folders.find(code)
+    asked = Asked.from_dict(about.get("asked", {}))
+    upload = Upload(folder, asked.file, code.strip(), about["expires"])
+    upload.count, upload.batch = int(about.get("count", 0)), Batch(folder, asked)
+    with _guard:
+        job = _running.get(folder)
+    if job is not None:
+        work.attach(upload.batch, job)
+    else:
+        work.start(upload.batch, finder(upload.batch), label)
+    return upload
+
+
+def finder(batch: Batch) -> Callable[[Task], Any]:
+    """Work that reads what is written by now."""
+    return batch.found
+
+
+def watch() -> None:
+    """From the first visit on, delete what is over. Outside of a server it does nothing."""
+    global _watching
+    with _guard:
+        if _watching or not runtime.exists():
+            return
+        _watching = True
+    threading.Thread(target=_watch, name="uploads", daemon=True).start()
+
+
+def _watch() -> None:
+    while True:
+        with contextlib.suppress(DPTextError, OSError):
+            sweep()
+        time.sleep(LOOK)
+
+
+def sweep(now: float | None = None) -> None:
+    """Delete what is over, and stop what works on it."""
+    for path in job_folders.sweep(now):
+        with _guard:
+            job = _running.get(path)
+        if job is not None:
+            job.task.cancel()

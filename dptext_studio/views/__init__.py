@@ -1,0 +1,1 @@
+"""The body of each page, one folder a page."""

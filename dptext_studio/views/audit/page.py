@@ -1,0 +1,292 @@
+"""Audit: hold what a mechanism promises against what can be measured of it, or let a planted fault be found."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core import auditing as core
+from dptext_core.auditing.broken_mechanisms import FAULTS, broken, sound
+from dptext_core.privacy.guarantee import at_least, bound, number
+from dptext_core.support.private import Private
+from dptext_lab.measurements import audit as bench
+
+from ...components import controls, download
+from ...components.charts import chart, dark
+from ...components.shell import within_app
+from ...components.sticky_widgets import stay, stay_all
+from ...components.text import literal, too_long
+from ...figures import audit_figure
+from ...figures.glossary import said_of
+from ...server.session import session
+from ..compare import distinguishability as told_apart
+
+MAX_LINES = 500
+#: The choice with its button on the left and the rest of the options below it, the verdict on the right; one below the
+#: other where it is narrow, the verdict before the options.
+LOOK = """<style>
+.st-key-audit_page { display: grid; grid-template: "choice result" auto "options result" 1fr / 300px minmax(0, 1fr);
+  gap: 0.8rem 2rem; align-items: start; }
+.st-key-audit_page > :has(> .st-key-audit_choice) { grid-area: choice; }
+.st-key-audit_page > :has(> .st-key-audit_result) { grid-area: result; }
+.st-key-audit_page > :has(> .st-key-audit_options) { grid-area: options; }
+@media (max-width: 860px) {
+  .st-key-audit_page { grid-template: "choice" "result" "options" / minmax(0, 1fr); }
+}
+</style>"""
+
+
+@dataclass(frozen=True)
+class Request(Private):
+    """What is audited. setting: of a mechanism, or of a planted fault by its name; twin: the fault is taken out."""
+
+    title: str
+    setting: dpt.Setting
+    planted: bool
+    twin: bool
+    lines: tuple[str, ...]
+    claim: float | None
+    draws: int
+
+    def make(self) -> dpt.Mechanism:
+        if self.planted:
+            return (sound if self.twin else broken)(self.setting.mechanism, **self.setting.given())
+        return self.setting.make()
+
+
+def chosen_mechanism(choice: Any, below: Any) -> tuple[str, dpt.Setting, bool, bool]:
+    """Title, setting, planted and twin from the controls: what is audited, and below it how."""
+    kind = choice.radio(
+        "Audit",
+        ["A mechanism", "A planted fault"],
+        horizontal=True,
+        key=stay("audit_kind"),
+        label_visibility="collapsed",
+    )
+    if kind == "A planted fault":
+        name = choice.selectbox("Fault", list(FAULTS), format_func=lambda n: FAULTS[n].title, key=stay("audit_fault"))
+        fault = FAULTS[name]
+        choice.caption(literal(fault.explanation))
+        twin = below.toggle(
+            "Take the fault out",
+            key=stay("audit_twin"),
+            help="The audit then looks at the same mechanism as it should be.",
+        )
+        epsilon = fault.options.get("epsilon", fault.sound.epsilon_range({})[2])
+        setting = dpt.Setting(name, {}, epsilon_input(choice, epsilon, f"fault-{name}"))
+        return (fault.sound if twin else fault.broken).title, setting, True, twin
+    specs = {s.name: s for s in dpt.mechanisms()}
+    titles = {name: s.title for name, s in specs.items()}
+    spec = specs[
+        choice.selectbox("Mechanism", list(specs), format_func=titles.__getitem__, key=stay("audit_mechanism"))
+    ]
+    choice.caption(spec.summary)
+    stay_all("audit-")
+    with below:
+        chosen = controls.options(spec, "audit")
+    default = dpt.mechanism_class(spec.name).epsilon_range(chosen)[2]
+    epsilon = epsilon_input(choice, default, f"{spec.name}-{default:g}")
+    return spec.title, dpt.Setting(spec.name, chosen, epsilon), False, False
+
+
+def epsilon_input(place: Any, default: float, key: str) -> float:
+    return place.number_input(
+        "Privacy budget ε of one draw",
+        min_value=0.001,
+        max_value=dpt.MAX_EPSILON,
+        value=float(default),
+        format="%g",
+        key=stay(f"audit-epsilon-{key}"),
+        help=said_of("ε"),
+    )
+
+
+def request(choice: Any, below: Any) -> tuple[Request | None, bool]:
+    """What the controls ask for, and whether the button was pressed."""
+    title, setting, planted, twin = chosen_mechanism(choice, below)
+    pressed = choice.button("Run the audit", type="primary", width="stretch", key="audit_run")
+    typed = below.text_area(
+        "Words or texts, one on each line",
+        key=stay("audit_lines"),
+        height=120,
+        placeholder="Empty: words of the public vocabulary, or short texts for language models.",
+        help="Each drawn word is compared with each other one that the promise makes alike.",
+    )
+    claim = None
+    with below.expander("More"):
+        draws = st.select_slider(
+            "Rewrites of each text",
+            [200, 500, 1000, 2000, 5000, 20000],
+            value=500,
+            key=stay("audit_draws"),
+            help="More rewrites take longer and find smaller leaks, above all where a mechanism has no formula.",
+        )
+        if st.toggle(
+            "Hold it against an ε of mine", key=stay("audit_own"), help="Then any two inputs count as neighbours."
+        ):
+            claim = float(
+                st.number_input(
+                    "Claimed ε", min_value=0.0, value=setting.given()["epsilon"], format="%g", key=stay("audit_claim")
+                )
+            )
+    lines = tuple(line.strip() for line in typed.splitlines() if line.strip())
+    if len(lines) > MAX_LINES:
+        choice.error(f"This page takes up to {MAX_LINES} lines, and there are {len(lines):,}. Shorten the list.")
+        return None, False
+    if said := too_long(typed):
+        choice.error(said)
+        return None, False
+    return Request(title, setting, planted, twin, lines, claim, draws), pressed
+
+
+def start(wanted: Request) -> None:
+    def work(task: dpt.Task):
+        m = wanted.make()
+        inputs = list(wanted.lines) or None
+        if inputs and m.by_word is not None:
+            # A list of words is often typed on one line.
+            inputs = [w for line in inputs for w in line.replace(",", " ").split()]
+        return core.audit(m, inputs, wanted.claim, draws=wanted.draws, task=task)
+
+    session().at("audit").start(wanted, work, "Auditing")
+
+
+def shown(asked: Request, report: core.AuditReport) -> None:
+    """The verdict with its numbers."""
+    st.subheader(literal(f"{asked.title}, ε = {number(report.epsilon)}"))
+    banner = {"holds": st.success, "refuted": st.error, "inconclusive": st.warning}[report.verdict]
+    line, *more = report.lines()
+    banner("\n\n".join([f"**{line}**", *map(literal, more)]))
+    released = report.verdict == "refuted" and report.witness is not None and report.witness.kind != "loss"
+    released = released and report.measured <= report.claimed
+    claimed, measured, shown_by, leak = st.columns(4)
+    claimed.metric("Claimed", report.limit)
+    measured.metric("Stated loss" if released else "Measured" if report.exact else "Measured, at least", report.loss)
+    shown_by.metric(
+        "Draws could show",
+        at_least(report.detectable),
+        help="This is the largest loss that the draws of this audit could have shown by themselves, without a formula.",
+    )
+    if report.leak is not None:
+        leak.metric(
+            "Leak seen from",
+            core.share(report.leak_fresh or report.leak),
+            help="Words that stay in so many of the fresh draws too many would have been seen, with a chance of 95%; "
+            f"in each of the other ways to rewrite, {core.share(report.leak)}.",
+        )
+    if released:
+        st.caption(
+            "The distributions that the mechanism states keep the promise: this is their loss. What it releases does "
+            "not follow them."
+        )
+    else:
+        chart(audit_figure(report, dark()), key="audit_figure", alt=report.sentence())
+    if report.witness is not None and report.verdict != "refuted":
+        st.markdown("**What tells two inputs apart most:** " + literal(report.witness.sentence()))
+    if report.unit:
+        st.caption(literal(f"Losses are per unit of distance: {report.unit}."))
+    if report.verdict != "refuted":
+        st.caption(
+            "“Holds” is said of what was tried alone: what is proven from formulas of the stated distributions, and "
+            "what was tested on whole rewrites, as far as draws can show it."
+        )
+    checks(report)
+    if report.skipped:
+        with st.expander(f"{len(report.skipped):,} inputs were left out"):
+            st.dataframe(
+                {"input": [w for w, _ in report.skipped], "why": [why for _, why in report.skipped]}, hide_index=True
+            )
+    download.button(
+        "Download the report",
+        json.dumps(report.to_dict(), ensure_ascii=False, indent=1),
+        "audit.json",
+        "application/json",
+        icon=":material/download:",
+        key="audit_download",
+        on_click="ignore",
+        holds="private",
+        help="It names the inputs: for their owner's eyes where they are private.",
+    )
+
+
+def checks(report: core.AuditReport) -> None:
+    """What each look came to."""
+    with st.expander(f"{len(report.checks)} checks"):
+        st.dataframe(
+            {
+                "check": [c.name for c in report.checks],
+                "came to": [c.status for c in report.checks],
+                "tested": [f"{c.draws:,}" for c in report.checks],
+                "draws show": ["" if c.detectable is None else at_least(c.detectable) for c in report.checks],
+                "leak seen from": ["" if c.leak is None else core.share(c.leak) for c in report.checks],
+                "seconds": [f"{c.seconds:.1f}" for c in report.checks],
+                "looked at": [c.looked or c.reason for c in report.checks],
+            },
+            hide_index=True,
+        )
+
+
+def table() -> None:
+    """The bundled audit of everything that ships."""
+    st.subheader("Everything that ships")
+    rows = bench.table()
+    if not rows:
+        st.caption("There is no bundled table. `python -m dptext_core bench audit` measures it.")
+        return
+    st.dataframe(
+        {
+            "mechanism": [r["mechanism"] for r in rows],
+            "options": [bench.of_row(r).described() for r in rows],
+            "ε": [number(float(r["epsilon"])) for r in rows],
+            "verdict": [core.LINES[r["verdict"]] for r in rows],
+            "claimed": [bound(float(r["claimed"])) for r in rows],
+            "measured": [("" if r["exact"] else "≥ ") + at_least(float(r["measured"])) for r in rows],
+            "proven": [f"{r['pairs']:,} pairs" if r["proven"] else "" for r in rows],
+            "tested": [f"{r['draws']:,} words" for r in rows],
+            "draws show": [at_least(float(r["detectable"])) for r in rows],
+            "leak seen from": ["" if r["leak"] is None else core.share(r["leak_fresh"]) for r in rows],
+        },
+        hide_index=True,
+    )
+    st.caption(
+        "Bundled; `python -m dptext_core bench audit` measures it again. ε, losses: as each promise counts them."
+    )
+
+
+def main() -> None:
+    st.markdown("## Audit")
+    st.caption("What a mechanism promises, against the largest loss that can be measured of it.")
+    st.html(LOOK)
+    with st.container(key="audit_page"):
+        choice, result, below = (st.container(key=f"audit_{name}") for name in ("choice", "result", "options"))
+    wanted, pressed = request(choice, below)
+    with result:
+        if wanted is not None and pressed:
+            start(wanted)
+        work = session().at("audit")
+        if work.running():
+            work.waiting("audit_stop")
+        elif said := work.said("Stopped. Press “Run the audit” to start again."):
+            st.error(literal(said))
+        elif work.result is not None:
+            # The page makes its classes anew in each run.
+            if wanted is not None and vars(wanted) != vars(work.asked):
+                st.caption("This is of the last audit. Press “Run the audit” for what is chosen now.")
+            shown(work.asked, work.result)
+        else:
+            st.info("Choose a mechanism and press “Run the audit”. The verdict appears here.")
+        if wanted is not None:
+            st.subheader("Two texts")
+            key = wanted.setting, wanted.planted, wanted.twin
+            told_apart.panel([told_apart.Subject(wanted.title, key, wanted.make)], "audit_two")
+        table()
+
+
+def render() -> None:
+    """Draw the page."""
+    within_app("audit")
+    main()

@@ -1,0 +1,476 @@
+"""Benchmarks: what each mechanism keeps and what it hides, measured, beside what the papers print."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core.measure.metrics import measure
+from dptext_core.mechanisms import recommended
+from dptext_core.privacy.guarantee import NOTIONS
+from dptext_core.support.checks import many
+from dptext_core.text.cells import to_csv
+from dptext_lab.measurements import total_budget
+from dptext_lab.results import attacker_rows, curves, results
+from dptext_lab.runner import data_sets
+
+from ...components import download, links
+from ...components.charts import chart as plain_chart
+from ...components.charts import dark
+from ...components.shell import within_app
+from ...components.sticky_widgets import stay
+from ...components.text import literal
+from ...figures import benchmarks as figures
+from ...figures import total_budget as budget_chart
+from ...figures.glossary import said_of
+
+#: So many are shown at first, as far as they were measured.
+MOST = 6
+VIEWS = ("Curves", "Plane", "Table")
+#: Of the table, what is read first: a narrow one is cut at its right end.
+COLUMNS = (
+    *("series", "ε", "metric", "value", "low", "high", "N_w"),
+    *("n", "seeds", "source", "data", "ε counts", "point"),
+)
+KEPT = ("utility", "similarity", "speed", "other")
+HIDDEN = ("privacy", "deniability", "gain")
+#: What can be the same for all, as it is said within a sentence.
+SHORT = {"n_w": "N_w"}
+
+state = st.session_state
+
+
+LOOK = """<style>
+.st-key-bench_card { position: sticky; top: 4.5rem; }
+[data-testid=stColumn]:has(.st-key-bench_card) > div { height: 100%; }
+</style>"""
+
+
+def chosen_data(found: results.Results) -> tuple[str, list[str]]:
+    """Data set and mechanisms."""
+    titles = curves.data_sets(found)
+    left, right = st.columns([1, 2.4], gap="medium")
+    data = left.selectbox("Data set", list(titles), format_func=titles.__getitem__, key=stay("bench_data"))
+    there = curves.mechanisms_of(found, data)
+    first = [m for m in (*recommended.ORDER, *there) if m in there]
+    chosen = right.multiselect(
+        "Mechanisms",
+        there,
+        default=list(dict.fromkeys(first))[:MOST],
+        format_func=curves.title,
+        key=stay(f"bench_mechanisms_{data}"),
+    )
+    return data, chosen
+
+
+def switch(place: Any, label: str, key: str, first: bool, shown: bool, **more: Any) -> bool:
+    """A switch that is there where it does something, and keeps what it was set to where it is not."""
+    stay(key, first)
+    return place.toggle(label, key=key, **more) if shown else bool(state[key])
+
+
+def switches(place: Any, found: results.Results, data: str, metrics: list[str], x: str, names: list[str], plane: bool):
+    """Whether all configurations are shown, and whether the papers' numbers are."""
+    every = [curves.series(found, data, m, names, x) for m in metrics]
+    more = any(len(curves.main_series(s)) < len(s) for s in every)
+    if plane:
+        printed = len(metrics) == 2 and bool(curves.paper_plane(data, metrics[0], metrics[1], names))
+    else:
+        printed = x == "epsilon" and any(curves.paper_series(data, m, names) for m in metrics)
+    papers = switch(
+        place,
+        "The papers' numbers",
+        "bench_papers",
+        True,
+        printed,
+        help="The papers' numbers are hollow marks with dotted lines.",
+    )
+    everything = switch(
+        place,
+        "All configurations",
+        "bench_all",
+        False,
+        more,
+        help="When this is off, each mechanism is shown with the options that were measured at most points.",
+    )
+    return everything, papers
+
+
+def metric_choice(place: Any, found: results.Results, data: str, label: str, kinds: tuple[str, ...], key: str) -> str:
+    there = curves.metrics_of(found, data, kinds)
+    there = [m for m in there if not key.endswith(f"_{m}")]  # N_w over N_w says nothing
+    if not there:
+        return ""
+    symbols = {"n_w": "N_w", "s_w": "S_w"}
+    help = " ".join(f"{symbols[m]}: {said_of(symbols[m])}" for m in there if m in symbols)
+    return place.selectbox(label, there, format_func=lambda m: measure(m).title, key=stay(key), help=help or None)
+
+
+def across(data: str, alike: list[str], mixed: bool) -> str:
+    """What stands on the axis across: ε, or one of the measures that can be the same for all."""
+    # Of two texts only some points were measured: they are no axis, but stand among what is hidden.
+    few = {"n_w", attacker_rows.TOLD}
+    attackers = sorted((m for m in alike if m not in few), key=lambda m: m != attacker_rows.BEST_FEW)
+    axes = (["Same attacker"] if attackers else []) + (["Same N_w"] if "n_w" in alike else []) + ["ε"]
+    first = axes[0] if mixed else "ε"
+    picked = st.segmented_control(
+        "Across",
+        axes,
+        default=first,
+        required=True,
+        key=stay(f"bench_x_{data}_{mixed}"),
+        help="Same attacker: curves stand where an attacker is right equally often, at first the best of those that "
+        f"every point was measured by; the reader is not among them. N_w: {said_of('N_w')} ε: {said_of('ε')}",
+    )
+    if picked != "Same attacker":
+        return {"Same N_w": "n_w", "ε": "epsilon"}[picked]
+    about = " ".join(f"{measure(m).title}: {measure(m).about}" for m in attackers)
+    return st.selectbox(
+        "Attacker", attackers, format_func=lambda m: measure(m).title, key=stay(f"bench_attacker_{data}"), help=about
+    )
+
+
+def take_point(key: str) -> None:
+    """A click on a mark: its point becomes the chosen one. The papers' marks have none."""
+    for point in state[key].selection.points:
+        if named := (point.get("customdata") or [""])[0]:
+            state.bench_point = named
+
+
+def take_row(points: list[str]) -> None:
+    rows = state.bench_table.selection.rows
+    if rows and points[rows[0]]:
+        state.bench_point = points[rows[0]]
+
+
+def draw(place: Any, figure: Any, key: str, alt: str) -> None:
+    config = {
+        "displaylogo": False,
+        "toImageButtonOptions": {"format": state.get("bench_picture", "SVG").lower(), "filename": key},
+        "modeBarButtonsToRemove": ["select2d", "lasso2d", "zoomIn2d", "zoomOut2d", "autoScale2d"],
+    }
+    place.plotly_chart(
+        figure, theme=None, config=config, key=key, on_select=lambda: take_point(key), selection_mode="points", alt=alt
+    )
+
+
+def over_budget(
+    found: results.Results, data: str, metric: str, x: str, names: list[str], every: bool, papers: bool
+) -> tuple[list[curves.Series], list[curves.Series]]:
+    """The series of ours and of the papers that are shown for a metric."""
+    all_ = curves.series(found, data, metric, names, x)
+    ours = all_ if every else curves.main_series(all_)
+    if not papers or x != "epsilon":
+        return ours, []
+    printed = curves.paper_series(data, metric, names, ours)
+    return ours, printed if every else curves.main_series(printed)
+
+
+def chart(place: Any, found: results.Results, data: str, metric: str, x: str, ours: list, printed: list) -> None:
+    if not any(s.points for s in [*ours, *printed]):
+        place.info("Nothing was measured for this choice. Choose another metric, or more mechanisms.")
+        return
+    whole = curves.baseline(found, data, metric)
+    guess = curves.majority(found, data, metric)
+    figure = figures.panels(
+        ours,
+        printed,
+        metric,
+        x,
+        baseline=whole.value if whole else None,
+        majority=guess,
+        chosen=state.get("bench_point") or "",
+        dark=st.context.theme.type == "dark",
+    )
+    name = measure(metric).title
+    alt = f"{name} over {x}, a panel for each mechanism; the view Table has the numbers"
+    draw(place, figure, f"benchmark_{data}_{metric}_{x}", alt)
+    marks = ["Grey: the other mechanisms." if len({s.mechanism for s in ours}) > 1 else ""]
+    marks += ["Hollow: the papers." if any(s.points for s in printed) else ""]
+    marks += ["" if whole is None else f"Dashed: unprotected text, {curves.said(whole.value)}."]
+    marks += ["" if guess is None else f"Dotted: always guessing, {curves.said(guess)}."]
+    if said := " ".join(filter(None, marks)):
+        place.caption(said)
+    if left_out := [s for s in ours if s.left_out]:
+        named = ", ".join(dict.fromkeys(curves.title(s.mechanism) for s in left_out))
+        points = sum(s.left_out for s in left_out)
+        of = SHORT.get(x, measure(x).title)
+        place.caption(literal(f"Left out, without a measured {of}: {points} point{'s' * (points > 1)} ({named})."))
+
+
+def plane(found: results.Results, data: str, metrics: tuple[str, str], names: list[str], every: bool, papers: bool):
+    """The plane, and the spots on it."""
+    utility, privacy = metrics
+    ours, _ = over_budget(found, data, utility, "epsilon", names, every, False)
+    shown = {s.label for s in ours}
+    spots = [s for s in curves.plane(found, data, utility, privacy, names) if s.label in shown]
+    printed = curves.paper_plane(data, utility, privacy, names, ours) if papers else []
+    if not spots and not printed:
+        st.info("No setting has both of these metrics. Choose another one.")
+        return
+    whole = curves.baseline(found, data, utility)
+    figure = figures.plane(
+        spots,
+        printed,
+        utility,
+        privacy,
+        baseline=whole.value if whole else None,
+        chosen=state.get("bench_point") or "",
+        dark=st.context.theme.type == "dark",
+    )
+    alt = " over ".join(measure(m).title for m in metrics)
+    draw(st, figure, f"plane_{data}_{utility}_{privacy}", f"{alt}; the view Table has the numbers")
+    st.caption(
+        "The front goes by means. Where intervals overlap, one setting is not shown to be better than the other."
+    )
+
+
+def card(found: results.Results, ours: list[curves.Series]) -> None:
+    """The chosen point: what was measured there, how to measure it again, and the way to Explore."""
+    known = {p.row.point: (curves.name_of(p, s.label), p.row) for s in ours for p in s.points}
+    if state.get("bench_point") not in known:
+        state.bench_point = None
+    point = st.selectbox(
+        "Point",
+        list(known),
+        index=None,
+        format_func=lambda i: known[i][0],
+        key="bench_point",
+        placeholder="Click a mark, or choose one",
+    )
+    if point is None:
+        st.caption("What was measured there appears here.")
+        return
+    row = known[point][1]
+    values = ((name, *value.partition(" ")[::2]) for name, value in curves.measured_at(found, row).items())
+    lines = [f"**{value}** {literal(name)} :small[{literal(interval)}]" for name, value, interval in values]
+    if best := attacker_rows.who_at(found, row):
+        lines.append(f"Best of these attackers: **{literal(best)}**")
+    st.markdown("  \n".join(lines))
+    if row.mechanism in {s.name for s in dpt.mechanisms()}:
+        st.button(
+            "Open in Explore",
+            icon=":material/edit_note:",
+            key="bench_open",
+            on_click=lambda: state.update(bench_opened=point),
+        )
+    st.caption("To measure it again:")
+    st.code(curves.command(row), language="sh", wrap_lines=True)
+
+
+def open_point(found: results.Results) -> None:
+    """Go to Explore with the setting of the point that the button was pressed for.
+
+    Before anything is drawn: it is quick, and a run that a second event of a chart cuts short loses no press.
+    """
+    row = next((r for r in found.rows if r.point == state.bench_opened), None)
+    try:
+        query = links.to_query(row.setting) if row is not None else {}
+    except dpt.ConfigError as error:  # measured by another version, or with a mechanism of somebody's own
+        st.error(literal(str(error)))
+        query = {}
+    del state.bench_opened
+    if query:
+        st.switch_page("pages/explore.py", query_params=query)
+
+
+def downloads(found: results.Results, rows: list[dict], pictures: bool) -> None:
+    with st.popover("Download", icon=":material/download:"):
+        csv, plain = "text/csv", "application/json"
+        # Each is made when it is asked for.
+        for label, make, name, kind in (
+            ("What is shown, CSV", lambda: to_csv(rows), "shown.csv", csv),
+            ("Everything, CSV", lambda: to_csv(curves.flat(found)), "benchmarks.csv", csv),
+            ("Everything, JSON", lambda: json.dumps(found.to_dict(), ensure_ascii=False), "benchmarks.json", plain),
+        ):
+            download.button(
+                label, make, name, kind, on_click="ignore", width="stretch", key=f"bench_{name}", holds="nothing"
+            )
+        if pictures:
+            st.segmented_control("Pictures", ["SVG", "PNG"], default="SVG", required=True, key="bench_picture")
+            st.caption("The camera over a chart saves it as a picture.")
+
+
+def notes(found: results.Results, data: str, shown: list[curves.Series]) -> None:
+    """What is measured, what is not, and how; of the papers' tables that are shown, what they hold."""
+    with st.expander("What is measured"):
+        for name in curves.metrics_of(found, data):
+            m = measure(name)
+            better = {1: " More is better.", -1: " Less is better.", 0: ""}[m.better]
+            judge = f" Measured by {m.judge}." if m.judge else ""
+            st.markdown(f"**{literal(m.title)}**: {literal(m.about + better + judge)}")
+        st.markdown(
+            "Bars are 95% intervals over test texts and seeds; each seed trains on other texts. Of speed they are the "
+            "least and the most of the seeds. N_w, S_w, the best guess and the 100 answers follow from the chances of "
+            "the same drawn words, and are measured once for each setting: their bars are over words alone, and where "
+            "stop words are kept, more of a text stays than N_w says. Utility: a classifier is trained and tested on "
+            "rewritten texts. *Static*: the attacker was trained on original texts; *adaptive*: on rewritten ones."
+        )
+    if tables := {s.paper: s.about for s in shown if s.paper}:
+        with st.expander("The papers' tables"):
+            for paper, caption in tables.items():
+                st.markdown(f"**{literal(paper)}.** {literal(caption)}")
+    out = [g for g in found.gates if not g.enters]
+    if out:
+        with st.expander("Tasks that do not enter"):
+            st.markdown(
+                "Our classifier does not beat always guessing the most frequent class of these by three standard "
+                "errors, even on unprotected text. What a mechanism loses of nothing cannot be measured."
+            )
+            st.dataframe([{k: v for k, v in g.to_dict().items() if k != "enters"} for g in out], hide_index=True)
+    with st.expander("How it was measured"):
+        about, sets = found.about, found.about.get("data", {})
+        if about.get("cut"):
+            st.markdown("**Not in the grid:** " + literal(about["cut"]))
+        named = ("command", "stopwords", "version", "machine", "device", "finished", "seeds", "points", "core_minutes")
+        st.dataframe({"what": [k for k in named if k in about], "value": [str(about[k]) for k in named if k in about]})
+        st.dataframe([{"data": name, **entry} for name, entry in sets.items()], hide_index=True)
+
+
+#: What is measured at a total ε, as the controls call it, and what it says.
+BOUGHT = {
+    "cosine": ("Meaning", "How near a rewrite comes to its text, by a model of sentences."),
+    "task": ("Task", "How often a classifier that learnt from original texts still tells the label from a rewrite."),
+    "author": ("Who wrote it", "How often an attacker who learnt from original texts tells who wrote one."),
+    "linked": ("Which text", "How often an attacker who has all these texts tells which of them a rewrite is of."),
+    "named": ("Which words", "The share of a text's words, without stop words, that the best attacker names."),
+    "perplexity": ("Fluency", "The surprise of a language model at each word: less reads better."),
+}
+
+
+def bought() -> None:
+    """What a total ε of a text buys, where it is bundled."""
+    rows = total_budget.bundled()
+    if not rows:
+        return
+    st.markdown("### What a total budget buys")
+    with st.container(horizontal=True, horizontal_alignment="distribute"):
+        sets = list(dict.fromkeys(r.data for r in rows))
+        key = stay("bench_bought_data", sets[0])
+        data = st.segmented_control("Texts", sets, required=True, format_func=data_sets.title, key=key) or sets[0]
+        rows = tuple(r for r in rows if r.data == data)
+        there = [m for m in BOUGHT if any(r.measure == m for r in rows)]
+        key = stay("bench_bought", there[0])
+        if state[key] not in there:  # chosen for other texts
+            state[key] = there[0]
+        what, named = "What is measured", lambda m: BOUGHT[m][0]
+        measure = st.segmented_control(what, there, required=True, format_func=named, key=key) or there[0]
+    shown = [r for r in rows if r.measure == measure]
+    sizes = sorted({r.texts for r in shown})
+    of = f"{' or '.join(map(str, sizes))} texts, {many(shown[0].seeds, 'rewrite')} of each"
+    st.caption(
+        f"{BOUGHT[measure][1]} Over the ε that a whole text spends, the same for every text, spread evenly over its "
+        f"draws ({of}). Bands: 95% intervals over the texts. Dotted: what each releases without looking at the text. "
+        "The promises are not the same: see the table."
+    )
+    plain_chart(
+        budget_chart(rows, measure, dark=dark(), width=450),  # as a phone has room for
+        key="bench_budget",
+        alt=f"{total_budget.MEASURES[measure]} over the total ε of a text, for each system",
+    )
+    draws = {r.system: r.value for r in rows if r.measure == "draws"}
+    st.dataframe(
+        [
+            {
+                "system": r.system,
+                "draws": draws.get(r.system),
+                "nothing of the text": r.value,
+                "promise": NOTIONS[dpt.mechanism_class(r.mechanism).notion],
+                "everyone can see": total_budget.SEEN[r.mechanism],
+            }
+            for r in shown
+            if not r.total
+        ],
+        column_config={
+            "draws": st.column_config.NumberColumn(format="%.1f", help="This is the mean number of draws of a text."),
+            "nothing of the text": st.column_config.NumberColumn(
+                format="%.2f", help="The same figure at a total near 0: of what is released without the text."
+            ),
+        },
+        hide_index=True,
+    )
+
+
+def main() -> None:
+    st.markdown("## Benchmarks")
+    st.caption("What each mechanism keeps of a text and what it hides, measured here, beside what the papers print.")
+    try:
+        found = results.shown()
+        found = None if found is None else attacker_rows.with_attackers(found)
+    except dpt.DPTextError as error:
+        st.error(literal(str(error)))
+        return
+    if found is None or not found.rows:
+        st.info(
+            "There are no results yet. `python -m dptext_core bench run --grid quick --out points.jsonl` measures some "
+            "points in a minute, `--grid full --data DIR` all of them. Then `python -m dptext_core bench run --grid "
+            "quick --merge points.jsonl --summary assets/benchmarks/results.json` puts them on this page."
+        )
+        return
+    if "bench_opened" in state:
+        open_point(found)
+    st.html(LOOK)
+    bought()
+    st.markdown("### Every mechanism, over its own ε")
+    data, names = chosen_data(found)
+    mixed = len(curves.units(names)) > 1
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
+        view = st.segmented_control("View", VIEWS, default=VIEWS[0], required=True, key=stay("bench_view"))
+        x = "epsilon"
+        if view == "Curves" and (alike := [m for m in curves.metrics_of(found, data) if m in curves.HIDDEN]):
+            x = across(data, alike, mixed)
+        files = st.container(width="content")
+    bar = st.container(horizontal=True)
+    wide, narrow = st.columns([2.6, 1], gap="large")
+    left, right = wide.columns(2, gap="medium")
+    kinds = tuple(k for k in HIDDEN if view != "Plane" or k != "gain")
+    kept = metric_choice(left, found, data, "What is kept", KEPT, f"bench_kept_{data}")
+    hidden = metric_choice(right, found, data, "What is hidden", kinds, f"bench_hidden_{data}_{view}_{x}")
+    every, papers = switches(bar, found, data, [m for m in (kept, hidden) if m], x, names, view == "Plane")
+    shown = [over_budget(found, data, m, x, names, every, papers) for m in (kept, hidden) if m]
+    ours = [s for pair in shown for s in pair[0]]
+    rows = curves.table([s for pair in shown for both in pair for s in both])
+    with files:
+        downloads(found, rows, view != "Table")
+    if not rows:
+        wide.info("Nothing was measured for this choice. Choose another data set, or more mechanisms.")
+    elif view == "Curves":
+        for place, m, (mine, printed) in zip((left, right), filter(None, (kept, hidden)), shown, strict=False):
+            chart(place, found, data, m, x, mine, printed)
+    elif view == "Plane":
+        with wide:
+            plane(found, data, (kept, hidden), names, every, papers)
+    else:
+        points = [r["point"] for r in rows]
+        wide.dataframe(
+            [{k: r[k] for k in COLUMNS} for r in rows],
+            hide_index=True,
+            key="bench_table",
+            on_select=lambda: take_row(points),
+            selection_mode="single-row",
+        )
+    with narrow, st.container(key="bench_card", border=True):
+        card(found, ours)
+    named = dict.fromkeys(s.label for s in ours if s.label != curves.title(s.mechanism))
+    if named and not every:
+        st.caption(literal(f"Shown are {'; '.join(named)}. The others are under “All configurations”."))
+    if mixed:
+        st.caption(literal(curves.not_equal(names)))
+    if note := results.other_model():
+        st.caption(note)
+    if x != "epsilon":
+        st.caption(
+            "Drawn words are counted. CusText's main line and SanText draw stop words too, the others keep them."
+        )
+    if x != "epsilon" and curves.paper_series(data, kept, names):
+        st.caption("The papers print no such measure beside their scores. Their marks are on the axis ε.")
+    notes(found, data, [s for pair in shown for s in pair[1]])
+
+
+def render() -> None:
+    """Draw the page."""
+    within_app("benchmarks")
+    main()

@@ -1,0 +1,123 @@
+"""Two texts told apart by their rewrites: what was found, and the bundled pairs under settings of a page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core.attacks import two_texts
+from dptext_core.attacks.two_texts import PAIRS, TwoTexts
+from dptext_core.privacy.guarantee import at_least, bound, percent
+
+from ...components.sticky_widgets import stay
+from ...components.text import literal
+from ...figures.glossary import said_of
+from ...server.session import session
+
+_BOUND = "A measured lower bound of ε between these two texts, and no promise: others may find more."
+
+
+def show(found: TwoTexts) -> None:
+    """One finding."""
+    right, advantage, least, most = st.columns(4)
+    right.metric("Right", percent(found.success), help="A coin is right 50% of the time.")
+    advantage.metric("Advantage", f"{found.advantage:.2f}", help=said_of("advantage"))
+    least.metric("ε at least", at_least(found.epsilon), help=said_of("ε at least"))
+    most.metric("Draws could show", at_least(found.most), help=said_of("could show"))
+    st.dataframe(
+        {
+            "classifier": [c.title for c in found.classifiers],
+            "advantage": [f"{c.advantage:.2f}" for c in found.classifiers],
+            "says it of the first": [percent(c.tpr) for c in found.classifiers],
+            "of the other": [percent(c.fpr) for c in found.classifiers],
+        },
+        hide_index=True,
+    )
+    (st.error if found.exceeds else st.markdown)(literal(found.sentence()))
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A setting that is asked about. key: what it follows from. make: the mechanism."""
+
+    title: str
+    key: Any
+    make: Callable[[], dpt.Mechanism]
+
+
+def panel(subjects: Sequence[Subject], place: str) -> None:
+    """A bundled pair under each of these settings, on demand. place: names the work and the controls."""
+    st.caption(
+        "Are two public texts told apart by their rewrites? This works for every mechanism, also where no word is kept "
+        "or replaced. Classifiers learn from one half of the rewrites, and are asked about the other."
+    )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        chosen = st.segmented_control(
+            "How far they are apart",
+            two_texts.DISTANCES,
+            required=True,
+            format_func=str.capitalize,
+            key=stay(f"{place}_pair", two_texts.DISTANCES[0]),
+        )
+        pressed = st.button("Tell two texts apart", icon=":material/compare:", key=f"{place}_start")
+    pair = next(p for p in PAIRS if p.distance == chosen)
+    st.markdown(literal(f"“{pair.one}”") + "  \n" + literal(f"“{pair.other}”"))
+    work = session().at(f"two texts: {place}")
+    asked = pair, tuple(s.key for s in subjects)
+    if pressed:
+        work.start((*asked, subjects), lambda task: _measured(subjects, pair, task), "Telling them apart")
+    if work.running():
+        work.waiting(f"{place}_stop")
+    elif said := work.said("Stopped. Press “Tell two texts apart” to start again."):
+        st.error(literal(said))
+    elif work.result is not None:
+        if work.asked[:2] != asked:
+            st.warning("This table answers what you asked before. Press “Tell two texts apart” to ask again.")
+        _table(work.asked[2], work.result)
+
+
+def _measured(subjects: Sequence[Subject], pair: two_texts.Pair, task: dpt.Task) -> list[TwoTexts | str]:
+    out: list[TwoTexts | str] = []
+    for k, subject in enumerate(subjects):
+        try:
+            out.append(two_texts.measure(subject.make(), pair, task=task.child(k, k + 1, len(subjects))))
+        except dpt.Cancelled:
+            raise
+        except dpt.DPTextError as error:
+            out.append(str(error))
+    return out
+
+
+def _table(subjects: Sequence[Subject], found: Sequence[TwoTexts | str]) -> None:
+    rows = [(s, f) for s, f in zip(subjects, found, strict=True) if isinstance(f, TwoTexts)]
+    if rows:
+        st.dataframe(
+            {
+                "setting": [s.title for s, _ in rows],
+                "advantage": [f"{f.advantage:.2f}" for _, f in rows],
+                "95% interval": ["{:.2f} to {:.2f}".format(*f.interval) for _, f in rows],
+                "best classifier": [f.best.title for _, f in rows],
+                "ε at least": [at_least(f.epsilon) for _, f in rows],
+                "could show": [at_least(f.most) for _, f in rows],
+                "promised between them": [
+                    bound(f.promised) if math.isfinite(f.promised) else "nothing" for _, f in rows
+                ],
+                "rewrites of each": [f"{f.draws:,}" for _, f in rows],
+            },
+            hide_index=True,
+            key="told_apart_table",
+            column_config={
+                name: st.column_config.Column(help=said_of(name)) for name in ("advantage", "ε at least", "could show")
+            },
+        )
+        st.caption(_BOUND)
+    for subject, one in zip(subjects, found, strict=True):
+        if isinstance(one, str):
+            st.caption(literal(f"{subject.title}: {one}"))
+        elif one.exceeds:
+            st.error(literal(f"{subject.title}: {one.sentence()}"))

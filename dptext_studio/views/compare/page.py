@@ -1,0 +1,71 @@
+"""Compare: on one text, two to four settings beside each other, or many as points on a map."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ...components import address, live
+from ...components.shell import within_app
+from ...components.sticky_widgets import stay
+from ...components.text import too_long
+from ...components.text_box import text_box
+from ...server.session import session
+from . import cards, point_map
+
+PAGE, BOX, VIEW = "compare", "compare_text", "compare_view"
+VIEWS = {"cards": "Side by side", "map": "On a map"}
+ABOUT = {
+    "cards": "Two to four mechanisms or settings. Underlined words differ from your text.",
+    "map": "What each mechanism keeps and what it hides, at many ε, measured as you watch. A point can be put side by "
+    "side with others.",
+}
+
+state = st.session_state
+
+
+def main() -> None:
+    mine = session()
+    if mine.query is not None:
+        state[VIEW] = "map" if mine.query.get("view") == "map" else "cards"
+    elif mine.columns_new:  # settings that another page, or the map, puts side by side
+        state[VIEW] = "cards"
+    head, which = st.columns([3, 2], vertical_alignment="bottom")
+    head.markdown("## Compare")
+    view = which.segmented_control(
+        "View",
+        list(VIEWS),
+        required=True,
+        format_func=VIEWS.__getitem__,
+        key=stay(VIEW, "cards"),
+        label_visibility="collapsed",
+    )
+    view = view or "cards"
+    st.caption(ABOUT[view])
+    (point_map if view == "map" else cards).follow_link()
+    text = text_box(BOX, 110)
+    work = mine.at("compare")
+    waits = live.waits(text, mine.kept.seconds)
+    if not text.strip() or (said := too_long(text)):
+        work.stop()
+        if text.strip():
+            st.error(said)
+        else:
+            st.info("Type a text, and what becomes of it appears here.")
+    elif view == "map":
+        st.caption(live.said("The points are measured anew"))
+        point_map.point_map(text)
+    else:
+        if waits:
+            st.caption(waits)
+        cards.compared(text)
+    if view == "map":
+        live.follow(BOX, busy=False, patient=True)
+    else:
+        live.follow(BOX, busy=work.job is not None, patient=bool(waits), shows=cards.BEFORE)
+
+
+def render() -> None:
+    """Draw the page."""
+    address.keep(PAGE)
+    within_app(PAGE)
+    main()

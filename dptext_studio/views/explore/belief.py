@@ -1,0 +1,150 @@
+"""What a reader can still infer about the chosen word: worked out beside the page, once a rewrite is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import dptext_core as dpt
+from dptext_core.errors import Busy, Cancelled
+from dptext_core.support.private import Private
+
+from ...figures.belief_view import BeliefView, belief_curve, belief_view, points
+from ...server import runs, sessions
+from ...server.session import session
+from . import meaning
+
+PLACE = "belief"
+#: Alternatives that a visitor can name: each costs a pass of a model, and has a bar.
+MOST = 7
+#: Questions that a session holds, each with the passes of one fact.
+HELD = 3
+
+
+@dataclass(frozen=True)
+class Fact(Private):
+    """A fact of a text, with the alternatives that the visitor named; None: those of the public lists."""
+
+    word: str
+    others: tuple[str, ...] | None
+
+    _shown: ClassVar[tuple[str, ...]] = ()
+
+
+@dataclass(frozen=True)
+class Answer(Private):
+    """The belief about a fact at every point of ε, or why there is none."""
+
+    question: dpt.BeliefQuestion | None = None
+    curve: Mapping[float, dpt.Belief] = field(default_factory=dict)
+    why: str = ""
+
+    _shown: ClassVar[tuple[str, ...]] = ()
+
+
+def of(run: runs.Run, result: dpt.RewriteResult, token: int | None, view: Mapping[str, Any]) -> BeliefView | None:
+    """Return what is known of the chosen word; what is not is begun here. None where the mechanism has no beliefs.
+
+    Parameters
+    ----------
+    run, result
+        What the page shows, and the release at the ε where the slider rests.
+    token
+        The chosen token; None: the word that gives an example away.
+    view
+        The browser's snapshot, with the alternatives that the visitor named.
+    """
+    if run.payload["belief"]["why"]:
+        return None
+    fact = _fact(run, token, view)
+    if fact is None:
+        return {"fact": "", "tokens": []}
+    live = run.payload["live"] and not run.spread
+    key = (fact, (run.result if live else result).config)
+    answer = run.beliefs.get(key) or _finished(run, key)
+    made: BeliefView = {"fact": fact.word, "tokens": _tokens(run, fact)}
+    if answer is None:
+        if session().at(PLACE).asked != (run, key):
+            start(run, key, result)
+        return made
+    if answer.question is None:
+        return {**made, "why": answer.why}
+    rest, epsilon = (fact, result.config), _epsilon(run, result)
+    if rest not in run.rest:
+        run.rest.clear()
+        run.rest[rest] = answer.curve.get(epsilon) or answer.question.given(result)
+    return belief_view(answer.question, answer.curve, made["tokens"], (epsilon, run.rest[rest]))
+
+
+def follow() -> None:
+    """Have the page run again when it is there. The panel says meanwhile that it is worked out."""
+    session().at(PLACE).follow()
+
+
+def start(run: runs.Run, key: tuple[Fact, Any], result: dpt.RewriteResult) -> None:
+    """Begin, in the place of what is under way for another word."""
+    mine, (fact, _) = session(), key
+    live = run.payload["live"] and not run.spread
+    name = (run.inputs.text, run.inputs.setting, fact)
+    held = mine.questions.get(name)
+
+    def work(task: dpt.Task) -> Answer:
+        text = run.inputs.text if run.bundled else run.prepared  # bundled scores are rounded, and those of others not
+        question = held or dpt.BeliefQuestion.make(run.mechanism, text, fact.word, fact.others, task=task.child(0, 0.4))
+        if not live:
+            return Answer(question, {_epsilon(run, result): question.given(result, task=task)})
+        where = points(question, run.payload["lo"], run.payload["hi"]).tolist()
+        return Answer(question, belief_curve(question, run.prepared, run.stream, where, task.child(0.4, 1)))
+
+    crowd = max(1.0, sessions.here() / meaning.VISITORS)
+    after = meaning.PICTURE * crowd if run.number == 1 else 0.0 if run.edited is None else meaning.PAUSE
+    mine.at(PLACE).start((run, key), work, "Working out what a reader believes", after, last=True)
+
+
+def _finished(run: runs.Run, key: tuple[Fact, Any]) -> Answer | None:
+    """Take what has ended; it is kept with the run that it is about."""
+    mine = session()
+    held = mine.at(PLACE)
+    if held.asked != (run, key) or held.running(patience=0.0):
+        return None
+    answer = held.take()
+    if answer is None:
+        answer = Answer(why=held.said("This was stopped. Choose another word, and then this one again."))
+    if isinstance(held.error, Cancelled | Busy):
+        return answer
+    run.beliefs[key] = answer
+    if answer.question is not None:
+        name = (run.inputs.text, run.inputs.setting, key[0])
+        mine.questions.pop(name, None)
+        mine.questions[name] = answer.question
+        for old in list(mine.questions)[:-HELD]:
+            del mine.questions[old]
+    return answer
+
+
+def _fact(run: runs.Run, token: int | None, view: Mapping[str, Any]) -> Fact | None:
+    """The word of the chosen token; where pieces answer to no words, the one that the visitor named, or that gives an
+    example away."""
+    word = ""
+    if "alignment" in run.result.can:
+        at = run.payload.get("pin") if token is None else token
+        word = "" if at is None else run.result.units[at].original
+    elif run.secret or view.get("fact"):
+        word = view.get("fact") or run.secret
+    if not word:
+        return None
+    named = view.get("others", {}).get(word)
+    others = None if named is None else tuple(w.strip() for w in named.split(",") if w.strip())[:MOST]
+    return Fact(word, others)
+
+
+def _tokens(run: runs.Run, fact: Fact) -> list[int]:
+    if "alignment" not in run.result.can:
+        return []
+    return [k for k, u in enumerate(run.result.units) if u.original.casefold() == fact.word.casefold()]
+
+
+def _epsilon(run: runs.Run, result: dpt.RewriteResult) -> float:
+    """Where each word has an ε of its own, the one that the payload is made at."""
+    return run.payload["eps"] if run.spread else float(result.config.epsilon)

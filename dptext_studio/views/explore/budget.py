@@ -1,0 +1,120 @@
+"""One total ε over the words of the text: evenly, by public frequency, by what is public, or by hand."""
+
+from __future__ import annotations
+
+import math
+
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core.measure import budget
+from dptext_core.mechanisms.capabilities import aligned, public_context
+from dptext_core.privacy.guarantee import rounded
+
+from ...components.text import literal
+from ...server.session import session
+
+state = st.session_state
+
+_RULES = {"Even": "uniform", "By frequency": "frequency", "By hand": "hand", "By what is public": "public"}
+_HELP = (
+    "Even: every word the same. By frequency: words that are rare in public text get less. By hand: give single words "
+    "a share; the others share the rest evenly. By what is public (with a public prior): words that the kept words "
+    "predict get less."
+)
+
+
+def panel(mechanism: dpt.Mechanism, text: str, key: str = "budget") -> tuple[float, ...] | None:
+    """Controls for a total over the words of ``text``; one ε a token, or None where one ε is meant for all."""
+    if not st.toggle(
+        "One total over the words",
+        key=f"{key}_on",
+        help="The words share one total, instead of having the same ε each.",
+    ):
+        return None
+    try:
+        # The number of draws is all that is needed here: no ε of the mechanism is looked at.
+        one = mechanism.replace(epsilon=1.0)
+        planned = one.plan(text)
+        per_unit = one.guarantee(planned).total
+        drawn = aligned(one, "has no words over which a total could be spread").spending(planned)
+        public = bool(drawn) and public_context(one, planned, drawn[0]) is not None
+    except dpt.DPTextError as error:
+        st.error(literal(str(error)))
+        return None
+    start = float(max(0.1, round(_default(mechanism) * per_unit, 1)))
+    total = st.number_input("Total ε", min_value=0.01, value=start, key=f"{key}_total", format="%g")
+    rules = [r for r in _RULES if _RULES[r] != "public" or public]
+    rule = st.segmented_control("Spread", rules, default="Even", required=True, key=f"{key}_rule", help=_HELP)
+    try:
+        plan = budget.distribute(mechanism, text, total)
+        if _RULES[rule] == "hand":
+            plan = budget.distribute(mechanism, text, total, "hand", _editor(text, plan, key))
+        elif _RULES[rule] == "frequency":
+            plan = budget.distribute(mechanism, text, total, "frequency")
+        elif _RULES[rule] == "public":
+            plan = _by_what_is_public(mechanism, text, total)
+    except dpt.DPTextError as error:
+        st.error(literal(str(error)))
+        return None
+    st.dataframe(table(text, plan), hide_index=True, height=min(260, 36 * (1 + len(plan.drawn)) + 2))
+    st.caption(literal(plan.sentence()))
+    return plan.epsilons
+
+
+def _by_what_is_public(mechanism: dpt.Mechanism, text: str, total: float) -> budget.Budget:
+    """The plan, which takes passes of the model: held as long as what it is made from stays."""
+    mine, key = session(), (text, mechanism.key, total)
+    if mine.public_plan is None or mine.public_plan[0] != key:
+        with st.spinner("Reading what is public …"):
+            mine.public_plan = key, budget.distribute(mechanism, text, total, "public")
+    return mine.public_plan[1]
+
+
+def _default(mechanism: dpt.Mechanism) -> float:
+    epsilon = mechanism.config.epsilon
+    return math.fsum(epsilon) / len(epsilon) if isinstance(epsilon, tuple) else epsilon
+
+
+def _editor(text: str, even: budget.Budget, key: str) -> dict[int, float]:
+    """Shares that were typed in, by token. The table starts anew with another text or another choice of words."""
+    held, number_ = session().shares_for.get(key, (None, 0))
+    if held != (text, even.drawn):
+        number_ += 1
+        session().shares_for[key] = (text, even.drawn), number_
+    tokens = dpt.Document.parse(text).tokens
+    name = f"{key}_hand_{number_}"
+    st.data_editor(
+        {"word": [tokens[i].text for i in even.drawn], "share": [math.nan] * len(even.drawn)},
+        column_config={
+            "word": st.column_config.TextColumn("word", disabled=True),
+            "share": st.column_config.NumberColumn(
+                "share of the total, %",
+                min_value=0.0,
+                max_value=100.0,
+                format="%g",
+                help="A word with an empty cell gets an even part of the rest.",
+            ),
+        },
+        hide_index=True,
+        num_rows="fixed",
+        height=220,
+        key=name,
+    )
+    return shares(state[name].get("edited_rows", {}), even.drawn)
+
+
+def shares(edited: dict, drawn: tuple[int, ...]) -> dict[int, float]:
+    """What was typed in (row of the table → new values) as token → share of the total; emptied cells are open again."""
+    typed = {int(row): change.get("share") for row, change in edited.items()}
+    return {drawn[row]: percent / 100 for row, percent in typed.items() if percent is not None}
+
+
+def table(text: str, plan: budget.Budget) -> dict[str, list]:
+    """Columns: the drawn words, their ε, their shares in percent."""
+    tokens = dpt.Document.parse(text).tokens
+    return {
+        "word": [tokens[i].text for i in plan.drawn],
+        "ε": [rounded(plan.epsilons[i], 4, up=True) for i in plan.drawn],
+        "share, %": [round(100 * s, 2) for s in plan.shares],
+    }

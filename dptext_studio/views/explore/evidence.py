@@ -1,0 +1,80 @@
+"""Where the user's own setting stands on the benchmark's curves."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core.measure.metrics import measure, score
+from dptext_lab.results import curves, results
+
+from ...components.charts import chart, dark
+from ...components.text import literal
+from ...figures import benchmarks as benchmark_figures
+from ...server import runs
+
+#: Of a long text, N_w is the mean over so many of its drawn words.
+WORDS = 100
+
+
+def panel(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
+    """The curves of the nearest measured configuration, with the user's ε and, where it is cheap, the user's text."""
+    try:
+        found = results.bundled()
+    except dpt.DPTextError as error:
+        st.error(literal(str(error)))
+        return
+    name = run.inputs.mechanism
+    mine = [] if found is None else [r for r in found.rows if r.mechanism == name]
+    if found is None or not mine:
+        st.info(
+            "No benchmark of this mechanism is here. `python -m dptext_core bench run --grid full --data DIR --out "
+            "FILE` measures the grid, the same with `--merge FILE --summary assets/benchmarks/results.json` brings it "
+            "here."
+        )
+        return
+    left, right = st.columns(2)
+    sets, titles = list(dict.fromkeys(r.data for r in mine)), curves.data_sets(found)
+    data = left.selectbox("Data set", sets, format_func=titles.__getitem__, key="play_bench_data")
+    measured = {r.metric for r in mine if r.data == data}
+    there = [m for m in curves.metrics_of(found, data) if m in measured]
+    metric = right.selectbox("Metric", there, format_func=lambda m: measure(m).title, key=f"play_bench_{data}")
+    shown = curves.nearest_series(found, run.inputs.setting, data, metric)
+    printed = curves.paper_series(data, metric, [name], shown)
+    whole = curves.baseline(found, data, metric)
+    figure = benchmark_figures.curves(
+        shown,
+        curves.main_series(printed),
+        metric,
+        baseline=whole.value if whole else None,
+        majority=curves.majority(found, data, metric),
+        yours=None if run.spread else epsilon,
+        your_text=None if run.spread else of_text(result, metric),
+        dark=dark(),
+        width=450,
+    )
+    chart(
+        figure,
+        key="play_bench_figure",
+        alt=f"{measure(metric).title} over ε, as it was measured; the page Benchmarks has the numbers",
+    )
+    if run.spread:
+        st.caption("Each word has an ε of its own (see Budget): there is no single place on this axis.")
+    for series in shown:
+        other = curves.differences(series, run.inputs.setting)
+        setting = curves.describe(series.options, series.mechanism) or "the default options"
+        said = f"Measured with {setting}." + (f" Not as yours: {'; '.join(other)}." if other else " As yours.")
+        st.caption(literal(f"{said} Stop words there: {found.about.get('stopwords', 'the default list')}."))
+
+
+def of_text(result: dpt.RewriteResult, metric: str) -> float | None:
+    """The metric of the user's own text; None where it would take long or has no meaning for one text."""
+    if metric == "n_w":
+        if not {"alignment", "distribution"} <= result.can:
+            return None
+        drawn = [i for i, s in enumerate(result.steps) if s.by_looking][:WORDS]
+        return float(np.mean([result.distribution(i).p_keep() for i in drawn])) if drawn else None
+    if metric in ("unchanged", "bleu"):
+        return score(metric, [result.original], [result.text])[0]
+    return None

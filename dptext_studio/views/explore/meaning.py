@@ -1,0 +1,60 @@
+"""The gauge of how much of the meaning is kept: worked out beside the page once a rewrite is shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dptext_core as dpt
+from dptext_core.measure.meaning import MOST, MeaningKept, meaning_kept
+
+from ...figures.token_view import Meaning
+from ...server import runs, sessions
+from ...server.session import session
+
+PLACE = "meaning"
+#: Seconds that a visitor's first picture has the processor for itself, and longer where many open the page.
+PICTURE = 1.0
+#: Seconds after an edit: while a text is typed on, nobody looks at the gauge.
+PAUSE = 1.0
+#: Visitors up to whom each gauge has all its texts. Of more, each has fewer, but so many: a gauge costs as much as a
+#: rewrite, and is looked at less.
+VISITORS, LEAST = 5, 4
+
+
+def of(run: runs.Run, result: dpt.RewriteResult) -> Meaning | None:
+    """What the gauge shows of a run. None before that; it is begun here."""
+    held = session().at(PLACE)
+    mine = held.asked is not None and held.asked[0] is run and not held.running(patience=0.0)
+    if mine and (found := held.take()) is not None:
+        run.meaning[held.asked[1]] = found
+    live = run.payload["live"] and not run.spread
+    config = run.result.config if live else result.config  # a live one has every ε
+    known = run.meaning.get(config)
+    if known is None:
+        if held.asked != (run, config):
+            start((run, config), result)
+        return None
+    return {"at": list(known.at), "cosine": [round(c, 4) for c in known.cosine], "all": known.complete}
+
+
+def start(asked: tuple[runs.Run, Any], result: dpt.RewriteResult) -> None:
+    """Begin, in the place of what is under way for another text."""
+    run = asked[0]
+    low, live = run.payload["lo"], run.payload["live"] and not run.spread
+    changes = [low, *(max(low, float(f[0])) for t in run.payload["tokens"] for f in t.get("flips", ()))]  # type: ignore[attr-defined]
+    crowd = max(1.0, sessions.here() / VISITORS)
+    most = max(min(MOST, LEAST), int(MOST / crowd))
+
+    def work(task: dpt.Task) -> MeaningKept:
+        if live:
+            return meaning_kept(run.mechanism, run.prepared, run.stream, changes, most=most, task=task)
+        cosine = float(dpt.metrics.score("cosine", [result.original], [result.text])[0])
+        return MeaningKept((low,), (cosine,), True)
+
+    after = PICTURE * crowd if run.number == 1 else 0.0 if run.edited is None else PAUSE
+    session().at(PLACE).start(asked, work, "Measuring the meaning", after, last=True)
+
+
+def follow() -> None:
+    """Have the page run again when it is there. Nothing is shown meanwhile: the gauge says so."""
+    session().at(PLACE).follow()

@@ -1,0 +1,87 @@
+"""What an attacker would get of each word, for the marks of the token view: worked out when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core.attacks import risk
+from dptext_core.privacy.guarantee import number
+
+from ...figures.token_view import Attack, attack_marks
+from ...server import jobs, runs
+from ...server.session import session
+
+PLACE = "risk"
+
+
+def asked(view: Any) -> bool:
+    """Whether the browser shows these marks, by what the session holds of its view."""
+    return isinstance(view, Mapping) and view.get("tint") == "attack"
+
+
+def marks(run: runs.Run, result: dpt.RewriteResult, wanted: bool) -> Attack | None:
+    """What to mark the words by, or why not yet. None where there is no exact figure, or nothing answers to the words
+    that were read: then these marks are not offered."""
+    mechanism = type(run.mechanism)(result.config)
+    if "alignment" not in mechanism.can:
+        return None
+    try:
+        risk.check(mechanism)
+    except dpt.NoDistribution:
+        return None
+    if not wanted:
+        return {}
+    held = session().at(PLACE)
+    if not _answers(held, run, result):
+        if not risk.is_quick(mechanism, run.prepared):
+            return {"why": _ask(mechanism)}
+        start(run, result)
+    if held.running():
+        return {"why": "Working out what an attacker would guess …"}
+    return attack_marks(result, held.result) if held.error is None else {"why": held.said("Stopped.")}
+
+
+def below(run: runs.Run, result: dpt.RewriteResult) -> None:
+    """Under the words that are marked so: progress, or the button that starts what takes long."""
+    held = session().at(PLACE)
+    if held.job is not None:
+        held.waiting("risk_stop")
+    elif not _answers(held, run, result) or held.error is not None:
+        at = number(result.config.epsilon)
+        if st.button(f"Work out the attacker's success at ε = {at}", key="risk_start"):
+            start(run, result)
+            st.rerun(scope="app")
+
+
+def start(run: runs.Run, result: dpt.RewriteResult) -> None:
+    """Begin, in the place of what is under way for another text or ε."""
+    mechanism = type(run.mechanism)(result.config)
+    low, high = run.payload["lo"], run.payload["hi"]
+
+    def work(task: dpt.Task):
+        return risk.word_success(mechanism, run.prepared, low=low, high=high, task=task)
+
+    session().at(PLACE).start(_key(run, result), work, "Working out the best guesses")
+
+
+def _key(run: runs.Run, result: dpt.RewriteResult) -> tuple:
+    return run.number, result.config
+
+
+def _answers(held: jobs.Work, run: runs.Run, result: dpt.RewriteResult) -> bool:
+    """Whether what was asked there is this: the same ε, or an answer that holds at every ε of the run."""
+    if held.asked is None or held.asked[0] != run.number:
+        return False
+    everywhere = isinstance(held.result, risk.WordSuccess) and held.result.leads is not None
+    return everywhere or held.asked[1] == result.config
+
+
+def _ask(mechanism: dpt.Mechanism) -> str:
+    return (
+        f"With {mechanism.title} nearly every word can come out, and each of them has a best guess of its own. To find "
+        "them takes some ten seconds at one ε: the button below the text starts it."
+    )

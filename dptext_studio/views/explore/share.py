@@ -1,0 +1,165 @@
+"""Share: the setting as a link, as code and as a command, and files of two kinds, with and without the originals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core.errors import InputError
+
+from ... import exports
+from ...components import address, download, links
+from ...components.shell import drawn_when_open
+from ...components.text import literal
+from ...server import runs
+from ...server.session import session
+from . import attackers
+
+state = st.session_state
+KINDS = {"html": "text/html", "json": "application/json", "csv": "text/csv"}
+#: Of the panel, whichever tab is open.
+WIDTH = 560
+TABS = "<style>.st-key-share_ways { min-height: min(28.5rem, 65vh); }</style>"
+VOID = "No promise holds any more for this draw: two versions of it were released."
+
+
+def link(query: Mapping[str, str], left_out: Sequence[str], to: str) -> None:
+    """The address of a page with what its controls are at, to copy. left_out: what it does not carry."""
+    st.markdown(f"**Link** to {to}. It holds no text.")
+    url = address.link(query)
+    st.code(url, language=None, wrap_lines=True)
+    if address.only_here(url):
+        st.caption(address.ONLY_HERE)
+    if left_out:
+        st.caption(literal(f"A link does not carry {', '.join(left_out)}."))
+
+
+def popover(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool) -> None:
+    """Everything by which a rewrite or its setting leaves the page, worked out when it is opened."""
+    share = st.popover("Share", icon=":material/share:", width="stretch", key="share", on_change="rerun")
+    drawn_when_open(share, WIDTH, partial(_ways_out, run, result, epsilon, void))
+
+
+def _ways_out(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool) -> None:
+    """Setting, release, files with originals, session: each behind a tab."""
+    query, left_out = links.of(run.inputs, epsilon)
+    mechanism = type(run.mechanism)(result.config)
+    # The popover stands on its lower edge: with one height for all of them the tabs stay where they are.
+    st.html(TABS)
+    with st.container(key="share_ways"):
+        setting, without, originals, keep = st.tabs(["Setting", "Release", "With originals", "Save"])
+    with setting:
+        link(query, left_out, "this setting")
+        st.markdown("**As a command**, with your text in a file")
+        st.code(exports.as_command(mechanism, run.inputs.seed), language="sh", wrap_lines=True)
+        st.markdown("**As Python**, with your text in a file. Without a seed each run draws anew.")
+        st.code(exports.as_python(mechanism, run.inputs.seed), language="python", wrap_lines=True)
+        download.button(
+            "Notebook",
+            partial(exports.as_notebook, mechanism, run.inputs.seed),
+            "setting.ipynb",
+            "application/x-ipynb+json",
+            icon=":material/download:",
+            key="share_notebook",
+            holds="nothing",
+            on_click="ignore",
+            help="Jupyter: the rewrite, what each word was drawn from, and what attackers find. "
+            "It holds no text, and reads yours from a file.",
+        )
+    with without:
+        st.caption(
+            "The rewritten text, its setting and its promise. No original word is in these files but those that "
+            "the rewritten text shows. What you download counts as released in the ledger."
+        )
+        warning = VOID if void else ""
+        short = partial(exports.report, result, warning=warning)
+        _file("Report", "release", "report", "html", short, result)
+        _file("Data (JSON)", "release", "rewrite", "json", partial(exports.record, result), result)
+    with originals:
+        st.markdown("**These files show the original words: do not publish them for a private text.**")
+        moves = run.payload["live"] and not run.spread
+        label = "A page in which ε can be dragged" if moves else "A page with the words to click"
+        _file(label, "inspection", "slider", "html", partial(exports.inspection, result, run.payload))
+        found = attackers.worked_out(run, result)
+        named = f" and {len(found)} attacker{'s' if len(found) > 1 else ''}" if found else ""
+        _file(
+            f"Report with originals{named}",
+            "inspection",
+            "report",
+            "html",
+            partial(exports.report, result, "inspection", findings=found, warning=warning),
+        )
+        _file("Data (JSON)", "inspection", "rewrite", "json", partial(exports.record, result, "inspection"))
+        if "distribution" in result.can:
+            st.caption(
+                f"What each word was drawn from: its {exports.LIKELIEST} likeliest words, and all others as one."
+            )
+            _file("Chances (CSV)", "inspection", "chances", "csv", partial(exports.chances_csv, result))
+            _file("Chances (JSON)", "inspection", "chances", "json", partial(exports.chances_json, result))
+    with keep:
+        st.caption(
+            "A file with this setting and its seed. “Open a file”, under “Advanced”, brings it back. It never "
+            "holds the noise."
+        )
+        with_text = st.toggle("With my text", key="share_with_text")
+        query, lacks = links.of(run.inputs, epsilon, file=True)
+        if lacks := [what for what in lacks if what != "the seed"]:
+            st.caption(literal(f"The file does not carry {', '.join(lacks)}."))
+        saved = exports.SavedSession(query, run.inputs.seed, run.inputs.text if with_text else None)
+        download.button(
+            "Save the session",
+            saved.to_json,
+            f"{'PRIVATE-' if with_text else ''}session.json",
+            "application/json",
+            icon=":material/save:",
+            key="share_session",
+            on_click="ignore",
+            holds="private" if with_text else "nothing",
+        )
+
+
+def _file(
+    label: str,
+    kind: str,
+    what: str,
+    suffix: str,
+    make: Callable[[], str],
+    released: dpt.RewriteResult | None = None,
+) -> None:
+    """A file that is made when it is asked for. released: the rewrite in it, where it counts as released."""
+    counted: dict[str, Any] = {"holds": "private", "on_click": "ignore"}
+    if released is not None:
+        counted = {"holds": "rewrite", "release": lambda book: book.record(released, released=True)}
+    download.button(
+        label,
+        make,
+        exports.file_name(kind, what, suffix),
+        KINDS[suffix],
+        icon=":material/download:",
+        key=f"share_{kind}_{what}_{suffix}",
+        **counted,
+    )
+
+
+def is_session(name: str) -> bool:
+    """Whether a file is taken for a saved session, by its name."""
+    return name.lower().endswith(".json")
+
+
+def open_session(data: bytes, name: str, use_text: Callable[[str], None]) -> None:
+    """Set the page to what a session file holds. Raises InputError, and then changes nothing."""
+    saved = exports.read_session(data, name)
+    query = links.from_file(saved.query)
+    _, problem = links.from_query(query, "The file was not opened")
+    if problem is not None:
+        raise InputError(problem)
+    session().query = query
+    state.play_seeded = saved.seed is not None
+    if saved.seed is not None:
+        state.play_seed = saved.seed
+    if saved.text is not None:
+        use_text(saved.text)

@@ -1,0 +1,277 @@
+"""What we found: what keeps most at the same measured privacy, and the papers' claims held against our own runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from dptext_core import DPTextError
+from dptext_core.measure.metrics import measure
+from dptext_core.text.cells import to_csv
+from dptext_lab.findings import AGREES, DISAGREES, MISSING, OPEN, PARTLY, ClaimFinding, Runs, bundled, tables
+from dptext_lab.results import leaderboard, results
+from dptext_lab.runner.data_sets import title as title_of_data
+
+from ... import figures
+from ...components import download
+from ...components.charts import chart, dark
+from ...components.shell import compact, within_app
+from ...components.sticky_widgets import stay
+from ...components.text import literal
+
+ICONS = {
+    AGREES: (":material/check_circle:", "green"),
+    PARTLY: (":material/contrast:", "orange"),
+    DISAGREES: (":material/cancel:", "red"),
+    OPEN: (":material/help:", "gray"),
+    MISSING: (":material/pending:", "gray"),
+}
+#: What a verdict means, of a claim and our runs.
+MEANS = {
+    AGREES: "Our runs agree: at least half of the comparisons are for it beyond doubt, none against it.",
+    PARTLY: "Our runs agree with a part of it, or with the sentence and not with its figure.",
+    DISAGREES: "Our runs disagree, or show that a difference is too small to matter.",
+    OPEN: "Our runs do not tell: the differences are within doubt, or hang on a setting that the claim does not name, "
+    "or what was measured cannot be set side by side.",
+    MISSING: "Not measured yet. The claim says which command would.",
+}
+CLAIM = "claim_"
+#: A row of the table of claims is the label of what opens: verdict, claim, effect.
+LOOK = f"""<style>
+[class*=st-key-{CLAIM}] summary p, .st-key-claims_head p {{ display: grid; gap: 0 1rem; align-items: baseline;
+  grid-template-columns: 8.6rem minmax(0, 1fr) 15rem; max-width: none; justify-items: start; }}
+[class*=st-key-{CLAIM}] summary p strong {{ font-weight: 400; }}
+.st-key-claims_head p {{ padding: 0 0.8rem 0 2.4rem; }}
+[class*=st-key-{CLAIM}] summary [data-testid=stMarkdownContainer] {{ width: 100%; }}
+[class*=st-key-{CLAIM}] [data-testid=stExpander] details {{ border-radius: 0.4rem; }}
+@media (max-width: 700px) {{
+  [class*=st-key-{CLAIM}] summary p {{ grid-template-columns: minmax(0, 1fr); gap: 0.2rem; }}
+  .st-key-claims_head {{ display: none; }}
+}}
+</style>"""
+
+
+# --- the question ---------------------------------------------------------------------------------------------------
+
+
+def question(rows: leaderboard.Rows) -> None:
+    """Which mechanism keeps most at the same measured privacy: a sentence, its doubt, and the leaderboard."""
+    sets = rows.data_sets()
+    if not sets:
+        return
+    st.markdown("### Which mechanism keeps most at the same measured privacy?")
+    place = st.container()
+    with st.expander("Another data set, judge, or level of privacy", key="found_choice"):
+        data, judge, privacy, at, every, stop_words = choice(rows, sets)
+    ranking = leaderboard.board(rows, data, judge, privacy, at, stop_words, every)
+    name = title_of_data(data)
+    with place:
+        sentence, doubt = leaderboard.answer(ranking, name)
+        st.markdown(f"**{literal(sentence)}** {literal(doubt)}")
+        others = filter(None, (leaderboard.agreement(rows, ranking), *leaderboard.elsewhere(rows, ranking)))
+        if lines := "\n".join(f"- {literal(line)}" for line in others):
+            st.markdown(lines)
+        if ranking.entries:
+            figure = figures.leaderboard(ranking, dark=dark())
+            chart(figure, key="found_board", alt=f"{sentence} The table below has all numbers.")
+            st.caption(literal(legend(ranking)))
+    with st.expander("The table, and files for a paper"):
+        st.dataframe(leaderboard.shown(ranking), hide_index=True)
+        files("board", to_csv(leaderboard.table(ranking)), leaderboard.to_latex(ranking, name))
+    with st.expander("The order by every judge", key="found_judges", on_change="rerun") as place:
+        if place.open:
+            places, alike = leaderboard.rankings(rows, ranking)
+            st.dataframe(places, hide_index=True)
+            gaps = "None: without a point that this judge can be read at. " * any(None in p.values() for p in places)
+            if said := gaps + leaderboard.said_rankings(ranking, alike):
+                st.caption(literal(said))
+    st.caption(
+        "Anybody's mechanism can stand here: docs/development/contributed_results.md in the repository says how it is "
+        "measured, checked and added."
+    )
+
+
+def choice(rows: leaderboard.Rows, sets: Sequence[str]) -> tuple[str, str, str, float, bool, bool]:
+    """Data set, judge, measure of privacy, its level, whether all settings are shown, and whether stop words stay."""
+    left, middle, right = st.columns(3)
+    data = left.selectbox("Data set", sets, format_func=title_of_data, key=stay("found_data"))
+    judge = middle.selectbox(
+        "Judged by",
+        rows.judges(data),
+        format_func=lambda m: measure(m).title,
+        key=stay(f"found_judge_{data}"),
+        help="What is kept of the text, and who says so.",
+    )
+    privacy = right.selectbox(
+        "Same privacy",
+        rows.measures(data),
+        format_func=lambda m: measure(m).title,
+        key=stay(f"found_privacy_{data}"),
+        help="What is measured to be the same for all: how often a word stays, or how often an attacker succeeds.",
+    )
+    levels = rows.levels(data, privacy)
+
+    # The middle level, where there is something to compare; else the one at which most can be.
+    def settings(x: float) -> int:
+        return len(leaderboard.board(rows, data, judge, privacy, x, True, False).entries)
+
+    first = levels[1] if settings(levels[1]) > 1 else max((levels[1], *levels), key=settings)
+    key = stay(f"found_level_{data}_{privacy}", first)
+    at = st.segmented_control(
+        "Level", levels, default=first, required=True, format_func=lambda x: leaderboard.level(privacy, x), key=key
+    )
+    left, right = st.columns(2)
+    every = left.toggle("All settings of each mechanism", key=stay("found_every", False))
+    drawn = right.toggle(
+        "Stop words are drawn, too",
+        key=stay("found_stop_words", False),
+        help="Only settings that draw the same words are set side by side.",
+    )
+    return data, judge, privacy, at, every, not drawn
+
+
+def legend(found: leaderboard.Board) -> str:
+    marks = ["Bars: 95% intervals."]
+    if any(e.told for e in found.entries):
+        marks.append("Grey: less than the first, beyond doubt (corrected for the number of comparisons).")
+    if any(e.between for e in found.entries):
+        marks.append("Hollow: read between two measured points.")
+    if found.whole is not None:
+        marks.append("Dotted: text that was not rewritten.")
+    if judge := measure(found.judge).judge:
+        marks.append(f"The judge is {judge}.")
+    if once := [e.label for e in found.entries if e.seeds == 1]:
+        marks.append(f"One seed only: {', '.join(once)}.")
+    if found.left_out:
+        marks.append(f"No point near: {leaderboard.listed(found.left_out)}.")
+    return " ".join(marks)
+
+
+def files(name: str, csv: str, latex: str) -> None:
+    with st.container(horizontal=True):
+        for label, text, ending, kind in (("CSV", csv, "csv", "text/csv"), ("LaTeX", latex, "tex", "text/x-tex")):
+            download.button(
+                label,
+                text,
+                f"{name}.{ending}",
+                kind,
+                on_click="ignore",
+                key=f"found_{name}_{ending}",
+                icon=":material/download:",
+                holds="nothing",
+            )
+
+
+# --- the claims -----------------------------------------------------------------------------------------------------
+
+
+def row(finding: ClaimFinding, whole: results.Results) -> None:
+    """One line of the table of claims, and what opens under it."""
+    icon, colour = ICONS[finding.verdict]
+    effect = literal(finding.effect) if finding.effect else "–"
+    label = f":{colour}-badge[{icon} {finding.verdict}] **{literal(finding.of.claim)}** :gray[{effect}]"
+    place = st.expander(label, key=f"{CLAIM}{finding.name}", on_change="rerun")
+    if place.open:
+        with place:
+            detail(finding, whole)
+
+
+def detail(finding: ClaimFinding, whole: results.Results) -> None:
+    """What the paper says, what decides, the numbers, and what would change the verdict."""
+    of = finding.of
+    if of.quote:
+        st.markdown(f"> “{literal(of.quote)}”  \n> :small[{literal(of.source)}]")
+    elif of.place:
+        st.caption(literal(of.source))
+    st.markdown(
+        f"**What decides, said before.** {literal(of.test.quantity)} Expected: "
+        f"{literal(of.test.direction[0].lower() + of.test.direction[1:])} Smallest effect that matters: "
+        f"{literal(of.test.least)}."
+    )
+    if finding.numbers:
+        st.markdown("\n".join("- " + literal(line) for line in finding.numbers))
+    for heading, said in (
+        ("Not a replication.", of.replication),
+        ("The paper against itself.", finding.itself),
+        ("Likely reason.", finding.reason),
+        ("What would change it.", of.turns),
+    ):
+        if said:
+            st.markdown(f"**{heading}** {literal(said)}")
+    if finding.missing:
+        st.markdown("**What would measure it.**")
+        st.code(f"python -m dptext_core {finding.missing}", language="sh", wrap_lines=True)
+    if finding.figure and st.toggle("Show the figure", key=f"found_{finding.figure}"):
+        drawn = of.look(Runs(whole.rows, whole.gates)).drawn
+        figure = getattr(figures, finding.figure)(drawn, dark=dark())
+        chart(figure, key=f"found_{finding.figure}_figure", alt=f"What the lines above say: {of.claim}")
+    if finding.rows and st.toggle(f"Show the {finding.rows:,} rows it stands on", key=f"found_rows_{finding.name}"):
+        st.dataframe(tables.listing(of.look(Runs(whole.rows, whole.gates)).rows), hide_index=True)
+
+
+def claims(all_of_them: Sequence[ClaimFinding], whole: results.Results) -> None:
+    st.markdown("### Claims of the papers, and what our runs say")
+    st.caption(
+        "An effect is that of the means, with its range over the comparisons where there are several. The verdict goes "
+        "by what is beyond doubt: open a claim to see how much is. Models, classifiers or data differ from each "
+        "paper's, so that a verdict is of the direction, and none is a replication."
+    )
+    counts = {v: sum(f.verdict == v for f in all_of_them) for v in MEANS}
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        chosen = st.pills(
+            "Verdict",
+            [v for v in MEANS if counts[v]],
+            selection_mode="multi",
+            key=stay("found_verdict"),
+            format_func=lambda v: f"{v} ({counts[v]})",
+            label_visibility="collapsed",
+            help="  \n".join(f"**{v}**: {MEANS[v]}" for v in MEANS if counts[v]),
+        )
+        with st.popover("Files", icon=":material/download:"):
+            files("claims", tables.as_csv(all_of_them), tables.as_latex(all_of_them))
+    with st.container(key="claims_head"):
+        st.caption("*Verdict* *Claim* *Effect: median (least to most)*")
+    shown = [f for f in all_of_them if not chosen or f.verdict in chosen]
+    for paper in dict.fromkeys(f.of.paper for f in shown):
+        st.markdown(f"**{literal(paper)}**")
+        with st.container(gap="xsmall"):
+            for finding in shown:
+                if finding.of.paper == paper:
+                    row(finding, whole)
+
+
+def main() -> None:
+    st.markdown("## What we found")
+    try:
+        measured = results.bundled()
+        all_of_them = bundled()
+        rows = leaderboard.bundled()
+    except DPTextError as error:
+        st.error(literal(str(error)))
+        return
+    if measured is None:
+        st.info(
+            "No benchmark results are here. `python -m dptext_core bench run --grid full --data DIR --out FILE` makes "
+            "them; `--grid full --merge FILE --summary assets/benchmarks/results.json` puts them where this page looks."
+        )
+        return
+    st.html(LOOK)
+    question(rows)
+    claims(all_of_them, measured)
+    about = measured.about
+    st.caption(
+        literal(
+            "Every number above is made from the bundled results. A difference counts where it is beyond doubt "
+            f"after correction for all comparisons of its claim (Holm, 5%), and large enough to matter. "
+            f"{about['points']:,} runs, seeds {', '.join(map(str, about['seeds']))}. What was left out stands on the "
+            "page Benchmarks, under “How it was measured”."
+        )
+    )
+
+
+def render() -> None:
+    """Draw the page."""
+    within_app("findings")
+    compact("64rem")
+    main()

@@ -1,0 +1,137 @@
+"""The case study, below its lesson: a sentence of one's own rewritten in the words of what a model was pre-trained on,
+and what that means for a whole set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_lab.measurements import case_study as core
+
+from ...components.charts import chart, dark
+from ...components.sticky_widgets import stay
+from ...components.text import literal
+from ...figures import case_study as figure_of
+from ...server.session import session
+
+LONGEST = 500
+
+
+def named(epsilon: float | None) -> str:
+    return "∞: no noise" if epsilon is None else core.epsilon_text(epsilon)
+
+
+def request(pretrained: str) -> core.Question:
+    text = st.text_area("A sentence", core.EXAMPLE, max_chars=LONGEST, height=70, key=stay("case_text"))
+    epsilons = {named(e): e for e in reversed(core.EPSILONS)}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        epsilon = st.select_slider(
+            "Privacy budget ε",
+            list(epsilons),
+            value=named(1000.0),
+            key=stay("case_epsilon"),
+            help="ε of the whole sentence. Without noise nothing is promised.",
+        )
+        again = st.button("Draw again", icon=":material/refresh:", key="case_again", help="Each draw spends its own ε.")
+    before = session().at("case").asked
+    draw = (0 if before is None else before.draw) + again
+    return core.Question(text.strip(), pretrained, epsilons[epsilon], draw)
+
+
+def show(asked: core.Question, result: dpt.RewriteResult) -> None:
+    with st.container(border=True):
+        st.caption(literal(f"Rewritten by the model that was pre-trained on {core.SETS[asked.pretrained]}"))
+        st.markdown(f"### {literal(result.text) or '(nothing)'}")
+    guarantee = result.guarantee
+    (st.warning if guarantee.notion == "none" else st.info)(literal(guarantee.sentence()))
+    if (folder := core.data_folder()) is None:
+        st.caption(literal(core.WITHOUT_DATA))
+        return
+    nearest(asked, result, folder)
+
+
+def nearest(asked: core.Question, result: dpt.RewriteResult, folder: Path) -> None:
+    """What the rewrite repeats: looked up after it is shown, since that takes longer."""
+    work = session().at("case_nearest")
+    if work.asked is not result:
+        work.start(
+            result,
+            lambda task: core.nearest(result.text, asked.pretrained, folder, task),
+            "Looking for the nearest sentence of the pre-training set",
+        )
+    if work.running():
+        work.waiting("case_nearest_stop")
+        return
+    if said := work.said("Stopped. The next rewrite has its nearest sentence looked up again."):
+        st.error(literal(said))
+    elif (found := work.result) is not None:
+        with st.container(border=True):
+            same = "word for word" if found.same else f"cosine {found.cosine:.2f}"
+            st.caption(literal(f"{core.NEAREST} ({same})"))
+            st.markdown(f"### {literal(found.text)}")
+        st.caption(
+            "The promise is about the sentence that is rewritten. Nothing protects the sentences of the pre-training "
+            "set."
+        )
+
+
+def live(pretrained: str) -> None:
+    asked = request(pretrained)
+    work = session().at("case")
+    if not asked.text:
+        work.stop()
+        work.asked = None
+        session().at("case_nearest").stop()
+        st.info("Type a sentence. Its rewrite appears here.")
+        return
+    if work.asked != asked:
+        session().at("case_nearest").stop()
+        work.start(asked, lambda task: core.rewritten(asked, task), "Rewriting")
+    if work.running():
+        work.waiting("case_stop")
+    elif said := work.said("Stopped. Press “Draw again” to start again."):
+        st.error(literal(said))
+    elif work.result is not None:
+        show(asked, work.result)
+
+
+def measured() -> None:
+    try:
+        study = core.bundled()
+    except dpt.DPTextError as error:
+        st.error(literal(str(error)))
+        return
+    if not study:
+        st.info(
+            "Nothing was measured yet. `python -m dptext_core case-study --data FOLDER --out FOLDER --summary "
+            "assets/benchmarks/case_study.json` measures it."
+        )
+        return
+    st.caption(
+        "A classifier of intents learns from rewritten sentences and is tested on original ones. A model that was "
+        "pre-trained on the sentences it rewrites keeps their intents, without noise or at a large ε; one that was not "
+        "answers in the style and the words of its own set."
+    )
+    chart(
+        figure_of(study, dark=dark()),
+        key="case_figure",
+        alt="Macro F1 of the intent over ε, for both data sets; the table below has the numbers",
+    )
+    heading, *rows = core.table(study)
+    st.dataframe([dict(zip(heading, row, strict=True)) for row in rows], hide_index=True, height=240, key="case_table")
+    for note in core.notes(study):
+        st.markdown("- " + literal(note))
+    st.code(study["about"]["command"], language="sh")
+
+
+def panel(pretrained: str) -> None:
+    """Both, each worked out once it is opened. pretrained: what the network learned from, as the lesson has it."""
+    for key, label, icon, part in (
+        ("case_live", "Try a sentence of your own", "edit_note", lambda: live(pretrained)),
+        ("case_measured", "The case study: measured over both data sets", "monitoring", measured),
+    ):
+        with st.expander(label, icon=f":material/{icon}:", key=key, on_change="rerun") as opened:
+            if opened.open:
+                part()

@@ -1,5 +1,0 @@
-"""An address of earlier links: app.py knows where it leads to."""
-
-from pages.ui.shell import within_app
-
-within_app("case_study")

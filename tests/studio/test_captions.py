@@ -1,0 +1,41 @@
+"""What the pictures of a drawn word say in words."""
+
+from __future__ import annotations
+
+from house.test_explain import cloud, group, hood
+
+from dptext_core.explain import DiffractionView
+from dptext_studio.figures import caption, title
+
+
+def test_captions_of_lists():
+    one = caption(DiffractionView("doctor", "nurse", (hood(),), 0))
+    assert one == ("The noise moved “doctor” 1 place back on the list list-1, to “nurse”, which had a chance of 30%.")
+    far = caption(DiffractionView("doctor", "lawyer", (hood(candidate="lawyer", offset=1204),), 0))
+    assert "1,204 places forward" in far and "chance" not in far
+    still = caption(DiffractionView("doctor", "doctor", (hood(candidate="doctor", offset=0),), 0))
+    assert still == "The noise left “doctor” in its place on the list list-1, which had a chance of 30%."
+    two = caption(DiffractionView("doctor", "nurse", (hood("a", candidate="dentist", offset=1), hood("b")), 1))
+    assert "Each of the 2 lists" in two and "the one of b (1 place back)" in two
+
+
+def test_the_caption_of_a_group_names_the_crowd_or_warns():
+    assert caption(group()) == (
+        "“doctor” is one of 2 words that share this output set, with medic: only among them does the promise hold. "
+        "In this mapping of 3,608 groups, 3.3% of all words stand alone."
+    )
+    alone = group(crowd=("doctor",))
+    assert alone.alone and "stands alone in its group: no protection at any ε." in caption(alone)
+    many = caption(group(crowd=("doctor", *"abcdefg")))
+    assert "one of 8 words" in many and "with a, b, c, d, e, …:" in many and "f" not in many.split(":")[0].split(", ")
+
+
+def test_the_caption_of_a_cloud_says_that_it_is_a_projection():
+    assert "A projection of many dimensions to 2, so distances are only roughly right:" in caption(cloud())
+    said = caption(cloud(dims=384, share=0.28))
+    assert "A projection of 384 dimensions to 2" in said and "keeps 28% of the squared ones" in said
+
+
+def test_every_view_has_a_title():
+    views = (DiffractionView("doctor", "nurse", (hood(),), 0), group(), cloud())
+    assert [title(view) for view in views] == ["Lists", "Group", "Noise cloud"]
