@@ -1,7 +1,5 @@
 """DP-Text Studio: what the server runs, and page configuration and navigation for each visitor."""
 
-from collections.abc import Callable
-
 import streamlit as st
 
 from dptext_core.support.assets import assets_folder
@@ -24,17 +22,6 @@ SECTIONS = {
 }
 #: Opens at the bare address, where links with a setting lead to.
 FIRST = "explore"
-#: Other addresses → the page that they lead to, and where on it: those of earlier links, and that of the first page, to
-#: which Streamlit gives none. Each earlier one has a file below pages too: a server that nobody has visited yet knows
-#: no others, and would call it lost.
-ALSO: dict[str, tuple[str, dict[str, str]]] = {
-    FIRST: (FIRST, {}),
-    "playground": (FIRST, {}),
-    "home": (FIRST, {}),
-    "about": (FIRST, {}),
-    "case_study": ("learn", {"lesson": "9"}),
-    "tradeoff": ("compare", {"view": "map"}),
-}
 
 NAME = "DP-Text Studio"
 # An icon of our own: Streamlit's named ones are fetched from another site for the browser's tab.
@@ -85,15 +72,12 @@ def run() -> None:
         for name, title in section.items()
     }
 
-    def leads_to(name: str, where: dict[str, str]) -> Callable[[], None]:
-        """A page that goes on to this one, with what the address asks for."""
-        return lambda: st.switch_page(pages[name], query_params=st.query_params.to_dict() | where)
+    def to_first() -> None:
+        """Go on to the first page: Streamlit gives it no address of its own name."""
+        st.switch_page(pages[FIRST], query_params=st.query_params.to_dict())
 
     shown = {title: [pages[n] for n in names] for title, names in SECTIONS.items()}
-    forwarded = {
-        also: st.Page(leads_to(*to), title=also, url_path=also, visibility="hidden") for also, to in ALSO.items()
-    }
-    shown[""] += forwarded.values()
+    shown[""].append(st.Page(to_first, title=FIRST, url_path=FIRST, visibility="hidden"))
     st.html(STYLE)
     # Streamlit says this of the page, but not of what opens over it.
     st.html(f"<style>:root {{ color-scheme: {st.context.theme.type or 'light'}; }}</style>")
@@ -105,7 +89,7 @@ def run() -> None:
     public.enter()
     uploads.watch()
     if wanted := st.session_state.pop("app_wanted", None):
-        st.switch_page((forwarded | pages)[wanted], query_params=st.query_params.to_dict())
+        st.switch_page(pages[wanted], query_params=st.query_params.to_dict())
     hide.take()
     hide.apply()
     shell.plugin_problems()

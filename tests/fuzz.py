@@ -389,7 +389,7 @@ def main() -> None:
             parser.error("--atheris takes one --entrance")
         import atheris
 
-        with atheris.instrument_imports(include=["dptext_core", "pages"]):
+        with atheris.instrument_imports(include=["dptext_core", "dptext_studio"]):
             __import__("dptext_studio.exports")
             __import__("dptext_core.data.batch")
             __import__("dptext_studio.components.links")

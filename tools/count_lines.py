@@ -85,7 +85,7 @@ def _sources(folder: Path) -> Iterator[tuple[Path, str]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "dptext_core", help="a package (default: dptext_core)")
+    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "dptext_core", help="a package")
     parser.add_argument("--kinds", action="store_true", help="by what lines hold instead")
     args = parser.parse_args()
     counts = (by_kind if args.kinds else by_room)(args.folder)

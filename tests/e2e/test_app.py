@@ -775,7 +775,7 @@ def test_the_first_page_opens_at_an_earlier_address_without_what_a_link_hides_an
 ) -> None:
     from playwright.sync_api import expect
 
-    seen = open_app(APP, query="/playground?mechanism=dp-mlm&epsilon=20.5&hide=mechanism,options,seed")
+    seen = open_app(APP, query="/explore?mechanism=dp-mlm&epsilon=20.5&hide=mechanism,options,seed")
     page = seen.page
     page.locator(".strip .text button").first.wait_for(timeout=LONG)
     calm(page)
@@ -989,7 +989,7 @@ def test_two_settings_are_compared_and_a_word_is_chosen_in_both(open_app: Callab
 @pytest.mark.slow
 def test_points_of_the_trade_off_come_and_one_is_read(open_app: Callable):
     # What needs no model.
-    link = "/tradeoff?1.mechanism=diffractor&2.mechanism=santext&points=3&draws=1&kept=bleu&hidden=n_w"
+    link = "/compare?view=map&1.mechanism=diffractor&2.mechanism=santext&points=3&draws=1&kept=bleu&hidden=n_w"
     seen = open_app(APP, query=link, viewport={"width": 390, "height": 844})
     page = seen.page
     page.get_by_text("Read the rewrites of a point").wait_for(timeout=LONG)

@@ -147,7 +147,7 @@ def test_what_writes_says_that_it_needs_torch(name):
     [
         ("text.names", "names"),
         ("data.documents", "office"),
-        ("_internal.ray", "ray"),
+        ("support.ray", "ray"),
         ("models.added", "llm"),
     ],
 )

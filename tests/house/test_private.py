@@ -36,7 +36,7 @@ def ours(start: object) -> list[object]:
         if isinstance(thing, types.FunctionType):
             todo += [c for c in thing.__closure__ or () if id(c) not in seen]
             continue
-        if type(thing).__module__.startswith(("dptext_core", "pages")):
+        if type(thing).__module__.startswith(("dptext_core", "dptext_lab", "dptext_studio")):
             found.append(thing)
         elif not isinstance(thing, list | tuple | dict | types.CellType):
             continue

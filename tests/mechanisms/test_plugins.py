@@ -394,7 +394,8 @@ def test_nothing_that_a_visitor_sends_names_a_plugin(named, tmp_path):
         at.query_params[key] = str(path)
     at.run()
     assert not at.exception and "mine" not in names()
-    code = "\n".join(p.read_text(encoding="utf-8") for p in [ROOT / "app.py", *(ROOT / "pages").rglob("*.py")])
+    files = [ROOT / "app.py", *(ROOT / "dptext_studio" / "views").rglob("*.py")]
+    code = "\n".join(p.read_text(encoding="utf-8") for p in files)
     assert "load_file" not in code and plugins.VARIABLE not in code and not re.search(r"\benviron\b", code)
 
 

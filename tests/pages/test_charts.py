@@ -40,7 +40,7 @@ def test_a_figure_arrives_as_it_was_made_and_is_not_built_again(monkeypatch):
 def test_every_figure_says_what_it_shows_for_who_cannot_see_it():
     calls = [
         node
-        for path in sorted((Path(__file__).resolve().parents[2] / "pages").rglob("*.py"))
+        for path in sorted((Path(__file__).resolve().parents[2] / "dptext_studio").rglob("*.py"))
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "plotly_chart"
     ]

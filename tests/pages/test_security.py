@@ -154,7 +154,7 @@ def test_no_page_hands_out_a_file_but_by_the_one_helper():
     found = {p.relative_to(top).as_posix() for p in top.rglob("*.py") if calls.search(p.read_text(encoding="utf-8"))}
     assert found == HANDS_OUT, "look at what is new, and add what pages call of it"
     used = set()
-    for path in (ROOT / "app.py", *(ROOT / "pages").rglob("*.py")):
+    for path in (ROOT / "app.py", *(ROOT / "dptext_studio").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Attribute) and node.attr in CALLED:
                 used.add((path.relative_to(ROOT).as_posix(), node.attr))
@@ -346,7 +346,7 @@ def test_one_visitor_has_few_pieces_of_work_under_way(monkeypatch):
 
 #: Lessons are about a word of at most 40 letters, and these are the words of a text that is short enough for a page.
 BRIEF = {
-    ("pages/learn.py", "work()"),
+    ("dptext_studio/views/learn/page.py", "work()"),
     ("dptext_studio/views/explore/attackers.py", "which_text.content_words(mechanism, result.original)"),
 }
 
@@ -354,7 +354,7 @@ BRIEF = {
 def test_every_piece_of_work_can_be_stopped():
     """What runs in a thread takes ``task``, and hands it on or looks at it."""
     seen = 0
-    for path in (ROOT / "pages").rglob("*.py"):
+    for path in (ROOT / "dptext_studio").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Lambda | ast.FunctionDef) or "task" not in [a.arg for a in node.args.args]:
                 continue

@@ -57,7 +57,7 @@ def written(node: ast.expr, around: ast.AST) -> Iterator[str]:
 def labels() -> list[str]:
     """The label of every ``….metric(label, …)`` of the pages."""
     found = []
-    for path in sorted((ROOT / "pages").rglob("*.py")):
+    for path in sorted((ROOT / "dptext_studio").rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for function in (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)):
             for call in ast.walk(function):
@@ -69,7 +69,7 @@ def labels() -> list[str]:
 def columns() -> list[str]:
     """The headings of the tables that the pages show, where they are written there; not those of single words."""
     found = []
-    for path in sorted((ROOT / "pages").rglob("*.py")):
+    for path in sorted((ROOT / "dptext_studio").rglob("*.py")):
         for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "dataframe":
                 table = call.args[0]
