@@ -7,10 +7,12 @@ import streamlit as st
 from dptext_core._internal import ast_lock
 from dptext_core._internal.assets import assets_folder
 from dptext_core._internal.device import let_threads_sleep
+from dptext_core._internal.heap import keep_little
 from pages.ui import footer, forget, hide, public, sessions, shell, streamlit_patches, uploads
 
 ast_lock.install()  # before threads of ours load models and files
 let_threads_sleep()  # a room of visitors needs the processor for its pages
+keep_little()
 
 #: Section → page → its title. The pages without a section come first, and stand in the bar by themselves.
 SECTIONS = {
