@@ -28,7 +28,7 @@ from ..text.languages import ENGLISH
 from .audited import Audited
 from .blocklist import NOTHING, Never, loaded
 from .capabilities import Aligned, Reading, aligned
-from .config import build, capitals
+from .config import build, capitals, has_capital
 from .likelihood import Chances
 from .setting import Setting
 
@@ -708,9 +708,7 @@ class Mechanism(ABC):
         return (*items, *self.never.exposed())
 
     def _capital(self, word: str, begin: bool) -> bool:
-        if self.config.recase == "original":
-            return word[:1].isupper()
-        return begin and self.config.recase == "sentence"
+        return has_capital(self.config.recase, word, begin)
 
     def _case(self, word: str, capital: bool) -> str:
         return word if self.config.recase == "none" else self.language.case(word, capital)

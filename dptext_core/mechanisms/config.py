@@ -208,6 +208,11 @@ def recase_option() -> Any:
     )
 
 
+def has_capital(recase: str, word: str, begin: bool) -> bool:
+    """Whether what replaces ``word`` has a capital by this rule. begin: it stands first in a sentence."""
+    return word[:1].isupper() if recase == "original" else begin and recase == "sentence"
+
+
 def stopwords_option() -> Any:
     """The field ``stopwords``: a file, so that no page offers it."""
     return option(

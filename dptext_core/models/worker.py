@@ -12,6 +12,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -56,6 +58,14 @@ class _Job:
         if not waiting:
             del self.open[shape]
         return taken
+
+    def answer(self, which: list[int], rows: np.ndarray) -> None:
+        """Take the scores of these requests."""
+        if which == list(range(len(self.inputs))):
+            self.out = rows  # all of them, from one pass: no copy
+        else:
+            self.out[which] = rows
+        self.done += len(which)
 
 
 class Engine:
@@ -237,10 +247,12 @@ class Engine:
                 if len(scores) != len(batch):  # before a caller takes any of them for its own
                     raise ValueError(f"The model gave {len(scores)} rows of scores for {len(batch)} requests.")
                 with self._state:
-                    for row, (job, i) in zip(scores, batch, strict=True):
+                    at = 0
+                    for job, asked in groupby(batch, itemgetter(0)):
+                        which = [i for _, i in asked]
                         if not job.dropped:
-                            job.out[i] = row
-                            job.done += 1
+                            job.answer(which, scores[at : at + len(which)])
+                        at += len(which)
                     self._state.notify_all()
                 del scores
             except BaseException as error:
@@ -255,7 +267,7 @@ class Engine:
                     raise
                 del told
             # Nothing of a text stays in this frame while the thread sleeps.
-            passes = batch = job = row = None  # type: ignore[assignment]
+            passes = batch = job = asked = None  # type: ignore[assignment]
 
     def _next_passes(self, lm: MaskedLM) -> list[tuple[PassShape, list[tuple[_Job, int]]]]:
         """What one thread computes next: its part of what is open, and no more than is of use at once."""

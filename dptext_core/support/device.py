@@ -11,6 +11,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
 from ..errors import Busy, ConfigError
 from . import extras
@@ -23,6 +24,7 @@ def let_threads_sleep() -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
+@cache
 def _may_have_gpu() -> bool:
     """Whether torch is installed and may find a GPU, by what a driver leaves on the machine."""
     if importlib.util.find_spec("torch") is None:

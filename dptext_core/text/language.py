@@ -20,11 +20,15 @@ if TYPE_CHECKING:
 APOSTROPHES = "'’ʼ＇"
 #: What ends a sentence in the scripts of the world, each alone or in a row.
 ENDERS = frozenset(".!?…。！？｡؟۔।")
+#: The one of them that counts as a letter.
+_LETTER = APOSTROPHES[2]
 _TO_STRAIGHT = str.maketrans(APOSTROPHES[1:], "'" * (len(APOSTROPHES) - 1))
 
 
 def straight(text: str) -> str:
     """The text with straight apostrophes; its length stays."""
+    if text.isalpha() and _LETTER not in text:  # most words
+        return text
     return text.translate(_TO_STRAIGHT)
 
 

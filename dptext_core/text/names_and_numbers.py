@@ -152,6 +152,8 @@ def _size(word: str, clues: Clues) -> str:
         return "digit"
     if word in clues.ordinal_words:
         return "ordinal"
+    if "-" not in word and word not in clues.number_parts:
+        return ""
     parts = word.split("-")
     if not clues.number_parts.issuperset(parts):
         return ""
@@ -191,4 +193,4 @@ def _shouted(document: Document, k: int) -> bool:
 
 
 def _has_digit(word: str) -> bool:
-    return any(map(str.isdigit, word))
+    return not word.isalpha() and any(map(str.isdigit, word))

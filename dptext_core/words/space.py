@@ -85,6 +85,7 @@ class WordSpace:
     name, title : str
     words : tuple of str
     vectors : float32, shape (n, d)
+        Given as None, they are made of ``codes`` and ``step`` when all of them are first asked for: see ``vectors_at``.
     counts : int64, shape (n,), or None
         How often each word occurs in the public corpus, where that is known.
     known_delta : (float, float) or None
@@ -96,6 +97,8 @@ class WordSpace:
         What no distance of two words is below and above, where ``delta`` itself is not known.
     smaller_than : (WordSpace, tuple of int) or None
         The bundled space that it is without the words at some places, and those places.
+    step : float or None
+        What the codes are multiplied by before they get length 1, where the vectors are made of them.
 
     Raises
     ------
@@ -107,23 +110,33 @@ class WordSpace:
     name: str
     title: str
     words: tuple[str, ...] = field(repr=False)
-    vectors: NDArray[np.float32] = field(repr=False)
+    vectors: NDArray[np.float32] = field(repr=False)  # or None, which no reader sees
     counts: NDArray[np.int64] | None = field(default=None, repr=False)
     known_delta: tuple[float, float] | None = field(default=None, repr=False)
     codes: NDArray[np.int8] | None = field(default=None, repr=False)
     known_bounds: tuple[float, float] | None = field(default=None, repr=False)
     smaller_than: tuple[WordSpace, tuple[int, ...]] | None = field(default=None, repr=False)
+    step: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         words = tuple(self.words)
-        vectors = np.array(self.vectors, dtype=np.float32, order="C")
+        made = self.vectors is None
+        vectors: NDArray[Any]
+        if made:
+            assert self.codes is not None and self.step is not None
+            vectors = self.codes
+        else:
+            vectors = np.array(self.vectors, dtype=np.float32, order="C")
         if vectors.ndim != 2 or len(vectors) != len(words) or not words:
             raise InputError(f"A word space needs one vector a word: {len(words)} words, vectors {vectors.shape}.")
         if not np.all(np.isfinite(vectors)) or not np.all(np.any(vectors, axis=1)):
             raise InputError("A word space needs finite vectors that are not zero.")
-        vectors.setflags(write=False)
         object.__setattr__(self, "words", words)
-        object.__setattr__(self, "vectors", vectors)
+        if made:
+            del self.__dict__["vectors"]  # _all_vectors makes them
+        else:
+            vectors.setflags(write=False)
+            object.__setattr__(self, "vectors", vectors)
         if len(self._indices) != len(words):
             raise InputError("A word space has each word once, case ignored.")
         if self.counts is not None:
@@ -132,6 +145,25 @@ class WordSpace:
                 raise InputError("The counts of a word space are one a word, none negative, in descending order.")
             counts.setflags(write=False)
             object.__setattr__(self, "counts", counts)
+
+    def _all_vectors(self) -> NDArray[np.float32]:
+        vectors = self.vectors_at(slice(None))
+        vectors.setflags(write=False)
+        return vectors
+
+    def vectors_at(self, rows: slice | NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return ``vectors[rows]``, the same bits, without all the others in memory where they are made of codes."""
+        if self.codes is None or self.step is None or "vectors" in self.__dict__:
+            return self.vectors[rows]
+        vectors = self.codes[rows].astype(np.float32)
+        vectors *= np.float32(self.step)
+        vectors /= np.linalg.norm(vectors, axis=-1, keepdims=True)
+        return vectors
+
+    @property
+    def width(self) -> int:
+        """How many numbers a vector has."""
+        return (self.vectors if self.codes is None else self.codes).shape[1]
 
     @cached_property
     def _indices(self) -> dict[str, int]:
@@ -279,8 +311,8 @@ class WordSpace:
                     if scale * (rough.min() - error) >= least**2 and scale * (rough.max() + error) <= most:
                         continue
                 if block is None:
-                    block = self.vectors[start:end].astype(np.float64) - middle
-                others = self.vectors[first:last].astype(np.float64) - middle
+                    block = self.vectors_at(slice(start, end)).astype(np.float64) - middle
+                others = self.vectors_at(slice(first, last)).astype(np.float64) - middle
                 total = squares[start:end, None] + squares[first:last]
                 found = total - 2.0 * (block @ others.T)
                 total *= self._rounding
@@ -307,7 +339,7 @@ class WordSpace:
         Those of i and j are scale·(a_i·b_j), and that is off by scale·(slack_i + slack_j) at most.
         """
         scale = float(squares.max()) or 1.0
-        a = np.empty((len(self), self.vectors.shape[1] + 2), np.float32)
+        a = np.empty((len(self), self.width + 2), np.float32)
         b = np.empty_like(a)
         half = squares / scale
         for first, block in self._blocks():
@@ -316,7 +348,7 @@ class WordSpace:
             b[first : first + len(block), :-2] = -2.0 * part
         a[:, -2], a[:, -1], b[:, -2], b[:, -1] = half, 1.0, 1.0, half
         # Of a sum of d + 2 products, 2·|x|·|y| + |x|² + |y|² ≤ 2·(|x|² + |y|²) together, and of what is rounded before.
-        return a, b, scale, (self.vectors.shape[1] + 16) * 2.0**-23 * half + 1e-30
+        return a, b, scale, (self.width + 16) * 2.0**-23 * half + 1e-30
 
     def neighbours(self, word: str, k: int, metric: str = "cosine") -> tuple[tuple[str, float], ...]:
         """The k nearest other words, nearest first, by exact search; ties go to the more frequent word.
@@ -352,7 +384,7 @@ class WordSpace:
     @property
     def _rounding(self) -> float:
         """The most that rounding adds to a squared distance from products, as a part of the two squares' sum."""
-        return (self.vectors.shape[1] + 8) * 2.0**-52
+        return (self.width + 8) * 2.0**-52
 
     @cached_property
     def _may_cancel(self) -> bool:
@@ -376,9 +408,9 @@ class WordSpace:
 
     def _blocks(self, start: int = 0) -> Iterator[tuple[int, NDArray[np.float64]]]:
         """The vectors from ``start`` on in float64, some thousand at a time, each block with its first place."""
-        step = max(1, 2_000_000 // max(1, self.vectors.shape[1]))
+        step = max(1, 2_000_000 // max(1, self.width))
         for first in range(start, len(self), step):
-            yield first, self.vectors[first : first + step].astype(np.float64)
+            yield first, self.vectors_at(slice(first, first + step)).astype(np.float64)
 
     def _values(
         self, places: NDArray[np.int64], metric: str, device: Any = None, columns: NDArray[np.int64] | None = None
@@ -404,7 +436,7 @@ class WordSpace:
         if metric == "euclidean":
             middle, all_squares = self._centre
         centred = not isinstance(middle, float)
-        queries, own = self.vectors[places].astype(np.float64) - middle, all_squares[places, None]
+        queries, own = self.vectors_at(places).astype(np.float64) - middle, all_squares[places, None]
         values = np.empty((len(places), len(self)))
         for first, block in self._blocks():
             squares = all_squares[first : first + len(block)]
@@ -432,13 +464,18 @@ class WordSpace:
     def _exact(self, i: ArrayLike, j: ArrayLike) -> NDArray[np.float64]:
         """Distances of the pairs of places (i, j), from the differences in float64."""
         i, j = np.atleast_1d(i), np.atleast_1d(j)
-        out, step = np.empty(len(i)), max(1, _BLOCK // self.vectors.shape[1])
+        out, step = np.empty(len(i)), max(1, _BLOCK // self.width)
         for k in range(0, len(i), step):
             part = slice(k, k + step)
-            difference = self.vectors[i[part]].astype(np.float64)
-            difference -= self.vectors[j[part]]
+            difference = self.vectors_at(i[part]).astype(np.float64)
+            difference -= self.vectors_at(j[part])
             out[part] = np.linalg.norm(difference, axis=1)
         return out
+
+
+#: Set in a space whose vectors are given, and computed once in one whose vectors are made of codes.
+WordSpace.vectors = cached_property(WordSpace._all_vectors)  # type: ignore[assignment]
+WordSpace.vectors.__set_name__(WordSpace, "vectors")  # type: ignore[attr-defined]
 
 
 class Usable(NamedTuple):
@@ -558,7 +595,10 @@ def _made_without(space: WordSpace, places: tuple[int, ...]) -> WordSpace:
     counts = None if space.counts is None else space.counts[kept]
     codes = None if space.codes is None else space.codes[kept]
     whole = (space, places) if space.name in SPACES else None  # a user's is not held for one that is smaller
-    return WordSpace(space.name, space.title, words, space.vectors[kept], counts, None, codes, space.bounds, whole)
+    vectors: Any = space.vectors[kept] if space.step is None else None
+    return WordSpace(
+        space.name, space.title, words, vectors, counts, None, codes, space.bounds, whole, step=space.step
+    )
 
 
 @cache
@@ -580,7 +620,9 @@ def _load(name: str) -> WordSpace:
     vocabulary = whole_words(read_pieces())
     digest = words_sha256(vocabulary)
     order, counts = _arrays("minilm", digest, "order", "counts")
-    whole: NDArray[np.int8] | None = None
+    codes: NDArray[np.int8] | None = None
+    step: Any = None
+    vectors: Any = None
     if name == "minilm-input":
         (delta,) = _arrays("minilm", digest, "input_delta")
         vectors = input_rows()[order]
@@ -594,12 +636,10 @@ def _load(name: str) -> WordSpace:
             (bits,) = _arrays(name, digest, "kept")
             kept = np.unpackbits(bits, count=len(order)).astype(bool)[order]
             order, counts = order[kept], counts[kept]
-        whole = codes
-        vectors = codes.astype(np.float32)
-        vectors *= np.float32(step)
-        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        step = float(step)
     words = tuple(vocabulary[i] for i in order)
-    return WordSpace(name, SPACES[name], words, vectors, counts, (float(delta[0]), float(delta[1])), whole)
+    known = float(delta[0]), float(delta[1])
+    return WordSpace(name, SPACES[name], words, vectors, counts, known, codes, step=step)
 
 
 def _arrays(name: str, digest: str, *keys: str) -> list[NDArray[Any]]:

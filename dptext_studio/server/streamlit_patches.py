@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from streamlit import cli_util, config, net_util, runtime
+from streamlit.components.v2.bidi_component import serialization
 from streamlit.runtime.app_session import AppSession, AppSessionState
 from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.web.server import server_util
@@ -29,6 +30,7 @@ def apply() -> None:
     refuse_broken_origins()
     let_runs_end()
     let_files_arrive()
+    send_plain_data()
 
 
 @asynccontextmanager
@@ -38,6 +40,12 @@ async def lifespan(_app: Any) -> AsyncIterator[None]:
     if not config.get_option("server.headless"):
         cli_util.open_browser(server_util.get_url(config.get_option("browser.serverAddress")))
     yield
+
+
+def send_plain_data() -> None:
+    """Send what our components get as JSON, which it always is. Streamlit would import pandas and PyArrow, 78 MB, to
+    see that none of it is a table."""
+    serialization.is_dataframe_like = lambda _value: False
 
 
 def stay_inside() -> None:

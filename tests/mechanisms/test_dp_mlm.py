@@ -445,3 +445,23 @@ def test_one_of_many_fresh_rewrites_cannot_be_looked_at_at_another_epsilon(mlm):
     assert "sweep" in m.rewrite("my doctor").can
     for fresh in m.rewrites("my doctor", 2):
         assert fresh.can == m.can - {"sweep"}
+
+
+def test_texts_of_a_batch_hold_their_own_scores_alone(mlm):
+    """A text that somebody keeps does not keep the scores of the others in memory, and has the bits it has alone."""
+    texts = [TEXT, "She went home.", "The pain was bad."]
+    m = mlm()
+    for text, prepared in zip(texts, m.prepare_many(texts), strict=True):
+        keys = [(i, False) for i in prepared.targets]
+        rows = prepared.rows(keys)
+        whole = rows[0].base if rows[0].base is not None else rows[0]
+        assert whole.nbytes == len(keys) * len(m.candidates) * 4
+        np.testing.assert_array_equal(rows, m.prepare(text).logits(keys))
+        assert all(again is row for again, row in zip(prepared.rows(keys), rows, strict=True)), "no copy"
+
+
+def test_rows_are_computed_where_they_are_not_kept(mlm):
+    m = mlm()
+    plan = m.plan(TEXT)
+    keys = [(i, False) for i in plan.targets]
+    np.testing.assert_array_equal(plan.rows(keys), m.prepare(TEXT).logits(keys))

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from dptext_core.errors import ConfigError
-from dptext_core.support import extras
+from dptext_core.support import device, extras
 from dptext_core.support.device import best_device, resolve_device
 from dptext_core.words import space
 
@@ -56,3 +56,15 @@ def test_a_device_that_is_not_there_is_refused(monkeypatch):
     for name, message in (("cuda:1", "has no device 'cuda:1'"), ("mps", "no device 'mps'"), ("tpu", "The device is")):
         with pytest.raises(ConfigError, match=message):
             resolve_device(name)
+
+
+def test_the_machine_is_searched_for_a_gpu_once(monkeypatch):
+    """Every text asks for the device."""
+    searched = []
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    monkeypatch.setattr(device.importlib.util, "find_spec", lambda name: searched.append(name))
+    device._may_have_gpu.cache_clear()
+    try:
+        assert [best_device() for _ in range(3)] == ["cpu"] * 3 and searched == ["torch"]
+    finally:
+        device._may_have_gpu.cache_clear()

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -16,6 +20,8 @@ from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 import dptext_core as dpt
 from dptext_studio.server import sessions, streamlit_patches
 from dptext_studio.server.jobs import GONE, Job, Work
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def said(job: Job, stopped: str = "") -> str:
@@ -377,3 +383,20 @@ def test_nobody_is_told_who_does_not_wait_or_is_gone(monkeypatch):
     for page, awaited in ((Page(0), None), (Page(0, ()), "f"), (None, "f")):
         ended(monkeypatch, page, awaited)
         assert page is None or page.told == []
+
+
+def test_the_first_page_imports_no_library_of_tables():
+    """pandas and PyArrow take 78 MB, which a small server does not have for each of its processes."""
+    code = (
+        "import os, sys\n"
+        "from streamlit.testing.v1 import AppTest\n"
+        "from dptext_studio.server import streamlit_patches\n"
+        "streamlit_patches.apply()\n"
+        "at = AppTest.from_file('app.py', default_timeout=120).run()\n"
+        "assert not at.exception and at.get('bidi_component')\n"
+        "print(sorted({'pandas', 'pyarrow', 'scipy', 'torch'} & set(sys.modules)), flush=True)\n"
+        "os._exit(0)\n"  # a model is being loaded meanwhile
+    )
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=env, capture_output=True, text=True, timeout=240)
+    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr[-2000:]

@@ -336,3 +336,11 @@ def test_no_test_of_words_by_ascii_letters():
         "words/files.py",
     )
     assert found == {f"dptext_core/{name}" for name in named}
+
+
+def test_every_apostrophe_becomes_straight():
+    from dptext_core.text.language import APOSTROPHES, straight
+
+    assert [straight(f"o{mark}clock") for mark in APOSTROPHES] == ["o'clock"] * len(APOSTROPHES)
+    assert [mark for mark in APOSTROPHES if f"o{mark}clock".isalpha()] == ["ʼ"], "the short way leaves out this one"
+    assert straight("clock") == "clock"

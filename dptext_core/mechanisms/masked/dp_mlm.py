@@ -226,7 +226,7 @@ class DPMLM(Clipped, MaskedWords):
         how = c.clip_min, c.clip_max, c.score, c.alpha, c.antonym_filter
         return [
             prepared.table((*how, i, insert), partial(self.table, row, None if insert else tokens[i].text))
-            for (i, insert), row in zip(keys, prepared.logits(keys, task.quiet), strict=True)
+            for (i, insert), row in zip(keys, prepared.rows(keys, task.quiet), strict=True)
         ]
 
     def tables_given(self, draws: Sequence[Draw], task: Task = UNWATCHED) -> list[ScoreTable]:

@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -35,6 +35,9 @@ from ..base import Mechanism, Prepared, in_runs
 from ..blocklist import NOTHING, Never, loaded
 from ..capabilities import Aligned, KeptScores, Reading
 from ..likelihood import Chances, of_words
+
+if TYPE_CHECKING:
+    from ...models.masked_lm import MaskedLM
 
 #: Rows of scores (one a token, 4 bytes a candidate) a prepared text keeps; longer texts are scored again on demand.
 ROWS_KEPT = 800
@@ -96,10 +99,15 @@ class MaskedPrepared(Prepared):
     @property
     def pieces(self) -> list[list[int]]:
         """Word-piece ids of each token."""
+        if not self._pieces:
+            self.cut(language_model(self.model, self.document.language))
+        return self._pieces
+
+    def cut(self, lm: MaskedLM) -> None:
+        """Cut the text into word pieces, unless that was done before."""
         with self._lock:
             if not self._pieces:
-                self._pieces.extend(language_model(self.model, self.document.language).encode(self.document))
-        return self._pieces
+                self._pieces.extend(lm.encode(self.document))
 
     def fill(self, keys: Sequence[tuple[int, bool]], logits: np.ndarray) -> None:
         """Keep scores that were computed already, as many as a prepared text holds."""
@@ -160,6 +168,13 @@ class MaskedPrepared(Prepared):
             masked = [*masked[:at], [], *masked[at:]]
         context = self.pieces if self.contextualize else None
         return MaskRequest(context=context, masked=masked, target=at, context_target=index)
+
+    def rows(self, keys: Sequence[tuple[int, bool]], task: Task = UNWATCHED) -> Sequence[np.ndarray]:
+        """The rows of :meth:`logits`, without a copy of those that are kept. Do not change them."""
+        with self._lock:
+            kept = [self._rows.get(k) for k in keys]
+        found = [row for row in kept if row is not None]
+        return found if len(found) == len(keys) else self.logits(keys, task)
 
     def logits(self, keys: Sequence[tuple[int, bool]], task: Task = UNWATCHED) -> np.ndarray:
         """Raw logits float32 (len(keys), V) of (token index, insertion?), original text in the masked half."""
@@ -302,13 +317,19 @@ class MaskedWords(Mechanism):
         self._fill(texts, keys, task)
 
     def _fill(self, texts: Sequence[MaskedPrepared], keys: Sequence[list[tuple[int, bool]]], task: Task) -> None:
-        requests = [p.request(*key) for p, some in zip(texts, keys, strict=True) for key in some]
-        if not requests:
+        if not any(keys):
             return
+        lm = language_model(self.config.model, self.language)
+        for p, some in zip(texts, keys, strict=True):
+            if some:
+                p.cut(lm)
+        requests = [p.request(*key) for p, some in zip(texts, keys, strict=True) for key in some]
         scores = left(score(self.config.model, self.language, requests, task), self._banned)
         at = 0
         for p, some in zip(texts, keys, strict=True):
-            p.fill(some, scores[at : at + len(some)].copy())
+            own = scores[at : at + len(some)]
+            # A text that is kept must not hold the scores of all the others.
+            p.fill(some, own if len(own) == len(scores) else own.copy())
             at += len(some)
 
     @property

@@ -264,7 +264,7 @@ def utilities(space: WordSpace, rows: np.ndarray, outputs: np.ndarray, metric: s
 
     float64 (m, K). Cosine as it is; Euclidean: 1 − normalised distance. Where all are equal, u = 1.
     """
-    x, y = space.vectors[rows].astype(np.float64), space.vectors[outputs].astype(np.float64)
+    x, y = space.vectors_at(rows).astype(np.float64), space.vectors_at(outputs).astype(np.float64)
     if metric == "cosine":
         value = np.einsum("md,mkd->mk", x, y) / (space.lengths[rows, None] * space.lengths[outputs])
     else:
@@ -333,7 +333,7 @@ def _all_tables(
     """The tables of all words whose sets have this size: their rows, ascending, outputs and scores. For long texts."""
     groups = _groups(space, k, mapping, metric)
     which = np.flatnonzero(np.array([len(o) for o in groups.outputs])[groups.group] == size)
-    step = max(1, _NUMBERS // (size * space.vectors.shape[1]))
+    step = max(1, _NUMBERS // (size * space.width))
     parts = [_ordered(space, groups, which[i : i + step], metric) for i in range(0, len(which), step)]
     outputs, scores = (np.concatenate(x) for x in zip(*parts, strict=True))
     return which, outputs, scores
@@ -372,7 +372,7 @@ class CusText(PriorMechanism):
     def _channels(self, rows: np.ndarray) -> list[RankTable]:
         words, groups = self.vocabulary.words, self.groups
         out: dict[int, RankTable] = {}
-        for at in _alike(groups, rows, self.vocabulary.vectors.shape[1]):
+        for at in _alike(groups, rows, self.vocabulary.width):
             for i, outputs, scores in zip(at.tolist(), *self.tables(rows[at]), strict=True):
                 names = tuple([words[y] for y in outputs.tolist()])
                 out[i] = RankTable(names, scores, words[rows[i]], np.flatnonzero(outputs == rows[i]))
@@ -434,7 +434,7 @@ class CusText(PriorMechanism):
         bounds = np.searchsorted(each[order], np.arange(len(keys) + 1))
         rows, levels = np.divmod(keys, len(epsilons))
         done = 0
-        for part in _alike(self.groups, rows, self.vocabulary.vectors.shape[1]):
+        for part in _alike(self.groups, rows, self.vocabulary.width):
             task.check()
             outputs, scores = self.tables(rows[part])
             weights = epsilons[levels[part], None] * scores
@@ -548,7 +548,7 @@ class CusText(PriorMechanism):
         space, groups = self.vocabulary, self.groups
         table = self.channel(row)
         outputs = space.rows(table.candidates)
-        x, y = space.vectors[row].astype(np.float64), space.vectors[outputs].astype(np.float64)
+        x, y = space.vectors_at(np.array(row)).astype(np.float64), space.vectors_at(outputs).astype(np.float64)
         similarity = y @ x / (np.linalg.norm(y, axis=1) * np.linalg.norm(x))
         return (
             GroupView(
@@ -578,7 +578,7 @@ class CusText(PriorMechanism):
         for g in owners[y]:
             task.check()
             rows, outputs = members[starts[g] : starts[g + 1]], groups.outputs[g]
-            a, b = space.vectors[rows].astype(np.float64), space.vectors[outputs].astype(np.float64)
+            a, b = space.vectors_at(rows).astype(np.float64), space.vectors_at(outputs).astype(np.float64)
             if self.config.metric == "cosine":
                 value = a @ b.T / (np.linalg.norm(a, axis=1)[:, None] * np.linalg.norm(b, axis=1))
             else:

@@ -44,6 +44,7 @@ from ..blocklist import Never
 from ..capabilities import Aligned, Reading
 from ..config import (
     epsilon_option,
+    has_capital,
     keep_stopwords_option,
     loaded_words_option,
     never_option,
@@ -667,9 +668,10 @@ class WordMechanism(Mechanism):
                 words = Constant(self.vocabulary.words, None).each([unknown.at(i) for i in prepared.unknown])
                 drawn = drawn | dict(zip(prepared.unknown, words, strict=True))
         begins = skeleton.starts(prepared.unknown if policy == "drop" else ())
+        how, case = self.config.recase, self.language.case
         for i, word in drawn.items():
-            capitals[i] = capital = self._capital(originals[i], begins[i])
-            shown[i] = self._case(word, capital)
+            capitals[i] = capital = has_capital(how, originals[i], begins[i])
+            shown[i] = word if how == "none" else case(word, capital)
         spliced = skeleton.fill(shown)
         return RewriteResult.of(
             self,
