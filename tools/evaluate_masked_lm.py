@@ -40,14 +40,14 @@ EPSILONS = (10.0, 25.0, 50.0, 100.0, 250.0)
 
 def accuracy(model: str, heldout: Path) -> dict[str, float]:
     """Top-1, top-5 and mean negative log-likelihood of the masked word pieces."""
-    from train_masked_lm import MaskedLM, evaluate, weights_in
+    from train_masked_lm import MaskedLM, evaluate, lines_of, trunk_model, weights_in
     from transformers import AutoTokenizer
 
     from dptext_core.words.vocabulary import verified_trunk_folder
 
-    module = MaskedLM(verified_trunk_folder())
+    module = MaskedLM(trunk_model(verified_trunk_folder()))
     module.load_state_dict(weights_in(models.masked_lm_spec(model).folder / WEIGHTS_FILE), strict=False)
-    return evaluate(module.eval(), AutoTokenizer.from_pretrained(verified_trunk_folder()), heldout, "cpu")
+    return evaluate(module.eval(), AutoTokenizer.from_pretrained(verified_trunk_folder()), lines_of(heldout), "cpu")
 
 
 def clip_ranges(model: str, corpus: Path, n: int = 1000) -> ClipEstimate:

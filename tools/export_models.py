@@ -30,7 +30,7 @@ from onnx import TensorProto, helper
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from dptext_core.models.eight_bits import BLOCK, CODES, SCALES, in_eight_bits, laid_out
+from dptext_core.models.eight_bits import BLOCK, CODES, SCALES, in_eight_bits, laid_out, transformers_state
 from dptext_core.models.registry import GRAPH_FILE, WEIGHTS_FILE
 from dptext_core.models.sentence_encoder import GRAPH, SMALL_GRAPH, SMALL_WEIGHTS, weights
 from dptext_core.text.languages import ENGLISH
@@ -271,15 +271,7 @@ def state_of(checkpoint: Path) -> dict[str, np.ndarray]:
     from safetensors.numpy import load_file
 
     update = {name: value.astype(np.float32) for name, value in load_file(checkpoint).items()}
-    state = {name: value for name, value in update.items() if name.startswith("bert.")}
-    words = weights()["embeddings.word_embeddings.weight"]
-    state["bert.embeddings.word_embeddings.weight"] = words + update["up"] @ update["down"]
-    head = "cls.predictions."
-    state[f"{head}bias"] = update["bias"]
-    for end in ("weight", "bias"):
-        state[f"{head}transform.dense.{end}"] = update[f"dense.{end}"]
-        state[f"{head}transform.LayerNorm.{end}"] = update[f"norm.{end}"]
-    return state
+    return transformers_state(update, weights()["embeddings.word_embeddings.weight"])
 
 
 def export_masked_lm(checkpoint: Path, out: Path) -> None:

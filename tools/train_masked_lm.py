@@ -23,12 +23,14 @@ Run:  python tools/train_masked_lm.py --corpus train.txt.gz --out build/masked_l
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import gzip
 import json
 import math
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -45,17 +47,20 @@ WINDOW = 64
 RANK = 32
 
 
+def trunk_model(trunk: Path) -> Any:
+    """Return the BERT in the folder of the trunk, without dropout."""
+    from transformers import BertConfig, BertModel  # slow, and not needed for --help
+
+    config = BertConfig.from_pretrained(trunk, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
+    return BertModel.from_pretrained(trunk, config=config, add_pooling_layer=False, attn_implementation="eager")
+
+
 class MaskedLM(nn.Module):
     """BERT trunk with a tied masked-LM head and a low-rank update of the frozen word embeddings."""
 
-    def __init__(self, trunk: Path):
-        from transformers import BertConfig, BertModel  # slow, and not needed for --help
-
+    def __init__(self, bert: Any):
         super().__init__()
-        config = BertConfig.from_pretrained(trunk, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
-        self.bert = BertModel.from_pretrained(
-            trunk, config=config, add_pooling_layer=False, attn_implementation="eager"
-        )
+        self.bert, config = bert, bert.config
         n, d = self.bert.embeddings.word_embeddings.weight.shape
         self.bert.embeddings.word_embeddings.weight.requires_grad_(False)
         self.up = nn.Parameter(torch.zeros(n, RANK))
@@ -138,15 +143,13 @@ def neighbours(trunk: Path, k: int = 10, temperature: float = 0.08):
 
 
 class Data:
-    """The corpus as word pieces, in the two shapes that training wants."""
+    """The corpus as word pieces, in the two shapes that training wants.
 
-    def __init__(self, corpus: Path, trunk: Path, seed: int, stopwords: str | None = None):
-        from transformers import AutoTokenizer
+    lines: the corpus. tok: the tokenizer. near: what `neighbours` returns."""
 
-        self.tok = AutoTokenizer.from_pretrained(trunk)
+    def __init__(self, lines: list[str], tok: Any, near: tuple[Any, Any, Any], seed: int, stopwords: str | None = None):
+        self.tok = tok
         self.rng = np.random.default_rng(seed)
-        with gzip.open(corpus, "rt", encoding="utf-8") as f:
-            lines = [line.strip() for line in f if line.strip()]
         lists: list[list[int]] = []
         for i in range(0, len(lines), 20_000):
             lists += self.tok(lines[i : i + 20_000], add_special_tokens=False)["input_ids"]
@@ -155,7 +158,7 @@ class Data:
         starts = np.concatenate([[0], ends[:-1]])
         self.flat, self.starts, self.ends = flat, starts, ends
         self.cls, self.sep, self.mask = self.tok.cls_token_id, self.tok.sep_token_id, self.tok.mask_token_id
-        self.word_ids, self.near, self.near_p = neighbours(trunk)
+        self.word_ids, self.near, self.near_p = near
         self.row = np.full(self.tok.vocab_size, -1)
         self.row[self.word_ids] = np.arange(len(self.word_ids))
         pieces = self.tok.convert_ids_to_tokens(list(range(self.tok.vocab_size)))
@@ -306,11 +309,8 @@ def loss_of(model, batch, device):
 
 
 @torch.no_grad()
-def evaluate(model, tok, path: Path, device: str, limit: int | None = None, seed: int = 0):
-    text = path.read_text(encoding="utf-8")
-    flat = np.array(
-        [i for x in tok([s for s in text.split("\n") if s.strip()], add_special_tokens=False)["input_ids"] for i in x]
-    )
+def evaluate(model, tok, lines: list[str], device: str, limit: int | None = None, seed: int = 0):
+    flat = np.array([i for x in tok(lines, add_special_tokens=False)["input_ids"] for i in x])
     n = len(flat) // (WINDOW - 2)
     body = flat[: n * (WINDOW - 2)].reshape(n, -1)
     rng = np.random.default_rng(seed)
@@ -341,10 +341,10 @@ def evaluate(model, tok, path: Path, device: str, limit: int | None = None, seed
 
 
 @torch.no_grad()
-def evaluate_skeletons(model, data: Data, path: Path, device: str, limit: int = 400):
+def evaluate_skeletons(model, data: Data, lines: list[str], device: str, limit: int = 400):
     """Top-1, top-5 and mean negative log-likelihood of single-piece words that are masked with all others but stop
     words; ``half``: where the first half of them stands again."""
-    lines = [s.strip() for s in path.read_text(encoding="utf-8").split("\n") if 8 <= len(s.split()) <= 60]
+    lines = [s for s in lines if 8 <= len(s.split()) <= 60]
     words = model.embeddings().float()
     out = {}
     for name, density in (("none", 0.0), ("half", 0.5)):
@@ -393,6 +393,57 @@ def continue_from(model: MaskedLM, file: Path) -> None:
     model.load_state_dict(state, strict=False)
 
 
+def lines_of(file: Path) -> list[str]:
+    """Return the lines of a text file that are not blank; the file may end in .gz."""
+    with (gzip.open if file.suffix == ".gz" else open)(file, "rt", encoding="utf-8") as stream:
+        return [line.strip() for line in stream if line.strip()]
+
+
+@dataclasses.dataclass(frozen=True)
+class Shares:
+    """What a batch is made of: the share of queries at the start and at the end, of skeletons, of masks in windows,
+    and the mass of a query's label on the word that stands in the text."""
+
+    query: float = 0.5
+    query_end: float = 0.6
+    skeleton: float = 0.2
+    mask: float = 0.2
+    copy: float = 0.35
+
+
+def next_batch(data: Data, size: int, shares: Shares, done: float) -> tuple[str, Any]:
+    """Return the kind of the next batch, and the batch. done: the share of the training that is over."""
+    kind = "query" if data.rng.random() < shares.query + (shares.query_end - shares.query) * done else "mlm"
+    if data.rng.random() < shares.skeleton:
+        return "skeleton", data.skeletons(2 * size)
+    return kind, data.queries(size, shares.copy) if kind == "query" else data.windows(size, shares.mask)
+
+
+def optimizer_of(model: MaskedLM, rate: float) -> torch.optim.Optimizer:
+    """Return AdamW with three times the rate for the head and the update of the word embeddings."""
+    head: list[nn.Parameter] = []
+    rest: list[nn.Parameter] = []
+    for name, p in model.named_parameters():
+        if not p.requires_grad:
+            continue
+        fresh = name in ("up", "down", "bias", "dense.weight", "dense.bias", "norm.weight", "norm.bias")
+        (head if fresh else rest).append(p)
+    groups = [{"params": head, "lr": rate * 3, "peak": rate * 3}, {"params": rest, "lr": rate, "peak": rate}]
+    return torch.optim.AdamW(groups, betas=(0.9, 0.98), weight_decay=0.01)
+
+
+def take_step(model: MaskedLM, optimizer: Any, batch: Any, device: str, step: int, done: float) -> float:
+    """Learn from one batch and return its loss. The rate rises for 60 steps and falls to the end."""
+    for g in optimizer.param_groups:
+        g["lr"] = g["peak"] * min(1.0, (step + 1) / 60) * max(0.02, 1 - done)
+    loss = loss_of(model, batch, device)
+    loss.backward()
+    nn.utils.clip_grad_norm_([p for p in model.parameters() if p.requires_grad], 1.0)
+    optimizer.step()
+    model.zero_grad(set_to_none=True)
+    return loss.item()
+
+
 def save(model, out: Path, log: dict):
     from safetensors.torch import save_file
 
@@ -425,28 +476,23 @@ def main():
     ap.add_argument("--eval-every", type=int, default=500)
     a = ap.parse_args()
 
+    from transformers import AutoTokenizer
+
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.manual_seed(a.seed)
     trunk = verified_trunk_folder()
-    data = Data(a.corpus, trunk, a.seed, a.stopwords)
-    model = MaskedLM(trunk).to(device)
+    tok = AutoTokenizer.from_pretrained(trunk)
+    data = Data(lines_of(a.corpus), tok, neighbours(trunk), a.seed, a.stopwords)
+    heldout = lines_of(a.heldout) if a.heldout else []
+    model = MaskedLM(trunk_model(trunk)).to(device)
     if a.init:
         continue_from(model, a.init)
-    head: list[nn.Parameter] = []
-    rest: list[nn.Parameter] = []
-    for name, p in model.named_parameters():
-        if not p.requires_grad:
-            continue
-        fresh = name in ("up", "down", "bias", "dense.weight", "dense.bias", "norm.weight", "norm.bias")
-        (head if fresh else rest).append(p)
-    optimizer = torch.optim.AdamW(
-        [{"params": head, "lr": a.lr * 3}, {"params": rest, "lr": a.lr}], betas=(0.9, 0.98), weight_decay=0.01
-    )
-    peaks = [g["lr"] for g in optimizer.param_groups]
+    optimizer = optimizer_of(model, a.lr)
+    shares = Shares(a.query_share, a.query_share_end, a.skeleton_share, a.mask_share, a.copy_mass)
     history: list[dict] = []
     if a.init and a.heldout:
-        before = evaluate(model, data.tok, a.heldout, device, limit=512)
-        history.append({"step": 0, **before, "skeletons": evaluate_skeletons(model, data, a.heldout, device)})
+        before = evaluate(model, data.tok, heldout, device, limit=512)
+        history.append({"step": 0, **before, "skeletons": evaluate_skeletons(model, data, heldout, device)})
         print(json.dumps(history[0]), flush=True)
     start, step, tokens = time.time(), 0, 0
     running: dict[str, list[float]] = {"mlm": [], "query": [], "skeleton": []}
@@ -455,25 +501,10 @@ def main():
         done = step / a.steps if a.steps else spent / (a.minutes * 60)
         if done >= 1:
             break
-        scale = min(1.0, (step + 1) / 60) * max(0.02, 1 - done)
-        for g, peak in zip(optimizer.param_groups, peaks, strict=True):
-            g["lr"] = peak * scale
-        share = a.query_share + (a.query_share_end - a.query_share) * done
-        kind = "query" if data.rng.random() < share else "mlm"
-        if data.rng.random() < a.skeleton_share:
-            kind = "skeleton"
-        if kind == "skeleton":
-            batch = data.skeletons(2 * a.batch)
-        else:
-            batch = data.queries(a.batch, a.copy_mass) if kind == "query" else data.windows(a.batch, a.mask_share)
-        loss = loss_of(model, batch, device)
-        loss.backward()
-        nn.utils.clip_grad_norm_([p for p in model.parameters() if p.requires_grad], 1.0)
-        optimizer.step()
-        model.zero_grad(set_to_none=True)
+        kind, batch = next_batch(data, a.batch, shares, done)
+        running[kind].append(take_step(model, optimizer, batch, device, step, done))
         step += 1
         tokens += batch[0].size
-        running[kind].append(loss.item())
         if step % 50 == 0:
             row = {
                 "step": step,
@@ -482,8 +513,8 @@ def main():
                 **{k: round(float(np.mean(v[-50:])), 4) if v else None for k, v in running.items()},
             }
             if a.heldout and step % a.eval_every == 0:
-                row |= evaluate(model, data.tok, a.heldout, device, limit=512)
-                row["skeletons"] = evaluate_skeletons(model, data, a.heldout, device)
+                row |= evaluate(model, data.tok, heldout, device, limit=512)
+                row["skeletons"] = evaluate_skeletons(model, data, heldout, device)
                 save(
                     model,
                     a.out,
@@ -491,9 +522,9 @@ def main():
                 )
             history.append(row)
             print(json.dumps(row), flush=True)
-    final: dict = evaluate(model, data.tok, a.heldout, device) if a.heldout else {}
+    final: dict = evaluate(model, data.tok, heldout, device) if a.heldout else {}
     if a.heldout:
-        final["skeletons"] = evaluate_skeletons(model, data, a.heldout, device)
+        final["skeletons"] = evaluate_skeletons(model, data, heldout, device)
     log = {
         "args": {k: v.name if isinstance(v, Path) else v for k, v in vars(a).items()},
         "seconds": time.time() - start,

@@ -28,6 +28,7 @@ from ..mechanisms.likelihood import stated
 from ..privacy.guarantee import percent
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
+from ..support import extras
 from ..support.private import Private
 from ..support.statistics import clopper_pearson
 from ..support.task import UNWATCHED, Task
@@ -198,6 +199,8 @@ def linked_one_to_one(likeness: NDArray[np.float64], order: NDArray[np.int64]) -
 
 def in_common(released: Sequence[str], texts: Sequence[str]) -> NDArray[np.float64]:
     """How much rewrites and texts have in common, (rewrites, texts): the cosine of TF-IDF of words and their pairs."""
+    extras.require("sklearn")
+
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     vectors = TfidfVectorizer(analyzer=lambda text: words(text.lower()), sublinear_tf=True).fit(texts)

@@ -45,6 +45,7 @@ from ..mechanisms.likelihood import stated
 from ..privacy.guarantee import at_least, bound, percent
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
+from ..support import extras
 from ..support.checks import listed, real, whole
 from ..support.private import Private
 from ..support.statistics import highest, lowest
@@ -243,6 +244,8 @@ def form(text: str) -> list[float]:
 
 def _learnt(features: Any, labels: NDArray[np.int64], others: Any) -> NDArray[np.float64]:
     """Scores of ``others``, larger for label 1, by logistic regression."""
+    extras.require("sklearn")
+
     from sklearn.linear_model import LogisticRegression
 
     model = LogisticRegression(max_iter=1000)
@@ -250,6 +253,8 @@ def _learnt(features: Any, labels: NDArray[np.int64], others: Any) -> NDArray[np
 
 
 def _by_words(train: Sequence[str], labels: NDArray[np.int64], test: Sequence[str]) -> NDArray[np.float64]:
+    extras.require("sklearn")
+
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     if not any(words(t) for t in train):

@@ -83,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if error.name not in extras.BROUGHT_BY:
             raise
-        note(f"error: {extras.without_models(error.name)}")
+        note(f"error: {extras.missing(error.name)}")
         return 2
     except KeyboardInterrupt:
         return 130

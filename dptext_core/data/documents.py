@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO
 
 from ..errors import InputError
+from ..support import extras
 from ..support.extras import install
 from ..support.task import UNWATCHED, Task
 from .reading_notes import NoteKind, ReadingNote
@@ -102,6 +103,8 @@ def read(path: Path, most: int | None = None, task: Task = UNWATCHED) -> Documen
         raise InputError(
             f"To read {path.name}, pypdf has to be installed: {INSTALL}. Or save its text as a .txt file."
         )
+    if kind == ".docx":
+        extras.require("lxml", InputError)
     while not _at_once.acquire(timeout=LOOK):
         task.check()
     texts: list[tuple[int, str]] = []

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..support import extras
 from ..support.checks import shown
 from ..support.task import Task
 from . import columns as naming
@@ -37,6 +38,8 @@ def notes(path: Path) -> tuple[ReadingNote, ...]:
 
 def rows(path: Path, columns: Sequence[str], task: Task) -> Iterator[dict[str, Any]]:
     """Yield the rows with these columns. Raises InputError, Cancelled."""
+    extras.require("pyarrow", InputError)
+
     import pyarrow
 
     file = _open(path)
@@ -56,6 +59,8 @@ def rows(path: Path, columns: Sequence[str], task: Task) -> Iterator[dict[str, A
 
 
 def _open(path: Path, dictionaries: Sequence[str] = ()) -> Any:
+    extras.require("pyarrow", InputError)
+
     import pyarrow
     import pyarrow.parquet
 
@@ -111,6 +116,8 @@ def _check_lists(path: Path, cells: Sequence[Any]) -> None:
 
 def _inner(values: Any) -> int:
     """Return how many values the lists in an array hold, those in lists of lists too."""
+    extras.require("pyarrow", InputError)
+
     import pyarrow
     import pyarrow.types as types
 
@@ -139,6 +146,8 @@ def _value(path: Path, column: str, scalar: Any) -> Any:
 
 
 def _is_text(kind: Any) -> bool:
+    extras.require("pyarrow", InputError)
+
     import pyarrow.types as types
 
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind))
@@ -152,6 +161,8 @@ def _too_large(path: Path) -> InputError:
 
 def _columns(path: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names of all columns, and of those whose first values are bytes that are no text."""
+    extras.require("pyarrow", InputError)
+
     import pyarrow
 
     file = _open(path)
@@ -180,6 +191,8 @@ def _columns(path: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _holds_bytes(kind: Any) -> bool:
+    extras.require("pyarrow", InputError)
+
     import pyarrow.types as types
 
     if types.is_dictionary(kind):

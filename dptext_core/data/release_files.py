@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError, InputError
+from ..support import extras
 from ..support.whole_files import replacement
 from ..text.cells import BREAKS, guarded, plain
 from .folder import read_lines
@@ -80,6 +81,8 @@ def check_suffix(out: str | Path, allowed: Sequence[str]) -> None:
             f"A file named {suffix or 'without an ending'} cannot be written here: end it with one of "
             f"{', '.join(allowed)}."
         )
+    if suffix == ".parquet":
+        extras.require("pyarrow", ConfigError)
 
 
 def _write(
@@ -145,6 +148,8 @@ def json_line(row: Row) -> str:
 
 
 def _parquet(rows: Callable[[], Iterable[Row]], names: Sequence[str], out: Path, exact: bool) -> int:
+    extras.require("pyarrow", ConfigError)
+
     import pyarrow
     import pyarrow.parquet
 
@@ -167,6 +172,8 @@ def _parquet(rows: Callable[[], Iterable[Row]], names: Sequence[str], out: Path,
 
 
 def _put(writer: Any, block: list[Row], schema: Any) -> int:
+    extras.require("pyarrow", ConfigError)
+
     import pyarrow
 
     n = len(block)

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
 from ..mechanisms.registry import DEFAULT_MECHANISM, get_mechanism
+from ..support import extras
 from ..support.checks import text_list
+
+if TYPE_CHECKING or extras.is_installed("sklearn"):
+    from sklearn.base import BaseEstimator, TransformerMixin
+    from sklearn.utils.validation import check_is_fitted
+else:  # the name can be imported, and its use names the extra
+    BaseEstimator, TransformerMixin = (type(name, (), {}) for name in ("BaseEstimator", "TransformerMixin"))
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
 
 
 class DPRewriter(TransformerMixin, BaseEstimator):
@@ -53,6 +60,7 @@ class DPRewriter(TransformerMixin, BaseEstimator):
         options: Mapping[str, Any] | None = None,
         seed: int | None = None,
     ) -> None:
+        extras.require("sklearn")
         self.mechanism = mechanism
         self.epsilon = epsilon
         self.options = options

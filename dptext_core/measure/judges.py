@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..support import extras
 
 #: Inverse strength of the L2 penalty, one for all tasks: rows have length 1, so less penalty than sklearn's default.
 C = 10.0
@@ -42,6 +43,8 @@ def classify(role: str, train: Texts, train_y: Sequence[str], test: Texts) -> li
 
     Of two parts u and v the features are those of ``tasks.features``. The same input gives the same labels.
     """
+    extras.require("sklearn")
+
     from scipy import sparse
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression

@@ -224,7 +224,7 @@ def stopwords_option() -> Any:
         around=True,
         stop_list=True,
         help="The file has one word a line. Without a file, the list is that of NLTK where its data is installed, else "
-        "that of gensim.",
+        "that of gensim where it is installed, else the built-in one.",
     )
 
 

@@ -45,6 +45,20 @@ def in_floats(stored: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     return found
 
 
+def transformers_state(state: Mapping[str, np.ndarray], words: np.ndarray) -> dict[str, np.ndarray]:
+    """Return what ``tools/train_masked_lm.py`` trained under the names of transformers' BertForMaskedLM.
+
+    words: the word embeddings (V, d) that the update of low rank is added to."""
+    found = {name: value for name, value in state.items() if name.startswith("bert.")}
+    found["bert.embeddings.word_embeddings.weight"] = words + state["up"] @ state["down"]
+    head = "cls.predictions."
+    found[f"{head}bias"] = state["bias"]
+    for end in ("weight", "bias"):
+        found[f"{head}transform.dense.{end}"] = state[f"dense.{end}"]
+        found[f"{head}transform.LayerNorm.{end}"] = state[f"norm.{end}"]
+    return found
+
+
 _KINDS = {"float32": "F32", "int8": "I8", "int64": "I64"}
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import ConfigError, ModelUnavailable
+from ..support import extras
 from ..support.assets import assets_folder, sha256_of
 from ..support.checks import shown, usable_path
 
@@ -169,6 +170,8 @@ def weights_sha256(folder: Path) -> str:
 
 def _hub_folder(name: str) -> Path | None:
     """The snapshot folder of a hub id in the local cache, under the id as given or its other form."""
+    extras.require("huggingface_hub")
+
     from huggingface_hub import try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError
 
@@ -330,6 +333,10 @@ def list_models() -> list[ModelInfo]:
 
 
 def cached_repos() -> list[str]:
+    """Return the ids of the models in the local Hugging Face cache."""
+    if not extras.is_installed("huggingface_hub"):
+        return []
+
     from huggingface_hub import constants, scan_cache_dir
     from huggingface_hub.errors import CacheNotFound
 

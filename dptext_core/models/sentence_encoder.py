@@ -154,13 +154,9 @@ def _unreadable(folder: Path, error: Exception) -> ModelUnavailable:
 def library_encoder(device: str) -> Any:
     """The same as sentence-transformers has it. Raises ModelUnavailable."""
     folder = verified_trunk_folder()
-    try:
-        with alone():
-            from sentence_transformers import SentenceTransformer
-    except ImportError as error:
-        raise ModelUnavailable(
-            f"Sentence vectors need sentence-transformers. Install it with: {extras.install('torch')}"
-        ) from error
+    extras.require("sentence_transformers")
+    with alone():
+        from sentence_transformers import SentenceTransformer
     with _LOCK:
         if device not in _ENCODERS:
             with quiet():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ConfigError, ModelUnavailable
+from ..support import extras
 from ..text.language import Language
 from ..text.languages import ENGLISH
 from ..words.vocabulary import read_pieces
@@ -46,6 +47,8 @@ def first_line(error: Exception) -> str:
 
 def bundled_tokenizer() -> Any:
     """The engine of all-MiniLM-L6-v2's tokenizer, over the bundled vocabulary. Raises ModelUnavailable."""
+    extras.require("tokenizers")
+
     from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
     vocabulary = {piece: i for i, piece in enumerate(read_pieces())}
@@ -86,6 +89,8 @@ class TrunkTokenizer:
 def private_backend(tokenizer: Any) -> Any:
     """A copy of the tokenizer's engine that neither truncates nor pads, reads no special tokens in a user's text, and
     keeps no word of it."""
+    extras.require("tokenizers")
+
     from tokenizers import Tokenizer
 
     backend = _plain(Tokenizer.from_str(tokenizer.backend_tokenizer.to_str()))
@@ -105,6 +110,8 @@ def _plain(backend: Any) -> Any:
 
 def read_tokenizer(file: Path) -> Any:
     """The engine of a tokenizer.json. Raises ModelUnavailable."""
+    extras.require("tokenizers")
+
     from tokenizers import Tokenizer
 
     try:

@@ -15,12 +15,11 @@ import torch
 from ..errors import ConfigError, ModelUnavailable
 from ..support.imports import alone
 from ..support.quiet import quiet
-from ..words.vocabulary import trunk_folder
 from . import shortcuts
 from .eight_bits import in_floats
 from .onnx_masked import Passes, unreadable
 from .registry import WEIGHTS_FILE, MaskedLMSpec
-from .tokens import first_line
+from .tokens import TrunkTokenizer, bundled_tokenizer, first_line
 from .windows import ModelInput
 
 
@@ -171,20 +170,41 @@ def _exported(spec: MaskedLMSpec) -> tuple[Any, Any]:
     from safetensors.numpy import load_file
 
     with alone():
-        from transformers import AutoTokenizer, BertConfig, BertForMaskedLM
+        from transformers import BertForMaskedLM
 
-    trunk = trunk_folder()
     try:
         stored = in_floats(load_file(spec.folder / WEIGHTS_FILE))
     except (SafetensorError, OSError, KeyError, ValueError) as error:
         raise unreadable(spec, error) from error
     state = {name: torch.from_numpy(value) for name, value in stored.items() if name != "candidates"}
-    config = BertConfig.from_pretrained(trunk)
     # The stubs of from_pretrained do not know the pair that output_loading_info returns.
-    loaded: Any = BertForMaskedLM.from_pretrained(None, config=config, state_dict=state, output_loading_info=True)
+    loaded: Any = BertForMaskedLM.from_pretrained(
+        None, config=trunk_config(), state_dict=state, output_loading_info=True
+    )
     model, report = loaded
     _complete(report, spec)
-    return model, AutoTokenizer.from_pretrained(trunk, local_files_only=True)
+    return model, trunk_tokenizer()
+
+
+def trunk_config() -> Any:
+    """Return the build of all-MiniLM-L6-v2 for transformers: its own file lies in a package that need not be here."""
+    with alone():
+        from transformers import BertConfig
+
+    return BertConfig(
+        vocab_size=30_522, hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536
+    )
+
+
+def trunk_tokenizer() -> Any:
+    """Return the tokenizer of all-MiniLM-L6-v2 as transformers has it, over the bundled vocabulary."""
+    with alone():
+        from transformers import PreTrainedTokenizerFast
+
+    marks = {f"{name}_token": f"[{name.upper()}]" for name in ("cls", "sep", "mask", "unk", "pad")}
+    return PreTrainedTokenizerFast(
+        tokenizer_object=bundled_tokenizer(), model_input_names=list(TrunkTokenizer.model_input_names), **marks
+    )
 
 
 def _from_folder(spec: MaskedLMSpec) -> tuple[Any, Any]:

@@ -42,7 +42,13 @@ def folder_of(kind: str, given: str, bundled: Mapping[str, str], make: str) -> P
     """Where something of this kind lies: what is bundled by its name (name → its place below the assets), else a folder
     of this machine. make: the command that makes one. Raises ConfigError or ModelUnavailable."""
     if given in bundled:
-        return assets_folder() / bundled[given]
+        folder = assets_folder() / bundled[given]
+        if not folder.is_dir():
+            raise ModelUnavailable(
+                f"assets/{bundled[given]} is missing. Install dptext-studio again, or in a checkout take this folder "
+                "from the repository again."
+            )
+        return folder
     folder = usable_path(given, ConfigError)
     if not folder.is_dir():
         raise ConfigError(

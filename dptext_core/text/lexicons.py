@@ -1,4 +1,5 @@
-"""Stop words and antonyms, from what the user's machine has; nothing is downloaded and no list is shipped.
+"""Stop words and antonyms, from what the user's machine has; nothing is downloaded. Only a list of English
+function words is shipped.
 
 Which lists are looked for, a language says (see ``languages/``); a file of the user's own takes their place.
 """
@@ -29,7 +30,8 @@ def stop_words(path: str | Path | None = None, language: Language = ENGLISH) -> 
     Parameters
     ----------
     path : path, optional
-        A file with one word a line. Without it, for English: NLTK's list where its data is on disk, else gensim's.
+        A file with one word a line. Without it, for English: NLTK's list where its data is on disk, else gensim's
+        where it is installed, else the function words that come with this package.
     language : Language
 
     Returns

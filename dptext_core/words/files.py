@@ -31,6 +31,7 @@ from typing import IO, TYPE_CHECKING
 import numpy as np
 
 from ..errors import InputError, ModelUnavailable
+from ..support import extras
 from ..support.checks import usable_path, whole
 from ..text.language import Language
 from ..text.languages import ENGLISH
@@ -315,6 +316,8 @@ def _no_utf8() -> InputError:
 
 def _gensim_reads(path: Path, limit: int) -> tuple[Sequence[str], NDArray[np.float32]]:
     """Words and vectors of a binary file."""
+    extras.require("gensim")
+
     from gensim.models import KeyedVectors
 
     # It would print the words that come twice.

@@ -19,6 +19,7 @@ import numpy as np
 
 from dptext_core.errors import ConfigError, InputError, ModelUnavailable
 from dptext_core.measure.judges import C
+from dptext_core.support import extras
 from dptext_core.support.device import resolve_device
 from dptext_core.support.imports import alone
 from dptext_core.support.quiet import quiet
@@ -86,6 +87,8 @@ def classify(train_x: NDArray, train_y: Sequence[str], test_x: NDArray, seed: in
     The same input gives the same labels: lbfgs starts at zero and draws nothing, whatever the seed.
     Training labels that are all one give that label.
     """
+    extras.require("sklearn")
+
     from sklearn.linear_model import LogisticRegression
 
     if len(train_x) != len(train_y) or not len(train_y):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from dptext_core.support import extras
+
 from .theme import DARK, LIGHT, layout
 
 if TYPE_CHECKING:
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 
 def audit_figure(report: AuditReport, dark: bool = False, height: int = 170) -> go.Figure:
     """Claimed and measured loss as two bars, and how far the audit could see; an infinite bar runs off the axis."""
+    extras.require("plotly")
+
     import plotly.graph_objects as go
 
     colours = DARK if dark else LIGHT

@@ -16,6 +16,7 @@ from dptext_core.measure.front import pareto
 from dptext_core.measure.metrics.registry import measure
 from dptext_core.mechanisms.registry import counted
 from dptext_core.privacy.guarantee import number
+from dptext_core.support import extras
 from dptext_lab.results import curves as c
 from dptext_lab.results.papers import PaperRow
 
@@ -72,6 +73,8 @@ def curves(
     your_text: the metric's value on a text of the user's at that ε. The legend comes below these ``height`` pixels, in
     columns that fit ``width``. Raises InputError without a point.
     """
+    extras.require("plotly")
+
     import plotly.graph_objects as go
 
     shown = [s for s in found if s.points]
@@ -310,6 +313,8 @@ def plane(
 
     baseline: utility of unprotected text. Raises InputError without a spot.
     """
+    extras.require("plotly")
+
     import plotly.graph_objects as go
 
     if not spots and not papers:

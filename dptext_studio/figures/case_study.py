@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from dptext_core.support import extras
 from dptext_lab.measurements import case_study as study
 
 from .theme import DARK, DASHES, LIGHT, LINES_DARK, LINES_LIGHT, SYMBOLS, layout, with_hover
@@ -20,6 +21,8 @@ def case_study(found: Mapping[str, Any], *, dark: bool = False, height: int = 40
 
     The paper's numbers are hollow marks on dotted lines. Levels across: unprotected texts, and no information.
     """
+    extras.require("plotly")
+
     from plotly.subplots import make_subplots
 
     colours, lines = (DARK, LINES_DARK) if dark else (LIGHT, LINES_LIGHT)

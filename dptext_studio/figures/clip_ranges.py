@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from dptext_core.support import extras
+
 from .theme import DARK, DASHES, LIGHT, LINES_DARK, LINES_LIGHT, SYMBOLS, layout
 
 if TYPE_CHECKING:
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 
 def clipping(rows: Sequence[Cost], *, dark: bool = False, height: int = 480) -> go.Figure:
     """Cosine above and N_w below over the width of the clipping range, one line an ε (``measurements.clipping``)."""
+    extras.require("plotly")
+
     import plotly.graph_objects as go
     from plotly.subplots import make_subplots
 

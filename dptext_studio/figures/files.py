@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from dptext_core.support import extras
+
 from .theme import escaped
 
 
 def to_html(figure: Mapping[str, Any], title: str) -> str:
     """A page that shows one figure and needs nothing from anywhere: the script that draws it is inside."""
+    extras.require("plotly")
+
     import plotly.io
 
     config = {"displaylogo": False, "plotlyServerURL": "", "showSendToCloud": False, "responsive": True}

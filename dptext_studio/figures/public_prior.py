@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from dptext_core.support import extras
+
 from .theme import DARK, DASHES, LIGHT, LINES_DARK, LINES_LIGHT, SYMBOLS, epsilon_ticks, layout
 
 if TYPE_CHECKING:
@@ -35,6 +37,8 @@ def public_prior(
 
     logarithms: measures whose rows hold logarithms; those of ``measurements.public_prior`` where none are given.
     """
+    extras.require("plotly")
+
     import plotly.graph_objects as go
     from plotly.subplots import make_subplots
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
+from dptext_core.support import extras
+
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
@@ -83,6 +85,8 @@ class Plot(dict):
         super().__init__(data=[], layout={})
 
     def to_json(self) -> str:
+        extras.require("plotly")
+
         import plotly.io
 
         return plotly.io.to_json(self, validate=False)

@@ -144,7 +144,8 @@ class Attack(TypedDict):
 
 class Meaning(TypedDict):
     """How much of the meaning is kept. ``at``: values of ε, ascending. ``cosine``: of the text that is released from
-    each on, with the original. ``all``: whether every text on the axis is among them."""
+    each on, with the original. ``all``: whether every text on the axis is among them. Both lists are empty where
+    nothing can measure it."""
 
     at: list[float]
     cosine: list[float]

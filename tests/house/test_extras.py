@@ -11,11 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from installed import beyond, brought_by
 from small_spaces import random_space
 
 from dptext_core.support import extras
 
 ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 #: Runs in a process in which none of these can be imported, nor found.
 HIDE = """
 import sys
@@ -49,9 +51,126 @@ def without(code: str, more: tuple[str, ...] = RUNTIME) -> str:
     return done.stdout
 
 
+def test_the_base_is_small():
+    heavy = {"gensim", "lxml", "plotly", "pyarrow", "sacrebleu", "scikit-learn", "tokenizers", "torch", "streamlit"}
+    assert not heavy & brought_by(PROJECT["dependencies"])
+    assert set(BASE) <= set(beyond(PROJECT["dependencies"])), "what the tests below hide is not installed"
+
+
+#: What an extra brings: hidden in the tests of the base.
+BASE = tuple(extras.BROUGHT_BY)
+
+BASE_PATH = """
+import contextlib, io
+from dptext_core.cli import main
+text = "My doctor in Lisbon treated my sister."
+for name in ("custext", "diffractor", "mahalanobis", "santext", "tem", "vickrey"):
+    m = dpt.get_mechanism(name)
+    result = m.rewrite(text, seed=1)
+    assert len(result.steps) == 8 and result.guarantee.sentence() and m.guarantee(text).draws == 4, name
+    assert result.text.startswith("My "), result.text
+with contextlib.redirect_stdout(out := io.StringIO()):
+    status = main(["rewrite", "--mechanism", "custext", "--epsilon", "50", text])
+print(status, len(out.getvalue().split()), dpt.stop_words().name)
+"""
+
+
+def test_the_base_rewrites_and_states_its_guarantee():
+    """By words, from Python and by the command, with exactly the packages of the base."""
+    status, words, name = without(BASE_PATH, beyond(PROJECT["dependencies"])).split()
+    assert (status, words) == ("0", "7") and name in ("nltk", "built-in")
+
+
+#: An extra, and what asks for it.
+FEATURES = {
+    "models": (
+        'dpt.get_mechanism("dp-mlm").rewrite(TEXT)',
+        'dpt.get_mechanism("dp-mlm", model="org/name").rewrite(TEXT)',
+    ),
+    "data": (
+        'parquet_rows.heading(Path("a.parquet"))',
+        'documents.read(Path("a.docx"))',
+        'release_files.check_suffix("a.parquet", release_files.RELEASE)',
+        'dpt.word_space(str(binary))',
+    ),
+    "research": (
+        'metrics.score("bleu", ["a"], ["b"])',
+        'metrics.score("chrf", ["a"], ["b"])',
+        'tasks.classify(np.eye(2), ["a", "b"], np.eye(2))',
+        'judges.classify("utility", [["a"]], ["a"], [["b"]])',
+        'corpus.in_common(["a"], ["b"])',
+        'two_texts._learnt(np.eye(2), np.arange(2), np.eye(2))',
+        'dpt.DPRewriter("custext")',
+    ),
+    "app": (
+        'figures.to_html({}, "title")',
+        'figures.clipping([])',
+        'main(["app"])',
+    ),
+    "torch": ('models.load_masked_lm("bundled", "cuda")', 'extras.torch()'),
+}
+ASK = r"""
+import tempfile
+from pathlib import Path
+import numpy as np
+from dptext_core import models
+from dptext_core._internal import extras
+from dptext_core.attacks import corpus, two_texts
+from dptext_core.cli import main
+from dptext_core.data import documents, parquet_rows, release_files
+from dptext_core.measure import metrics
+from dptext_lab import judges, tasks
+from dptext_studio import figures
+TEXT = "My doctor."
+folder = tempfile.TemporaryDirectory()
+binary = Path(folder.name) / "vectors.bin"
+binary.write_bytes(b"2 3\nyes " + bytes(12) + b"\nno " + bytes(12) + b"\n")
+sys.stderr = sys.stdout
+for call in CALLS:
+    try:
+        eval(call)
+    except dpt.DPTextError as error:
+        print(str(error).replace("\n", " "))
+"""
+
+
+@pytest.mark.parametrize("extra", FEATURES)
+def test_whatever_needs_an_extra_names_it(extra):
+    calls = FEATURES[extra]
+    said = without(f"CALLS = {calls!r}" + ASK, beyond(PROJECT["dependencies"])).splitlines()
+    assert len(said) == len(calls)
+    for call, line in zip(calls, said, strict=True):
+        assert extras.install(extra) in line, f"{call}: {line}"
+
+
+def imported_in(function: ast.AST) -> set[str]:
+    """Return the packages that the lines of a function import."""
+    nodes = [n for n in ast.walk(function) if isinstance(n, ast.Import | ast.ImportFrom)]
+    names = [a.name for n in nodes if isinstance(n, ast.Import) for a in n.names]
+    names += [n.module or "" for n in nodes if isinstance(n, ast.ImportFrom) and not n.level]
+    return {name.partition(".")[0] for name in names}
+
+
+def test_whoever_imports_an_optional_package_checks_that_it_is_there():
+    """`extras.torch` is asked for the packages of its extra, wherever a device or a model is chosen."""
+    asked = {p for p, extra in extras.BROUGHT_BY.items() if extra != "torch"}
+    checked, unchecked = 0, []
+    for path in (ROOT / "dptext_core").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.FunctionDef):
+                continue
+            code = ast.unparse(node)
+            for package in asked & imported_in(node):
+                checked += 1
+                checks = (f"extras.require('{package}'", f"extras.is_installed('{package}'", "except ImportError")
+                if not any(check in code for check in checks):
+                    unchecked.append(f"{path.name}: {node.name} imports {package}")
+    assert unchecked == [] and checked > 20
+
+
 def test_every_extra_is_one_of_the_package_and_its_file_is_there():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert set(extras.EXTRAS) == set(project["optional-dependencies"])
+    assert set(extras.EXTRAS) == set(PROJECT["optional-dependencies"])
+    assert set(extras.BROUGHT_BY.values()) <= set(extras.EXTRAS)
     for name, file in extras.EXTRAS.items():
         assert (ROOT / file).is_file() and f"[{name}]" in extras.install(name) and file in extras.install(name)
 

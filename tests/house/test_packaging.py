@@ -31,7 +31,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 ADDRESS = "https://example.org/somebody/dptext"
 EXTRA = PROJECT["optional-dependencies"]
 #: Of a clone, requirements.txt has the core and what the app and its models need.
-RANGES = {"requirements.txt": [*PROJECT["dependencies"], *EXTRA["models"], *EXTRA["torch"], *EXTRA["app"]]} | {
+OF_THE_APP = ("app", "data", "models", "research", "torch")
+RANGES = {"requirements.txt": [*PROJECT["dependencies"], *(r for name in OF_THE_APP for r in EXTRA[name])]} | {
     f"requirements-{name}.txt": EXTRA[name] for name in ("dev", "llm", "names", "office", "ray")
 }
 
@@ -112,6 +113,15 @@ def test_a_bundled_file_is_read_once_until_it_changes_and_its_absence_is_no_erro
     path.write_text("{")
     with pytest.raises(InputError, match=r"one\.json cannot be read as JSON"):
         assets.bundled("more/one.json", title_of, "none")
+
+
+def test_a_bundled_folder_that_is_not_here_is_no_mistake_of_an_option(tmp_path, monkeypatch):
+    """As in a checkout that leaves it out."""
+    monkeypatch.setattr(assets, "assets_folder", lambda: tmp_path)
+    with pytest.raises(ModelUnavailable, match="assets/bank is missing"):
+        assets.folder_of("bank", "wordnet", {"wordnet": "bank"}, "a command")
+    (tmp_path / "bank").mkdir()
+    assert assets.folder_of("bank", "wordnet", {"wordnet": "bank"}, "a command") == tmp_path / "bank"
 
 
 def test_a_neighbour_named_assets_is_not_taken_for_ours(tmp_path, monkeypatch):

@@ -3,20 +3,39 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import importlib.util
 import json
+import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from installed import beyond
+from safetensors.numpy import load_file
 
-FILE = Path(__file__).resolve().parents[2] / "tools" / "check_gpu.py"
+import dptext_core as dpt
+from dptext_core.models import masked_lm_spec
+from dptext_core.models.registry import WEIGHTS_FILE
+
+ROOT = Path(__file__).resolve().parents[2]
+FILE = ROOT / "tools" / "check_gpu.py"
 spec = importlib.util.spec_from_file_location("check_gpu", FILE)
 check_gpu = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(check_gpu)
 
+NAMES = ("teacher", "doctor", "farmer", "painter", "sailor", "baker", "writer", "singer", "driver", "lawyer")
+PLACES = ("school", "harbour", "village", "market", "garden")
+#: 50 lines, of which three are held out.
+TEXT = "".join(
+    f"The old {name} walked slowly from the {place} to the river and told every child a short story about the sea.\n"
+    for name in NAMES
+    for place in PLACES
+)
 ALL = (*check_gpu.WITH_MODEL, *check_gpu.WITHOUT_MODEL)
 
 
@@ -26,7 +45,7 @@ class Arrays(dict):
 
 def side():
     one = {"rewrites": ["b"], "again": ["b"], "pieces": [["x", "y", "z"]]}
-    found = {"errors": {}, "parity": {name: copy.deepcopy(one) for name in ALL}, "dtype": "float32"}
+    found = {"errors": {}, "left_out": {}, "parity": {name: copy.deepcopy(one) for name in ALL}, "dtype": "float32"}
     found |= {"device": "cpu", "asked": "cpu"}
     arrays = {f"{name}/0/{k}": np.log([0.25, 0.75]) for name in check_gpu.WITH_MODEL for k in range(3)}
     found |= {"memory": {"writer": True}, "fallback": {"takes the CPU": True}}
@@ -60,6 +79,31 @@ def test_each_difference_between_the_devices_fails_its_own_check():
     }
 
 
+def test_what_both_devices_lack_is_left_out_and_what_one_lacks_is_not():
+    (device, a), (cpu, b) = side(), side()
+    for found, arrays in ((device, a), (cpu, b)):
+        for name in ("dp-prompt", check_gpu.ENCODER):
+            found["left_out"][name] = "It is not here."
+        del found["parity"]["dp-prompt"], arrays[check_gpu.ENCODER]
+    assert failed(device, a, cpu, b) == set()
+    del device["parity"]["adept"], cpu["parity"]["dp-mlm"], device["parity"]["dp-mlm"]
+    device["left_out"] |= {"adept": "It is not here.", "dp-mlm": "It is not here."}
+    cpu["left_out"]["dp-mlm"] = "It is not here."
+    assert failed(device, a, cpu, b) == {("runs", "adept"), ("runs", "dp-mlm")}
+
+
+def test_noise_without_cryptography_has_the_same_bits():
+    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+    aes, key = check_gpu.aes_in_numpy(), bytes(range(100, 132))
+    first, wraps = bytes(16), b"\x01" * 11 + b"\x02" + b"\xff" * 4
+    for theirs, ours in ((modes.ECB(), None), *((modes.CTR(c), c) for c in (first, wraps, b"\xff" * 16))):
+        want, found = Cipher(algorithms.AES(key), theirs).encryptor(), aes.Cipher(key, ours).encryptor()
+        for n in (16, 160) if ours is None else (4, 100, 7, 1600, 16):
+            data = bytes(i % 251 for i in range(n))
+            assert found.update(data) == want.update(data)
+
+
 def test_what_follows_a_different_token_is_not_compared():
     (device, a), (cpu, b) = side(), side()
     device["parity"]["dp-prompt"]["pieces"] = [["x", "other", "z"]]
@@ -72,6 +116,7 @@ def test_what_follows_a_different_token_is_not_compared():
 def test_missing_packages_are_named_with_the_commands_that_bring_them():
     missing = check_gpu.missing_packages({"numpy": "numpy", "no_such_module": "no-such-package"})
     assert missing == ["no-such-package"] and check_gpu.missing_packages() == []
+    assert set(check_gpu.NEEDED) == {"numpy", "torch", "transformers", "tokenizers", "safetensors", "onnxruntime"}
     lines = check_gpu.how_to_bring(missing).splitlines()
     commands = [line.split() for line in lines if line.startswith("  python -m pip")]
     assert [(c[3], c[-1]) for c in commands] == [("download", "no-such-package"), ("install", "wheels/*.whl")]
@@ -91,4 +136,124 @@ def test_a_rehearsal_on_the_cpu_passes_and_writes_a_report(tmp_path):
     assert sum(check == "lack of memory" for check, _ in value) == 4
     measured = {s["what"].partition(",")[0] for s in report["speeds"]}
     assert measured == set(ALL) and all(s["device"] > 0 and s["times_as_fast"] > 0 for s in report["speeds"])
-    assert report["machine"]["versions"]["torch"]
+    assert report["machine"]["versions"]["torch"] and report["left_out"] == {} and report["training"] is None
+
+
+# --- training
+
+
+def test_weights_are_kept_where_accuracy_and_cosine_both_improve():
+    training = check_gpu.continue_training()
+    before, worse = [(0.0, 0.2), (0.2, 0.6), (0.5, 0.9)], [(0.0, 0.1), (0.3, 0.6), (0.5, 0.8)]
+    levels = training.at_equal(before, worse)
+    assert [x["n_w"] for x in levels] == list(training.LEVELS) and levels[3]["before"] == pytest.approx(0.6)
+    assert levels[3]["after"] == pytest.approx(0.1 + 0.5 * 2 / 3)
+    assert training.at_equal(before, [(0.6, 0.9), (0.7, 1.0)]) == []
+    for accuracy in (0.3, 0.2):
+        for a, b in ((before, worse), (worse, before), (before, [(0.6, 0.9), (0.7, 1.0)])):
+            found = {"before": {"top1": 0.2}, "after": {"top1": accuracy}, "at_equal_n_w": training.at_equal(a, b)}
+            assert training.is_better(found) == (accuracy > 0.2 and a is worse)
+
+
+def test_parts_of_weights_join_to_the_whole(tmp_path, monkeypatch):
+    training = check_gpu.continue_training()
+    monkeypatch.setattr(training, "PART", 1000)
+    whole = tmp_path / "weights.safetensors"
+    whole.write_bytes(bytes(i % 251 for i in range(2500)))
+    (tmp_path / "report").mkdir()
+    found = training.write_parts(whole, tmp_path / "report")
+    assert [(tmp_path / "report" / name).stat().st_size for name in found["parts"]] == [1000, 1000, 500]
+    subprocess.run(found["join"], shell=True, cwd=tmp_path / "report", check=True)
+    joined = (tmp_path / "report" / whole.name).read_bytes()
+    assert joined == whole.read_bytes() and hashlib.sha256(joined).hexdigest() == found["sha256"]
+
+
+def test_training_begins_with_the_bundled_weights_and_is_read_back_as_a_model(tmp_path):
+    """Without a step, what is written has the bits of what was read, up to a second rounding of the word embeddings."""
+    from dptext_core.models.eight_bits import CODES, in_floats
+
+    training = check_gpu.continue_training()
+    training.write_model(training.bundled_model(), tmp_path)
+    own, made = (load_file(f / WEIGHTS_FILE) for f in (masked_lm_spec().folder, tmp_path))
+    assert list(own) == list(made)
+    for name, value in in_floats(own).items():
+        np.testing.assert_allclose(in_floats(made)[name], value, rtol=0, atol=1e-6, err_msg=name)
+    assert sum((own[n] != made[n]).mean() for n in own if n.endswith(CODES)) < 1e-3
+    text = TEXT.splitlines()[0]
+    ours, bundled = (dpt.get_mechanism("dp-mlm", model=m).rewrite(text, seed=3) for m in (str(tmp_path), "bundled"))
+    np.testing.assert_allclose(ours.distribution(1).log_probs, bundled.distribution(1).log_probs, atol=1e-3)
+
+
+#: Of a machine with the six packages and what these need: what else is installed here cannot be imported, nor found.
+SITE = """
+import importlib.util, sys
+HIDDEN = {hidden}
+class Hide:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in HIDDEN:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Hide())
+find = importlib.util.find_spec
+importlib.util.find_spec = lambda name, package=None: None if name in HIDDEN else find(name, package)
+"""
+
+
+def smaller_tree(folder: Path) -> Path:
+    """Return what is left of the repository after the command that the tool's documentation prints."""
+    listed = subprocess.run(["git", "ls-files", "-z", "-c", "-o", "--exclude-standard"], cwd=ROOT, capture_output=True)
+    names = [os.fsdecode(name) for name in listed.stdout.split(b"\0") if name]
+    if listed.returncode:  # no clone
+        names = [str(p.relative_to(ROOT)) for p in ROOT.rglob("*") if not {".venv", "build"} & set(p.parts)]
+    for name in (n for n in names if (ROOT / n).is_file()):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, folder / name)
+    (command,) = re.findall(r"git sparse-checkout set (?:.+\\\n)*.+", check_gpu.__doc__)
+    identity = ["-c", "user.name=nobody", "-c", "user.email=nobody@example.org", "-c", "core.looseCompression=0"]
+    for argv in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-qm", "all"]):
+        subprocess.run(["git", *argv], cwd=folder, check=True)
+    subprocess.run(command, shell=True, cwd=folder, check=True)
+    return folder
+
+
+def test_the_documents_name_the_same_smaller_tree():
+    page = (ROOT / "docs" / "measurements" / "performance.md").read_text(encoding="utf-8")
+    here, there = (sorted(re.findall(r"'(!?/[\w/*]+)'", text)) for text in (check_gpu.__doc__, page))
+    assert here == there and "/*" in here
+    assert all((ROOT / name.removeprefix("!/")).is_dir() for name in here if name != "/*")
+
+
+@pytest.mark.slow
+def test_the_smaller_tree_trains_and_rehearses_with_six_packages(tmp_path):
+    tree, out, site = smaller_tree(tmp_path / "tree"), tmp_path / "out", tmp_path / "site"
+    files = [f for f in tree.rglob("*") if f.is_file() and ".git" not in f.parts]
+    assert sum(f.stat().st_size for f in files) < 60 << 20
+    site.mkdir()
+    (site / "sitecustomize.py").write_text(SITE.format(hidden=set(beyond(check_gpu.NEEDED.values()))))
+    (tmp_path / "text.txt").write_text(TEXT)
+    command = [sys.executable, "tools/check_gpu.py", "--device", "cpu", "--small", "--out", out]
+    command += ["--train", "0.02", "--text", tmp_path / "text.txt"]
+    done = subprocess.run(command, cwd=tree, env=os.environ | {"PYTHONPATH": str(site)}, capture_output=True)
+    assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
+    report = json.loads((out / "report.json").read_text(encoding="utf-8"))
+    assert set(report["machine"]["versions"]) == set(check_gpu.NEEDED.values())
+    assert set(report["left_out"]) == {*set(ALL) - set(check_gpu.ALWAYS), check_gpu.ENCODER}
+    measured = {s["what"].partition(",")[0] for s in report["speeds"]}
+    assert measured == set(check_gpu.ALWAYS)
+    trained, files = report["training"], sorted(out.iterdir())
+    assert trained["steps"] >= 1 and trained["before"]["masked"] == trained["after"]["masked"] > 0
+    assert trained["before"]["nll"] != trained["after"]["nll"] and trained["vectors"].startswith("mean word")
+    assert [f.name for f in files if "part" in f.name] == trained.get("weights", {}).get("parts", [])
+    assert len(files) <= 8 and all(f.stat().st_size <= 16 << 20 for f in files)
+
+
+def test_too_little_text_and_half_an_order_to_train_are_refused(tmp_path):
+    (tmp_path / "text.txt").write_text("One line.\n")
+    for more in (
+        ["--train", "1"],
+        ["--text", tmp_path / "text.txt"],
+        ["--train", "1", "--text", tmp_path / "none.txt"],
+    ):
+        command = [sys.executable, FILE, "--device", "cpu", "--small", "--out", tmp_path / "out", *more]
+        assert subprocess.run(command, capture_output=True).returncode == 2
+    with pytest.raises(dpt.InputError, match="at least 40"):
+        check_gpu.continue_training().split(tmp_path / "text.txt")

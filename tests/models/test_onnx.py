@@ -245,7 +245,7 @@ def test_a_checkpoint_of_training_becomes_a_model_of_its_scores(tmp_path):
     training, made = tool("train_masked_lm"), tool("export_models")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(5)
-        trained = training.MaskedLM(training.verified_trunk_folder()).eval()
+        trained = training.MaskedLM(training.trunk_model(training.verified_trunk_folder())).eval()
         with torch.no_grad():
             for p in trained.parameters():
                 if p.requires_grad:
@@ -322,3 +322,32 @@ def test_the_default_path_imports_neither_torch_nor_transformers(code):
     env = os.environ | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(argv, cwd=ROOT, env=env, capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
+
+
+#: The first page with its gauge, and the commands that a script calls; no library is hidden here.
+FIRST_PAGE = """
+import os, time
+from streamlit.testing.v1 import AppTest
+at = AppTest.from_file("app.py", default_timeout=120).run()
+held = at.session_state["session"].at("meaning")
+assert held.job is None or held.job.wait(60)
+at.run()
+assert not at.exception and at.session_state["session"].run.meaning
+os._exit(0)  # a thread may still read ahead
+"""
+COMMANDS = """
+import sys
+from dptext_core.cli import main
+for mechanism in ("dp-mlm", "dp-mlm-prior", "custext", "diffractor"):
+    assert main(["rewrite", "--mechanism", mechanism, "My doctor in Lisbon treated my sister."]) == 0
+"""
+
+
+@pytest.mark.parametrize("code", [FIRST_PAGE, COMMANDS], ids=["first page", "commands"])
+def test_the_times_of_import_name_neither_torch_nor_transformers(code):
+    argv = [sys.executable, "-X", "importtime", "-c", code]
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
+    loaded = {line.rpartition("|")[2].strip().partition(".")[0] for line in lines}
+    assert "onnxruntime" in loaded and not loaded & {"torch", "transformers", "sentence_transformers"}

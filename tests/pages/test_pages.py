@@ -21,6 +21,7 @@ from dptext_core.measure.coverage import WAITS
 from dptext_core.models import sentence_encoder
 from dptext_core.privacy.guarantee import bound
 from dptext_core.support.assets import examples
+from dptext_core.support.extras import ENCODER
 from dptext_studio import exports, precomputed
 from dptext_studio.components import address, links
 from dptext_studio.components.text import decode, literal
@@ -360,6 +361,19 @@ def test_the_gauge_has_the_cosine_of_every_text_that_the_slider_can_show(monkeyp
         # Flips are rounded in the page, and down as often as up: there the new word stands in it already.
         again = dpt.metrics.score("cosine", [run.inputs.text], [run.at(epsilon * (1 + 1e-6)).text])[0]
         assert cosine == pytest.approx(float(again), abs=1e-4)
+
+
+def test_without_the_sentence_encoder_the_place_of_the_gauge_says_what_to_install(monkeypatch):
+    def absent():
+        raise dpt.ModelUnavailable("It is not there.")
+
+    monkeypatch.setattr(meaning, "trunk_folder", absent)
+    at = app()
+    at.session_state["play_text"], at.session_state["play_mechanism"] = "My doctor paid my sister.", "custext"
+    settle(at)
+    assert not at.exception and at.session_state["session"].at(meaning.PLACE).job is None
+    assert json.loads(at.get("bidi_component")[1].proto.json)["meaning"] == {"at": [], "cosine": [], "all": False}
+    assert sum(ENCODER in c.value for c in at.caption) == 1
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dptext_core.errors import ConfigError, InputError, ModelUnavailable
+from dptext_core.support import extras
 from dptext_core.text import lexicons
 from dptext_core.text.languages import ENGLISH, english
 from dptext_core.words import (
@@ -166,6 +167,19 @@ def test_gensim_list_where_nltk_has_no_data(monkeypatch, fresh_lexicons):
 
     monkeypatch.setattr(nltk.data, "path", [])
     assert stop_words().name == "gensim"
+
+
+def test_own_list_where_neither_nltk_nor_gensim_has_one(monkeypatch, fresh_lexicons):
+    import nltk.data
+
+    monkeypatch.setattr(nltk.data, "path", [])
+    monkeypatch.setattr(extras, "is_installed", lambda package: False)
+    lexicon = stop_words()
+    assert lexicon.name == "built-in" and len(lexicon.words) > 150
+    for word in ("the", "I", "her", "don't", "can’t", "it's", "won't", "nobody", "through"):
+        assert word in lexicon, word
+    for word in ("doctor", "good", "say", "new", "two"):
+        assert word not in lexicon, word
 
 
 # Antonyms

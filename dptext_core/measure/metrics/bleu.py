@@ -13,6 +13,8 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
+from ...support import extras
+
 
 def score(originals: Sequence[str], rewrites: Sequence[str]) -> list[float]:
     """Sentence BLEU of each rewrite, in points."""
@@ -33,6 +35,8 @@ def corpus_bleu(originals: Sequence[str], rewrites: Sequence[str]) -> float:
 
 def _bleu(**options: Any) -> Any:
     """sacrebleu's BLEU with its 13a tokenizer, called past the caches that keep 65,536 texts for the process."""
+    extras.require("sacrebleu")
+
     from sacrebleu.metrics import BLEU
     from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
     from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...support import extras
+
 
 def score(originals: Sequence[str], rewrites: Sequence[str]) -> list[float]:
     """chrF of each rewrite, in points."""
+    extras.require("sacrebleu")
+
     from sacrebleu.metrics import CHRF
 
     metric = CHRF(lowercase=True)

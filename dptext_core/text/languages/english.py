@@ -1,8 +1,9 @@
 """English: its clitics, abbreviations, tokens, capital letters and lists of words.
 
 Words are cut by NLTK's word tokenizer (the one DP-MLM, CusText and 1-Diffractor use). Stop words: NLTK's English list
-where its data is installed, else the list inside gensim (Stone et al. 2011). Antonyms: WordNet (Miller 1995), as NLTK's
-data or as Debian's package wordnet-base has it.
+where its data is installed, else the list inside gensim (Stone et al. 2011) where that is installed, else the words in
+``english_function_words.toml``. Antonyms: WordNet (Miller 1995), as NLTK's data or as Debian's package wordnet-base
+has it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ModelUnavailable
+from ...support import extras
 from ..language import APOSTROPHES, Clues, Language, position_case
 
 if TYPE_CHECKING:
@@ -128,11 +130,22 @@ def _stop_words() -> Lexicon:
     words = nltk_stop_words("english")
     if words is not None:
         return Lexicon("nltk", "NLTK's English stop words", words, ENGLISH)
-    return Lexicon("gensim", "gensim's English stop words", _gensim_stop_words(), ENGLISH)
+    if (words := _gensim_stop_words()) is not None:
+        return Lexicon("gensim", "gensim's English stop words", words, ENGLISH)
+    return Lexicon("built-in", "the built-in list of English function words", _function_words(), ENGLISH)
 
 
-def _gensim_stop_words() -> frozenset[str]:
-    """Read from gensim's source without running it: importing gensim takes most of a second, this some milliseconds."""
+def _function_words() -> frozenset[str]:
+    """Read the list that comes with this package."""
+    with Path(__file__).with_name("english_function_words.toml").open("rb") as file:
+        return frozenset().union(*map(_set_of, tomllib.load(file).values()))
+
+
+def _gensim_stop_words() -> frozenset[str] | None:
+    """Read gensim's list from its source without running it: importing gensim takes most of a second, this some
+    milliseconds. None where gensim is not installed."""
+    if not extras.is_installed("gensim"):
+        return None
     spec = importlib.util.find_spec("gensim")
     for place in (spec.submodule_search_locations or []) if spec else []:
         source = Path(place) / "parsing" / "preprocessing.py"
@@ -142,12 +155,8 @@ def _gensim_stop_words() -> frozenset[str]:
                     continue
                 if getattr(node.targets[0], "id", "") == "STOPWORDS" and len(node.value.args) == 1:
                     return frozenset(ast.literal_eval(node.value.args[0]))
-    try:
-        from gensim.parsing.preprocessing import STOPWORDS
-    except ImportError as error:
-        raise ModelUnavailable(
-            "There is no list of stop words: pip install gensim, or give a file with one word a line."
-        ) from error
+    from gensim.parsing.preprocessing import STOPWORDS
+
     return frozenset(STOPWORDS)
 
 

@@ -835,7 +835,8 @@ class Strip {
     put(ui.told, stale || !data.telling ? "…" : all ? `${left} of ${all}` : "none");
     ui.toldBar.style.transform = `scaleX(${all && !stale ? left / all : 0})`;
     const found = stale ? null : kept(this.meaning, eps);
-    put(ui.meant, found ? `${found.exact ? "" : "≈ "}${(100 * found.share).toFixed(0)}%` : "…");
+    const unmeasured = this.meaning?.at.length === 0; // without the sentence encoder
+    put(ui.meant, found ? `${found.exact ? "" : "≈ "}${(100 * found.share).toFixed(0)}%` : unmeasured ? "not measured" : "…");
     ui.meantBar.style.transform = `scaleX(${found ? found.share : 0})`;
     const [same, many] = [this.sampled - this.changed, this.sampled].map(integer.format);
     const words = stale ? "…" : `${same} of ${many} words unchanged`;

@@ -6,6 +6,8 @@ from typing import Any
 
 import dptext_core as dpt
 from dptext_core.measure.meaning import MOST, MeaningKept, meaning_kept
+from dptext_core.support.extras import ENCODER
+from dptext_core.words.vocabulary import trunk_folder
 
 from ...figures.token_view import Meaning
 from ...server import runs, sessions
@@ -21,8 +23,19 @@ PAUSE = 1.0
 VISITORS, LEAST = 5, 4
 
 
+def need() -> str:
+    """Return what to install so that the gauge can measure; "" where it can."""
+    try:
+        trunk_folder()
+    except dpt.ModelUnavailable:
+        return f"The gauge *Meaning preserved* needs the sentence encoder. Install it with: `{ENCODER}`"
+    return ""
+
+
 def of(run: runs.Run, result: dpt.RewriteResult) -> Meaning | None:
     """What the gauge shows of a run. None before that; it is begun here."""
+    if need():
+        return {"at": [], "cosine": [], "all": False}
     held = session().at(PLACE)
     mine = held.asked is not None and held.asked[0] is run and not held.running(patience=0.0)
     if mine and (found := held.take()) is not None:

@@ -617,6 +617,8 @@ def rewritten() -> None:
     with st.container():
         if marked and attack is not None:
             risk.below(run, result)
+        if needed := meaning.need():
+            st.caption(needed)
         kept_at_any_epsilon(run)
         beside_the_plain(run, result, epsilon)
         void = spoilt(result)
