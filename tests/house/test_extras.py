@@ -114,7 +114,7 @@ import tempfile
 from pathlib import Path
 import numpy as np
 from dptext_core import models
-from dptext_core._internal import extras
+from dptext_core.support import extras
 from dptext_core.attacks import corpus, two_texts
 from dptext_core.cli import main
 from dptext_core.data import documents, parquet_rows, release_files
