@@ -19,15 +19,18 @@ from typing import TYPE_CHECKING
 from . import errors
 from .errors import Busy, Cancelled, ConfigError, DPTextError, InputError, ModelUnavailable, NoDistribution
 from .measure import metrics
-from .mechanisms.base import Mechanism, MechanismSpec, Prepared
+from .mechanisms.base import Mechanism
 from .mechanisms.config import epsilon_option, option
+from .mechanisms.configured import MechanismSpec
+from .mechanisms.option_meta import OptionMeta
+from .mechanisms.preparing import Prepared
 from .mechanisms.registering import register, unregister
 from .mechanisms.registry import get_mechanism, mechanism_class, mechanisms
 from .mechanisms.setting import Setting
 from .privacy.distribution import MAX_EPSILON, Channel, ScoreTable, TokenDistribution
 from .privacy.guarantee import Guarantee
 from .privacy.sampling import NoiseStream
-from .result import Polished, Release, RewriteResult, Step, Sweep, Trace
+from .result import Release, RewriteResult, Step, Sweep, Trace
 from .support.task import Task
 from .support.version import __version__ as __version__
 from .text.document import Document, Token
@@ -102,6 +105,7 @@ __all__ = [
     "ModelUnavailable",
     "NoDistribution",
     "NoiseStream",
+    "OptionMeta",
     "Prepared",
     "Record",
     "Release",
@@ -143,15 +147,6 @@ __all__ = [
     "word_space",
     "word_spaces",
 ]
-
-
-def _polish(release: RewriteResult, mechanism: Mechanism | None, *, model: str, task: Task | None) -> Polished:
-    from .attacks.polish import polish
-
-    return polish(release, mechanism, model=model, task=task)
-
-
-RewriteResult._polish = _polish
 
 
 def __dir__() -> list[str]:

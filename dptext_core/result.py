@@ -9,16 +9,17 @@ asked for what it has.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
-from typing import Any, ClassVar, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from .errors import ConfigError, InputError, NoDistribution
+from .errors import InputError, NoDistribution
+from .pieces import Release, Step, Unit, releases_of
 from .privacy.distribution import Channel, TokenDistribution
 from .privacy.guarantee import Guarantee, percent
 from .privacy.sampling import NoiseStream
@@ -31,141 +32,6 @@ from .text.languages import ENGLISH
 #: that answer to the words that were read.
 PARTS = ("distribution", "sweep", "alignment")
 T = TypeVar("T")
-ORIGINS = ("drawn", "copied", "rule", "polished")
-
-
-@dataclass(frozen=True, slots=True)
-class Release(Private):
-    """A piece of the released text.
-
-    Attributes
-    ----------
-    span : (int, int)
-        Offsets in the released text.
-    text : str
-        What stands there.
-    epsilon : float
-        What it spent.
-    origin : str
-        "drawn"; "copied" from the original; placed by a public "rule"; or "polished", computed from what was drawn
-        (``RewriteResult.polished``).
-    source : (int, int) or None
-        Offsets in the original of the word that it answers to.
-    reason : str
-        Why it was not drawn by looking at a word, where it was not.
-    capital : bool
-        Whether it is capitalised by rule.
-    """
-
-    span: tuple[int, int]
-    text: str
-    epsilon: float
-    origin: str
-    source: tuple[int, int] | None = None
-    reason: str = ""
-    capital: bool = False
-
-    _shown: ClassVar[tuple[str, ...]] = ("origin", "span", "epsilon")
-
-    @property
-    def drawn(self) -> bool:
-        return self.origin == "drawn"
-
-    @property
-    def original(self) -> str:
-        """The word in whose place it stands: none that is known. Steps have one."""
-        return ""
-
-    @property
-    def action(self) -> str:
-        """As that of a step: what answers to no word is an insertion."""
-        return "insert" if self.drawn else "keep"
-
-    @property
-    def out(self) -> tuple[int, int]:
-        return self.span
-
-
-@dataclass(frozen=True, slots=True)
-class Step(Private):
-    """What happened to one token.
-
-    Attributes
-    ----------
-    span : (int, int)
-        Offsets in the original; empty for an insertion.
-    original, replacement : str
-        The words; of the original what one sees of it (:mod:`dptext_core.text.visible`).
-    action : {"replace", "keep", "insert", "delete"}
-    reason : str
-        Why it was kept, deleted or inserted.
-    epsilon : float
-        What it spent.
-    out : (int, int)
-        Offsets in the released text; empty for a deletion.
-    index : int
-        The token's index in the document.
-    capital : bool
-        Whether the released word is capitalised by rule.
-    """
-
-    span: tuple[int, int]
-    original: str
-    replacement: str
-    action: str
-    reason: str
-    epsilon: float
-    out: tuple[int, int]
-    index: int
-    capital: bool = False
-
-    _shown: ClassVar[tuple[str, ...]] = ("action", "reason", "epsilon", "index")
-
-    @property
-    def changed(self) -> bool:
-        """Whether another word stands there now, ignoring case."""
-        return self.original.casefold() != self.replacement.casefold()
-
-    @property
-    def drawn(self) -> bool:
-        """Whether what stands there now was drawn, with or without looking at the word."""
-        return self.action in ("replace", "insert")
-
-    @property
-    def by_looking(self) -> bool:
-        """Whether it was drawn by looking at the word: what else was drawn tells nothing of it."""
-        return self.action == "replace" and not self.reason
-
-    @property
-    def text(self) -> str:
-        """What was released."""
-        return self.replacement
-
-
-def deleted_by_chance(step: Step) -> bool:
-    """Whether a word that would have been drawn was left out by chance, not by a rule for what it is."""
-    return step.action == "delete" and "chance" in step.reason
-
-
-class Unit(Protocol):
-    """What a token view shows and ``distribution(i)`` counts: a step where there is alignment, else a piece."""
-
-    @property
-    def text(self) -> str: ...
-    @property
-    def original(self) -> str: ...
-    @property
-    def action(self) -> str: ...
-    @property
-    def reason(self) -> str: ...
-    @property
-    def epsilon(self) -> float: ...
-    @property
-    def out(self) -> tuple[int, int]: ...
-    @property
-    def capital(self) -> bool: ...
-    @property
-    def drawn(self) -> bool: ...
 
 
 class Trace(Private):
@@ -213,18 +79,6 @@ class Trace(Private):
         return None
 
 
-def releases_of(steps: Sequence[Step], rules: Collection[str] = ()) -> tuple[Release, ...]:
-    """The pieces that were released, from aligned steps. rules: reasons of steps whose word was placed, not drawn."""
-    out = []
-    for s in steps:
-        if s.action == "delete":
-            continue
-        origin = "copied" if s.action == "keep" else "rule" if s.reason in rules else "drawn"
-        source = None if s.action == "insert" else s.span
-        out.append(Release(s.out, s.replacement, s.epsilon, origin, source, s.reason, s.capital))
-    return tuple(out)
-
-
 @dataclass(frozen=True, eq=False)
 class RewriteResult(Private):
     """A rewritten text with its pieces and its guarantee.
@@ -265,9 +119,6 @@ class RewriteResult(Private):
     pieces: Sequence[Release] | None = dataclasses.field(default=None, repr=False)
     batch: str = ""
     language: Language = ENGLISH
-
-    #: Writes a release out as it is read. An attacker does, of a room above: the package sets it.
-    _polish: ClassVar[Callable[..., Polished]]
 
     @classmethod
     def of(
@@ -340,12 +191,14 @@ class RewriteResult(Private):
         return "This mechanism writes the text as a whole: no piece of it has a distribution of its own."
 
     def polished(self, mechanism: Any = None, *, model: str = "bundled", task: Any = None) -> Polished:
-        """The release written out as a reader of it would have it: see :func:`dptext_core.attacks.polish.polish`.
+        """Post-process the release into more fluent text: see :func:`dptext_core.attacks.polish.polish`.
 
-        It spends no ε, since it is computed from what was released; what was drawn stays in the release and the ledger.
-        Loads the model on the first call.
+        It spends no ε, because it reads only what was released. The release and the ledger keep the sampled words. The
+        first call loads the model.
         """
-        return self._polish(mechanism, model=model, task=task)
+        from .attacks.polish import polish  # a shortcut to a higher layer: pyproject.toml lists it
+
+        return polish(self, mechanism, model=model, task=task)
 
     def locked(self, i: int) -> tuple[Channel, NoiseStream]:
         """The channel and the stream of drawn unit ``i``: what it would be at every other ε. For the owner's eyes."""
@@ -521,18 +374,6 @@ class Sweep(Private):
         """For every ε, for every unit, what it was drawn from; None where nothing was drawn from a distribution."""
         found = [dict(r.distributions()) if "distribution" in r.can else {} for r in self.results]
         return [[d.get(i) for i in range(len(r.units))] for d, r in zip(found, self.results, strict=True)]
-
-
-def check_pieces(text: str, pieces: Sequence[Release], title: str) -> None:
-    """Raise ConfigError where pieces are not parts of the text in order, or have an origin that there is not."""
-    at = 0
-    for k, piece in enumerate(pieces):
-        start, end = piece.span
-        if piece.origin not in ORIGINS:
-            raise ConfigError(f"{title} gives piece {k} the origin {piece.origin!r}. Use one of {', '.join(ORIGINS)}.")
-        if not at <= start <= end <= len(text) or text[start:end] != piece.text:
-            raise ConfigError(f"{title} names pieces that do not stand in its released text in this order (piece {k}).")
-        at = end
 
 
 def _with(thing: T, **values: Any) -> T:

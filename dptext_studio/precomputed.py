@@ -17,6 +17,7 @@ import numpy as np
 
 from dptext_core.errors import InputError
 from dptext_core.mechanisms.base import Mechanism, Prepared
+from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.mechanisms.registry import fields_of
 from dptext_core.mechanisms.setting import Setting
 from dptext_core.models.registry import weights_sha256
@@ -77,7 +78,7 @@ def load(text: str, setting: Setting) -> Prepared | None:
     if (about := _about()) is None or about["mechanism"] != setting.mechanism:
         return None
     fields = fields_of(setting.mechanism)
-    if not all(fields[name].metadata.get("everyones") for name in setting.options):
+    if not all(option_meta(fields[name]).is_public_filter for name in setting.options):
         return None
     k = next((k for k, one in enumerate(about["texts"]) if one["text"] == text), None)
     if k is None or about["model"] != _model_hash():

@@ -41,7 +41,7 @@ ALIKE = TOP / "tests" / "mutants_alike.toml"
 #: What decides a promise.
 MODULES = (
     "dptext_core/privacy/*.py",
-    *(f"dptext_core/measure/{name}.py" for name in ("ledger", "budget")),
+    *(f"dptext_core/measure/{name}.py" for name in ("ledger", "ledger_entries", "budget")),
     "dptext_core/text/skeleton.py",
     "dptext_core/mechanisms/*.py",
     "dptext_core/mechanisms/*/*.py",

@@ -13,7 +13,7 @@ from scipy import stats
 
 import dptext_core as dpt
 from dptext_core import WordSpace
-from dptext_core.mechanisms.words.diffractor import Bundle
+from dptext_core.mechanisms.words.list_bundle import Bundle
 from dptext_core.mechanisms.words.santext import SanText
 from dptext_core.privacy.distribution import Channel, TokenDistribution
 from dptext_core.words.lists import WordList

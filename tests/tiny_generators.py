@@ -126,7 +126,7 @@ def plain_scores(folder: str | Path, prompt, tokens):
     with alone():
         import transformers as hf
 
-    from dptext_core.models.generator import load_generator
+    from dptext_core.models.loaded_generators import load_generator
 
     g = load_generator(str(folder))
     auto = hf.AutoModelForSeq2SeqLM if g.spec.kind == "encoder-decoder" else hf.AutoModelForCausalLM

@@ -19,7 +19,7 @@ import numpy as np
 from dptext_core.mechanisms.words import normalisers
 from dptext_core.support.assets import assets_folder
 from dptext_core.words import word_space
-from dptext_core.words.space import words_sha256
+from dptext_core.words.space_loading import words_sha256
 
 DIRECTIONS = 8
 STEP = 2e-4

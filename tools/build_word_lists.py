@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from dptext_core import Task
 from dptext_core.words.lists import FULL, LIST_SPACES, build_list
-from dptext_core.words.space import common_vocabulary, word_space, words_sha256
+from dptext_core.words.space_loading import common_vocabulary, word_space, words_sha256
 
 
 def build(name: str, words: tuple[str, ...], vectors: np.ndarray, start: int) -> np.ndarray:

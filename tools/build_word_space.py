@@ -28,7 +28,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from dptext_core.text.document import Document
-from dptext_core.words.space import WordSpace, input_rows, words_sha256
+from dptext_core.words.space import WordSpace
+from dptext_core.words.space_loading import input_rows, words_sha256
 from dptext_core.words.vocabulary import read_pieces, verified_trunk_folder, whole_words
 
 

@@ -213,7 +213,7 @@ def memory_checks() -> dict[str, bool]:
     from dptext_core import models
     from dptext_core.errors import ModelUnavailable
     from dptext_core.models import sentence_encoder
-    from dptext_core.models.generator import load_generator
+    from dptext_core.models.loaded_generators import load_generator
 
     m, lm = dpt.get_mechanism("dp-mlm"), models.load_masked_lm()
     want = m.rewrite(TWENTY, SEED).text

@@ -18,7 +18,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from dptext_core.mechanisms.sentence.dp_sentence import CosineTable, sentence_range
+from dptext_core.mechanisms.sentence.sentence_trace import CosineTable, sentence_range
 from dptext_core.models.sentence_encoder import embed
 from dptext_core.text.document import Document
 from dptext_core.words.bank import DEFAULT_BANK, MOST_ADDED, SentenceBank, sentence_bank, text_codes

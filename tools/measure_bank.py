@@ -21,7 +21,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from dptext_core.mechanisms.sentence.dp_sentence import CosineTable
+from dptext_core.mechanisms.sentence.sentence_trace import CosineTable
 from dptext_core.models.sentence_encoder import embed
 from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.words.bank import BANK_STEPS, DIMENSIONS, bank_codes, sentence_bank, text_codes, write_bank

@@ -39,7 +39,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from build_word_space import overlap, rotate
 
 from dptext_core.text.document import Document
-from dptext_core.words.space import SPACES, WordSpace, common_vocabulary, word_space, words_sha256
+from dptext_core.words.space import WordSpace
+from dptext_core.words.space_loading import SPACES, common_vocabulary, word_space, words_sha256
 from dptext_core.words.vocabulary import read_pieces, whole_words
 
 NAMES = ("word2vec", "fasttext", "cooccurrence")

@@ -32,7 +32,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import dptext_core as dpt
-from dptext_core.mechanisms.sentence.dp_sentence import CosineTable
+from dptext_core.mechanisms.sentence.sentence_trace import CosineTable
 from dptext_core.models.sentence_encoder import embed
 from dptext_core.support.statistics import half_width
 from dptext_core.words.bank import sentence_bank, text_codes

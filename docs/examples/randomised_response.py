@@ -15,7 +15,8 @@ from math import log
 import numpy as np
 
 import dptext_core as dpt
-from dptext_core.mechanisms.words.word_level import SpaceConfig, WordMechanism
+from dptext_core.mechanisms.words.word_level import WordMechanism
+from dptext_core.mechanisms.words.word_options import SpaceConfig
 from dptext_core.privacy.sampling import DEPTH
 
 

@@ -5,6 +5,10 @@ the release. The posterior q_j ∝ π_j · P(release | text with alternative j) 
 probability, so no reader with the same knowledge does better. Where the guarantee bounds the log-ratio between the
 texts with alternatives i and j by ℓ(i, j), q_j is at most π_j / Σ_i π_i·e^−ℓ(i, j): the ceiling.
 
+The definition and the ceiling are those of a Bayesian reader with full side information, as in the "informed adversary"
+of differential privacy. The estimate of the expected success samples alternatives in proportion to the prior and
+averages max_j q_j, which varies less than counting hits.
+
 One pass of a model for each alternative serves every ε: :class:`BeliefQuestion` holds them.
 """
 
@@ -21,51 +25,20 @@ import numpy as np
 from ..errors import ConfigError, InputError
 from ..mechanisms.base import Mechanism, Prepared
 from ..mechanisms.likelihood import Frame, stated
-from ..privacy.distribution import logsumexp
 from ..privacy.guarantee import percent
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult, Sweep
 from ..support.checks import listed, real, whole
 from ..support.private import Private
-from ..support.statistics import NORMAL, standard_error
 from ..support.task import UNWATCHED, Task
 from ..text.document import Document
 from .alternatives import suggest_alternatives
 from .base import as_rewrites, made_by
+from .expected_belief import Expected, _expected, _log_likelihood, _posterior
 from .which_text import promised_losses
 
 #: Alternatives at most, the original among them: each is read by the mechanism.
 MOST = 100
-#: Releases that estimate the expected success where it cannot be enumerated.
-DRAWS = 64
-
-
-@dataclass(frozen=True)
-class Expected:
-    """How often the optimal reader is right before anything is released, on average over releases.
-
-    value: Σ_z max_j π_j·P(z | x_j), or its estimate. standard_error: 0 where it was enumerated. draws: 0 likewise.
-    """
-
-    value: float
-    standard_error: float
-    draws: int
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The 95% interval of the value (normal approximation)."""
-        half = NORMAL * self.standard_error
-        return max(0.0, self.value - half), min(1.0, self.value + half)
-
-    def sentence(self) -> str:
-        """Return the success in plain words, with its interval."""
-        if not self.draws:
-            return f"Over all releases such a reader is right {percent(self.value)} of the time."
-        low, high = map(percent, self.interval)
-        return (
-            f"Over all releases such a reader is right {percent(self.value)} of the time "
-            f"(95% CI {low} to {high}, {self.draws:,} releases)."
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,19 +193,10 @@ def belief(
         The mechanism has no formula for whole rewrites, with the reason.
     ConfigError
         An ε, the prior or the number of draws is out of range.
-
-    Notes
-    -----
-    The definition and the ceiling are those of a Bayesian reader with full side information, as in the "informed
-    adversary" of differential privacy; the estimate samples alternatives in proportion to the prior and averages
-    max_j q_j, which varies less than counting hits.
     """
     task = task or UNWATCHED
     stated(mechanism)
-    if isinstance(result, Sweep):
-        if epsilons is not None:
-            raise ConfigError("A sweep has its own ε for each result. Give either the sweep or epsilons.")
-        epsilons = result.epsilons
+    epsilons = _own_epsilons(result, epsilons)
     question = BeliefQuestion.make(mechanism, text, fact, alternatives, prior=prior, task=task.child(0, 0.6))
     variants = [mechanism] if epsilons is None else [mechanism.replace(epsilon=e) for e in _listed_epsilons(epsilons)]
     stream = NoiseStream(seed)
@@ -351,6 +315,15 @@ def _others(word: str, mechanism: Mechanism, alternatives: Sequence[str] | None)
     return list(reversed(distinct.values()))
 
 
+def _own_epsilons(result: Any, epsilons: Sequence[float] | None) -> Sequence[float] | None:
+    """Return the ε of a sweep, else those given. Raise ConfigError for both."""
+    if not isinstance(result, Sweep):
+        return epsilons
+    if epsilons is not None:
+        raise ConfigError("A sweep has its own ε for each result. Give either the sweep or epsilons.")
+    return result.epsilons
+
+
 def fact_spans(document: Document, fact: str | tuple[int, int]) -> list[tuple[int, int]]:
     """Return where a fact stands in a text: every run of tokens that reads like it, case aside, or the given span.
 
@@ -430,79 +403,3 @@ def _releases(
     for r in seen:
         made_by(mechanism, r, at_any_epsilon=many)
     return [tuple(dataclasses.replace(r, config=v.config) for r in seen) for v in variants]
-
-
-def _log_likelihood(m: Mechanism, question: BeliefQuestion, seen: Sequence[RewriteResult], task: Task) -> np.ndarray:
-    return stated(m).relative(question.prepared, seen, frames=question.frames, task=task.quiet)
-
-
-def _posterior(log_likelihood: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    with np.errstate(divide="ignore"):
-        joint = log_likelihood + np.log(weights)
-    if not np.isfinite(joint).any():
-        raise InputError("None of these alternatives can have produced the release. Give the rewrite of this text.")
-    return np.exp(joint - logsumexp(joint))
-
-
-def _expected(
-    variants: Sequence[Mechanism],
-    question: BeliefQuestion,
-    draws: int | None,
-    many: bool,
-    stream: NoiseStream,
-    task: Task,
-) -> tuple[Expected, ...] | None:
-    if draws is not None:
-        draws = whole("draws", draws, least=0)
-    if draws == 0:
-        return None
-    if draws is None:
-        exact = [_enumerated(v, question) for v in variants]
-        found = tuple(e for e in exact if e is not None)
-        if len(found) == len(exact):
-            return found
-        if many or stated(variants[0]).in_turn or stated(variants[0]).states_pieces:
-            return None
-    return tuple(
-        _estimated(v, question, draws or DRAWS, stream, task.child(i, i + 1, len(variants)))
-        for i, v in enumerate(variants)
-    )
-
-
-def _enumerated(m: Mechanism, question: BeliefQuestion) -> Expected | None:
-    """Return Σ_z max_j π_j·P(z | x_j) where all texts have one frame and one place decides; else None."""
-    frames = question.frames
-    if m.by_word is None or not frames or any(f.skeleton != frames[0].skeleton for f in frames):
-        return None
-    rows = [[w.casefold() for w in p.document.words] for p in question.prepared]
-    places = [i for i, column in enumerate(zip(*rows, strict=True)) if len(set(column)) > 1]
-    if len(places) != 1 or any(f.steps[places[0]].action != "replace" for f in frames):
-        return None
-    words = {row[places[0]] for row in rows}
-    if any(w in words for row in rows for i, w in enumerate(row) if i != places[0]):
-        return None  # another place may share the draw
-    tables = [m.distribution(p, places[0]) for p in question.prepared]
-    if any(t.draws is not None for t in tables):
-        return None
-    best: dict[str, float] = {}
-    for table, weight in zip(tables, question.prior, strict=True):
-        for word, p in zip(table.candidates, table.probs.tolist(), strict=True):
-            best[word] = max(best.get(word, 0.0), float(weight) * p)
-    return Expected(math.fsum(best.values()), 0.0, 0)
-
-
-def _estimated(m: Mechanism, question: BeliefQuestion, draws: int, stream: NoiseStream, task: Task) -> Expected:
-    """Estimate the same from releases: alternatives in proportion to the prior, each release's max_j q_j averaged."""
-    weights = question.prior
-    uniforms = stream.at("belief").words(draws) / 2.0**64
-    places = np.minimum(np.searchsorted(np.cumsum(weights), uniforms, side="right"), np.flatnonzero(weights)[-1])
-    chosen = np.bincount(places, minlength=len(weights))
-    values: list[float] = []
-    for j, n in enumerate(chosen.tolist()):
-        task.report(j, len(weights))
-        if n:
-            seen = m.rewrites(question.prepared[j], n, stream=stream.at("belief", j), task=task.quiet)
-            log = _log_likelihood(m, question, seen, task)
-            values += [float(_posterior(log[:, b], weights).max()) for b in range(n)]
-    task.report(1, 1)
-    return Expected(float(np.mean(values)), standard_error(values) or 0.0, draws)

@@ -34,7 +34,7 @@ from ..support.statistics import clopper_pearson
 from ..support.task import UNWATCHED, Task
 from . import best
 from .base import Attacker, AttackFinding, as_rewrites, register
-from .two_texts import words
+from .text_classifiers import words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -30,7 +30,7 @@ from ..support.task import UNWATCHED, Task
 from ..text.document import Document
 from ..text.lexicons import stop_words
 from ..words import WordSpace, word_space
-from . import bayes, reader
+from . import bayes, reader, reader_evidence
 from .base import made_by
 from .prior import Prior, public_prior
 
@@ -38,12 +38,12 @@ from .prior import Prior, public_prior
 LIKENESS = 12.0
 
 
-class _OfLikeness(reader.Evidence):
+class _OfLikeness(reader_evidence.Evidence):
     """Where only words are known: λ·cos(w, z_i), and −∞ for what is never released."""
 
     exact = False
 
-    def __init__(self, text: reader.ReleasedText, space: WordSpace, never: Never):
+    def __init__(self, text: reader_evidence.ReleasedText, space: WordSpace, never: Never):
         self._text, self._space, self._banned = text, space, list(never.places(space.words))
         self._held: dict[int, np.ndarray] = {}
 
@@ -87,8 +87,8 @@ def polish(
     m = mechanism_of(result) if mechanism is None else mechanism
     made_by(m, result)
     if "alignment" in result.can and m.by_word is not None and bayes.is_available(m):
-        text = reader.ReleasedText(result)
-        evidence = reader.evidence_of(m, text, [text.steps], m.by_word.vocabulary.words)
+        text = reader_evidence.ReleasedText(result)
+        evidence = reader_evidence.evidence_of(m, text, [text.steps], m.by_word.vocabulary.words)
         prior, gamma = public_prior(m), reader.GAMMA
     else:
         space = word_space(language=m.language)
@@ -102,10 +102,10 @@ def polish(
     return Polished(result, written, _pieces(result, text, written, spans), readings, places)
 
 
-def _text_of_words(result: RewriteResult, space: WordSpace) -> reader.ReleasedText:
+def _text_of_words(result: RewriteResult, space: WordSpace) -> reader_evidence.ReleasedText:
     """The release with its drawn words as places, as far as the space has them. Where nothing answers to a word that
     was read, these are all but stop words."""
-    text = reader.ReleasedText(result, inserted=True)
+    text = reader_evidence.ReleasedText(result, inserted=True)
     if "alignment" not in result.can:
         stop = stop_words(None, result.language)
         tokens = Document.parse(result.text, result.language).tokens
@@ -123,7 +123,7 @@ def _text_of_words(result: RewriteResult, space: WordSpace) -> reader.ReleasedTe
 
 
 def _pieces(
-    result: RewriteResult, text: reader.ReleasedText, written: str, spans: Mapping[int, tuple[int, int]]
+    result: RewriteResult, text: reader_evidence.ReleasedText, written: str, spans: Mapping[int, tuple[int, int]]
 ) -> tuple[Release, ...]:
     """The pieces of the polished text: those of the release at their new places, and the polished words."""
     made = {s.out: spans[i] for i, s in text.steps.items()}

@@ -27,50 +27,38 @@ Both are joined here with the mechanism's exact chances, which is not in these p
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from ..errors import InputError, NoDistribution
-from ..mechanisms.base import Mechanism, Prepared
+from ..mechanisms.base import Mechanism
 from ..mechanisms.capabilities import aligned
-from ..mechanisms.likelihood import Chances
-from ..models import MaskRequest, engine, load_masked_lm
+from ..models import engine, load_masked_lm
 from ..models.word_chances import over_words
-from ..privacy.distribution import TokenDistribution, logsumexp
+from ..pieces import Step, deleted_by_chance
+from ..privacy.distribution import logsumexp
 from ..privacy.guarantee import percent
-from ..result import RewriteResult, Step, deleted_by_chance
+from ..result import RewriteResult
 from ..support.checks import real
 from ..support.private import Private
 from ..support.task import UNWATCHED, Task
 from . import bayes
 from .base import TextAttacker, as_rewrites, made_by, register, rewrites_seen
 from .prior import Prior, public_prior
-
-if TYPE_CHECKING:
-    from ..models.masked_lm import MaskedLM
+from .reader_evidence import SHARP, Evidence, ReleasedText, evidence_of
 
 #: How much the language counts, against the frequency of words. Of 30 sentences of SST-2's training part, CusText and
 #: 1-Diffractor at three ε each, γ from 0.7 to 1 finds 44 to 46% of the words, γ = 0 35% (``tools/fit_reader.py``).
 GAMMA = 0.9
 #: The belief from which on a word is read in the place of the released one.
 BELIEVED = 0.5
-#: How often a text is read at most. Readings that have not come to rest by then go in circles.
-READINGS = 4
-#: Words that are weighed at a place where the chances of all words are not to be had at once.
-CANDIDATES = 8
-#: Words of a place whose chances are worked out exactly where a table serves the others.
-SHARP = 8
 #: Likely words that are told of each place.
 SHOWN = 5
 #: Places whose beliefs are worked out at once; released words whose likelihoods are held.
 _BLOCK = 64
-_HELD = 256
-#: Distributions that a mechanism works out at once.
-_TOGETHER = 64
 #: Seconds to wait for the model, and one more for each mask.
 _PATIENCE = 60.0
 
@@ -165,284 +153,6 @@ class Reading(Private):
         return said
 
 
-# --- the released text, and what is read in it
-
-
-class ReleasedText:
-    """A release with the places where words were drawn, which have the numbers of their steps."""
-
-    def __init__(self, result: RewriteResult, inserted: bool = False):
-        """inserted: whether words that were added by chance are places too."""
-        self.text, self._language = result.text, result.language
-        rules, actions = result.trace.rules, ("replace", "insert") if inserted else ("replace",)
-        steps = enumerate(result.steps)
-        self.steps = {i: s for i, s in steps if s.action in actions and s.reason not in rules}
-        #: The released words in order, with their numbers.
-        self._words = {i: s.replacement for i, s in enumerate(result.steps) if s.action != "delete"}
-
-    def read_as(self, steps: dict[int, Step], words: Sequence[str]) -> None:
-        """Take these words for those of the text, and these steps, by their numbers, for its places."""
-        self.steps, self._words = steps, dict(enumerate(words))
-
-    def masked(self, lm: MaskedLM, now: Mapping[int, str], places: Sequence[int]) -> list[MaskRequest]:
-        """One request for each place: what is read, with that place masked."""
-        pieces = [lm.word_pieces(now.get(i, word)) for i, word in self._words.items()]
-        at = {i: k for k, i in enumerate(self._words)}
-        return [MaskRequest(None, pieces, at[i]) for i in places]
-
-    def written(self, now: Mapping[int, str]) -> tuple[str, dict[int, tuple[int, int]]]:
-        """The text with other words at places, and where these stand in it. Capitals stay where they are."""
-        out, spans, at, length = [], {}, 0, 0
-        for i, step in self.steps.items():
-            start, end = step.out
-            word = step.replacement if i not in now else self._language.case(now[i], step.capital)
-            spans[i] = (length + start - at, length + start - at + len(word))
-            out += [self.text[at:start], word]
-            length, at = spans[i][1], end
-        return "".join([*out, self.text[at:]]), spans
-
-
-# --- what a released word tells of the original
-
-
-class Evidence(ABC):
-    """ln p(z | w) of the words of the prior, by place; all places are steps."""
-
-    exact: ClassVar[bool]
-    #: How often a text is read at most, where each reading takes long.
-    most: ClassVar[int] = READINGS
-
-    @abstractmethod
-    def weights(self, i: int, log_base: np.ndarray, now: Mapping[int, str], task: Task) -> np.ndarray:
-        """log_base (V,) with ln p(z_i | w) of every word added, float64 (V,); −∞ for what is not possible. now: what
-        is read at each place so far."""
-
-    def of_places(
-        self, places: Sequence[int], log_bases: Sequence[np.ndarray], now: Mapping[int, str], task: Task
-    ) -> Iterator[np.ndarray]:
-        """:meth:`weights` of each of these places."""
-        for i, log_base in zip(places, log_bases, strict=True):
-            yield self.weights(i, log_base, now, task)
-
-    def sharpened(self, i: int, weights: np.ndarray, log_base: np.ndarray, k: int) -> np.ndarray:
-        """The same where :meth:`weights` has chances from a table: its k likeliest words exactly."""
-        return weights
-
-    def alone(
-        self, places: Sequence[int], log_prior: np.ndarray, now: Mapping[int, str], task: Task
-    ) -> Iterator[np.ndarray]:
-        """What the best guess goes by at each place, which does not read the words around, float64 (V,)."""
-        return self.of_places(places, [log_prior] * len(places), now, task)
-
-
-class _OfEveryWord(Evidence):
-    """Words that are drawn by themselves, by chances with a formula."""
-
-    exact = True
-
-    def __init__(self, mechanism: Mechanism, releases: Sequence[Mapping[int, Step]], epsilons: Mapping[int, float]):
-        self._by_word = bayes.closed_form(mechanism)
-        self._releases, self._epsilons = releases, epsilons
-        self._held: dict[tuple[str, float], tuple[np.ndarray, float]] = {}
-
-    def _likelihood(self, word: str, epsilon: float, task: Task) -> tuple[np.ndarray, float]:
-        key = (word.lower(), epsilon)
-        if key not in self._held:
-            if len(self._held) >= _HELD:
-                self._held.pop(next(iter(self._held)))
-            self._held[key] = self._by_word.log_likelihood(word, epsilon, task.quiet)
-        return self._held[key]
-
-    def weights(self, i: int, log_base: np.ndarray, now: Mapping[int, str], task: Task) -> np.ndarray:
-        out = log_base
-        for release in self._releases:
-            out = out + self._likelihood(release[i].replacement, self._epsilons[i], task)[0]
-        return out
-
-    def sharpened(self, i: int, weights: np.ndarray, log_base: np.ndarray, k: int) -> np.ndarray:
-        for release in self._releases:
-            word, epsilon = release[i].replacement, self._epsilons[i]
-            _, error = self._likelihood(word, epsilon, UNWATCHED)
-            if error and len(self._releases) == 1:
-                return bayes.sharpened(self._by_word, word, epsilon, log_base, weights, k)[0]
-        return weights
-
-    def alone(
-        self, places: Sequence[int], log_prior: np.ndarray, now: Mapping[int, str], task: Task
-    ) -> Iterator[np.ndarray]:
-        for i in places:
-            yield self.sharpened(i, self.weights(i, log_prior, now, task), log_prior, SHARP)
-
-
-class _OfSomeWords(Evidence):
-    """Where ln p(z | w) is not to be had of every word: the likeliest by the chance the other way are asked."""
-
-    exact = False
-
-    @abstractmethod
-    def _proposed(self, places: Sequence[int], now: Mapping[int, str], task: Task) -> Iterator[np.ndarray]:
-        """About ln p(z_i | w) of every word at each place, float64 (V,)."""
-
-    @abstractmethod
-    def _asked(
-        self, asked: Sequence[tuple[int, np.ndarray]], now: Mapping[int, str], task: Task
-    ) -> Iterator[np.ndarray]:
-        """ln p(z_i | w) of some words at each place, float64 (n,)."""
-
-    def alone(
-        self, places: Sequence[int], log_prior: np.ndarray, now: Mapping[int, str], task: Task
-    ) -> Iterator[np.ndarray]:
-        for proposed in self._proposed(places, now, task):
-            yield log_prior + proposed
-
-    def weights(self, i: int, log_base: np.ndarray, now: Mapping[int, str], task: Task) -> np.ndarray:
-        return next(self.of_places([i], [log_base], now, task))
-
-    def of_places(
-        self, places: Sequence[int], log_bases: Sequence[np.ndarray], now: Mapping[int, str], task: Task
-    ) -> Iterator[np.ndarray]:
-        likely, asked = [], []
-        for i, log_base, proposed in zip(places, log_bases, self._proposed(places, now, task), strict=True):
-            found = log_base + proposed
-            rows = np.argpartition(-found, min(CANDIDATES, len(found)) - 1)[:CANDIDATES]
-            asked.append((i, np.sort(rows[np.isfinite(found[rows])])))
-            likely.append(found)
-        for log_base, found, (_, rows), chances in zip(
-            log_bases, likely, asked, self._asked(asked, now, task), strict=True
-        ):
-            out = np.full(len(found), -np.inf)
-            out[rows] = log_base[rows] + chances
-            # Where none of them is possible, what proposed them stands.
-            yield out if np.isfinite(out).any() else found
-
-
-class _OfDraws(_OfSomeWords):
-    """Words that are drawn by themselves, by chances that are estimated from draws."""
-
-    def __init__(self, mechanism: Mechanism, releases: Sequence[Mapping[int, Step]], epsilons: Mapping[int, float]):
-        by_word = mechanism.by_word
-        assert by_word is not None
-        self._by_word, self._releases, self._epsilons = by_word, releases, epsilons
-        self._place = {w.lower(): k for k, w in enumerate(by_word.vocabulary.words)}
-        self._held: dict[tuple[str, float], np.ndarray] = {}
-
-    def _counted(self, log_p: np.ndarray, draws: int) -> np.ndarray:
-        """Estimated chances, with one draw more that is shared by all words: what did not come out is not impossible.
-        Much more for each, and all words that never came out would together outweigh the one that nearly always did."""
-        return np.log(np.exp(log_p) * draws + 1 / len(self._place)) - np.log(draws)
-
-    def _proposed(self, places: Sequence[int], now: Mapping[int, str], task: Task) -> Iterator[np.ndarray]:
-        for i in places:
-            task.check()
-            yield self._over_words(i)
-
-    def _over_words(self, i: int) -> np.ndarray:
-        out = np.zeros(len(self._place))
-        for release in self._releases:
-            word, epsilon = release[i].replacement.lower(), self._epsilons[i]
-            if word not in self._place:
-                continue
-            if (word, epsilon) not in self._held:
-                channel = self._by_word.channel(self._place[word])
-                self._held[word, epsilon] = self._counted(channel.at(epsilon).log_probs, channel.draws or 1)
-            out += self._held[word, epsilon]
-        return out
-
-    def _asked(
-        self, asked: Sequence[tuple[int, np.ndarray]], now: Mapping[int, str], task: Task
-    ) -> Iterator[np.ndarray]:
-        for i, rows in asked:
-            task.check()
-            draws = self._by_word.channel(int(rows[0])).draws or 1
-            yield np.sum(
-                [
-                    self._counted(self._by_word.likelihood_of(r[i].replacement, self._epsilons[i], rows), draws)
-                    for r in self._releases
-                ],
-                axis=0,
-            )
-
-
-class _InContext(_OfSomeWords):
-    """Words that are drawn by the words around them: as if the text were what is read so far."""
-
-    most = 2
-
-    def __init__(
-        self, mechanism: Mechanism, releases: Sequence[Mapping[int, Step]], text: ReleasedText, words: Sequence[str]
-    ):
-        self._mechanism, self._releases, self._text = mechanism, releases, text
-        self._words = words
-        self._chances = mechanism.chances or Chances(mechanism)
-        self._places: tuple[Sequence[str], np.ndarray, np.ndarray, dict[str, np.ndarray]] | None = None
-
-    def _stated(self, texts: Sequence[tuple[int, Mapping[int, str]]], task: Task) -> Iterator[TokenDistribution | None]:
-        """What each place would be drawn from, had the text been the one beside it; None where nothing would be drawn
-        there. So many places are asked for at once as are worked out in a moment."""
-        planned: dict[str, Prepared] = {}
-        for start in range(0, len(texts), _TOGETHER):
-            asked = []
-            for i, now in texts[start : start + _TOGETHER]:
-                text, spans = self._text.written(now)
-                prepared = planned.get(text) or planned.setdefault(text, self._mechanism.plan(text))
-                tokens = prepared.document.tokens
-                asked.append((prepared, next((k for k, t in enumerate(tokens) if t.start == spans[i][0]), None)))
-            found = iter(self._chances.at([(p, k) for p, k in asked if k is not None], task.quiet))
-            yield from [None if k is None else next(found) for _, k in asked]
-
-    def _where(self, candidates: Sequence[str]) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
-        """Of the words of the prior the first place among candidates, and whether there is one; and all places of each
-        candidate, ignoring case."""
-        if self._places is None or self._places[0] is not candidates:
-            places: dict[str, list[int]] = {}
-            for k, word in enumerate(candidates):
-                places.setdefault(word.casefold(), []).append(k)
-            at = np.array([places.get(w.casefold(), (-1,))[0] for w in self._words])
-            arrays = {w: np.array(ks) for w, ks in places.items()}
-            self._places = candidates, np.maximum(at, 0), at >= 0, arrays
-        return self._places[1:]
-
-    def _proposed(self, places: Sequence[int], now: Mapping[int, str], task: Task) -> Iterator[np.ndarray]:
-        others = [{i: release[i].replacement for i in places} for release in self._releases[1:]]
-        texts = [(i, {**now, i: word}) for i in places for word in (now[i], *(released[i] for released in others))]
-        stated = self._stated(texts, task)
-        for _ in places:
-            yield np.sum([self._of_words(next(stated)) for _ in self._releases], axis=0)
-
-    def _of_words(self, d: TokenDistribution | None) -> np.ndarray:
-        """ln of the chance of each word of the prior; the smallest there is for what cannot be drawn."""
-        if d is None:
-            return np.zeros(len(self._words))
-        at, there, _ = self._where(d.candidates)
-        return np.where(there, d.log_probs[at], d.log_probs.min())
-
-    def _asked(
-        self, asked: Sequence[tuple[int, np.ndarray]], now: Mapping[int, str], task: Task
-    ) -> Iterator[np.ndarray]:
-        texts = [(i, {**now, i: self._words[row]}) for i, rows in asked for row in rows.tolist()]
-        stated = self._stated(texts, task)
-        for i, rows in asked:
-            yield np.array([self._ln(next(stated), i) for _ in rows])
-
-    def _ln(self, d: TokenDistribution | None, i: int) -> float:
-        """ln of the chance of what was released at place i."""
-        if d is None:
-            return -np.inf
-        places = self._where(d.candidates)[2]
-        found = [places.get(release[i].replacement.casefold()) for release in self._releases]
-        return float(sum(-np.inf if at is None else np.logaddexp.reduce(d.log_probs[at]) for at in found))
-
-
-def evidence_of(
-    mechanism: Mechanism, text: ReleasedText, releases: Sequence[Mapping[int, Step]], words: Sequence[str]
-) -> Evidence:
-    if mechanism.by_word is None:
-        return _InContext(mechanism, releases, text, words)
-    given = mechanism.config.epsilon
-    epsilons = {i: float(given[s.index] if isinstance(given, tuple) else given) for i, s in text.steps.items()}
-    return (_OfEveryWord if bayes.is_available(mechanism) else _OfDraws)(mechanism, releases, epsilons)
-
-
 # --- the reading
 
 
@@ -503,11 +213,7 @@ def read(
     check(mechanism)
     if not 0 <= real("gamma", gamma, InputError) <= 1:
         raise InputError(f"gamma is the weight of the language, between 0 and 1, and not {gamma:g}.")
-    every = as_rewrites(releases)
-    if not every:
-        raise InputError("There is no release to read. Give at least one.")
-    for result in every:
-        made_by(mechanism, result)
+    every = _rewrites_of(mechanism, releases)
     text = ReleasedText(every[0])
     if only is not None:
         text.steps = {i: s for i, s in text.steps.items() if i in only}
@@ -520,6 +226,16 @@ def read(
     said = text.written({w.step: w.word for w in words})[0]
     counted = tuple(replace(w, alone=alone[w.step]) for w in words if text.steps[w.step].by_looking)
     return Reading(counted, said, prior.chance, float(gamma), model, len(every), readings, rests, evidence.exact)
+
+
+def _rewrites_of(mechanism: Mechanism, releases: RewriteResult | Sequence[RewriteResult]) -> Sequence[RewriteResult]:
+    """Return the releases as rewrites of this mechanism. Raise InputError where there is none, or one of another."""
+    every = as_rewrites(releases)
+    if not every:
+        raise InputError("There is no release to read. Give at least one.")
+    for result in every:
+        made_by(mechanism, result)
+    return every
 
 
 def _prior_of(mechanism: Mechanism, prior: Prior | None) -> Prior:

@@ -31,17 +31,14 @@ Jagielski, Ullman and Oprea, Auditing Differentially Private Machine Learning: H
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..errors import InputError, NoDistribution
 from ..mechanisms.base import Mechanism, Prepared
-from ..mechanisms.likelihood import stated
 from ..privacy.guarantee import at_least, bound, percent
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
@@ -52,19 +49,13 @@ from ..support.statistics import highest, lowest
 from ..support.task import UNWATCHED, Task
 from . import which_text
 from .base import TextAttacker, register
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from .classifier_scores import Classified, _at_its_best, _epsilon, _provable, _Scores, _scores
+from .text_classifiers import CLASSIFIERS
 
 #: Rewrites of each text where nothing else is said; of mechanisms that write with a language model, which take long.
 DRAWS, DRAWS_OF_WRITERS = 200, 40
 #: The fewest that a test can be learnt from and made with; the most.
 FEWEST, MOST = 20, 20_000
-#: Parts of the rewrites that classifiers learn from, each scored by what was learnt from the others.
-FOLDS = 5
-#: A likelihood ratio counts as no more than this (nats): what the other text cannot give has an infinite one.
-_CERTAIN = 1e6
-_WORD = re.compile(r"\w+|[^\w\s]")
 
 
 @dataclass(frozen=True)
@@ -95,23 +86,6 @@ PAIRS = (
         "Please cancel my order and send the refund to my bank account.",
     ),
 )
-
-
-@dataclass(frozen=True)
-class Classified:
-    """One classifier on rewrites that it has not seen. tpr, fpr: how often it says "the first text" of those of the
-    first and of the other; seen: its advantage on those that it learnt from, each by what the others taught."""
-
-    name: str
-    title: str
-    tpr: float
-    fpr: float
-    seen: float
-
-    @property
-    def advantage(self) -> float:
-        """By how much more often it says "the first text" where that is right."""
-        return self.tpr - self.fpr
 
 
 @dataclass(frozen=True)
@@ -222,67 +196,6 @@ def success(advantage: float) -> float:
 # --- classifiers
 
 
-def words(text: str) -> list[str]:
-    """Words and marks as they are written, and the pairs of them."""
-    one = _WORD.findall(text)
-    return [*one, *(f"{a} {b}" for a, b in pairwise(one))]
-
-
-def form(text: str) -> list[float]:
-    """Counts that do not depend on which words stand there: characters, words, capitals, marks, blanks, lines, and
-    blanks at the end."""
-    return [
-        len(text),
-        len(text.split()),
-        sum(c.isupper() for c in text),
-        sum(not c.isalnum() and not c.isspace() for c in text),
-        sum(c.isspace() for c in text),
-        text.count("\n"),
-        len(text) - len(text.rstrip()),
-    ]
-
-
-def _learnt(features: Any, labels: NDArray[np.int64], others: Any) -> NDArray[np.float64]:
-    """Scores of ``others``, larger for label 1, by logistic regression."""
-    extras.require("sklearn")
-
-    from sklearn.linear_model import LogisticRegression
-
-    model = LogisticRegression(max_iter=1000)
-    return np.asarray(model.fit(features, labels).decision_function(others), np.float64)
-
-
-def _by_words(train: Sequence[str], labels: NDArray[np.int64], test: Sequence[str]) -> NDArray[np.float64]:
-    extras.require("sklearn")
-
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    if not any(words(t) for t in train):
-        return np.zeros(len(test))
-    vectors = TfidfVectorizer(analyzer=words, sublinear_tf=True)
-    return _learnt(vectors.fit_transform(train), labels, vectors.transform(test))
-
-
-def _by_form(train: Sequence[str], labels: NDArray[np.int64], test: Sequence[str]) -> NDArray[np.float64]:
-    one, other = (np.array([form(t) for t in texts], float) for texts in (train, test))
-    mean, spread = one.mean(axis=0), one.std(axis=0)
-    spread[spread == 0] = 1.0
-    return _learnt((one - mean) / spread, labels, (other - mean) / spread)
-
-
-def _by_meaning(train: Sequence[str], labels: NDArray[np.int64], test: Sequence[str]) -> NDArray[np.float64]:
-    return _learnt(np.stack(train), labels, np.stack(test))
-
-
-#: Scores of rewrites, larger where they look like the first text, learnt from others: name → title, and what computes.
-CLASSIFIERS: Mapping[str, tuple[str, Callable[..., NDArray[np.float64]] | None]] = {
-    "words": ("bag of words", _by_words),
-    "form": ("counts of characters", _by_form),
-    "meaning": ("sentence vectors", _by_meaning),
-    "likelihood": ("the mechanism's own chances", None),
-}
-
-
 def fresh(mechanism: Mechanism) -> int:
     """How many rewrites of each text are made where nothing else is said: fewer where each takes passes of a model."""
     return DRAWS_OF_WRITERS if "language model" in mechanism.needs else DRAWS
@@ -336,27 +249,29 @@ def measure(
     ModelUnavailable
         Where the model of the sentence vectors is asked for and is not there.
     """
-    texts = [pair.one, pair.other] if isinstance(pair, Pair) else listed(pair)
-    if len(texts) != 2 or not all(isinstance(t, str) for t in texts):
-        raise InputError("Two texts are told apart: give a pair of them.")
-    one, other = texts
-    if one == other:
-        raise InputError("The two texts are the same, so that nothing tells them apart. Give another one.")
-    n = whole("The number of rewrites of each text", fresh(mechanism) if draws is None else draws, least=FEWEST)
-    if n > MOST:
-        raise InputError(f"Each text is rewritten {MOST:,} times at most, not {n:,}. Choose fewer.")
+    one, other = _checked_pair(pair)
+    n = _checked_number(draws, mechanism)
     if not 0.5 <= real("confidence", confidence) < 1:
         raise InputError(f"confidence is at least 0.5 and below 1, and is {confidence:g}.")
     wanted = listed(classifiers, "classifiers")
     if not wanted or not set(wanted) <= set(CLASSIFIERS):
         raise InputError(f"Name classifiers, each one of {', '.join(CLASSIFIERS)}.")
-    stream = stream or NoiseStream()
     prepared = [mechanism.prepare(t, task=task.quiet) for t in (one, other)]
-    results: list[list[RewriteResult]] = []
-    for k, p in enumerate(prepared):
-        results.append(mechanism.rewrites(p, n, stream=stream.at(k), task=task.child(0.4 * k, 0.4 * (k + 1))))
-        if len({r.noise_id for r in results[k]}) < n:
-            raise InputError(f"{mechanism.title} gives rewrites of one text the same noise: they are no fresh draws.")
+    results = _rewrites(mechanism, prepared, n, stream or NoiseStream(), task)
+    found = _compared(mechanism, prepared, results, wanted, confidence, task)
+    return replace(found, texts=(one, other), distance=pair.distance if isinstance(pair, Pair) else "")
+
+
+def _compared(
+    mechanism: Mechanism,
+    prepared: Sequence[Prepared],
+    results: Sequence[Sequence[RewriteResult]],
+    wanted: Sequence[str],
+    confidence: float,
+    task: Task,
+) -> TwoTexts:
+    """Return how well classifiers distinguish the rewrites of two texts, and the lower bound of ε."""
+    n = len(results[0])
     learnt, tested = n - n // 2, n // 2
     scores, missing = _scores(mechanism, prepared, results, learnt, wanted, task.child(0.8, 1))
     if not scores:
@@ -364,31 +279,70 @@ def measure(
     tail, delta = (1 - confidence) / 2, max(mechanism.guarantee(p).total_delta for p in prepared)
     found = {name: _at_its_best(s, name) for name, s in scores.items()}
     best = max(found.values(), key=lambda c: c.seen)
-    least, largest = (
-        [edge(round(share * tested), tested, tail / 2) for share in (best.tpr, best.fpr)] for edge in (lowest, highest)
-    )
-    interval = float(least[0] - largest[1]), float(largest[0] - least[1])
-    # The test that would prove most on the first half is made once, on the second.
-    _, name, threshold = max(_provable(s, name, tail, delta) for name, s in scores.items())
-    hits = [int((s >= threshold).sum()) for s in scores[name].test]
-    epsilon = float(_epsilon(np.array(hits[0]), np.array(hits[1]), tested, tail, delta))
-    most = float(_epsilon(np.array(tested), np.array(0), tested, tail, delta))
+    epsilon, proven_by = _proven(scores, tested, tail, delta)
     return TwoTexts(
-        texts=(one, other),
+        texts=(prepared[0].text, prepared[1].text),
         draws=n,
         tested=tested,
         classifiers=tuple(found.values()),
         best=best,
-        interval=interval,
+        interval=_interval(best, tested, tail),
         epsilon=epsilon,
-        proven_by=CLASSIFIERS[name][0],
-        most=most,
+        proven_by=proven_by,
+        most=float(_epsilon(np.array(tested), np.array(0), tested, tail, delta)),
         promised=promised(mechanism, prepared),
         delta=delta,
         confidence=confidence,
-        distance=pair.distance if isinstance(pair, Pair) else "",
         missing=missing,
     )
+
+
+def _checked_pair(pair: Pair | tuple[str, str]) -> tuple[str, str]:
+    """Return two different texts, or raise InputError."""
+    texts = [pair.one, pair.other] if isinstance(pair, Pair) else listed(pair)
+    if len(texts) != 2 or not all(isinstance(t, str) for t in texts):
+        raise InputError("Two texts are told apart: give a pair of them.")
+    one, other = texts
+    if one == other:
+        raise InputError("The two texts are the same, so that nothing tells them apart. Give another one.")
+    return one, other
+
+
+def _checked_number(draws: int | None, mechanism: Mechanism) -> int:
+    """Return the number of rewrites of each text, or raise ConfigError or InputError."""
+    n = whole("The number of rewrites of each text", fresh(mechanism) if draws is None else draws, least=FEWEST)
+    if n > MOST:
+        raise InputError(f"Each text is rewritten {MOST:,} times at most, not {n:,}. Choose fewer.")
+    return n
+
+
+def _rewrites(
+    mechanism: Mechanism, prepared: Sequence[Prepared], n: int, stream: NoiseStream, task: Task
+) -> list[list[RewriteResult]]:
+    """Return n rewrites of each text. Raise InputError where they share their noise."""
+    results: list[list[RewriteResult]] = []
+    for k, p in enumerate(prepared):
+        results.append(mechanism.rewrites(p, n, stream=stream.at(k), task=task.child(0.4 * k, 0.4 * (k + 1))))
+        if len({r.noise_id for r in results[k]}) < n:
+            raise InputError(f"{mechanism.title} gives rewrites of one text the same noise: they are no fresh draws.")
+    return results
+
+
+def _interval(best: Classified, tested: int, tail: float) -> tuple[float, float]:
+    """Return the confidence interval of a classifier's advantage."""
+    least, largest = (
+        [edge(round(share * tested), tested, tail / 2) for share in (best.tpr, best.fpr)] for edge in (lowest, highest)
+    )
+    return float(least[0] - largest[1]), float(largest[0] - least[1])
+
+
+def _proven(scores: Mapping[str, _Scores], tested: int, tail: float, delta: float) -> tuple[float, str]:
+    """Return the lower bound of ε, and the title of the classifier that proves it."""
+    # The test that would prove most on the first half is made once, on the second.
+    _, name, threshold = max(_provable(s, name, tail, delta) for name, s in scores.items())
+    hits = [int((s >= threshold).sum()) for s in scores[name].test]
+    epsilon = float(_epsilon(np.array(hits[0]), np.array(hits[1]), tested, tail, delta))
+    return epsilon, CLASSIFIERS[name][0]
 
 
 def promised(mechanism: Mechanism, prepared: Sequence[Prepared]) -> float:
@@ -396,111 +350,6 @@ def promised(mechanism: Mechanism, prepared: Sequence[Prepared]) -> float:
     if any(mechanism.guarantee(p).notion == "none" for p in prepared):
         return math.inf
     return which_text.promised_loss(mechanism, *prepared)
-
-
-@dataclass(frozen=True)
-class _Scores:
-    """Scores of the rewrites of the first text and of the other, (n,) each: of those that were learnt from, each by
-    what the others taught, and of those that test."""
-
-    train: tuple[NDArray[np.float64], NDArray[np.float64]]
-    test: tuple[NDArray[np.float64], NDArray[np.float64]]
-
-
-def _scores(
-    mechanism: Mechanism,
-    prepared: Sequence[Prepared],
-    results: Sequence[Sequence[RewriteResult]],
-    learnt: int,
-    wanted: Sequence[str],
-    task: Task,
-) -> tuple[dict[str, _Scores], dict[str, str]]:
-    """The scores by every classifier that can be asked, and why the others cannot."""
-    texts = [[r.text for r in every] for every in results]
-    out: dict[str, _Scores] = {}
-    missing: dict[str, str] = {}
-    for k, name in enumerate(wanted):
-        task.check()
-        classify = CLASSIFIERS[name][1]
-        if classify is None:
-            try:
-                ratio = _log_ratio(mechanism, prepared, results, task.child(k, k + 1, len(wanted)))
-            except NoDistribution as reason:
-                missing[name] = str(reason)
-                continue
-            out[name] = _Scores((ratio[0][:learnt], ratio[1][:learnt]), (ratio[0][learnt:], ratio[1][learnt:]))
-        else:
-            given: list[Sequence[Any]] = list(texts)
-            if name == "meaning":
-                from ..models.sentence_encoder import embed
-
-                given = [list(embed(every)) for every in texts]
-            out[name] = _held_out(classify, given, learnt)
-        task.report(k + 1, len(wanted))
-    return out, missing
-
-
-def _held_out(classify: Callable[..., NDArray[np.float64]], given: Sequence[Sequence[Any]], learnt: int) -> _Scores:
-    """Scores by what was learnt from others: of the first half in FOLDS parts, of the second from all of the first."""
-    train = [*given[0][:learnt], *given[1][:learnt]]
-    labels = np.repeat([1, 0], learnt)
-    part = np.tile(np.arange(learnt) % FOLDS, 2)
-    left_out = np.zeros(2 * learnt)
-    for k in range(FOLDS):
-        rest, own = np.flatnonzero(part != k), np.flatnonzero(part == k)
-        left_out[own] = classify([train[i] for i in rest], labels[rest], [train[i] for i in own])
-    test = classify(train, labels, [*given[0][learnt:], *given[1][learnt:]])
-    middle = len(given[0]) - learnt
-    return _Scores((left_out[:learnt], left_out[learnt:]), (test[:middle], test[middle:]))
-
-
-def _log_ratio(
-    mechanism: Mechanism, prepared: Sequence[Prepared], results: Sequence[Sequence[RewriteResult]], task: Task
-) -> list[NDArray[np.float64]]:
-    """ln of the ratio of the chances of each rewrite under the first text and under the other, (n,) for each text."""
-    every = [r for some in results for r in some]
-    log_p = stated(mechanism).log(prepared, every, task=task)
-    with np.errstate(invalid="ignore"):
-        ratio = np.nan_to_num(log_p[0] - log_p[1], nan=0.0, posinf=_CERTAIN, neginf=-_CERTAIN)
-    return [ratio[: len(results[0])], ratio[len(results[0]) :]]
-
-
-def _thresholds(scores: tuple[NDArray[np.float64], NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Every threshold that divides these scores differently."""
-    values = np.unique(np.concatenate(scores))
-    return np.concatenate([values[:1] - 1, (values[:-1] + values[1:]) / 2])
-
-
-def _counts(scores: tuple[NDArray[np.float64], NDArray[np.float64]], at: NDArray[np.float64]) -> list[NDArray]:
-    """How many scores of each text reach each threshold."""
-    return [len(s) - np.searchsorted(np.sort(s), at, side="left") for s in scores]
-
-
-def _at_its_best(scores: _Scores, name: str) -> Classified:
-    """The classifier at the threshold of its largest advantage on the first half, as it does on the second."""
-    at = _thresholds(scores.train)
-    hits, others = _counts(scores.train, at)
-    gain = hits - others
-    threshold = at[int(np.argmax(gain))]
-    tpr, fpr = (float((s >= threshold).mean()) for s in scores.test)
-    return Classified(name, CLASSIFIERS[name][0], tpr, fpr, float(gain.max() / len(scores.train[0])))
-
-
-def _provable(scores: _Scores, name: str, tail: float, delta: float) -> tuple[float, str, float]:
-    """The largest bound that the first half would give, the classifier and its threshold."""
-    at = _thresholds(scores.train)
-    hits, others = _counts(scores.train, at)
-    found = _epsilon(hits, others, len(scores.train[0]), tail, delta)
-    k = int(np.argmax(found))
-    return float(found[k]), name, float(at[k])
-
-
-def _epsilon(hits: NDArray, others: NDArray, n: int, tail: float, delta: float) -> NDArray[np.float64]:
-    """The lower bound of ε where ``hits`` of n rewrites of the first text and ``others`` of the second are said to be
-    of the first; 0 where nothing follows. Each of the two rates is bounded at level ``tail``."""
-    tpr, fpr = lowest(hits, n, tail), highest(others, n, tail)
-    ratio = np.maximum((tpr - delta) / fpr, (1 - fpr - delta) / (1 - tpr))
-    return np.log(np.maximum(ratio, 1.0))
 
 
 @register

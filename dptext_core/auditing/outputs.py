@@ -25,10 +25,11 @@ import numpy as np
 from ..errors import InputError
 from ..mechanisms.base import Mechanism, Prepared
 from ..mechanisms.likelihood import Chances
+from ..pieces import check_pieces
 from ..privacy.distribution import TokenDistribution
 from ..privacy.guarantee import Guarantee, at_least, bound, scientific
 from ..privacy.sampling import NoiseStream
-from ..result import RewriteResult, check_pieces
+from ..result import RewriteResult
 from ..support.statistics import highest, lowest
 from .checks import Seeds
 from .exact import TOLERANCE, largest_loss

@@ -12,6 +12,7 @@ import dataclasses
 
 from ..errors import Busy, Cancelled, DPTextError, ModelUnavailable
 from ..mechanisms.base import Mechanism, Prepared
+from ..mechanisms.option_meta import option_meta
 from .checks import Seeds, Subject
 from .inputs import TEXTS
 from .metadata_leakage import of_errors
@@ -94,9 +95,9 @@ def other_options(m: Mechanism) -> list[tuple[str, Mechanism]]:
     wanted = []
     for field in dataclasses.fields(m.config):
         own = getattr(m.config, field.name)
-        meta = field.metadata
-        values = {"flag": (not own,), "choice": meta["choices"]}.get(meta["kind"]) or ()
-        wanted.append([(field.name, v) for v in values if v != own and not meta.get("draws")])
+        meta = option_meta(field)
+        values = {"flag": (not own,), "choice": meta.choices}.get(meta.kind) or ()
+        wanted.append([(field.name, v) for v in values if v != own and not meta.changes_distribution])
     for k in range(max(map(len, wanted), default=0)):
         other, said = m, list[str]()
         for name, value in (values[k] for values in wanted if len(values) > k):

@@ -18,7 +18,9 @@ import dptext_core as dpt
 
 from ..errors import ConfigError, InputError
 from ..mechanisms import codec
-from ..mechanisms.base import Mechanism, MechanismSpec
+from ..mechanisms.base import Mechanism
+from ..mechanisms.configured import MechanismSpec
+from ..mechanisms.option_meta import option_meta
 from ..mechanisms.registry import DEFAULT_MECHANISM
 from ..support import plugins
 from ..support.checks import shown
@@ -115,8 +117,8 @@ def _paths(given: object) -> list[str | Path]:
 def describe(field: dataclasses.Field[Any], mechanism: str, most: float | None = None) -> str:
     """One line of help: label, explanation, range, unit, default. most: what the range really ends at, where the other
     options are at their defaults and that is known."""
-    meta = field.metadata
-    low, high, unit = meta["min"], meta["max"], meta["unit"]
+    meta = option_meta(field)
+    low, high, unit = meta.min, meta.max, meta.unit
     facts = [unit] if unit else []
     less = most is not None and high is not None and most < high
     high, where = (most, " with the other options at theirs") if less else (high, "")
@@ -126,12 +128,12 @@ def describe(field: dataclasses.Field[Any], mechanism: str, most: float | None =
         facts.append(f"{codec.plain(low)} or more")
     elif high is not None:
         facts.append(f"at most {codec.plain(high)}")
-    if meta["kind"] == "epsilon":
+    if meta.kind == "epsilon":
         default = f"default {codec.write(field, dpt.mechanism_class(mechanism).epsilon_range({})[2])}"
         facts.append(f"{default} with the other options at theirs" if field.default is None else default)
     elif field.default not in (None, "", ()):
         facts.append(f"default {codec.write(field, field.default)}")
-    line = f"{meta['label']}. {meta['help']}"
+    line = f"{meta.label}. {meta.help}"
     return f"{line} ({', '.join(facts)})" if facts else line
 
 
@@ -154,7 +156,7 @@ def _add_field(group: argparse._ArgumentGroup, field: dataclasses.Field[Any], me
 
     Only what the user gives lands in the namespace, so the config's own defaults and checks decide the rest.
     """
-    kind, choices = field.metadata["kind"], field.metadata["choices"]
+    kind, choices = option_meta(field).kind, option_meta(field).choices
     options: dict[str, Any] = {
         "dest": f"option_{field.name}",
         "default": argparse.SUPPRESS,

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -165,16 +165,9 @@ def build_bank(
             parts = _begun(folder, digest)
             vectors = _encoded(sentences, parts, task)
             codes, largest, usual = bank_codes(vectors, steps)
-            said = {
-                "title": title,
-                "origin": origin,
-                "licence": licence,
-                "steps": steps,
-                "largest_error": float(f"{largest:.3g}"),
-                "usual_error": float(f"{usual:.3g}"),
-                "left_out": gathered.left_out,
-            }
-            about = write_bank(folder, sentences, codes, said)
+            said: dict[str, Any] = {"title": title, "origin": origin, "licence": licence, "steps": steps}
+            said |= {"largest_error": float(f"{largest:.3g}"), "usual_error": float(f"{usual:.3g}")}
+            about = write_bank(folder, sentences, codes, said | {"left_out": gathered.left_out})
             shutil.rmtree(folder / _PARTS)
     except OSError as error:
         raise InputError(

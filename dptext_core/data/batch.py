@@ -24,6 +24,7 @@ from typing import Any, ClassVar
 from ..errors import ConfigError, DPTextError, InputError
 from ..measure import pii_survival as leaks
 from ..mechanisms.base import Mechanism
+from ..mechanisms.option_meta import option_meta
 from ..mechanisms.registry import fields_of
 from ..mechanisms.setting import OfSetting, Setting
 from ..privacy.guarantee import Guarantee
@@ -363,8 +364,8 @@ class Batch(Private):
     @property
     def strategies(self) -> dict[str, str]:
         """What each strategy would change, where its mechanism has a choice."""
-        fields = fields_of(self.asked.mechanism).values()
-        return next((dict(f.metadata["rows"]) for f in fields if "rows" in f.metadata), {})
+        meanings = (option_meta(f).row_meanings for f in fields_of(self.asked.mechanism).values())
+        return next((dict(m) for m in meanings if m is not None), {})
 
     def forget_run(self) -> None:
         """Take away what was rewritten, to begin anew."""

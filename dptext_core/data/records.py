@@ -119,20 +119,30 @@ def rewrite_records(
     ModelUnavailable
         What the mechanism reads with is not on this machine.
     """
+    _check_arguments(m, column)
+    given = _rows_of(rows)
+    start, batch = whole("start", start, least=0), whole("batch", batch, least=1)
+    _check_start(m, start)
+    stream = None if seed is None else seeded(seed)
+    rows = itertools.islice(given, start, None)
+    return _records(rows, start, m, column, stream, None if m.shares_draws else batch, None, task or UNWATCHED, polish)
+
+
+def _check_arguments(m: object, column: object) -> None:
+    """Raise ConfigError for what is no mechanism, or no name of a column."""
     if not isinstance(m, Mechanism):
         raise ConfigError(f"m is a mechanism, not {type(m).__name__}. Make one with dptext_core.get_mechanism(…).")
     if not isinstance(column, str):
         raise ConfigError("column is the name of a column. Give it as a text.")
-    given = _rows_of(rows)
-    start, batch = whole("start", start, least=0), whole("batch", batch, least=1)
+
+
+def _check_start(m: Mechanism, start: int) -> None:
+    """Raise ConfigError where rows that share draws would begin in the middle."""
     if start and m.shares_draws:
         raise ConfigError(
             "With these options the draws are for all rows at once, so the rows cannot be begun in the middle. Begin "
             "at the first one, with a new result file."
         )
-    stream = None if seed is None else seeded(seed)
-    rows = itertools.islice(given, start, None)
-    return _records(rows, start, m, column, stream, None if m.shares_draws else batch, None, task or UNWATCHED, polish)
 
 
 def _rows_of(given: Any) -> Iterator[Any]:

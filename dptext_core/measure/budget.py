@@ -10,7 +10,7 @@ promise holds only between texts that would have got the same list: ``exposes`` 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import ConfigError, InputError
@@ -106,14 +106,7 @@ def distribute(
         parts = [every[i] / math.fsum(every[j] for j in drawn) for i in drawn]
     values = [p * total / draws_each for p in parts]
     limit = mechanism.max_epsilon
-    if max(values) > limit:
-        most = limit * draws_each / max(parts)
-        raise InputError(
-            f"One word would get ε = {bound(max(values))}, and {number(math.floor(limit))} is the most. Take a total "
-            f"of at most {number(math.floor(most))}, or spread it more evenly."
-        )
-    if min(values) <= 0:
-        raise InputError("One word would get no ε at all. Take a larger total or a larger share.")
+    _check_values(values, limit, limit * draws_each / max(parts))
     # What stands at a token that spends nothing must not tell more of it than its neighbours' values tell of them.
     open_ones = [v / every[i] for i, v in zip(drawn, values, strict=True) if i not in (shares or {})]
     unit = open_ones[0] if open_ones else math.fsum(values) / len(values)
@@ -122,6 +115,17 @@ def distribute(
         epsilons[i] = value
     mechanism.replace(epsilon=tuple(epsilons))  # refuses where the mechanism takes one ε only
     return Budget(tuple(epsilons), drawn, tuple(parts), float(total), by, _exposes(by, one))
+
+
+def _check_values(values: Sequence[float], limit: float, most: float) -> None:
+    """Raise InputError where a word would get more ε than the limit, or none. most: the largest total that fits."""
+    if max(values) > limit:
+        raise InputError(
+            f"One word would get ε = {bound(max(values))}, and {number(math.floor(limit))} is the most. Take a total "
+            f"of at most {number(math.floor(most))}, or spread it more evenly."
+        )
+    if min(values) <= 0:
+        raise InputError("One word would get no ε at all. Take a larger total or a larger share.")
 
 
 def _by_openness(mechanism: Mechanism, prepared: Prepared) -> list[float]:

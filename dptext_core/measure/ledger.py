@@ -22,147 +22,74 @@ import threading
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import InputError
-from ..privacy.guarantee import NOTIONS, Guarantee, bound, scientific
-from ..result import RewriteResult, deleted_by_chance
-from ..support.checks import many, told_config
+from ..pieces import deleted_by_chance
+from ..privacy.guarantee import NOTIONS, Guarantee
+from ..result import RewriteResult
 from ..text.visible import visible_text
+from .ledger_entries import Account, LedgerEntry, Taken, _account
 
 if TYPE_CHECKING:
     from ..mechanisms.base import Mechanism
 
-SHARED_NOISE = "two of them share their noise, so that together they tell more than any finite ε allows"
-#: What a file that leaves a page may hold, and what that means.
-HOLDS = {
-    "rewrite": "a rewrite, which counts as released",
-    "promise": "what is promised, in numbers that a release shows too: this spends nothing",
-    "private": "your text, or what was found out by looking at it: no promise covers that, so keep it to yourself",
-    "nothing": "nothing of your texts: this spends nothing",
-}
-ALL = (
-    "Whether these texts are of one person, or say the same in other words, this program cannot tell. If so, all of "
-    "them together"
-)
 _MARKS = re.compile(r"[\W_]+")
 
 
-@dataclass(frozen=True)
-class LedgerEntry:
-    """One draw. text: the number of its text in this ledger, from 1. time: UTC. epsilon: per draw of a word; total: of
-    the whole rewrite; both spent only where ``released``. kind: what a total can be added to. reason: why there is no
-    guarantee, where there is none.
+class _RowSums:
+    """Add up what the rows of a data set spend: in all, and for each text, whose rows are found by what they share."""
 
-    rows: of a data set, how many it has by now; 0 for a text by itself. Then total and delta are of all rows together;
-    one and one_delta, the most that is spent of one text, of the text in it of which most is spent.
-    """
+    def __init__(self, m: Mechanism, keys: Callable[[str, Sequence[str]], list[int]]):
+        self.m, self.keys = m, keys
+        self.spent: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
+        self.every = [0.0, 0.0]
+        self.joined: dict[int, int] = {}  # what is known of a text → another thing that is known of it
+        self.notions: dict[str, None] = {}
+        self.count, self.epsilon, self.seeded, self.reason = 0, 0.0, False, ""
 
-    time: datetime
-    text: int
-    mechanism: str
-    config: Any
-    notion: str
-    epsilon: float
-    total: float
-    delta: float
-    noise_id: str
-    seeded: bool
-    released: bool
-    kind: str
-    reason: str = ""
-    rows: int = 0
-    one: float = 0.0
-    one_delta: float = 0.0
-    _output: int = field(default=0, repr=False)
-    _batch: str = field(default="", repr=False)
-    _source: int = field(default=0, repr=False, compare=False)
-    _texts: np.ndarray | None = field(default=None, repr=False, compare=False)
+    def add(self, text: str, g: Guarantee | None) -> None:
+        """Add a row; one without a guarantee is counted alone."""
+        self.count += 1
+        if g is None:
+            return
+        self.notions[g.notion] = None
+        self.epsilon, self.seeded = max(self.epsilon, g.epsilon), self.seeded or g.seeded
+        self.reason = self.reason or g.reason
+        if g.draws:
+            words: list[str] = []
+            if self.m.aligned is not None:
+                plan = self.m.plan(text)
+                words = [plan.document.words[i] for i in self.m.aligned.drawn(plan)]
+            key, *others = self.keys(text, words)
+            self._first(key)
+            for other in others:
+                self.joined[self._first(other)] = self._first(key)
+            for sums in (self.spent[key], self.every):
+                self._more(sums, (g.total, g.total_delta))
 
-    def to_dict(self) -> dict:
-        """As plain data, without texts; null for what is not promised."""
-        own = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if not f.name.startswith("_")}
-        if self.notion == "none":
-            own |= dict.fromkeys(("epsilon", "total", "delta", "one", "one_delta"))
-        return own | {"time": self.time.isoformat(timespec="seconds"), "config": told_config(self.config)}
+    def texts(self) -> np.ndarray:
+        """Return the keys of all texts, sorted."""
+        return np.unique(np.fromiter(self.joined, np.uint64, len(self.joined)))
 
+    def of_one_text(self) -> list[float]:
+        """Return the largest total and the largest δ of one text."""
+        by_text: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
+        for key, sums in self.spent.items():
+            self._more(by_text[self._first(key)], sums)
+        return [max(column) for column in zip(*by_text.values(), strict=True)] or [0.0, 0.0]
 
-@dataclass(frozen=True)
-class Taken:
-    """A file that left a page, or a text that was copied there. holds: one of HOLDS. file: never a name that a user
-    gave."""
+    def _more(self, sums: list[float], more: Sequence[float]) -> None:
+        # What all rows draw once for all is spent once.
+        sums[:] = [max(a, b) if self.m.shares_draws else a + b for a, b in zip(sums, more, strict=True)]
 
-    time: datetime
-    page: str
-    file: str
-    holds: str
-
-    def to_dict(self) -> dict:
-        return dataclasses.asdict(self) | {"time": self.time.isoformat(timespec="seconds"), "means": HOLDS[self.holds]}
-
-
-@dataclass(frozen=True)
-class Total:
-    """What may be added up: released results of one text whose promises are of one kind."""
-
-    kind: str
-    epsilon: float
-    delta: float
-    releases: int
-
-    def __str__(self) -> str:
-        if self.delta >= 1:
-            return f"no promise, since δ adds up to 1 ({many(self.releases, 'release')})"
-        delta = f", δ = {scientific(self.delta)}" if self.delta else ""
-        times = f" ({self.releases} releases)" if self.releases > 1 else ""
-        return f"ε = {bound(self.epsilon)}{delta}{times}, {self.kind}"
-
-
-@dataclass(frozen=True)
-class Account:
-    """What the releases of one text amount to. totals: one for each kind; void: why they promise nothing, or empty.
-
-    text: 0 for all texts together, and for one that the ledger does not know, of which nothing was released. rows: of
-    data sets, the largest number of rows; 0 where no data set holds the text. Then totals are those of somebody who
-    wrote all rows, and ``each`` those of the text of which most is spent."""
-
-    text: int
-    totals: tuple[Total, ...]
-    releases: int
-    seeded: int
-    void: str = ""
-    rows: int = 0
-    each: tuple[Total, ...] = ()
-
-    @property
-    def name(self) -> str:
-        if not self.text:
-            return ALL if self.releases else "This text"
-        return f"Data set {self.text} ({self.rows:,} rows)" if self.rows else f"Text {self.text}"
-
-    def sentence(self) -> str:
-        """The account in plain words."""
-        if not self.releases:
-            return f"{self.name}: nothing was released, so nothing was spent."
-        if self.void:
-            return f"{self.name}: no guarantee: {self.void}."
-        sums = _sums(self.totals)
-        if self.rows and self.each != self.totals:
-            at_most = "at most " * all(t.delta < 1 for t in self.each)
-            sums = f"{at_most}{_sums(self.each)}, for one text of it; {sums}, for somebody who wrote all of it"
-        apart = ". These are promises of different kinds, which do not add" if len(self.totals) > 1 else ""
-        return f"{self.name}: {sums}{apart}."
-
-    def to_dict(self) -> dict:
-        return dataclasses.asdict(self) | {"sentence": self.sentence()}
-
-
-def _sums(totals: Sequence[Total]) -> str:
-    return "; and ".join(map(str, totals))
+    def _first(self, key: int) -> int:
+        while (further := self.joined.setdefault(key, key)) != key:
+            self.joined[key] = key = self.joined[further]
+        return key
 
 
 class Ledger:
@@ -228,43 +155,11 @@ class Ledger:
     ) -> LedgerEntry:
         """Write down a data set as far as one run has rewritten it. rows: each text with what is promised of its
         rewrite, None where it has none. noise_id: a name of the run; its rows count once, however often they leave."""
-        spent: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
-        every = [0.0, 0.0]
-        joined: dict[int, int] = {}  # what is known of a text → another thing that is known of it
-
-        def more_of(sums: list[float], more: Sequence[float]) -> None:
-            # What all rows draw once for all is spent once.
-            sums[:] = [max(a, b) if m.shares_draws else a + b for a, b in zip(sums, more, strict=True)]
-
-        def first(key: int) -> int:
-            while (further := joined.setdefault(key, key)) != key:
-                joined[key] = key = joined[further]
-            return key
-
-        notions: dict[str, None] = {}
-        count, epsilon, seeded, reason = 0, 0.0, False, ""
+        sums = _RowSums(m, self._keys)
         for text, g in rows:
-            count += 1
-            if g is None:
-                continue
-            notions[g.notion] = None
-            epsilon, seeded, reason = max(epsilon, g.epsilon), seeded or g.seeded, reason or g.reason
-            if g.draws:
-                words: list[str] = []
-                if m.aligned is not None:
-                    plan = m.plan(text)
-                    words = [plan.document.words[i] for i in m.aligned.drawn(plan)]
-                key, *others = self._keys(text, words)
-                for other in others:
-                    joined[first(other)] = first(key)
-                for sums in (spent[key], every):
-                    more_of(sums, (g.total, g.total_delta))
-        by_text: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
-        for key, sums in spent.items():
-            more_of(by_text[first(key)], sums)
-        one = [max(column) for column in zip(*by_text.values(), strict=True)] or [0.0, 0.0]
-        notion = "none" if "none" in notions else next(iter(notions), type(m).notion)
-        texts = np.unique(np.fromiter(joined, np.uint64, len(joined)))
+            sums.add(text, g)
+        texts, one = sums.texts(), sums.of_one_text()
+        notion = "none" if "none" in sums.notions else next(iter(sums.notions), type(m).notion)
         g = m.guarantee("a")
         kind = _kind(g) if g.notion == notion else NOTIONS[notion]
         with self._lock:
@@ -275,15 +170,15 @@ class Ledger:
                     mechanism=m.name,
                     config=m.config,
                     notion=notion,
-                    epsilon=epsilon,
-                    total=every[0],
-                    delta=min(1.0, every[1]),
+                    epsilon=sums.epsilon,
+                    total=sums.every[0],
+                    delta=min(1.0, sums.every[1]),
                     noise_id=noise_id,
-                    seeded=seeded,
+                    seeded=sums.seeded,
                     released=released,
                     kind=kind,
-                    reason=reason,
-                    rows=count,
+                    reason=sums.reason,
+                    rows=sums.count,
                     one=one[0],
                     one_delta=min(1.0, one[1]),
                     _texts=texts,
@@ -473,46 +368,3 @@ def _same(a: LedgerEntry, b: LedgerEntry) -> bool:
 
 def _same_run(a: LedgerEntry, b: LedgerEntry) -> bool:
     return bool(a.rows) and (a.noise_id, a.mechanism, a.config) == (b.noise_id, b.mechanism, b.config)
-
-
-def _once_for_all(a: LedgerEntry, b: LedgerEntry) -> bool:
-    """Whether two results share their noise on purpose: what they draw is drawn once for all texts of a list, and the
-    total of each is that of the list. What the same noise gave in another call is not in that total."""
-    return a._batch == b._batch != "" and (a.mechanism, a.config, a.total) == (b.mechanism, b.config, b.total)
-
-
-def _account(text: int, mine: list[LedgerEntry], every: Sequence[LedgerEntry]) -> Account:
-    counted: list[LedgerEntry] = []
-    for e in mine:
-        if not any(_once_for_all(e, o) for o in counted):
-            counted.append(e)
-    totals, each = _totals(counted, "total", "delta"), _totals(counted, "one", "one_delta")
-    void = _void(mine, [e for e in every if e.released])
-    rows = max((e.rows for e in mine), default=0)
-    return Account(text, totals, len(mine), sum(e.seeded for e in mine), void, rows, each if rows else ())
-
-
-def _totals(entries: Sequence[LedgerEntry], epsilon: str, delta: str) -> tuple[Total, ...]:
-    """The sums of each kind, of these two fields."""
-    totals: dict[str, Total] = {}
-    for e in entries:
-        t = totals.get(e.kind, Total(e.kind, 0.0, 0.0, 0))
-        sums = t.epsilon + getattr(e, epsilon), min(1.0, t.delta + getattr(e, delta))
-        totals[e.kind] = Total(e.kind, *sums, t.releases + 1)
-    pure, approx = (totals.get(NOTIONS[name]) for name in ("pure", "approx"))
-    if pure is not None and approx is not None:  # a pure promise is an approximate one with a δ of 0
-        del totals[pure.kind]
-        n = pure.releases + approx.releases
-        totals[approx.kind] = Total(approx.kind, pure.epsilon + approx.epsilon, approx.delta, n)
-    return tuple(totals.values())
-
-
-def _void(mine: list[LedgerEntry], released: list[LedgerEntry]) -> str:
-    if any(e.seeded for e in mine):
-        return "a released result is seeded, so that whoever knows the seed can replay its noise (not private)"
-    for e in mine:
-        if e.notion == "none":
-            return e.reason.rstrip(".") or "one of the mechanisms promises nothing"
-        if any(o is not e and o.noise_id == e.noise_id and not _once_for_all(o, e) for o in released):
-            return SHARED_NOISE
-    return ""

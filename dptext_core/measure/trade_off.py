@@ -28,19 +28,20 @@ from ..attacks import two_texts, which_text
 from ..errors import Cancelled, ConfigError, DPTextError, InputError, NoDistribution
 from ..mechanisms import recommended
 from ..mechanisms.base import Mechanism, Prepared
+from ..mechanisms.option_meta import option_meta
 from ..mechanisms.registry import counted, get_mechanism, mechanism_class
-from ..privacy.guarantee import number
 from ..privacy.sampling import NoiseStream
 from ..support.checks import listed, one_text, real, shown, whole
 from ..support.private import Private
 from ..support.statistics import student
 from ..support.task import UNWATCHED, Task
 from ..text import cells
-from .calibration import TARGETS, Measured, measured
+from .calibration import measured
 from .front import pareto
 from .metrics import METRICS, score
 from .metrics.registry import Metric
 from .metrics.registry import measure as metric_of
+from .target_figures import TARGETS, Measured
 
 #: How often a rewrite is told from one of another text.
 TOLD = "two_texts"
@@ -138,8 +139,8 @@ def second_option(mechanism: str) -> tuple[str, tuple[Any, ...]] | None:
     as K, or the clipping range. None where it has none."""
     cls = mechanism_class(mechanism)
     for field in dataclasses.fields(cls.config_cls):
-        if tries := field.metadata.get("tries"):
-            return field.name, tuple(tries)
+        if values := option_meta(field).trade_off_values:
+            return field.name, values
     if cls.clipping is None:
         return None
     names = tuple(cls.clipping.ranges({}))
@@ -211,13 +212,16 @@ def tradeoff(
     for name in names:
         if name not in MEASURES:
             raise ConfigError(f"{shown(name)} is nothing that is measured here: use one of {', '.join(MEASURES)}.")
-    axes = []
-    for m in made:
-        chosen = grid(m, points) if epsilons is None else [real("ε", e) for e in listed(epsilons, "ε")]
-        if not chosen:
-            raise ConfigError("epsilons is a list of numbers. Give at least one ε.")
-        axes.append([m.replace(epsilon=e) for e in chosen])
+    axes = [_axis(m, epsilons, points) for m in made]
     return _points(text, axes, draws, names, NoiseStream(seed), prepare, task or UNWATCHED)
+
+
+def _axis(m: Mechanism, epsilons: Sequence[float] | None, points: int) -> list[Mechanism]:
+    """Return the mechanism at each ε, by default those of its own axis."""
+    chosen = grid(m, points) if epsilons is None else [real("ε", e) for e in listed(epsilons, "ε")]
+    if not chosen:
+        raise ConfigError("epsilons is a list of numbers. Give at least one ε.")
+    return [m.replace(epsilon=e) for e in chosen]
 
 
 def _points(
@@ -366,126 +370,6 @@ def front(points: Sequence[TradeOffPoint], hidden: str, kept: str) -> list[int]:
     at = [i for i, p in enumerate(points) if p.has(hidden) and p.has(kept)]
     where = [(points[i].value(hidden).mean, points[i].value(kept).mean) for i in at]
     return [at[i] for i in pareto(where, (-1, keeps(kept)))]
-
-
-@dataclass(frozen=True)
-class Advice:
-    """With which setting and ε to start: the best utility among the points that hide enough.
-
-    best: None where no point is sure to. rivals: those that hide enough too, and whose interval of what is kept
-    overlaps with that of the best one, so that it cannot be told which is better; the best mean first. unsure: those of
-    which it cannot be told whether they hide enough. nearest: the one that hides most, where none hides enough. points,
-    draws: how many were looked at, and the fewest rewrites at one.
-    """
-
-    hidden: str
-    limit: float
-    kept: str
-    best: TradeOffPoint | None
-    rivals: tuple[TradeOffPoint, ...]
-    unsure: tuple[TradeOffPoint, ...]
-    nearest: TradeOffPoint | None
-    points: int
-    draws: int
-
-    def sentence(self, so_far: bool = False) -> str:
-        """The answer in plain words, with what it stands on. so_far: whether more points are being measured."""
-        if not self.points:
-            return f"Nothing was measured yet that says how often {hides(self.hidden)}."
-        if self.best is None:
-            assert self.nearest is not None
-            found = self.nearest.value(self.hidden).mean
-            return (
-                f"{'So far no' if so_far else 'No'} point is sure to stay at {self.limit:.0%} or below. The one that "
-                f"hides most is {_named(self.nearest)}: there {hides(self.hidden)} with a chance of {_percent(found)}. "
-                "Allow more, or look at a smaller ε."
-            )
-        hidden = self.best.value(self.hidden).mean
-        return (
-            f"{'So far: start' if so_far else 'Start'} with {_named(self.best)}. There {hides(self.hidden)} with a "
-            f"chance of {_percent(hidden)}, and {_figure(self.best, self.kept)}."
-        )
-
-    def doubt(self) -> str:
-        """What cannot be told, in plain words; empty where all can."""
-        out = []
-        if self.best is not None and self.draws == 1:
-            out.append("With one draw a point it cannot be told how much of this is chance: ask for more draws.")
-        elif self.rivals:
-            names = "; ".join(f"{_named(p)} ({_mean(p, self.kept)})" for p in self.rivals[:3])
-            rest = f"; and {len(self.rivals) - 3} more" if len(self.rivals) > 3 else ""
-            out.append(
-                f"It cannot be told from these whether it keeps more, as their intervals overlap: {names}{rest}."
-            )
-        if self.unsure:
-            one = len(self.unsure) == 1
-            out.append(
-                f"Of {len(self.unsure)} {'point' if one else 'points'} it cannot be told whether "
-                f"{'it hides' if one else 'they hide'} enough."
-            )
-        return " ".join(out)
-
-
-#: Of a limit that is met exactly.
-_ROUNDING = 1e-12
-
-
-def enough(points: Sequence[TradeOffPoint], settings: int, wanted: int, hidden: str, kept: str) -> bool:
-    """Whether the points so far are worth an answer: each of so many settings has :data:`FEWEST` of its ``wanted`` ones
-    measured, or all of them, or what it was refused for."""
-    stands = [
-        sum(p.setting == j and bool(p.error or (p.has(hidden) and p.has(kept))) for p in points)
-        for j in range(settings)
-    ]
-    return all(n >= min(FEWEST, wanted) for n in stands)
-
-
-def unsure(point: TradeOffPoint, hidden: str, limit: float) -> bool:
-    """Whether the interval of what it gives away reaches over the limit, so that it cannot be told on which side it
-    is."""
-    found = point.value(hidden)
-    return hidden != "epsilon" and found.low <= limit + _ROUNDING < found.high
-
-
-def advise(points: Sequence[TradeOffPoint], hidden: str, limit: float, kept: str) -> Advice:
-    """The point that keeps most among those that give away at most ``limit`` with their whole interval."""
-    limit = real("The limit", limit)
-    known = [p for p in points if p.has(hidden) and p.has(kept)]
-    sure = [p for p in known if p.value(hidden).high <= limit + _ROUNDING]
-    doubtful = [p for p in known if unsure(p, hidden, limit)]
-    sign = keeps(kept)
-    sure.sort(key=lambda p: (-sign * p.value(kept).mean, p.value(hidden).mean, p.setting, p.epsilon))
-    best = sure[0] if sure else None
-    rivals = [p for p in sure[1:] if _overlap(p.value(kept), sure[0].value(kept))]
-    nearest = min(known, key=lambda p: p.value(hidden).mean, default=None)
-    draws = min((len(p.texts) for p in known), default=0)
-    return Advice(
-        hidden, limit, kept, best, tuple(rivals), tuple(doubtful), None if best else nearest, len(known), draws
-    )
-
-
-def _overlap(a: Value, b: Value) -> bool:
-    return a.low <= b.high and b.low <= a.high
-
-
-def _named(point: TradeOffPoint) -> str:
-    return f"{point.label} at ε = {number(point.epsilon)}"
-
-
-def _percent(p: float) -> str:
-    return f"{p:.1%}" if p < 0.1 else f"{p:.0%}"
-
-
-def _mean(point: TradeOffPoint, name: str) -> str:
-    return format(point.value(name).mean, about(name).digits)
-
-
-def _figure(point: TradeOffPoint, name: str) -> str:
-    """A measure of a point with its interval, as a part of a sentence."""
-    m, v = about(name), point.value(name)
-    title = m.title[0].lower() + m.title[1:] if m.title[1:2].islower() else m.title
-    said = f"{title} is {v.mean:{m.digits}}"
-    return said if v.draws == 1 else f"{said} (95% interval {v.low:{m.digits}} to {v.high:{m.digits}})"
 
 
 # --- to take away ---------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from .capabilities import Facet, M
 from .config import capitals
 
 if TYPE_CHECKING:
-    from .base import Prepared
+    from .preparing import Prepared
 
 
 def apart(notion: str, n: int) -> np.ndarray:

@@ -3,45 +3,38 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 import secrets
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
 import numpy as np
 
-from ..errors import ConfigError, DPTextError, InputError, NoDistribution
-from ..privacy.distribution import MAX_EPSILON, TokenDistribution
+from ..errors import ConfigError, DPTextError, NoDistribution
+from ..pieces import check_pieces
+from ..privacy.distribution import TokenDistribution
 from ..privacy.guarantee import ANY_TEXTS, Guarantee
 from ..privacy.sampling import NoiseStream
-from ..result import RewriteResult, Sweep, check_pieces, in_batch, marked
-from ..support.checks import one_text, shown, text_list, whole
-from ..support.private import Private
+from ..result import RewriteResult, Sweep, in_batch, marked
+from ..support.checks import shown, text_list, whole
 from ..support.task import UNWATCHED, Task
-from ..text.document import Document, too_long
-from ..text.language import Language
-from ..text.languages import ENGLISH
 from .audited import Audited
-from .blocklist import NOTHING, Never, loaded
-from .capabilities import Aligned, Reading, aligned
-from .config import build, capitals, has_capital
+from .blocklist import Never
+from .capabilities import Aligned, Reading, WordByWord, aligned
+from .config import build, capitals
 from .likelihood import Chances
+from .preparing import Prepared, Preparing
 from .setting import Setting
 
 if TYPE_CHECKING:
-    from ..privacy.distribution import Channel
     from ..text.lexicon import Lexicon
-    from ..words import WordSpace
     from .capabilities import InParts, KeptScores, PublicStart
     from .clipping import Clipping
 
 #: Texts that are rewritten together where there are many: some mechanisms are faster on several at once.
 BATCH = 32
-_SURROGATE = re.compile("[\ud800-\udfff]")
 #: Why a token is kept, for want of a word in the vocabulary.
 NOT_IN_VOCABULARY = "not in the vocabulary"
 #: Reasons why tokens are kept, in the order in which they are told: what one of these is called, and several.
@@ -56,93 +49,7 @@ _KEPT = {
 }
 
 
-@dataclass(frozen=True)
-class MechanismSpec:
-    """A registered mechanism.
-
-    Attributes
-    ----------
-    name, title : str
-        As on the command line, and for a reader.
-    family : str
-        The folder of its kind.
-    notion : {"pure", "approx", "group", "metric", "none"}
-        What is promised.
-    config_cls : type
-        Its options: a frozen dataclass.
-    needs : tuple of str
-        What must be on this machine ("masked language model", "word space", …).
-    summary : str
-        What it does, in a sentence.
-    """
-
-    name: str
-    title: str
-    family: str
-    notion: str
-    config_cls: type
-    needs: tuple[str, ...]
-    summary: str
-
-
-class WordByWord(Protocol):
-    """Words drawn one by one: each row of a public vocabulary has a channel of its own, whatever stands around it."""
-
-    @property
-    def vocabulary(self) -> Any:
-        """What has ``words``, each once, in a fixed order; ``counts`` and vectors where it is a word space."""
-
-    @property
-    def space(self) -> WordSpace:
-        """The word space in which its words are near or far."""
-
-    def channel(self, row: int) -> Channel: ...
-    def channels(self, rows: np.ndarray) -> list[Channel]: ...
-
-    def token_row(self, prepared: Any, i: int) -> int | None:
-        """The row of token i; None where it is no word of the vocabulary, or stays."""
-
-    def likelihood_of(self, released: str, epsilon: float, rows: np.ndarray) -> np.ndarray:
-        """ln p(released | word) of the words at ``rows``, float64 (n,), exactly; −inf for 0."""
-
-    def log_likelihood(self, released: str, epsilon: float, task: Task = UNWATCHED) -> tuple[np.ndarray, float]:
-        """The same of every word, float64 (V,), and how far it may be off."""
-
-    def likelihood_ready(self, epsilon: float) -> bool:
-        """Whether :meth:`log_likelihood` answers within a second."""
-
-    def range_key(self, options: Mapping[str, Any]) -> str:
-        """What of the options decides where ε bites, as the key of the measured ranges."""
-
-    def words_alike(self, words: Sequence[str], n: int) -> list[str] | None:
-        """About n of the words, each with others that the promise makes alike to it; None where any are."""
-
-
-@dataclass(frozen=True, eq=False)
-class Prepared(Private):
-    """The ε-independent part of a rewrite, held by the caller.
-
-    Attributes
-    ----------
-    document : Document
-    key : tuple
-        What it was prepared for: the ``key`` of the mechanism.
-    """
-
-    document: Document
-    key: tuple
-
-    _shown: ClassVar[tuple[str, ...]] = ("document",)
-
-    @property
-    def text(self) -> str:
-        return self.document.text
-
-    def share(self) -> None:
-        """Keep what is worked out of its scores with it: of a text that everybody knows, and many look at."""
-
-
-class Mechanism(ABC):
+class Mechanism(Preparing):
     """A text rewriting mechanism. Immutable and safe to share between threads; randomness comes with the call.
 
     Attributes
@@ -154,25 +61,6 @@ class Mechanism(ABC):
     by_word, aligned, chances, audited, reading, kept_scores, in_parts, public_start, clipping
         Facets: what it says of itself beside, each a small object, or None where it has none.
     """
-
-    name: ClassVar[str]
-    title: ClassVar[str]
-    family: ClassVar[str]
-    notion: ClassVar[str]
-    summary: ClassVar[str] = ""
-    #: How one piece is drawn, in up to four short steps for a reader. ``{n}`` stands for how many can be drawn,
-    #: ``{noise}`` for 1/ε; of clipped scores ``{low}``, ``{high}`` for the range, ``{tied}`` for how many tie at its
-    #: upper end.
-    steps: ClassVar[tuple[str, ...]] = ()
-    config_cls: ClassVar[type]
-    needs: ClassVar[tuple[str, ...]] = ()
-    #: Keys of the papers that it is from (``dptext_studio.references``), the first the one to cite.
-    references: ClassVar[tuple[str, ...]] = ()
-    #: By which texts are cut and words are kept and written; a mechanism for another language is a subclass with it.
-    language: ClassVar[Language] = ENGLISH
-
-    def __init__(self, config: Any):
-        self._config = config
 
     @classmethod
     def create(cls, **options: Any) -> Self:
@@ -186,36 +74,6 @@ class Mechanism(ABC):
         if isinstance(config.epsilon, tuple):
             aligned(made, "takes one ε, not a list of them")
         return made
-
-    @classmethod
-    def resolve(cls, config: Any) -> Any:
-        """The config with what depends on other options filled in.
-
-        Parameters
-        ----------
-        config
-            Of ``config_cls``, each option checked by itself.
-
-        Returns
-        -------
-        config
-            The same, or another of that class.
-
-        Raises
-        ------
-        ConfigError
-            The options contradict each other.
-        """
-        return config
-
-    @classmethod
-    def spec(cls) -> MechanismSpec:
-        """How the class is listed. Makes no mechanism."""
-        return MechanismSpec(cls.name, cls.title, cls.family, cls.notion, cls.config_cls, cls.needs, cls.summary)
-
-    @property
-    def config(self) -> Any:
-        return self._config
 
     @cached_property
     def setting(self) -> Setting:
@@ -242,110 +100,10 @@ class Mechanism(ABC):
         have = {"distribution": chances is not None, "sweep": sweeps, "alignment": self.aligned is not None}
         return frozenset(part for part, there in have.items() if there)
 
-    #: Whether the words of the option ``never`` are taken out of what it draws from, and never kept.
-    takes_never: ClassVar[bool] = False
-
-    @classmethod
-    def check_never(cls, never: Never, config: Any) -> None:
-        """Refuse words that cannot be kept out of what is released.
-
-        Parameters
-        ----------
-        never : Never
-            The words.
-        config
-            The options, each checked by itself.
-
-        Raises
-        ------
-        ConfigError
-            One of them can come out in spite of it; always where ``takes_never`` is False.
-        """
-        if not cls.takes_never:
-            raise ConfigError(
-                f"{cls.title} does not take words out of what it can release. Leave the list of words that are never "
-                "released empty, or choose another mechanism."
-            )
-        never.check(cls.language)
-
-    @cached_property
-    def never(self) -> Never:
-        """The words that are never released."""
-        words = frozenset(getattr(self.config, "never", ()))
-        public = frozenset() if getattr(self.config, "loaded_words", True) else loaded()
-        return Never(words | public, public - words) if words or public else NOTHING
-
     def replace(self, **options: Any) -> Self:
         """The same mechanism with some options changed."""
         values = {f.name: getattr(self.config, f.name) for f in dataclasses.fields(self.config)}
         return type(self).create(**(values | options))
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.config!r})"
-
-    def loads(self) -> Mapping[str, str]:
-        """What it reads from files that may change under the same name: by the option that names them, their SHA-256.
-        A run over a data set goes on only with the same ones, wherever they lie."""
-        return {}
-
-    @property
-    def model_ready(self) -> bool:
-        """Whether what it computes with is in memory, so that a rewrite needs not wait for it."""
-        return True
-
-    @classmethod
-    def epsilon_range(cls, options: Mapping[str, Any] | None = None) -> tuple[float, float, float]:
-        """The axis of ε.
-
-        Parameters
-        ----------
-        options : mapping, optional
-            Those that are not given are at their defaults.
-
-        Returns
-        -------
-        low, high, default : float
-        """
-        field = next(f for f in dataclasses.fields(cls.config_cls) if f.name == "epsilon")
-        low, high, default = field.metadata["low"], field.metadata["high"], cast(Any, field.default)
-        return low, high, (low * high) ** 0.5 if default is None else float(default)
-
-    @cached_property
-    def key(self) -> tuple:
-        """What a prepared text depends on: every option that is not marked live."""
-        return (
-            self.name,
-            *(
-                (f.name, getattr(self.config, f.name))
-                for f in dataclasses.fields(self.config)
-                if not f.metadata["live"]
-            ),
-        )
-
-    def prepare(self, text: str, *, task: Task | None = None) -> Prepared:
-        """The expensive part that no ε changes. Hold it and pass it in the text's place.
-
-        Parameters
-        ----------
-        text : str
-        task : Task, optional
-            Is told how far it is, and may stop it.
-
-        Returns
-        -------
-        Prepared
-            For this text and these options; ε may change, see :meth:`replace`.
-
-        Raises
-        ------
-        InputError
-            It is no text, or too long a one.
-        ModelUnavailable
-            What the mechanism reads with is not on this machine.
-        """
-        task = task or UNWATCHED
-        task.check()
-        return self.prepare_document(self.document(text), task)
 
     # A str is a Sequence[str] too, so that the overloads overlap; the first one decides.
     @overload
@@ -456,14 +214,6 @@ class Mechanism(ABC):
         prepared = self.prepared(text, task)
         return [self._checked(r) for r in self.rewrite_repeatedly(prepared, n, stream, task)]
 
-    def prepare_many(self, texts: Sequence[str], *, task: Task | None = None) -> Iterator[Prepared]:
-        """Prepared texts, one after the other. Mechanisms that batch over texts do better than this loop."""
-        task = task or UNWATCHED
-        documents = [self.document(t) for t in text_list(texts)]
-        for i, document in enumerate(documents):
-            yield self.prepare_document(document, task.quiet)
-            task.report(i + 1, len(documents))
-
     def sweep(
         self,
         text: str | Prepared,
@@ -515,23 +265,6 @@ class Mechanism(ABC):
             ε for one draw and in total, its unit, which texts are made alike, what stays exposed.
         """
 
-    def prepare_document(self, document: Document, task: Task) -> Prepared:
-        """The expensive part that no ε changes, of a text that is cut into tokens. Write it where there is one.
-
-        Parameters
-        ----------
-        document
-            The text, cut by :attr:`language`.
-        task
-            Ask it to :meth:`~Task.check` now and then where this takes long.
-
-        Returns
-        -------
-        Prepared
-            Or a class of one's own that derives from it, with :attr:`key` as its key.
-        """
-        return Prepared(document, self.key)
-
     @abstractmethod
     def rewrite_prepared(self, prepared: Prepared, stream: NoiseStream, task: Task) -> RewriteResult:
         """One rewrite.
@@ -546,10 +279,6 @@ class Mechanism(ABC):
         task
             As in :meth:`prepare_document`.
         """
-
-    def plan(self, text: str | Prepared) -> Prepared:
-        """The text as :meth:`prepare` gives it, without a pass of a model where one can wait."""
-        return self.prepared(text)
 
     def distribution(self, text: str | Prepared, index: int) -> TokenDistribution:
         """What is drawn in the place of a token, given the original text.
@@ -575,14 +304,6 @@ class Mechanism(ABC):
             "the command line",
         )
         raise NoDistribution(f"{self.title} has no formula for the chances of a word.")
-
-    @property
-    def max_epsilon(self) -> float:
-        """The largest ε of one draw at which everything possible comes out: its ln p lies within the sampler's depth.
-
-        By the vocabulary, never by the text, so that a refusal tells nothing of it.
-        """
-        return MAX_EPSILON
 
     def rewrite_list(self, texts: list[str], stream: NoiseStream, task: Task) -> list[RewriteResult]:
         """A rewrite of each text. Override it where texts are faster together or share draws.
@@ -639,35 +360,6 @@ class Mechanism(ABC):
         return False
 
     # --- what its author may call
-
-    def document(self, text: str) -> Document:
-        """A text, cut into tokens. Raises InputError of what is no text, or too long a one."""
-        if why := too_long(one_text(text)):
-            raise InputError(why)
-        if not text.isascii() and _SURROGATE.search(text):
-            raise InputError("The text holds broken characters (lone surrogates). Decode the file as UTF-8 first.")
-        return Document.parse(text, self.language)
-
-    def prepared(self, text: str | Prepared, task: Task = UNWATCHED) -> Prepared:
-        """The text, prepared, whichever is given. Raises ConfigError where it was prepared with other options."""
-        if not isinstance(text, Prepared):
-            return self.prepare(text, task=task)
-        if text.key != self.key:
-            raise ConfigError("This text was prepared with other options. Prepare it again with this mechanism.")
-        return text
-
-    def epsilons(self, prepared: Prepared) -> tuple[float, ...]:
-        """One ε a token. Raises ConfigError where the list has another length, or a value is above max_epsilon."""
-        n, epsilon = len(prepared.document.words), self.config.epsilon
-        check_depth(epsilon, self.max_epsilon)
-        if not isinstance(epsilon, tuple):
-            return (epsilon,) * n
-        if len(epsilon) != n:
-            raise ConfigError(
-                f"epsilon has {len(epsilon)} values, the text {n} tokens (punctuation and kept words counted). "
-                "Give one value a token, or one for all."
-            )
-        return epsilon
 
     @property
     def adjacency_parts(self) -> tuple[str, ...]:
@@ -759,32 +451,6 @@ class Mechanism(ABC):
         return None
 
     # --- how it is measured
-
-    #: Whether a distribution comes from a formula; else it is estimated from draws, which all words share.
-    closed_form: ClassVar[bool] = True
-    #: Whether preparing a text takes long, so that one preparation has to serve every ε and seed.
-    slow_to_prepare: ClassVar[bool] = True
-
-    @classmethod
-    def variants(cls) -> tuple[dict[str, Any], ...]:
-        """Options without ε, one set for each that is another mechanism in effect: the audit looks at every one."""
-        return ({},)
-
-    @classmethod
-    def over_spaces(cls, spaces: Sequence[str]) -> tuple[dict[str, Any], ...]:
-        """Options for which N_w and S_w over ε are measured on these word spaces; () where no vocabulary is drawn."""
-        return ()
-
-
-def check_depth(epsilon: float | tuple[float, ...], most: float) -> None:
-    """Raise ConfigError for an ε above ``most``."""
-    largest = max(epsilon) if isinstance(epsilon, tuple) else epsilon
-    if largest > most:
-        raise ConfigError(
-            f"epsilon must be at most {most:.6g} with these options; it is {largest:.6g}. Beyond it, some words would "
-            "be so improbable that no draw reaches them, while it can draw them for other texts, and then no finite ε "
-            "holds. Choose a smaller ε."
-        )
 
 
 def _one_stream(seed: Any, stream: Any) -> NoiseStream:

@@ -7,18 +7,21 @@ knows better.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Generic, TypeVar
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from ..errors import ConfigError, NoDistribution
+from ..support.task import UNWATCHED, Task
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from ..privacy.distribution import Channel
     from ..privacy.guarantee import Guarantee
-    from ..support.task import Task
     from ..text.document import Document
-    from .base import Mechanism, Prepared, WordByWord
+    from ..words import WordSpace
+    from .base import Mechanism
+    from .preparing import Prepared
 
 M = TypeVar("M", bound="Mechanism", covariant=True)
 
@@ -161,3 +164,36 @@ class PublicStart(Facet[M]):
 def public_context(m: Mechanism, prepared: Prepared, index: int) -> Hashable:
     """:meth:`PublicStart.context` of any mechanism; None where it compares any two draws."""
     return None if m.public_start is None else m.public_start.context(prepared, index)
+
+
+class WordByWord(Protocol):
+    """Words drawn one by one: each row of a public vocabulary has a channel of its own, whatever stands around it."""
+
+    @property
+    def vocabulary(self) -> Any:
+        """What has ``words``, each once, in a fixed order; ``counts`` and vectors where it is a word space."""
+
+    @property
+    def space(self) -> WordSpace:
+        """The word space in which its words are near or far."""
+
+    def channel(self, row: int) -> Channel: ...
+    def channels(self, rows: np.ndarray) -> list[Channel]: ...
+
+    def token_row(self, prepared: Any, i: int) -> int | None:
+        """The row of token i; None where it is no word of the vocabulary, or stays."""
+
+    def likelihood_of(self, released: str, epsilon: float, rows: np.ndarray) -> np.ndarray:
+        """ln p(released | word) of the words at ``rows``, float64 (n,), exactly; −inf for 0."""
+
+    def log_likelihood(self, released: str, epsilon: float, task: Task = UNWATCHED) -> tuple[np.ndarray, float]:
+        """The same of every word, float64 (V,), and how far it may be off."""
+
+    def likelihood_ready(self, epsilon: float) -> bool:
+        """Whether :meth:`log_likelihood` answers within a second."""
+
+    def range_key(self, options: Mapping[str, Any]) -> str:
+        """What of the options decides where ε bites, as the key of the measured ranges."""
+
+    def words_alike(self, words: Sequence[str], n: int) -> list[str] | None:
+        """About n of the words, each with others that the promise makes alike to it; None where any are."""

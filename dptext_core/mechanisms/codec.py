@@ -24,6 +24,7 @@ from ..errors import ConfigError
 from ..support.checks import MOST_BITS, many, shown, told
 from .blocklist import split
 from .config import check
+from .option_meta import option_meta
 from .registry import fields_of
 
 NONE = "none"
@@ -36,9 +37,9 @@ _PLACE = re.compile(r'\s*+(?:"((?:[^"]++|"")*+)"\s*+|([^,"][^,]*+|))(,|\Z)')
 
 def write(field: dataclasses.Field, value: Any) -> str:
     """An option's value as text. Raises ConfigError for what the option does not take."""
-    value, kind = check(field, value), field.metadata["kind"]
+    value, kind = check(field, value), option_meta(field).kind
     if value is None:
-        return "" if NONE in (field.metadata["choices"] or ()) else NONE
+        return "" if NONE in (option_meta(field).choices or ()) else NONE
     if kind == "epsilon" and isinstance(value, tuple):
         listed = ",".join(map(plain, value))
         return listed if len(value) > 1 else f"[{listed}]"
@@ -51,7 +52,7 @@ def write(field: dataclasses.Field, value: Any) -> str:
 
 def read(field: dataclasses.Field, text: str) -> Any:
     """The value that a text stands for, checked as the option wants it. Raises ConfigError."""
-    name, kind, choices = field.name, field.metadata["kind"], field.metadata["choices"] or ()
+    name, kind, choices = field.name, option_meta(field).kind, option_meta(field).choices or ()
     if not isinstance(text, str):
         raise ConfigError(f"{name} is read from text, not from {type(text).__name__}.")
     text = text.strip()
@@ -110,20 +111,23 @@ def describe(options: Mapping[str, Any], mechanism: str) -> str:
 
 
 def in_words(name: str, value: Any, field: dataclasses.Field | None = None) -> str:
-    """One option with its value, as the field's ``said`` and ``unset`` word it; else the name and the value. Of a file
-    its name, and not where it lies."""
-    meta: Mapping[str, Any] = field.metadata if field is not None else {}
-    if value is None and "unset" in meta:
-        return meta["unset"]
-    if isinstance(said := meta.get("said"), tuple):
-        return said[bool(value)]
-    if meta.get("kind") == "words" and isinstance(value, list | tuple):
+    """Return an option with its value in words: its ``phrase`` or ``unset_phrase``, else the name and the value.
+
+    Of a file it gives the name, and not the folder.
+    """
+    meta = option_meta(field) if field is not None else None
+    if value is None and meta is not None and meta.unset_phrase is not None:
+        return meta.unset_phrase
+    phrase = meta.phrase if meta is not None else None
+    if isinstance(phrase, tuple):
+        return phrase[bool(value)]
+    if meta is not None and meta.kind == "words" and isinstance(value, list | tuple):
         text = many(len(value), "word")
     else:
         if field is not None:
             value = told(field, value)
         text = "+".join(map(plain, value)) if isinstance(value, list | tuple) else plain(value)
-    return f"{name} {text}" if said is None else said.replace("{}", text)
+    return f"{name} {text}" if phrase is None else phrase.replace("{}", text)
 
 
 def plain(value: Any) -> str:
@@ -136,7 +140,7 @@ def plain(value: Any) -> str:
 
 
 def _can_be_none(field: dataclasses.Field) -> bool:
-    return field.default is None and field.metadata["kind"] != "epsilon"
+    return field.default is None and option_meta(field).kind != "epsilon"
 
 
 def _quoted(value: str, field: dataclasses.Field, marks: str = "") -> str:
@@ -144,7 +148,7 @@ def _quoted(value: str, field: dataclasses.Field, marks: str = "") -> str:
     other = value != value.strip() or value.startswith('"') or any(m in value for m in marks)
     other = other or value == _EMPTY
     if _can_be_none(field) and value.lower() == NONE:
-        other = other or value not in (field.metadata["choices"] or ())
+        other = other or value not in (option_meta(field).choices or ())
     return '"' + value.replace('"', '""') + '"' if other else value
 
 

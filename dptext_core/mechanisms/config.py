@@ -1,6 +1,6 @@
-"""Options of mechanisms: frozen dataclasses whose field metadata carries label, help, range and choices.
+"""Options of mechanisms: frozen dataclasses whose fields carry an ``OptionMeta``.
 
-Pages and the command line are made from this metadata, and every value is checked against it before a model is
+Pages and the command line are made from it, and every value is checked against it before a model is
 loaded. ``codec`` writes options as text and reads them.
 """
 
@@ -15,6 +15,7 @@ from ..errors import ConfigError
 from ..privacy.distribution import MAX_EPSILON
 from ..support.checks import real, shown, whole
 from .blocklist import word_set
+from .option_meta import OptionMeta, option_meta
 
 #: Smallest ε. Noise is divided by it, and below about 1e-37 that is beyond what float32 holds, in which vectors are
 #: compared; at 1e-9 a word says as good as nothing already.
@@ -24,52 +25,22 @@ _KINDS = {bool: "flag", int: "integer", float: "number", str: "text", tuple: "te
 
 
 def option(
-    default: Any,
-    *,
-    label: str,
-    help: str,
-    kind: str = "",
-    min: float | None = None,
-    max: float | None = None,
-    unit: str = "",
-    choices: Sequence[str] | None = None,
-    advanced: bool = False,
-    live: bool = False,
-    **more: Any,
+    default: Any, *, label: str, help: str, kind: str = "", choices: Sequence[str] | None = None, **described: Any
 ) -> Any:
-    """A dataclass field with the metadata that forms and checks are made from.
+    """Return a dataclass field with the description that forms and checks are made from.
 
     Parameters
     ----------
     default
-        What it is where nothing is given.
+        Its value where none is given.
     label, help : str
         For forms, and for ``--help``.
     kind : str, optional
-        "number", "integer", "flag", "choice", "text", "texts" (a tuple of texts), "words" (a set of words, as an
-        ordered tuple) or "epsilon". Without it what the choices or the default say; None is a number, and so is an
-        integer one of whose ends is none.
-    min, max : float, optional
-        The ends, both allowed.
-    unit : str
+        See ``OptionMeta``. By default it follows from the choices or the default: None is a number, and so is an
+        integer with a limit that is none.
     choices : sequence of str, optional
-    advanced : bool
-        Shown folded.
-    live : bool
-        Changing it needs no new model pass.
-    **more
-        Further entries: ``models=True`` offers the models of this machine; ``offered`` names what pages offer of a
-        "text"; ``page=False`` keeps what names a file of the server off the pages, and ``link=False`` what is typed out
-        of addresses; ``said`` words it in tables ("K = {}", or of a flag what no and yes mean), and ``unset`` where it
-        is None; ``draws=True`` says that it changes what words are drawn from, and nothing of how a text is put
-        together; ``tries`` are values worth trying beside ε, where it moves between hiding and keeping as ε does;
-        ``apart=True`` keeps it out of forms and addresses, where a page has another kind of control for it;
-        ``around=True`` says that it decides which words are drawn and how a text is put together, not what a word is
-        drawn from; ``shared`` that a mechanism which is set beside another takes its value over: "all" from any, "kind"
-        from one that needs the same kind of model; ``begins`` is what is recommended where that is not the default (see
-        ``recommended``); ``everyones=True`` says that it takes the few words of the program's list out of what is
-        drawn, and leaves all else as it is; ``stop_list=True`` names the file of stop words; ``rows`` says what
-        each choice means for the rows of a data set.
+    **described
+        Other attributes of ``OptionMeta``. An unknown name raises TypeError.
 
     Returns
     -------
@@ -77,21 +48,11 @@ def option(
     """
     if not kind:
         kind = "choice" if choices else _KINDS[type(default)]
-        if kind == "integer" and any(end is not None and end != int(end) for end in (min, max)):
+        limits = (described.get("min"), described.get("max"))
+        if kind == "integer" and any(end is not None and end != int(end) for end in limits):
             kind = "number"
-    meta = {
-        "label": label,
-        "help": help,
-        "kind": kind,
-        "min": min,
-        "max": max,
-        "unit": unit,
-        "choices": tuple(choices) if choices else None,
-        "advanced": advanced,
-        "live": live,
-        **more,
-    }
-    return dataclasses.field(default=default, metadata=meta)
+    listed = tuple(choices) if choices else None
+    return OptionMeta(label=label, help=help, kind=kind, choices=listed, **described).field(default)
 
 
 def epsilon_option(
@@ -130,8 +91,7 @@ def epsilon_option(
         max=most,
         unit=unit,
         live=True,
-        low=low,
-        high=high,
+        slider=(low, high),
     )
 
 
@@ -140,11 +100,11 @@ def keep_stopwords_option() -> Any:
     return option(
         True,
         label="Keep stop words",
-        shared="all",
-        around=True,
+        shared_with="all",
+        keeps_distribution=True,
         help="Words such as “the”, “of” and “not” stay as they are, unless they are written as a name or a number. "
         "They spend nothing, and everyone can read them.",
-        said=("stop words drawn", "stop words kept"),
+        phrase=("stop words drawn", "stop words kept"),
     )
 
 
@@ -166,7 +126,7 @@ def capitals(config: Any) -> str:
 
 def own_model(config: Any) -> bool:
     """Whether an option names another model than the one that comes along."""
-    named = [f for f in dataclasses.fields(config) if {"models", "generators"} & set(f.metadata)]
+    named = [f for f in dataclasses.fields(config) if option_meta(f).names_model]
     return any(getattr(config, f.name) != f.default for f in named)
 
 
@@ -177,7 +137,7 @@ def keep_punctuation_option() -> Any:
         label="Keep punctuation",
         advanced=True,
         help="Punctuation stays as it is. When this is off, each mark is replaced by a word.",
-        said=("punctuation drawn", "punctuation kept"),
+        phrase=("punctuation drawn", "punctuation kept"),
     )
 
 
@@ -187,8 +147,8 @@ def model_option() -> Any:
         "bundled",
         label="Masked language model",
         advanced=True,
-        models=True,
-        shared="kind",
+        masked_models=True,
+        shared_with="kind",
         help="This is “bundled”, or the hub id or the folder of a masked language model on this machine.",
     )
 
@@ -201,10 +161,10 @@ def recase_option() -> Any:
         choices=("sentence", "none", "original"),
         advanced=True,
         live=True,
-        around=True,
+        keeps_distribution=True,
         help="Sentence: first word of a sentence and I, by position. Original copies the capital of the original "
         "word, which everyone can then see.",
-        said="capital letters: {}",
+        phrase="capital letters: {}",
     )
 
 
@@ -220,9 +180,9 @@ def stopwords_option() -> Any:
         label="Stop word file",
         kind="text",
         advanced=True,
-        page=False,
-        around=True,
-        stop_list=True,
+        on_pages=False,
+        keeps_distribution=True,
+        is_stop_word_file=True,
         help="The file has one word a line. Without a file, the list is that of NLTK where its data is installed, else "
         "that of gensim where it is installed, else the built-in one.",
     )
@@ -235,11 +195,11 @@ def never_option() -> Any:
         label="Words never released",
         kind="words",
         advanced=True,
-        link=False,
-        shared="all",
+        in_links=False,
+        shared_with="all",
         help="These words are taken out of what can be drawn, before anything is drawn, and none of them is kept. "
         "Each form is listed by itself. ε stays as it is as long as the list was made without looking at the text.",
-        said="{} never released",
+        phrase="{} never released",
     )
 
 
@@ -248,14 +208,14 @@ def loaded_words_option() -> Any:
     return option(
         True,
         label="Loaded words can come out",
-        begins=False,
-        everyones=True,
-        shared="all",
-        draws=True,
+        recommended=False,
+        is_public_filter=True,
+        shared_with="all",
+        changes_distribution=True,
         advanced=True,
         help="When this is off, words that a public list calls likely abusive, sexual or violent are taken out of what "
         "can be drawn, and none of them is kept. The list is the same for every text, so the promise stays as it is.",
-        said=("no loaded words", "loaded words allowed"),
+        phrase=("no loaded words", "loaded words allowed"),
     )
 
 
@@ -270,8 +230,8 @@ def build(cls: type, values: Mapping[str, Any]) -> Any:
 
 def check(field: dataclasses.Field, value: Any) -> Any:
     """``value`` as the field wants it, or ConfigError."""
-    meta, name = field.metadata, field.name
-    kind = meta["kind"]
+    meta, name = option_meta(field), field.name
+    kind = meta.kind
     if value is None and field.default is None and kind != "epsilon":
         return None
     if kind == "epsilon" and _is_list(value):
@@ -289,8 +249,8 @@ def check(field: dataclasses.Field, value: Any) -> Any:
             raise ConfigError(f"{name} is True or False, not {shown(value)}.")
         return value
     if kind == "choice":
-        if not isinstance(value, str) or value not in meta["choices"]:
-            raise ConfigError(f"{name} is one of {', '.join(meta['choices'])}, not {shown(value)}.")
+        if not isinstance(value, str) or value not in (meta.choices or ()):
+            raise ConfigError(f"{name} is one of {', '.join(meta.choices or ())}, not {shown(value)}.")
         return value
     if kind == "words":
         if not _is_list(value):
@@ -323,11 +283,11 @@ def _name(name: str, value: Any) -> str:
     return value
 
 
-def _number(name: str, value: Any, meta: Mapping[str, Any]) -> float:
+def _number(name: str, value: Any, meta: OptionMeta) -> float:
     x = real(name, value)
-    low, high = meta["min"], meta["max"]
+    low, high = meta.min, meta.max
     if low is not None and x < low:
-        if meta["kind"] != "epsilon":
+        if meta.kind != "epsilon":
             raise ConfigError(f"{name} must be at least {low:g}; it is {x:g}.")
         why = "" if x <= 0 else " Noise is divided by it, and a word drawn with less says no less about the original."
         raise ConfigError(f"{name} must be above 0, and at least {low:g}; it is {x:g}.{why}")
@@ -335,7 +295,7 @@ def _number(name: str, value: Any, meta: Mapping[str, Any]) -> float:
         why = (
             " Beyond it, float64 gives some words the probability 0 under one text and not under another, "
             "and then no finite ε holds."
-            if meta["kind"] == "epsilon" and high == MAX_EPSILON
+            if meta.kind == "epsilon" and high == MAX_EPSILON
             else ""
         )
         raise ConfigError(f"{name} must be at most {high:g}; it is {x:g}.{why}")

@@ -23,7 +23,8 @@ from ..text.skeleton import Edit, Skeleton
 from .capabilities import Facet, M
 
 if TYPE_CHECKING:
-    from .base import Mechanism, Prepared
+    from .base import Mechanism
+    from .preparing import Prepared
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import dataclasses
 from typing import Any
 
 from .base import Mechanism
+from .option_meta import SAME_AS_DEFAULT, option_meta
 from .registry import DEFAULT_MECHANISM, fields_of
 from .setting import Setting
 
@@ -25,7 +26,8 @@ def others(mechanism: str) -> list[str]:
 
 def begins(field: dataclasses.Field) -> Any:
     """What an option begins with: its default, where it does not say another value."""
-    return field.metadata.get("begins", field.default)
+    value = option_meta(field).recommended
+    return field.default if value is SAME_AS_DEFAULT else value
 
 
 def begun(mechanism: str) -> dict[str, dataclasses.Field]:

@@ -10,6 +10,7 @@ from ..privacy.guarantee import NOTIONS
 from ..support import plugins
 from .base import Mechanism
 from .config import check
+from .option_meta import is_option, option_meta
 from .registry import BUILT_IN, registered
 
 #: Entry points of packages that bring mechanisms.
@@ -62,7 +63,7 @@ def _check_class(cls: type[Mechanism]) -> None:
         raise ConfigError(f"{cls.__name__}.config_cls is a class made with @dataclasses.dataclass(frozen=True).")
     fields = {f.name: f for f in dataclasses.fields(cls.config_cls)}
     for name, field in fields.items():
-        if not {"label", "help", "kind", "min", "max", "unit", "choices", "advanced", "live"} <= set(field.metadata):
+        if not is_option(field):
             raise ConfigError(
                 f"The field {name!r} of {cls.config_cls.__name__} says nothing of itself. Make it with "
                 "dptext_core.option(…), or dptext_core.epsilon_option(…)."
@@ -73,7 +74,7 @@ def _check_class(cls: type[Mechanism]) -> None:
                 check(field, field.default)
             except ConfigError as error:
                 raise ConfigError(f"The default of {cls.config_cls.__name__} is refused by itself: {error}") from error
-    if "epsilon" not in fields or "low" not in fields["epsilon"].metadata:
+    if "epsilon" not in fields or option_meta(fields["epsilon"]).slider is None:
         raise ConfigError(
             f"{cls.config_cls.__name__} has no field 'epsilon'. Add one with dptext_core.epsilon_option(…)."
         )

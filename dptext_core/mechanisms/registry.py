@@ -13,10 +13,12 @@ from ..errors import ConfigError
 from ..privacy.guarantee import NOTIONS
 from ..support import plugins
 from ..support.checks import shown
+from .option_meta import option_meta
 
 if TYPE_CHECKING:
     from ..result import RewriteResult
-    from .base import Mechanism, MechanismSpec
+    from .base import Mechanism
+    from .configured import MechanismSpec
 
 #: Where none is named.
 DEFAULT_MECHANISM = "dp-mlm"
@@ -128,4 +130,4 @@ def counted(mechanism: str) -> str:
     except ConfigError:
         return ""
     field = next(f for f in dataclasses.fields(cls.config_cls) if f.name == "epsilon")
-    return f"{NOTIONS.get(cls.notion, cls.notion)}, {field.metadata['unit'] or 'per word'}"
+    return f"{NOTIONS.get(cls.notion, cls.notion)}, {option_meta(field).unit or 'per word'}"

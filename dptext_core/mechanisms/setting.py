@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ConfigError
 from ..support.checks import real, shown, told
 from . import codec
+from .option_meta import option_meta
 from .registry import fields_of, mechanism_class, title
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ class Setting:
             del given["epsilon"]
         for name in sorted(given, key=list(fields_of(self.mechanism)).index):
             f = self._field(name)
-            if f.metadata["kind"] == "flag":
+            if option_meta(f).kind == "flag":
                 out.append(codec.flag(f) if given[name] else f"--no-{codec.flag(f).removeprefix('--')}")
             else:
                 text = codec.write(f, given[name] if places else told(f, given[name]))

@@ -10,8 +10,7 @@ files only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..text.language import Language
 from ..text.languages import ENGLISH
@@ -20,6 +19,7 @@ from .registry import CLIPS, ClipRange, MaskedLMSpec, ModelInfo, list_models, ma
 from .windows import MaskRequest
 
 if TYPE_CHECKING:
+    from ..mechanisms.option_meta import OptionMeta
     from .clip import ClipEstimate
     from .masked_lm import MaskedLM
     from .worker import Engine
@@ -43,12 +43,12 @@ __all__ = [
 ]
 
 
-def offered(option: Mapping[str, Any], default: str) -> list[str] | None:
-    """The models of this machine that an option takes, by its metadata, the default first; None where it names none."""
-    if option.get("models"):
+def offered(option: OptionMeta, default: str) -> list[str] | None:
+    """Return the models of this machine that an option takes, the default first; None where it names none."""
+    if option.masked_models:
         found = list_models()
-    elif kind := option.get("generators"):
-        found = list_generators(*kind)
+    elif option.generators:
+        found = list_generators(*option.generators)
     else:
         return None
     return list(dict.fromkeys([default, *(m.id for m in found)]))

@@ -12,32 +12,23 @@ and draws: always alone, so that they have the same bits whatever is asked for.
 from __future__ import annotations
 
 import copy
-import os
-import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..errors import ConfigError, ModelUnavailable
 from ..support import extras
-from ..support.device import best_dtype, enough_memory, resolve_device
+from ..support.device import best_dtype, enough_memory
 from ..support.imports import alone
 from ..support.quiet import quiet
-from ..text.language import Language
-from ..text.languages import ENGLISH
-from .generators import PROMPTED, WEIGHTS_FILE, GeneratorPass, GeneratorSpec, generator_spec
-from .masked_lm import read_whole
-from .registry import BUNDLED, json_in
-from .tokens import clean, first_line, private_backend
+from .generator_parts import _BYTE, END, _bundled, _from_folder, _past, _start_id, _takes, _word_pieces, _written
+from .generators import GeneratorPass, GeneratorSpec
+from .tokens import clean, private_backend
 
-#: What is no text in a vocabulary, besides special tokens.
-_UNUSED = re.compile(r"[\[<](unused|extra_id_)_?\d+[\]>]|<\|?(reserved|image|audio|start_of|end_of)[^>]*>", re.I)
-_BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 #: The smallest model that is computed in bfloat16: below it, reading the weights takes no time.
 LARGE = 100_000_000
 #: Texts that are encoded and decoded together, always so many: rows that are not needed are filled.
@@ -46,8 +37,6 @@ ROWS = 8
 LEAST_PREFIX = 16
 #: Public prompts, and public parts of prompts, of which it is kept what was read.
 PUBLIC = 4
-#: How the end of a text is written where tokens are listed.
-END = "(end)"
 
 
 @dataclass
@@ -398,217 +387,3 @@ def _repeating(tokens: Sequence[int], n: int) -> list[int]:
         return []
     end = list(tokens[len(tokens) - n + 1 :])
     return [tokens[i + n - 1] for i in range(len(tokens) - n + 1) if list(tokens[i : i + n - 1]) == end]
-
-
-def _takes(model: Any, name: str) -> bool:
-    import inspect
-
-    return name in inspect.signature(model.forward).parameters
-
-
-def _past(model: Any) -> str:
-    """What was read by now, as this version of transformers calls it."""
-    return "cache" if _takes(model, "cache") else "past_key_values"
-
-
-def _written(tokenizer: Any, model: Any, n: int) -> tuple[np.ndarray, int]:
-    """Ids that can be written (ascending, the end among them), and the end's."""
-    end = model.config.eos_token_id
-    if end is None and model.generation_config is not None:
-        end = model.generation_config.eos_token_id
-    end = end[0] if isinstance(end, list | tuple) else end
-    end = tokenizer.eos_token_id if end is None else end
-    if end is None:
-        raise ConfigError(
-            "The model names no token that ends a text (eos_token_id), so it cannot be used to write one."
-        )
-    special = set(tokenizer.all_special_ids)
-    names = tokenizer.convert_ids_to_tokens(list(range(n)))
-    kept = [i for i, t in enumerate(names) if i == end or (i not in special and t and not _UNUSED.fullmatch(str(t)))]
-    return np.array(kept, np.int64), int(end)
-
-
-def _start_id(model: Any, tokenizer: Any) -> int:
-    for found in (
-        model.config.decoder_start_token_id,
-        getattr(model.generation_config, "decoder_start_token_id", None),
-        tokenizer.bos_token_id,
-        tokenizer.cls_token_id,
-        tokenizer.pad_token_id,
-    ):
-        if found is not None:
-            return int(found)
-    raise ConfigError("The model names no token that its decoder starts with (decoder_start_token_id).")
-
-
-_CLOSING, _OPENING, _TIGHT = set(".,;:!?)]}%…"), set("([{$#"), set("-–—/@_")
-
-
-def _word_pieces(tokens: Sequence[str], language: Language = ENGLISH) -> list[str]:
-    """Word pieces as text: a public rule on what was written alone. Marks stand where they do in Latin script."""
-    # An apostrophe inside a word stands tight: don ' t, ana ' s.
-    after = {*language.clitics, *(d.partition("'")[2] for d in language.detached)}
-    out: list[str] = []
-    glued, quoted = True, False
-    for k, token in enumerate(tokens):
-        if token == END:
-            out.append("")
-        elif token.startswith("##"):
-            out.append(token[2:])
-            glued = False
-        elif token == "'":
-            inside = k + 1 < len(tokens) and tokens[k + 1] in after
-            out.append("'" if inside or glued else " '")
-            glued = True
-        elif token == '"':
-            out.append('"' if quoted or glued else ' "')
-            quoted = not quoted
-            glued = quoted
-        else:
-            tight = glued or token in _CLOSING or token in _TIGHT
-            out.append(token if tight else f" {token}")
-            glued = token in _OPENING or token in _TIGHT
-    return out
-
-
-def _bundled(spec: GeneratorSpec) -> tuple[Any, Any]:
-    """A bundled model: the trunk's embeddings (and encoder), and what was trained of the decoder."""
-    import torch
-    from safetensors import SafetensorError, safe_open
-    from safetensors.torch import load_file
-
-    with alone():
-        from transformers import (
-            AutoTokenizer,
-            BertConfig,
-            BertLMHeadModel,
-            BertModel,
-            EncoderDecoderConfig,
-            EncoderDecoderModel,
-        )
-
-    from ..words.vocabulary import verified_trunk_folder
-
-    trunk = Path(verified_trunk_folder())
-    notes = json_in(spec.folder / "spec.json")
-    try:
-        weights = {k: v.float() for k, v in load_file(spec.folder / WEIGHTS_FILE).items()}
-        with safe_open(trunk / "model.safetensors", "pt") as f:
-            base = {k.removeprefix("bert."): f.get_tensor(k).float() for k in f.keys()}  # noqa: SIM118 (no mapping)
-        base.pop("embeddings.position_ids", None)  # a plain count, which older files hold
-        state = {f"bert.{k}": v for k, v in base.items() if k.startswith("embeddings.")}
-        state |= {f"bert.{k.removeprefix('decoder.')}": v for k, v in weights.items() if k.startswith("decoder.")}
-        head = "cls.predictions."
-        state[head + "bias"] = state[head + "decoder.bias"] = weights["bias"]
-        state[head + "decoder.weight"] = base["embeddings.word_embeddings.weight"]
-        for end in ("weight", "bias"):
-            state[f"{head}transform.dense.{end}"] = weights[f"dense.{end}"]
-            state[f"{head}transform.LayerNorm.{end}"] = weights[f"norm.{end}"]
-        layers = 1 + max(int(k.split(".")[3]) for k in weights if k.startswith("decoder.encoder.layer."))
-        tokenizer = AutoTokenizer.from_pretrained(trunk, local_files_only=True)
-        crosses = spec.kind == "encoder-decoder"
-        ends = {"eos_token_id": tokenizer.sep_token_id, "pad_token_id": tokenizer.pad_token_id}
-        config = BertConfig.from_pretrained(
-            trunk, is_decoder=True, add_cross_attention=crosses, num_hidden_layers=layers, **ends
-        )
-        config._attn_implementation = "eager"
-        decoder: Any = BertLMHeadModel(config)
-        _take(decoder, state)
-        if not crosses:
-            return decoder, tokenizer
-        short = BertConfig.from_pretrained(trunk, num_hidden_layers=int(notes["encoder_layers"]))
-        short._attn_implementation = "eager"
-        encoder = BertModel(short, add_pooling_layer=False)
-        _take(encoder, {k: v for k, v in base.items() if k in encoder.state_dict()})
-        both = EncoderDecoderConfig.from_encoder_decoder_configs(short, config)
-        both.decoder_start_token_id, both.eos_token_id = tokenizer.cls_token_id, tokenizer.sep_token_id
-        both.pad_token_id = tokenizer.pad_token_id
-        return EncoderDecoderModel(config=both, encoder=encoder, decoder=decoder), tokenizer
-    except (SafetensorError, OSError, KeyError, RuntimeError, IndexError, torch.OutOfMemoryError) as error:
-        raise ModelUnavailable(
-            f"The weights in {spec.folder} cannot be read ({type(error).__name__}: {first_line(error)}). Take the "
-            "folder again."
-        ) from error
-
-
-def _take(model: Any, state: dict[str, Any]) -> None:
-    missing, unexpected = model.load_state_dict(state, strict=False)
-    if missing or unexpected:
-        raise KeyError(f"{len(missing)} weights are missing, {len(unexpected)} are of another model")
-
-
-def _from_folder(spec: GeneratorSpec) -> tuple[Any, Any]:
-    import torch
-
-    with alone():
-        from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
-
-    auto: Any = AutoModelForSeq2SeqLM if spec.kind == "encoder-decoder" else AutoModelForCausalLM
-    try:
-        model, report = auto.from_pretrained(
-            spec.folder,
-            local_files_only=True,
-            use_safetensors=True,
-            trust_remote_code=False,
-            dtype=torch.float32,
-            attn_implementation="eager",
-            output_loading_info=True,
-        )
-    except OSError as error:
-        raise ModelUnavailable(
-            f"The files of {spec.id!r} are incomplete on this machine: get them again ({first_line(error)})."
-        ) from error
-    except ValueError as error:
-        raise ConfigError(
-            f"{spec.id!r} is not a generator that transformers knows: choose another ({first_line(error)})."
-        ) from error
-    if lost := [k for k in report["missing_keys"] if not k.endswith(("embed_tokens.weight", "lm_head.weight"))]:
-        raise ConfigError(f"{spec.id!r} has no trained weights for {lost[0]} and others. Choose another model.")
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(spec.folder, local_files_only=True, trust_remote_code=False)
-    except (OSError, ValueError) as error:
-        raise ModelUnavailable(
-            f"{spec.id!r} has no tokenizer that can be read: get it again ({first_line(error)})."
-        ) from error
-    if not tokenizer.is_fast:
-        raise ConfigError(f"{spec.id} has no fast tokenizer (tokenizer.json), which is needed.")
-    return model, tokenizer
-
-
-_loaded: dict[tuple[str, str], Generator] = {}
-_guard = threading.Lock()
-_locks: dict[tuple[str, str], threading.Lock] = {}
-
-
-def load_generator(name: str = BUNDLED, bundled: str = PROMPTED, device: str | None = None) -> Generator:
-    """The generator ``name`` on ``device`` ("cpu", "cuda", "mps"; None: a GPU where there is one), loaded once.
-
-    The process keeps the weights, never a text. Raises ModelUnavailable or ConfigError.
-    """
-    spec = generator_spec(name, bundled)
-    key = (str(spec.folder), resolve_device(device))
-    with _guard:
-        lock = _locks.setdefault(key, threading.Lock())
-    with lock:
-        if key not in _loaded:
-            _loaded[key] = read_whole(lambda: Generator(spec, key[1]), spec.id, spec.folder, key[1])
-        return _loaded[key]
-
-
-def loaded(name: str = BUNDLED, bundled: str = PROMPTED) -> bool:
-    """Whether the generator is in memory already."""
-    folder = str(generator_spec(name, bundled).folder)
-    return any(key[0] == folder for key in _loaded)
-
-
-def forget_locks() -> None:
-    """After a fork: locks that another thread held would stay locked for ever in the child."""
-    global _guard
-    _guard = threading.Lock()
-    _locks.clear()
-    for generator in _loaded.values():
-        generator._lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=forget_locks)

@@ -184,7 +184,7 @@ def placeless(name: str) -> str:
 
 def told(field: dataclasses.Field, value: Any) -> Any:
     """An option's value as it may leave this machine: see :func:`placeless`."""
-    if field.metadata.get("kind") not in ("text", "texts"):
+    if getattr(field.metadata.get("option"), "kind", "") not in ("text", "texts"):
         return value
     if isinstance(value, list | tuple):
         return type(value)(placeless(v) if isinstance(v, str) else v for v in value)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from ..text.lexicon import Antonyms, Lexicon
 from ..text.lexicons import antonyms, stop_words
 from .lists import WordList, word_list, word_lists
-from .space import WordSpace, common_vocabulary, word_space, word_spaces
+from .space import WordSpace
+from .space_loading import common_vocabulary, word_space, word_spaces
 
 __all__ = [
     "Antonyms",

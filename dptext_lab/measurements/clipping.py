@@ -18,7 +18,7 @@ import numpy as np
 
 from dptext_core.measure.metrics import score
 from dptext_core.mechanisms.masked.dp_mlm import DPMLM
-from dptext_core.mechanisms.masked.masked_words import MaskedPrepared
+from dptext_core.mechanisms.masked.masked_prepared import MaskedPrepared
 from dptext_core.models.clip import WIDTHS as PRESETS
 from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.support.statistics import half_width

@@ -12,6 +12,7 @@ from typing import Any
 
 from dptext_core.data.folder import CONFIG, RESULT, read_lines
 from dptext_core.errors import ConfigError, InputError
+from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.mechanisms.registry import fields_of
 from dptext_core.models import autoencoder
 from dptext_core.privacy.guarantee import NOTIONS, bound, scientific
@@ -101,7 +102,7 @@ def _unit(mechanism: str) -> str:
         epsilon = fields_of(mechanism).get("epsilon")
     except ConfigError:
         return ""
-    return epsilon.metadata.get("unit", "") if epsilon else ""
+    return option_meta(epsilon).unit if epsilon else ""
 
 
 def _pretrained(folder: Path) -> tuple[str, dict[str, str], dict[str, str]]:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from dptext_core.attacks import best, likely_text, reader
+from dptext_core.attacks import best, likely_text, reader, reader_evidence
 from dptext_core.mechanisms.base import Mechanism
 from dptext_core.mechanisms.setting import Setting
 from dptext_core.models import causal
@@ -103,7 +103,7 @@ def measure(
 ) -> list[Composed]:
     """A row for each number of releases, the first of which is 1."""
     every = [m.rewrites(text, max(releases), seed=k) for k, text in enumerate(texts)]
-    chosen = [best.chosen(list(reader.ReleasedText(of[0]).steps)) for of in every]
+    chosen = [best.chosen(list(reader_evidence.ReleasedText(of[0]).steps)) for of in every]
     read = [(of, only) for of, only in zip(every, chosen, strict=True) if only]
     likely = None if judge is None else float(np.mean([_likely(m, of[0], only, judge) for of, only in read[:ASKED]]))
     out: list[Composed] = []

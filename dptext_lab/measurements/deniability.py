@@ -18,6 +18,7 @@ import numpy as np
 
 from dptext_core.mechanisms.base import Mechanism, WordByWord
 from dptext_core.mechanisms.capabilities import by_word
+from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.mechanisms.registry import get_mechanism, mechanism_class, mechanisms
 from dptext_core.mechanisms.setting import OfSetting, Setting
 from dptext_core.privacy.distribution import CURVE_DRAWS, Channel
@@ -134,11 +135,13 @@ def bundled(mechanism: Mechanism) -> Curve | None:
     for found in measured():
         if found.mechanism == mechanism.name:
             plain = found.setting.make().config
-            free = ("around", "everyones")
+            described = {f.name: option_meta(f) for f in fields(plain)}
             compared = [
-                f for f in fields(plain) if f.metadata["kind"] != "epsilon" and not any(map(f.metadata.get, free))
+                name
+                for name, meta in described.items()
+                if meta.kind != "epsilon" and not (meta.keeps_distribution or meta.is_public_filter)
             ]
-            if all(getattr(config, f.name) == getattr(plain, f.name) for f in compared):
+            if all(getattr(config, name) == getattr(plain, name) for name in compared):
                 return found.curve
     return None
 
@@ -150,7 +153,7 @@ def configurations(spaces: Sequence[str]) -> list[Setting]:
 
 def main(argv: Sequence[str] = ()) -> int:
     """The command ``bench deniability``."""
-    from dptext_core.words.space import SPACES
+    from dptext_core.words.space_loading import SPACES
 
     takes = parser("deniability", __doc__, "out")
     takes.add_argument("--space", action="append", metavar="NAME", help="a word space; default: all bundled ones")

@@ -18,8 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from dptext_core.errors import InputError
-from dptext_core.mechanisms.words.custext import MAPPINGS, build_groups
-from dptext_core.words.space import word_space
+from dptext_core.mechanisms.words.custext import MAPPINGS
+from dptext_core.mechanisms.words.word_groups import build_groups
+from dptext_core.words.space_loading import word_space
 
 from ..runner.measurement import Measurement, parser
 

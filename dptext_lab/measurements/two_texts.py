@@ -25,6 +25,7 @@ from dptext_core.auditing.broken_mechanisms.text import TinyWriter
 from dptext_core.errors import DPTextError
 from dptext_core.mechanisms.base import Mechanism, Prepared
 from dptext_core.mechanisms.likelihood import Chances
+from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.mechanisms.registry import get_mechanism, mechanism_class, mechanisms
 from dptext_core.privacy.guarantee import at_least, bound
 from dptext_core.privacy.sampling import NoiseStream
@@ -129,7 +130,7 @@ def against_promise(name: str, planted: bool, draws: int = PLANTED_DRAWS, seed: 
             continue
         # In proportion, as far as the options go.
         field = next(f for f in type(m.config).__dataclass_fields__.values() if f.name == "epsilon")
-        low = field.metadata["min"] or 0.0
+        low = option_meta(field).min or 0.0
         m = make(name, epsilon=max(low, epsilon * min(1.0, LITTLE / promised)))
         try:
             told_apart = two_texts.measure(

@@ -16,6 +16,7 @@ from typing import Any
 
 from dptext_core.errors import ConfigError
 from dptext_core.measure import trade_off
+from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.mechanisms.registry import fields_of, mechanism_class
 from dptext_core.mechanisms.setting import OfSetting, Setting
 from dptext_core.mechanisms.words.diffractor import NOISES
@@ -173,7 +174,7 @@ def _preparation(p: GridPoint) -> Setting:
     """What a preparation depends on: all options, where preparing takes no time."""
     if p.mechanism == BASELINE or not mechanism_class(p.mechanism).slow_to_prepare:
         return p.setting.at(None)
-    live = {name for name, field in fields_of(p.mechanism).items() if field.metadata["live"]}
+    live = {name for name, field in fields_of(p.mechanism).items() if option_meta(field).live}
     return Setting(p.mechanism, {k: v for k, v in p.options.items() if k not in live})
 
 

@@ -29,6 +29,7 @@ from dptext_core.errors import DPTextError, InputError
 from dptext_core.measure import judges
 from dptext_core.measure.metrics.registry import BAG, TUNED, judged, measure
 from dptext_core.mechanisms.base import Mechanism
+from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.mechanisms.registry import fields_of
 from dptext_core.mechanisms.setting import Setting
 from dptext_core.privacy.sampling import NoiseStream
@@ -433,7 +434,7 @@ def _mechanism(point: GridPoint, setup: RunConfig) -> Mechanism:
 
 def with_stop_words(setting: Setting, file: str | None) -> Setting:
     """The same with this file of stop words, where the mechanism takes one and a file is named."""
-    named = [name for name, f in fields_of(setting.mechanism).items() if f.metadata.get("stop_list")]
+    named = [name for name, f in fields_of(setting.mechanism).items() if option_meta(f).is_stop_word_file]
     return setting if file is None else replace(setting, options={**setting.options, **dict.fromkeys(named, file)})
 
 

@@ -39,7 +39,7 @@ def measure(n: int | None = None, space: str = "minilm", steps: int = 100) -> di
     untimed building).
     """
     from dptext_core.words.lists import build
-    from dptext_core.words.space import word_space
+    from dptext_core.words.space_loading import word_space
 
     vectors = word_space(space).vectors[:n]
     start = int(np.random.default_rng(0).integers(len(vectors)))

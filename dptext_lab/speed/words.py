@@ -23,9 +23,11 @@ import numpy as np
 from dptext_core.measure.metrics.registry import measure
 from dptext_core.mechanisms.registry import fields_of, get_mechanism, mechanism_class
 from dptext_core.mechanisms.setting import Setting
-from dptext_core.mechanisms.words.custext import CusText, build_groups
-from dptext_core.mechanisms.words.diffractor import Diffractor, released
-from dptext_core.mechanisms.words.word_level import Draws
+from dptext_core.mechanisms.words.custext import CusText
+from dptext_core.mechanisms.words.diffractor import Diffractor
+from dptext_core.mechanisms.words.list_draws import released
+from dptext_core.mechanisms.words.word_groups import build_groups
+from dptext_core.mechanisms.words.word_trace import Draws
 from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.support.assets import assets_folder
 from dptext_core.text.document import Document

@@ -23,6 +23,7 @@ import numpy as np
 from dptext_core.errors import InputError, ModelUnavailable
 from dptext_core.measure.pii_survival import KINDS
 from dptext_core.mechanisms.masked import dp_mlm_prior
+from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.mechanisms.registry import get_mechanism
 from dptext_core.mechanisms.words.custext import CusTextConfig
 from dptext_core.support import folder_lock as held
@@ -46,7 +47,7 @@ MECHANISMS = ("dp-mlm", "custext", "diffractor", "santext", "dp-sentence", "dp-m
 #: Options that a browser does not offer: without some words CusText's groups are others, and they take long to make.
 FROZEN = {"custext": ("never",)}
 #: Tables of CusText that are there, by the number of output words.
-K = next(f.metadata["tries"] for f in dataclasses.fields(CusTextConfig) if f.name == "k")
+K = next(option_meta(f).trade_off_values for f in dataclasses.fields(CusTextConfig) if f.name == "k")
 #: What the page may do. Compiling WebAssembly needs a word of its own in every browser.
 POLICY = (
     "default-src 'self'; connect-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data:; "

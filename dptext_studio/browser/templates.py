@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Collection
 from itertools import product
 from typing import Any
 
 from dptext_core.mechanisms.base import Mechanism
+from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.privacy.guarantee import Guarantee, bound, odds_or_any, odds_text
 
 #: A word that is drawn, and tokens that are kept or unknown, by the reason.
@@ -39,22 +41,22 @@ CONTROLS: dict[str, tuple[Any, ...]] = {
 def mechanism_data(mechanism: Mechanism, frozen: Collection[str] = ()) -> dict[str, Any]:
     """A mechanism for the browser: how it is listed, and its axis of ε, its options and its promise for each choice of
     options, by their values in the order of ``controls``. Plain JSON. frozen: options that are not offered."""
-    fields = {f.name: f for f in dataclasses.fields(mechanism.config)}
+    fields = {f.name: option_meta(f) for f in dataclasses.fields(mechanism.config)}
     offered = [name for name in CONTROLS if name in fields and name not in frozen]
-    values = [CONTROLS[n] or fields[n].metadata.get("tries") or fields[n].metadata["choices"] for n in offered]
+    values = [CONTROLS[n] or fields[n].trade_off_values or fields[n].choices or () for n in offered]
     return {
         "name": mechanism.name,
         "title": mechanism.title,
         "summary": mechanism.summary,
-        "unit": fields["epsilon"].metadata.get("unit") or "per word",
+        "unit": fields["epsilon"].unit or "per word",
         "controls": [
             {
                 "name": name,
-                "label": fields[name].metadata["label"],
-                "help": fields[name].metadata["help"],
+                "label": fields[name].label,
+                "help": fields[name].help,
                 "values": each,
                 "value": getattr(mechanism.config, name),
-                "unset": fields[name].metadata.get("unset") or "",
+                "unset": fields[name].unset_phrase or "",
             }
             for name, each in zip(offered, values, strict=True)
         ],
@@ -72,7 +74,7 @@ def _variant(mechanism: Mechanism, takes_never: bool) -> dict[str, Any]:
     """One choice of options: its axis of ε, between which ε it promises anything, all its options, and its promise."""
     config = mechanism.config
     options = {f.name: getattr(config, f.name) for f in dataclasses.fields(config) if f.name != "epsilon"}
-    (of_epsilon,) = [f.metadata for f in dataclasses.fields(config) if f.name == "epsilon"]
+    (of_epsilon,) = [option_meta(f) for f in dataclasses.fields(config) if f.name == "epsilon"]
     promise = mechanism.guarantee(_DRAWN)
     if mechanism.guarantee(_DRAWN).metric != mechanism.replace(epsilon=_BY_DISTANCE["plain"]).guarantee(_DRAWN).metric:
         raise ValueError(f"what {mechanism.title} promises depends on ε otherwise than by numbers")
@@ -84,7 +86,7 @@ def _variant(mechanism: Mechanism, takes_never: bool) -> dict[str, Any]:
             raise ValueError(f"what {mechanism.title} promises is said otherwise with words that are never released")
     return {
         "axis": list(mechanism.epsilon_range(mechanism.setting.options)),
-        "limits": [of_epsilon["min"], min(of_epsilon["max"], mechanism.max_epsilon)],
+        "limits": [of_epsilon.min, min(of_epsilon.max or math.inf, mechanism.max_epsilon)],
         "options": options,
         "promise": {
             "notion": promise.notion,

@@ -9,6 +9,7 @@ import streamlit as st
 
 from dptext_core import ConfigError, Mechanism, MechanismSpec, mechanism_class, words
 from dptext_core.mechanisms import blocklist, codec, recommended
+from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.privacy.guarantee import blocklist_note
 from dptext_core.words.lists import CONFIGURATIONS
 
@@ -26,15 +27,15 @@ def options(spec: MechanismSpec, key: str, skip: frozenset[str] = frozenset()) -
         f
         for f in dataclasses.fields(spec.config_cls)
         if f.name not in skip
-        and f.metadata["kind"] != "epsilon"
-        and not f.metadata.get("apart")
-        and public.page_has(f.metadata)
+        and option_meta(f).kind != "epsilon"
+        and not option_meta(f).has_own_control
+        and public.page_has(option_meta(f))
     ]
     values: dict[str, Any] = {}
     cls = mechanism_class(spec.name)
-    for field in (f for f in fields if not f.metadata["advanced"]):
+    for field in (f for f in fields if not option_meta(f).advanced):
         values |= _control(cls, field, f"{key}-{spec.name}-{field.name}")
-    folded = [f for f in fields if f.metadata["advanced"]]
+    folded = [f for f in fields if option_meta(f).advanced]
     if folded:
         with st.expander("More options"):
             for field in folded:
@@ -50,7 +51,7 @@ def one(spec: MechanismSpec, name: str, key: str) -> dict[str, Any]:
 
 def held(field: dataclasses.Field, value: Any, key: str) -> dict[str, Any]:
     """What the session holds under ``key`` where the control of this option shows ``value``."""
-    if field.metadata.get("lists"):
+    if option_meta(field).word_lists:
         if len(value) == 1 and value[0] in CONFIGURATIONS:
             return {key: value[0]}
         return {key: "", f"{key}-names": list(value)}
@@ -59,7 +60,7 @@ def held(field: dataclasses.Field, value: Any, key: str) -> dict[str, Any]:
 
 def _shown(field: dataclasses.Field, value: Any) -> Any:
     """A value as its control has it: text where it is typed or a flag that may be neither, else itself."""
-    kind = field.metadata["kind"]
+    kind = option_meta(field).kind
     if _picked(field) or (kind == "flag" and field.default is not None):
         return value
     if kind in ("number", "integer"):
@@ -72,9 +73,8 @@ def _shown(field: dataclasses.Field, value: Any) -> Any:
 
 
 def _picked(field: dataclasses.Field) -> bool:
-    meta = field.metadata
-    offered = meta.get("models") or meta.get("generators") or meta.get("spaces") or meta.get("offered")
-    return bool(meta["kind"] == "choice" or offered)
+    meta = option_meta(field)
+    return meta.kind == "choice" or meta.names_model or meta.word_spaces or bool(meta.offered_names)
 
 
 def _control(cls: type[Mechanism], field: dataclasses.Field, key: str) -> dict[str, Any]:
@@ -88,16 +88,17 @@ def _control(cls: type[Mechanism], field: dataclasses.Field, key: str) -> dict[s
 
 def _asked(cls: type[Mechanism], field: dataclasses.Field, key: str) -> Any:
     """The value that the control of an option is at. Raises ConfigError for what was typed and is none."""
-    meta, default = field.metadata, field.default
-    label, help, kind = meta["label"], meta["help"], meta["kind"]
+    meta, default = option_meta(field), field.default
+    label, help, kind = meta.label, meta.help, meta.kind
     if (known := public.offered(meta, default)) is not None:
-        titles = {s.name: s.title for s in words.word_spaces()} if meta.get("spaces") else {}
+        titles = {s.name: s.title for s in words.word_spaces()} if meta.word_spaces else {}
         return st.selectbox(label, known, format_func=lambda n: titles.get(n, n), help=help, key=key)
-    if meta.get("lists"):
+    if meta.word_lists:
         return _lists(label, help, key)
     if kind == "choice":
-        index = None if default is None else meta["choices"].index(default)
-        return st.selectbox(label, meta["choices"], index=index, format_func=str.capitalize, help=help, key=key)
+        choices = meta.choices or ()
+        index = None if default is None else choices.index(default)
+        return st.selectbox(label, choices, index=index, format_func=str.capitalize, help=help, key=key)
     start = _shown(field, recommended.begins(field))
     if kind == "flag" and default is not None:
         return st.toggle(label, value=start, help=help, key=key)
@@ -107,7 +108,7 @@ def _asked(cls: type[Mechanism], field: dataclasses.Field, key: str) -> Any:
     if kind in ("number", "integer"):
         # One type for all three: Streamlit refuses a whole number beside others.
         number = int if kind == "integer" else float
-        low, high = (None if end is None else number(end) for end in (meta["min"], meta["max"]))
+        low, high = (None if end is None else number(end) for end in (meta.min, meta.max))
         form: dict[str, Any] = {"step": 1} if kind == "integer" else {"format": "%g"}
         return st.number_input(label, min_value=low, max_value=high, value=start, help=help, key=key, **form)
     if kind == "words":

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core.measure.ledger import HOLDS, Ledger, LedgerEntry
+from dptext_core.measure.ledger import Ledger
+from dptext_core.measure.ledger_entries import HOLDS, LedgerEntry
 from dptext_core.privacy.guarantee import bound
 
 from ..server import sessions

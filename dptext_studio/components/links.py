@@ -15,6 +15,7 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core import Setting, words
 from dptext_core.mechanisms import codec, recommended
+from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.mechanisms.registry import fields_of
 from dptext_core.support.checks import shown, told
 from dptext_core.words.lists import CONFIGURATIONS
@@ -137,7 +138,7 @@ def left_out(settings: Sequence[Setting], fields: Mapping[str, dataclasses.Field
         known = _linked(setting.mechanism) if fields is None else fields
         config = fields_of(setting.mechanism)
         said |= dict.fromkeys(
-            config[name].metadata["label"]
+            option_meta(config[name]).label
             for name, value in setting.options.items()
             if name not in known or _lies(known[name], value)
         )
@@ -158,13 +159,13 @@ def _fields(mechanism: str) -> dict[str, dataclasses.Field]:
     return {
         name: field
         for name, field in fields_of(mechanism).items()
-        if name != "epsilon" and public.page_has(field.metadata) and not field.metadata.get("apart")
+        if name != "epsilon" and public.page_has(option_meta(field)) and not option_meta(field).has_own_control
     }
 
 
 def _linked(mechanism: str) -> dict[str, dataclasses.Field]:
     """Those of them that an address may have."""
-    return {name: field for name, field in _fields(mechanism).items() if field.metadata.get("link", True)}
+    return {name: field for name, field in _fields(mechanism).items() if option_meta(field).in_links}
 
 
 def open_explore(setting: Setting) -> None:
@@ -180,11 +181,11 @@ def _same(field: dataclasses.Field, value: Any) -> bool:
 
 def _check_offered(field: dataclasses.Field, value: Any) -> None:
     """Raises ConfigError for a value that the control of the option does not offer."""
-    meta, name = field.metadata, field.name
+    meta, name = option_meta(field), field.name
     offered = public.offered(meta, field.default)
     if offered is not None and value not in offered:
         raise dpt.ConfigError(f"{name} is one of {', '.join(offered)} on this machine, not {shown(value)}.")
-    if meta.get("lists") and not (len(value) == 1 and value[0] in CONFIGURATIONS):
+    if meta.word_lists and not (len(value) == 1 and value[0] in CONFIGURATIONS):
         known = words.word_lists()
         if not 0 < len(value) <= MAX_LISTS or any(v not in known for v in value) or len(set(value)) < len(value):
             raise dpt.ConfigError(f"{name} is L0, L1, L2, or up to {MAX_LISTS} of {', '.join(known)}, each once.")

@@ -9,7 +9,8 @@ from dptext_core import Document, InputError
 from dptext_core.support import hosting
 from dptext_core.support.checks import without_marks
 from dptext_core.text import document
-from dptext_core.text.document import LETTERS, has_more
+from dptext_core.text.document import has_more
+from dptext_core.text.tokenizing import LETTERS
 
 from ..server.public import limits
 

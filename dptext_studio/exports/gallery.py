@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from dptext_core.errors import DPTextError, InputError, ModelUnavailable
-from dptext_core.mechanisms.base import Mechanism, MechanismSpec
+from dptext_core.mechanisms.base import Mechanism
+from dptext_core.mechanisms.configured import MechanismSpec
 from dptext_core.mechanisms.registry import get_mechanism, mechanisms
 from dptext_core.privacy.guarantee import NOTIONS
 from dptext_core.support.assets import Example, examples

@@ -8,6 +8,7 @@ from typing import Any
 
 from dptext_core.mechanisms import codec
 from dptext_core.mechanisms.base import Mechanism
+from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.mechanisms.registry import DEFAULT_MECHANISM, mechanism_of
 from dptext_core.result import RewriteResult
 from dptext_core.support.checks import told
@@ -46,10 +47,10 @@ def setting(result: RewriteResult) -> str:
     epsilon = fields.pop("epsilon")
     pairs = [
         ("Mechanism", f"{mechanism.title} ({mechanism.name})"),
-        ("Privacy budget ε", f"{result.guarantee.each()} {epsilon.metadata.get('unit', '')}".strip()),
+        ("Privacy budget ε", f"{result.guarantee.each()} {option_meta(epsilon).unit}".strip()),
     ]
     for name, value in mechanism.setting.options.items():
-        pairs.append((fields[name].metadata["label"], codec.plain(_listed(told(fields[name], value)))))
+        pairs.append((option_meta(fields[name]).label, codec.plain(_listed(told(fields[name], value)))))
     pairs.append(("Seed", "" if result.seed is None else f"{result.seed}: a demonstration, not private"))
     pairs.append(("Made by", f"DP-Text Studio {__version__}"))
     return rows(pairs) + '<p class="p-small">Every option that is not named has its default.</p>'

@@ -18,6 +18,7 @@ from dptext_core.attacks.risk import Lead, WordSuccess
 from dptext_core.errors import InputError
 from dptext_core.measure.pii_survival import KINDS, standing_among, stands, traced
 from dptext_core.mechanisms.config import capitals
+from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.privacy.distribution import Channel, ScoreTable
 from dptext_core.privacy.guarantee import bound
 from dptext_core.result import RewriteResult, Unit
@@ -394,7 +395,7 @@ def _unit(config) -> str:
     """What one ε is spent on, as the mechanism's option says it."""
     for option in dataclasses.fields(config):
         if option.name == "epsilon":
-            return option.metadata.get("unit") or "per word"
+            return option_meta(option).unit or "per word"
     return "per word"
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from dptext_core.attacks.best import title
 from dptext_core.errors import InputError
-from dptext_core.measure.trade_off import TradeOffPoint, Value, about, front, unsure
+from dptext_core.measure.trade_off import TradeOffPoint, Value, about, front
+from dptext_core.measure.trade_off_advice import unsure
 from dptext_core.mechanisms.registry import counted
 from dptext_core.privacy.guarantee import number
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +10,9 @@ from streamlit import config, runtime
 
 from dptext_core import models, words
 from dptext_core.data import tables
+from dptext_core.mechanisms.option_meta import OptionMeta
 from dptext_core.support import hosting
-from dptext_core.words import space
+from dptext_core.words import smaller_spaces, space_loading
 
 from . import sessions
 
@@ -84,7 +84,7 @@ def enter() -> None:
     """At the door, before a page is run: say where the house is full, and go no further."""
     mine = limits()
     if mine.lists is not None:
-        space.hold_at_most(mine.lists)
+        smaller_spaces.hold_at_most(mine.lists)
     if config.get_option("server.maxUploadSize") > mine.upload:  # what is sent past the page
         config.set_option("server.maxUploadSize", mine.upload)
     if hosting.public() and runtime.exists() and not set(config.get_option("server.allowedHosts")) - {"*"}:
@@ -95,21 +95,21 @@ def enter() -> None:
         st.stop()
 
 
-def offered(meta: Mapping[str, Any], default: Any) -> list[str] | None:
-    """What a page offers of an option whose value is a name, by its metadata; None where it names none."""
-    if meta.get("offered"):
-        return list(meta["offered"])
-    if meta.get("spaces"):
+def offered(meta: OptionMeta, default: Any) -> list[str] | None:
+    """What a page offers of an option whose value is a name, by its description; None where it names none."""
+    if meta.offered_names:
+        return list(meta.offered_names)
+    if meta.word_spaces:
         known = [s.name for s in words.word_spaces()]
-        return known if limits().chooses else [name for name in known if name in space.SPACES]
-    if not limits().chooses and (meta.get("models") or meta.get("generators")):
+        return known if limits().chooses else [name for name in known if name in space_loading.SPACES]
+    if not limits().chooses and meta.names_model:
         return [str(default)]
     return models.offered(meta, str(default))
 
 
-def page_has(meta: Mapping[str, Any]) -> bool:
-    """Whether a page has a control for an option, by its metadata."""
-    if not meta.get("page", True):
+def page_has(meta: OptionMeta) -> bool:
+    """Whether a page has a control for an option, by its description."""
+    if not meta.on_pages:
         return False
-    known = any(meta.get(what) for what in ("offered", "spaces", "models", "generators", "lists"))
-    return known or limits().chooses or meta["kind"] not in ("text", "texts")
+    known = bool(meta.offered_names) or meta.word_spaces or meta.names_model or meta.word_lists
+    return known or limits().chooses or meta.kind not in ("text", "texts")

@@ -13,11 +13,11 @@ from dptext_core import attacks
 from dptext_core.attacks import Prior, bayes, likely_text, mask_inference, nearest, query, risk
 from dptext_core.mechanisms.blocklist import Never, loaded
 from dptext_core.mechanisms.words import normalisers
-from dptext_core.mechanisms.words.custext import Groups
+from dptext_core.mechanisms.words.word_groups import Groups
 from dptext_core.models import load_masked_lm
 from dptext_core.text.document import Document
 from dptext_core.words import word_space
-from dptext_core.words.space import without
+from dptext_core.words.smaller_spaces import without
 
 TEXT = (
     "The movie was wonderful and the actors were brilliant, but the weather in Lisbon ruined our holiday and my doctor "

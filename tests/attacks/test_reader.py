@@ -12,7 +12,7 @@ from tiny import vocabulary
 
 import dptext_core as dpt
 from dptext_core import WordSpace, attacks
-from dptext_core.attacks import Prior, bayes, reader
+from dptext_core.attacks import Prior, bayes, reader, reader_evidence
 from dptext_core.mechanisms.words.word_space import SpaceMechanism
 from dptext_core.models import MaskRequest, engine, load_masked_lm
 from dptext_core.models.word_chances import log_frequencies
@@ -134,14 +134,14 @@ def test_several_releases_multiply():
 
 
 def test_where_chances_depend_on_the_words_around_some_are_weighed_at_the_current_reading(tiny_model, monkeypatch):
-    monkeypatch.setattr(reader._InContext, "most", 1)
+    monkeypatch.setattr(reader_evidence._InContext, "most", 1)
     m = dpt.get_mechanism("dp-mlm", model=tiny_model, epsilon=60.0)
     result = m.rewrite("doctor hospital medicine", seed=4)
     found = reader.read(m, result, model=tiny_model)
     assert not found.exact and "better reader may exist" in found.sentence()
     prior = attacks.public_prior(m)
     now = {w.step: w.released for w in found.words}
-    made = reader.Sweeps(m, reader.ReleasedText(result), None, prior, reader.GAMMA, tiny_model)  # type: ignore[arg-type]
+    made = reader.Sweeps(m, reader_evidence.ReleasedText(result), None, prior, reader.GAMMA, tiny_model)  # type: ignore[arg-type]
     weighed = 0
     for i, w in enumerate(found.words):
         base = dict(zip(prior.words, made._bases(now, [w.step], dpt.Task())[0], strict=True))
@@ -158,10 +158,10 @@ def test_where_chances_depend_on_the_words_around_every_release_proposes_words(t
     m = dpt.get_mechanism("dp-mlm", model=tiny_model, epsilon=60.0, keep_stopwords=False)
     every = m.rewrites("doctor hospital medicine", 2, seed=4)
     assert len({r.steps[1].replacement for r in every}) > 1
-    text = reader.ReleasedText(every[0])
+    text = reader_evidence.ReleasedText(every[0])
     now = {i: s.replacement for i, s in text.steps.items()}
     words = attacks.public_prior(m).words
-    evidence = reader.evidence_of(m, text, [{i: r.steps[i] for i in text.steps} for r in every], words)
+    evidence = reader_evidence.evidence_of(m, text, [{i: r.steps[i] for i in text.steps} for r in every], words)
     (proposed,) = evidence._proposed([1], now, dpt.Task())
     each = [m.distribution(f"{now[0]} {r.steps[1].replacement} {now[2]}", 1) for r in every]
     tables = [dict(zip(d.candidates, d.log_probs, strict=True)) for d in each]

@@ -11,7 +11,7 @@ from scipy.stats import beta
 
 import dptext_core as dpt
 from dptext_core import attacks
-from dptext_core.attacks import two_texts, which_text
+from dptext_core.attacks import classifier_scores, text_classifiers, two_texts, which_text
 from dptext_core.auditing.broken_mechanisms import broken, sound
 from dptext_core.privacy.sampling import NoiseStream
 from dptext_lab.measurements.two_texts import Coin, against_promise, coverage
@@ -25,7 +25,7 @@ def test_the_bound_is_the_one_of_clopper_and_pearson():
         tpr = beta.ppf(tail, hits, n - hits + 1) if hits else 0.0
         fpr = beta.ppf(1 - tail, others + 1, n - others) if others < n else 1.0
         wanted = max(1.0, (tpr - delta) / fpr, (1 - fpr - delta) / (1 - tpr))
-        found = two_texts._epsilon(np.array(hits), np.array(others), n, tail, delta)
+        found = classifier_scores._epsilon(np.array(hits), np.array(others), n, tail, delta)
         assert float(found) == pytest.approx(math.log(wanted), abs=1e-12)
 
 
@@ -48,10 +48,10 @@ def test_the_bound_holds_on_a_mechanism_whose_epsilon_is_known():
 
 def test_a_classifier_and_its_threshold_are_chosen_by_the_first_half_alone():
     told, silent = (np.arange(50.0) + 50, np.arange(50.0)), (np.zeros(50), np.zeros(50))
-    chosen = two_texts._provable(two_texts._Scores(told, silent), "words", 0.025, 0.0)
-    assert chosen == (pytest.approx(float(two_texts._epsilon(50, 0, 50, 0.025, 0.0))), "words", 49.5)
-    assert two_texts._provable(two_texts._Scores(silent, told), "words", 0.025, 0.0)[0] == 0
-    assert two_texts._at_its_best(two_texts._Scores(silent, told), "words").seen == 0
+    chosen = classifier_scores._provable(classifier_scores._Scores(told, silent), "words", 0.025, 0.0)
+    assert chosen == (pytest.approx(float(classifier_scores._epsilon(50, 0, 50, 0.025, 0.0))), "words", 49.5)
+    assert classifier_scores._provable(classifier_scores._Scores(silent, told), "words", 0.025, 0.0)[0] == 0
+    assert classifier_scores._at_its_best(classifier_scores._Scores(silent, told), "words").seen == 0
 
 
 @pytest.mark.slow
@@ -71,7 +71,7 @@ def test_what_was_learnt_from_is_not_tested_on(monkeypatch):
         seen.append(set(train) & set(test))
         return np.array([1.0 if t in train else 0.0 for t in test])
 
-    monkeypatch.setitem(two_texts.CLASSIFIERS, "words", ("by heart", by_heart))
+    monkeypatch.setitem(text_classifiers.CLASSIFIERS, "words", ("by heart", by_heart))
     m = sound("appended-original", epsilon=0.1)
     counted = iter(range(10_000))
     plain = type(m)._composed
@@ -82,7 +82,7 @@ def test_what_was_learnt_from_is_not_tested_on(monkeypatch):
 
     monkeypatch.setattr(type(m), "_composed", numbered)
     found = two_texts.measure(m, ("one", "another"), 100, classifiers=("words",), stream=NoiseStream(1))
-    assert seen == [set()] * (two_texts.FOLDS + 1)
+    assert seen == [set()] * (classifier_scores.FOLDS + 1)
     assert found.tested == 50 and found.advantage == 0 and found.epsilon == 0
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from splicing import splice
 from tiny_generators import tiny_generator
 from traces import Stated
 
@@ -65,8 +66,8 @@ class Shout(dpt.Mechanism):
     def rewrite_prepared(self, prepared, stream, task):
         tokens = prepared.document.tokens
         marks = [t.kind in ("punct", "symbol") for t in tokens]
-        out = prepared.document.splice(
-            [Edit(None if m else t.text.upper()) for m, t in zip(marks, tokens, strict=True)]
+        out = splice(
+            prepared.document, [Edit(None if m else t.text.upper()) for m, t in zip(marks, tokens, strict=True)]
         )
         steps = [
             dpt.Step((t.start, t.end), t.text, t.text, "keep", "punctuation", 0.0, out.spans[i], i)

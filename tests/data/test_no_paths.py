@@ -17,6 +17,7 @@ from dptext_core.data import release_files, tables
 from dptext_core.data.rewriting import rewrite_data
 from dptext_core.measure import trade_off
 from dptext_core.measure.ledger import Ledger
+from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.support.checks import placeless
 from dptext_studio import exports
 from dptext_studio.components import links
@@ -95,7 +96,7 @@ def test_no_file_that_leaves_names_a_place_of_the_owners_machine(home, tmp_path,
     found["repr"] = repr(result)
     query, left_out = links.of(Inputs(TEXT, dpt.Setting(name, given(home, options)), None), epsilon, file=True)
     found["session"] = exports.SavedSession(query, None, TEXT).to_json()
-    files = {fields[o].metadata["label"] for o in options if fields[o].metadata["kind"].startswith("text")}
+    files = {option_meta(fields[o]).label for o in options if option_meta(fields[o]).kind.startswith("text")}
     assert files and files <= set(left_out), "whoever opens it is told what it lacks"
     for what, said in found.items():
         names_no_place(what, said)

@@ -13,6 +13,7 @@ import dptext_core as dpt
 from dptext_core.measure import budget
 from dptext_core.measure.coverage import coverage_note
 from dptext_core.mechanisms.config import MIN_EPSILON
+from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.words import files
 from dptext_core.words.lists import list_space, user_list
 
@@ -59,7 +60,7 @@ def test_any_odd_value_for_any_option_is_a_config_error_or_taken(name):
     cls = dpt.mechanism_class(name)
     for field in dataclasses.fields(cls.config_cls):
         for value in ODD.values():
-            kind = field.metadata["kind"]
+            kind = option_meta(field).kind
             nothing = value is None and field.default is None and kind != "epsilon"
             fits = nothing or (kind == "flag" and value is True)
             if fits:

@@ -23,6 +23,7 @@ from tiny_generators import tiny_generator
 import dptext_core as dpt
 from dptext_core.data import folder, release_files, rewriting, tables
 from dptext_core.mechanisms import codec
+from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.models import engines, generator, masked_lm
 from dptext_core.text import lexicon, lexicons
 from dptext_lab.results import results
@@ -65,10 +66,10 @@ def small(tmp_path_factory):
 
 def given(name: str, small: dict[str, str]) -> dict[str, str]:
     """The model that a mechanism computes with here; none where it needs none, or what is bundled is small."""
-    fields = {f.name: f.metadata for f in dataclasses.fields(dpt.mechanism_class(name).config_cls)}
+    fields = {f.name: option_meta(f) for f in dataclasses.fields(dpt.mechanism_class(name).config_cls)}
     if "model" not in fields:
         return {}
-    writes = fields["model"].get("generators")
+    writes = fields["model"].generators
     return {"model": small[(writes[0] or "decoder") if writes else "masked"]}
 
 

@@ -9,6 +9,7 @@ import types
 from dataclasses import dataclass
 
 import pytest
+from splicing import splice
 from tiny_generators import tiny_generator
 
 import dptext_core as dpt
@@ -18,7 +19,7 @@ from dptext_core.measure import budget
 from dptext_core.mechanisms.base import Prepared
 from dptext_core.models import MaskRequest
 from dptext_core.support.private import Private
-from dptext_core.text.document import Edit
+from dptext_core.text.skeleton import Edit
 from dptext_core.words.space import WordSpace
 from dptext_studio.server import runs
 
@@ -108,7 +109,7 @@ def test_no_repr_of_an_attack_shows_a_word():
     assert "giraffe" in found[0].sentence(), "they hold it"
     assert [quoted(f) for f in found] == [[]] * 4
     assert quoted(MaskRequest(context=None, masked=[[7]], target=0)) == []
-    assert quoted(Edit("giraffe")) == quoted(dpt.Document.parse(TEXT).splice([Edit()] * 10)) == []
+    assert quoted(Edit("giraffe")) == quoted(splice(dpt.Document.parse(TEXT), [Edit()] * 10)) == []
 
 
 def test_the_search_finds_a_repr_that_shows_a_word():

@@ -15,10 +15,11 @@ import pytest
 import dptext_core as dpt
 from dptext_core.mechanisms import registry
 from dptext_core.mechanisms.capabilities import by_word
-from dptext_core.mechanisms.words.word_level import SpaceConfig, WordMechanism
+from dptext_core.mechanisms.words.word_level import WordMechanism
+from dptext_core.mechanisms.words.word_options import SpaceConfig
 from dptext_core.models import sentence_encoder
 from dptext_core.privacy.distribution import ScoreTable
-from dptext_core.words.space import SPACES
+from dptext_core.words.space_loading import SPACES
 from dptext_lab.measurements import audit, deniability
 from dptext_lab.results import rows
 from dptext_lab.runner import grid, run

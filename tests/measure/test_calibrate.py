@@ -11,7 +11,7 @@ from small_spaces import on, random_space
 
 import dptext_core as dpt
 from dptext_core.attacks import bayes, best, risk
-from dptext_core.measure import calibration
+from dptext_core.measure import calibration, target_figures
 from dptext_core.measure.calibration import LOW, calibrate, equal_privacy
 from dptext_core.mechanisms.words.santext import SanText
 from dptext_core.privacy.sampling import NoiseStream
@@ -265,7 +265,7 @@ def quick_models(monkeypatch, tiny_model):
 
 @pytest.mark.slow
 def test_the_best_of_all_attackers_is_reached_and_has_its_name(quick_models, monkeypatch):
-    monkeypatch.setattr(calibration.secrets, "randbits", lambda n: 5)
+    monkeypatch.setattr(target_figures.secrets, "randbits", lambda n: 5)
     told: list[float] = []
     task = dpt.Task(lambda done, of: told.append(done / of))
     text = "The doctor changed the dose of insulin."
@@ -278,7 +278,7 @@ def test_the_best_of_all_attackers_is_reached_and_has_its_name(quick_models, mon
     figure = calibration.measured(c.mechanism, "best", text, stream=stream)
     m = c.calibrated
     again = best.ask(m, m.rewrites(m.prepare(text), c.draws, stream=stream))
-    assert figure(c.epsilon) == calibration.Measured(
+    assert figure(c.epsilon) == target_figures.Measured(
         again.success, (again.low, again.high), c.draws, again.name, again.words
     )
     with pytest.raises(dpt.InputError, match="reads a text"):

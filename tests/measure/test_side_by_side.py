@@ -9,7 +9,8 @@ from marks import slow_but
 
 import dptext_core as dpt
 from dptext_core.measure.side_by_side import differences, drawn_by_all, figures, first_drawn, one_word, pieces
-from dptext_core.measure.trade_off import front, tradeoff, unsure
+from dptext_core.measure.trade_off import front, tradeoff
+from dptext_core.measure.trade_off_advice import unsure
 from dptext_studio.figures import to_html, trade_off, word_bars
 
 TEXT = "My doctor sent a <b>letter</b> to my sister.\n\nBye!"

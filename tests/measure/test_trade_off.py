@@ -14,19 +14,10 @@ from scipy import stats
 import dptext_core as dpt
 from dptext_core import cli
 from dptext_core.attacks import two_texts, which_text
-from dptext_core.measure import calibration, metrics, trade_off
-from dptext_core.measure.calibration import Measured
-from dptext_core.measure.trade_off import (
-    TradeOffPoint,
-    Value,
-    advise,
-    enough,
-    front,
-    grid,
-    more,
-    second_option,
-    tradeoff,
-)
+from dptext_core.measure import calibration, metrics, target_figures, trade_off
+from dptext_core.measure.target_figures import Measured
+from dptext_core.measure.trade_off import TradeOffPoint, Value, front, grid, more, second_option, tradeoff
+from dptext_core.measure.trade_off_advice import advise, enough
 from dptext_core.privacy.sampling import NoiseStream
 
 TEXT = "My doctor sent a letter to my sister."
@@ -92,7 +83,7 @@ def test_two_texts_are_told_apart_where_no_word_answers_to_another(monkeypatch):
 
 
 def test_the_best_guess_is_that_of_a_calibration_with_the_noise_of_the_point(monkeypatch):
-    monkeypatch.setattr(calibration, "GUESSES", 1)
+    monkeypatch.setattr(target_figures, "GUESSES", 1)
     settings = [dpt.get_mechanism(SWAP), dpt.get_mechanism("diffractor")]
     without, found = points(settings, (0.5,), 1, ("bayes",))
     assert "no formula" in without.reasons["bayes"]

@@ -8,7 +8,7 @@ import pytest
 
 from dptext_core.auditing import metadata_leakage as told
 from dptext_core.auditing import outputs, releases, verdict
-from dptext_core.models import generator
+from dptext_core.models import loaded_generators
 
 FEW = {
     releases: {"FEW": 2, "OTHERS": 6, "LOW": 1},
@@ -22,7 +22,7 @@ FEW = {
 def few_rewrites(few_looks, monkeypatch):
     """Audits that are asked for what chances prove: of rewrites, which test_conformance looks at, only a few. Where a
     model's files lie is looked up once, not for each rewrite."""
-    monkeypatch.setattr(generator, "generator_spec", functools.cache(generator.generator_spec))
+    monkeypatch.setattr(loaded_generators, "generator_spec", functools.cache(loaded_generators.generator_spec))
     for module, sizes in FEW.items():
         for size, n in sizes.items():
             monkeypatch.setattr(module, size, n)

@@ -12,7 +12,8 @@ import dptext_core as dpt
 from dptext_core.explain import ProposalView
 from dptext_core.mechanisms import likelihood as chances
 from dptext_core.mechanisms.config import option
-from dptext_core.mechanisms.masked import dp_mlm_prior, masked_words
+from dptext_core.mechanisms.masked import dp_mlm_prior, masked_facets, masked_prepared, masked_words
+from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.mechanisms.words.word_prior import PriorMechanism
 from dptext_core.privacy.distribution import ScoreTable, TokenDistribution
 
@@ -74,7 +75,7 @@ def test_words_that_are_drawn_one_after_the_other_are_weighed_each_given_those_b
         _keep=lambda w: np.array(at.get(w.casefold(), ()), np.int64),
         tables_given=tables_given,
     )
-    own = masked_words.MaskedChances(m)  # type: ignore[arg-type]
+    own = masked_facets.MaskedChances(m)  # type: ignore[arg-type]
     found = own.in_places(None, [{0: "b", 1: "A", 2: "c"}, {0: "zzz", 1: "a", 2: "b"}, {0: "a", 1: "b", 2: "zzz"}])  # type: ignore[arg-type]
     assert np.exp(found) == pytest.approx([0.2 * (0.4 + 0.2) * 0.25, 0.0, 0.0])
     nothing = (None, None)
@@ -137,7 +138,7 @@ def test_scores_of_one_draw_are_those_of_its_place(order):
     if order == "parallel":
         assert found == ["scores", (3, True)] and asked == [[(3, True)]]
     else:
-        assert found == ["given", masked_words.Draw(prepared, {2: ("a", None)}, 3, True)] and len(asked) == 1  # type: ignore[arg-type]
+        assert found == ["given", masked_prepared.Draw(prepared, {2: ("a", None)}, 3, True)] and len(asked) == 1  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -153,4 +154,4 @@ def test_scores_of_one_draw_are_those_of_its_place(order):
     ],
 )
 def test_a_whole_number_with_an_end_that_is_none_is_a_number(default, ends, kind):
-    assert option(default, label="x", help="y", min=ends[0], max=ends[1]).metadata["kind"] == kind
+    assert option_meta(option(default, label="x", help="y", min=ends[0], max=ends[1])).kind == kind

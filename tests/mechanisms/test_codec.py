@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import dptext_core as dpt
 from dptext_core.mechanisms import codec
 from dptext_core.mechanisms.config import check, epsilon_option, option
+from dptext_core.mechanisms.option_meta import option_meta
 
 #: None is the default of one of each kind, and no built-in mechanism has most of these.
 KINDS = ("number", "integer", "flag", "choice", "text", "texts")
@@ -37,25 +38,25 @@ REGISTERED = [(s.name, f) for s in dpt.mechanisms() for f in dataclasses.fields(
 SHARED = {id(f): (name, f) for name, f in reversed(REGISTERED)}
 FOREIGN = [(f"foreign, {d!r}", foreign(k, d)) for k in KINDS for d in (DEFAULTS[k], None)]
 FOREIGN += [("foreign", f) for f in dataclasses.fields(ForeignConfig)]
-ALL = [pytest.param(f, id=f"{name}-{f.name}-{f.metadata['kind']}") for name, f in [*SHARED.values(), *FOREIGN]]
+ALL = [pytest.param(f, id=f"{name}-{f.name}-{option_meta(f).kind}") for name, f in [*SHARED.values(), *FOREIGN]]
 
 #: One of each kind that is registered, and the foreign ones.
-EACH = [*{f.metadata["kind"]: f for _, f in SHARED.values()}.values(), *(f for _, f in FOREIGN)]
+EACH = [*{option_meta(f).kind: f for _, f in SHARED.values()}.values(), *(f for _, f in FOREIGN)]
 
 NAMES = st.text(min_size=1, max_size=30) | st.text('",[] \tnoeNOE\\\n=é🙂', min_size=1, max_size=8)
 
 
 def values(field: dataclasses.Field) -> st.SearchStrategy[Any]:
     """Everything that the option takes."""
-    meta, kind = field.metadata, field.metadata["kind"]
-    numbers = st.floats(meta["min"], meta["max"], allow_nan=False, allow_infinity=False)
+    meta, kind = option_meta(field), option_meta(field).kind
+    numbers = st.floats(meta.min, meta.max, allow_nan=False, allow_infinity=False)
     names = NAMES.filter(lambda s: taken(A_NAME, s))
     found: st.SearchStrategy[Any] = {
         "epsilon": numbers | st.lists(numbers, min_size=1, max_size=4).map(tuple),
         "number": numbers,
-        "integer": st.integers(meta["min"], meta["max"]).filter(lambda n: abs(n) < 10**300),
+        "integer": st.integers(meta.min, meta.max).filter(lambda n: abs(n) < 10**300),
         "flag": st.booleans(),
-        "choice": st.sampled_from(meta["choices"] or [""]),
+        "choice": st.sampled_from(meta.choices or [""]),
         "text": names,
         "texts": st.lists(names, max_size=4).map(tuple),
         "words": st.lists(NAMES.filter(lambda s: taken(field, [s])), max_size=4).map(lambda v: check(field, v)),
@@ -71,7 +72,7 @@ def taken(field: dataclasses.Field, value: Any) -> bool:
     return True
 
 
-@pytest.mark.parametrize("field", EACH, ids=lambda f: f"{f.name}-{f.metadata['kind']}")
+@pytest.mark.parametrize("field", EACH, ids=lambda f: f"{f.name}-{option_meta(f).kind}")
 @settings(max_examples=10)
 @given(data=st.data())
 def test_what_is_written_is_read_back(field, data):
@@ -84,14 +85,14 @@ def test_what_is_written_is_read_back(field, data):
 
 def test_every_default_is_read_back():
     for name, field in [*SHARED.values(), *FOREIGN]:
-        if field.metadata["kind"] == "epsilon" and field.default is None:
+        if option_meta(field).kind == "epsilon" and field.default is None:
             with pytest.raises(dpt.ConfigError, match="epsilon"):
                 codec.write(field, None)
         else:
             assert codec.read(field, codec.write(field, field.default)) == field.default, (name, field.name)
 
 
-@pytest.mark.parametrize("field", EACH, ids=lambda f: f"{f.name}-{f.metadata['kind']}")
+@pytest.mark.parametrize("field", EACH, ids=lambda f: f"{f.name}-{option_meta(f).kind}")
 @settings(max_examples=20)
 @given(text=st.text(max_size=300) | st.text('0123456789.,-+eE[]"_ nofaisNO١٢\0\ud800', max_size=12))
 @example("")
@@ -220,7 +221,7 @@ def test_every_default_has_words():
     for name, field in REGISTERED:
         said = codec.describe({field.name: field.default}, name)
         assert said.strip() and "{" not in said, (name, field.name)
-        if field.metadata["kind"] == "flag":
+        if option_meta(field).kind == "flag":
             both = {codec.describe({field.name: value}, name) for value in (True, False)}
             meant = len(both) == 2 and not any(w.endswith((" yes", " no")) for w in both)
             assert meant, f"say what yes and no mean: {name} {field.name}"

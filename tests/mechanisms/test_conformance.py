@@ -17,10 +17,12 @@ from tiny_generators import tiny_generator
 import dptext_core as dpt
 from dptext_core.auditing import batches, entry_points, latent, long_texts, noise_source
 from dptext_core.auditing import statefulness as first_calls
+from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.models import sentence_encoder
-from dptext_core.result import deleted_by_chance
-from dptext_core.testing.conformance import TEXT, check_mechanism
-from dptext_core.words.space import SIZES
+from dptext_core.pieces import deleted_by_chance
+from dptext_core.testing.conformance import check_mechanism
+from dptext_core.testing.conformance_checks import TEXT
+from dptext_core.words.space_loading import SIZES
 
 #: The looks of an audit with fewer rewrites, which still go every way and see what leaks each time.
 SHORT = {
@@ -106,7 +108,7 @@ def small(request, tiny_model, small_generators, tiny_autoencoder, small_space, 
     whatever encoder: here by none."""
     monkeypatch.setattr(sentence_encoder, "embed", meaningless)
     fields = fields_of(request.param)
-    writes = fields["model"].metadata.get("generators") if "model" in fields else None
+    writes = option_meta(fields["model"]).generators if "model" in fields else None
     options = {
         "model": small_generators[writes[0] or "decoder"] if writes else tiny_model,
         "space": small_space,

@@ -14,8 +14,9 @@ from small_spaces import counts_of, diffractor, fit, on, random_space, shuffled_
 
 import dptext_core as dpt
 from dptext_core import NoiseStream, WordSpace
-from dptext_core.mechanisms.words import custext
-from dptext_core.mechanisms.words.custext import MAPPINGS, build_groups
+from dptext_core.mechanisms.words import word_groups
+from dptext_core.mechanisms.words.custext import MAPPINGS
+from dptext_core.mechanisms.words.word_groups import build_groups
 from dptext_core.privacy.sampling import log_full_range
 from dptext_lab.measurements import mappings
 
@@ -261,9 +262,9 @@ def test_the_tables_of_a_long_text_are_those_of_its_words(mapping, metric, monke
     sizes = np.array([len(o) for o in m.groups.outputs])[m.groups.group]
     rows = np.flatnonzero(sizes == 6)[::-1]
     assert len(rows) > 300
-    monkeypatch.setattr(custext, "_NUMBERS", 2 * 330 * 6)
+    monkeypatch.setattr(word_groups, "_NUMBERS", 2 * 330 * 6)
     asked = []
-    monkeypatch.setattr(custext, "_ordered", lambda *a, of=custext._ordered: asked.append(len(a[2])) or of(*a))
+    monkeypatch.setattr(word_groups, "_ordered", lambda *a, of=word_groups._ordered: asked.append(len(a[2])) or of(*a))
     outputs, scores = m.tables(np.sort(rows))
     assert len(asked) > 1 and max(asked) < len(rows), "in parts"
     for k in (0, 1, 150, len(rows) - 1):
@@ -393,7 +394,7 @@ def test_the_share_of_sst2s_words_that_share_their_set_with_no_other():
 
 def test_where_a_group_begins_is_said_once_for_each_and_for_the_end():
     groups = on(SPACE, "custext", k=8, mapping="conservative").groups
-    inverse, starts, members = custext._inverse(groups)
+    inverse, starts, members = word_groups._inverse(groups)
     assert len(starts) == len(groups.outputs) + 1 and starts[-1] == len(members)
     for g in range(len(groups.outputs)):
         assert set(groups.group[members[starts[g] : starts[g + 1]]]) == {g}
@@ -411,7 +412,7 @@ def test_words_alike_are_at_most_twenty_of_a_group():
 def test_the_highest_of_each_row_come_first_and_ties_by_column(rows, k):
     lines = np.random.default_rng(rows).integers(0, 4, (rows, 5)).astype(float)
     wanted = [sorted(range(5), key=lambda c: (-line[c], c))[:k] for line in lines]
-    assert custext._highest(lines, k).tolist() == wanted
+    assert word_groups._highest(lines, k).tolist() == wanted
 
 
 def test_words_alike_visit_groups_early_and_late():
@@ -423,10 +424,10 @@ def test_words_alike_visit_groups_early_and_late():
     assert [len(m.words_alike(m.vocabulary.words, n)) for n in (1, 2, 3, 4, 5)] == [2, 2, 3, 4, 5]
 
 
-@pytest.mark.parametrize("name", ["custext", "diffractor"])
-def test_a_uniform_whose_leading_bits_are_zero_is_read_on_where_its_word_stands(name, monkeypatch):
+@pytest.mark.parametrize(("name", "file"), [("custext", "custext"), ("diffractor", "list_draws")])
+def test_a_uniform_whose_leading_bits_are_zero_is_read_on_where_its_word_stands(name, file, monkeypatch):
     """What a mechanism says of where each random word stands, and the words that stand there."""
-    module = importlib.import_module(f"dptext_core.mechanisms.words.{name}")
+    module = importlib.import_module(f"dptext_core.mechanisms.words.{file}")
     seen = []
 
     def noted(words, place):

@@ -15,8 +15,10 @@ from small_spaces import LIST_NAMES, diffractor, fit, rewritten, shuffled_lists,
 import dptext_core as dpt
 from dptext_core import ConfigError, NoiseStream
 from dptext_core.auditing.distance import named_distances
-from dptext_core.mechanisms.words import diffractor as module
-from dptext_core.mechanisms.words.diffractor import bundle, geometric_steps, log_pmf, noisy_place, released
+from dptext_core.mechanisms.words import list_bundle, list_draws, list_noise
+from dptext_core.mechanisms.words.list_bundle import bundle
+from dptext_core.mechanisms.words.list_draws import released
+from dptext_core.mechanisms.words.list_noise import geometric_steps, log_pmf, noisy_place
 from dptext_core.privacy.sampling import LOG_DEPTH
 from dptext_core.words.lists import WordList
 
@@ -159,13 +161,13 @@ def test_the_sampler_at_the_ends(gamma, epsilon):
 
 def test_what_lies_beyond_the_computed_window_is_drawn_as_often_as_stated(monkeypatch):
     """β is 0.001: with β = 0.3 enough words leave the window for a test, of every number of lists."""
-    monkeypatch.setattr(module, "BETA", 0.3)
+    monkeypatch.setattr(list_noise, "BETA", 0.3)
     for lists in (1, 3):
         for epsilon in (1.3, 2.0, 4.5):
             m = diffractor(shuffled_lists(24, lists, seed=1), noise="tem", epsilon=epsilon)
             row = m.vocabulary.words.index(words(24)[11])
             d = m.channel(row).at(epsilon)
-            window = module.window(None, epsilon, 24)
+            window = list_noise.window(None, epsilon, 24)
             far = [
                 abs(one.tolist().index(w) - p[row]) > window
                 for w in range(24)
@@ -187,7 +189,7 @@ def test_the_window_of_the_paper():
     assert m.distances(far)[0, 1] == pytest.approx(span / 2)
     # All places beyond γ together are rarer than β, and from ε = 33.8 on ε changes nothing.
     for epsilon in (0.1, 1.0, 9.0):
-        window = module.Window.of(epsilon, 9000, 21_719, None)
+        window = list_noise.Window.of(epsilon, 9000, 21_719, None)
         assert np.exp(window.beyond - np.logaddexp(window.inside, window.beyond)) <= 0.001
     channel = m.channel(9000)
     assert channel.at(40.0).log_probs == pytest.approx(channel.at(900.0).log_probs)
@@ -338,7 +340,7 @@ def check_flips(channel, stream, low, high):
 @settings(max_examples=8)
 @given(st.integers(0, 10_000), st.sampled_from([2, 12, 90]), st.sampled_from([0.001, 0.3]))
 def test_with_the_computed_window_a_word_leaves_once(seed, n, beta):
-    before, module.BETA = module.BETA, beta
+    before, list_noise.BETA = list_noise.BETA, beta
     try:
         channel = channel_of(shuffled_lists(n, 2, seed), seed % n, noise="tem")
         stream, b = NoiseStream(seed), None
@@ -347,13 +349,13 @@ def test_with_the_computed_window_a_word_leaves_once(seed, n, beta):
         gone, inside = [], []
         for epsilon in np.geomspace(0.05, 60, 80):
             far = abs(b.where[chosen, channel.draw(float(epsilon), stream)] - b.places[chosen, channel.row])
-            gone.append(bool(far > module.window(None, epsilon, n)))
+            gone.append(bool(far > list_noise.window(None, epsilon, n)))
             if not gone[-1]:
                 inside.append(far)
         assert gone == sorted(gone) and inside == sorted(inside, reverse=True)
         check_flips(channel, stream, 0.05, 60.0)
     finally:
-        module.BETA = before
+        list_noise.BETA = before
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -398,7 +400,7 @@ def test_the_lists_are_chosen_alike_whatever_the_noise():
 
 def test_a_bundle_of_named_lists(monkeypatch):
     named = {"x": ("Ab", "cd", "ef", "gh"), "y": ("gh", "ab", "zz", "EF")}
-    monkeypatch.setattr(module, "word_list", lambda n, **given: WordList(n, "small", named[n]))
+    monkeypatch.setattr(list_bundle, "word_list", lambda n, **given: WordList(n, "small", named[n]))
     found = bundle(("x", "y"))
     expected = small_bundle([[w.lower() for w in one] for one in named.values()])
     assert found.words == expected.words == ("ab", "ef", "gh")
@@ -456,7 +458,7 @@ def test_views_show_the_places_that_were_drawn():
 @pytest.mark.parametrize("seed", [1, 7, 11])
 def test_beyond_a_computed_window_a_word_changes_where_the_window_does(seed, monkeypatch):
     """With β = 0.3 words are often beyond the window, whose whole places are fewer for a larger ε."""
-    monkeypatch.setattr(module, "BETA", 0.3)
+    monkeypatch.setattr(list_noise, "BETA", 0.3)
     channel = channel_of(shuffled_lists(14, 2, seed), 3 * seed % 14, noise="tem")
     assert len(check_flips(channel, NoiseStream(seed), 0.5, 30.0)) >= 5
 
@@ -465,7 +467,7 @@ def test_random_words_at_both_ends_choose_a_list_and_a_side():
     bundle_, top = small_bundle(shuffled_lists(9, 3)), 2**64 - 1
     words_ = np.full((3, 8), top, np.uint64)
     words_[1, 0], words_[2, :2] = 0, (1 << 63, 0b101)
-    chosen, sign, near, far = module._read(bundle_, words_, lambda j: (NoiseStream(1), j))
+    chosen, sign, near, far = list_draws._read(bundle_, words_, lambda j: (NoiseStream(1), j))
     assert chosen.tolist() == [2, 0, 1] and sign.tolist() == [[1, 1, 1], [1, 1, 1], [1, -1, 1]]
     assert near.shape == far.shape == (3, 3) and np.exp(near).max() == np.exp(far).max() == 1 - 2.0**-53
 

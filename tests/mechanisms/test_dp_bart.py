@@ -17,7 +17,8 @@ from tiny_generators import tiny_generator
 import dptext_core as dpt
 from dptext_core.mechanisms.latent import dp_bart
 from dptext_core.mechanisms.latent.dp_bart import GRID, clip, estimate_bound
-from dptext_core.models.generator import ROWS, _repeating, load_generator
+from dptext_core.models.generator import ROWS, _repeating
+from dptext_core.models.loaded_generators import load_generator
 from dptext_core.privacy.gaussian import gaussian_advantage, gaussian_delta, gaussian_sigma
 
 TEXT = "The doctor told my friend that the pain was bad."

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from small_banks import SENTENCES, meaningless, write
 
 import dptext_core as dpt
-from dptext_core.mechanisms.sentence.dp_sentence import CosineTable, sentence_range
+from dptext_core.mechanisms.sentence.sentence_trace import CosineTable, sentence_range
 from dptext_core.models import sentence_encoder
 from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.words.bank import text_codes

@@ -19,8 +19,9 @@ import dptext_core as dpt
 from dptext_core.measure.coverage import coverage_note
 from dptext_core.mechanisms.writing import generation
 from dptext_core.mechanisms.writing.dp_prompt import AFTER, BEFORE
-from dptext_core.models.generator import END, _past, _word_pieces, load_generator
+from dptext_core.models.generator_parts import END, _past, _word_pieces
 from dptext_core.models.generators import generator_spec, list_generators
+from dptext_core.models.loaded_generators import load_generator
 from dptext_core.privacy.distribution import ScoreTable
 
 TEXT = "The doctor told my friend that the pain was bad."

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dptext_core.mechanisms.recommended import recommended
-from dptext_core.mechanisms.words import custext
+from dptext_core.mechanisms.words import word_groups
 from dptext_core.words import word_space
 
 SPACES = {"whole": lambda: word_space("minilm"), "begun with": lambda: recommended("custext").vocabulary}
@@ -15,17 +15,17 @@ SPACES = {"whole": lambda: word_space("minilm"), "begun with": lambda: recommend
 @pytest.mark.slow
 def test_they_are_what_is_built():
     space = word_space("minilm")
-    stored, built = custext.stored_groups(space, 50), custext.build_groups(space, 50, "balanced")
+    stored, built = word_groups.stored_groups(space, 50), word_groups.build_groups(space, 50, "balanced")
     assert np.array_equal(stored.group, built.group)
     assert np.array_equal(np.stack(stored.outputs), np.stack(built.outputs))
 
 
-@pytest.mark.parametrize("k", custext.TRIES)
+@pytest.mark.parametrize("k", word_groups.TRIES)
 @pytest.mark.parametrize("which", SPACES)
 def test_each_set_is_of_the_nearest_to_its_first_word_and_holds_who_shares_it(which, k):
     """200 sets meet a wrong one with 87% where one in a hundred is wrong."""
     space = SPACES[which]()
-    groups = custext.stored_groups(space, k)
+    groups = word_groups.stored_groups(space, k)
     outputs = np.stack(groups.outputs)
     assert outputs.shape[1] == k and len(groups.group) == len(space)
     assert (outputs[groups.group] == np.arange(len(space))[:, None]).any(axis=1).all()
@@ -41,9 +41,9 @@ def test_each_set_is_of_the_nearest_to_its_first_word_and_holds_who_shares_it(wh
 
 
 def test_other_spaces_have_none_and_a_damaged_file_is_built_anew(monkeypatch, tmp_path):
-    assert custext.stored_groups(word_space("minilm-input"), 20) is None
-    monkeypatch.setattr(custext, "assets_folder", lambda: tmp_path)
-    assert custext.stored_groups(word_space("minilm"), 20) is None
+    assert word_groups.stored_groups(word_space("minilm-input"), 20) is None
+    monkeypatch.setattr(word_groups, "assets_folder", lambda: tmp_path)
+    assert word_groups.stored_groups(word_space("minilm"), 20) is None
     (tmp_path / "words").mkdir()
-    (tmp_path / "words" / custext.GROUPS).write_bytes(b"PK\3\4 cut off")
-    assert custext.stored_groups(word_space("minilm"), 20) is None
+    (tmp_path / "words" / word_groups.GROUPS).write_bytes(b"PK\3\4 cut off")
+    assert word_groups.stored_groups(word_space("minilm"), 20) is None

@@ -20,8 +20,8 @@ from dptext_core.errors import DPTextError
 from dptext_core.explain import project
 from dptext_core.mechanisms import likelihood as chances
 from dptext_core.mechanisms.latent import adept, dp_bart
-from dptext_core.mechanisms.words import custext, mvc
-from dptext_core.mechanisms.words import diffractor as module
+from dptext_core.mechanisms.option_meta import OptionMeta, option_meta
+from dptext_core.mechanisms.words import list_noise, mvc, word_groups
 from dptext_core.mechanisms.writing import generation
 from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.text.skeleton import Edit
@@ -104,16 +104,16 @@ def test_promises_and_views_stay(name):
 
 
 FIGURES = {
-    "steps": lambda: module.geometric_steps(np.array([0.1, 1.0, 5.0])[:, None], np.log([0.9, 0.4, 1e-9])),
+    "steps": lambda: list_noise.geometric_steps(np.array([0.1, 1.0, 5.0])[:, None], np.log([0.9, 0.4, 1e-9])),
     "places": lambda: [
-        module.noisy_place(noise, e, np.array([0, 5, 19]), 20, gamma, sign, np.log(u), np.log(far))
+        list_noise.noisy_place(noise, e, np.array([0, 5, 19]), 20, gamma, sign, np.log(u), np.log(far))
         for noise, gamma in (("geometric", None), ("tem", None), ("tem", 3.0), ("tem", 0.5))
         for e in (0.2, 1.0, 8.0)
         for sign in (-1, 1)
         for u, far in ((0.999, 0.1), (0.3, 0.001), (1e-6, 0.5), (0.02, 0.0004))
     ],
     "chances": lambda: [
-        module.log_pmf(noise, e, at, np.arange(20), 20, gamma)
+        list_noise.log_pmf(noise, e, at, np.arange(20), 20, gamma)
         for noise, gamma in (("geometric", None), ("tem", None), ("tem", 3.0))
         for e in (0.2, 3.0, 40.0)
         for at in (0, 7, 19)
@@ -125,7 +125,7 @@ FIGURES = {
         for norm in (0.5, 1.0, 5.0)
     ],
     "windows": lambda: [
-        module.Window.of(e, np.array([0, 3, 19]), 20, gamma)
+        list_noise.Window.of(e, np.array([0, 3, 19]), 20, gamma)
         for e in (0.3, 2.0, 50.0)
         for gamma in (None, 2.0, 2.5, 30.0)
     ],
@@ -141,7 +141,7 @@ def test_chances_add_up_to_one_at_every_place():
     for noise, gamma in (("geometric", None), ("tem", None), ("tem", 3.0), ("tem", 0.5)):
         for e in (0.1, 1.0, 12.0):
             for at in (0, 1, 10, 19):
-                assert np.exp(module.log_pmf(noise, e, at, np.arange(20), 20, gamma)).sum() == pytest.approx(1.0)
+                assert np.exp(list_noise.log_pmf(noise, e, at, np.arange(20), 20, gamma)).sum() == pytest.approx(1.0)
 
 
 def test_words_of_another_text_stand_only_where_they_were_written_so():
@@ -170,7 +170,7 @@ def test_places_that_share_a_draw_have_one_word_or_no_chance():
 def test_a_place_beyond_the_window_is_on_the_list():
     """Where the uniform that picks it is 1 but for the last bit."""
     for u in (1.0, 1 - 2**-53, 1e-300):
-        found = module.noisy_place("tem", 1.0, np.array([0, 10, 19]), 20, 0.5, 1, np.log(1e-9), np.log(u))
+        found = list_noise.noisy_place("tem", 1.0, np.array([0, 10, 19]), 20, 0.5, 1, np.log(1e-9), np.log(u))
         assert ((found >= 0) & (found < 20)).all()
 
 
@@ -188,7 +188,7 @@ def test_the_tables_of_a_size_are_those_of_all_its_words():
     sizes = np.array([len(m.channel(row).candidates) for row in range(26)])
     assert len(set(sizes.tolist())) > 1
     for size in set(sizes.tolist()):
-        which, outputs, scores = custext._all_tables(m.vocabulary, 7, "conservative", m.config.metric, size)
+        which, outputs, scores = word_groups._all_tables(m.vocabulary, 7, "conservative", m.config.metric, size)
         assert which.tolist() == np.flatnonzero(sizes == size).tolist() and outputs.shape == (len(which), size)
         for row, given, own in zip(which, outputs, scores, strict=True):
             table = m.channel(int(row))
@@ -267,9 +267,16 @@ def test_a_picture_of_noise_shows_near_words_a_cloud_and_where_this_point_landed
 @pytest.mark.parametrize("name", [spec.name for spec in dpt.mechanisms()])
 def test_options_with_their_ends_stay(name):
     """What forms, help and checks are made from; how it is worded may change."""
-    worded = {"label", "help", "said", "unset", "unit", "rows"}
+    worded = {"label", "help", "phrase", "unset_phrase", "unit", "row_meanings"}
+    always = {"kind", "min", "max", "choices", "advanced", "live"}
+    kept = [f for f in dataclasses.fields(OptionMeta) if f.name not in worded]
+
+    def described(meta: OptionMeta) -> dict:
+        values = {f.name: (getattr(meta, f.name), f.default) for f in kept}
+        return plain({k: v for k, (v, default) in values.items() if k in always or v != default})
+
     options = {
-        f.name: plain({k: v for k, v in f.metadata.items() if k not in worded}) | {"default": plain(f.default)}
+        f.name: described(option_meta(f)) | {"default": plain(f.default)}
         for f in dataclasses.fields(dpt.mechanism_class(name).config_cls)
     }
     cls = dpt.mechanism_class(name)

@@ -19,12 +19,12 @@ from tiny_generators import tiny_generator
 import dptext_core as dpt
 from dptext_core import attacks, cli
 from dptext_core.mechanisms.blocklist import Never, fold, forms, loaded, word_set
-from dptext_core.mechanisms.masked.masked_words import candidates
-from dptext_core.mechanisms.words.custext import build_groups, utilities
+from dptext_core.mechanisms.masked.model_words import candidates
 from dptext_core.mechanisms.words.mvc import nearest_words
+from dptext_core.mechanisms.words.word_groups import build_groups, utilities
 from dptext_core.mechanisms.writing.spelling import Spelling
 from dptext_core.words import WordSpace
-from dptext_core.words import space as word_spaces
+from dptext_core.words import smaller_spaces as made_smaller
 from dptext_lab.measurements import deniability
 
 N = 30
@@ -310,13 +310,13 @@ def test_the_command_takes_words_and_files_and_is_written_back(tmp_path, space, 
 
 def smaller_spaces() -> int:
     gc.collect()
-    return len(word_spaces._smaller)
+    return len(made_smaller._smaller)
 
 
 @pytest.mark.slow
 def test_a_space_without_some_words_goes_with_the_last_who_uses_it(space, monkeypatch, new_objects):
     """Else each visitor's list would leave a copy of a word space in the process: all caches are by weak reference."""
-    word_spaces._without.cache_clear()
+    made_smaller._without.cache_clear()
     before = smaller_spaces()
     for k, name in enumerate(("santext", "custext", "mvc", "gumbel")):
         for word in words(N)[5:7]:
@@ -327,7 +327,7 @@ def test_a_space_without_some_words_goes_with_the_last_who_uses_it(space, monkey
     # Two for whoever asks again, and two with noise that MVC keeps.
     assert smaller_spaces() - before <= 4
     # What a server of strangers holds at most: one more is refused with what to do, until one is gone.
-    monkeypatch.setattr(word_spaces, "most_smaller", smaller_spaces() + 1)
+    monkeypatch.setattr(made_smaller, "most_smaller", smaller_spaces() + 1)
     held = [made("santext", space, never=(word,)) for word in words(N)[5:9]]
     for m in held[:3]:
         m.vocabulary  # noqa: B018
@@ -356,10 +356,10 @@ def test_word_spaces_leave_loaded_words_out_as_they_leave_out_a_list(name):
 
 
 def test_everyones_space_takes_no_room_that_lists_of_visitors_have(monkeypatch):
-    monkeypatch.setattr(word_spaces, "most_smaller", 0)
+    monkeypatch.setattr(made_smaller, "most_smaller", 0)
     name = "santext"
     spaces = [dpt.get_mechanism(name, loaded_words=False).vocabulary for _ in range(2)]
-    assert spaces[0] is spaces[1] and spaces[0] not in word_spaces._smaller
+    assert spaces[0] is spaces[1] and spaces[0] not in made_smaller._smaller
 
 
 def test_a_bank_leaves_out_sentences_with_loaded_words(tmp_path):

@@ -17,7 +17,8 @@ import dptext_core as dpt
 from dptext_core.mechanisms.capabilities import public_context
 from dptext_core.mechanisms.masked import public_prior
 from dptext_core.mechanisms.masked.dp_mlm_prior import DPMLMPrior, clipped, public_shape, score_deviation, tempered
-from dptext_core.mechanisms.masked.masked_words import Draw, candidates
+from dptext_core.mechanisms.masked.masked_prepared import Draw
+from dptext_core.mechanisms.masked.model_words import candidates
 from dptext_core.mechanisms.masked.public_prior import PublicText, proposed_logits
 from dptext_core.models import MaskRequest, engine, load_masked_lm
 from dptext_core.models.word_chances import SPREAD, log_frequencies, over_words

@@ -19,6 +19,7 @@ import pytest
 from small_spaces import LIST_NAMES, on, random_space, shuffled_lists, small_bundle, words
 
 import dptext_core as dpt
+from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.privacy.distribution import ScoreTable
 
 PAIRS = int(os.environ.get("DPTEXT_PAIRS") or 60)
@@ -63,7 +64,7 @@ def options_of(name: str, rng: random.Random) -> dict:
     chosen = {}
     for field in dataclasses.fields(dpt.mechanism_class(name).config_cls):
         values = OPTIONS.get(field.name, ())
-        values = field.metadata["choices"] if values is None else values
+        values = option_meta(field).choices or () if values is None else values
         if values:
             chosen[field.name] = rng.choice(values)
     return chosen

@@ -17,12 +17,13 @@ import dptext_core as dpt
 from dptext_core.auditing import release_statistics as seen
 from dptext_core.mechanisms import recommended
 from dptext_core.mechanisms.latent import dp_bart
-from dptext_core.mechanisms.masked import dp_mlm, dp_mlm_prior, masked_words
-from dptext_core.mechanisms.sentence import dp_sentence
+from dptext_core.mechanisms.masked import dp_mlm, dp_mlm_prior, masked_facets, masked_words
+from dptext_core.mechanisms.sentence import dp_sentence, sentence_trace
 from dptext_core.mechanisms.words import word_prior
 from dptext_core.mechanisms.words.word_level import WordMechanism
 from dptext_core.mechanisms.writing.spelling import Spelling
 from dptext_core.models import generator as generators
+from dptext_core.models import loaded_generators
 from dptext_core.privacy.distribution import TokenDistribution
 from dptext_core.privacy.gaussian import gaussian_advantage, gaussian_epsilon, laplace_advantage
 from dptext_core.privacy.sampling import NoiseStream
@@ -67,7 +68,7 @@ def test_a_bound_is_a_share_of_the_numbers_of_public_texts(monkeypatch):
     g = SimpleNamespace(
         latents=latents, prompt=lambda before, text, after, n: ([int(w) for w in text.split()][:n], False)
     )
-    monkeypatch.setattr(generators, "load_generator", lambda model, kind: g)
+    monkeypatch.setattr(loaded_generators, "load_generator", lambda model, kind: g)
     monkeypatch.setattr(generators, "ROWS", 2)
     texts = ["1 2 3 4", "5", " 6  7", "8", "9 9 9"]
     numbers = [x * k for x in (1, 2, 3, 5, 6, 7, 8) for k in (1.0, 10.0)]
@@ -141,7 +142,7 @@ def test_scores_that_are_kept_are_those_of_the_drawn_places():
     planned.fill = lambda k, scores: keys.append((k, scores))
     planned.of_allowed = lambda scores: "allowed"
     m = SimpleNamespace(_planned=lambda p: planned, plan=lambda d: planned, candidates=("a", "b", "c"))
-    own = masked_words._Scores(m)  # type: ignore[arg-type]
+    own = masked_facets._Scores(m)  # type: ignore[arg-type]
     drawn = [(1, False), (4, False)]
     assert own.of(None) == "scores" and keys == [drawn]  # type: ignore[arg-type]
     every, ours = np.zeros((2, 4)), np.zeros((2, 3))
@@ -250,7 +251,7 @@ def brute_flips(winner, low: float, high: float) -> list[int]:
 @pytest.mark.parametrize("seed", range(3))
 def test_with_the_noise_locked_sentences_change_where_the_sampler_does(seed):
     cosines = np.random.default_rng(seed).uniform(-0.2, 0.9, 40)
-    table = dp_sentence.CosineTable(tuple(map(str, range(40))), cosines, (0.0, 0.8))
+    table = sentence_trace.CosineTable(tuple(map(str, range(40))), cosines, (0.0, 0.8))
     stream = NoiseStream(seed)
     noise = stream.gumbel(40)
     flips = table.flips(stream, 0.5, 200.0)

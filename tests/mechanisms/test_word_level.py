@@ -16,12 +16,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_spaces import counts_of, diffractor, fit, on, random_space, rewritten, same, shuffled_lists, words
+from splicing import splice
 from text.test_document import TEXTS
 
 import dptext_core as dpt
 from dptext_core import NoiseStream, WordSpace, attacks
 from dptext_core.mechanisms.words import word_level
-from dptext_core.mechanisms.words.word_level import MASK, WordMechanism
+from dptext_core.mechanisms.words.word_codes import MASK
+from dptext_core.mechanisms.words.word_level import WordMechanism
 from dptext_core.privacy.guarantee import number
 from dptext_core.text import document, skeleton
 from dptext_core.text.skeleton import Edit
@@ -264,7 +266,7 @@ def test_the_columns_of_a_result_are_its_steps(text, more, data):
     m = on(SPACE, "custext", k=5, keep_stopwords=True, **chosen)
     result = m.rewrite((text + " ".join(more)).encode("utf-8", "ignore").decode(), seed=1)
     document = dpt.Document.parse(result.original)
-    spliced = document.splice([Edit(None if s.action == "keep" else s.replacement) for s in result.steps])
+    spliced = splice(document, [Edit(None if s.action == "keep" else s.replacement) for s in result.steps])
     assert (result.text, [s.out for s in result.steps]) == (spliced.text, list(spliced.spans))
     assert [(s.original, s.span) for s in result.steps] == [(t.text, (t.start, t.end)) for t in document.tokens]
     assert dpt.Document(document.text, document.tokens) == document

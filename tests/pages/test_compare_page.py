@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
 from dptext_core.attacks import best, two_texts
-from dptext_core.measure import calibration, metrics, side_by_side
+from dptext_core.measure import metrics, side_by_side, target_figures
 from dptext_core.measure import pii_survival as leaks
 from dptext_core.measure.ledger import Ledger
 from dptext_core.mechanisms.recommended import ORDER
@@ -394,7 +394,7 @@ def test_the_best_of_all_attackers_is_asked_on_demand_over_the_words_that_all_dr
 
 @pytest.mark.slow
 def test_the_share_that_the_best_of_all_attackers_finds_can_be_equal(monkeypatch, plain_attackers):
-    monkeypatch.setattr(calibration, "READ", 4)  # one rewrite at each ε
+    monkeypatch.setattr(target_figures, "READ", 4)  # one rewrite at each ε
     state = {"compare_mode": "best", "compare_best": 75}
     at = opened([dpt.Setting("diffractor", {}, 0.5), dpt.Setting("diffractor", {"noise": "tem"}, 0.5)], **state)
     while (job := mine(at).at("compare").job) is not None:

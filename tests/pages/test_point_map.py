@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
 from dptext_core.attacks import best
-from dptext_core.measure import trade_off
+from dptext_core.measure import trade_off, trade_off_advice
 from dptext_core.mechanisms import recommended
 from dptext_core.mechanisms.words import custext
 from dptext_studio.exports import FILE
@@ -61,7 +61,7 @@ def test_the_points_are_measured_and_the_answer_is_that_of_the_core(page):
     points = mine(page).points
     assert {(p.setting, p.index) for p in points} == {(j, i) for j in range(2) for i in range(3)}
     assert all(p.has("cosine") and p.has("n_w") and len(p.texts) == 3 for p in points)
-    advice = trade_off.advise(points, "n_w", 0.3, "cosine")
+    advice = trade_off_advice.advise(points, "n_w", 0.3, "cosine")
     (said,) = [e.value.replace("\\", "") for e in page.success]
     assert said == advice.sentence() and "Start with" in said
     assert any("6 points and 3 draws" in c.value for c in page.caption)
@@ -166,7 +166,7 @@ def test_what_is_hidden_is_by_default_what_the_best_of_all_attackers_finds(plain
     assert points[0].value("best").mean <= points[-1].value("best").mean
     assert all(p.value("best").low <= p.value("best").mean <= p.value("best").high for p in points)
     said = [e.value.replace("\\", "") for e in (*at.success, *at.warning)]
-    assert trade_off.advise(mine(at).points, "best", 0.4, "bleu").sentence() in said
+    assert trade_off_advice.advise(mine(at).points, "best", 0.4, "bleu").sentence() in said
     assert any("the best of all attackers names a drawn word" in s for s in said)
     figure = at.get("plotly_chart")[0].proto.spec
     assert "best of all attackers does not name" in figure and best.title(points[-1].measured["best"].by) in figure

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import dataclasses
 import json
 import re
 import threading
@@ -24,9 +25,10 @@ from streamlit.web import skills
 import dptext_core as dpt
 from dptext_core.data import batch, job_folders
 from dptext_core.mechanisms.config import option
+from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.support import hosting, plugins
 from dptext_core.text import document
-from dptext_core.words import space as word_spaces
+from dptext_core.words import smaller_spaces, space_loading
 from dptext_studio.components import download, links, text
 from dptext_studio.server import jobs, public, sessions, uploads
 from dptext_studio.server.jobs import Work
@@ -40,7 +42,7 @@ DOCUMENT = (ROOT / "docs" / "development" / "security.md").read_text(encoding="u
 def strangers(monkeypatch):
     """Public hosting, and nothing of it afterwards."""
     monkeypatch.setenv(hosting.VARIABLE, "1")
-    monkeypatch.setattr(word_spaces, "most_smaller", None)
+    monkeypatch.setattr(smaller_spaces, "most_smaller", None)
     before = config.get_option("server.maxUploadSize")
     yield
     config.set_option("server.maxUploadSize", before)
@@ -194,16 +196,17 @@ def test_no_link_and_no_file_names_a_path(option_named):
 
 def test_strangers_choose_no_model_and_type_no_name(strangers, monkeypatch):
     for kind in ("text", "texts"):
-        typed = option(None, label="Path", kind=kind, help="A file.").metadata
-        assert not public.page_has(typed) and public.page_has({**typed, "lists": True})
+        typed = option_meta(option(None, label="Path", kind=kind, help="A file."))
+        assert not public.page_has(typed) and public.page_has(dataclasses.replace(typed, word_lists=True))
     monkeypatch.setattr(public.models, "list_models", lambda: pytest.fail("what is installed is of no use"))
     for spec in dpt.mechanisms():
         for name, field in links._fields(spec.name).items():
-            if (offered := public.offered(field.metadata, field.default)) is None:
-                assert field.metadata["kind"] not in ("text", "texts") or field.metadata.get("lists"), (spec.name, name)
-            elif field.metadata.get("spaces"):
-                assert set(offered) <= set(word_spaces.SPACES)
-            elif not field.metadata.get("offered"):
+            meta = option_meta(field)
+            if (offered := public.offered(meta, field.default)) is None:
+                assert meta.kind not in ("text", "texts") or meta.word_lists, (spec.name, name)
+            elif meta.word_spaces:
+                assert set(offered) <= set(space_loading.SPACES)
+            elif not meta.offered_names:
                 assert offered == [str(field.default)]
 
 
@@ -303,7 +306,7 @@ def test_a_full_house_says_so_and_runs_no_page(strangers, monkeypatch):
     monkeypatch.setattr(sessions, "visitor", lambda: 199)
     public.enter()
     assert stopped == ["server.maxUploadSize=2"], "who is in stays in"
-    assert word_spaces.most_smaller == PUBLIC.lists
+    assert smaller_spaces.most_smaller == PUBLIC.lists
     monkeypatch.setattr(sessions, "visitor", lambda: 200)
     public.enter()
     assert stopped[-2:] == [public.FULL, "stop"]

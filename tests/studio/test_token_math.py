@@ -31,6 +31,7 @@ from token_engine import call, chances, texts
 
 import dptext_core as dpt
 from dptext_core import attacks
+from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.models import sentence_encoder
 from dptext_core.text.document import Document
 from dptext_core.text.languages import ENGLISH
@@ -223,7 +224,7 @@ def test_chances_of_scores_are_those_of_the_core(tiny_model):
 def test_between_the_points_of_a_curve_chances_are_right_or_said_to_be_rough(name, tiny_model):
     """Of scores, of closed forms, and of what bends; from a public start, too."""
     cls = dpt.mechanism_class(name)
-    starts = [f.metadata.get("choices", ()) for f in dataclasses.fields(cls.config_cls) if f.name == "prior"]
+    starts = [option_meta(f).choices or () for f in dataclasses.fields(cls.config_cls) if f.name == "prior"]
     off = {True: 0.0, False: 0.0}
     for options in ({}, {"prior": "frequency"})[: 1 + any("frequency" in choices for choices in starts)]:
         m = dpt.get_mechanism(name, **options, **({"model": tiny_model} if name == "dp-mlm" else {}))

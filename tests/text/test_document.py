@@ -17,9 +17,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dptext_core.errors import InputError
-from dptext_core.text import document
-from dptext_core.text.document import KINDS, Document, Token
+from dptext_core.text import tokenizing
+from dptext_core.text.document import Document, Token
 from dptext_core.text.languages import english
+from dptext_core.text.tokenizing import KINDS
 
 # Characters that break tokenizers more often than random code points do.
 PIECES = st.sampled_from(
@@ -193,16 +194,16 @@ def test_parse_wants_text():
 def test_the_fallback_keeps_every_promise(text):
     """Without NLTK's spans the same invariants hold."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(document, "_plain_spans", lambda *sentence: None)
-        patch.setattr(document, "_tokenizer_spans", lambda *sentence: None)
+        patch.setattr(tokenizing, "_plain_spans", lambda *sentence: None)
+        patch.setattr(tokenizing, "_tokenizer_spans", lambda *sentence: None)
         test_every_character_counts.hypothesis.inner_test(text)
 
 
 def test_the_fallback_agrees_on_plain_text(monkeypatch):
     text = "On Monday, Dr. Ames's well-known team can't test 10,000 (or 3.5) -- it's \"hard\": see a@b.org. Why?"
     expected = words(text)
-    monkeypatch.setattr(document, "_plain_spans", lambda *sentence: None)
-    monkeypatch.setattr(document, "_tokenizer_spans", lambda *sentence: None)
+    monkeypatch.setattr(tokenizing, "_plain_spans", lambda *sentence: None)
+    monkeypatch.setattr(tokenizing, "_tokenizer_spans", lambda *sentence: None)
     assert words(text) == expected
 
 
@@ -210,7 +211,7 @@ def both_ways(text: str) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
     """The tokens of a text, and those it has where every sentence goes through NLTK."""
     tokens = Document.parse(text).tokens
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(document, "_plain_spans", lambda *sentence: None)
+        patch.setattr(tokenizing, "_plain_spans", lambda *sentence: None)
         return tokens, Document.parse(text).tokens
 
 
@@ -251,7 +252,7 @@ def test_the_short_way_is_taken(monkeypatch):
         "at 5 p.m. with the boys' 'new' cars; they're $5.50 or 50%... film 's — naïve…\nA title: (and/or)!"
     )
     general = both_ways(text)[1]
-    monkeypatch.setattr(document, "_general_spans", lambda *sentence: pytest.fail("went to NLTK"))
+    monkeypatch.setattr(tokenizing, "_general_spans", lambda *sentence: pytest.fail("went to NLTK"))
     assert Document.parse(text).tokens == general
 
 
@@ -310,12 +311,12 @@ def test_the_short_way_changes_nothing_on_a_corpus():
 def test_python_and_this_module_know_the_same_line_ends():
     """A text without any is not searched for them."""
     every = "".join(map(chr, range(0x110000)))
-    found = document.NEWLINE.findall(every)
+    found = tokenizing.NEWLINE.findall(every)
     assert found == [line[-1] for line in every.splitlines(keepends=True)[:-1]]
-    rules = document._rules(english.ENGLISH)
+    rules = tokenizing._rules(english.ENGLISH)
     for char in found:
-        assert [s[:2] for s in document._sentences(f"a{char}", rules)] == [(0, 1), (1, 2)]
-        assert [s[:2] for s in document._sentences(char, rules)] == [(0, 1)]
+        assert [s[:2] for s in tokenizing._sentences(f"a{char}", rules)] == [(0, 1), (1, 2)]
+        assert [s[:2] for s in tokenizing._sentences(char, rules)] == [(0, 1)]
 
 
 @pytest.mark.parametrize("value", [Token("a", 0, 1, "word")])

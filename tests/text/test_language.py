@@ -329,7 +329,7 @@ def test_no_test_of_words_by_ascii_letters():
     named = (
         "cli/console.py",
         "mechanisms/codec.py",
-        "mechanisms/base.py",
+        "mechanisms/preparing.py",
         "mechanisms/writing/spelling.py",
         "mechanisms/blocklist.py",
         "text/visible.py",

@@ -8,6 +8,7 @@ import pickle
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from splicing import splice
 from text.test_document import TEXTS
 
 from dptext_core.errors import InputError
@@ -20,9 +21,9 @@ def of(text: str, drawn=None) -> Skeleton:
     return document.skeleton([drawn is not None and i in drawn for i in range(len(document.tokens))])
 
 
-def splice(text: str, edits: dict[int, Edit]) -> str:
+def edited(text: str, edits: dict[int, Edit]) -> str:
     doc = Document.parse(text)
-    return doc.splice([edits.get(i, Edit()) for i in range(len(doc.tokens))]).text
+    return splice(doc, [edits.get(i, Edit()) for i in range(len(doc.tokens))]).text
 
 
 # --- what is released
@@ -32,7 +33,7 @@ def splice(text: str, edits: dict[int, Edit]) -> str:
 @given(TEXTS)
 def test_no_edit_is_the_identity(text):
     doc = Document.parse(text)
-    spliced = doc.splice([Edit()] * len(doc.tokens))
+    spliced = splice(doc, [Edit()] * len(doc.tokens))
     assert spliced.text == doc.visible.text
     assert spliced.spans == tuple((token.start, token.end) for token in doc.visible.tokens)
     assert set(spliced.inserted) <= {None}
@@ -46,7 +47,7 @@ def test_spans_point_at_the_output(text, data):
         Edit, st.sampled_from([None, "", "word", "don't", "a b", "x"]), st.sampled_from([None, None, "more"])
     )
     edits = [data.draw(choice) for _ in doc.tokens]
-    spliced = doc.splice(edits)
+    spliced = splice(doc, edits)
     at = 0
     for token, edit, span, inserted in zip(doc.tokens, edits, spliced.spans, spliced.inserted, strict=True):
         assert at <= span[0] <= span[1]
@@ -81,7 +82,7 @@ def test_all_but_the_words_is_the_same_whatever_is_drawn(text, data):
             text = {"keep": None, "draw": data.draw(word), "drop": "", "insert": data.draw(word), "replace": ""}[kind]
             edits.append(Edit(text, data.draw(word) if kind in ("insert", "replace") else None))
             drawn += [w for w in (edits[-1].text, edits[-1].after) if w]
-        spliced = doc.splice(edits)
+        spliced = splice(doc, edits)
         spans = [s for s, e in zip(spliced.spans, edits, strict=True) if e.text] + [s for s in spliced.inserted if s]
         frame, at = [], 0
         for a, b in sorted(spans):
@@ -116,7 +117,7 @@ def test_all_but_the_words_is_the_same_whatever_is_drawn(text, data):
     ],
 )
 def test_splice(text, edits, expected):
-    assert splice(text, edits) == expected
+    assert edited(text, edits) == expected
 
 
 @pytest.mark.parametrize("edits", [[Edit()], [Edit("x"), Edit()], [Edit(), Edit()], [Edit("x"), Edit("y")]])
@@ -199,7 +200,7 @@ def test_a_mark_that_is_drawn_ends_no_sentence():
 )
 def test_deleted_places_that_are_first_on_a_line_take_the_blanks_after_them(text, deleted, expected):
     document = Document.parse(text)
-    assert document.splice([Edit("" if i in deleted else None) for i in range(len(document.tokens))]).text == expected
+    assert splice(document, [Edit("" if i in deleted else None) for i in range(len(document.tokens))]).text == expected
 
 
 def test_a_deleted_place_leaves_its_beginning_to_the_next():
@@ -230,5 +231,5 @@ def test_long_texts_stay_linear(edit):
     """A square of the length would take minutes."""
     document = Document.parse("(a) 'b'\n" * 4_000)
     line = Document.parse("(a) 'b'\n")
-    one, all_of_them = (d.splice([edit] * len(d.tokens)).text for d in (line, document))
+    one, all_of_them = (splice(d, [edit] * len(d.tokens)).text for d in (line, document))
     assert all_of_them == "\n".join([one] * 4_000)

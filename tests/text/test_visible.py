@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import dptext_core as dpt
 from dptext_core.errors import InputError
 from dptext_core.measure.pii_survival import still_there, survivors, telling
-from dptext_core.text import document, visible
+from dptext_core.text import tokenizing, visible
 from dptext_core.text.document import Document, has_more
 
 #: Characters that nobody sees: each may stand anywhere in a text without changing what is read.
@@ -194,7 +194,7 @@ def test_how_long_a_word_is_decides_nothing():
     long, short = (f"We saw {word} here." for word in ("x" * 500_000, "zzqx"))
     a, b = m.rewrite(long), m.rewrite(short)
     assert len(a.steps) == len(b.steps) and a.guarantee.exposed == b.guarantee.exposed and a.original == long
-    assert a.steps[2].span == (7, 500_007) and a.steps[2].original == "x" * document.LETTERS
+    assert a.steps[2].span == (7, 500_007) and a.steps[2].original == "x" * tokenizing.LETTERS
     assert Document.parse(long).visible.text == f"We saw {'x' * 100} here."
     marks = "-" * 500
     assert "".join(Document.parse(marks).words) == marks, "marks are kept tokens, which the adjacency names"

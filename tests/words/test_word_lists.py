@@ -24,7 +24,8 @@ from dptext_core.words.lists import (
     word_list,
     word_lists,
 )
-from dptext_core.words.space import WordSpace, common_vocabulary, word_space, words_sha256
+from dptext_core.words.space import WordSpace
+from dptext_core.words.space_loading import common_vocabulary, word_space, words_sha256
 from dptext_lab.speed.lists import line, main, measure, plain_step
 
 # Algorithm 1

@@ -26,6 +26,7 @@ from dptext_core.words import (
     antonyms,
     common_vocabulary,
     space,
+    space_loading,
     stop_words,
     vocabulary,
     word_space,
@@ -331,7 +332,7 @@ def plain_distances(vectors, place):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["minilm", "cooccurrence"])
 def test_products_of_whole_numbers_are_exact(name):
-    made = space.word_space(name)
+    made = space_loading.word_space(name)
     rows = np.array([0, 7, 4321, len(made) - 1])
     some = np.unique([*rows, *range(0, len(made), 9)])
     codes = made.codes[some].astype(np.float64)
@@ -503,11 +504,11 @@ def test_a_space_checks_its_counts(counts):
 LARGE, TRAINED = ("minilm", "minilm-input"), ("word2vec", "fasttext", "cooccurrence")
 
 
-@pytest.mark.parametrize("name", space.SPACES)
+@pytest.mark.parametrize("name", space_loading.SPACES)
 def test_bundled_spaces(name):
     bundled = word_space(name)
     assert word_space(name) is bundled
-    assert bundled.name == name and bundled.title == space.SPACES[name]
+    assert bundled.name == name and bundled.title == space_loading.SPACES[name]
     # The titles say how many words there are.
     assert f"{len(bundled):,} words" in bundled.title
     assert set(bundled.words) <= set(whole_words(read_pieces()))
@@ -532,7 +533,7 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("name", space.SPACES)
+@pytest.mark.parametrize("name", space_loading.SPACES)
 def test_stored_deltas_are_reached_and_bound_the_distances(name):
     bundled = word_space(name)
     low, high = bundled.delta
@@ -564,7 +565,7 @@ def test_common_vocabulary():
     assert len(common) == 18_060
     counts = word_space().counts[word_space().rows(common)]
     assert np.all(np.diff(counts) <= 0) and counts.min() >= 4
-    for name in space.SPACES:
+    for name in space_loading.SPACES:
         assert np.all(word_space(name).rows(common) >= 0)
     assert set(word_space("fasttext").words) == set(common)
 
@@ -630,7 +631,7 @@ def test_word_spaces_lists_and_banks_need_no_torch_and_stop_words_no_gensim(smal
 
 def test_usable_spaces_are_listed():
     listed = word_spaces()
-    assert [found.name for found in listed[:5]] == list(space.SPACES)
+    assert [found.name for found in listed[:5]] == list(space_loading.SPACES)
     assert all(found.title and found.where for found in listed)
 
 
@@ -643,10 +644,12 @@ def test_unknown_space():
 
 @pytest.mark.slow
 def test_a_damaged_or_foreign_file_is_refused(tmp_path, monkeypatch):
-    files = {name: (space.assets_folder() / "words" / f"{name}.npz").read_bytes() for name in ("minilm", TRAINED[0])}
-    monkeypatch.setattr(space, "assets_folder", lambda: tmp_path)
+    files = {
+        name: (space_loading.assets_folder() / "words" / f"{name}.npz").read_bytes() for name in ("minilm", TRAINED[0])
+    }
+    monkeypatch.setattr(space_loading, "assets_folder", lambda: tmp_path)
     (tmp_path / "words").mkdir()
-    load = space._load.__wrapped__
+    load = space_loading._load.__wrapped__
     for name, data in files.items():
         path = tmp_path / "words" / f"{name}.npz"
         with pytest.raises(ModelUnavailable, match="missing"):

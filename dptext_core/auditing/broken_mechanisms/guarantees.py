@@ -18,7 +18,9 @@ from ...mechanisms.base import Prepared
 from ...mechanisms.config import epsilon_option
 from ...mechanisms.words.diffractor import Diffractor
 from ...mechanisms.words.santext import SanText
-from ...mechanisms.words.word_level import SpaceConfig, WordMechanism, WordPrepared
+from ...mechanisms.words.word_level import WordMechanism
+from ...mechanisms.words.word_options import SpaceConfig
+from ...mechanisms.words.word_trace import WordPrepared
 from ...privacy.distribution import Channel, ScoreTable
 from ...privacy.guarantee import ANY_TEXTS, Guarantee
 from ...privacy.sampling import DEPTH

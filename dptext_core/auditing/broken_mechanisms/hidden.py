@@ -11,9 +11,10 @@ from ...mechanisms.audited import Audited
 from ...mechanisms.base import BATCH, Mechanism, Prepared
 from ...mechanisms.config import epsilon_option
 from ...mechanisms.latent.adept import ADePT
-from ...mechanisms.words.custext import CusText, RankTable
+from ...mechanisms.words.custext import CusText
 from ...mechanisms.words.diffractor import Diffractor
-from ...mechanisms.words.word_level import Draws
+from ...mechanisms.words.rank_table import RankTable
+from ...mechanisms.words.word_trace import Draws
 from ...privacy.guarantee import Guarantee
 from ...privacy.sampling import NoiseStream
 from ...result import Release, RewriteResult

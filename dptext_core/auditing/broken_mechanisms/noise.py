@@ -14,7 +14,8 @@ import numpy as np
 from ...mechanisms.base import Mechanism
 from ...mechanisms.words.custext import CusText
 from ...mechanisms.words.santext import SanText
-from ...mechanisms.words.word_level import Draws, WordMechanism
+from ...mechanisms.words.word_level import WordMechanism
+from ...mechanisms.words.word_trace import Draws
 from ...privacy.sampling import NoiseStream
 from .base import Fault
 

@@ -17,7 +17,8 @@ import numpy as np
 from ...mechanisms.base import Mechanism, Prepared
 from ...mechanisms.setting import Setting
 from ...mechanisms.words.custext import CusText
-from ...mechanisms.words.word_level import KEPT, Draws, WordPrepared, WordTrace
+from ...mechanisms.words.word_codes import KEPT
+from ...mechanisms.words.word_trace import Draws, WordPrepared, WordTrace
 from ...privacy.distribution import TokenDistribution
 from ...privacy.sampling import NoiseStream
 from ...result import Polished, RewriteResult, Sweep, Unit

@@ -14,13 +14,15 @@ import numpy as np
 from ...mechanisms.config import epsilon_option, option
 from ...mechanisms.masked.dp_mlm import DPMLM
 from ...mechanisms.masked.dp_mlm_prior import DPMLMPrior, PriorPrepared
-from ...mechanisms.masked.masked_words import MaskedPrepared
+from ...mechanisms.masked.masked_prepared import MaskedPrepared
 from ...mechanisms.masked.public_prior import PublicText, proposed_logits
 from ...mechanisms.words.custext import CusText
 from ...mechanisms.words.mvc import MVC
 from ...mechanisms.words.santext import SanText
-from ...mechanisms.words.word_level import Draws, SpaceConfig, WordMechanism
+from ...mechanisms.words.word_level import WordMechanism
+from ...mechanisms.words.word_options import SpaceConfig
 from ...mechanisms.words.word_space import SpaceMechanism
+from ...mechanisms.words.word_trace import Draws
 from ...privacy.distribution import Channel, ScoreTable, TokenDistribution, logsumexp
 from ...privacy.sampling import DEPTH, NoiseStream, draw
 from ...result import RewriteResult

@@ -14,7 +14,7 @@ from ...mechanisms.base import Mechanism, Prepared
 from ...mechanisms.config import epsilon_option
 from ...mechanisms.likelihood import Chances
 from ...mechanisms.words.santext import SanText
-from ...mechanisms.words.word_level import WordPrepared
+from ...mechanisms.words.word_trace import WordPrepared
 from ...privacy.distribution import ScoreTable, TokenDistribution
 from ...privacy.guarantee import Guarantee
 from ...privacy.sampling import NoiseStream

@@ -9,6 +9,7 @@ import dptext_core as dpt
 
 from ...errors import DPTextError
 from ...mechanisms import codec
+from ...mechanisms.option_meta import option_meta
 from ...privacy.guarantee import NOTIONS
 from ..arguments import describe
 from ..console import emit
@@ -32,9 +33,9 @@ def run(args: argparse.Namespace) -> None:
         except DPTextError:  # of one that waits for vectors or a model of the user's own
             most = None
         for field in dataclasses.fields(spec.config_cls):
-            allowed = field.metadata["choices"]
+            allowed = option_meta(field).choices
             flag = codec.flag(field)
-            if field.metadata["kind"] == "flag":
+            if option_meta(field).kind == "flag":
                 flag += " | --no-" + flag.removeprefix("--")
             lines.append(f"  {flag}{' ' + '|'.join(allowed) if allowed else ''}")
             lines.append(f"      {describe(field, spec.name, most if field.name == 'epsilon' else None)}")

@@ -18,7 +18,7 @@ from ...data.input_watch import Row
 from ...data.records import Overall, rewrite_records
 from ...errors import ConfigError, InputError
 from ...measure.coverage import coverage_note
-from ...mechanisms.base import BATCH
+from ...mechanisms.base import BATCH, Mechanism
 from ...support import plugins
 from ...support.checks import shown
 from ...support.task import on_terminal
@@ -75,6 +75,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="write each rewrite out as a reader of the release would read it, at no ε; what was drawn stays in the "
         "lines of rows.jsonl",
     )
+    _worker_arguments(parser)
+    parser.add_argument(
+        "--measure",
+        metavar="METRIC[,METRIC…]",
+        default="",
+        help="also compare rewrites with originals: cosine, bleu, bertscore, unchanged",
+    )
+    add_seed(parser, "repeat the same draws: a demonstration, not private")
+    parser.add_argument("--quiet", action="store_true", help="no notes on standard error")
+
+
+def _worker_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags for more than one process."""
     group = parser.add_argument_group("more than one process, see docs/scale.md in the repository")
     group.add_argument(
         "--engine",
@@ -93,14 +106,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--gpus", type=gpus, metavar="X", help="how much of a GPU each worker takes, such as 1 or 0.5 (default 0)"
     )
-    parser.add_argument(
-        "--measure",
-        metavar="METRIC[,METRIC…]",
-        default="",
-        help="also compare rewrites with originals: cosine, bleu, bertscore, unchanged",
-    )
-    add_seed(parser, "repeat the same draws: a demonstration, not private")
-    parser.add_argument("--quiet", action="store_true", help="no notes on standard error")
 
 
 def data_options(
@@ -184,8 +189,14 @@ def run(args: argparse.Namespace) -> None:
         release_files.release(Path(args.out), args.text_column, keep, args.release, exact=args.exact_cells)
     if args.inspection is not None:
         release_files.inspection(data, Path(args.out), args.text_column, keep, args.inspection, exact=args.exact_cells)
-    if args.quiet:
-        return
+    if not args.quiet:
+        _report(args, data, mechanism, result)
+
+
+def _report(args: argparse.Namespace, data: Source, mechanism: Mechanism, result: dict[str, Any]) -> None:
+    """Print what a run did, and what its owner should know."""
+    from ...data import rewriting
+
     if args.inspection is not None:
         note(f"note: {args.inspection} holds the originals; it is for your eyes, not for release")
     note(result["counted"])

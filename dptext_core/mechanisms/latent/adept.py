@@ -47,9 +47,9 @@ from ...support.task import Task
 from ...text.document import Document
 from ...words.vocabulary import trunk_folder
 from ..audited import Audited
-from ..base import Prepared
 from ..capabilities import Reading
 from ..config import option
+from ..preparing import Prepared
 from .noisy_vector import Encoded, VectorMechanism, whole_text_epsilon
 
 #: Steps that make up the clipping norm.
@@ -68,8 +68,8 @@ class ADePTConfig:
         label="Pre-trained on",
         help="This is “snips” or “atis”, or the folder of an autoencoder that the command pretrain made. A rewrite may "
         "repeat what the autoencoder was trained on.",
-        said="pre-trained on {}",
-        offered=tuple(ae.BUNDLED),
+        phrase="pre-trained on {}",
+        offered_names=tuple(ae.BUNDLED),
     )
     clip_norm: float = option(
         5.0,
@@ -79,7 +79,7 @@ class ADePTConfig:
         advanced=True,
         live=True,
         help="The text's vector is scaled down to this norm. The noise grows with it.",
-        said="C = {}",
+        phrase="C = {}",
     )
     max_tokens: int = option(
         20,
@@ -90,26 +90,26 @@ class ADePTConfig:
         advanced=True,
         live=True,
         help="At most so many word pieces are written, whatever the length of the original.",
-        said="at most {} word pieces",
+        phrase="at most {} word pieces",
     )
     rescale: bool = option(
         True,
         label="Scale the noisy vector",
-        draws=True,
+        changes_distribution=True,
         advanced=True,
         live=True,
         help="The noisy vector is scaled to the norm that vectors had when the decoder was trained. This is computed "
         "from the noisy vector alone and costs nothing. The papers leave it as it is.",
-        said=("noisy vector as it is", "noisy vector scaled"),
+        phrase=("noisy vector as it is", "noisy vector scaled"),
     )
     no_noise: bool = option(
         False,
         label="No noise",
-        draws=True,
+        changes_distribution=True,
         advanced=True,
         live=True,
         help="Nothing is added to the vector, and nothing is promised. It shows what the autoencoder alone does.",
-        said=("with noise", "no noise"),
+        phrase=("with noise", "no noise"),
     )
 
 

@@ -54,10 +54,10 @@ from ...support.checks import each_text
 from ...support.task import Task
 from ...text.document import Document
 from ..audited import Audited
-from ..base import Prepared
 from ..capabilities import Reading
 from ..config import option
-from ..writing.generation import generator_option, recase_option
+from ..preparing import Prepared
+from ..writing.generation_options import generator_option, recase_option
 from .noisy_vector import Encoded, VectorMechanism, whole_text_epsilon
 
 #: Steps from 0 to the bound.
@@ -80,12 +80,12 @@ class DPBARTConfig:
     noise: str = option(
         "gaussian",
         label="Noise",
-        draws=True,
+        changes_distribution=True,
         choices=("gaussian", "laplace"),
         live=True,
         help="Gaussian noise is smaller unless ε is very large, and its promise may fail with the chance δ. Laplace "
         "noise has no δ.",
-        said="{} noise",
+        phrase="{} noise",
     )
     delta: float = option(
         1e-5,
@@ -94,7 +94,7 @@ class DPBARTConfig:
         max=LARGEST_DELTA,
         live=True,
         help="With Gaussian noise, the promise may fail with this chance. Laplace noise has none.",
-        said="δ = {}",
+        phrase="δ = {}",
     )
     positions: int = option(
         20,
@@ -104,7 +104,7 @@ class DPBARTConfig:
         advanced=True,
         help="Every text is filled up or cut to so many tokens, so that its length does not show. The noise grows with "
         "their number.",
-        said="{} tokens read",
+        phrase="{} tokens read",
     )
     bound: float | None = option(
         None,
@@ -115,17 +115,17 @@ class DPBARTConfig:
         live=True,
         help="Each number that the encoder gives is cut to the range from −C to C. Without a value it is the paper's "
         "for BART, and one from public texts for the bundled model.",
-        said="C = {}",
+        phrase="C = {}",
     )
     denoise: bool = option(
         True,
         label="Estimate before decoding",
-        draws=True,
+        changes_distribution=True,
         advanced=True,
         live=True,
         help="What the decoder reads is estimated from the noisy numbers, by what public texts look like. The promise "
         "is the same. The paper gives them to the decoder as they are.",
-        said=("noisy numbers as they are", "noisy numbers estimated"),
+        phrase=("noisy numbers as they are", "noisy numbers estimated"),
     )
     max_tokens: int = option(
         20,
@@ -134,7 +134,7 @@ class DPBARTConfig:
         max=256,
         live=True,
         help="So many tokens are written at most, whatever the length of the original.",
-        said="at most {} tokens",
+        phrase="at most {} tokens",
     )
     recase: str = recase_option()
     model: str = generator_option("encoder-decoder", PROMPTED)
@@ -200,13 +200,13 @@ class DPBART(VectorMechanism):
 
     @property
     def model_ready(self) -> bool:
-        from ...models.generator import loaded
+        from ...models.loaded_generators import loaded
 
         return loaded(self.config.model, PROMPTED)
 
     def generator(self):
         """The language model, loaded."""
-        from ...models.generator import load_generator
+        from ...models.loaded_generators import load_generator
 
         return load_generator(self.config.model, PROMPTED)
 
@@ -373,7 +373,8 @@ def estimate_bound(
     Small bounds need little noise and let little through; where noise is large, half has been a good choice. The first
     ``most`` texts are read.
     """
-    from ...models.generator import ROWS, load_generator
+    from ...models.generator import ROWS
+    from ...models.loaded_generators import load_generator
 
     g = load_generator(model, PROMPTED)
     sizes, block = [], list[list[int]]()

@@ -14,8 +14,9 @@ from ...result import Release, RewriteResult
 from ...support.checks import text_list
 from ...support.task import UNWATCHED, Task
 from ...text.document import Document
-from ..base import Mechanism, Prepared, in_runs
+from ..base import Mechanism, in_runs
 from ..config import epsilon_option
+from ..preparing import Prepared
 
 #: The largest ε that is taken: there the noise is a few steps of the grid on which it is drawn, or fewer.
 MOST = 1e6

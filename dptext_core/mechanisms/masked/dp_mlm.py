@@ -55,7 +55,10 @@ from ..config import (
 )
 from ..likelihood import Chances
 from ..registry import mechanism_class
-from .masked_words import Draw, MaskedChances, MaskedPrepared, MaskedWords, Places, candidates, left
+from .masked_facets import MaskedChances, Places
+from .masked_prepared import Draw, MaskedPrepared
+from .masked_words import MaskedWords
+from .model_words import candidates, left
 
 
 @dataclass(frozen=True)
@@ -66,56 +69,56 @@ class DPMLMConfig:
     order: str = option(
         "parallel",
         label="Order",
-        draws=True,
+        changes_distribution=True,
         choices=("parallel", "sequential"),
         help="In parallel order every word is masked in the original text; in sequential order (Algorithm 2) later "
         "words see the replacements of earlier ones. Both orders spend the same.",
-        said="{} order",
+        phrase="{} order",
     )
     contextualize: bool = option(
         True,
         label="Show the original text to the model",
-        draws=True,
+        changes_distribution=True,
         help="The model reads the original text, and then the text with one word masked. When this is off, it reads "
         "only the masked text.",
-        said=("only the masked text shown", "original text shown"),
+        phrase=("only the masked text shown", "original text shown"),
     )
     keep_stopwords: bool = keep_stopwords_option()
     keep_punctuation: bool = keep_punctuation_option()
     clip: str = option(
         "tuned",
         label="Clipping range",
-        draws=True,
+        changes_distribution=True,
         choices=("tuned", "paper"),
         live=True,
         help="The model's scores are cut to this range before a word is drawn. The tuned range was chosen on public "
         "text and is wide enough to keep the best words apart. The paper's range goes from the mean to four standard "
         "deviations above it, where many words are tied at the upper end. The promise is the same. A model for which "
         "only one range is known uses that one.",
-        said="clipping range: {}",
+        phrase="clipping range: {}",
     )
     clip_min: float | None = option(
         None,
         label="Clipping range, lower end",
         help="Lower scores of the model are raised to this end. A narrow range makes more words look alike.",
-        said="clipping from {}",
+        phrase="clipping from {}",
         advanced=True,
-        apart=True,
+        has_own_control=True,
         live=True,
     )
     clip_max: float | None = option(
         None,
         label="Clipping range, upper end",
         help="Higher scores of the model are lowered to this end. Words above it cannot be told apart.",
-        said="clipping to {}",
+        phrase="clipping to {}",
         advanced=True,
-        apart=True,
+        has_own_control=True,
         live=True,
     )
     score: str = option(
         "logit",
         label="Score",
-        draws=True,
+        changes_distribution=True,
         choices=("logit", "similarity"),
         advanced=True,
         live=True,
@@ -130,17 +133,17 @@ class DPMLMConfig:
         advanced=True,
         live=True,
         help="The similarity score uses it: it is the similarity plus α times the logit.",
-        said="α = {}",
+        phrase="α = {}",
     )
     antonym_filter: bool = option(
         False,
         label="Never use an antonym",
-        draws=True,
+        changes_distribution=True,
         advanced=True,
         live=True,
         help="Opposites of the original word are removed. What can come out then depends on the private word, so that "
         "there is no guarantee.",
-        said=("antonyms allowed", "antonyms removed"),
+        phrase=("antonyms allowed", "antonyms removed"),
     )
     recase: str = recase_option()
     model: str = model_option()
@@ -160,7 +163,7 @@ class DPMLMPlusConfig(DPMLMConfig):
         max=1.0,
         live=True,
         help="After each replaced word, one more word is added with this chance.",
-        said="add {}",
+        phrase="add {}",
     )
     del_prob: float = option(
         0.05,
@@ -169,7 +172,7 @@ class DPMLMPlusConfig(DPMLMConfig):
         max=1.0,
         live=True,
         help="Each replaced word is left out with this chance.",
-        said="delete {}",
+        phrase="delete {}",
     )
 
 

@@ -31,7 +31,7 @@ from ...privacy.distribution import Channel, ScoreTable, TokenDistribution, logs
 from ...privacy.sampling import DEPTH, NoiseStream
 from ...result import Unit
 from ...support.task import UNWATCHED, Task
-from ..base import Mechanism, Prepared
+from ..base import Mechanism
 from ..capabilities import PublicStart
 from ..config import (
     epsilon_option,
@@ -44,8 +44,11 @@ from ..config import (
     recase_option,
     stopwords_option,
 )
+from ..preparing import Prepared
 from .dp_mlm import DPMLM, DPMLMConfig
-from .masked_words import ROWS_KEPT, Acts, Draw, MaskedPrepared, MaskedWords, left
+from .masked_prepared import ROWS_KEPT, Acts, Draw, MaskedPrepared
+from .masked_words import MaskedWords
+from .model_words import left
 from .public_prior import SAME_SKELETON, PublicText, entropies, proposed_logits
 
 #: Nats that ln of the proposal spans at most: lower values are raised, so that every candidate can come out.
@@ -99,30 +102,30 @@ class DPMLMPriorConfig:
     order: str = option(
         "parallel",
         label="Order",
-        draws=True,
+        changes_distribution=True,
         choices=("parallel", "sequential", "certain"),
         help="In parallel order every word is proposed from the kept words alone, and ε can be dragged. In sequential "
         "order the words are drawn from left to right, and each proposal also sees the words that were released "
         "before it; “certain” draws first the words that the kept words make most certain. All orders spend the same.",
-        said="{} order",
+        phrase="{} order",
     )
     prior: str = option(
         "released",
         label="Proposal from",
-        draws=True,
+        changes_distribution=True,
         choices=("released", "skeleton", "frequency"),
         help="“Released” proposes from the kept words and, where words are drawn one after the other, from the words "
         "that were released before; “skeleton” proposes from the kept words alone; “frequency” proposes by how "
         "frequent words are. In parallel order nothing is released yet, so that the first two are the same.",
-        said="proposal from: {}",
+        phrase="proposal from: {}",
     )
     contextualize: bool = option(
         True,
         label="Show the original text to the model",
-        draws=True,
+        changes_distribution=True,
         help="For the private scores, the model reads the original text, and then the text with one word masked. When "
         "this is off, it reads only the masked text.",
-        said=("only the masked text shown", "original text shown"),
+        phrase=("only the masked text shown", "original text shown"),
     )
     keep_stopwords: bool = keep_stopwords_option()
     keep_punctuation: bool = keep_punctuation_option()
@@ -135,7 +138,7 @@ class DPMLMPriorConfig:
         live=True,
         help="A small τ makes the proposal insist on its best words, a large one makes all words alike. Without a "
         "value, and without a range of the shift, it is a public function of ε; with a range it is 1.",
-        said="τ = {}",
+        phrase="τ = {}",
     )
     shift_min: float | None = option(
         None,
@@ -146,7 +149,7 @@ class DPMLMPriorConfig:
         live=True,
         help="A word that the private text makes less likely than this is moved as if by this much. Without values "
         "for both ends, the range is a public function of ε.",
-        said="shift from {}",
+        phrase="shift from {}",
     )
     shift_max: float | None = option(
         None,
@@ -157,7 +160,7 @@ class DPMLMPriorConfig:
         live=True,
         help="A word that the private text makes more likely than this is moved as if by this much. Words above it "
         "cannot be told apart by the private text, but still by the proposal.",
-        said="shift to {}",
+        phrase="shift to {}",
     )
     recase: str = recase_option()
     model: str = model_option()

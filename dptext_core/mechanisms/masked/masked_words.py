@@ -8,241 +8,38 @@ see what was released before.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
-from ...errors import ConfigError, InputError, NoDistribution
-from ...models import word_chances
+from ...errors import InputError, NoDistribution
 from ...models.registry import masked_lm_spec, weights_sha256
 from ...privacy.distribution import Channel, TokenDistribution
 from ...privacy.guarantee import Guarantee
 from ...privacy.sampling import NoiseStream, draw
-from ...result import RewriteResult, Step, Trace, Unit
-from ...support.cache import OwnLock
+from ...result import RewriteResult, Step, Unit
 from ...support.checks import text_list, whole
 from ...support.task import UNWATCHED, Task
 from ...text.document import Document, Token
-from ...text.language import Language
 from ...text.lexicon import Lexicon
 from ...text.lexicons import stop_words
 from ...text.names_and_numbers import names_and_numbers
-from ...text.skeleton import Edit, Skeleton
-from ..base import Mechanism, Prepared, in_runs
-from ..blocklist import NOTHING, Never, loaded
+from ...text.skeleton import Edit
+from ..base import Mechanism, in_runs
 from ..capabilities import Aligned, KeptScores, Reading
-from ..likelihood import Chances, of_words
+from ..likelihood import Chances
+from ..preparing import Prepared
+from .masked_facets import MaskedChances, Places, _Reading, _Scores
+from .masked_prepared import ROWS_KEPT, Acts, Draw, MaskedPrepared, MaskedTrace
+from .model_words import banned, candidates, language_model, left, lookup, score
 
-if TYPE_CHECKING:
-    from ...models.masked_lm import MaskedLM
-
-#: Rows of scores (one a token, 4 bytes a candidate) a prepared text keeps; longer texts are scored again on demand.
-ROWS_KEPT = 800
 _BLOCK = 128
 #: Words of several texts that are asked for in one call.
 _ASKED = 256
 #: Texts whose words are drawn in step.
 _IN_STEP = 32
-#: Seconds a call waits for the engine (and one more for each mask) before it says "busy".
-PATIENCE = 60.0
-
-
-#: For each replaced token: the released word (None: deleted), and the word added after it (None: none).
-Acts = dict[int, tuple[str | None, str | None]]
-T = TypeVar("T")
-
-
-class Draw(NamedTuple):
-    """One draw, of the word of token ``token`` or of one more after it, and what was released in the draws before."""
-
-    prepared: MaskedPrepared
-    acts: Acts
-    token: int
-    insert: bool
-
-    @property
-    def sees(self) -> tuple:
-        """Which draw of its text it is, and all of the others that its scores depend on."""
-        return self.token, self.insert, *((i, a) for i, a in self.acts.items() if self.insert or i != self.token)
-
-
-@dataclass(frozen=True, eq=False)
-class MaskedPrepared(Prepared):
-    """A text cut into word pieces, and the model's scores at its masks (raw logits, before clipping).
-
-    reasons: for each token why it is kept, None where it is replaced. stop: the list of stop words that were kept, None
-    where none are. never: the words that no scores are of. Scores appear when they are first asked for.
-    """
-
-    reasons: tuple[str | None, ...]
-    targets: tuple[int, ...]
-    model: str
-    contextualize: bool
-    stop: Lexicon | None = None
-    never: Never = NOTHING
-
-    _rows: dict[tuple[int, bool], np.ndarray] = field(default_factory=dict, init=False, repr=False)
-    _given: dict[tuple, np.ndarray] = field(default_factory=dict, init=False, repr=False)
-    _pieces: list[list[int]] = field(default_factory=list, init=False, repr=False)
-    _tables: dict[tuple, Any] = field(default_factory=dict, init=False, repr=False)
-    _shared: list[bool] = field(default_factory=list, init=False, repr=False)
-    _lock: OwnLock = field(default_factory=OwnLock, init=False, repr=False)
-
-    @cached_property
-    def skeleton(self) -> Skeleton:
-        """What is released besides drawn words: kept tokens and gaps."""
-        return self.document.skeleton([r is None for r in self.reasons])
-
-    @property
-    def pieces(self) -> list[list[int]]:
-        """Word-piece ids of each token."""
-        if not self._pieces:
-            self.cut(language_model(self.model, self.document.language))
-        return self._pieces
-
-    def cut(self, lm: MaskedLM) -> None:
-        """Cut the text into word pieces, unless that was done before."""
-        with self._lock:
-            if not self._pieces:
-                self._pieces.extend(lm.encode(self.document))
-
-    def fill(self, keys: Sequence[tuple[int, bool]], logits: np.ndarray) -> None:
-        """Keep scores that were computed already, as many as a prepared text holds."""
-        with self._lock:
-            for k, row in zip(keys, logits, strict=True):
-                if len(self._rows) < ROWS_KEPT:
-                    self._rows[k] = row
-
-    def share(self) -> None:
-        self._shared.append(True)
-
-    def table(self, key: tuple, make: Callable[[], T]) -> T:
-        """What is made of the scores of one draw; of a shared text what was made before by the same ``key``, as far as
-        it is among those that came last, of two ways to make all of them."""
-        if not self._shared:
-            return make()
-        with self._lock:
-            found = self._tables.get(key)
-        if found is None:
-            found = make()
-            with self._lock:
-                found = self._tables.setdefault(key, found)
-                if len(self._tables) > 2 * len(self.targets):
-                    del self._tables[next(iter(self._tables))]
-        return found
-
-    def given(self, draw: Draw) -> np.ndarray | None:
-        """Scores of a draw that depends on those before it, where they are kept."""
-        with self._lock:
-            return self._given.get(draw.sees)
-
-    def keep(self, draw: Draw, scores: np.ndarray) -> None:
-        """Keep such scores: those that came last, of as many draws as a rewrite has."""
-        with self._lock:
-            self._given[draw.sees] = scores.copy()
-            if len(self._given) > min(ROWS_KEPT, 2 * len(self.targets)):
-                del self._given[next(iter(self._given))]
-
-    def has(self, key: tuple[int, bool]) -> bool:
-        """Whether the scores of this draw are kept already."""
-        with self._lock:
-            return key in self._rows
-
-    def of_allowed(self, scores: np.ndarray) -> np.ndarray:
-        """Scores (n, V) of all candidates of the model → those of the ones that may be released."""
-        return left(scores, banned(self.model, self.document.language, self.never))
-
-    def request(self, index: int, insert: bool = False, given: tuple[list[list[int]], int] | None = None):
-        """What the model is asked for: the mask on token ``index``, or on a new token after it.
-
-        given: the masked half and the place of its mask where it is no longer the original text.
-        """
-        from ...models import MaskRequest
-
-        masked, at = given or (self.pieces, index)
-        if given is None and insert:
-            at = index + 1
-            masked = [*masked[:at], [], *masked[at:]]
-        context = self.pieces if self.contextualize else None
-        return MaskRequest(context=context, masked=masked, target=at, context_target=index)
-
-    def rows(self, keys: Sequence[tuple[int, bool]], task: Task = UNWATCHED) -> Sequence[np.ndarray]:
-        """The rows of :meth:`logits`, without a copy of those that are kept. Do not change them."""
-        with self._lock:
-            kept = [self._rows.get(k) for k in keys]
-        found = [row for row in kept if row is not None]
-        return found if len(found) == len(keys) else self.logits(keys, task)
-
-    def logits(self, keys: Sequence[tuple[int, bool]], task: Task = UNWATCHED) -> np.ndarray:
-        """Raw logits float32 (len(keys), V) of (token index, insertion?), original text in the masked half."""
-        rows = self._rows
-        with self._lock:
-            missing = [k for k in keys if k not in rows]
-        if missing:
-            requests = [self.request(i, insert) for i, insert in missing]
-            scores = self.of_allowed(score(self.model, self.document.language, requests, task))
-            if len(missing) == len(keys):
-                fresh = scores
-            else:
-                at = {k: j for j, k in enumerate(missing)}
-                with self._lock:
-                    fresh = np.stack([scores[at[k]] if k in at else rows[k] for k in keys])
-            self.fill(missing, scores)
-            return fresh
-        with self._lock:
-            if len(keys) == 1:  # as what is shown of a word asks, for each word: no copy of it
-                one = rows[keys[0]][np.newaxis]
-                one.flags.writeable = False
-                return one
-            return np.stack([rows[k] for k in keys]) if keys else np.empty((0, 0), np.float32)
-
-
-@dataclass(frozen=True, eq=False)
-class MaskedTrace(Trace):
-    """How each word was drawn. acts: what was released at each token; keys: the draw of each step as (token, whether it
-    was added), None where there was none. fresh: the noise is not that of ``stream``."""
-
-    mechanism: MaskedWords
-    prepared: MaskedPrepared
-    acts: Acts
-    keys: tuple[tuple[int, bool] | None, ...]
-    stream: NoiseStream
-    fresh: bool
-
-    @property
-    def can(self) -> frozenset[str]:  # type: ignore[override]
-        return self.mechanism.can - {"sweep"} if self.fresh else self.mechanism.can
-
-    def logits(self, i: int, unit: Unit) -> np.ndarray | None:
-        key = self.keys[i]
-        return None if key is None else self.mechanism.scores_at(self.prepared, self.before(key), *key)
-
-    def table(self, i: int, unit: Unit) -> Channel:
-        key = self.keys[i]
-        assert key is not None
-        if self.mechanism.config.order == "parallel":
-            return self.mechanism.tables(self.prepared, [key])[0]
-        return self.mechanism.table_given(self.prepared, self.before(key), *key)
-
-    def views(self, i: int, unit: Unit) -> tuple:
-        return () if self.keys[i] is None else self.mechanism._views(self.table(i, unit), unit)
-
-    def before(self, key: tuple[int, bool]) -> Acts:
-        """What was released before this draw, in the order of the draws."""
-        earlier = list(self.acts)[: list(self.acts).index(key[0])]
-        return {j: self.acts[j] for j in earlier} | {key[0]: (self.acts[key[0]][0], None)}
-
-    def distribution(self, i: int, unit: Unit) -> TokenDistribution:
-        return self.table(i, unit).at(unit.epsilon)
-
-    def locked(self, i: int, unit: Unit) -> tuple[Channel, NoiseStream]:
-        key = self.keys[i]
-        if key is None or "sweep" not in self.can:
-            return super().locked(i, unit)
-        return self.table(i, unit), self.stream.at(*key)
 
 
 class MaskedWords(Mechanism):
@@ -639,164 +436,8 @@ class MaskedWords(Mechanism):
         )
 
 
-class _Scores(KeptScores[MaskedWords]):
-    """Those of the masks in the original text. What is put there is of all candidates of the model, or what ``of``
-    gives of a mechanism that releases the same words."""
-
-    def of(self, prepared: Prepared) -> np.ndarray:
-        planned = self.m._planned(prepared)
-        return planned.logits([(i, False) for i in planned.targets])
-
-    def put(self, document: Document, scores: np.ndarray) -> MaskedPrepared | None:
-        planned = self.m.plan(document)
-        if len(planned.targets) != len(scores):
-            return None
-        ours = scores.shape[1:] == (len(self.m.candidates),)
-        planned.fill([(i, False) for i in planned.targets], scores if ours else planned.of_allowed(scores))
-        return planned
-
-
-class _Reading(Reading[MaskedWords]):
-    """By the words that the model has whole."""
-
-    def coverage(self, text: str | Prepared) -> tuple[int, int]:
-        from ...models.coverage import knows
-
-        prepared = self.m._planned(text)
-        known = knows(self.m.config.model, prepared.document)
-        words = [i for i, t in enumerate(prepared.document.tokens) if t.kind == "word"]
-        return sum(known[i] or prepared.reasons[i] is not None for i in words), len(words)
-
-    def uncovered(self) -> str:
-        return "the model reads them letter by letter or not at all, and puts other words in their place."
-
-
-class Places(Aligned[MaskedWords]):
-    """By the plan alone."""
-
-    def drawn(self, text: str | Prepared) -> tuple[int, ...]:
-        return self.m._planned(text).targets
-
-
-class MaskedChances(Chances[MaskedWords]):
-    """In sequential order what a word is drawn from depends on the words before it, at every ε on others."""
-
-    @property
-    def in_turn(self) -> bool:
-        return self.m.config.order != "parallel"
-
-    def before(self, prepared: Prepared, stream: NoiseStream) -> dict[int, tuple[tuple[int, str], ...]]:
-        if not self.in_turn:
-            return {}
-        (acts,) = self.m._draw_in_step([self.m._planned(prepared)], [stream])
-        found: dict[int, tuple[tuple[int, str], ...]] = {}
-        before: list[tuple[int, str]] = []
-        for i, (word, _) in acts.items():
-            found[i] = tuple(before)
-            before += [] if word is None else [(i, word)]
-        return found
-
-    def at(self, places: Sequence[tuple[Prepared, int]], task: Task = UNWATCHED) -> list[TokenDistribution | None]:
-        planned = [(self.m._planned(p), i) for p, i in places]
-        wanted = [(p, [(i, False)] if p.reasons[i] is None and not p.has((i, False)) else []) for p, i in planned]
-        self.m._fill([p for p, _ in wanted], [keys for _, keys in wanted], task)
-        return super().at(planned, task)
-
-    def after(self, prepared: Prepared, index: int, released: Sequence[tuple[int, str]]) -> TokenDistribution:
-        planned = self.m._planned(prepared)
-        acts: Acts = {i: (word, None) for i, word in released} | {index: (None, None)}
-        return self.m.table_given(planned, acts, index, False).at(self.m.epsilons(planned)[index])
-
-    @property
-    def find(self) -> Callable[[TokenDistribution, str], np.ndarray]:
-        return lambda d, word: self.m._keep(word)
-
-    def in_places(
-        self, prepared: Prepared, released: Sequence[Mapping[int, str]], task: Task = UNWATCHED
-    ) -> np.ndarray:
-        """In sequential order, each word given those before it."""
-        m = self.m
-        if not self.in_turn:
-            return super().in_places(prepared, released, task)
-        planned = m._planned(prepared)
-        epsilons, order = m.epsilons(planned), m._order(planned, task)
-        known = m.candidates
-        out = np.zeros(len(released))
-        for k, words in enumerate(released):
-            acts: Acts = {}
-            draws = []
-            for i in order:
-                draws.append(Draw(planned, acts | {i: (None, None)}, i, False))
-                at = m._keep(words[i])
-                if not len(at):
-                    break
-                acts[i] = (known[at[0]], None)
-            if len(acts) < len(order):
-                out[k] = -np.inf
-                continue
-            tables = m.tables_given(draws, task) if draws else ()
-            stated = {d.token: t.at(epsilons[d.token]) for d, t in zip(draws, tables, strict=True)}
-            out[k] = of_words(m, stated, [words], self.find)[0]
-        return out
-
-
 NOWHERE = np.empty(0, np.int64)
 
 
 def _draw_word(table: Channel, epsilon: float, stream: NoiseStream) -> str:
     return table.candidates[table.draw(epsilon, stream)]
-
-
-def language_model(model: str, language: Language):
-    from ...models import load_masked_lm
-
-    return load_masked_lm(model, language=language)
-
-
-def score(model: str, language: Language, requests: list, task: Task = UNWATCHED) -> np.ndarray:
-    """Raw logits (n, V) of the requests, or Busy instead of an endless wait."""
-    from ...models import engine
-
-    scored = engine(model, language=language)
-    return scored.score(requests, task=task, timeout=PATIENCE + len(requests))
-
-
-def left(scores: np.ndarray, banned: tuple[int, ...]) -> np.ndarray:
-    """Scores (…, V) without those of banned candidates."""
-    return np.delete(scores, banned, axis=-1) if banned else scores
-
-
-def banned(model: str, language: Language, never: Never) -> tuple[int, ...]:
-    """Which of a model's candidates are never released, ascending."""
-    public = _loaded(model, language) if never.public else ()
-    if not never.own:
-        return public
-    return tuple(sorted({*public, *Never(never.own).places(candidates(model, language))}))
-
-
-@lru_cache(maxsize=8)
-def _loaded(model: str, language: Language) -> tuple[int, ...]:
-    """Which of a model's candidates are on everybody's list: each mechanism asks for them anew, at each ε."""
-    return Never(loaded()).places(candidates(model, language))
-
-
-@lru_cache(maxsize=8)
-def candidates(model: str, language: Language, without: tuple[int, ...] = ()) -> tuple[str, ...]:
-    """The model's candidates, but for those at the places ``without``; of the bundled model without loading it."""
-    if without:
-        gone, known = set(without), candidates(model, language)
-        if len(gone) >= len(known):
-            raise ConfigError(
-                f"The list of words that are never released leaves no word of {model!r}. Take some out of the list."
-            )
-        return tuple(word for i, word in enumerate(known) if i not in gone)
-    return word_chances.candidates(model, language)
-
-
-@lru_cache(maxsize=8)
-def lookup(model: str, language: Language, without: tuple[int, ...] = ()) -> dict[str, np.ndarray]:
-    """Lower-case word → indices among the :func:`candidates`."""
-    places: dict[str, list[int]] = {}
-    for i, word in enumerate(candidates(model, language, without)):
-        places.setdefault(word.casefold(), []).append(i)
-    return {w: np.array(at) for w, at in places.items()}

@@ -18,7 +18,7 @@ from ...support.private import Private
 from ...support.task import UNWATCHED, Task
 from ...text.language import Language
 from ...text.skeleton import Skeleton
-from .masked_words import language_model, score
+from .model_words import language_model, score
 
 #: What a text must share with the private one for draws from a proposal to be compared.
 SAME_SKELETON = "with the same kept words and marks in the same places"

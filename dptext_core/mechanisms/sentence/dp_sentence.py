@@ -46,42 +46,24 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...errors import ConfigError
-from ...models import autoencoder
-from ...models.coverage import known_by
-from ...models.sentence_encoder import PIECES
-from ...privacy.distribution import Channel, TokenDistribution, logsumexp, search_flips
 from ...privacy.guarantee import Guarantee
-from ...privacy.sampling import NoiseStream, Sampler
-from ...result import Release, RewriteResult, Trace, Unit
+from ...privacy.sampling import NoiseStream
+from ...result import Release, RewriteResult
 from ...support.checks import many
 from ...support.task import UNWATCHED, Task
 from ...text.document import Document
 from ...words import bank as banks
 from ...words.bank import MOST_ADDED
-from ...words.vocabulary import trunk_folder
 from ..audited import Audited
-from ..base import Mechanism, Prepared, in_runs
+from ..base import Mechanism, in_runs
 from ..capabilities import Reading
 from ..config import epsilon_option, loaded_words_option, never_option, option
-from ..likelihood import Chances, Frame, check_made
+from ..likelihood import Chances
+from ..preparing import Prepared
+from .sentence_facets import _Audited, _Chances, _Reading
+from .sentence_trace import _TOGETHER, CosineTable, SentencePrepared, SentenceTrace
 
-#: Scores of sentences that one result keeps once they were asked for.
-_KEPT = 16
-#: Sentences that are held against the bank together: 8 MB for 33,000.
-_TOGETHER = 32
 _NOTHING = ""
-#: A bank whose nearest sentence is farther has nothing alike: below this lies a tenth of the sentences of public texts.
-FAR = 0.4
-
-
-def sentence_range(epsilon: float, before: int = 0) -> tuple[float, float]:
-    """The range of cosines that are told apart where none is given: a public law of ε, and of how many sentences were
-    drawn before for the same one, chosen on public text (tools/choose_sentence_range.py)."""
-    if before:
-        low = 0.25 + min(0.15, epsilon / 150) + 0.1 * min(before - 1, 2)
-        return low, min(1.0, low + min(epsilon / 150, 0.15 + epsilon / 500))
-    low = min(0.2, epsilon / 50)
-    return low, min(1.0, low + min(epsilon / 100, 0.3 + epsilon / 400))
 
 
 def each_option() -> Any:
@@ -94,7 +76,7 @@ def each_option() -> Any:
         max=MOST_ADDED + 1,
         help="So many sentences are drawn for each of yours, one after the other: a further one by what those before "
         "lack. Each spends ε. With much to spend they keep more together than one alone.",
-        said="{} for each sentence",
+        phrase="{} for each sentence",
     )
 
 
@@ -106,12 +88,12 @@ def end_option(upper: bool) -> Any:
         label=f"Range of cosines, {where} end",
         min=-1.0,
         max=1.0,
-        draws=True,
+        changes_distribution=True,
         advanced=True,
         live=True,
         help=f"Sentences of the bank that are {less} alike than this are all as likely. When none is given, the range "
         "follows from ε.",
-        said=f"cosines {'to' if upper else 'from'} {{}}",
+        phrase=f"cosines {'to' if upper else 'from'} {{}}",
     )
 
 
@@ -126,11 +108,11 @@ class DPSentenceConfig:
         banks.DEFAULT_BANK,
         label="Bank of sentences",
         kind="text",
-        draws=True,
+        changes_distribution=True,
         help="This is “wordnet”, or the folder of a bank that the command bank build made. What is released is one of "
         "its sentences. A bank of the same kind of text keeps most.",
-        said="bank: {}",
-        offered=tuple(banks.BUNDLED),
+        phrase="bank: {}",
+        offered_names=tuple(banks.BUNDLED),
     )
     slots: int | None = option(
         None,
@@ -140,116 +122,14 @@ class DPSentenceConfig:
         max=100,
         help="So many sentences are drawn, whatever the text: further ones are left out, and missing ones are drawn as "
         "empty ones. Without a number each sentence is drawn, and how many there are shows.",
-        said="{} slots",
-        unset="one draw for each sentence",
+        phrase="{} slots",
+        unset_phrase="one draw for each sentence",
     )
     each: int = each_option()
     low: float | None = end_option(upper=False)
     high: float | None = end_option(upper=True)
     never: tuple[str, ...] = never_option()
     loaded_words: bool = loaded_words_option()
-
-
-@dataclass(frozen=True, eq=False)
-class SentencePrepared(Prepared):
-    """A text with the vectors of the sentences that are read: int16 (m, 384), as :func:`text_codes` gives them."""
-
-    codes: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class CosineTable(Channel):
-    """What one sentence is drawn from.
-
-    Parameters
-    ----------
-    candidates
-        What can be released.
-    cosines
-        float64 (n,), each in [−1, 1].
-    ends
-        The range that they are cut to; None: that of :func:`sentence_range` at each ε.
-    before
-        How many sentences were drawn before for the same one.
-    """
-
-    candidates: Sequence[str]
-    cosines: np.ndarray
-    ends: tuple[float, float] | None = None
-    source: str | None = None
-    before: int = 0
-
-    @property
-    def bends(self) -> bool:
-        """Where a cosine enters or leaves a range that follows from ε."""
-        return self.ends is None
-
-    def utilities(self, epsilon: float) -> np.ndarray:
-        """u of every candidate, float64 (n,), in [0, 1]."""
-        low, high = self.ends or sentence_range(epsilon, self.before)
-        return np.clip((np.clip(self.cosines, low, high) - low) / (high - low), 0.0, 1.0)
-
-    def log_weights(self, epsilon: float) -> np.ndarray:
-        """ln p up to a constant, float64 (n,)."""
-        return epsilon / 2 * (self.utilities(epsilon) - 1.0)
-
-    @property
-    def source_index(self) -> np.ndarray:
-        return np.empty(0, np.int64)
-
-    def at(self, epsilon: float) -> TokenDistribution:
-        x = self.log_weights(epsilon)
-        return TokenDistribution(self.candidates, x - logsumexp(x), None, float(epsilon))
-
-    def draw(self, epsilon: float, stream: NoiseStream) -> int:
-        return Sampler(self.log_weights(epsilon)).one(stream)
-
-    def drawer(self, epsilon: float) -> Callable[[NoiseStream], int]:
-        return Sampler(self.log_weights(epsilon)).one
-
-    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
-        """As :meth:`Channel.flips`, among those that can be released at some ε: weights never fall as cosines grow, so
-        that a candidate with less of both cosine and noise than another one never wins."""
-        noise = stream.gumbel(len(self.cosines))
-        order = np.lexsort((-noise, -self.cosines))
-        ordered = noise[order]
-        front = np.sort(order[np.append(True, ordered[1:] > np.maximum.accumulate(ordered)[:-1])])
-        few = CosineTable((), self.cosines[front], self.ends, before=self.before)
-        of_few = noise[front]
-        flips = search_flips(lambda some: [int(np.argmax(few.log_weights(e) + of_few)) for e in some], low, high)
-        return [(epsilon, int(front[i])) for epsilon, i in flips]
-
-
-class SentenceTrace(Trace):
-    """What was drawn for each sentence. Chances are computed again from the vectors, to the same bits. What a further
-    sentence is drawn from depends on those before it, which are others at another ε."""
-
-    def __init__(self, mechanism: DPSentence, prepared: SentencePrepared, chosen: tuple[int, ...], stream: NoiseStream):
-        self._mechanism, self._prepared, self._stream = mechanism, prepared, stream
-        self.chosen = chosen
-        self.can = frozenset({"distribution", "sweep"} if mechanism.config.each == 1 else {"distribution"})
-        self._tables: dict[int, CosineTable] = {}
-
-    def _table(self, i: int) -> CosineTable:
-        if i not in self._tables:
-            each = self._mechanism.config.each
-            table = self._mechanism.tables(self._prepared, [i // each])[0]
-            table = self._mechanism.after(table, self.chosen[i - i % each : i])
-            if len(self._tables) >= _KEPT:
-                return table
-            self._tables[i] = table
-        return self._tables[i]
-
-    def distribution(self, i: int, unit: Unit) -> TokenDistribution:
-        return self._table(i).at(self._mechanism.config.epsilon)
-
-    def locked(self, i: int, unit: Unit) -> tuple[Channel, NoiseStream]:
-        if "sweep" not in self.can:
-            return super().locked(i, unit)
-        return self._table(i), self._stream.at(i)
-
-    def candidate(self, i: int, unit: Unit) -> int:
-        return self.chosen[i]
 
 
 class DPSentence(Mechanism):
@@ -537,107 +417,3 @@ class DPSentence(Mechanism):
     @classmethod
     def variants(cls) -> tuple[dict[str, Any], ...]:
         return ({}, {"slots": 3}, {"each": 2})
-
-
-class _Chances(Chances[DPSentence]):
-    """Of whole sentences, each by itself, and of further ones for the same given those before."""
-
-    def given(self, prepared: Prepared, result: RewriteResult) -> list[TokenDistribution] | None:
-        tables, each = self.m.tables(prepared), self.m.config.each
-        if not isinstance(result.trace, SentenceTrace) or len(tables) * each != len(result.trace.chosen):
-            return None
-        chosen = result.trace.chosen
-        return [
-            self.m.after(tables[i // each], chosen[i - i % each : i]).at(self.m.config.epsilon)
-            for i in range(len(chosen))
-        ]
-
-    def log(
-        self, texts: Sequence[Prepared], results: Sequence[RewriteResult], *, task: Task | None = None
-    ) -> np.ndarray:
-        """Of the sentences that were drawn, the empty ones among them; −∞ for a text with another number of them."""
-        return self._log(texts, results, task or UNWATCHED)
-
-    def relative(
-        self,
-        texts: Sequence[Prepared],
-        results: Sequence[RewriteResult],
-        *,
-        frames: Sequence[Frame] = (),
-        task: Task | None = None,
-    ) -> np.ndarray:
-        """As :meth:`log` up to a constant: sentences that are the same in every text cancel, and are not scored."""
-        codes = [self.m._encoded(text, task or UNWATCHED).codes for text in texts]
-        if len({len(c) for c in codes}) > 1:
-            return self._log(texts, results, task or UNWATCHED)
-        return self._log(texts, results, task or UNWATCHED, np.flatnonzero(np.ptp(codes, axis=0).any(axis=1)))
-
-    def _log(
-        self, texts: Sequence[Prepared], results: Sequence[RewriteResult], task: Task, only: np.ndarray | None = None
-    ) -> np.ndarray:
-        """only: the places of the sentences that count; None: all."""
-        check_made(self.m, results)
-        chosen = [r.trace.chosen for r in results if isinstance(r.trace, SentenceTrace)]
-        out = np.full((len(texts), len(results)), -np.inf)
-        for a, text in enumerate(texts):
-            codes, each = self.m._encoded(text, task).codes, self.m.config.each
-            alike = [b for b, drawn in enumerate(chosen) if len(drawn) == each * len(codes)]
-            out[a, alike] = 0.0
-            which = np.arange(len(codes)) if only is None else only
-            for i, table in zip(which.tolist(), self.m._each_table(codes[which], task) if alike else (), strict=False):
-
-                @lru_cache(maxsize=_TOGETHER)
-                def stated(drawn: tuple[int, ...], table: CosineTable = table) -> np.ndarray:
-                    return self.m.after(table, drawn).at(self.m.config.epsilon).log_probs
-
-                for b in alike:
-                    task.check()
-                    drawn = chosen[b][i * each : (i + 1) * each]
-                    out[a, b] += sum(stated(drawn[:k])[drawn[k]] for k in range(each))
-            task.report(a + 1, len(texts))
-        return out
-
-
-class _Audited(Audited[DPSentence]):
-    """Texts with as many sentences that are read."""
-
-    def adjacent(self, a: str | Prepared, b: str | Prepared) -> bool:
-        one, other = (len(self.m._read(self.m._document_of(x))) for x in (a, b))
-        return one == other
-
-    def spelled(self, drawn: Sequence[int]) -> str:
-        return self.m._spelled(drawn)[0]
-
-
-def _is_long(sentence: str) -> bool:
-    """Whether the encoder reads its beginning only."""
-    return len(sentence) > PIECES and autoencoder.pieces(sentence, PIECES)[1] > PIECES
-
-
-class _Reading(Reading[DPSentence]):
-    """By the encoder's word pieces, up to the slots."""
-
-    def known(self, document: Document) -> Sequence[bool]:
-        return known_by(trunk_folder(), document)
-
-    def uncovered(self) -> str:
-        return "the encoder reads them letter by letter or not at all."
-
-    def note(self, text: str | Prepared) -> str:
-        document, slots = self.m._document_of(text), self.m.config.slots
-        n, said = len(document.sentences), []
-        if long := sum(map(_is_long, self.m._read(document))):
-            said.append(
-                f"Of {'a sentence' if long == 1 else many(long, 'sentence')} the first {PIECES:,} word pieces are "
-                "read: what follows to its end is left out. Shorter sentences are read whole."
-            )
-        if slots is not None and n > slots:
-            said.append(f"This text has {n:,} sentences and {slots:,} of them are read: what follows is left out.")
-        # Of a text that was not read yet this would take the encoder.
-        if isinstance(text, SentencePrepared) and n and (near := self.m.nearest(text)) < FAR:
-            said.append(
-                f"The bank has nothing near this text: the nearest sentence is at a cosine of {near:.2f}"
-                f"{' on average' if n > 1 else ''}. Little of the meaning can come through, whatever ε is. A bank of "
-                "the same kind of text has nearer ones."
-            )
-        return " ".join(said)

@@ -21,41 +21,30 @@ Deviations from the paper and its released code:
 
 from __future__ import annotations
 
-import hashlib
-import zipfile
-import zlib
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ...errors import ConfigError
-from ...privacy.distribution import Channel, ScoreTable, TokenDistribution
+from ...privacy.distribution import Channel
 from ...privacy.guarantee import Guarantee
-from ...privacy.sampling import LOG_DEPTH, NoiseStream, log_full_range
+from ...privacy.sampling import NoiseStream, log_full_range
 from ...result import RewriteResult
-from ...support.assets import assets_folder
-from ...support.cache import weak_cache
 from ...support.checks import placeless
-from ...support.statistics import boundary
 from ...support.task import UNWATCHED, Task
-from ...words import WordSpace
-from ...words.space import kth_bound
-from ..base import Prepared
 from ..capabilities import InParts
 from ..config import epsilon_option, option
-from .word_level import BLOCK, Draws, SpaceConfig, WordPrepared
+from ..preparing import Prepared
+from .rank_table import RankTable, log_tails
+from .word_groups import _NUMBERS, TRIES, Groups, _alike, _all_tables, _groups, _inverse, _ordered
+from .word_level import BLOCK
+from .word_options import SpaceConfig
 from .word_prior import PriorMechanism, prior_option
+from .word_trace import Draws, WordPrepared
 
 MAPPINGS = ("aggressive", "balanced", "conservative")
-#: Numbers of output words that pages offer, and the bundled file with who shares which set of so many.
-TRIES = (5, 20, 50)
-GROUPS = "groups.npz"
-_BLOCK = 256
-#: Numbers of vectors that are gathered at once: 64 MB in float64.
-_NUMBERS = 8_000_000
 
 
 @dataclass(frozen=True)
@@ -69,17 +58,17 @@ class CusTextConfig(SpaceConfig):
         min=1,
         max=2000,
         help="Each word becomes one of so many words.",
-        said="K = {}",
-        tries=TRIES,
+        phrase="K = {}",
+        trade_off_values=TRIES,
     )
     mapping: str = option(
         "balanced",
         label="Mapping",
-        draws=True,
+        changes_distribution=True,
         choices=("balanced", "conservative", "aggressive"),
         help="It decides which words share a set of output words. In the aggressive mapping nearly none do, so that "
         "nearly no word is protected.",
-        said="{}",
+        phrase="{}",
     )
     strategy: str = option(
         "token",
@@ -87,8 +76,8 @@ class CusTextConfig(SpaceConfig):
         choices=("token", "record", "dataset"),
         help="“Token” draws every occurrence of a word; “record” draws each distinct word of a text once, and "
         "“dataset” each distinct word of all texts. Drawn once, a word shows where it is repeated.",
-        said="{}",
-        rows={
+        phrase="{}",
+        row_meanings={
             "token": "Each place is drawn by itself: a row spends one draw a word, and a repeated word comes out anew.",
             "record": "Each distinct word of a row is drawn once: a row that repeats a word spends less, and shows "
             "where.",
@@ -99,7 +88,7 @@ class CusTextConfig(SpaceConfig):
     metric: str = option(
         "cosine",
         label="Similarity",
-        draws=True,
+        changes_distribution=True,
         choices=("cosine", "euclidean"),
         advanced=True,
         help="This measures how near two words are.",
@@ -108,235 +97,6 @@ class CusTextConfig(SpaceConfig):
         " It only changes how the words of a set share the chance. Under the strategies record and dataset, one draw "
         "serves many places, so that only frequency can be used."
     )
-
-
-@dataclass(frozen=True, eq=False)
-class RankTable(ScoreTable):
-    """A score table whose candidates stand best first, drawn by one uniform: the last rank whose tail reaches it.
-
-    The tail P(rank ≥ j) falls as ε grows, so that with the uniform locked the released score never falls. It is
-    compared in the log domain with a full-range uniform: what is possible stays possible.
-    """
-
-    def log_tails(self, epsilon: float) -> np.ndarray:
-        """ln P(rank ≥ j) for every rank j, float64 (K,), descending from 0."""
-        return log_tails(self.log_weights(epsilon))
-
-    def ranks(self, epsilon: float, log_uniforms: np.ndarray) -> np.ndarray:
-        """The released candidate for each uniform, given by its logarithm, int64."""
-        return np.searchsorted(-self.log_tails(epsilon), -log_uniforms, side="right") - 1
-
-    def at(self, epsilon: float) -> TokenDistribution:
-        return replace(
-            super().at(epsilon), _sampler=lambda n, stream: self.ranks(epsilon, stream.log_uniforms(n)), depth=LOG_DEPTH
-        )
-
-    def draw(self, epsilon: float, stream: NoiseStream) -> int:
-        return int(self.ranks(epsilon, stream.log_uniforms(1))[0])
-
-    def drawer(self, epsilon: float) -> Callable[[NoiseStream], int]:
-        tails = -self.log_tails(epsilon)
-        return lambda stream: int(tails.searchsorted(-stream.log_uniforms(1), side="right")[0]) - 1
-
-    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
-        uniform = stream.log_uniforms(1)
-        first = int(self.ranks(low, uniform)[0])
-        out, at = [(float(low), first)], low
-
-        def left(rank: int) -> float:
-            return boundary(lambda e: self.ranks(e, uniform)[0] < rank, at, high, 50)[1]
-
-        last = int(self.ranks(high, uniform)[0])
-        while (rank := out[-1][1]) > last:
-            # Where the tail of the rank that is released now falls below the uniform.
-            at = left(rank)
-            out.append((float(at), int(self.ranks(at, uniform)[0])))
-        return out
-
-
-def log_tails(weights: np.ndarray) -> np.ndarray:
-    """From log-weights, best first along the last axis: ln of the share of each and all after it, 0 at the first."""
-    tails = np.logaddexp.accumulate(weights[..., ::-1], axis=-1)[..., ::-1]
-    return tails - tails[..., :1]
-
-
-@dataclass(frozen=True, eq=False)
-class Groups:
-    """Who shares which output set.
-
-    group: int64 (V,), the set of each word. outputs: the rows of each set, the nearest to its first word first.
-    """
-
-    group: np.ndarray
-    outputs: tuple[np.ndarray, ...] = field(repr=False)
-
-    @cached_property
-    def sizes(self) -> np.ndarray:
-        """How many words share each set, int64."""
-        return np.bincount(self.group, minlength=len(self.outputs))
-
-    @cached_property
-    def alone(self) -> float:
-        """The share of words that share their set with no other: no ε protects them."""
-        return float((self.sizes[self.group] == 1).mean())
-
-    def members(self, row: int) -> np.ndarray:
-        """The words that share the set of a word, itself included."""
-        return np.flatnonzero(self.group == self.group[row])
-
-
-def _first_equal(vectors: np.ndarray) -> np.ndarray | None:
-    """For each row the first row that equals it, int64; None where all rows differ."""
-    seen: dict[bytes, int] = {}
-    first = np.array([seen.setdefault((v + 0.0).tobytes(), i) for i, v in enumerate(vectors)], np.int64)
-    return first if len(seen) < len(vectors) else None
-
-
-def build_groups(
-    space: WordSpace,
-    k: int,
-    mapping: str,
-    metric: str = "cosine",
-    rows: np.ndarray | None = None,
-    task: Task = UNWATCHED,
-) -> Groups:
-    """Algorithm 1 over the words ``rows`` of the space (all without it), in their order, which is that of frequency.
-
-    Result in places of ``rows``. Nearest words are exact; ties go to the more frequent word. No |V|×|V| matrix is held.
-    """
-    vectors = space.vectors if rows is None else space.vectors[rows]
-    n = len(vectors)
-    k = min(k, n)
-    first = _first_equal(vectors)
-    if first is not None:
-        vectors = vectors[first]
-    if metric == "cosine":
-        vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    halves = np.square(vectors, dtype=np.float64).sum(axis=1).astype(np.float32) / 2
-    group = np.full(n, -1, np.int64)
-    outputs: list[np.ndarray] = []
-    left = np.arange(n)  # rows a conservative set may still take, in order
-    sets: dict[bytes, int] = {}
-    start = 0
-    while start < n:
-        task.check()
-        leaders = start + np.flatnonzero(group[start:] < 0)[:_BLOCK]
-        if not len(leaders):
-            break
-        if mapping == "conservative":
-            left = left[group[left] < 0]
-        # x·y − ‖y‖²/2 is highest for the nearest y; for vectors of one length, for the most similar.
-        near = left if mapping == "conservative" else slice(None)  # no copy of all vectors
-        lines = vectors[leaders] @ vectors[near].T - halves[near]
-        if first is not None:
-            # A product's last bits depend on the column: equal words get one value, so that their order decides.
-            _, where, column = np.unique(first[left], return_index=True, return_inverse=True)
-            source = where[column]
-            again = np.flatnonzero(source != np.arange(len(source)))
-            lines[:, again] = lines[:, source[again]]
-        if mapping != "conservative":
-            tops = _highest(lines, k)
-        for j, leader in enumerate(leaders):
-            if mapping == "aggressive":
-                same = sets.setdefault(np.sort(tops[j]).tobytes(), len(outputs))
-                if same == len(outputs):
-                    outputs.append(tops[j])
-                group[leader] = same
-                continue
-            if group[leader] >= 0:
-                continue
-            if mapping == "balanced":
-                chosen = tops[j]
-            else:
-                line = np.where(group[left] < 0, lines[j], -np.inf)
-                free = int(np.count_nonzero(group[left] < 0))
-                chosen = left[_highest(line[None], min(k, free))[0]]
-            chosen = np.append([leader], chosen[chosen != leader])[: len(chosen)]
-            group[chosen[group[chosen] < 0]] = len(outputs)
-            outputs.append(chosen)
-        start = int(leaders[-1]) + 1
-        task.report(int((group >= 0).sum()), n)
-    return Groups(group, tuple(outputs))
-
-
-def utilities(space: WordSpace, rows: np.ndarray, outputs: np.ndarray, metric: str) -> np.ndarray:
-    """u(x, y) of words ``rows`` (m,) and their output sets (m, K): similarity normalised to [0, 1] in each set.
-
-    float64 (m, K). Cosine as it is; Euclidean: 1 − normalised distance. Where all are equal, u = 1.
-    """
-    x, y = space.vectors_at(rows).astype(np.float64), space.vectors_at(outputs).astype(np.float64)
-    if metric == "cosine":
-        value = np.einsum("md,mkd->mk", x, y) / (space.lengths[rows, None] * space.lengths[outputs])
-    else:
-        value = -np.linalg.norm(y - x[:, None], axis=2)
-    low, span = value.min(axis=1, keepdims=True), np.ptp(value, axis=1, keepdims=True)
-    return np.where(span > 0, (value - low) / np.where(span > 0, span, 1.0), 1.0)
-
-
-def _highest(lines: np.ndarray, k: int) -> np.ndarray:
-    """Columns of the k highest values of each row (m, n), highest first, ties by column: int32 (m, k)."""
-    edge = -kth_bound(-lines, k)
-    out = np.empty((len(lines), k), np.int32)
-    # Flat, which NumPy searches several times faster than rows and columns.
-    r, c = np.divmod(np.flatnonzero(lines >= edge[:, None]), lines.shape[1])
-    for i, near in enumerate(np.split(c, np.searchsorted(r, np.arange(1, len(lines))))):
-        out[i] = near[np.argsort(-lines[i, near], kind="stable")[:k]]
-    return out
-
-
-@weak_cache(6)
-def _groups(space: WordSpace, k: int, mapping: str, metric: str) -> Groups:
-    stored = stored_groups(space, k) if (mapping, metric) == ("balanced", "cosine") and k in TRIES else None
-    return build_groups(space, k, mapping, metric) if stored is None else stored
-
-
-def groups_key(space: WordSpace, k: int) -> str:
-    """The name of the balanced groups of a space of whole numbers in the bundled file."""
-    assert space.codes is not None
-    return f"{k}-{hashlib.sha256(space.codes.tobytes()).hexdigest()[:16]}"
-
-
-def stored_groups(space: WordSpace, k: int) -> Groups | None:
-    """The balanced groups that are bundled (tools/build_groups.py); None where there are none for this space."""
-    if space.name != "minilm" or space.codes is None:
-        return None
-    try:
-        with np.load(assets_folder() / "words" / GROUPS, allow_pickle=False) as file:
-            key = groups_key(space, k)
-            group, outputs = file[f"{key}-group"], file[f"{key}-outputs"]
-    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error):
-        return None  # they are built, which takes a second or two
-    return Groups(group.astype(np.int64), tuple(outputs.astype(np.int64)))
-
-
-def _alike(groups: Groups, rows: np.ndarray, axes: int) -> Iterator[np.ndarray]:
-    """Places among ``rows`` of words whose sets are equally large, as many as are worked out together."""
-    sizes = np.array([len(groups.outputs[g]) for g in groups.group[rows]])
-    for size in np.unique(sizes):
-        alike = np.flatnonzero(sizes == size)
-        step = max(1, _NUMBERS // int(size * axes))
-        for start in range(0, len(alike), step):
-            yield alike[start : start + step]
-
-
-def _ordered(space: WordSpace, groups: Groups, rows: np.ndarray, metric: str) -> tuple[np.ndarray, np.ndarray]:
-    outputs = np.stack([groups.outputs[g] for g in groups.group[rows]])
-    u = utilities(space, rows, outputs, metric)
-    order = np.argsort(-u, axis=1, kind="stable")
-    return np.take_along_axis(outputs, order, axis=1), (np.take_along_axis(u, order, axis=1) - 1.0) / 2.0
-
-
-@weak_cache(3)
-def _all_tables(
-    space: WordSpace, k: int, mapping: str, metric: str, size: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The tables of all words whose sets have this size: their rows, ascending, outputs and scores. For long texts."""
-    groups = _groups(space, k, mapping, metric)
-    which = np.flatnonzero(np.array([len(o) for o in groups.outputs])[groups.group] == size)
-    step = max(1, _NUMBERS // (size * space.width))
-    parts = [_ordered(space, groups, which[i : i + step], metric) for i in range(0, len(which), step)]
-    outputs, scores = (np.concatenate(x) for x in zip(*parts, strict=True))
-    return which, outputs, scores
 
 
 class CusText(PriorMechanism):
@@ -608,7 +368,7 @@ class CusText(PriorMechanism):
 
     @classmethod
     def variants(cls) -> tuple[dict[str, Any], ...]:
-        from ...words.space import SPACES
+        from ...words.space_loading import SPACES
 
         mapped = [{"mapping": mapping, "space": name} for name in SPACES for mapping in ("balanced", "conservative")]
         single = ({"mapping": "aggressive"}, {"strategy": "record"}, {"strategy": "dataset"})
@@ -623,15 +383,3 @@ class _InParts(InParts[CusText]):
 
     def promise(self, guarantee: Guarantee, draws: int) -> Guarantee:
         return self.m._over(guarantee, draws)
-
-
-@weak_cache(1)
-def _inverse(groups: Groups) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
-    """For each word the groups whose set has it; and the words in order of group, with where each group starts."""
-    sets = np.repeat(np.arange(len(groups.outputs)), [len(o) for o in groups.outputs])
-    words = np.concatenate(groups.outputs)
-    order = np.argsort(words, kind="stable")
-    bounds = np.searchsorted(words[order], np.arange(1, len(groups.group)))
-    members = np.argsort(groups.group, kind="stable")
-    starts = np.searchsorted(groups.group[members], np.arange(len(groups.outputs) + 1))
-    return np.split(sets[order], bounds), starts, members

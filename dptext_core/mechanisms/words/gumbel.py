@@ -27,7 +27,7 @@ from ...privacy.sampling import NoiseStream
 from ...support.checks import placeless
 from ..config import epsilon_option
 from .mvc import DRAWS
-from .word_level import SpaceConfig
+from .word_options import SpaceConfig
 from .word_space import SpaceMechanism
 
 _ESTIMATE = NoiseStream()

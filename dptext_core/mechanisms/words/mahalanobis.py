@@ -34,7 +34,7 @@ class MahalanobisConfig(MVCConfig):
         min=0.0,
         max=0.99,
         help="At 0 the noise is spherical (MVC); towards 1 it takes the shape of the vectors.",
-        said="λ = {}",
+        phrase="λ = {}",
     )
 
 

@@ -28,8 +28,9 @@ from ...support.cache import weak_cache
 from ...support.task import UNWATCHED, Task
 from ...words import WordSpace
 from ..config import epsilon_option
-from .word_level import Draws, SpaceConfig
+from .word_options import SpaceConfig
 from .word_space import SpaceMechanism
+from .word_trace import Draws
 
 #: Draws behind an estimated distribution.
 DRAWS = 1000

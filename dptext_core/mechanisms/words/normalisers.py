@@ -18,8 +18,8 @@ from ...support.assets import assets_folder
 from ...support.cache import weak_cache
 from ...support.task import UNWATCHED, Task
 from ...words import WordSpace, word_space
-from ...words.space import words_sha256
-from .word_level import SHORT
+from ...words.space_loading import words_sha256
+from .word_distributions import SHORT
 
 BINS = 512
 #: Largest error of the bundled ln Z; tools/build_log_z.py measures a quarter of it.

@@ -27,7 +27,7 @@ from ...privacy.sampling import DEPTH, NoiseStream, draw
 from ...support.task import UNWATCHED, Task
 from ..config import epsilon_option, option
 from . import normalisers
-from .word_level import SpaceConfig
+from .word_options import SpaceConfig
 from .word_prior import PriorMechanism, prior_option
 from .word_space import nearest_distance
 
@@ -50,7 +50,7 @@ class SanTextPlusConfig(SanTextConfig):
         min=0.01,
         max=1.0,
         help="The rarest words by public counts are always drawn; the others mostly pass through.",
-        said="{} of the words sensitive",
+        phrase="{} of the words sensitive",
     )
     p: float = option(
         0.3,
@@ -58,7 +58,7 @@ class SanTextPlusConfig(SanTextConfig):
         min=0.001,
         max=1.0,
         help="A word that is not sensitive stays as it is with probability 1 − p.",
-        said="p = {}",
+        phrase="p = {}",
     )
 
 

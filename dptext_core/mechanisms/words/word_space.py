@@ -13,8 +13,8 @@ from ...privacy.distribution import Channel
 from ...support.cache import weak_cache
 from ...support.checks import placeless
 from ...words import WordSpace
-from ...words.space import SIZES
-from ..base import check_depth
+from ...words.space_loading import SIZES
+from ..configured import check_depth
 from .word_level import WordMechanism
 
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ...models.generators import PARAPHRASER
-from .generation import Generation, GenerationConfig, generator_option
+from .generation import Generation
+from .generation_options import GenerationConfig, generator_option
 
 MARK = " >>>>>"
 

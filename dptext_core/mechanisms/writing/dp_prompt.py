@@ -22,10 +22,12 @@ from typing import ClassVar
 
 from ...models.generators import PROMPTED
 from ...models.registry import BUNDLED
-from ..base import Prepared
 from ..capabilities import Reading
 from ..config import option
-from .generation import Generation, GenerationConfig, GenerationReading, generator_option
+from ..preparing import Prepared
+from .generation import Generation
+from .generation_facets import GenerationReading
+from .generation_options import GenerationConfig, generator_option
 
 BEFORE, AFTER = "Document : ", "\nParaphrase of the document :"
 #: Written for this project.
@@ -43,11 +45,11 @@ class DPPromptConfig(GenerationConfig):
     prompt: str = option(
         "paper",
         label="Prompt",
-        draws=True,
+        changes_distribution=True,
         choices=("paper", "examples"),
         help="The paper's prompt asks for a paraphrase. Examples shows three public ones first, which helps a model "
         "that was not trained to follow instructions.",
-        said="prompt: {}",
+        phrase="prompt: {}",
     )
     model: str = generator_option(None, PROMPTED)
 

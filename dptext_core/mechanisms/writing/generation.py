@@ -17,47 +17,43 @@ sees the prompt's public words and released tokens alone. Clipping this differen
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ...errors import ConfigError
-from ...models.generators import BUNDLED, GeneratorPass, GeneratorSpec, generator_spec
+from ...models.generators import GeneratorSpec, generator_spec
 from ...models.registry import ClipRange, weights_sha256
-from ...privacy.distribution import MAX_EPSILON, ScoreTable, TokenDistribution, logsumexp
+from ...privacy.distribution import MAX_EPSILON, ScoreTable, logsumexp
 from ...privacy.guarantee import Guarantee
 from ...privacy.sampling import DEPTH, NoiseStream
-from ...result import Release, RewriteResult, Trace, Unit
-from ...support.cache import OwnLock
+from ...result import Release, RewriteResult
 from ...support.checks import shown
 from ...support.task import UNWATCHED, Task
 from ...text.document import Document
 from ..audited import Audited
-from ..base import Prepared, check_depth, in_runs
+from ..base import in_runs
 from ..blocklist import Never
 from ..capabilities import Reading
 from ..clipping import Clipped
-from ..config import epsilon_option, never_option, option
-from ..likelihood import Chances, check_made
+from ..configured import check_depth
+from ..likelihood import Chances
+from ..preparing import Prepared
+from .generation_facets import GenerationReading, TokenChances, _Audited
+from .generation_options import GenerationConfig, public_shift
+from .generation_trace import TOGETHER, GenerationPrepared, GenerationTrace, Written
 from .spelling import Spelling
 
 #: Nats that ln of a proposal spans at most: lower values are raised, so that every token can come out.
 SPREAD = 25.0
-#: The shape of :func:`public_shift`.
-SHARP, BELOW, LEAST = 1.5, 0.25, 2.0
 #: Bytes of scores that one result keeps; the others are computed again where they are asked for.
 KEPT = 4 << 20
 #: Tokens that a prompt and some text need.
 LEAST_ROOM = 24
 #: Lengths that prompts of a list are filled up to: multiples of this, by the prompt alone.
 STEP = 16
-#: Words and marks of the longest lines that the bundled models were trained on.
-LEARNT = 40
-#: Texts that are written together.
-TOGETHER = 16
 
 
 def _room(spec: GeneratorSpec, written: int) -> int:
@@ -65,216 +61,6 @@ def _room(spec: GeneratorSpec, written: int) -> int:
     if spec.kind == "encoder-decoder":
         return spec.max_length if written <= spec.max_length else 0
     return spec.max_length - written
-
-
-def max_tokens_option(default: int) -> Any:
-    """The field ``max_tokens``."""
-    return option(
-        default,
-        label="Tokens, at most",
-        kind="integer",
-        min=1,
-        max=256,
-        help="So many tokens are written at most, the end included. Each spends ε, and the promise counts them all, "
-        "written or not. The limit is public.",
-        said="at most {} tokens",
-    )
-
-
-def length_option() -> Any:
-    """The field ``length``."""
-    return option(
-        "fixed",
-        label="Length limit",
-        choices=("fixed", "input"),
-        advanced=True,
-        help="Fixed: the number above. Input, as in the papers: as many tokens as the text has words and marks, and "
-        "never more than the number above; then only texts of the same length are alike.",
-        said="length limit: {}",
-    )
-
-
-def clip_option() -> Any:
-    """The field ``clip``."""
-    return option(
-        "tuned",
-        label="Clipping range",
-        draws=True,
-        choices=("tuned", "paper"),
-        help="The model's scores are cut to this range before a token is drawn. The tuned range was chosen on public "
-        "text. The paper's range goes from the mean to four standard deviations above it, or is the published one. "
-        "The promise is the same. A model for which only one range is known uses that one.",
-        said="clipping range: {}",
-    )
-
-
-def clip_end_option(upper: bool) -> Any:
-    """The fields ``clip_min`` and ``clip_max``."""
-    where, moved = ("upper", "lowered") if upper else ("lower", "raised")
-    return option(
-        None,
-        label=f"Clipping range, {where} end",
-        help=f"{'Higher' if upper else 'Lower'} scores of the model are {moved} to this end.",
-        said=f"clipping {'to' if upper else 'from'} {{}}",
-        advanced=True,
-        apart=True,
-    )
-
-
-def prior_option() -> Any:
-    """The field ``prior``."""
-    return option(
-        "none",
-        label="Start from what is public",
-        draws=True,
-        choices=("none", "released"),
-        advanced=True,
-        help="None: plain clipping. Released: the model without your text, given what was written so far, proposes the "
-        "next token, and your text moves the proposal. The promise is the same.",
-        said="public prior: {}",
-    )
-
-
-def public_shift(epsilon: float) -> tuple[float, float]:
-    """The range that a difference is clipped to where none is given: a public function of ε.
-
-    Its width is ε/(2·SHARP), at least LEAST: beyond that a difference inside the range counts SHARP times, whatever ε
-    is, and what grows with ε is how far the text may move a token. BELOW of it lie where the text makes a token less
-    likely.
-    """
-    width = max(LEAST, epsilon / (2 * SHARP))
-    return -BELOW * width, (1 - BELOW) * width
-
-
-def shift_option(upper: bool) -> Any:
-    """The fields ``shift_min`` and ``shift_max``."""
-    where = "upper" if upper else "lower"
-    return option(
-        None,
-        label=f"Shift, {where} end",
-        help="With a public prior: the nats by which your text moves a token are cut to the range between the two "
-        "ends. When none is given, the range is wider for a larger ε.",
-        said=f"shift {'to' if upper else 'from'} {{}}",
-        advanced=True,
-    )
-
-
-def stop_option() -> Any:
-    """The field ``stop``."""
-    return option(
-        "line",
-        label="Stop at",
-        choices=("line", "end"),
-        advanced=True,
-        help="Line: the text ends at a line break, and nothing more is drawn. End: only the end token ends it.",
-        said="stops at the {}",
-    )
-
-
-def recase_option() -> Any:
-    """The field ``recase``, of text that has no original to copy from."""
-    return option(
-        "sentence",
-        label="Capital letters",
-        choices=("sentence", "none"),
-        advanced=True,
-        help="Sentence: the first word of a sentence and I, by position in what was written.",
-        said="capital letters: {}",
-    )
-
-
-def generator_option(kind: str | None, bundled: str) -> Any:
-    """The field ``model``."""
-    return option(
-        BUNDLED,
-        label="Language model",
-        kind="text",
-        generators=(kind, bundled),
-        shared="kind",
-        help="This is “bundled”, a model that was added (`python -m dptext_core models add`), or the hub id or the "
-        "folder of one on this machine.",
-    )
-
-
-@dataclass(frozen=True)
-class GenerationConfig:
-    """Options that every mechanism of this kind has."""
-
-    epsilon: float | tuple[float, ...] = epsilon_option(100.0, 5.0, 500.0, "per token")
-    max_tokens: int = max_tokens_option(24)
-    clip: str = clip_option()
-    clip_min: float | None = clip_end_option(upper=False)
-    clip_max: float | None = clip_end_option(upper=True)
-    prior: str = prior_option()
-    shift_min: float | None = shift_option(upper=False)
-    shift_max: float | None = shift_option(upper=True)
-    length: str = length_option()
-    stop: str = stop_option()
-    recase: str = recase_option()
-    never: tuple[str, ...] = never_option()
-
-
-@dataclass(frozen=True, eq=False)
-class GenerationPrepared(Prepared):
-    """A text in its prompt. ids: the tokens that the model reads; cut: whether the text was longer than it reads;
-    prefix: how many of the first are public and are read once for all texts.
-
-    What the model made of them is kept once it was computed, for every ε.
-    """
-
-    ids: tuple[int, ...]
-    cut: bool
-    prefix: int
-
-    _state: list[Any] = field(default_factory=list, init=False, repr=False)
-    _lock: OwnLock = field(default_factory=OwnLock, init=False, repr=False)
-
-
-@dataclass(frozen=True)
-class Written:
-    """One written text: its tokens (indices of candidates), the shapes they were scored in, and kept scores."""
-
-    tokens: tuple[int, ...]
-    shape: Any
-    public_shape: Any
-    rows: list[np.ndarray]
-    public_rows: list[np.ndarray]
-
-
-class GenerationTrace(Trace):
-    """Scores of the written tokens: kept, or computed again in the same shape, which gives the same bits."""
-
-    can = frozenset({"distribution"})
-
-    def __init__(self, mechanism: Generation, prepared: GenerationPrepared, written: Written):
-        self._mechanism, self._prepared, self.written = mechanism, prepared, written
-
-    def _rows(self, last: int) -> tuple[Sequence[np.ndarray], Sequence[np.ndarray | None]]:
-        """The scores of all tokens up to this one, and those without the text."""
-        w, m = self.written, self._mechanism
-        nothing: list[None] = [None] * (last + 1)
-        if last < len(w.rows):
-            return w.rows, w.public_rows or nothing
-        generator, tokens = m.generator(), w.tokens[: last + 1]
-        rows = generator.replay(self._prepared.ids, w.shape, tokens)
-        if w.public_shape is None:
-            return rows, nothing
-        return rows, generator.replay(m.public_ids(), w.public_shape, tokens)
-
-    def candidate(self, i: int, unit: Unit) -> int:
-        return self.written.tokens[i]
-
-    def logits(self, i: int, unit: Unit) -> np.ndarray:
-        return self._rows(i)[0][i]
-
-    def distribution(self, i: int, unit: Unit) -> TokenDistribution:
-        return next(self.distributions([(i, unit)]))
-
-    def distributions(self, units: Sequence[tuple[int, Unit]]) -> Iterator[TokenDistribution]:
-        m = self._mechanism
-        rows, public = self._rows(max((i for i, _ in units), default=0))
-        for i, _ in units:
-            yield m.table(rows[i], public[i], before=self.written.tokens[:i]).at(float(m.config.epsilon))
 
 
 class Generation(Clipped):
@@ -352,13 +138,13 @@ class Generation(Clipped):
 
     @property
     def model_ready(self) -> bool:
-        from ...models.generator import loaded
+        from ...models.loaded_generators import loaded
 
         return loaded(self.config.model, self.bundled)
 
     def generator(self):
         """The language model, loaded."""
-        from ...models.generator import load_generator
+        from ...models.loaded_generators import load_generator
 
         return load_generator(self.config.model, self.bundled)
 
@@ -637,99 +423,3 @@ class Generation(Clipped):
     @classmethod
     def variants(cls) -> tuple[dict[str, Any], ...]:
         return ({}, {"prior": "released"})
-
-
-class GenerationReading(Reading[Generation]):
-    """By the model's tokens."""
-
-    def known(self, document: Document) -> Sequence[bool]:
-        from ...models.coverage import spec_knows
-
-        return spec_knows(generator_spec(self.m.config.model, self.m.bundled), document)
-
-    def uncovered(self) -> str:
-        return "the model reads them as single characters, or not at all."
-
-    def note(self, text: str | Prepared) -> str:
-        if self.m._is_cut(text):
-            return "The model reads only the beginning of this text: what follows is beyond its window."
-        document = text.document if isinstance(text, Prepared) else self.m.document(text)
-        if self.m.config.model != BUNDLED or len(document.tokens) <= LEARNT:
-            return ""
-        return (
-            f"The bundled model has learnt from single sentences, and this text has {len(document.tokens)} words and "
-            "marks, so that little of it comes through. Give it one sentence, or choose a larger model."
-        )
-
-
-class TokenChances(Chances[Generation]):
-    """Of tokens, each given those that were written before it."""
-
-    def given(self, prepared: Prepared, result: RewriteResult) -> list[TokenDistribution]:
-        assert isinstance(prepared, GenerationPrepared) and isinstance(result.trace, GenerationTrace)
-        g, w = self.m.generator(), result.trace.written
-        rows = g.replay(
-            prepared.ids, GeneratorPass(1, len(prepared.ids) - prepared.prefix, 1, prepared.prefix), w.tokens
-        )
-        base: Sequence[np.ndarray | None] = [None] * len(rows)
-        if self.m.config.prior != "none":
-            ids = self.m.public_ids()
-            base = g.replay(ids, GeneratorPass(1, len(ids), 1), w.tokens)
-        epsilon = float(self.m.config.epsilon)
-        tables = (self.m.table(a, b, None, w.tokens[:k]) for k, (a, b) in enumerate(zip(rows, base, strict=True)))
-        return [table.at(epsilon) for table in tables]
-
-    def log(
-        self, texts: Sequence[Prepared], results: Sequence[RewriteResult], *, task: Task | None = None
-    ) -> np.ndarray:
-        """Of the tokens that were drawn, the end among them. Many rewrites are scored together; one alone has the bits
-        of its trace."""
-        task = task or UNWATCHED
-        check_made(self.m, results)
-        written = [r.trace.written.tokens for r in results if isinstance(r.trace, GenerationTrace)]
-        ends = self.m._ends()
-        out = np.full((len(texts), len(results)), -np.inf)
-        for a, p in enumerate(texts):
-            assert isinstance(p, GenerationPrepared)
-            limit = self.m.limit(p.document)
-            # A text with another limit goes on where this one stopped, or stops before.
-            fits = [b for b, t in enumerate(written) if len(t) <= limit and (t[-1] in ends or len(t) == limit)]
-            fits.sort(key=lambda b: len(written[b]))
-            for start in range(0, len(fits), TOGETHER):
-                block = fits[start : start + TOGETHER]
-                out[a, block] = self._of(p, [written[b] for b in block], task)
-                task.report(a * len(fits) + start + len(block), len(texts) * len(fits))
-        return out
-
-    def _of(self, prepared: GenerationPrepared, written: Sequence[Sequence[int]], task: Task) -> np.ndarray:
-        """ln of the chance of each of these lists of tokens, float64 (n,)."""
-        g, epsilon = self.m.generator(), float(self.m.config.epsilon)
-        state = self.m._read([prepared], len(written), None)
-        public = None if self.m.config.prior == "none" else g.begin([self.m.public_ids()], len(written))
-        out = np.zeros(len(written))
-        for k in range(max(map(len, written))):
-            task.check()
-            if k:
-                last = [t[k - 1] if k <= len(t) else g.end for t in written]
-                g.step(state, last)
-                if public is not None:
-                    g.step(public, last)
-            for r, tokens in enumerate(written):
-                if k < len(tokens):
-                    b = None if public is None else public.logits[r]
-                    table = self.m.table(state.logits[r], b, g.candidates, tokens[:k])
-                    out[r] += table.at(epsilon).log_probs[tokens[k]]
-        return out
-
-
-class _Audited(Audited[Generation]):
-    """Which limit a text has is what its promise compares, where that follows from the text."""
-
-    def adjacent(self, a: str | Prepared, b: str | Prepared) -> bool:
-        if self.m.config.length == "fixed":
-            return True
-        one, other = (x.document if isinstance(x, Prepared) else self.m.document(x) for x in (a, b))
-        return self.m.limit(one) == self.m.limit(other)
-
-    def spelled(self, drawn: Sequence[int]) -> str:
-        return self.m._spelled(drawn)[0]

@@ -13,9 +13,11 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core.attacks import best
 from dptext_core.measure import side_by_side
-from dptext_core.measure.calibration import Measured, measured_together
+from dptext_core.measure.calibration import measured_together
 from dptext_core.measure.metrics import score
+from dptext_core.measure.target_figures import Measured
 from dptext_core.mechanisms import codec, recommended
+from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.mechanisms.registry import counted, fields_of, mechanism_of
 from dptext_core.privacy.guarantee import bound, number, percent
 from dptext_core.support.checks import many, shown
@@ -185,7 +187,7 @@ def column_controls(id_: int, setting: dpt.Setting, mode: str, more: bool) -> Co
         if more:
             st.button("Remove", icon=":material/close:", key=f"compare{id_}_close", on_click=remove, args=(id_,))
     if name == setting.mechanism:  # what a link or another page set, and no control here does
-        apart = {f.name for f in fields_of(name).values() if f.metadata.get("apart")}
+        apart = {f.name for f in fields_of(name).values() if option_meta(f).has_own_control}
         chosen = {k: v for k, v in setting.options.items() if k in apart} | chosen
     st.caption(literal(f"ε counts: {counted(name)}."))
     epsilon = None

@@ -10,8 +10,10 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core.attacks.best import title
-from dptext_core.measure.calibration import TARGETS, Calibration, equal_privacy, refusals
+from dptext_core.measure.calibration import Calibration, equal_privacy
+from dptext_core.measure.target_figures import TARGETS, refusals
 from dptext_core.mechanisms import recommended
+from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.privacy.guarantee import bound, number
 
 from ...components.text import literal
@@ -114,7 +116,7 @@ def like(run: runs.Run, name: str) -> dpt.Mechanism:
     """Another mechanism with the options it shares with that of the run."""
     other = dpt.mechanism_class(name)
     alike = ("all", "kind") if other.needs == run.mechanism.needs else ("all",)
-    fields = {f.name for f in dataclasses.fields(other.config_cls) if f.metadata.get("shared") in alike}
+    fields = {f.name for f in dataclasses.fields(other.config_cls) if option_meta(f).shared_with in alike}
     options = {k: v for k, v in run.inputs.options.items() if k in fields}
     return recommended.recommended(name, epsilon=1.0, **options)
 
@@ -164,7 +166,7 @@ def compare(found: list[Calibration]) -> None:
 
 def _unit(mechanism: dpt.Mechanism) -> str:
     field = next(f for f in dataclasses.fields(mechanism.config) if f.name == "epsilon")
-    return field.metadata.get("unit") or "per word"
+    return option_meta(field).unit or "per word"
 
 
 def show(found: list[Calibration], current: bool) -> None:

@@ -10,8 +10,9 @@ from typing import Any
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core.measure import side_by_side, trade_off
-from dptext_core.measure.trade_off import Advice, TradeOffPoint
+from dptext_core.measure import side_by_side, trade_off, trade_off_advice
+from dptext_core.measure.trade_off import TradeOffPoint
+from dptext_core.measure.trade_off_advice import Advice
 from dptext_core.mechanisms import codec, recommended
 from dptext_core.privacy.guarantee import bound, number
 from dptext_lab.results import curves
@@ -276,7 +277,7 @@ def advice_panel(points: list[TradeOffPoint], hidden: str, kept: str) -> Advice 
         "unchanged": "At most this many of all words may stand unchanged",
     }[hidden]
     limit = st.slider(ask, 1, 99, LIMITS[hidden], format="%d%%", key=stay(f"trade_limit_{hidden}", LIMITS[hidden]))
-    return trade_off.advise(points, hidden, limit / 100, kept)
+    return trade_off_advice.advise(points, hidden, limit / 100, kept)
 
 
 def answer(advice: Advice, live: bool, early: bool) -> None:
@@ -449,7 +450,7 @@ def body(tried: Tried, hidden: str, kept: str) -> None:
         title = trade_off.about(kept).title
         said = f"{title} is still being measured. Until then," if live else f"{title} was not measured:"
         st.caption(f"{said} the height shows BLEU, which counts word sequences in common.")
-    early, axis = live and not trade_off.enough(points, len(tried.settings), tried.points, hidden, shown), hidden
+    early, axis = live and not trade_off_advice.enough(points, len(tried.settings), tried.points, hidden, shown), hidden
     if early and hidden == "best":
         axis = "n_w"  # which is there at once, where reading takes some seconds for each mark
         st.caption("The attackers still read. Until each mechanism has some points, N_w stands in their place.")

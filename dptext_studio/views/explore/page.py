@@ -12,9 +12,11 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core.measure.coverage import WAITS, coverage_note
-from dptext_core.measure.ledger import SHARED_NOISE, Ledger
+from dptext_core.measure.ledger import Ledger
+from dptext_core.measure.ledger_entries import SHARED_NOISE
 from dptext_core.mechanisms import recommended
 from dptext_core.mechanisms.clipping import ClipCost, Clipping
+from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.models import clip
 from dptext_core.privacy.guarantee import bound, number, percent
 from dptext_core.support.assets import Example, examples
@@ -1061,7 +1063,7 @@ def over_all(run: runs.Run, result: dpt.RewriteResult, token: int, axis: tuple[f
             help=f"N_w: {said_of('N_w')} S_w: {said_of('S_w')}",
         )
     y_title, top = (figures.S_W, 100) if which == "S_w" else (figures.N_W, None)
-    per = next(f for f in dataclasses.fields(result.config) if f.name == "epsilon").metadata["unit"] or "per word"
+    per = next(option_meta(f).unit for f in dataclasses.fields(result.config) if f.name == "epsilon") or "per word"
     figure = figures.curves(lines[which], y_title, x_title=f"ε {per}", top=top, dark=dark())
     colours = figures.DARK if dark() else figures.LIGHT
     figure.add_vline(x=unit.epsilon, line={"width": 1, "dash": "dot", "color": colours["soft"]})

@@ -1,0 +1,312 @@
+"""Measure the figure of a calibration target on a text, as a function of ε."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import ConfigError, InputError, NoDistribution
+from ..mechanisms.base import Mechanism, Prepared, WordByWord
+from ..mechanisms.capabilities import aligned
+from ..privacy.distribution import Channel
+from ..privacy.sampling import NoiseStream
+from ..support.checks import text_list
+from ..support.private import Private
+from ..support.statistics import clopper_pearson, standard_error, student
+from ..support.task import Task
+
+TARGETS = {
+    "best": "share of words that the best attacker names",
+    "n_w": "mean chance that a word stays what it is",
+    "bayes": "chance that the best guess of a word is right",
+    "total": "total ε of the text",
+}
+#: Guesses behind the Bayes success on a text, over all its words.
+GUESSES = 240
+#: Guesses of each attacker on a text at one ε; of so many rewrites at most.
+READ, _REWRITES = 30, 5
+#: Rewrites in which is looked how likely a word is to stay, where that depends on those before it.
+_IN_TURN = 8
+#: Channels held at once; more are worked out again at every step.
+_HELD = 512
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A figure at one ε. interval: where it lies (95%), itself for an exact one. draws: behind the estimate of each
+    word, None for exact. by: the attacker that it is of, and guesses: behind the value, for "best"."""
+
+    value: float
+    interval: tuple[float, float]
+    draws: int | None = None
+    by: str = ""
+    guesses: int | None = None
+
+
+def refusals(mechanism: Mechanism) -> dict[str, str]:
+    """For each target why this mechanism has no such figure on a text, a sentence; empty where it has one."""
+    out = {}
+    for kind in TARGETS:
+        try:
+            _check(mechanism, kind)
+            out[kind] = ""
+        except NoDistribution as reason:
+            out[kind] = str(reason)
+    return out
+
+
+def _check(mechanism: Mechanism, kind: str) -> None:
+    """Raise NoDistribution where the mechanism has no such figure on a text."""
+    from ..attacks.bayes import is_available
+
+    if kind == "total":
+        return
+    aligned(mechanism, f"has no {TARGETS[kind]}. Take the total as the target")
+    if kind == "best":
+        return
+    if kind == "bayes" and not is_available(mechanism):
+        raise NoDistribution(
+            f"{mechanism.title} has no formula for what a word is drawn from by itself, so the best guesses for a text "
+            "cannot be worked out. Take N_w as the target, or for a word mechanism a list of words."
+        )
+    if kind == "n_w" and mechanism.by_word is None and "distribution" not in mechanism.can:
+        raise NoDistribution(f"{mechanism.title} states no chances for a word, so its N_w cannot be measured.")
+
+
+@dataclass(frozen=True)
+class _Inputs(Private):
+    """Drawn words: a text with indices of its tokens, or words alone. names: the words, lower case."""
+
+    prepared: Prepared | None
+    places: tuple[int, ...]
+    names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+def _inputs(mechanism: Mechanism, kind: str, text: str | Prepared | None, words: Sequence[str] | None) -> _Inputs:
+    if (text is None) == (words is None):
+        raise ConfigError("Give a text or a list of words, and not both.")
+    if text is not None:
+        prepared = mechanism.plan(text)
+        if kind == "total" and mechanism.aligned is None:
+            return _Inputs(prepared, (), ())
+        places = aligned(mechanism, f"has no {TARGETS[kind]}. Take the total as the target").drawn(prepared)
+        if not places:
+            raise InputError("No word of this text is drawn, so there is nothing to measure. Write more words.")
+        return _Inputs(prepared, places, tuple(prepared.document.tokens[i].text.lower() for i in places))
+    aligned(mechanism, "cannot be measured on single words: give text=")
+    if kind == "best":
+        raise InputError("The best of all attackers reads a text: give text=.")
+    if (by_word := mechanism.by_word) is None:
+        raise InputError(
+            f"{mechanism.title} reads the whole text, so it cannot be measured on single words: give text=."
+        )
+    words = text_list(words, "words")
+    known = {w.lower() for w in by_word.vocabulary.words}
+    names = tuple(dict.fromkeys(w.lower() for w in words if w.lower() in known))
+    if not names:
+        raise InputError(f"{mechanism.title} knows none of these words. Give words of its vocabulary.")
+    return _Inputs(None, (), names)
+
+
+def _common(given: list[_Inputs | None]) -> list[_Inputs | None]:
+    """What all of them have that have words at all: the same places of a text, or the same words."""
+    inputs = [i for i in given if i is not None]
+    if not inputs:
+        return given
+    if inputs[0].prepared is None:
+        shared = set(inputs[0].names).intersection(*(i.names for i in inputs))
+        found = [_Inputs(None, (), tuple(n for n in inputs[0].names if n in shared)) for _ in inputs]
+    else:
+        every = set(inputs[0].places).intersection(*(i.places for i in inputs))
+        found = [
+            _Inputs(
+                i.prepared,
+                tuple(p for p in i.places if p in every),
+                tuple(n for p, n in zip(i.places, i.names, strict=True) if p in every),
+            )
+            for i in inputs
+        ]
+    if not len(found[0]):
+        raise InputError("There is no word that all of these mechanisms draw. Leave one of them out.")
+    rest = iter(found)
+    return [None if i is None else next(rest) for i in given]
+
+
+def _measure(
+    mechanism: Mechanism, kind: str, inputs: _Inputs, task: Task, stream: NoiseStream | None = None
+) -> Callable[[float], Measured]:
+    """The figure as a function of ε."""
+    if kind == "total":
+        text = inputs.prepared
+
+        def total(epsilon: float) -> Measured:
+            x = epsilon * len(inputs) if text is None else mechanism.replace(epsilon=epsilon).guarantee(text).total
+            return Measured(x, (x, x))
+
+        return total
+    if kind == "bayes":
+        from ..attacks.bayes import expected_success
+
+        if inputs.prepared is not None:
+            return _guessed(mechanism, inputs, task, stream or NoiseStream())
+        # Where success is measured by draws, by the same ones at every ε. Nothing drawn here is ever released.
+        seed = secrets.randbits(63)
+
+        def bayes(epsilon: float) -> Measured:
+            s = expected_success(mechanism, inputs.names, epsilon, seed=seed, task=task.quiet)
+            return Measured(s.value, s.interval or (s.value, s.value), s.draws and s.draws // max(1, s.words))
+
+        return bayes
+    if kind == "best":
+        return _best(mechanism, inputs, task, stream or NoiseStream(secrets.randbits(63)))
+    if mechanism.by_word is not None:
+        return _kept_words(mechanism.by_word, inputs, task)
+    _check(mechanism, kind)
+    if _in_turn(mechanism):
+        return _kept_in_turn(mechanism, inputs, task, stream or NoiseStream(secrets.randbits(63)))
+
+    def kept(epsilon: float) -> Measured:
+        m = mechanism.replace(epsilon=epsilon)
+        assert inputs.prepared is not None
+        found = []
+        for i in inputs.places:
+            task.check()
+            found.append(m.distribution(inputs.prepared, i))
+        return _mean([d.p_keep() for d in found], [1] * len(found), found[0].draws)
+
+    return kept
+
+
+def _in_turn(mechanism: Mechanism) -> bool:
+    return mechanism.chances is not None and mechanism.chances.in_turn
+
+
+def _kept_in_turn(
+    mechanism: Mechanism, inputs: _Inputs, task: Task, stream: NoiseStream
+) -> Callable[[float], Measured]:
+    """Where each word is drawn given those released before it: what that comes to in some rewrites, with the same noise
+    at every ε, of which nothing is ever released. The interval is of the mean over all rewrites."""
+    assert inputs.prepared is not None
+    prepared = inputs.prepared
+    starts = {prepared.document.tokens[i].start for i in inputs.places}
+
+    def kept(epsilon: float) -> Measured:
+        m = mechanism.replace(epsilon=epsilon)
+        shares = []
+        for result in m.rewrites(prepared, _IN_TURN, stream=stream, task=task.quiet):
+            task.check()
+            steps = {i: s for i, s in enumerate(result.steps) if s.action == "replace" and s.span[0] in starts}
+            if own := [d.p_keep() for i, d in result.distributions() if i in steps]:  # all may be deleted by chance
+                shares.append(np.mean(own))
+        if not shares:
+            raise NoDistribution("No word of this text was left by chance, so there is nothing to measure. Try again.")
+        mean, error = float(np.mean(shares)), student(len(shares)) * (standard_error(shares) or 0.0)
+        return Measured(mean, (max(0.0, mean - error), min(1.0, mean + error)), _IN_TURN)
+
+    return kept
+
+
+def _best(mechanism: Mechanism, inputs: _Inputs, task: Task, stream: NoiseStream) -> Callable[[float], Measured]:
+    """By rewrites with the same noise at every ε, enough for so many guesses. Nothing of them is ever released."""
+    from ..attacks.best import ask, chosen
+
+    assert inputs.prepared is not None
+    prepared = inputs.prepared
+    starts = {prepared.document.tokens[i].start for i in chosen(inputs.places, READ)}
+    draws = min(_REWRITES, math.ceil(READ / len(inputs)))
+
+    def found(epsilon: float) -> Measured:
+        m = mechanism.replace(epsilon=epsilon)
+        top = ask(m, m.rewrites(prepared, draws, stream=stream, task=task.quiet), starts, task=task.quiet)
+        return Measured(top.success, (top.low, top.high), draws, top.name, top.words)
+
+    return found
+
+
+def _guessed(mechanism: Mechanism, inputs: _Inputs, task: Task, stream: NoiseStream) -> Callable[[float], Measured]:
+    """Exact where the words have few outputs; else by draws, which only find where to look exactly."""
+    from ..attacks.prior import public_prior
+    from ..attacks.risk import quick_success
+
+    _check(mechanism, "bayes")
+    by_word = mechanism.by_word
+    assert by_word is not None
+    rows, counts, channels = _channels(by_word, inputs.names)
+    if (exact := quick_success(mechanism, rows, task=task)) is not None:
+
+        def known(epsilon: float) -> Measured:
+            mean = float(np.average(exact(epsilon), weights=counts))
+            return Measured(mean, (mean, mean))
+
+        return known
+    with np.errstate(divide="ignore"):
+        log_prior = np.log(public_prior(mechanism).p)
+    each = max(4, GUESSES // len(rows))
+
+    def guessed(epsilon: float) -> Measured:
+        best: dict[str, int] = {}
+        rates = []
+        for i, (row, channel) in enumerate(zip(rows.tolist(), channels(task), strict=True)):
+            right = 0
+            for k in channel.at(epsilon).sample_indices(each, stream.at(i)).tolist():
+                task.check()
+                word = channel.candidates[k]
+                if word not in best:
+                    best[word] = int(np.argmax(log_prior + by_word.log_likelihood(word, epsilon, task.quiet)[0]))
+                right += best[word] == row
+            rates.append(right / each)
+        mean, n = float(np.average(rates, weights=counts)), each * len(rows)
+        # Words that stand often weigh more: so many equally weighted guesses are as good.
+        n = max(1, round(n * sum(counts) ** 2 / (len(counts) * sum(c * c for c in counts))))
+        return Measured(mean, clopper_pearson(round(mean * n), n), each)
+
+    return guessed
+
+
+def _channels(by_word: WordByWord, names: Sequence[str]):
+    """Rows of the different words, how often each stands there, and a generator function of their channels."""
+    at = {w.lower(): i for i, w in enumerate(by_word.vocabulary.words)}
+    times = Counter(at[n] for n in names)
+    rows = np.array(list(times))
+    held = by_word.channels(rows[:_HELD])
+
+    def channels(task: Task) -> Iterator[Channel]:
+        for channel in held:
+            task.check()
+            yield channel
+        for start in range(_HELD, len(rows), 128):
+            task.check()
+            yield from by_word.channels(rows[start : start + 128])
+
+    return rows, list(times.values()), channels
+
+
+def _kept_words(by_word: WordByWord, inputs: _Inputs, task: Task) -> Callable[[float], Measured]:
+    _, counts, channels = _channels(by_word, inputs.names)
+
+    def keep(channel: Channel, epsilon: float) -> float:
+        # An estimate takes all the draws there are; a formula goes the short way.
+        return channel.deniability(epsilon)[0] if channel.draws is None else channel.at(epsilon).p_keep()
+
+    def kept(epsilon: float) -> Measured:
+        found, draws = [], None
+        for channel in channels(task):
+            found.append(keep(channel, epsilon))
+            draws = channel.draws
+        return _mean(found, counts, draws)
+
+    return kept
+
+
+def _mean(values: Sequence[float], counts: Sequence[int], draws: int | None) -> Measured:
+    """The weighted mean. Words may share their noise, so the interval is that of the draws of one word."""
+    mean = float(np.average(values, weights=counts))
+    return Measured(mean, (mean, mean) if draws is None else clopper_pearson(round(mean * draws), draws), draws)

@@ -1,0 +1,208 @@
+"""What a mechanism's class and its options say, before any text is given."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, cast
+
+from ..errors import ConfigError
+from ..privacy.distribution import MAX_EPSILON
+from ..text.language import Language
+from ..text.languages import ENGLISH
+from .blocklist import NOTHING, Never, loaded
+from .option_meta import option_meta
+
+
+class Configured(ABC):
+    """Hold the options of a mechanism and what follows from them alone."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    family: ClassVar[str]
+    notion: ClassVar[str]
+    summary: ClassVar[str] = ""
+    #: How one piece is drawn, in up to four short steps for a reader. ``{n}`` stands for how many can be drawn,
+    #: ``{noise}`` for 1/ε; of clipped scores ``{low}``, ``{high}`` for the range, ``{tied}`` for how many tie at its
+    #: upper end.
+    steps: ClassVar[tuple[str, ...]] = ()
+    config_cls: ClassVar[type]
+    needs: ClassVar[tuple[str, ...]] = ()
+    #: Keys of the papers that it is from (``dptext_studio.references``), the first the one to cite.
+    references: ClassVar[tuple[str, ...]] = ()
+    #: By which texts are cut and words are kept and written; a mechanism for another language is a subclass with it.
+    language: ClassVar[Language] = ENGLISH
+
+    def __init__(self, config: Any):
+        self._config = config
+
+    @classmethod
+    def resolve(cls, config: Any) -> Any:
+        """The config with what depends on other options filled in.
+
+        Parameters
+        ----------
+        config
+            Of ``config_cls``, each option checked by itself.
+
+        Returns
+        -------
+        config
+            The same, or another of that class.
+
+        Raises
+        ------
+        ConfigError
+            The options contradict each other.
+        """
+        return config
+
+    @classmethod
+    def spec(cls) -> MechanismSpec:
+        """How the class is listed. Makes no mechanism."""
+        return MechanismSpec(cls.name, cls.title, cls.family, cls.notion, cls.config_cls, cls.needs, cls.summary)
+
+    @property
+    def config(self) -> Any:
+        return self._config
+
+    #: Whether the words of the option ``never`` are taken out of what it draws from, and never kept.
+    takes_never: ClassVar[bool] = False
+
+    @classmethod
+    def check_never(cls, never: Never, config: Any) -> None:
+        """Refuse words that cannot be kept out of what is released.
+
+        Parameters
+        ----------
+        never : Never
+            The words.
+        config
+            The options, each checked by itself.
+
+        Raises
+        ------
+        ConfigError
+            One of them can come out in spite of it; always where ``takes_never`` is False.
+        """
+        if not cls.takes_never:
+            raise ConfigError(
+                f"{cls.title} does not take words out of what it can release. Leave the list of words that are never "
+                "released empty, or choose another mechanism."
+            )
+        never.check(cls.language)
+
+    @cached_property
+    def never(self) -> Never:
+        """The words that are never released."""
+        words = frozenset(getattr(self.config, "never", ()))
+        public = frozenset() if getattr(self.config, "loaded_words", True) else loaded()
+        return Never(words | public, public - words) if words or public else NOTHING
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.config!r})"
+
+    def loads(self) -> Mapping[str, str]:
+        """What it reads from files that may change under the same name: by the option that names them, their SHA-256.
+        A run over a data set goes on only with the same ones, wherever they lie."""
+        return {}
+
+    @property
+    def model_ready(self) -> bool:
+        """Whether what it computes with is in memory, so that a rewrite needs not wait for it."""
+        return True
+
+    @classmethod
+    def epsilon_range(cls, options: Mapping[str, Any] | None = None) -> tuple[float, float, float]:
+        """The axis of ε.
+
+        Parameters
+        ----------
+        options : mapping, optional
+            Those that are not given are at their defaults.
+
+        Returns
+        -------
+        low, high, default : float
+        """
+        field = next(f for f in dataclasses.fields(cls.config_cls) if f.name == "epsilon")
+        (low, high), default = cast("tuple[float, float]", option_meta(field).slider), cast(Any, field.default)
+        return low, high, (low * high) ** 0.5 if default is None else float(default)
+
+    @cached_property
+    def key(self) -> tuple:
+        """What a prepared text depends on: every option that is not marked live."""
+        return (
+            self.name,
+            *(
+                (f.name, getattr(self.config, f.name))
+                for f in dataclasses.fields(self.config)
+                if not option_meta(f).live
+            ),
+        )
+
+    @property
+    def max_epsilon(self) -> float:
+        """The largest ε of one draw at which everything possible comes out: its ln p lies within the sampler's depth.
+
+        By the vocabulary, never by the text, so that a refusal tells nothing of it.
+        """
+        return MAX_EPSILON
+
+    #: Whether a distribution comes from a formula; else it is estimated from draws, which all words share.
+    closed_form: ClassVar[bool] = True
+    #: Whether preparing a text takes long, so that one preparation has to serve every ε and seed.
+    slow_to_prepare: ClassVar[bool] = True
+
+    @classmethod
+    def variants(cls) -> tuple[dict[str, Any], ...]:
+        """Options without ε, one set for each that is another mechanism in effect: the audit looks at every one."""
+        return ({},)
+
+    @classmethod
+    def over_spaces(cls, spaces: Sequence[str]) -> tuple[dict[str, Any], ...]:
+        """Options for which N_w and S_w over ε are measured on these word spaces; () where no vocabulary is drawn."""
+        return ()
+
+
+@dataclass(frozen=True)
+class MechanismSpec:
+    """A registered mechanism.
+
+    Attributes
+    ----------
+    name, title : str
+        As on the command line, and for a reader.
+    family : str
+        The folder of its kind.
+    notion : {"pure", "approx", "group", "metric", "none"}
+        What is promised.
+    config_cls : type
+        Its options: a frozen dataclass.
+    needs : tuple of str
+        What must be on this machine ("masked language model", "word space", …).
+    summary : str
+        What it does, in a sentence.
+    """
+
+    name: str
+    title: str
+    family: str
+    notion: str
+    config_cls: type
+    needs: tuple[str, ...]
+    summary: str
+
+
+def check_depth(epsilon: float | tuple[float, ...], most: float) -> None:
+    """Raise ConfigError for an ε above ``most``."""
+    largest = max(epsilon) if isinstance(epsilon, tuple) else epsilon
+    if largest > most:
+        raise ConfigError(
+            f"epsilon must be at most {most:.6g} with these options; it is {largest:.6g}. Beyond it, some words would "
+            "be so improbable that no draw reaches them, while it can draw them for other texts, and then no finite ε "
+            "holds. Choose a smaller ε."
+        )

@@ -1,0 +1,208 @@
+"""A text prepared for a masked language model, and the trace of a rewrite made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from ...privacy.distribution import Channel, TokenDistribution
+from ...privacy.sampling import NoiseStream
+from ...result import Trace, Unit
+from ...support.cache import OwnLock
+from ...support.task import UNWATCHED, Task
+from ...text.lexicon import Lexicon
+from ...text.skeleton import Skeleton
+from ..blocklist import NOTHING, Never
+from ..preparing import Prepared
+from .model_words import banned, language_model, left, score
+
+if TYPE_CHECKING:
+    from .masked_words import MaskedWords
+
+#: Rows of scores (one a token, 4 bytes a candidate) a prepared text keeps; longer texts are scored again on demand.
+ROWS_KEPT = 800
+#: For each replaced token: the released word (None: deleted), and the word added after it (None: none).
+Acts = dict[int, tuple[str | None, str | None]]
+T = TypeVar("T")
+
+
+class Draw(NamedTuple):
+    """One draw, of the word of token ``token`` or of one more after it, and what was released in the draws before."""
+
+    prepared: MaskedPrepared
+    acts: Acts
+    token: int
+    insert: bool
+
+    @property
+    def sees(self) -> tuple:
+        """Which draw of its text it is, and all of the others that its scores depend on."""
+        return self.token, self.insert, *((i, a) for i, a in self.acts.items() if self.insert or i != self.token)
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedPrepared(Prepared):
+    """A text cut into word pieces, and the model's scores at its masks (raw logits, before clipping).
+
+    reasons: for each token why it is kept, None where it is replaced. stop: the list of stop words that were kept, None
+    where none are. never: the words that no scores are of. Scores appear when they are first asked for.
+    """
+
+    reasons: tuple[str | None, ...]
+    targets: tuple[int, ...]
+    model: str
+    contextualize: bool
+    stop: Lexicon | None = None
+    never: Never = NOTHING
+
+    _rows: dict[tuple[int, bool], np.ndarray] = field(default_factory=dict, init=False, repr=False)
+    _given: dict[tuple, np.ndarray] = field(default_factory=dict, init=False, repr=False)
+    _pieces: list[list[int]] = field(default_factory=list, init=False, repr=False)
+    _tables: dict[tuple, Any] = field(default_factory=dict, init=False, repr=False)
+    _shared: list[bool] = field(default_factory=list, init=False, repr=False)
+    _lock: OwnLock = field(default_factory=OwnLock, init=False, repr=False)
+
+    @cached_property
+    def skeleton(self) -> Skeleton:
+        """What is released besides drawn words: kept tokens and gaps."""
+        return self.document.skeleton([r is None for r in self.reasons])
+
+    @property
+    def pieces(self) -> list[list[int]]:
+        """Word-piece ids of each token."""
+        with self._lock:
+            if not self._pieces:
+                self._pieces.extend(language_model(self.model, self.document.language).encode(self.document))
+        return self._pieces
+
+    def fill(self, keys: Sequence[tuple[int, bool]], logits: np.ndarray) -> None:
+        """Keep scores that were computed already, as many as a prepared text holds."""
+        with self._lock:
+            for k, row in zip(keys, logits, strict=True):
+                if len(self._rows) < ROWS_KEPT:
+                    self._rows[k] = row
+
+    def share(self) -> None:
+        self._shared.append(True)
+
+    def table(self, key: tuple, make: Callable[[], T]) -> T:
+        """What is made of the scores of one draw; of a shared text what was made before by the same ``key``, as far as
+        it is among those that came last, of two ways to make all of them."""
+        if not self._shared:
+            return make()
+        with self._lock:
+            found = self._tables.get(key)
+        if found is None:
+            found = make()
+            with self._lock:
+                found = self._tables.setdefault(key, found)
+                if len(self._tables) > 2 * len(self.targets):
+                    del self._tables[next(iter(self._tables))]
+        return found
+
+    def given(self, draw: Draw) -> np.ndarray | None:
+        """Scores of a draw that depends on those before it, where they are kept."""
+        with self._lock:
+            return self._given.get(draw.sees)
+
+    def keep(self, draw: Draw, scores: np.ndarray) -> None:
+        """Keep such scores: those that came last, of as many draws as a rewrite has."""
+        with self._lock:
+            self._given[draw.sees] = scores.copy()
+            if len(self._given) > min(ROWS_KEPT, 2 * len(self.targets)):
+                del self._given[next(iter(self._given))]
+
+    def has(self, key: tuple[int, bool]) -> bool:
+        """Whether the scores of this draw are kept already."""
+        with self._lock:
+            return key in self._rows
+
+    def of_allowed(self, scores: np.ndarray) -> np.ndarray:
+        """Scores (n, V) of all candidates of the model → those of the ones that may be released."""
+        return left(scores, banned(self.model, self.document.language, self.never))
+
+    def request(self, index: int, insert: bool = False, given: tuple[list[list[int]], int] | None = None):
+        """What the model is asked for: the mask on token ``index``, or on a new token after it.
+
+        given: the masked half and the place of its mask where it is no longer the original text.
+        """
+        from ...models import MaskRequest
+
+        masked, at = given or (self.pieces, index)
+        if given is None and insert:
+            at = index + 1
+            masked = [*masked[:at], [], *masked[at:]]
+        context = self.pieces if self.contextualize else None
+        return MaskRequest(context=context, masked=masked, target=at, context_target=index)
+
+    def logits(self, keys: Sequence[tuple[int, bool]], task: Task = UNWATCHED) -> np.ndarray:
+        """Raw logits float32 (len(keys), V) of (token index, insertion?), original text in the masked half."""
+        rows = self._rows
+        with self._lock:
+            missing = [k for k in keys if k not in rows]
+        if missing:
+            requests = [self.request(i, insert) for i, insert in missing]
+            scores = self.of_allowed(score(self.model, self.document.language, requests, task))
+            if len(missing) == len(keys):
+                fresh = scores
+            else:
+                at = {k: j for j, k in enumerate(missing)}
+                with self._lock:
+                    fresh = np.stack([scores[at[k]] if k in at else rows[k] for k in keys])
+            self.fill(missing, scores)
+            return fresh
+        with self._lock:
+            if len(keys) == 1:  # as what is shown of a word asks, for each word: no copy of it
+                one = rows[keys[0]][np.newaxis]
+                one.flags.writeable = False
+                return one
+            return np.stack([rows[k] for k in keys]) if keys else np.empty((0, 0), np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedTrace(Trace):
+    """How each word was drawn. acts: what was released at each token; keys: the draw of each step as (token, whether it
+    was added), None where there was none. fresh: the noise is not that of ``stream``."""
+
+    mechanism: MaskedWords
+    prepared: MaskedPrepared
+    acts: Acts
+    keys: tuple[tuple[int, bool] | None, ...]
+    stream: NoiseStream
+    fresh: bool
+
+    @property
+    def can(self) -> frozenset[str]:  # type: ignore[override]
+        return self.mechanism.can - {"sweep"} if self.fresh else self.mechanism.can
+
+    def logits(self, i: int, unit: Unit) -> np.ndarray | None:
+        key = self.keys[i]
+        return None if key is None else self.mechanism.scores_at(self.prepared, self.before(key), *key)
+
+    def table(self, i: int, unit: Unit) -> Channel:
+        key = self.keys[i]
+        assert key is not None
+        if self.mechanism.config.order == "parallel":
+            return self.mechanism.tables(self.prepared, [key])[0]
+        return self.mechanism.table_given(self.prepared, self.before(key), *key)
+
+    def views(self, i: int, unit: Unit) -> tuple:
+        return () if self.keys[i] is None else self.mechanism._views(self.table(i, unit), unit)
+
+    def before(self, key: tuple[int, bool]) -> Acts:
+        """What was released before this draw, in the order of the draws."""
+        earlier = list(self.acts)[: list(self.acts).index(key[0])]
+        return {j: self.acts[j] for j in earlier} | {key[0]: (self.acts[key[0]][0], None)}
+
+    def distribution(self, i: int, unit: Unit) -> TokenDistribution:
+        return self.table(i, unit).at(unit.epsilon)
+
+    def locked(self, i: int, unit: Unit) -> tuple[Channel, NoiseStream]:
+        key = self.keys[i]
+        if key is None or "sweep" not in self.can:
+            return super().locked(i, unit)
+        return self.table(i, unit), self.stream.at(*key)

@@ -1,0 +1,71 @@
+"""Load a masked language model, score masks with it, and select the words that it may propose."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from ...errors import ConfigError
+from ...models import word_chances
+from ...support.task import UNWATCHED, Task
+from ...text.language import Language
+from ..blocklist import Never, loaded
+
+#: Seconds a call waits for the engine (and one more for each mask) before it says "busy".
+PATIENCE = 60.0
+
+
+def language_model(model: str, language: Language):
+    from ...models import load_masked_lm
+
+    return load_masked_lm(model, language=language)
+
+
+def score(model: str, language: Language, requests: list, task: Task = UNWATCHED) -> np.ndarray:
+    """Raw logits (n, V) of the requests, or Busy instead of an endless wait."""
+    from ...models import engine
+
+    scored = engine(model, language=language)
+    return scored.score(requests, task=task, timeout=PATIENCE + len(requests))
+
+
+def left(scores: np.ndarray, banned: tuple[int, ...]) -> np.ndarray:
+    """Scores (…, V) without those of banned candidates."""
+    return np.delete(scores, banned, axis=-1) if banned else scores
+
+
+def banned(model: str, language: Language, never: Never) -> tuple[int, ...]:
+    """Which of a model's candidates are never released, ascending."""
+    public = _loaded(model, language) if never.public else ()
+    if not never.own:
+        return public
+    return tuple(sorted({*public, *Never(never.own).places(candidates(model, language))}))
+
+
+@lru_cache(maxsize=8)
+def _loaded(model: str, language: Language) -> tuple[int, ...]:
+    """Which of a model's candidates are on everybody's list: each mechanism asks for them anew, at each ε."""
+    return Never(loaded()).places(candidates(model, language))
+
+
+@lru_cache(maxsize=8)
+def candidates(model: str, language: Language, without: tuple[int, ...] = ()) -> tuple[str, ...]:
+    """The model's candidates, but for those at the places ``without``; of the bundled model without loading it."""
+    if without:
+        gone, known = set(without), candidates(model, language)
+        if len(gone) >= len(known):
+            raise ConfigError(
+                f"The list of words that are never released leaves no word of {model!r}. Take some out of the list."
+            )
+        return tuple(word for i, word in enumerate(known) if i not in gone)
+    return word_chances.candidates(model, language)
+
+
+@lru_cache(maxsize=8)
+def lookup(model: str, language: Language, without: tuple[int, ...] = ()) -> dict[str, np.ndarray]:
+    """Lower-case word → indices among the :func:`candidates`."""
+    places: dict[str, list[int]] = {}
+    for i, word in enumerate(candidates(model, language, without)):
+        places.setdefault(word.casefold(), []).append(i)
+    return {w: np.array(at) for w, at in places.items()}

@@ -1,0 +1,128 @@
+"""Read a text before it is rewritten: the part of a rewrite that no ε changes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..errors import ConfigError, InputError
+from ..support.checks import one_text, text_list
+from ..support.private import Private
+from ..support.task import UNWATCHED, Task
+from ..text.document import Document, too_long
+from .configured import Configured, check_depth
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class Preparing(Configured):
+    """Cut a text into tokens and prepare it."""
+
+    def prepare(self, text: str, *, task: Task | None = None) -> Prepared:
+        """The expensive part that no ε changes. Hold it and pass it in the text's place.
+
+        Parameters
+        ----------
+        text : str
+        task : Task, optional
+            Is told how far it is, and may stop it.
+
+        Returns
+        -------
+        Prepared
+            For this text and these options; ε may change, see :meth:`replace`.
+
+        Raises
+        ------
+        InputError
+            It is no text, or too long a one.
+        ModelUnavailable
+            What the mechanism reads with is not on this machine.
+        """
+        task = task or UNWATCHED
+        task.check()
+        return self.prepare_document(self.document(text), task)
+
+    def prepare_many(self, texts: Sequence[str], *, task: Task | None = None) -> Iterator[Prepared]:
+        """Prepared texts, one after the other. Mechanisms that batch over texts do better than this loop."""
+        task = task or UNWATCHED
+        documents = [self.document(t) for t in text_list(texts)]
+        for i, document in enumerate(documents):
+            yield self.prepare_document(document, task.quiet)
+            task.report(i + 1, len(documents))
+
+    def prepare_document(self, document: Document, task: Task) -> Prepared:
+        """The expensive part that no ε changes, of a text that is cut into tokens. Write it where there is one.
+
+        Parameters
+        ----------
+        document
+            The text, cut by :attr:`language`.
+        task
+            Ask it to :meth:`~Task.check` now and then where this takes long.
+
+        Returns
+        -------
+        Prepared
+            Or a class of one's own that derives from it, with :attr:`key` as its key.
+        """
+        return Prepared(document, self.key)
+
+    def plan(self, text: str | Prepared) -> Prepared:
+        """The text as :meth:`prepare` gives it, without a pass of a model where one can wait."""
+        return self.prepared(text)
+
+    def document(self, text: str) -> Document:
+        """A text, cut into tokens. Raises InputError of what is no text, or too long a one."""
+        if why := too_long(one_text(text)):
+            raise InputError(why)
+        if not text.isascii() and _SURROGATE.search(text):
+            raise InputError("The text holds broken characters (lone surrogates). Decode the file as UTF-8 first.")
+        return Document.parse(text, self.language)
+
+    def prepared(self, text: str | Prepared, task: Task = UNWATCHED) -> Prepared:
+        """The text, prepared, whichever is given. Raises ConfigError where it was prepared with other options."""
+        if not isinstance(text, Prepared):
+            return self.prepare(text, task=task)
+        if text.key != self.key:
+            raise ConfigError("This text was prepared with other options. Prepare it again with this mechanism.")
+        return text
+
+    def epsilons(self, prepared: Prepared) -> tuple[float, ...]:
+        """One ε a token. Raises ConfigError where the list has another length, or a value is above max_epsilon."""
+        n, epsilon = len(prepared.document.words), self.config.epsilon
+        check_depth(epsilon, self.max_epsilon)
+        if not isinstance(epsilon, tuple):
+            return (epsilon,) * n
+        if len(epsilon) != n:
+            raise ConfigError(
+                f"epsilon has {len(epsilon)} values, the text {n} tokens (punctuation and kept words counted). "
+                "Give one value a token, or one for all."
+            )
+        return epsilon
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared(Private):
+    """The ε-independent part of a rewrite, held by the caller.
+
+    Attributes
+    ----------
+    document : Document
+    key : tuple
+        What it was prepared for: the ``key`` of the mechanism.
+    """
+
+    document: Document
+    key: tuple
+
+    _shown: ClassVar[tuple[str, ...]] = ("document",)
+
+    @property
+    def text(self) -> str:
+        return self.document.text
+
+    def share(self) -> None:
+        """Keep what is worked out of its scores with it: of a text that everybody knows, and many look at."""

@@ -1,0 +1,134 @@
+"""Optional capabilities of the sentence-level exponential mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...models import autoencoder
+from ...models.coverage import known_by
+from ...models.sentence_encoder import PIECES
+from ...privacy.distribution import TokenDistribution
+from ...result import RewriteResult
+from ...support.checks import many
+from ...support.task import UNWATCHED, Task
+from ...text.document import Document
+from ...words.vocabulary import trunk_folder
+from ..audited import Audited
+from ..capabilities import Reading
+from ..likelihood import Chances, Frame, check_made
+from ..preparing import Prepared
+from .sentence_trace import _TOGETHER, CosineTable, SentencePrepared, SentenceTrace
+
+if TYPE_CHECKING:
+    from .dp_sentence import DPSentence  # noqa: F401 (named in the bases of classes)
+
+#: A bank whose nearest sentence is farther has nothing alike: below this lies a tenth of the sentences of public texts.
+FAR = 0.4
+
+
+class _Chances(Chances["DPSentence"]):
+    """Of whole sentences, each by itself, and of further ones for the same given those before."""
+
+    def given(self, prepared: Prepared, result: RewriteResult) -> list[TokenDistribution] | None:
+        tables, each = self.m.tables(prepared), self.m.config.each
+        if not isinstance(result.trace, SentenceTrace) or len(tables) * each != len(result.trace.chosen):
+            return None
+        chosen = result.trace.chosen
+        return [
+            self.m.after(tables[i // each], chosen[i - i % each : i]).at(self.m.config.epsilon)
+            for i in range(len(chosen))
+        ]
+
+    def log(
+        self, texts: Sequence[Prepared], results: Sequence[RewriteResult], *, task: Task | None = None
+    ) -> np.ndarray:
+        """Of the sentences that were drawn, the empty ones among them; −∞ for a text with another number of them."""
+        return self._log(texts, results, task or UNWATCHED)
+
+    def relative(
+        self,
+        texts: Sequence[Prepared],
+        results: Sequence[RewriteResult],
+        *,
+        frames: Sequence[Frame] = (),
+        task: Task | None = None,
+    ) -> np.ndarray:
+        """As :meth:`log` up to a constant: sentences that are the same in every text cancel, and are not scored."""
+        codes = [self.m._encoded(text, task or UNWATCHED).codes for text in texts]
+        if len({len(c) for c in codes}) > 1:
+            return self._log(texts, results, task or UNWATCHED)
+        return self._log(texts, results, task or UNWATCHED, np.flatnonzero(np.ptp(codes, axis=0).any(axis=1)))
+
+    def _log(
+        self, texts: Sequence[Prepared], results: Sequence[RewriteResult], task: Task, only: np.ndarray | None = None
+    ) -> np.ndarray:
+        """only: the places of the sentences that count; None: all."""
+        check_made(self.m, results)
+        chosen = [r.trace.chosen for r in results if isinstance(r.trace, SentenceTrace)]
+        out = np.full((len(texts), len(results)), -np.inf)
+        for a, text in enumerate(texts):
+            codes, each = self.m._encoded(text, task).codes, self.m.config.each
+            alike = [b for b, drawn in enumerate(chosen) if len(drawn) == each * len(codes)]
+            out[a, alike] = 0.0
+            which = np.arange(len(codes)) if only is None else only
+            for i, table in zip(which.tolist(), self.m._each_table(codes[which], task) if alike else (), strict=False):
+
+                @lru_cache(maxsize=_TOGETHER)
+                def stated(drawn: tuple[int, ...], table: CosineTable = table) -> np.ndarray:
+                    return self.m.after(table, drawn).at(self.m.config.epsilon).log_probs
+
+                for b in alike:
+                    task.check()
+                    drawn = chosen[b][i * each : (i + 1) * each]
+                    out[a, b] += sum(stated(drawn[:k])[drawn[k]] for k in range(each))
+            task.report(a + 1, len(texts))
+        return out
+
+
+class _Audited(Audited["DPSentence"]):
+    """Texts with as many sentences that are read."""
+
+    def adjacent(self, a: str | Prepared, b: str | Prepared) -> bool:
+        one, other = (len(self.m._read(self.m._document_of(x))) for x in (a, b))
+        return one == other
+
+    def spelled(self, drawn: Sequence[int]) -> str:
+        return self.m._spelled(drawn)[0]
+
+
+def _is_long(sentence: str) -> bool:
+    """Whether the encoder reads its beginning only."""
+    return len(sentence) > PIECES and autoencoder.pieces(sentence, PIECES)[1] > PIECES
+
+
+class _Reading(Reading["DPSentence"]):
+    """By the encoder's word pieces, up to the slots."""
+
+    def known(self, document: Document) -> Sequence[bool]:
+        return known_by(trunk_folder(), document)
+
+    def uncovered(self) -> str:
+        return "the encoder reads them letter by letter or not at all."
+
+    def note(self, text: str | Prepared) -> str:
+        document, slots = self.m._document_of(text), self.m.config.slots
+        n, said = len(document.sentences), []
+        if long := sum(map(_is_long, self.m._read(document))):
+            said.append(
+                f"Of {'a sentence' if long == 1 else many(long, 'sentence')} the first {PIECES:,} word pieces are "
+                "read: what follows to its end is left out. Shorter sentences are read whole."
+            )
+        if slots is not None and n > slots:
+            said.append(f"This text has {n:,} sentences and {slots:,} of them are read: what follows is left out.")
+        # Of a text that was not read yet this would take the encoder.
+        if isinstance(text, SentencePrepared) and n and (near := self.m.nearest(text)) < FAR:
+            said.append(
+                f"The bank has nothing near this text: the nearest sentence is at a cosine of {near:.2f}"
+                f"{' on average' if n > 1 else ''}. Little of the meaning can come through, whatever ε is. A bank of "
+                "the same kind of text has nearer ones."
+            )
+        return " ".join(said)

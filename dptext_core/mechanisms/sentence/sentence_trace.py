@@ -1,0 +1,134 @@
+"""The distribution of a released sentence, a prepared text, and the trace of a rewrite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...privacy.distribution import Channel, TokenDistribution, logsumexp, search_flips
+from ...privacy.sampling import NoiseStream, Sampler
+from ...result import Trace, Unit
+from ..preparing import Prepared
+
+if TYPE_CHECKING:
+    from .dp_sentence import DPSentence
+
+#: Scores of sentences that one result keeps once they were asked for.
+_KEPT = 16
+#: Sentences that are held against the bank together: 8 MB for 33,000.
+_TOGETHER = 32
+
+
+@dataclass(frozen=True, eq=False)
+class SentencePrepared(Prepared):
+    """A text with the vectors of the sentences that are read: int16 (m, 384), as :func:`text_codes` gives them."""
+
+    codes: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class CosineTable(Channel):
+    """What one sentence is drawn from.
+
+    Parameters
+    ----------
+    candidates
+        What can be released.
+    cosines
+        float64 (n,), each in [−1, 1].
+    ends
+        The range that they are cut to; None: that of :func:`sentence_range` at each ε.
+    before
+        How many sentences were drawn before for the same one.
+    """
+
+    candidates: Sequence[str]
+    cosines: np.ndarray
+    ends: tuple[float, float] | None = None
+    source: str | None = None
+    before: int = 0
+
+    @property
+    def bends(self) -> bool:
+        """Where a cosine enters or leaves a range that follows from ε."""
+        return self.ends is None
+
+    def utilities(self, epsilon: float) -> np.ndarray:
+        """u of every candidate, float64 (n,), in [0, 1]."""
+        low, high = self.ends or sentence_range(epsilon, self.before)
+        return np.clip((np.clip(self.cosines, low, high) - low) / (high - low), 0.0, 1.0)
+
+    def log_weights(self, epsilon: float) -> np.ndarray:
+        """ln p up to a constant, float64 (n,)."""
+        return epsilon / 2 * (self.utilities(epsilon) - 1.0)
+
+    @property
+    def source_index(self) -> np.ndarray:
+        return np.empty(0, np.int64)
+
+    def at(self, epsilon: float) -> TokenDistribution:
+        x = self.log_weights(epsilon)
+        return TokenDistribution(self.candidates, x - logsumexp(x), None, float(epsilon))
+
+    def draw(self, epsilon: float, stream: NoiseStream) -> int:
+        return Sampler(self.log_weights(epsilon)).one(stream)
+
+    def drawer(self, epsilon: float) -> Callable[[NoiseStream], int]:
+        return Sampler(self.log_weights(epsilon)).one
+
+    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
+        """As :meth:`Channel.flips`, among those that can be released at some ε: weights never fall as cosines grow, so
+        that a candidate with less of both cosine and noise than another one never wins."""
+        noise = stream.gumbel(len(self.cosines))
+        order = np.lexsort((-noise, -self.cosines))
+        ordered = noise[order]
+        front = np.sort(order[np.append(True, ordered[1:] > np.maximum.accumulate(ordered)[:-1])])
+        few = CosineTable((), self.cosines[front], self.ends, before=self.before)
+        of_few = noise[front]
+        flips = search_flips(lambda some: [int(np.argmax(few.log_weights(e) + of_few)) for e in some], low, high)
+        return [(epsilon, int(front[i])) for epsilon, i in flips]
+
+
+class SentenceTrace(Trace):
+    """What was drawn for each sentence. Chances are computed again from the vectors, to the same bits. What a further
+    sentence is drawn from depends on those before it, which are others at another ε."""
+
+    def __init__(self, mechanism: DPSentence, prepared: SentencePrepared, chosen: tuple[int, ...], stream: NoiseStream):
+        self._mechanism, self._prepared, self._stream = mechanism, prepared, stream
+        self.chosen = chosen
+        self.can = frozenset({"distribution", "sweep"} if mechanism.config.each == 1 else {"distribution"})
+        self._tables: dict[int, CosineTable] = {}
+
+    def _table(self, i: int) -> CosineTable:
+        if i not in self._tables:
+            each = self._mechanism.config.each
+            table = self._mechanism.tables(self._prepared, [i // each])[0]
+            table = self._mechanism.after(table, self.chosen[i - i % each : i])
+            if len(self._tables) >= _KEPT:
+                return table
+            self._tables[i] = table
+        return self._tables[i]
+
+    def distribution(self, i: int, unit: Unit) -> TokenDistribution:
+        return self._table(i).at(self._mechanism.config.epsilon)
+
+    def locked(self, i: int, unit: Unit) -> tuple[Channel, NoiseStream]:
+        if "sweep" not in self.can:
+            return super().locked(i, unit)
+        return self._table(i), self._stream.at(i)
+
+    def candidate(self, i: int, unit: Unit) -> int:
+        return self.chosen[i]
+
+
+def sentence_range(epsilon: float, before: int = 0) -> tuple[float, float]:
+    """The range of cosines that are told apart where none is given: a public law of ε, and of how many sentences were
+    drawn before for the same one, chosen on public text (tools/choose_sentence_range.py)."""
+    if before:
+        low = 0.25 + min(0.15, epsilon / 150) + 0.1 * min(before - 1, 2)
+        return low, min(1.0, low + min(epsilon / 150, 0.15 + epsilon / 500))
+    low = min(0.2, epsilon / 50)
+    return low, min(1.0, low + min(epsilon / 100, 0.3 + epsilon / 400))

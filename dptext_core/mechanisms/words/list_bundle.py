@@ -1,0 +1,89 @@
+"""Several one-dimensional word lists as one: where each word stands in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from ...errors import ConfigError
+from ...text.language import Language
+from ...text.languages import ENGLISH
+from ...words.lists import WordList, without, word_list
+from ..blocklist import Never
+
+
+@dataclass(frozen=True, eq=False)
+class Bundle:
+    """Lists that are used together.
+
+    words: those on every list (rows count in them). outputs: those on any list. places: int64 (lists, words), where
+    each word stands. order: for each list, the output at each place.
+    """
+
+    lists: tuple[WordList, ...]
+    words: tuple[str, ...]
+    outputs: tuple[str, ...]
+    places: np.ndarray
+    order: tuple[np.ndarray, ...]
+
+    @cached_property
+    def place_of(self) -> dict[str, int]:
+        """Lower-case word → where it stands among the outputs."""
+        return {w.lower(): i for i, w in reversed(list(enumerate(self.outputs)))}
+
+    @cached_property
+    def where(self) -> np.ndarray:
+        """int64 (lists, outputs): the place of each output, −1 where a list lacks it."""
+        found = np.full((len(self.order), len(self.outputs)), -1, np.int64)
+        for row, order in zip(found, self.order, strict=True):
+            row[order] = np.arange(len(order))
+        return found
+
+    @cached_property
+    def output_of(self) -> np.ndarray:
+        """int64 (words,): the output that each row is."""
+        return self.order[0][self.places[0]]
+
+    @cached_property
+    def nearest(self) -> float:
+        """How many places a word is from its nearest other one on the list where the two are farthest apart: the
+        median over 400 words, spread evenly."""
+        n = len(self.words)
+        if len(self.lists) == 1 or n < 2:
+            return 1.0
+        nearest = []
+        for row in np.unique(np.linspace(0, n - 1, min(400, n)).astype(np.int64)):
+            distances = np.abs(self.places - self.places[:, [row]]).max(0)
+            nearest.append(np.delete(distances, row).min())
+        return float(np.median(nearest))
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """int64 (lists,)"""
+        return np.array([len(o) for o in self.order])
+
+
+def bundle(names: tuple[str, ...], language: Language = ENGLISH, never: Never | None = None) -> Bundle:
+    """The lists of these names, together, without the words that are never released."""
+    lists = [word_list(n, language=language) for n in names]
+    return _bundled(tuple(one if not never else without(one, never.places(one.words)) for one in lists))
+
+
+@lru_cache(maxsize=16)
+def _bundled(lists: tuple[WordList, ...]) -> Bundle:
+    # By the lists, not by their names: one over a user's file is another once that has changed.
+    lowered = [[w.lower() for w in one] for one in lists]
+    shared = set(lowered[0]).intersection(*lowered[1:])
+    if not shared:
+        raise ConfigError("These lists have no word in common. Choose lists over the same words.")
+    words = tuple(w for w in lowered[0] if w in shared)
+    outputs = tuple(dict.fromkeys(w for one in lowered for w in one))
+    at = {w: i for i, w in enumerate(outputs)}
+    order = tuple(np.array([at[w] for w in one], np.int64) for one in lowered)
+    places = np.empty((len(lists), len(words)), np.int64)
+    for row, one in zip(places, lowered, strict=True):
+        place = {w: i for i, w in enumerate(one)}
+        row[:] = [place[w] for w in words]
+    return Bundle(lists, words, outputs, places, order)

@@ -1,0 +1,62 @@
+"""The distribution of a word that is drawn by its rank."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...privacy.distribution import ScoreTable, TokenDistribution
+from ...privacy.sampling import LOG_DEPTH, NoiseStream
+from ...support.statistics import boundary
+
+
+@dataclass(frozen=True, eq=False)
+class RankTable(ScoreTable):
+    """A score table whose candidates stand best first, drawn by one uniform: the last rank whose tail reaches it.
+
+    The tail P(rank ≥ j) falls as ε grows, so that with the uniform locked the released score never falls. It is
+    compared in the log domain with a full-range uniform: what is possible stays possible.
+    """
+
+    def log_tails(self, epsilon: float) -> np.ndarray:
+        """ln P(rank ≥ j) for every rank j, float64 (K,), descending from 0."""
+        return log_tails(self.log_weights(epsilon))
+
+    def ranks(self, epsilon: float, log_uniforms: np.ndarray) -> np.ndarray:
+        """The released candidate for each uniform, given by its logarithm, int64."""
+        return np.searchsorted(-self.log_tails(epsilon), -log_uniforms, side="right") - 1
+
+    def at(self, epsilon: float) -> TokenDistribution:
+        return replace(
+            super().at(epsilon), _sampler=lambda n, stream: self.ranks(epsilon, stream.log_uniforms(n)), depth=LOG_DEPTH
+        )
+
+    def draw(self, epsilon: float, stream: NoiseStream) -> int:
+        return int(self.ranks(epsilon, stream.log_uniforms(1))[0])
+
+    def drawer(self, epsilon: float) -> Callable[[NoiseStream], int]:
+        tails = -self.log_tails(epsilon)
+        return lambda stream: int(tails.searchsorted(-stream.log_uniforms(1), side="right")[0]) - 1
+
+    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
+        uniform = stream.log_uniforms(1)
+        first = int(self.ranks(low, uniform)[0])
+        out, at = [(float(low), first)], low
+
+        def left(rank: int) -> float:
+            return boundary(lambda e: self.ranks(e, uniform)[0] < rank, at, high, 50)[1]
+
+        last = int(self.ranks(high, uniform)[0])
+        while (rank := out[-1][1]) > last:
+            # Where the tail of the rank that is released now falls below the uniform.
+            at = left(rank)
+            out.append((float(at), int(self.ranks(at, uniform)[0])))
+        return out
+
+
+def log_tails(weights: np.ndarray) -> np.ndarray:
+    """From log-weights, best first along the last axis: ln of the share of each and all after it, 0 at the first."""
+    tails = np.logaddexp.accumulate(weights[..., ::-1], axis=-1)[..., ::-1]
+    return tails - tails[..., :1]

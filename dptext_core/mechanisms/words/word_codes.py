@@ -1,0 +1,37 @@
+"""The rows of a text's words in a public vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from ...support.cache import weak_cache
+from ...text.lexicon import Lexicon
+
+UNKNOWN = -1
+KEPT = -2
+MASK = "[MASK]"
+
+
+class Vocabulary(Hashable, Protocol):
+    """Words in a fixed order, each once, case ignored: a word space, or the words on 1-D lists."""
+
+    @property
+    def words(self) -> tuple[str, ...]: ...
+
+
+@weak_cache(3)
+def _codes(vocabulary: Vocabulary, stop: Lexicon | None) -> dict[str, int]:
+    """Lower-case word → its row, or KEPT for a stop word of the vocabulary. Holds public words only."""
+    found = {w.lower(): i for i, w in enumerate(vocabulary.words)}
+    if stop is not None:
+        found |= dict.fromkeys((w for w in found if w in stop), KEPT)
+    return found
+
+
+def places_of(candidates: Sequence[str], word: str) -> np.ndarray:
+    """Where a word stands among candidates, case ignored."""
+    key = word.lower()
+    return np.flatnonzero([c.lower() == key for c in candidates])

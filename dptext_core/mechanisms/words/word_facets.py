@@ -1,0 +1,77 @@
+"""Optional capabilities of mechanisms that replace word by word."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...support.task import UNWATCHED, Task
+from ..audited import Audited
+from ..base import NOT_IN_VOCABULARY
+from ..capabilities import Aligned, Reading
+from ..likelihood import Chances
+from ..preparing import Prepared
+from .word_codes import MASK, UNKNOWN
+
+if TYPE_CHECKING:
+    from .word_level import WordMechanism  # noqa: F401 (named in the bases of classes)
+
+
+class _Reading(Reading["WordMechanism"]):
+    """By its vocabulary."""
+
+    def coverage(self, text: str | Prepared) -> tuple[int, int]:
+        prepared = self.m._planned(text)
+        rows = zip(prepared.document.kinds, prepared.rows.tolist(), prepared.reasons, strict=True)
+        known = [row != UNKNOWN and reason != NOT_IN_VOCABULARY for kind, row, reason in rows if kind == "word"]
+        return sum(known), len(known)
+
+    def uncovered(self) -> str:
+        return {
+            "random": "each becomes any word of the vocabulary, whatever it was.",
+            "keep": "they stay as they are, for everyone to read.",
+            "drop": "they are left out.",
+            "mask": f"they are shown as {MASK}.",
+        }[self.m.config.oov]
+
+
+class _Places(Aligned["WordMechanism"]):
+    """By the plan alone."""
+
+    def drawn(self, text: str | Prepared) -> tuple[int, ...]:
+        return tuple(self.m._planned(text).known.tolist())
+
+    def spending(self, text: str | Prepared) -> tuple[int, ...]:
+        prepared = self.m._planned(text)
+        each = [1.0] * len(prepared.rows)
+        return tuple(i for i in self.drawn(prepared) if self.m._step_epsilon(prepared, i, each) > 0)
+
+    def told_by_total(self, uneven: bool = False) -> tuple[str, ...]:
+        told = f"{'which' if uneven else 'how many'} words are unknown, to whoever knows the total and the list"
+        return (told,) if self.m.config.oov == "random" else ()
+
+
+class _Audited(Audited["WordMechanism"]):
+    """A word mechanism says itself how far words are apart."""
+
+    def distances(self, words: Sequence[str]) -> np.ndarray:
+        return self.m.distances(words)
+
+
+class WordChances(Chances["WordMechanism"]):
+    """Places that share a draw have the same word, and its chance once."""
+
+    def in_places(
+        self, prepared: Prepared, released: Sequence[Mapping[int, str]], task: Task = UNWATCHED
+    ) -> np.ndarray:
+        planned = self.m._planned(prepared)
+        first: dict[Hashable, int] = {}
+        same = {
+            i: first.setdefault(self.m._path(planned, i) if planned.rows[i] >= 0 else ("unknown", i), i)
+            for i in (released[0] if released else ())
+        }
+        out = super().in_places(planned, [{i: words[i] for i in first.values()} for words in released], task)
+        together = [all(words[i].casefold() == words[k].casefold() for i, k in same.items()) for words in released]
+        return np.where(together, out, -np.inf)

