@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..support import extras
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -37,6 +39,7 @@ def form(text: str) -> list[float]:
 
 def _learnt(features: Any, labels: NDArray[np.int64], others: Any) -> NDArray[np.float64]:
     """Scores of ``others``, larger for label 1, by logistic regression."""
+    extras.require("sklearn")
     from sklearn.linear_model import LogisticRegression
 
     model = LogisticRegression(max_iter=1000)
@@ -44,6 +47,7 @@ def _learnt(features: Any, labels: NDArray[np.int64], others: Any) -> NDArray[np
 
 
 def _by_words(train: Sequence[str], labels: NDArray[np.int64], test: Sequence[str]) -> NDArray[np.float64]:
+    extras.require("sklearn")
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     if not any(words(t) for t in train):

@@ -42,7 +42,6 @@ from ..mechanisms.base import Mechanism, Prepared
 from ..privacy.guarantee import at_least, bound, percent
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
-from ..support import extras
 from ..support.checks import listed, real, whole
 from ..support.private import Private
 from ..support.statistics import highest, lowest

@@ -23,7 +23,7 @@ from ..support.task import UNWATCHED, Task
 from .audited import Audited
 from .blocklist import Never
 from .capabilities import Aligned, Reading, WordByWord, aligned
-from .config import build, capitals
+from .config import build, capitals, has_capital
 from .likelihood import Chances
 from .preparing import Prepared, Preparing
 from .setting import Setting

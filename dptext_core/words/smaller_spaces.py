@@ -63,4 +63,7 @@ def _made_without(space: WordSpace, places: tuple[int, ...]) -> WordSpace:
     counts = None if space.counts is None else space.counts[kept]
     codes = None if space.codes is None else space.codes[kept]
     whole = (space, places) if space.name in SPACES else None  # a user's is not held for one that is smaller
-    return WordSpace(space.name, space.title, words, space.vectors[kept], counts, None, codes, space.bounds, whole)
+    vectors: Any = space.vectors[kept] if space.step is None else None
+    return WordSpace(
+        space.name, space.title, words, vectors, counts, None, codes, space.bounds, whole, step=space.step
+    )

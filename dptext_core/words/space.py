@@ -474,3 +474,8 @@ def _product(a: NDArray[np.float64], b: NDArray[np.float64], device: Any) -> NDA
         return a @ b.T
     torch = sys.modules["torch"]
     return (torch.from_numpy(a).to(device) @ torch.from_numpy(b).to(device).T).cpu().numpy()
+
+
+#: Set in a space whose vectors are given, and computed once in one whose vectors are made of codes.
+WordSpace.vectors = cached_property(WordSpace._all_vectors)  # type: ignore[assignment]
+WordSpace.vectors.__set_name__(WordSpace, "vectors")  # type: ignore[attr-defined]

@@ -129,7 +129,9 @@ def _load(name: str) -> WordSpace:
     vocabulary = whole_words(read_pieces())
     digest = words_sha256(vocabulary)
     order, counts = _arrays("minilm", digest, "order", "counts")
-    whole: NDArray[np.int8] | None = None
+    codes: NDArray[np.int8] | None = None
+    step: Any = None
+    vectors: Any = None
     if name == "minilm-input":
         (delta,) = _arrays("minilm", digest, "input_delta")
         vectors = input_rows()[order]
@@ -143,12 +145,10 @@ def _load(name: str) -> WordSpace:
             (bits,) = _arrays(name, digest, "kept")
             kept = np.unpackbits(bits, count=len(order)).astype(bool)[order]
             order, counts = order[kept], counts[kept]
-        whole = codes
-        vectors = codes.astype(np.float32)
-        vectors *= np.float32(step)
-        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        step = float(step)
     words = tuple(vocabulary[i] for i in order)
-    return WordSpace(name, SPACES[name], words, vectors, counts, (float(delta[0]), float(delta[1])), whole)
+    known = float(delta[0]), float(delta[1])
+    return WordSpace(name, SPACES[name], words, vectors, counts, known, codes, step=step)
 
 
 def _arrays(name: str, digest: str, *keys: str) -> list[NDArray[Any]]:

@@ -21,6 +21,7 @@ from ..preparing import Prepared
 from .model_words import banned, language_model, left, score
 
 if TYPE_CHECKING:
+    from ...models.masked_lm import MaskedLM
     from .masked_words import MaskedWords
 
 #: Rows of scores (one a token, 4 bytes a candidate) a prepared text keeps; longer texts are scored again on demand.
@@ -74,10 +75,15 @@ class MaskedPrepared(Prepared):
     @property
     def pieces(self) -> list[list[int]]:
         """Word-piece ids of each token."""
+        if not self._pieces:
+            self.cut(language_model(self.model, self.document.language))
+        return self._pieces
+
+    def cut(self, lm: MaskedLM) -> None:
+        """Cut the text into word pieces, unless that was done before."""
         with self._lock:
             if not self._pieces:
-                self._pieces.extend(language_model(self.model, self.document.language).encode(self.document))
-        return self._pieces
+                self._pieces.extend(lm.encode(self.document))
 
     def fill(self, keys: Sequence[tuple[int, bool]], logits: np.ndarray) -> None:
         """Keep scores that were computed already, as many as a prepared text holds."""
@@ -138,6 +144,13 @@ class MaskedPrepared(Prepared):
             masked = [*masked[:at], [], *masked[at:]]
         context = self.pieces if self.contextualize else None
         return MaskRequest(context=context, masked=masked, target=at, context_target=index)
+
+    def rows(self, keys: Sequence[tuple[int, bool]], task: Task = UNWATCHED) -> Sequence[np.ndarray]:
+        """Return the rows of :meth:`logits` without a copy of those that are kept. Do not change them."""
+        with self._lock:
+            kept = [self._rows.get(k) for k in keys]
+        found = [row for row in kept if row is not None]
+        return found if len(found) == len(keys) else self.logits(keys, task)
 
     def logits(self, keys: Sequence[tuple[int, bool]], task: Task = UNWATCHED) -> np.ndarray:
         """Raw logits float32 (len(keys), V) of (token index, insertion?), original text in the masked half."""

@@ -137,7 +137,7 @@ def utilities(space: WordSpace, rows: np.ndarray, outputs: np.ndarray, metric: s
 
     float64 (m, K). Cosine as it is; Euclidean: 1 − normalised distance. Where all are equal, u = 1.
     """
-    x, y = space.vectors[rows].astype(np.float64), space.vectors[outputs].astype(np.float64)
+    x, y = space.vectors_at(rows).astype(np.float64), space.vectors_at(outputs).astype(np.float64)
     if metric == "cosine":
         value = np.einsum("md,mkd->mk", x, y) / (space.lengths[rows, None] * space.lengths[outputs])
     else:
@@ -206,7 +206,7 @@ def _all_tables(
     """The tables of all words whose sets have this size: their rows, ascending, outputs and scores. For long texts."""
     groups = _groups(space, k, mapping, metric)
     which = np.flatnonzero(np.array([len(o) for o in groups.outputs])[groups.group] == size)
-    step = max(1, _NUMBERS // (size * space.vectors.shape[1]))
+    step = max(1, _NUMBERS // (size * space.width))
     parts = [_ordered(space, groups, which[i : i + step], metric) for i in range(0, len(which), step)]
     outputs, scores = (np.concatenate(x) for x in zip(*parts, strict=True))
     return which, outputs, scores

@@ -35,6 +35,7 @@ from ..audited import Audited, apart
 from ..base import NOT_IN_VOCABULARY, in_runs
 from ..blocklist import Never
 from ..capabilities import Aligned, Reading, WordByWord
+from ..config import has_capital
 from ..likelihood import Chances
 from ..preparing import Prepared
 from .word_codes import KEPT, MASK, UNKNOWN, _codes
