@@ -18,7 +18,7 @@ COPY pages ./pages
 
 # Nothing below is the user's to change, and the container's file system may be read-only: only /tmp is written to.
 ENV DPTEXT_PUBLIC=1 HOME=/tmp XDG_CACHE_HOME=/tmp/cache PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 \
-    HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
+    HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false MALLOC_ARENA_MAX=1
 # By its number, which a cluster that forbids root can check.
 USER 10001
 EXPOSE 8501

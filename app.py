@@ -4,13 +4,11 @@ import streamlit as st
 
 from dptext_core.support.assets import assets_folder
 from dptext_core.support.device import let_threads_sleep
-from dptext_core.support.heap import keep_little
 from dptext_studio.components import footer, hide, shell
 from dptext_studio.server import ast_lock, forget, public, sessions, streamlit_patches, uploads
 
 ast_lock.install()  # before threads of ours load models and files
 let_threads_sleep()  # a room of visitors needs the processor for its pages
-keep_little()
 
 #: Section → page → its title. The pages without a section come first, and stand in the bar by themselves.
 SECTIONS = {

@@ -477,5 +477,6 @@ def _product(a: NDArray[np.float64], b: NDArray[np.float64], device: Any) -> NDA
 
 
 #: Set in a space whose vectors are given, and computed once in one whose vectors are made of codes.
-WordSpace.vectors = cached_property(WordSpace._all_vectors)  # type: ignore[assignment]
-WordSpace.vectors.__set_name__(WordSpace, "vectors")  # type: ignore[attr-defined]
+_vectors = cached_property(WordSpace._all_vectors)
+_vectors.__set_name__(WordSpace, "vectors")
+setattr(WordSpace, "vectors", _vectors)  # noqa: B010, which mypy takes for a change of the field

@@ -18,6 +18,8 @@ HELP = "open the app in a browser"
 #: What Streamlit runs, and what lies beside it, its settings included.
 SCRIPT = "app.py"
 BESIDE = ("pages", ".streamlit")
+#: How many heaps the server's threads share: read by glibc when a process starts, by nothing else.
+HEAPS = {"MALLOC_ARENA_MAX": "1"}
 #: Whether a process can become another one: on Windows it starts a second one, and ends.
 REPLACES = os.name == "posix"
 
@@ -45,6 +47,8 @@ def run(args: argparse.Namespace) -> None:
     command = ["streamlit", "run", str(script()), *flags]
     # Those of --plugin are loaded here only.
     own = {plugins.VARIABLE: os.pathsep.join(plugins.files())} if plugins.files() else {}
+    # A server has many threads, and glibc would keep a heap for each of them.
+    own |= {name: value for name, value in HEAPS.items() if name not in os.environ}
     # The server is this process, and no child of it that would outlive it.
     if REPLACES:
         os.execve(sys.executable, [sys.executable, "-m", *command], os.environ | own)

@@ -11,10 +11,13 @@ from streamlit import runtime
 from dptext_core import Document, DPTextError, models
 from dptext_core.mechanisms import recommended
 from dptext_core.models.worker import Engine
+from dptext_core.support import heap
 from dptext_core.support.assets import examples
 
 #: Mechanisms whose vocabularies are read once the model is there, so that a first rewrite with them waits for nothing.
 SOON = recommended.ORDER[1:4]
+#: Seconds after which gauges of a first visit are loaded too.
+SETTLE = 5.0
 _done = {"words": False, "soon": False}
 
 
@@ -40,6 +43,8 @@ def _read_vocabularies(engine: Engine) -> None:
         time.sleep(0.5)  # who is at work comes first
         with suppress(DPTextError):
             recommended.recommended(name).rewrite(examples()[0].text)
+    time.sleep(SETTLE)
+    heap.give_back()  # all that a first visit loads is loaded
 
 
 def where(engine: Engine) -> str:

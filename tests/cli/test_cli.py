@@ -795,6 +795,7 @@ def test_distribution_of_a_piece_that_was_written(run, writer):
 
 
 def test_app_hands_its_flags_and_plugins_to_streamlit_in_its_own_place(monkeypatch):
+    monkeypatch.delenv("MALLOC_ARENA_MAX", raising=False)
     from dptext_core.support import plugins
     from dptext_studio.commands import app
 
@@ -812,6 +813,10 @@ def test_app_hands_its_flags_and_plugins_to_streamlit_in_its_own_place(monkeypat
         "--server.headless=true",
     ]
     assert asked["env"][plugins.VARIABLE] == os.pathsep.join(["/one.py", "/two.py"])
+    # The server's threads share a heap, unless the environment says otherwise.
+    assert asked["env"]["MALLOC_ARENA_MAX"] == "1"
+    monkeypatch.setenv("MALLOC_ARENA_MAX", "7")
+    assert cli.main(["app"]) == 0 and asked["env"]["MALLOC_ARENA_MAX"] == "7"
     # Where a process cannot be replaced, Streamlit runs within it.
     began = {}
     monkeypatch.setattr(app, "REPLACES", False)

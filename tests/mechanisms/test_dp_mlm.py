@@ -453,7 +453,7 @@ def test_texts_of_a_batch_hold_their_own_scores_alone(mlm):
     m = mlm()
     for text, prepared in zip(texts, m.prepare_many(texts), strict=True):
         keys = [(i, False) for i in prepared.targets]
-        rows = prepared.rows(keys)
+        rows = list(prepared.rows(keys))
         whole = rows[0].base if rows[0].base is not None else rows[0]
         assert whole.nbytes == len(keys) * len(m.candidates) * 4
         np.testing.assert_array_equal(rows, m.prepare(text).logits(keys))
@@ -464,4 +464,4 @@ def test_rows_are_computed_where_they_are_not_kept(mlm):
     m = mlm()
     plan = m.plan(TEXT)
     keys = [(i, False) for i in plan.targets]
-    np.testing.assert_array_equal(plan.rows(keys), m.prepare(TEXT).logits(keys))
+    np.testing.assert_array_equal(list(plan.rows(keys)), m.prepare(TEXT).logits(keys))

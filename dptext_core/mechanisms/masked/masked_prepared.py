@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -145,7 +145,7 @@ class MaskedPrepared(Prepared):
         context = self.pieces if self.contextualize else None
         return MaskRequest(context=context, masked=masked, target=at, context_target=index)
 
-    def rows(self, keys: Sequence[tuple[int, bool]], task: Task = UNWATCHED) -> Sequence[np.ndarray]:
+    def rows(self, keys: Sequence[tuple[int, bool]], task: Task = UNWATCHED) -> Iterable[np.ndarray]:
         """Return the rows of :meth:`logits` without a copy of those that are kept. Do not change them."""
         with self._lock:
             kept = [self._rows.get(k) for k in keys]
