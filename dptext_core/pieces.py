@@ -120,9 +120,13 @@ class Step(Private):
         return self.replacement
 
 
+#: The reason of a step that leaves a word out by chance.
+DELETED_BY_CHANCE = "deleted by chance"
+
+
 def deleted_by_chance(step: Step) -> bool:
     """Whether a word that would have been drawn was left out by chance, not by a rule for what it is."""
-    return step.action == "delete" and "chance" in step.reason
+    return step.action == "delete" and step.reason == DELETED_BY_CHANCE
 
 
 class Unit(Protocol):

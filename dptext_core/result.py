@@ -22,7 +22,9 @@ from .errors import InputError, NoDistribution
 from .pieces import Release, Step, Unit, releases_of
 from .privacy.distribution import Channel, TokenDistribution
 from .privacy.guarantee import Guarantee, percent
+from .privacy.kinds import NotProtectedKind
 from .privacy.sampling import NoiseStream
+from .privacy.terms import NotProtected
 from .support.checks import told_config, whole
 from .support.private import Private
 from .text.language import Language
@@ -394,5 +396,5 @@ def marked(result: RewriteResult) -> RewriteResult:
     if result.seed is None:
         return result
     g = result.guarantee
-    exposed = (*g.exposed, "everything, to whoever knows the seed")
+    exposed = (*g.exposed, NotProtected(NotProtectedKind.SEED))
     return _with(result, guarantee=_with(g, seeded=True, exposed=exposed))

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from dptext_core.privacy.terms import Conditions, Term
+
 FOLDER = Path(__file__).parent / "golden"
 
 
@@ -31,7 +33,11 @@ def held_case(name: str, case: str, found: Any, error: float = 1e-6, least: floa
 
 
 def plain(value: Any) -> Any:
-    """A value as a file can hold it."""
+    """A value as a file can hold it; of what a guarantee states the kinds, and not the words."""
+    if isinstance(value, Term):
+        return [str(value.kind), plain(dict(value.parameters))] if value else ""
+    if isinstance(value, Conditions):
+        return [plain(condition) for condition in value.conditions]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         value = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
     if isinstance(value, np.ndarray):

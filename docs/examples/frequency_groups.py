@@ -20,6 +20,7 @@ import dptext_core as dpt
 from dptext_core.mechanisms.words.word_level import WordMechanism
 from dptext_core.mechanisms.words.word_options import SpaceConfig
 from dptext_core.privacy.sampling import DEPTH
+from dptext_core.privacy.terms import Group
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,9 @@ class FrequencyGroups(WordMechanism):
         return dpt.ScoreTable(words, scores, words[row - start], np.array([row - start]))
 
     def promise(self, epsilon: float) -> dict[str, Any]:
-        crowd = f"the {self.config.size} words that are about as frequent ({self.config.space})"
-        return super().promise(epsilon) | {"group": crowd}
+        size = self.config.size
+        crowd = f"the {size} words that are about as frequent ({self.config.space})"
+        return super().promise(epsilon) | {"group": Group("custom", text=crowd, size=size)}
 
     def leaks(self) -> tuple[str, ...]:
         return ("the group of each word: about how frequent it is",)

@@ -1,4 +1,4 @@
-"""The distance that a metric promise names, computed from the public vectors or lists and not by the mechanism."""
+"""Compute the distance that a metric guarantee names from the public vectors or lists, not from the mechanism."""
 
 from __future__ import annotations
 
@@ -9,32 +9,28 @@ import numpy as np
 
 from ..errors import DPTextError
 from ..privacy.guarantee import Guarantee
+from ..privacy.kinds import MetricKind
 
-EUCLIDEAN = "Euclidean, in the word space "
-MAHALANOBIS = "regularised Mahalanobis with λ = "
-PLACES = "places on the list"
-#: Where each list has a γ of its own.
-BY_LENGTH = "by the length of the list"
 #: Vectors are held in float32, distances are computed in float64.
 TOLERANCE = 1e-5
 
 
 def named_distances(m: Any, promise: Guarantee, words: Sequence[str]) -> np.ndarray | None:
-    """Distances of words (n,) in the metric that the guarantee names, float64 (n, n); None for a name unknown here.
+    """Return distances of words (n,) in the guarantee's metric, float64 (n, n); None where its kind is unknown here.
 
     NaN for words that the vocabulary does not have.
     """
-    name = promise.metric
-    if name.startswith(PLACES):
-        found = _places(m.vocabulary.lists, words, promise.largest if BY_LENGTH in name else None)
-    elif name.startswith(EUCLIDEAN):
-        found = _euclidean(_space(m, name.removeprefix(EUCLIDEAN)), words)
-    elif name.startswith(MAHALANOBIS):
-        lam, _, space = name.removeprefix(MAHALANOBIS).partition(", in the word space ")
-        found = _euclidean(_space(m, space), words, float(lam))
+    metric, stated = promise.metric, promise.metric.parameters
+    if metric.kind == MetricKind.LIST_PLACES:
+        by_length = stated.get("shortest") is not None  # each list has a γ of its own
+        found = _places(m.vocabulary.lists, words, promise.largest if by_length else None)
+    elif metric.kind == MetricKind.EUCLIDEAN:
+        found = _euclidean(_space(m, stated["space"]), words)
+    elif metric.kind == MetricKind.MAHALANOBIS:
+        found = _euclidean(_space(m, stated["space"]), words, float(stated["lam"]))
     else:
         return None
-    if "at most γ" in name and promise.largest is not None:
+    if metric.is_limited and promise.largest is not None:
         found = np.minimum(found, promise.largest)
     return found
 
@@ -43,7 +39,6 @@ def _space(m: Any, name: str) -> Any:
     """The space of this name; where no such space is known here (one made in memory), the mechanism's vocabulary."""
     from ..words import word_space
 
-    name = name.partition(",")[0]
     try:
         return word_space(name, language=m.language)
     except DPTextError:

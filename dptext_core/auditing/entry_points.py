@@ -27,6 +27,7 @@ import numpy as np
 from ..errors import ConfigError, DPTextError, NoDistribution
 from ..mechanisms.base import Mechanism
 from ..mechanisms.capabilities import drawn_tokens
+from ..mechanisms.config import takes_epsilon_list
 from ..mechanisms.registry import mechanism_class
 from ..mechanisms.setting import Setting
 from ..privacy.sampling import NoiseStream
@@ -186,8 +187,8 @@ def a_sweep(m: Mechanism, text: str, stream: NoiseStream, wanted: Wanted) -> Ite
 
 def a_list_of_epsilons(m: Mechanism, text: str, stream: NoiseStream, wanted: Wanted) -> Iterator[Pair]:
     """One ε a token: the same for all, and different ones where no draw depends on another."""
-    if "tuple" not in str(next(f for f in dataclasses.fields(m.config) if f.name == "epsilon").type):
-        return  # its options say that it takes one
+    if not takes_epsilon_list(m.config):
+        return
     if is_cheap(m):
         text = " ".join([text] * LONG)
     own, n = float(m.config.epsilon), len(m.document(text).words)
@@ -197,7 +198,7 @@ def a_list_of_epsilons(m: Mechanism, text: str, stream: NoiseStream, wanted: Wan
         return
     yield Pair(_one(same, text, stream), wanted(m, text, stream), options=False)
     apart = m.by_word is not None or ("sweep" in m.can and aligned(m))
-    if not apart or "distinct" in m.guarantee(text).unit:
+    if not apart or m.guarantee(text).unit.counts_distinct_words:
         return
     for other in other_epsilons(m):
         # From a place amid the drawn words on: in no other order of the list would it be the same.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 
 from ..mechanisms.capabilities import public_context
@@ -14,7 +12,6 @@ from .statement import Statement, name
 
 #: By which factor a typical distance may lie beyond those of the middle two thirds of the words.
 SLACK = 1.25
-_NUMBER = re.compile(r"(?<![\w.\-–])\d[\d,]*(?![\w.\-–]*\w)")
 
 
 def _wrong(field: str, told: str, text: str, other: str | None = None) -> Breach:
@@ -142,14 +139,14 @@ def check_group(st: Statement) -> str:
             raise _wrong("group", told, st.words[a], st.words[b])
     if st.m.by_word is None:
         return ""
-    stated = [int(n.replace(",", "")) for n in _NUMBER.findall(st.promise.group)]
+    stated = st.promise.group.size
     sizes = 1 + np.isfinite(st.scan).sum(axis=1)
     outputs = {int(np.isfinite(p.d.log_probs).sum()) for c in st.columns for p in c.probes}
     possible = {int(sizes.max()), int(np.median(sizes)), int(sizes.min()), round(float(sizes.mean()))} | outputs
-    if stated and possible.isdisjoint(stated):
+    if stated and stated not in possible:
         least, most = int(sizes.min()), int(sizes.max())
         return (
-            f"“{st.promise.group}” names {number(stated[0])}, and the groups of {len(sizes)} words have "
+            f"“{st.promise.group}” names {number(stated)}, and the groups of {len(sizes)} words have "
             f"{least if least == most else f'{least} to {most}'} words."
         )
     return ""

@@ -70,10 +70,10 @@ def _by_place(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | No
     meter, given = subject.meter, [p.word for p in subject.probes]
     stated = anew(m)
     reader = Reader(stated, meter)
-    unit = m.guarantee(given[0] if given else "doctor").unit
+    once = m.guarantee(given[0] if given else "doctor").unit.counts_distinct_words
     others: list[str] = []
     if m.by_word is not None:
-        words = drawn_words(m, given, LONG if "distinct" in unit else REPEATED, stream.at("words"), meter)
+        words = drawn_words(m, given, LONG if once else REPEATED, stream.at("words"), meter)
         if not words:
             return None
         tokens = (words * LONG)[:LONG]

@@ -146,12 +146,9 @@ def _alike(m: Mechanism, a: str, b: str, said: dict[str, _Said]) -> bool:
     if any(t in said and said[t].values[0][0] == "error" for t in (a, b)):
         one_word = a.isalpha() and b.isalpha() and bool(np.isfinite(m.audited.distances([a, b])[0, 1]))
         return one_word or "alignment" not in m.can
-    return m.audited.adjacent(a, b) and (not _counts_once(m, a) or _repeats(m, a) == _repeats(m, b))
-
-
-def _counts_once(m: Mechanism, text: str) -> bool:
-    """Whether the promise counts equal words once, so that it compares texts that repeat at the same places."""
-    return "distinct" in m.guarantee(text).unit
+    # A guarantee that counts equal words once compares texts that repeat at the same places.
+    once = m.guarantee(a).unit.counts_distinct_words
+    return m.audited.adjacent(a, b) and (not once or _repeats(m, a) == _repeats(m, b))
 
 
 def _repeats(m: Mechanism, text: str) -> list[int]:
@@ -230,7 +227,7 @@ def _blocks(m: Mechanism, by_word: WordByWord, words: list[str]) -> Iterator[lis
         parts = [words[k::n] for k in range(n)]
         # Filled up from their own words, so that each word stands in one of them alone; where equal words count once,
         # with others.
-        if "distinct" in m.guarantee(words[0]).unit:
+        if m.guarantee(words[0]).unit.counts_distinct_words:
             yield [[*dict.fromkeys([*part, *words[: 2 * BLOCK]])][: min(BLOCK, len(words))] for part in parts]
         else:
             yield [(part * BLOCK)[:BLOCK] for part in parts]

@@ -167,7 +167,7 @@ class Reader:
 
     def of_words(self, prepared: Prepared, result: RewriteResult) -> Iterator[Seen]:
         """The words of a rewrite that stand in the place of words that are stated to be drawn."""
-        once = "distinct" in result.guarantee.unit
+        once = result.guarantee.unit.counts_distinct_words
         before: set[str] = set()
         order = self._order(prepared)
         released = {s.index: s.replacement for s in result.steps if s.action != "insert"}

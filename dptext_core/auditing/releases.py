@@ -110,7 +110,7 @@ class _Text:
     @property
     def once(self) -> bool:
         """Whether equal words are drawn once."""
-        return "distinct" in self.promise.unit
+        return self.promise.unit.counts_distinct_words
 
     @cached_property
     def first(self) -> dict[int, int]:

@@ -1,8 +1,8 @@
-"""Whether a guarantee compares texts that their rewrites tell apart by what they look like.
+"""Check that a guarantee compares no texts that their rewrites distinguish by their shape.
 
-Which texts are alike is said in words (``adjacency``, ``among``) and by :meth:`Audited.adjacent`. The two must say the
-same: an adjacency without a condition leaves out no text. Where texts of different lengths, marks and lines are alike,
-their rewrites are compared at an ε so small that a length that shows is enough to refute.
+The guarantee (``adjacency``, ``among``) and :meth:`Audited.adjacent` both state which texts are compared. They must
+agree: an adjacency without conditions leaves out no text. Where texts of different lengths, marks and lines are
+compared, their rewrites are compared at an ε so small that a visible length is enough to refute.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
 
-from ..privacy.guarantee import ANY_TEXTS
 from .inputs import TEXTS
 from .outputs import EVENTS, events
 from .release_statistics import LEVEL, with_epsilon
@@ -51,7 +50,7 @@ def _left_out(st: Statement) -> tuple[str, str] | None:
 def _said(st: Statement, a: str, b: str) -> str:
     """Whether the words of the guarantee leave out two texts too."""
     g, m = st.promise, st.m
-    if g.adjacency.casefold().strip(" .") == ANY_TEXTS:
+    if g.adjacency.is_any_texts:
         seeds = st.subject.seeds("adjacency")
         one, other = (st.subject.rewriter.one(m, t, seeds()).text for t in (a, b))
         told = (
@@ -60,13 +59,14 @@ def _said(st: Statement, a: str, b: str) -> str:
         )
         raise Breach(a, told, _REASON, other=b)
     if m.aligned is None:
-        if g.among and g.among in g.adjacency:
+        # A plugin's own words cannot be compared: it states a condition in both places.
+        if g.among and (g.adjacency.custom or set(g.among.conditions) <= set(g.adjacency.conditions)):
             return ""
         return (
             f"{name(a)} and {name(b)} are left out, and the guarantee says {name(g.adjacency)}: what two texts share "
             "has to be stated in among too."
         )
-    missing = [part for part in m.adjacency_parts if part not in g.adjacency]
+    missing = [part for part in m.adjacency_conditions if part not in g.adjacency.conditions]
     if missing:
         return (
             f"{name(a)} and {name(b)} are left out, and the guarantee says {name(g.adjacency)}, which does not name "

@@ -263,7 +263,7 @@ def _loss(
         notion=promise.notion,
         claimed=float(subject.claimed),
         exact=not estimated,
-        unit=promise.metric if promise.notion == "metric" else "",
+        unit=str(promise.metric) if promise.notion == "metric" else "",
         inputs=len(probes),
         pairs=int(np.isfinite(distances).sum()) // 2,
         skipped=skipped,

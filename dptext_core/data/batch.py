@@ -328,7 +328,7 @@ class Batch(Private):
 
     def meaning(self) -> tuple[str, ...]:
         """What the promise is about when it is about many rows, in plain words."""
-        once = "distinct" in self.mechanism.guarantee("a").unit
+        once = self.mechanism.guarantee("a").unit.counts_distinct_words
         if self.mechanism.shares_draws:
             return (
                 "Each distinct word of the whole data set is drawn once, and the same word becomes the same word in "

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..privacy.guarantee import NOTIONS, bound, scientific
+from ..privacy.guarantee import bound, scientific
+from ..privacy.kinds import Notion
 from ..support.checks import many, told_config
 
 #: What a file that leaves a page may hold, and what that means.
@@ -89,6 +90,7 @@ class Total:
     epsilon: float
     delta: float
     releases: int
+    notion: str = ""
 
     def __str__(self) -> str:
         if self.delta >= 1:
@@ -164,12 +166,13 @@ def _totals(entries: Sequence[LedgerEntry], epsilon: str, delta: str) -> tuple[T
     for e in entries:
         t = totals.get(e.kind, Total(e.kind, 0.0, 0.0, 0))
         sums = t.epsilon + getattr(e, epsilon), min(1.0, t.delta + getattr(e, delta))
-        totals[e.kind] = Total(e.kind, *sums, t.releases + 1)
-    pure, approx = (totals.get(NOTIONS[name]) for name in ("pure", "approx"))
-    if pure is not None and approx is not None:  # a pure promise is an approximate one with a δ of 0
+        totals[e.kind] = Total(e.kind, *sums, t.releases + 1, e.notion)
+    by_notion = {t.notion: t for t in totals.values()}  # of these two there is one total each
+    pure, approx = by_notion.get(Notion.PURE), by_notion.get(Notion.APPROX)
+    if pure is not None and approx is not None:  # a pure guarantee is an approximate one with a δ of 0
         del totals[pure.kind]
         n = pure.releases + approx.releases
-        totals[approx.kind] = Total(approx.kind, pure.epsilon + approx.epsilon, approx.delta, n)
+        totals[approx.kind] = Total(approx.kind, pure.epsilon + approx.epsilon, approx.delta, n, approx.notion)
     return tuple(totals.values())
 
 

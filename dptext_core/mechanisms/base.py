@@ -15,8 +15,10 @@ import numpy as np
 from ..errors import ConfigError, DPTextError, NoDistribution
 from ..pieces import check_pieces
 from ..privacy.distribution import TokenDistribution
-from ..privacy.guarantee import ANY_TEXTS, Guarantee
+from ..privacy.guarantee import Guarantee
+from ..privacy.kinds import ConditionKind, NotProtectedKind
 from ..privacy.sampling import NoiseStream
+from ..privacy.terms import Adjacency, Condition, NotProtected
 from ..result import RewriteResult, Sweep, in_batch, marked
 from ..support.checks import shown, text_list, whole
 from ..support.task import UNWATCHED, Task
@@ -38,16 +40,7 @@ BATCH = 32
 #: Why a token is kept, for want of a word in the vocabulary.
 NOT_IN_VOCABULARY = "not in the vocabulary"
 #: Reasons why tokens are kept, in the order in which they are told: what one of these is called, and several.
-_KEPT = {
-    "stop word": ("stop word", "stop words"),
-    "punctuation": ("punctuation mark", "punctuation marks"),
-    "symbol": ("symbol or emoji", "symbols and emoji"),
-    NOT_IN_VOCABULARY: (
-        "unknown word (a name, a number, a typing error)",
-        "unknown words (names, numbers, typing errors)",
-    ),
-}
-
+_KEPT = ("stop word", "punctuation", "symbol", NOT_IN_VOCABULARY)
 
 class Mechanism(Preparing):
     """A text rewriting mechanism. Immutable and safe to share between threads; randomness comes with the call.
@@ -362,41 +355,45 @@ class Mechanism(Preparing):
     # --- what its author may call
 
     @property
-    def adjacency_parts(self) -> tuple[str, ...]:
-        """What two texts share that :meth:`adjacency` calls alike: all that is released besides sampled words."""
-        parts = ["the same number of tokens", "the same kept tokens in the same places"]
-        parts.append("the same spaces and line ends between the tokens")
+    def adjacency_conditions(self) -> tuple[Condition, ...]:
+        """What two texts share that :meth:`adjacency` compares: all that is released besides sampled words."""
+        kinds = [ConditionKind.TOKEN_COUNT, ConditionKind.KEPT_TOKENS, ConditionKind.SPACING]
         if capitals(self.config) == "original":
-            parts.append("capital letters at the beginning of the same words")
-        return tuple(parts)
+            kinds.append(ConditionKind.CAPITALS)
+        return tuple(map(Condition, kinds))
 
-    def adjacency(self, *more: str) -> str:
-        """The adjacency: all that the released text is computed from besides released words, and ``more``.
+    def adjacency(self, *more: str) -> Adjacency:
+        """Return the adjacency: all that the released text is computed from besides released words, and ``more``.
+
+        Parameters
+        ----------
+        *more : Condition or str
+            Further conditions; a plain string is a custom one.
 
         A change of one word may change which stop words are kept beside it (:mod:`dptext_core.text.names_and_numbers`).
         The two texts then have other kept tokens, and are not compared.
         """
-        count, kept, *others = self.adjacency_parts
-        fixed = [count, kept, *more, *others]
-        return f"{ANY_TEXTS} with {', '.join(fixed[:-1])} and {fixed[-1]}"
+        count, kept, *others = self.adjacency_conditions
+        return Adjacency(count, kept, *more, *others)
 
-    def _exposed_beside(self, reasons: Sequence[str | None], stop: Lexicon | None, *more: str) -> tuple[str, ...]:
-        """What everyone sees of a text besides the words that are drawn in their places: the kept tokens, by why they
-        are kept, ``more``, and what holds for every text."""
-        items = []
-        for reason, names in _KEPT.items():
+    def _exposed_beside(
+        self, reasons: Sequence[str | None], stop: Lexicon | None, *more: str
+    ) -> tuple[NotProtected, ...]:
+        """Return what everyone sees of a text besides sampled words: the kept tokens, by why they are kept, ``more``,
+        and what holds for every text."""
+        items: list[NotProtected] = []
+        for reason in _KEPT:
             if count := reasons.count(reason):
-                items.append(f"{count} {names[count != 1]}, unchanged and in place")
-                if reason == "stop word" and stop is not None:
-                    items[-1] += f" (the list: {stop.source})"
-        items += more
+                source = stop.source if reason == "stop word" and stop is not None else None
+                items.append(NotProtected(NotProtectedKind.KEPT_TOKENS, reason=reason, count=count, source=source))
+        items += map(NotProtected.of, more)
         if stop is not None:
-            items.append("that no kept stop word is written as a name, a date or a number")
-        items.append("the spacing and the line breaks")
+            items.append(NotProtected(NotProtectedKind.NAMES_AMONG_STOP_WORDS))
+        items.append(NotProtected(NotProtectedKind.SPACING))
         if self.config.recase == "original":
-            items.append("which original words began with a capital letter")
+            items.append(NotProtected(NotProtectedKind.CAPITALS))
         if isinstance(self.config.epsilon, tuple):
-            items.append("the list of ε, which tells something if it was chosen by looking at the text")
+            items.append(NotProtected(NotProtectedKind.EPSILON_LIST))
         return (*items, *self.never.exposed())
 
     def _capital(self, word: str, begin: bool) -> bool:

@@ -19,6 +19,8 @@ from functools import cache, cached_property, lru_cache
 from typing import Any
 
 from ..errors import ConfigError
+from ..privacy.kinds import NotProtectedKind
+from ..privacy.terms import NotProtected
 from ..support.assets import assets_folder
 from ..support.checks import shown
 from ..support.private import Private
@@ -115,10 +117,9 @@ class Never(Private):
     def __bool__(self) -> bool:
         return bool(self.words)
 
-    def exposed(self) -> tuple[str, ...]:
-        """What the list may show: a part of what a guarantee names as exposed."""
-        one = "the list of words that are never released, which tells something if it was chosen by looking at the text"
-        return (one,) if self.own else ()
+    def exposed(self) -> tuple[NotProtected, ...]:
+        """Return what the list may show, for the guarantee's ``exposed``."""
+        return (NotProtected(NotProtectedKind.BLOCKLIST),) if self.own else ()
 
     @cached_property
     def own(self) -> frozenset[str]:

@@ -7,9 +7,10 @@ loaded. ``codec`` writes options as text and reads them.
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, get_args, get_origin, get_type_hints
 
 from ..errors import ConfigError
 from ..privacy.distribution import MAX_EPSILON
@@ -93,6 +94,15 @@ def epsilon_option(
         live=True,
         slider=(low, high),
     )
+
+
+def takes_epsilon_list(config: Any) -> bool:
+    """Whether the type of the option ``epsilon`` admits one value a token."""
+    owner = next(c for c in type(config).__mro__ if "epsilon" in inspect.get_annotations(c))
+    # Alone, since another option's type may be known to type checkers only.
+    alone = {"__annotations__": {"epsilon": owner.__annotations__["epsilon"]}, "__module__": owner.__module__}
+    hint = get_type_hints(type(owner.__name__, (), alone))["epsilon"]
+    return any(get_origin(each) is tuple for each in (hint, *get_args(hint)))
 
 
 def keep_stopwords_option() -> Any:

@@ -1,1 +1,1 @@
-"""Mathematics of a release: drawing, distributions, Gaussian noise, what is promised."""
+"""Mathematics of a release: drawing, distributions, Gaussian noise, guarantees."""

@@ -1,4 +1,4 @@
-"""What is promised, to whom, and what is not.
+"""The guarantee of one rewrite as data, and the arithmetic of its totals. :mod:`.sentences` words it.
 
 Totals are by sequential composition: Σε. For pure DP per draw a second statement may be smaller: each ε-DP draw is
 ρ-zCDP with ρ = ε·tanh(ε/2), and no smaller one (randomised response is the worst case: Steinke 2024, "Tight RDP & zCDP
@@ -12,59 +12,86 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass, field
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
 
 from ..errors import ConfigError
-from ..support.checks import LARGEST, many
+from . import sentences
+from .kinds import Notion
+from .numbers import NOISE, at_least, bound, number, odds_or_any, odds_text, percent, rounded, scientific
+from .sentences import DELTA, NOTIONS, blocklist_note
+from .terms import ANY_TEXTS, Adjacency, Among, Converted, Group, Metric, NotProtected, ProtectedUnit, Reason
 
-NOTIONS = {
-    "pure": "pure differential privacy",
-    "metric": "metric differential privacy",
-    "group": "differential privacy within a group",
-    "approx": "approximate differential privacy",
-    "none": "no guarantee",
-}
-#: The adjacency that has no condition.
-ANY_TEXTS = "any two texts"
-#: δ of the second statement, unless another is asked for.
-DELTA = 1e-5
+__all__ = [
+    "ANY_TEXTS",
+    "DELTA",
+    "NOISE",
+    "NOTIONS",
+    "Guarantee",
+    "Notion",
+    "at_least",
+    "blocklist_note",
+    "bound",
+    "number",
+    "odds_or_any",
+    "odds_text",
+    "percent",
+    "rounded",
+    "scientific",
+    "zcdp_epsilon",
+    "zcdp_rho",
+]
+
+
+def _notion(value: str) -> Notion:
+    try:
+        return Notion(value)
+    except ValueError:
+        raise ConfigError(f"The notion of a guarantee is one of {', '.join(Notion)}.") from None
+
+
+def _exposed(items: Iterable[str]) -> tuple[NotProtected, ...]:
+    return tuple(map(NotProtected.of, items))
 
 
 @dataclass(frozen=True)
 class Guarantee:
-    """The promise of one rewrite.
+    """The guarantee of one rewrite.
+
+    Plain strings are taken for the typed values, and become values of the kind CUSTOM.
 
     Attributes
     ----------
-    notion : {"pure", "metric", "group", "approx", "none"}
+    notion : Notion
+        "pure", "metric", "group", "approx" or "none".
     epsilon : float
         For one draw (the largest, where it differs).
-    delta : float
-        For one draw, where the notion is "approx".
-    unit : str
+    unit : ProtectedUnit
         What one draw protects.
-    adjacency : str
-        Which inputs are made alike.
+    adjacency : Adjacency
+        Which pairs of texts are compared.
     draws : int
         How often the private text was looked at.
     total : float
         ε of the whole output by sequential composition.
     expected : float or None
-        The mean total where the number of draws is random; information, not a promise.
-    exposed : tuple of str
-        What the output shows that the promise does not cover.
-    reason : str
+        The mean total where the number of draws is random; information, not a guarantee.
+    delta : float
+        For one draw, where the notion is "approx".
+    exposed : tuple of NotProtected
+        What the output shows that the guarantee does not cover.
+    reason : Reason
         Why there is no guarantee, where there is none.
     seeded : bool
-        A demonstration, repeatable by anyone.
-    metric : str
-        For "metric", what the distance is in which ε is counted.
+        A demonstration that anyone can repeat.
+    metric : Metric
+        For "metric", the distance that ε is counted in.
     near, largest : float or None
         That distance from a typical word to its nearest other word, and between the two most different words.
-    group : str
-        For "group", what the group is.
-    among : str
+    group : Group
+        For "group", the words that a word is hidden among.
+    among : Among
         What a text must share with the private one for a single draw to be compared; empty: any two are.
     spent : tuple of float
         ε of every draw; empty: each spends ``epsilon``.
@@ -72,46 +99,48 @@ class Guarantee:
         Whether the log-ratios of a draw lie in an interval of length ε, as those of an exponential mechanism (draws
         ∝ exp(ε·s), s within 1/2) do.
     never, loaded : int
-        How many words are kept out of everything that can be released: by a list of the user's, and by that of the
+        How many words are removed from everything that can be released: by the user's blocklist, and by that of the
         program, which is the same for every text.
-    distance : str
-        For "metric", what totals are counted in, where ``metric`` also says where that is cut off: min(d, γ) is at most
-        d, whatever γ is. Empty: ``metric``.
+    distance : Metric
+        For "metric", the distance that totals are counted in, where ``metric`` is that distance cut off at γ:
+        min(d, γ) is at most d for every γ. Empty: ``metric``.
     """
 
-    notion: str
-    epsilon: float
-    unit: str
-    adjacency: str
-    draws: int
-    total: float
+    # Descriptors without a default, which mypy takes for defaults.
+    notion: Converted[Notion] = Converted(_notion)
+    epsilon: float  # type: ignore[misc]
+    unit: Converted[ProtectedUnit] = Converted(ProtectedUnit.of)
+    adjacency: Converted[Adjacency] = Converted(Adjacency.of)
+    draws: int  # type: ignore[misc]
+    total: float  # type: ignore[misc]
     expected: float | None = None
     delta: float = 0.0
-    exposed: tuple[str, ...] = field(default_factory=tuple)
-    reason: str = ""
+    exposed: Converted[tuple[NotProtected, ...]] = Converted(_exposed, ())
+    reason: Converted[Reason] = Converted(Reason.of, "")
     seeded: bool = False
-    metric: str = ""
+    metric: Converted[Metric] = Converted(Metric.of, "")
     near: float | None = None
     largest: float | None = None
-    group: str = ""
-    among: str = ""
+    group: Converted[Group] = Converted(Group.of, "")
+    among: Converted[Among] = Converted(Among.of, "")
     spent: tuple[float, ...] = ()
     bounded_range: bool = False
     never: int = 0
     loaded: int = 0
-    distance: str = ""
+    distance: Converted[Metric] = Converted(Metric.of, "")
 
     def __post_init__(self) -> None:
-        if self.notion not in NOTIONS:
-            raise ConfigError(f"A promise is of one of these notions: {', '.join(NOTIONS)}.")
-        if self.notion != "none":
+        if self.notion is not Notion.NONE:
             if not all(0 <= e < math.inf for e in (self.epsilon, self.total, *self.spent)):
-                raise ConfigError("ε of a promise is a finite number from 0 on. What has none is of the notion 'none'.")
-            if not 0 <= self.delta < 1 or (self.delta and self.notion != "approx"):
-                raise ConfigError("δ of a promise is from 0 to below 1, and 0 unless its notion is 'approx'.")
-        for notion, what in (("group", "which words are a group"), ("metric", "what the distance is")):
-            if self.notion == notion and not getattr(self, notion):
-                raise ConfigError(f"A promise of the notion {notion!r} says {what}: Guarantee(…, {notion}=…).")
+                raise ConfigError("ε of a guarantee is a finite number from 0; without one, use the notion 'none'.")
+            if not 0 <= self.delta < 1 or (self.delta and self.notion is not Notion.APPROX):
+                raise ConfigError("δ of a guarantee is from 0 to below 1, and 0 unless its notion is 'approx'.")
+        for notion, stated, what in (
+            (Notion.GROUP, self.group, "which words are a group"),
+            (Notion.METRIC, self.metric, "what the distance is"),
+        ):
+            if self.notion is notion and not stated:
+                raise ConfigError(f"A guarantee of the notion '{notion}' states {what}: Guarantee(…, {notion}=…).")
 
     @property
     def total_delta(self) -> float:
@@ -119,141 +148,45 @@ class Guarantee:
         return min(1.0, self.delta * self.draws)
 
     def each(self) -> str:
-        """ε of a draw as people write it, from the least to the largest where it differs."""
+        """Format ε of a draw, from the least to the largest where it differs."""
         low, high = bound(min(self.spent, default=self.epsilon)), bound(self.epsilon)
         return high if low == high else f"{low} to {high}"
 
     def zcdp(self, delta: float = DELTA) -> float | None:
-        """ε of the whole output as (ε, δ)-DP by zCDP composition; None unless the notion is pure and it is smaller."""
-        if self.notion != "pure" or self.draws == 0:
+        """Return ε of the whole output as (ε, δ)-DP by zCDP; None unless the notion is pure and it is smaller."""
+        if self.notion is not Notion.PURE or self.draws == 0:
             return None
         rho = sum(zcdp_rho(e, self.bounded_range) for e in self.spent or (self.epsilon,) * self.draws)
         epsilon = zcdp_epsilon(rho, delta)
         return epsilon if epsilon < self.total else None
 
     def sentence(self) -> str:
-        """The promise in plain words, with its odds."""
-        if self.notion == "none":
-            return f"There is no privacy guarantee: {self.reason}"
-        if self.seeded:
-            return (
-                "This is a demonstration, not private: its randomness came from a seed, and whoever knows the seed "
-                f"can replay it. Without a seed: {self._promise()}"
-            )
-        return self._promise()
+        """Return the guarantee in plain words, with its odds."""
+        return sentences.sentence(self)
 
-    def _promise(self) -> str:
-        if self.draws == 0:
-            return (
-                "No word of your text was drawn by looking at it, so this promise protects nothing: what stands as you "
-                "wrote it is there for all to read."
-            )
-        most = "at most " if self.expected is not None else ""
-        word = "word" in self.unit
-        words = f"{most}{self.draws} {'word is' if self.draws == 1 else 'words are'} drawn"
-        words = f"{words[0].upper()}{words[1:]}"
-        each = self.each()
-        little = " Odds as large as that hide little." if self.epsilon > math.log(1e4) else ""
-        if self.notion == "metric":
-            examples = "; ".join(
-                f"{odds_or_any(self.epsilon * d)} {what}"
-                for d, what in (
-                    (self.near, "for its nearest neighbour, typically"),
-                    (self.largest, "for the most different word"),
-                )
-                if d is not None
-            )
-            return (
-                "Near words are hard to tell apart, far ones are not: a released word is at most e^(ε·distance) as "
-                f"likely under your word as under another{self._in_texts()}{f' ({examples})' if examples else ''}. "
-                f"{words}, with ε = {each} for each unit of distance ({self.metric})."
-            )
-        if self.notion == "group":
-            return (
-                f"A word hides in its group and nowhere else: a released word is at most e^ε = "
-                f"{odds_text(self.epsilon)} as likely under your word as under another one of {self.group} "
-                f"(ε = {each} a word{self._in_texts()}).{little} {words}, together at most ε = {bound(self.total)}."
-            )
-        piece = self.unit.removeprefix("released ") if "released" in self.unit and self.draws > 1 else ""
-        noun = "a released word" if word else f"the {self.unit}" if "released" in self.unit else "what is released"
-        noun = f"a {self.unit}" if piece else noun
-        plus = f", plus a chance of δ = {scientific(self.delta)}" if self.notion == "approx" else ""
-        unit = " a word" if word else f" a {piece}" if piece else ""
-        total = f"together at most ε = {bound(self.total)}"
-        if self.notion == "approx" and self.draws > 1:
-            total += f" and δ = {scientific(self.total_delta)}"
-            total = total if self.total_delta < 1 else "together nothing is promised, since their δ add up to 1"
-        tail = f" {words}, {total}." if word else f" {total[0].upper()}{total[1:]}." if self.draws > 1 else ""
-        if piece:
-            tail = f" At most {self.draws:,} {piece}s are drawn, {total}."
-        return (
-            f"Whatever you wrote here, {noun} is at most e^ε = {odds_text(self.epsilon)} as likely under your text "
-            f"as under any other{self._among()}{plus} (ε = {each}{unit}).{little}{tail}"
-        )
-
-    def _in_texts(self) -> str:
-        return f", in texts {self.among}" if self.among else ""
-
-    def _among(self) -> str:
-        return f" {self.among}" if self.among else ""
+    def headline(self) -> str:
+        """Return the first sentence alone."""
+        return sentences.headline(self)
 
     def lines(self) -> tuple[str, ...]:
-        """The promise as the field writes it, one short statement a line."""
-        if self.notion == "none":
-            return (f"No finite ε: {self.reason}",)
-        delta = f", δ = {scientific(self.delta)}" if self.delta else ""
-        unit = f"{self.unit} and unit of distance ({self.metric})" if self.notion == "metric" else self.unit
-        if self.notion == "group":
-            unit += f" within {self.group}"
-        if self.among:
-            unit += f", between texts {self.among}"
-        out = [
-            f"{NOTIONS[self.notion].capitalize()}, ε = {self.each()}{delta} per {unit}.",
-            f"Neighbours: {self.adjacency}.",
-            f"Texts: of at most {LARGEST:,} characters; a longer one is refused. Characters that nobody sees are "
-            "removed before a text is read.",
-        ]
-        most, worst = ("at most ", " in the worst case") if self.expected is not None else ("", "")
-        total = f"total ε = {bound(self.total)}"
-        if self.delta:
-            total += f", δ = {scientific(self.total_delta)}"
-            total = total if self.total_delta < 1 else "no finite ε, since δ adds up to 1"
-        if self.notion == "metric":
-            worst += " where each word moves by one unit (in general the sum of ε × distance over the words)"
-        draws = f"{most}{self.draws} {'draw' if self.draws == 1 else 'draws'}"
-        out.append(f"Sequential composition of {draws}: {total}{worst}.")
-        if self.expected is not None:
-            out.append(f"Expected: {number(self.expected)}; an expectation is not a guarantee.")
-        if extra := self.extra():
-            out.append(extra)
-        if self.loaded:
-            out.append(
-                f"Never released: the {self.loaded:,} words of the program's list of loaded words. It is the same for "
-                "every text, and takes them out before anything is drawn, so ε stays as it is."
-            )
-        if self.never:
-            also = " by a list of your own" if self.loaded else ""
-            out.append(f"Never released{also}: {blocklist_note(self.never)}")
-        if self.seeded:
-            out.append("Seeded: void for whoever knows the seed.")
-        return tuple(out)
+        """Return the formal statement, one short sentence a line."""
+        return sentences.lines(self)
 
     def extra(self, delta: float = DELTA) -> str:
-        """The second statement, beside the sequential total; empty where it is not smaller."""
-        epsilon = self.zcdp(delta)
-        if epsilon is None:
-            return ""
-        return f"Also: approximate DP by zCDP composition, δ = {scientific(delta)}: ε = {bound(epsilon)} in all."
+        """Return the second statement, by zCDP composition; empty where it is not smaller than the total."""
+        return sentences.extra(self, delta)
 
     def formal(self) -> str:
-        """:meth:`lines` as one text."""
+        """Return :meth:`lines` as one text."""
         return " ".join(self.lines())
 
-    def to_dict(self) -> dict:
-        """As JSON has it. Where nothing is promised there is no ε and no δ: null, whatever the mechanism was set to."""
-        own = dataclasses.asdict(self) | {"exposed": list(self.exposed), "spent": list(self.spent)}
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON. Without a guarantee, ε and δ are null, whatever the mechanism was set to."""
+        own = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        own = {name: str(value) if isinstance(value, str) else value for name, value in own.items()}
+        own |= {"exposed": list(map(str, self.exposed)), "spent": list(self.spent)}
         del own["distance"]  # the metric says it
-        if self.notion == "none":
+        if self.notion is Notion.NONE:
             own |= dict.fromkeys(("epsilon", "delta", "total", "expected")) | {"spent": []}
         closer = self.zcdp()
         return own | {
@@ -288,78 +221,3 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
         low, high = (low, b) if bound(a) < bound(b) else (a, high)
     simple = rho + 2 * math.sqrt(rho * math.log(1 / delta))
     return max(0.0, min(simple, bound((low + high) / 2)))
-
-
-#: What two floats that stand for one number may differ by, relatively: 0.1 + 0.2 is 0.3.
-NOISE = 1e-12
-
-
-def scientific(x: float) -> str:
-    """A δ as people write it, never smaller than it is: 1e−5."""
-    x = rounded(x, 1 if x < 0.001 else 6, up=True)
-    return f"{x:.0e}".replace("e-0", "e−").replace("e-", "e−") if 0 < x < 0.001 else f"{x:g}"
-
-
-def number(x: float) -> str:
-    """ε as people write it: 50, 2.5, 0.04, 12,000."""
-    if not math.isfinite(x):
-        return "∞"
-    return f"{x:,.0f}" if x == round(x) or abs(x) >= 999.5 else f"{x:.3g}"
-
-
-def bound(x: float) -> str:
-    """:func:`number` for what is promised to be no larger: never below ``x``, 1,234.49 is 1,235."""
-    return number(rounded(x, 3, up=True))
-
-
-def at_least(x: float) -> str:
-    """:func:`number` for what is said to be no smaller: never above ``x``."""
-    return number(rounded(x, 3, up=False))
-
-
-def percent(p: float) -> str:
-    """A probability for reading: ``43%``, ``4.2%``, ``< 0.01%``."""
-    if p == 0:
-        return "0%"
-    return f"{100 * p:.0f}%" if p >= 0.0995 else f"{100 * p:.2g}%" if p >= 1e-4 else "< 0.01%"
-
-
-def rounded(x: float, digits: int, up: bool) -> float:
-    """``x`` with so many digits, all of those before the point, rounded to the side of safety but for NOISE."""
-    if not math.isfinite(x) or x == 0 or abs(x) >= 1e15:  # beyond that every float is whole
-        return x
-    exact = Decimal(x)
-    unit = Decimal(1).scaleb(min(0, exact.adjusted() - digits + 1))
-    slack = abs(exact) * Decimal(NOISE)
-    side = ROUND_CEILING if up else ROUND_FLOOR
-    return float((exact - slack if up else exact + slack).quantize(unit, side, Context(prec=400)))
-
-
-_DIGITS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-def odds_text(epsilon: float) -> str:
-    """e^ε in words, never smaller than it is: "2.72 times", "5.2 × 10²¹ times"."""
-    if epsilon <= math.log(1e4):
-        return f"{bound(math.exp(epsilon))} times"
-    exponent = epsilon / math.log(10)
-    power = math.floor(exponent)
-    digits = rounded(10 ** (exponent - power), 2, up=True)
-    if digits >= 10:
-        digits, power = digits / 10, power + 1
-    return f"{digits:.1f} × 10{str(power).translate(_DIGITS)} times"
-
-
-def odds_or_any(epsilon: float) -> str:
-    """Odds, as long as they say something."""
-    return odds_text(epsilon) if epsilon < 23 else "practically any number of times"
-
-
-def blocklist_note(n: int) -> str:
-    """What a list of so many words does to the promise, in three sentences."""
-    what, it = ("is", "it") if n == 1 else ("are", "they")
-    return (
-        f"{many(n, 'word')} {what} taken out of what can be drawn, if {it} {what} among it, before anything is drawn. "
-        "Another form of a word, such as its plural, is another word. "
-        "ε stays as it is, as long as the list is public and was made without looking at the text."
-    )

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from dptext_core.mechanisms.setting import Setting
 from dptext_core.privacy.guarantee import percent
+from dptext_core.privacy.kinds import NotProtectedKind
 from dptext_core.result import RewriteResult
 
 from . import note
@@ -73,7 +74,8 @@ class Leaks(Lesson):
         found = words(result)
         every = sum(found.values())
         there = found["kept"] + found["same"]
-        exposed = tuple((item[:1].upper() + item[1:],) for item in result.guarantee.exposed if "seed" not in item)
+        entries = [entry for entry in result.guarantee.exposed if entry.kind is not NotProtectedKind.SEED]
+        exposed = tuple((entry[:1].upper() + entry[1:],) for entry in entries)
         return Reveal(
             bin_of(there / every, (0.25, 0.5, 0.75)),
             (

@@ -37,6 +37,7 @@ from dptext_core.measure.budget import Budget
 from dptext_core.privacy.distribution import TokenDistribution
 from dptext_core.privacy.guarantee import Guarantee
 from dptext_core.privacy.sampling import NoiseStream
+from dptext_core.privacy.terms import Metric, ProtectedUnit
 
 STREAM = NoiseStream(6)
 LEVEL = seen.LEVEL
@@ -60,9 +61,8 @@ def test_distances_in_the_shape_of_the_vectors_are_those_of_mahalanobis():
     covariance = centred.T @ centred / 11
     for lam in (1.0, 0.25, 0.0):
         matrix = lam * covariance * 3 / np.trace(covariance) + (1 - lam) * np.eye(3)
-        promise = Guarantee(
-            "metric", 1.0, "word", "any", 1, 1.0, metric=f"{distance.MAHALANOBIS}{lam}, in the word space own"
-        )
+        metric = Metric("mahalanobis", lam=lam, space="own")
+        promise = Guarantee("metric", 1.0, "word", "any", 1, 1.0, metric=metric)
         found = distance.named_distances(m, promise, ["c", "zzz", "A", "l"])
         assert found is not None and np.isnan(found[1]).all() and np.isnan(found[:, 1]).all()
         for i, a in ((0, 2), (2, 0), (3, 11)):
@@ -212,7 +212,8 @@ def test_words_of_a_rewrite_are_read_with_what_was_released_before_them():
     chances = SimpleNamespace(after=lambda prepared, i, before: (i, before))
 
     def read(steps, order=(), unit="word", known=chances):
-        result = SimpleNamespace(steps=steps, guarantee=SimpleNamespace(unit=unit), distribution=lambda k: f"own {k}")
+        stated = SimpleNamespace(unit=ProtectedUnit.of(unit))
+        result = SimpleNamespace(steps=steps, guarantee=stated, distribution=lambda k: f"own {k}")
         reader = SimpleNamespace(
             m=SimpleNamespace(chances=known),
             _order=lambda p: list(order),

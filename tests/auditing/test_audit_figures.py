@@ -55,6 +55,7 @@ from dptext_core.mechanisms import audited
 from dptext_core.privacy.distribution import TokenDistribution
 from dptext_core.privacy.guarantee import Guarantee
 from dptext_core.privacy.sampling import NoiseStream
+from dptext_core.privacy.terms import ProtectedUnit
 
 STREAM = NoiseStream(4)
 SPACE = random_space(24, 4)
@@ -954,10 +955,10 @@ def test_blocks_of_a_vocabulary_have_every_word_once_and_are_filled_up(monkeypat
             return SimpleNamespace(unit=self.unit)
 
     m = Counted()
-    m.unit = "distinct word"  # type: ignore[attr-defined]
+    m.unit = ProtectedUnit("distinct-word")  # type: ignore[attr-defined]
     (texts,) = told._blocks(m, None, cut)  # type: ignore[arg-type]
     assert texts == [["a", "d", "g", "j"], ["b", "e", "h", "a"], ["c", "f", "i", "a"]]
-    m.unit = "word"  # type: ignore[attr-defined]
+    m.unit = ProtectedUnit("released-word")  # type: ignore[attr-defined]
     assert list(told._blocks(m, None, cut)) == [[list("adgj"), list("behb"), list("cfic")]]  # type: ignore[arg-type]
     assert list(told._blocks(m, None, list("abc"))) == [[list("acac"), list("bbbb")]]  # type: ignore[arg-type]
     near = np.array([[w // 3 == v // 3 for w in range(10)] for v in range(10)])
@@ -986,7 +987,8 @@ def test_what_leaves_with_a_release_is_the_same_for_texts_that_are_alike():
         return SimpleNamespace(to_dict=lambda: made[text])
 
     m = SimpleNamespace(
-        audited=SimpleNamespace(adjacent=lambda a, b: True), guarantee=lambda t: SimpleNamespace(unit="")
+        audited=SimpleNamespace(adjacent=lambda a, b: True),
+        guarantee=lambda t: SimpleNamespace(unit=ProtectedUnit.of("")),
     )
     given = SimpleNamespace(m=m, seeds=lambda name: lambda: 5, rewriter=SimpleNamespace(one=one))
     said = {t: told._Said((("rewrite", ""),)) for t in "abcd"}

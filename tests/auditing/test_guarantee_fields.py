@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import dptext_core as dpt
-from dptext_core.auditing import audit, guarantee_fields
+from dptext_core.auditing import audit, guarantee_fields, shapes
 from dptext_core.auditing.broken_mechanisms import FAULTS, broken, sound
 from dptext_core.auditing.broken_mechanisms.guarantees import GUARANTEES, TinyGroups, TinyMetric, TinyResponse
 from dptext_core.auditing.broken_mechanisms.text import TinyWriter
@@ -22,6 +23,7 @@ from dptext_core.auditing.inputs import Meter
 from dptext_core.auditing.shapes import DRAWS, _chance
 from dptext_core.privacy.guarantee import Guarantee
 from dptext_core.privacy.sampling import NoiseStream
+from dptext_core.privacy.terms import Adjacency, Among, Condition, Group
 from dptext_core.testing import check_mechanism
 
 TEXT = "music water doctor 4711"
@@ -99,7 +101,7 @@ WRONG = {
     "distance": (TinyMetric, {"distance": "places on a list"}),
     "near": (TinyMetric, {"near": lambda g: g.near / 3}),
     "largest": (TinyMetric, {"largest": lambda g: 0.7 * g.largest}),
-    "group": (TinyGroups, {"group": "the 50 words of a group"}),
+    "group": (TinyGroups, {"group": Group("custom", text="the words of a group", size=50)}),
     "never": (TinyResponse, {"never": 3}),
     "loaded": (TinyResponse, {"loaded": 3}),
 }
@@ -179,3 +181,30 @@ def test_a_distance_is_checked_without_a_vocabulary_too():
     far = type("Far", (base,), {"promise": lambda self, e: base.promise(self, e) | {"near": 1.55}})
     check = check_of(far.create(prior="skeleton"), "a doctor and the music, a nurse")
     assert check.status == "refuted" and "field near" in check.looked
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "among", "agree"),
+    [
+        (Adjacency(Condition("sentence-count")), Among(Condition("sentence-count")), True),
+        (Adjacency(Condition("sentence-count")), Among(Condition("token-count")), False),
+        (Adjacency(Condition("sentence-count")), "", False),
+        ("any two texts of one length", "of one length", True),
+        ("any two texts of one length", "", False),
+    ],
+)
+def test_what_two_texts_share_is_compared_by_kind(adjacency, among, agree):
+    """Of texts that the mechanism leaves out, where it writes a new text; a plugin states both in its own words."""
+    g = Guarantee("pure", 1.0, "piece", adjacency, 1, 1.0, among=among)
+    st = SimpleNamespace(promise=g, m=SimpleNamespace(aligned=None))
+    assert (shapes._said(st, "a", "b") == "") == agree  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_words_of_a_plugin_do_not_hide_the_conditions_that_it_takes(own):
+    """An adjacency with a plugin's words at its end names all that is kept, and one in other words does not."""
+    m = TinyResponse.create()
+    stated = m.adjacency("unknown words in the same places") + ", where all is well"
+    g = replace(m.guarantee(TEXT), adjacency="any two texts of one length" if own else stated)
+    st = SimpleNamespace(promise=g, m=m, words=())
+    assert ("does not name" in shapes._said(st, "a", "b")) == own  # type: ignore[arg-type]

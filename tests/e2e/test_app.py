@@ -157,7 +157,7 @@ def test_type_rewrite_drag_choose_download(open_app: Callable) -> None:
     promise = page.locator(".st-key-play_says")
     expect(promise).to_have_css("opacity", "0.4")  # it is that of the ε before
     page.mouse.up()
-    page.get_by_text(re.compile(r"ε = 1[01](\.\d+)? a word")).first.wait_for(timeout=LONG)
+    page.get_by_text(re.compile(r"ε = 1[01](\.\d+)? per word")).first.wait_for(timeout=LONG)
     settled(page)
     expect(promise).to_have_css("opacity", "1")
     # The address follows, without a text, and without an entry in the browser's history for every ε.

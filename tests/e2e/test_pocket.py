@@ -431,7 +431,7 @@ def test_nobody_else_is_asked_it_goes_on_without_a_network_and_a_damaged_file_is
             "document.querySelector('.strip .text').textContent.includes('neighbour')"
             " && document.querySelector('#status').textContent.startsWith('Rewritten')",
         )
-        assert "drawn" in page.inner_text("#promise")
+        assert "sampled" in page.inner_text("#promise")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.context.set_offline(False)
     for damaged in ("new Uint8Array(1000)", "Uint8Array.of(0x1f, 0x8b, 8, 0, 0)"):
@@ -477,7 +477,7 @@ def test_epsilon_is_dragged_without_a_pass_and_a_copy_is_written_down(page: Page
     page.press("#exact", "Enter")
     page.fill("#text", TEXTS[0] + " She sleeps.")  # which comes before the view has told of that ε
     until(page, "document.querySelector('.strip .text').textContent.includes('sleeps')")
-    until(page, "document.querySelector('#promise').textContent.includes('ε = 28 a word')")
+    until(page, "document.querySelector('#promise').textContent.includes('ε = 28 per word')")
     adjacency = dpt.get_mechanism("custext").guarantee(TEXTS[0]).adjacency
     assert page.inner_text("#between") == f"It holds between {adjacency}." and "same kept tokens" in adjacency
     assert "Nothing yet" in page.inner_text("#ledger")
@@ -518,7 +518,7 @@ def test_how_many_identifying_words_are_left_is_counted_while_epsilon_moves(page
     until(page, "/^[0-3] of 3$/.test(document.querySelector('.which-stand strong').textContent)")
     page.fill("#exact", "28")
     page.press("#exact", "Enter")
-    until(page, "document.querySelector('#promise').textContent.includes('ε = 28 a word')")
+    until(page, "document.querySelector('#promise').textContent.includes('ε = 28 per word')")
     # The marks of words and their number are of one picture.
     until(
         page,
@@ -547,13 +547,13 @@ def test_options_and_a_list_of_words_are_chosen_on_the_page(page: Page) -> None:
     page.fill("#text", TEXTS[0])
     page.click(".k-options summary")
     page.select_option("[data-option=slots]", label="3")
-    until(page, "document.querySelector('#exposed').textContent.includes('that 3 sentences are drawn, which you set')")
+    until(page, "document.querySelector('#exposed').textContent.includes('that 3 sentences are sampled, as you set')")
     page.fill("#never", "and one…two")
     until(page, "document.querySelector('#status').textContent.includes('is read as')")
     assert page.is_disabled("#again") and page.is_disabled("#save"), "what stands there was made by the list before"
     assert page.locator("[inert] .strip").count() == 1
     page.fill("#never", "doctor sister")
-    until(page, "document.querySelector('#exposed').textContent.includes('never released')")
+    until(page, "document.querySelector('#exposed').textContent.includes('the blocklist')")
     assert not {"doctor", "sister"} & set(page.inner_text(".strip .text").lower().split())
     assert page.is_enabled("#again") and page.is_enabled("#save") and page.locator("[inert] .strip").count() == 0
     page.select_option("#mechanism", "custext")
@@ -649,7 +649,7 @@ def test_what_left_is_written_down_at_the_epsilon_of_its_words(without_model: Pa
     until(page, "document.querySelector('#ledger').textContent.includes('CusText, ε = 20,')")
     page.click(".strip .copy")
     page.select_option("#mechanism", "diffractor")
-    until(page, "document.querySelector('#promise').textContent.includes('ε = 1.1 for each unit')")
+    until(page, "document.querySelector('#promise').textContent.includes('ε = 1.1 per unit')")
     page.evaluate("window.allow()")
     until(page, f"document.querySelectorAll('#ledger li').length === {before + 2}")
     assert page.inner_text("#ledger").count("CusText, ε = 20,") == 2 and "no promise" not in page.inner_text("#ledger")
@@ -772,7 +772,7 @@ def test_the_chances_beside_a_word_are_those_of_its_law(page: Page) -> None:
     page.select_option("#mechanism", "dp-mlm-prior")
     page.fill("#text", TEXTS[0])
     until(page, "document.querySelector('.strip .text').textContent.includes('Lisbon')")
-    until(page, "document.querySelector('#promise').textContent.includes('ε = 15 a word')")
+    until(page, "document.querySelector('#promise').textContent.includes('ε = 15 per word')")
     for at, word in ((1, "doctor"), (6, "sister"), (3, "Lisbon")):
         page.locator(".strip .text .word", has_text=word).first.click()
         until(page, f"document.querySelector('.strip .pair .from').textContent === '{word}'")

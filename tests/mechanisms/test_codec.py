@@ -11,12 +11,16 @@ from hypothesis import strategies as st
 
 import dptext_core as dpt
 from dptext_core.mechanisms import codec
-from dptext_core.mechanisms.config import check, epsilon_option, option
+from dptext_core.mechanisms.config import check, epsilon_option, option, takes_epsilon_list
 from dptext_core.mechanisms.option_meta import option_meta
 
 #: None is the default of one of each kind, and no built-in mechanism has most of these.
 KINDS = ("number", "integer", "flag", "choice", "text", "texts")
 DEFAULTS = {"number": 1.5, "integer": 2, "flag": False, "choice": "red", "text": "a name", "texts": ("a", "b")}
+
+
+#: A type of one ε, with the word in its name.
+one_tuple = float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -252,3 +256,16 @@ def test_a_name_that_is_written_like_an_empty_list_is_quoted():
     empty = "".join(("[", "]"))
     for value in ((empty,), ("a", empty), ()):
         assert codec.read(field, codec.write(field, value)) == value
+
+
+def test_the_type_and_not_its_name_says_whether_a_list_of_epsilons_is_taken():
+    @dataclasses.dataclass(frozen=True)
+    class One:
+        epsilon: one_tuple = epsilon_option(1.0, 0.1, 10.0)  # noqa: RUF009 (a float by another name)
+        other: Unknown = None  # noqa: F821 (known to type checkers alone)
+
+    @dataclasses.dataclass(frozen=True)
+    class Derived(ForeignConfig):
+        more: int = 1
+
+    assert not takes_epsilon_list(One()) and takes_epsilon_list(Derived(1.0)) and takes_epsilon_list(ForeignConfig(1.0))

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_spaces import counts_of, diffractor, fit, on, random_space, shuffled_lists, words
+from stated import entries, kinds, shared
 
 import dptext_core as dpt
 from dptext_core import NoiseStream, WordSpace
@@ -197,12 +198,13 @@ def test_the_promise_holds_inside_groups_and_only_there(mapping, epsilon):
 def test_the_guarantee_says_group_size_and_who_is_alone():
     m = on(SPACE, "custext", epsilon=3.0, k=8)
     g = m.guarantee(SPACE.words[0])
-    told = " ".join(g.exposed)
-    assert g.notion == "group" and "K = 8" in g.group and "overlap" in told
-    assert f"{m.groups.alone:.1%} of the vocabulary" in told
+    assert g.notion == "group" and g.group.size == 8
+    assert entries(g, "word-group") == [{"outputs": 8, "overlap": True}]
+    assert entries(g, "alone-in-group")[0]["share"] == m.groups.alone
     conservative = on(SPACE, "custext", k=8, mapping="conservative").guarantee(SPACE.words[0])
-    assert "overlap" not in " ".join(conservative.exposed)
-    assert "nearly no word" in on(SPACE, "custext", k=8, mapping="aggressive").guarantee(SPACE.words[0]).group
+    assert entries(conservative, "word-group") == [{"outputs": 8, "overlap": False}]
+    aggressive = on(SPACE, "custext", k=8, mapping="aggressive").guarantee(SPACE.words[0])
+    assert aggressive.group.parameters["mapping"] == "aggressive"
 
 
 # --- strategies
@@ -225,7 +227,7 @@ def test_token_draws_every_occurrence():
     r = strategy("token").rewrite(" ".join([A] * 60), seed=1)
     assert len(drawn(r)[A]) > 10 and r.guarantee.draws == 60 and r.guarantee.total == 30.0
     assert all(s.epsilon == 0.5 for s in r.steps)
-    assert not any("repeated" in e for e in r.guarantee.exposed)
+    assert "repetitions" not in kinds(r.guarantee) and not r.guarantee.unit.counts_distinct_words
 
 
 def test_record_draws_a_word_once_in_a_text():
@@ -234,9 +236,9 @@ def test_record_draws_a_word_once_in_a_text():
     for seed in range(12):
         r = strategy("record").rewrite(text, seed=seed)
         assert all(len(v) == 1 for k, v in drawn(r).items() if k != ",")
-        assert r.guarantee.draws == 3 and r.guarantee.total == 1.5 and r.guarantee.unit == "distinct word"
+        assert r.guarantee.draws == 3 and r.guarantee.total == 1.5 and r.guarantee.unit.counts_distinct_words
         assert [s.epsilon for s in r.steps] == [0.5, 0.5, 0.0, 0.0, 0.0, 0.5, 0.0]
-        assert any("which words are repeated in the text" in e for e in r.guarantee.exposed)
+        assert entries(r.guarantee, "repetitions") == [{"where": "text"}]
         several |= drawn(r)[A]
     assert len(several) > 4
     many = strategy("record").rewrite([A] * 40, seed=3)
@@ -246,11 +248,11 @@ def test_record_draws_a_word_once_in_a_text():
 def test_the_promise_names_what_repeated_words_show():
     """A word that is drawn once for several places shows that these are equal: the promise compares texts of which that
     is true."""
-    said = {name: strategy(name).guarantee(f"{A} {B} {A}").adjacency for name in ("token", "record", "dataset")}
-    assert "equal" not in said["token"]
-    assert said["record"].endswith("same group, and words in a text are equal at the same places")
-    together = "and words in all texts that are rewritten together are equal at the same places"
-    assert said["dataset"].endswith(together)
+    said = {name: strategy(name).guarantee(f"{A} {B} {A}") for name in ("token", "record", "dataset")}
+    assert shared(said["token"])[-1] == "same-group"
+    for name, where in (("record", "text"), ("dataset", "all-texts")):
+        *_, group, last = said[name].adjacency.conditions
+        assert (group.kind, last.kind, last.parameters["where"]) == ("same-group", "repetitions", where)
 
 
 @pytest.mark.parametrize("mapping", MAPPINGS)
@@ -311,7 +313,7 @@ def test_dataset_draws_a_word_once_in_all_texts():
             for k, v in drawn(r).items():
                 together.setdefault(k, set()).update(v)
             assert r.guarantee.draws == 3 and r.guarantee.total == 1.5
-            assert any("repeated in all texts" in e for e in r.guarantee.exposed)
+            assert entries(r.guarantee, "repetitions") == [{"where": "all-texts"}]
         assert all(len(v) == 1 for v in together.values())
         several |= together[A]
         assert many[0].text == strategy("dataset").rewrite(texts[0], seed=seed).text
@@ -368,7 +370,7 @@ def test_the_share_of_words_alone_on_the_bundled_space():
     )
     assert len(groups.outputs) == pytest.approx(3608, rel=0.03)
     assert groups.alone == pytest.approx(0.033, abs=0.005)
-    assert f"{groups.alone:.1%} of the vocabulary" in " ".join(m.guarantee("doctor").exposed)
+    assert entries(m.guarantee("doctor"), "alone-in-group")[0]["share"] == groups.alone
 
 
 @pytest.mark.slow

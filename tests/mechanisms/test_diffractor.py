@@ -132,7 +132,7 @@ def test_the_loss_is_at_most_epsilon_times_the_largest_distance(noise, gamma, li
         assert loss == pytest.approx(epsilon * claim), "on one list the bound is met"
     assert np.isnan(m.distances(["nosuchword", inputs[0]])).sum() == 3
     g = m.guarantee(inputs[0])
-    assert g.largest >= claim.max() and "places on the list" in g.metric
+    assert g.largest >= claim.max() and g.metric.kind == "list-places" and g.metric.parameters["lists"] == lists
     nearest = np.median(np.min(claim + np.diag(np.full(15, np.inf)), axis=1))
     assert g.near == pytest.approx(nearest), "on several lists no word is next to another on all of them"
 
@@ -184,7 +184,7 @@ def test_the_window_of_the_paper():
     span = 2 * math.log(0.999 * 21_718 / 0.001)
     assert span == pytest.approx(33.8, abs=0.05)
     g = m.guarantee("A doctor came.")
-    assert g.largest == pytest.approx(span / 2) and "at most γ = 16.9" in g.metric
+    assert g.largest == pytest.approx(span / 2) and g.metric.parameters["limit"] == g.largest
     far = [m.vocabulary.words[0], m.vocabulary.words[9000]]
     assert m.distances(far)[0, 1] == pytest.approx(span / 2)
     # All places beyond γ together are rarer than β, and from ε = 33.8 on ε changes nothing.
@@ -193,7 +193,7 @@ def test_the_window_of_the_paper():
         assert np.exp(window.beyond - np.logaddexp(window.inside, window.beyond)) <= 0.001
     channel = m.channel(9000)
     assert channel.at(40.0).log_probs == pytest.approx(channel.at(900.0).log_probs)
-    assert m.replace(epsilon=0.001).guarantee("A doctor came.").metric == "places on the list"
+    assert m.replace(epsilon=0.001).guarantee("A doctor came.").metric.is_limited is False
     assert m.replace(gamma=5).guarantee("A doctor came.").largest == 5.0
     # Where tokens have an ε each, the widest window holds for all of them.
     several = m.replace(epsilon=(2.0, 1.0, 4.0, 2.0))
@@ -214,7 +214,8 @@ def test_lists_of_several_lengths_have_a_window_each():
         assert claim[a, b] == pytest.approx(far)
         assert np.nanmax(np.abs(table[a] - table[b])) <= 6.0 * claim[a, b] + 1e-9
     g = m.guarantee(inputs[0])
-    assert g.largest == pytest.approx(windows[0]) and "at most γ = 3.53 by the length of the list (3.11 on" in g.metric
+    assert g.largest == pytest.approx(windows[0]) and g.metric.parameters["limit"] == g.largest
+    assert g.metric.parameters["shortest"] == pytest.approx(windows[1])
     assert named_distances(m, g, inputs) == pytest.approx(claim)
 
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from small_banks import SENTENCES, meaningless, write
+from stated import entries, kinds, shared
 
 import dptext_core as dpt
 from dptext_core.mechanisms.sentence.sentence_trace import CosineTable, sentence_range
@@ -135,10 +136,11 @@ def test_everything_possible_is_drawn_at_the_largest_epsilon(near):
 def test_what_is_promised_and_exposed(near):
     g = make(near, epsilon=30.0).guarantee(TEXT)
     assert (g.notion, g.epsilon, g.draws, g.total, g.delta) == ("pure", 30.0, 2, 60.0, 0.0)
-    assert g.exposed == ("how many sentences your text has",) and g.among == "with the same number of sentences"
-    assert "any other with the same number of sentences" in g.sentence() and "ε = 60" in g.sentence()
+    assert kinds(g) == [c.kind for c in g.among.conditions] == shared(g) == ["sentence-count"]
+    assert "ε = 60" in g.sentence()
     g = make(near, epsilon=30.0, slots=3).guarantee(TEXT)
-    assert (g.draws, g.total, g.among) == (3, 90.0, "") and g.exposed == ("that 3 sentences are drawn, which you set",)
+    assert (g.draws, g.total) == (3, 90.0) and not g.among and g.adjacency.is_any_texts
+    assert kinds(g) == ["sentence-slots"] and entries(g, "sentence-slots") == [{"count": 3}]
     assert make(near).guarantee("").draws == 1 and make(near, slots=4).guarantee("").draws == 4
 
 
@@ -203,8 +205,8 @@ def test_draws_of_one_sentence_add_up_and_keep_the_promise(near, few_rewrites):
     m = make(near, each=2, epsilon=10.0)
     g = m.guarantee(TEXT)
     assert (g.epsilon, g.draws, g.total, g.notion) == (10.0, 4, 40.0, "pure")
-    assert g.exposed == ("how many sentences your text has",)
-    assert make(near, each=2, slots=3).guarantee(TEXT).exposed == ("that 6 sentences are drawn, which you set",)
+    assert kinds(g) == ["sentence-count"]
+    assert entries(make(near, each=2, slots=3).guarantee(TEXT), "sentence-slots") == [{"count": 6}]
     report = dpt.audit(m, inputs=[FIRST, SECOND, "Nobody came."], draws=100)
     assert report.holds and report.exact and 1 < report.measured <= report.claimed
 

@@ -13,6 +13,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from stated import entries, kinds, shared
 from tiny_generators import KINDS, plain_scores, tiny_generator
 
 import dptext_core as dpt
@@ -263,21 +264,20 @@ def test_the_promise_counts_the_limit_and_not_what_was_written(folder):
     m = make(folder, max_tokens=12)
     g = m.guarantee(TEXT)
     assert (g.notion, g.epsilon, g.draws, g.total) == ("pure", 60.0, 12, 720.0) and g.bounded_range
-    assert g.adjacency == "any two texts" and m.audited.adjacent(TEXT, OTHER)
+    assert g.adjacency.is_any_texts and m.audited.adjacent(TEXT, OTHER)
     limited = make(folder, max_tokens=12, length="input")
     assert limited.guarantee(OTHER).draws == 5 and limited.guarantee(TEXT).draws == 11
-    assert not limited.audited.adjacent(TEXT, OTHER) and "same number" in limited.guarantee(TEXT).adjacency
-    assert "same number of words" in limited.guarantee(TEXT).sentence()
+    assert not limited.audited.adjacent(TEXT, OTHER) and shared(limited.guarantee(TEXT)) == ["word-and-mark-count"]
+    assert [c.kind for c in limited.guarantee(TEXT).among.conditions] == ["word-and-mark-count"]
     assert len(limited.rewrite(OTHER, seed=1).releases) <= 5
 
 
 def test_a_promise_says_what_is_seen_of_the_length(folder):
     fixed, by_input = (make(folder, max_tokens=12, length=length).guarantee(OTHER) for length in ("fixed", "input"))
-    assert fixed.exposed == ("the limit of 12 tokens, which you set",)
-    assert by_input.exposed == ("how many words and marks your text has, by the largest length",)
-    assert all("length" in one or "limit" in one for one in (*fixed.to_dict()["exposed"], *by_input.exposed))
+    assert kinds(fixed) == ["token-limit"] and entries(fixed, "token-limit") == [{"count": 12}]
+    assert kinds(by_input) == ["word-and-mark-count"]
     listed = make(folder, max_tokens=12, never=["pain"]).guarantee(OTHER)
-    assert listed.exposed[0] == fixed.exposed[0] and len(listed.exposed) > 1
+    assert kinds(listed) == ["token-limit", "blocklist"]
 
 
 def test_writing_stops_at_the_end_token_at_a_line_break_and_at_the_limit(folder, monkeypatch):

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from stated import entries, shared
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
@@ -415,10 +416,9 @@ def test_a_promise_within_groups_is_whole_and_holds(groups):
     assert not [name for name in vars(groups) if name[0] == "_" and name[:2] != "__" and name != "_abc_impl"]
     promise = m.rewrite("My doctor treated my sister.").guarantee
     crowd = "the 20 words that are about as frequent (minilm)"
-    assert f"as under another one of {crowd} (ε = 3 a word)" in promise.sentence()
-    assert promise.lines()[0].endswith(f"within {crowd}.")
-    assert promise.adjacency.endswith(", where each word is in the same group")
-    assert "the group of each word: about how frequent it is" in promise.exposed
+    assert promise.group == crowd and crowd in promise.sentence() and crowd in promise.lines()[0]
+    assert shared(promise)[-1] == "same-group" and promise.group.size == 20
+    assert {"text": "the group of each word: about how frequent it is"} in entries(promise, "custom")
     near, far = (f"my {m.vocabulary.words[row]}" for row in (4001, 4039))
     assert m.audited.adjacent(f"my {m.vocabulary.words[4000]}", near) and not m.audited.adjacent(near, far)
     report = dpt.audit(m, [m.vocabulary.words[row] for row in (4000, 4001, 4039)], draws=100, seed=1)

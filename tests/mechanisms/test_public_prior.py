@@ -284,11 +284,10 @@ def test_no_output_is_more_than_e_epsilon_likelier_under_an_adjacent_text(
 def test_the_promise_says_what_it_compares(prior):
     g = prior(order="sequential").guarantee(TEXT)
     assert g.notion == "pure" and g.draws == 5 and g.total == 75.0
-    assert "with the same kept words and marks in the same places and the same words released before" in g.sentence()
-    assert "released before" in g.formal()
-    assert "released before" not in prior().guarantee(TEXT).sentence()
-    assert "kept words" in prior().guarantee(TEXT).sentence()
-    assert "kept words" not in dpt.get_mechanism("dp-mlm").guarantee(TEXT).sentence()
+    assert [c.kind for c in g.among.conditions] == ["skeleton", "released-before"]
+    assert g.among in g.sentence() and g.among in g.formal()
+    assert [c.kind for c in prior().guarantee(TEXT).among.conditions] == ["skeleton"]
+    assert not dpt.get_mechanism("dp-mlm").guarantee(TEXT).among
     m = prior()
     assert public_context(m, m.plan(TEXT), 1) == public_context(m, m.plan(OTHER), 1)
     assert public_context(m, m.plan(TEXT), 1) != public_context(m, m.plan(TEXT), 2)
@@ -482,8 +481,8 @@ def test_the_promise_of_a_word_mechanism_holds_with_a_proposal(case, kind, epsil
 def test_where_a_proposal_depends_on_the_place_a_word_alone_says_nothing():
     m = words_on(CASES[0], prior="skeleton")
     assert m.by_word is None and words_on(CASES[0], prior="frequency").by_word is not None
-    assert "kept words" in m.guarantee(SPACE.words[3]).sentence()
-    assert "kept words" in words_on(CASES[2], prior="skeleton").guarantee(SPACE.words[3]).sentence()
+    for each in (m, words_on(CASES[2], prior="skeleton")):
+        assert [c.kind for c in each.guarantee(SPACE.words[3]).among.conditions] == ["skeleton"]
 
 
 @pytest.mark.parametrize("strategy", ["record", "dataset"])

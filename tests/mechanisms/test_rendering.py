@@ -17,6 +17,7 @@ from functools import lru_cache
 import numpy as np
 import pytest
 from small_spaces import LIST_NAMES, on, random_space, shuffled_lists, small_bundle, words
+from stated import shared
 
 import dptext_core as dpt
 from dptext_core.mechanisms.option_meta import option_meta
@@ -197,16 +198,16 @@ def test_the_forced_words_are_the_ones_released(tiny_model):
 def test_a_repeated_word_shows_and_its_promise_says_so(strategy):
     """ "a a" gives two equal words and "a b" need not: the two are not alike, and the adjacency says it."""
     text = f"{KNOWN[0]} {KNOWN[0]}"
-    told = {s: on(random_space(30), "custext", strategy=s).guarantee(text).adjacency for s in (strategy, "token")}
-    assert {s: "equal at the same places" in said for s, said in told.items()} == {strategy: True, "token": False}
+    stated = {s: shared(on(random_space(30), "custext", strategy=s).guarantee(text)) for s in (strategy, "token")}
+    assert {s: "repetitions" in said for s, said in stated.items()} == {strategy: True, "token": False}
 
 
 @pytest.mark.parametrize("name", ALIGNED)
 def test_all_that_the_text_is_computed_from_stands_in_the_adjacency(name, tiny_model):
     m = forced(name, {"recase": "original"}, tiny_model)
-    told = m.guarantee(f"{KNOWN[0]} the {KNOWN[1]}").adjacency
-    assert "number of tokens" in told and "kept tokens" in told and "spaces and line ends" in told and "capital" in told
-    assert "capital" not in forced(name, {}, tiny_model).guarantee(KNOWN[0]).adjacency
+    stated = shared(m.guarantee(f"{KNOWN[0]} the {KNOWN[1]}"))
+    assert {"token-count", "kept-tokens", "spacing", "capitals"} <= set(stated)
+    assert "capitals" not in shared(forced(name, {}, tiny_model).guarantee(KNOWN[0]))
     if "oov" in {f.name for f in dataclasses.fields(m.config)}:
-        assert "unknown words" in told
-        assert "unknown" not in forced(name, {"oov": "keep"}, tiny_model).guarantee(KNOWN[0]).adjacency
+        assert "unknown-words" in stated
+        assert "unknown-words" not in shared(forced(name, {"oov": "keep"}, tiny_model).guarantee(KNOWN[0]))

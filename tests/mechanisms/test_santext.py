@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from small_spaces import fit, on, random_space
+from stated import entries
 
 from dptext_core import NoiseStream
 from dptext_core.privacy.sampling import DEPTH
@@ -101,8 +102,9 @@ def test_at_the_largest_epsilon_the_farthest_word_of_a_common_one_can_be_drawn(p
 
 def test_what_passes_through_is_said():
     g = on(SPACE, "santext-plus", epsilon=2.0, p=0.25, sensitive=0.6).guarantee(SPACE.words[0])
-    told = " ".join(g.exposed)
-    assert "1 − p = 0.75" in told and "1.39 more" in told and "40%" in told and "60%" in g.adjacency
+    assert entries(g, "common-words") == [{"share": pytest.approx(0.4), "p": 0.25}]
+    last = g.adjacency.conditions[-1]
+    assert (last.kind, last.parameters["share"]) == ("sensitive-words", 0.6)
 
 
 def test_all_words_sensitive_is_santext():

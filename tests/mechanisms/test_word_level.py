@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_spaces import counts_of, diffractor, fit, on, random_space, rewritten, same, shuffled_lists, words
 from splicing import splice
+from stated import entries, kinds
 from text.test_document import TEXTS
 
 import dptext_core as dpt
@@ -373,7 +374,7 @@ def test_each_token_may_have_its_own_epsilon(case):
     r = m.rewrite(texts, seed=1)
     assert [s.epsilon for s in r.steps] == [low, high, 0.0, high * 15]
     assert r.guarantee.total == pytest.approx(low + high * 16) and r.guarantee.epsilon == high * 15
-    assert "the list of ε" in " ".join(r.guarantee.exposed)
+    assert "epsilon-list" in kinds(r.guarantee)
     for k, e in zip((0, 1, 3), (low, high, high * 15), strict=True):
         channel, stream = r.locked(k)
         assert channel.candidates[channel.draw(e, stream)] == r.steps[k].replacement
@@ -439,20 +440,19 @@ def test_what_becomes_of_unknown_words(name):
 
 def test_the_guarantee_names_what_is_exposed():
     def exposed(text=NAMES_TEXT, **options):
-        return on(SPACE, "santext", epsilon=5.0, **options).guarantee(text).exposed
+        return on(SPACE, "santext", epsilon=5.0, **options).guarantee(text)
 
-    assert any(
-        "5 unknown words (names, numbers, typing errors), unchanged and in place" in e for e in exposed(oov="keep")
-    )
-    assert any("places of 5 unknown words, shown as [MASK]" in e for e in exposed(oov="mask"))
-    assert any("5 unknown words were left out" in e for e in exposed(oov="drop"))
-    assert any("that a word was unknown" in e for e in exposed(oov="random"))
-    assert not any("unknown" in e for e in exposed(KNOWN))
-    assert any("2 punctuation marks, unchanged" in e for e in exposed(f"{KNOWN}, {KNOWN}!"))
-    assert any("1 punctuation mark, unchanged" in e for e in exposed(f"{KNOWN}!"))
-    assert any("spacing" in e for e in exposed()) and any("number of words" in e for e in exposed())
-    assert any("capital letter" in e for e in exposed(recase="original"))
-    assert not any("capital letter" in e for e in exposed(recase="sentence"))
+    unknown = {"reason": "not in the vocabulary", "count": 5, "source": None}
+    assert unknown in entries(exposed(oov="keep"), "kept-tokens")
+    assert entries(exposed(oov="mask"), "unknown-masked") == [{"count": 5, "mask": MASK}]
+    assert entries(exposed(oov="drop"), "unknown-dropped") == [{"count": 5}]
+    assert entries(exposed(oov="random"), "unknown-replaced") == [{}], "how many they are is not told"
+    assert "unknown-replaced" not in kinds(exposed(KNOWN))
+    marks = [{"reason": "punctuation", "count": n, "source": None} for n in (2, 1)]
+    assert entries(exposed(f"{KNOWN}, {KNOWN}!"), "kept-tokens") == marks[:1]
+    assert entries(exposed(f"{KNOWN}!"), "kept-tokens") == marks[1:]
+    assert {"spacing", "token-count"} <= set(kinds(exposed()))
+    assert "capitals" in kinds(exposed(recase="original")) and "capitals" not in kinds(exposed(recase="sentence"))
 
 
 def test_stop_words_are_kept_or_not(tmp_path):
@@ -464,12 +464,13 @@ def test_stop_words_are_kept_or_not(tmp_path):
     assert [s.action for s in r.steps] == ["keep", "keep", "replace", "replace", "keep"]
     assert [s.reason for s in r.steps] == ["stop word", "stop word", "", "not in the vocabulary", "stop word"]
     assert r.text.startswith(f"The {KNOWN.upper()} ") and r.guarantee.draws == 1
-    assert any("3 stop words, unchanged and in place" in e and "stop.txt" in e for e in r.guarantee.exposed)
+    (kept,) = entries(r.guarantee, "kept-tokens")
+    assert (kept["reason"], kept["count"]) == ("stop word", 3) and "stop.txt" in kept["source"]
     with pytest.raises(dpt.NoDistribution, match="stop word"):
         m.distribution(text, 0)
     r = on(SPACE, "santext", epsilon=5.0, keep_stopwords=False, stopwords=str(path)).rewrite(text, seed=1)
     assert [s.action for s in r.steps] == ["replace"] * 5 and r.guarantee.draws == 2
-    assert not any("stop word" in e for e in r.guarantee.exposed)
+    assert not entries(r.guarantee, "kept-tokens")
 
 
 def test_the_list_of_stop_words_is_the_file_as_it_is_when_a_text_is_prepared(tmp_path, monkeypatch):
@@ -497,7 +498,8 @@ def test_the_list_of_stop_words_is_the_file_as_it_is_when_a_text_is_prepared(tmp
         m.rewrite(text)
     # A prepared text keeps the list that it was prepared with, and its guarantee names that one.
     assert kept(before) == [KNOWN] and m.rewrite(before).guarantee == m.guarantee(before)
-    assert any(hashlib.sha256(f"{KNOWN}\n".encode()).hexdigest()[:12] in e for e in m.guarantee(before).exposed)
+    (named,) = entries(m.guarantee(before), "kept-tokens")
+    assert hashlib.sha256(f"{KNOWN}\n".encode()).hexdigest()[:12] in named["source"]
 
 
 def test_capital_letters_are_by_place_unless_the_original_is_asked_for():

@@ -765,7 +765,7 @@ def test_a_budget_by_frequency_is_stated_once_and_has_no_slider():
     figures = {m.label: m.value for m in at.metric}
     assert figures["ε per word, at most"] == high
     assert shown["spread"].endswith(f"together at most {figures['Total ε']}")
-    assert f"ε = {low} to {high} a word" in run.result.guarantee.sentence()
+    assert f"ε = {low} to {high} per word" in run.result.guarantee.sentence()
 
 
 def test_one_switch_starts_from_what_is_public_and_shows_both_texts():

@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 from decimal import localcontext
 from fractions import Fraction
-from itertools import product
 
 import numpy as np
 import pytest
@@ -14,7 +13,6 @@ from held import held_case, plain
 
 from dptext_core.privacy import distribution, gaussian, guarantee, sampling
 from dptext_core.privacy.distribution import ScoreTable
-from dptext_core.privacy.guarantee import Guarantee
 from dptext_core.privacy.sampling import NoiseStream, Sampler
 
 S = NoiseStream(11)
@@ -141,7 +139,6 @@ FIGURES = {
         [guarantee.odds_text(e) for e in (0.0, 1.0, 9.2, math.log(1e4), 9.2104, 20.0, 23.0, 49.9, 230.2585, 720.0)]
         + [guarantee.odds_or_any(e) for e in (22.9, 23.0, 23.1)]
     ),
-    "notes": lambda: [guarantee.blocklist_note(n) for n in (1, 2)],
     "distributions": lambda: [t.at(e).log_probs for t in TABLES for e in EPSILONS.tolist()],
     "normalisers": lambda: [t.log_z(EPSILONS) for t in TABLES] + [TABLES[4].log_z(np.array([-1.0, 0.0]))],
     "deniability": lambda: [t.deniability(e) for t in TABLES for e in EPSILONS.tolist()],
@@ -171,40 +168,3 @@ def test_a_figure_stays(name):
         context.prec = 28  # what is decimal has as many digits as its context
         found = FIGURES[name]()
     held_case("draws", name, {"found": plain(found)})
-
-
-NOTIONS = {
-    "pure": {},
-    "metric": {"metric": "places"},
-    "group": {"group": "a group"},
-    "approx": {"delta": 0.001},
-    "none": {"reason": "it is not known."},
-}
-MORE = (
-    {},
-    {"draws": 1, "total": 2.0},
-    {"draws": 0, "total": 0.0},
-    {"exposed": ("a", "b")},
-    {"expected": 3.2},
-    {"never": 2},
-    {"seeded": True},
-    {"spent": (2.0, 2.0, 1.0)},
-    {"among": "of one skeleton"},
-    {"epsilon": 0.00004},
-    {"epsilon": 60.0},
-    {"epsilon": 24.0, "delta": 1e-5},
-)
-
-
-@pytest.mark.parametrize("notion", NOTIONS)
-def test_the_sentences_of_a_promise_stay(notion):
-    found = []
-    for more, unit in product(MORE, ("released word", "released piece", "released text", "distinct word")):
-        own = {"epsilon": 2.0, "draws": 3, "total": 5.0, **NOTIONS[notion], **more}
-        try:
-            g = Guarantee(notion, unit=unit, adjacency="any two words", **own)
-        except guarantee.ConfigError as error:
-            found.append(str(error))
-            continue
-        found.append([g.sentence(), g.lines(), g.to_dict(), g.total_delta, g.extra(0.01)])
-    held_case("draws", f"promise {notion}", {"found": plain(found)})

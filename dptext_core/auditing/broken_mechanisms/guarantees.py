@@ -22,8 +22,10 @@ from ...mechanisms.words.word_level import WordMechanism
 from ...mechanisms.words.word_options import SpaceConfig
 from ...mechanisms.words.word_trace import WordPrepared
 from ...privacy.distribution import Channel, ScoreTable
-from ...privacy.guarantee import ANY_TEXTS, Guarantee
+from ...privacy.guarantee import Guarantee
+from ...privacy.kinds import ConditionKind, GroupKind
 from ...privacy.sampling import DEPTH
+from ...privacy.terms import ANY_TEXTS, Adjacency, Condition, Group
 from ...result import Release
 from .base import Fault
 from .stated import TinyLatent
@@ -69,6 +71,11 @@ class TinyResponse(WordMechanism):
         return ScoreTable(words, (np.arange(len(words)) == row).astype(float), words[row], np.array([row]))
 
 
+def crowd(size: int) -> Group:
+    """Return the group of a word by its frequency."""
+    return Group(GroupKind.CUSTOM, text=f"the {size} words that are about as frequent", size=size)
+
+
 class TinyGroups(TinyResponse):
     """Randomised response within groups of twenty words."""
 
@@ -86,7 +93,7 @@ class TinyGroups(TinyResponse):
         return ScoreTable(words, (np.arange(len(words)) == row - start).astype(float), words[row - start])
 
     def promise(self, epsilon: float) -> dict[str, Any]:
-        return super().promise(epsilon) | {"group": f"the {self.size} words that are about as frequent"}
+        return super().promise(epsilon) | {"group": crowd(self.size)}
 
     def leaks(self) -> tuple[str, ...]:
         return ("the group of each word: about how frequent it is",)
@@ -243,7 +250,7 @@ class AnyTextSanText(SanText):
 
     title = "SanText that makes any two texts alike"
 
-    def _adjacency(self) -> str:
+    def _adjacency(self) -> Adjacency:
         return ANY_TEXTS
 
 
@@ -252,7 +259,7 @@ class UnknownSanText(SanText):
 
     title = "SanText that makes unknown words alike to known ones"
 
-    def _adjacency(self) -> str:
+    def _adjacency(self) -> Adjacency:
         return self.adjacency()
 
 
@@ -261,8 +268,8 @@ class SameLengthDiffractor(Diffractor):
 
     title = "1-Diffractor that makes texts with other kept words alike"
 
-    def _adjacency(self) -> str:
-        return f"{ANY_TEXTS} with as many tokens"
+    def _adjacency(self) -> Adjacency:
+        return Adjacency(Condition(ConditionKind.TOKEN_COUNT))
 
 
 class LengthWriter(TinyWriter):
@@ -333,7 +340,7 @@ class CrowdedGroups(TinyGroups):
     title = "A small mechanism whose groups are said to be larger"
 
     def promise(self, epsilon: float) -> dict[str, Any]:
-        return super().promise(epsilon) | {"group": f"the {2 * self.size} words that are about as frequent"}
+        return super().promise(epsilon) | {"group": crowd(2 * self.size)}
 
 
 class SlidingGroups(TinyGroups):

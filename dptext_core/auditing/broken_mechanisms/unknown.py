@@ -17,7 +17,9 @@ from ...mechanisms.words.santext import SanText
 from ...mechanisms.words.word_trace import WordPrepared
 from ...privacy.distribution import ScoreTable, TokenDistribution
 from ...privacy.guarantee import Guarantee
+from ...privacy.kinds import ConditionKind
 from ...privacy.sampling import NoiseStream
+from ...privacy.terms import Condition
 from ...result import RewriteResult, Step, Trace, Unit
 from ...support.task import Task
 from ...text.skeleton import Edit
@@ -78,7 +80,7 @@ class TinySwap(Mechanism):
             "pure",
             epsilon,
             "released word",
-            self.adjacency("unknown words in the same places"),
+            self.adjacency(Condition(ConditionKind.UNKNOWN_WORDS)),
             n,
             n * epsilon,
             spent=(epsilon,) * n,

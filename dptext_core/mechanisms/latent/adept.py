@@ -40,8 +40,10 @@ import numpy as np
 from ...models import autoencoder as ae
 from ...models.coverage import known_by
 from ...privacy.gaussian import laplace_advantage
-from ...privacy.guarantee import Guarantee, number
+from ...privacy.guarantee import Guarantee
+from ...privacy.kinds import NotProtectedKind, ReasonKind, UnitKind
 from ...privacy.sampling import NoiseStream, discrete_laplace
+from ...privacy.terms import ANY_TEXTS, NotProtected, ProtectedUnit, Reason
 from ...support.assets import sha256_of
 from ...support.task import Task
 from ...text.document import Document
@@ -187,11 +189,9 @@ class ADePT(VectorMechanism):
 
     # --- the promise
 
-    def _reason(self) -> str:
-        """Why there is no promise with these options; empty where there is one."""
-        if self.config.no_noise:
-            return "the option “no noise” is on, so that the new text is written from the vector of yours as it is."
-        return ""
+    def _reason(self) -> Reason | None:
+        """Return why there is no guarantee with these options; None where there is one."""
+        return Reason(ReasonKind.NO_NOISE) if self.config.no_noise else None
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
         if not isinstance(text, Prepared):
@@ -200,16 +200,15 @@ class ADePT(VectorMechanism):
         return Guarantee(
             notion="none" if reason else "pure",
             epsilon=c.epsilon,
-            unit="released text",
-            adjacency="any two texts",
+            unit=ProtectedUnit(UnitKind.RELEASED_TEXT),
+            adjacency=ANY_TEXTS,
             draws=1,
             total=c.epsilon,
             exposed=(
-                f"that at most {c.max_tokens} word pieces are written, and that {self.shape.window} of a text are read "
-                "at most, whatever it is",
-                "what the model was pre-trained on, of which it may repeat whole sentences",
+                NotProtected(NotProtectedKind.WORD_PIECE_LIMITS, read=self.shape.window, written=c.max_tokens),
+                NotProtected(NotProtectedKind.TRAINING_TEXTS),
             ),
-            reason=reason,
+            reason=reason or "",
         )
 
     def clipped(self, prepared: Prepared) -> np.ndarray:
@@ -298,15 +297,10 @@ class ADePTOriginal(ADePT):
     notion = "none"
     summary = "As ADePT, with a clipping that does not fit its noise. It is a published baseline without a promise."
 
-    def _reason(self) -> str:
+    def _reason(self) -> Reason:
         if reason := super()._reason():
             return reason
-        d, epsilon = 2 * self.shape.hidden, self.config.epsilon
-        return (
-            f"the vector is clipped in one norm and the noise counts in another. In {d} numbers two texts can be "
-            f"√{d} = {number(d**0.5)} times as far apart as the noise is made for, so that what is called ε = "
-            f"{number(epsilon)} is {number(epsilon * d**0.5)}."
-        )
+        return Reason(ReasonKind.MISMATCHED_NORMS, dimensions=2 * self.shape.hidden, epsilon=self.config.epsilon)
 
     def clipped(self, prepared: Prepared) -> np.ndarray:
         return clip_l2(self.encoded(prepared).latent, self.config.clip_norm)

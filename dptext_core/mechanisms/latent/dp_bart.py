@@ -49,7 +49,9 @@ from ...privacy.gaussian import (
     rounded_gaussian,
 )
 from ...privacy.guarantee import Guarantee
+from ...privacy.kinds import NotProtectedKind, UnitKind
 from ...privacy.sampling import NoiseStream, discrete_laplace
+from ...privacy.terms import ANY_TEXTS, NotProtected, ProtectedUnit
 from ...support.checks import each_text
 from ...support.task import Task
 from ...text.document import Document
@@ -220,14 +222,12 @@ class DPBART(VectorMechanism):
         return Guarantee(
             notion="pure" if pure else "approx",
             epsilon=c.epsilon,
-            unit="released text",
-            adjacency="any two texts",
+            unit=ProtectedUnit(UnitKind.RELEASED_TEXT),
+            adjacency=ANY_TEXTS,
             draws=1,
             total=c.epsilon,
             delta=0.0 if pure else c.delta,
-            exposed=(
-                f"that {c.positions} tokens of a text are read at most and {c.max_tokens} written at most, as you set",
-            ),
+            exposed=(NotProtected(NotProtectedKind.TOKEN_LIMITS, read=c.positions, written=c.max_tokens),),
         )
 
     def scale(self, n: int) -> float:

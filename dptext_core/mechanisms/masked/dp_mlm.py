@@ -35,7 +35,9 @@ import numpy as np
 
 from ...models.registry import ClipRange, masked_lm_spec
 from ...privacy.distribution import ScoreTable
+from ...privacy.kinds import NotProtectedKind, ReasonKind
 from ...privacy.sampling import NoiseStream
+from ...privacy.terms import NotProtected, Reason
 from ...support.task import UNWATCHED, Task
 from ...text.language import Language
 from ...text.lexicons import antonyms
@@ -236,13 +238,8 @@ class DPMLM(Clipped, MaskedWords):
         sources = [None if d.insert else d.prepared.document.tokens[d.token].text for d in draws]
         return [self.table(row, s) for row, s in zip(self._logits_given(draws, task), sources, strict=True)]
 
-    def _broken(self) -> str:
-        if not self.config.antonym_filter:
-            return ""
-        return (
-            "the antonym filter makes the set of possible words depend on the private word, so some outputs are "
-            "possible under one text and impossible under another."
-        )
+    def _broken(self) -> Reason | None:
+        return Reason(ReasonKind.ANTONYM_FILTER) if self.config.antonym_filter else None
 
     @property
     def public_start(self) -> PublicStart[DPMLM] | None:
@@ -295,11 +292,8 @@ class DPMLMPlus(DPMLM):
         twice = 2 if c.add_prob > 0 else 1
         return twice * total, (1 - c.del_prob + c.add_prob) * total, twice * len(spent)
 
-    def _length_exposed(self) -> str:
-        return (
-            "the number of words after deleting and adding, and which were kept; whoever sees this guarantee with its "
-            "total learns the original number too"
-        )
+    def _length_exposed(self) -> NotProtected:
+        return NotProtected(NotProtectedKind.EDITED_TOKEN_COUNT)
 
     @classmethod
     def variants(cls) -> tuple[dict[str, Any], ...]:

@@ -28,7 +28,9 @@ import numpy as np
 from ...errors import ConfigError
 from ...models.word_chances import log_frequencies
 from ...privacy.distribution import Channel, ScoreTable, TokenDistribution, logsumexp, search_flips
+from ...privacy.kinds import ConditionKind
 from ...privacy.sampling import DEPTH, NoiseStream
+from ...privacy.terms import Among, Condition
 from ...result import Unit
 from ...support.task import UNWATCHED, Task
 from ..base import Mechanism
@@ -387,11 +389,12 @@ class DPMLMPrior(MaskedWords):
 
     # --- the promise
 
-    def _among(self) -> str:
+    def _among(self) -> Among:
         if self.config.prior == "frequency":
-            return ""
+            return Among()
         one_by_one = self.config.order != "parallel" and self.config.prior == "released"
-        return f"{SAME_SKELETON} and the same words released before" if one_by_one else SAME_SKELETON
+        before = (Condition(ConditionKind.RELEASED_BEFORE),) if one_by_one else ()
+        return Among(*SAME_SKELETON.conditions, *before)
 
     # --- what panels show
 

@@ -16,9 +16,12 @@ import numpy as np
 
 from ...errors import InputError, NoDistribution
 from ...models.registry import masked_lm_spec, weights_sha256
+from ...pieces import DELETED_BY_CHANCE
 from ...privacy.distribution import Channel, TokenDistribution
 from ...privacy.guarantee import Guarantee
+from ...privacy.kinds import NotProtectedKind, UnitKind
 from ...privacy.sampling import NoiseStream, draw
+from ...privacy.terms import Among, NotProtected, ProtectedUnit, Reason
 from ...result import RewriteResult, Step, Unit
 from ...support.checks import text_list, whole
 from ...support.task import UNWATCHED, Task
@@ -214,37 +217,37 @@ class MaskedWords(Mechanism):
         return Guarantee(
             notion="none" if reason else "pure",
             epsilon=per_draw,
-            unit="released word",
+            unit=ProtectedUnit(UnitKind.RELEASED_WORD),
             adjacency=self.adjacency(),
             draws=most,
             total=worst,
             expected=expected,
             exposed=self._exposed_beside(prepared.reasons, prepared.stop, self._length_exposed()),
-            reason=reason,
+            reason=reason or "",
             spent=tuple(spent) * (most // max(1, len(spent))),
             bounded_range=True,
             among=self._among(),
             **self.never.counts(),
         )
 
-    def _among(self) -> str:
-        """What a text must share with the private one for a single draw to be compared; empty: any two are."""
-        return ""
+    def _among(self) -> Among:
+        """Return what a text must share with the private one for a single draw to be compared."""
+        return Among()
 
     def _views(self, channel: Channel, unit: Unit) -> tuple:
         """Pictures of how a word came about."""
         return ()
 
-    def _broken(self) -> str:
-        """Why there is no promise with these options; empty where there is one."""
-        return ""
+    def _broken(self) -> Reason | None:
+        """Return why there is no guarantee with these options; None where there is one."""
+        return None
 
     def _composition(self, spent: Sequence[float]) -> tuple[float, float | None, int]:
         """Worst-case total, expected total where it is random, largest number of draws."""
         return float(sum(spent)), None, len(spent)
 
-    def _length_exposed(self) -> str:
-        return "the number of words, and which places were kept"
+    def _length_exposed(self) -> NotProtected:
+        return NotProtected(NotProtectedKind.TOKEN_COUNT)
 
     # --- drawing
 
@@ -409,7 +412,7 @@ class MaskedWords(Mechanism):
                 continue
             word, added = acts[i]
             if word is None:
-                steps.append(Step(span, token.text, "", "delete", "deleted by chance", 0.0, out, i))
+                steps.append(Step(span, token.text, "", "delete", DELETED_BY_CHANCE, 0.0, out, i))
                 drawn.append(None)
             else:
                 steps.append(

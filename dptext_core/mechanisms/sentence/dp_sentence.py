@@ -47,9 +47,10 @@ import numpy as np
 
 from ...errors import ConfigError
 from ...privacy.guarantee import Guarantee
+from ...privacy.kinds import ConditionKind, NotProtectedKind, UnitKind
 from ...privacy.sampling import NoiseStream
+from ...privacy.terms import Adjacency, Among, Condition, NotProtected, ProtectedUnit
 from ...result import Release, RewriteResult
-from ...support.checks import many
 from ...support.task import UNWATCHED, Task
 from ...text.document import Document
 from ...words import bank as banks
@@ -308,21 +309,22 @@ class DPSentence(Mechanism):
     def guarantee(self, text: str | Prepared) -> Guarantee:
         n = len(self._read(self._document_of(text))) * self.config.each
         epsilon = float(self.config.epsilon)
-        adjacency, among, exposed = "any two texts", "", [f"that {many(n, 'sentence')} are drawn, which you set"]
+        shared: tuple[Condition, ...] = ()
+        exposed = [NotProtected(NotProtectedKind.SENTENCE_SLOTS, count=n)]
         if self.config.slots is None:
-            among = "with the same number of sentences"
-            adjacency, exposed = f"{adjacency} {among}", ["how many sentences your text has"]
+            shared = (Condition(ConditionKind.SENTENCE_COUNT),)
+            exposed = [NotProtected(NotProtectedKind.SENTENCE_COUNT)]
         exposed += self.never.exposed()
         return Guarantee(
             notion="pure",
             epsilon=epsilon,
-            unit="released sentence",
-            adjacency=adjacency,
+            unit=ProtectedUnit(UnitKind.RELEASED_SENTENCE),
+            adjacency=Adjacency(*shared),
             draws=n,
             total=epsilon * n,
             exposed=tuple(exposed),
             bounded_range=True,
-            among=among,
+            among=Among(*shared),
             **self.never.counts(),
         )
 

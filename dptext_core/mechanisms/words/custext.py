@@ -30,7 +30,9 @@ import numpy as np
 from ...errors import ConfigError
 from ...privacy.distribution import Channel
 from ...privacy.guarantee import Guarantee
+from ...privacy.kinds import ConditionKind, GroupKind, NotProtectedKind, Scope, UnitKind
 from ...privacy.sampling import NoiseStream, log_full_range
+from ...privacy.terms import Condition, Group, NotProtected, ProtectedUnit
 from ...result import RewriteResult
 from ...support.checks import placeless
 from ...support.task import UNWATCHED, Task
@@ -276,30 +278,31 @@ class CusText(PriorMechanism):
 
     def promise(self, epsilon: float) -> dict[str, Any]:
         c = self.config
-        crowd = {
-            "balanced": f"those with the same set of K = {c.k} output words",
-            "conservative": f"its group of K = {c.k} words",
-            "aggressive": f"those with exactly the same K = {c.k} nearest words, which nearly no word has",
-        }[c.mapping]
-        crowd += f", by {c.metric} distance in the word space {placeless(self.vocabulary.name)}"
-        where = "in a text" if c.strategy == "record" else "in all texts that are rewritten together"
-        repeated = "" if c.strategy == "token" else f", and words {where} are equal at the same places"
+        space = placeless(self.vocabulary.name)
+        shared = [Condition(ConditionKind.SAME_GROUP)]
+        if c.strategy != "token":
+            shared.append(Condition(ConditionKind.REPETITIONS, where=self._scope))
         return {
             "notion": "group",
             "among": self._among(),
-            "group": f"the words that share its set ({crowd})",
-            "adjacency": self._adjacency() + ", where each word is in the same group" + repeated,
-            "unit": "released word" if c.strategy == "token" else "distinct word",
+            "group": Group(GroupKind.SHARED_SET, mapping=c.mapping, size=c.k, distance=c.metric, space=space),
+            "adjacency": self._adjacency().where(*shared),
+            "unit": ProtectedUnit(UnitKind.RELEASED_WORD if c.strategy == "token" else UnitKind.DISTINCT_WORD),
         }
 
+    @property
+    def _scope(self) -> Scope:
+        """Where equal words share one draw, of the strategies that let them."""
+        return Scope.TEXT if self.config.strategy == "record" else Scope.ALL_TEXTS
+
     def leaks(self) -> tuple[str, ...]:
-        leaks = [f"the group of each word: its {self.config.k} possible outputs"]
-        if self.config.mapping != "conservative":
-            leaks[0] += ", which overlap with those of other groups"
-        leaks.append(f"a word that is alone in its group ({self.groups.alone:.1%} of the vocabulary): no ε protects it")
-        if self.config.strategy != "token":
-            where = "in the text" if self.config.strategy == "record" else "in all texts that are rewritten together"
-            leaks.append(f"which words are repeated {where}")
+        c = self.config
+        leaks = [
+            NotProtected(NotProtectedKind.WORD_GROUP, outputs=c.k, overlap=c.mapping != "conservative"),
+            NotProtected(NotProtectedKind.ALONE_IN_GROUP, share=self.groups.alone, digits=1),
+        ]
+        if c.strategy != "token":
+            leaks.append(NotProtected(NotProtectedKind.REPETITIONS, where=self._scope))
         return tuple(leaks)
 
     def _views(self, released: str, row: int, epsilon: float, stream: NoiseStream) -> tuple:

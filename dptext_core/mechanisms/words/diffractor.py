@@ -41,8 +41,9 @@ import numpy as np
 
 from ...errors import ConfigError
 from ...privacy.distribution import Channel
-from ...privacy.guarantee import bound
+from ...privacy.kinds import MetricKind
 from ...privacy.sampling import LOG_DEPTH, NoiseStream
+from ...privacy.terms import Metric
 from ...support.checks import placeless
 from ...support.task import UNWATCHED, Task
 from ...words.lists import CONFIGURATIONS, check_list
@@ -69,7 +70,6 @@ NOISES: tuple[dict[str, Any], ...] = (
 #: TEM noise with γ given, among the measured ranges of ε: measured with the released code's 5.
 FIXED = "tem, γ = 5"
 #: In the name of a distance: the γ named is that of the longest list, shorter ones have less.
-BY_LENGTH = "by the length of the list"
 #: Places shown on either side of the word.
 WINDOW = 10
 
@@ -193,21 +193,17 @@ class Diffractor(WordMechanism):
 
     def promise(self, epsilon: float) -> dict[str, Any]:
         lists = self.config.lists
-        name = (
-            "places on the list"
-            if len(lists) == 1
-            else f"places on the list where they are farthest apart, of {len(lists)}"
-        )
+        metric = Metric(MetricKind.LIST_PLACES, lists=len(lists))
         # A total names other lists than the one that is taken by default: their places are another distance.
-        distance = name if lists == CONFIGURATIONS["L2"] else f"{name}: {', '.join(map(placeless, lists))}"
+        named = {} if lists == CONFIGURATIONS["L2"] else {"names": tuple(map(placeless, lists))}
+        distance = Metric(MetricKind.LIST_PLACES, lists=len(lists), **named)
         most = self._windows(epsilon)
         largest = float(most.max())
         if (most < self.vocabulary.lengths - 1).any():
-            name += f", at most γ = {bound(largest)}"
-            if self.config.gamma is None and len(set(self.vocabulary.lengths.tolist())) > 1:
-                name += f" {BY_LENGTH} ({bound(most.min())} on the shortest)"
+            by_length = self.config.gamma is None and len(set(self.vocabulary.lengths.tolist())) > 1
+            metric = metric.at_most(largest, **({"shortest": float(most.min())} if by_length else {}))
         near = min(self.vocabulary.nearest, largest)
-        return {"notion": "metric", "metric": name, "distance": distance, "near": near, "largest": largest}
+        return {"notion": "metric", "metric": metric, "distance": distance, "near": near, "largest": largest}
 
     @property
     def space(self) -> WordSpace:

@@ -23,7 +23,9 @@ import numpy as np
 
 from ...errors import InputError
 from ...privacy.distribution import CURVE_DRAWS, Channel, TokenDistribution, rarefied, search_flips, without_each
+from ...privacy.kinds import ReasonKind
 from ...privacy.sampling import NoiseStream
+from ...privacy.terms import Reason
 from ...support.checks import placeless
 from ..config import epsilon_option
 from .mvc import DRAWS
@@ -178,12 +180,7 @@ class TruncatedGumbel(SpaceMechanism):
 
     def promise(self, epsilon: float) -> dict[str, Any]:
         small, _ = self.delta
-        reason = (
-            "a word can only become one of a few nearest words, whose number is drawn without looking at ε, so that "
-            "some outputs are practically impossible under one word and likely under another."
-        )
-        if epsilon * small <= 5 + 2 * np.log(len(self.vocabulary.words)):
-            reason += " At this ε the paper's noise scale is not defined, and its real part is used."
-        return {"notion": "none", "reason": reason}
+        undefined = bool(epsilon * small <= 5 + 2 * np.log(len(self.vocabulary.words)))
+        return {"notion": "none", "reason": Reason(ReasonKind.FEW_OUTPUTS, scale_undefined=undefined)}
 
     closed_form = False

@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from ...privacy.kinds import MetricKind
+from ...privacy.terms import Metric
 from ...support.cache import weak_cache
 from ...support.checks import placeless
 from ...words import WordSpace
@@ -60,11 +62,10 @@ class Mahalanobis(MVC):
         x = np.linalg.solve(self._root, self.vocabulary.vectors[rows].astype(np.float64).T).T
         return cdist(x, x)
 
-    def _metric_name(self) -> str:
+    def _metric(self) -> Metric:
         if self._root is None:
-            return super()._metric_name()
-        space = placeless(self.vocabulary.name)
-        return f"regularised Mahalanobis with λ = {self.config.lam:g}, in the word space {space}"
+            return super()._metric()
+        return Metric(MetricKind.MAHALANOBIS, lam=self.config.lam, space=placeless(self.vocabulary.name))
 
     def promise(self, epsilon: float) -> dict[str, Any]:
         promise = super().promise(epsilon)

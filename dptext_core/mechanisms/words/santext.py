@@ -23,7 +23,9 @@ from typing import Any
 import numpy as np
 
 from ...privacy.distribution import Channel, ScoreTable, TokenDistribution, logsumexp
+from ...privacy.kinds import ConditionKind, NotProtectedKind
 from ...privacy.sampling import DEPTH, NoiseStream, draw
+from ...privacy.terms import Condition, NotProtected
 from ...support.task import UNWATCHED, Task
 from ..config import epsilon_option, option
 from . import normalisers
@@ -239,13 +241,9 @@ class SanTextPlus(SanText):
     def promise(self, epsilon: float) -> dict[str, Any]:
         return super().promise(epsilon) | {
             "near": nearest_distance(self.vocabulary, self.first_sensitive),
-            "adjacency": self._adjacency() + ", where both words of each changed place are sensitive (the rarest "
-            f"{self.config.sensitive:.0%} of the vocabulary)",
+            "adjacency": self._adjacency().where(Condition(ConditionKind.SENSITIVE_WORDS, share=self.config.sensitive)),
         }
 
     def leaks(self) -> tuple[str, ...]:
-        return (
-            f"each word that is not sensitive (the most common {1 - self.config.sensitive:.0%}), with probability "
-            f"1 − p = {1 - self.config.p:g}; a released common word is certainly the original one; against a sensitive "
-            f"word that could have stood there, a drawn word costs ln(1/p) = {-np.log(self.config.p):.2f} more",
-        )
+        share = 1 - self.config.sensitive
+        return (NotProtected(NotProtectedKind.COMMON_WORDS, share=share, p=self.config.p),)

@@ -189,6 +189,5 @@ class TEM(SpaceMechanism):
         promise, gamma = super().promise(epsilon), self._gamma(least) if epsilon else np.inf
         if gamma >= promise["largest"]:
             return promise
-        name = f"{promise['metric']}, at most γ = {gamma:.3g}"
-        cut = {"metric": name, "distance": promise["metric"]}
+        cut = {"metric": promise["metric"].at_most(gamma), "distance": promise["metric"]}
         return promise | cut | {"near": min(promise["near"], gamma), "largest": gamma}

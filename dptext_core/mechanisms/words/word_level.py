@@ -24,7 +24,9 @@ from ..._internal.lazy import Lazy
 from ...errors import ConfigError, InputError, NoDistribution
 from ...privacy.distribution import Channel, TokenDistribution
 from ...privacy.guarantee import NOTIONS, Guarantee
+from ...privacy.kinds import ConditionKind, NotProtectedKind, UnitKind
 from ...privacy.sampling import NoiseStream
+from ...privacy.terms import Adjacency, Condition, NotProtected, ProtectedUnit
 from ...result import RewriteResult, Step
 from ...support.checks import whole
 from ...support.task import UNWATCHED, Task
@@ -88,7 +90,7 @@ class WordMechanism(WordDistributions):
         return apart(type(self).notion, len(words))
 
     def leaks(self) -> tuple[str, ...]:
-        """What else of this mechanism shows, whatever the text: a part of ``exposed``."""
+        """Return what else this mechanism shows of every text, for ``exposed``: NotProtected, or plain strings."""
         return ()
 
     def _views(self, released: str, row: int, epsilon: float, stream: NoiseStream) -> tuple:
@@ -221,8 +223,8 @@ class WordMechanism(WordDistributions):
         epsilon = max(spent, default=0.0 if isinstance(self.config.epsilon, tuple) else self.config.epsilon)
         last = self.__dict__.get("_promised")
         if last is None or last[0] != epsilon:
-            within = ", where each word is in the same group" if self.notion == "group" else ""
-            shared = {"unit": "released word", "adjacency": self._adjacency() + within}
+            within = (Condition(ConditionKind.SAME_GROUP),) if self.notion == "group" else ()
+            shared = {"unit": ProtectedUnit(UnitKind.RELEASED_WORD), "adjacency": self._adjacency().where(*within)}
             last = epsilon, shared | self.promise(epsilon)
             self.__dict__["_promised"] = last  # most texts have that of the one before
         return Guarantee(
@@ -239,26 +241,24 @@ class WordMechanism(WordDistributions):
         """ε of each draw that looks at a word."""
         return each
 
-    def _adjacency(self) -> str:
+    def _adjacency(self) -> Adjacency:
         # Where unknown words are kept, they are kept tokens.
-        kept = self.config.oov == "keep"
-        unknown = ("words of the list in the same places",) if self.never else ()
-        return self.adjacency(*(unknown if kept else ("unknown words in the same places",)))
+        if self.config.oov != "keep":
+            return self.adjacency(Condition(ConditionKind.UNKNOWN_WORDS))
+        return self.adjacency(*((Condition(ConditionKind.BLOCKLISTED_WORDS),) if self.never else ()))
 
-    def _exposed(self, prepared: WordPrepared) -> tuple[str, ...]:
-        items = []
-        if unknown := len(prepared.unknown):
-            words = f"{unknown} unknown {'word' if unknown == 1 else 'words'}"
+    def _exposed(self, prepared: WordPrepared) -> tuple[NotProtected, ...]:
+        items: list[str] = []
+        if n := len(prepared.unknown):
             items.append(
                 {
-                    "keep": "to whoever knows how likely the released words are, that a word was on the list of those "
-                    "that are never released",
-                    "random": "to whoever knows how likely the released words are, that a word was unknown",
-                    "mask": f"the places of {words}, shown as {MASK}",
-                    "drop": f"to whoever counts the words, that {words} were left out",
-                }[self.config.oov]
+                    "keep": lambda: NotProtected(NotProtectedKind.BLOCKLISTED_REPLACED),
+                    "random": lambda: NotProtected(NotProtectedKind.UNKNOWN_REPLACED),
+                    "mask": lambda: NotProtected(NotProtectedKind.UNKNOWN_MASKED, count=n, mask=MASK),
+                    "drop": lambda: NotProtected(NotProtectedKind.UNKNOWN_DROPPED, count=n),
+                }[self.config.oov]()
             )
-        items += [*self.leaks(), "the number of words, and which places were kept"]
+        items += [*self.leaks(), NotProtected(NotProtectedKind.TOKEN_COUNT)]
         return self._exposed_beside(prepared.reasons, prepared.stop, *items)
 
     # --- drawing

@@ -19,6 +19,7 @@ from ...models.registry import masked_lm_spec, weights_sha256
 from ...models.word_chances import SPREAD, log_frequencies, over_words
 from ...privacy.distribution import Channel, ScoreTable
 from ...privacy.sampling import NoiseStream
+from ...privacy.terms import Among
 from ...support.task import UNWATCHED, Task
 from ..base import Mechanism
 from ..capabilities import PublicStart, WordByWord
@@ -137,9 +138,9 @@ class PriorMechanism(SpaceMechanism):
         """Nats that the proposal takes of the sampler's depth."""
         return 0.0 if config.prior == "none" else SPREAD
 
-    def _among(self) -> str:
-        """What a text must share with the private one for a single draw to be compared; empty: any two are."""
-        return SAME_SKELETON if self.config.prior == "skeleton" else ""
+    def _among(self) -> Among:
+        """Return what a text must share with the private one for a single draw to be compared."""
+        return SAME_SKELETON if self.config.prior == "skeleton" else Among()
 
     def promise(self, epsilon: float) -> dict[str, Any]:
         return super().promise(epsilon) | {"among": self._among()}

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from ...privacy.distribution import Channel
+from ...privacy.kinds import MetricKind
+from ...privacy.terms import Metric
 from ...support.cache import weak_cache
 from ...support.checks import placeless
 from ...words import WordSpace
@@ -78,13 +80,13 @@ class SpaceMechanism(WordMechanism):
         space = self.vocabulary
         return dict(zip(space.words, space.similarities(space.words[row]).tolist(), strict=True))
 
-    def _metric_name(self) -> str:
-        return f"Euclidean, in the word space {placeless(self.vocabulary.name)}"
+    def _metric(self) -> Metric:
+        return Metric(MetricKind.EUCLIDEAN, space=placeless(self.vocabulary.name))
 
     def promise(self, epsilon: float) -> dict[str, Any]:
         return {
             "notion": "metric",
-            "metric": self._metric_name(),
+            "metric": self._metric(),
             "near": nearest_distance(self.vocabulary),
             "largest": largest_distance(self.vocabulary),
         }

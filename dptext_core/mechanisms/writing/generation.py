@@ -28,7 +28,9 @@ from ...models.generators import GeneratorSpec, generator_spec
 from ...models.registry import ClipRange, weights_sha256
 from ...privacy.distribution import MAX_EPSILON, ScoreTable, logsumexp
 from ...privacy.guarantee import Guarantee
+from ...privacy.kinds import ConditionKind, NotProtectedKind, UnitKind
 from ...privacy.sampling import DEPTH, NoiseStream
+from ...privacy.terms import Adjacency, Among, Condition, NotProtected, ProtectedUnit
 from ...result import Release, RewriteResult
 from ...support.checks import shown
 from ...support.task import UNWATCHED, Task
@@ -247,23 +249,22 @@ class Generation(Clipped):
         document = text.document if isinstance(text, Prepared) else self.document(text)
         check_depth(self.config.epsilon, self.max_epsilon)
         n, epsilon = self.limit(document), float(self.config.epsilon)
-        adjacency, among = "any two texts", ""
-        exposed = [f"the limit of {n} tokens, which you set"]
+        shared: tuple[Condition, ...] = ()
+        exposed = [NotProtected(NotProtectedKind.TOKEN_LIMIT, count=n)]
         if self.config.length == "input":
-            among = "with the same number of words and marks"
-            adjacency = f"any two texts {among}"
-            exposed = ["how many words and marks your text has, by the largest length"]
+            shared = (Condition(ConditionKind.WORD_AND_MARK_COUNT),)
+            exposed = [NotProtected(NotProtectedKind.WORD_AND_MARK_COUNT)]
         exposed += self.never.exposed()
         return Guarantee(
             notion="pure",
             epsilon=epsilon,
-            unit="released token",
-            adjacency=adjacency,
+            unit=ProtectedUnit(UnitKind.RELEASED_TOKEN),
+            adjacency=Adjacency(*shared),
             draws=n,
             total=epsilon * n,
             exposed=tuple(exposed),
             bounded_range=True,
-            among=among,
+            among=Among(*shared),
             **self.never.counts(),
         )
 

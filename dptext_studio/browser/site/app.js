@@ -219,7 +219,7 @@ async function show(/** @type {import("./engine.js").Prepared} */ prepared, /** 
     ui.progress.hidden = performance.now() - begun < 300;
     ui.progress.value = share;
   };
-  const { title, promise: { notion } } = prepared.spec;
+  const { title, guarantee: { notion } } = prepared.spec;
   const { name, axis: [low, high, usual] } = prepared.spec;
   const now = () => {
     // The view tells of an ε when it has rested.

@@ -217,7 +217,7 @@ export class Engine {
     const whole = this.tables.get(tableOf(spec));
     const table = whole && this.without(whole, never);
     const near = never.size && whole?.near ? this.shorter?.distance : undefined;
-    if (near !== undefined) spec = { ...spec, promise: { ...spec.promise, near } };
+    if (near !== undefined) spec = { ...spec, guarantee: { ...spec.guarantee, near } };
     const place = (/** @type {import("./text.js").Token} */ t) =>
       t.kind === "word" || t.kind === "clitic" ? table?.places.get(t.text.toLowerCase()) : undefined;
     const keeps = spec.options.keep_stopwords;

@@ -1,6 +1,6 @@
 // @ts-check
-// The sentences of a promise, from templates that the core wrote (core.json), with numbers rounded as the core rounds
-// them: never to a smaller ε than there is. As dptext_core/privacy/guarantee.py.
+// The sentences of a guarantee, from templates that the core wrote (core.json), with numbers rounded as the core rounds
+// them: never to a smaller ε than there is. As dptext_core/privacy/sentences.py and numbers.py.
 
 const NOISE = 10n ** 12n; // two floats that differ by a part of this stand for one number
 
@@ -53,8 +53,13 @@ export function odds(/** @type {number} */ epsilon) {
 /** Odds, as long as they say something. */
 const oddsOrAny = (/** @type {number} */ epsilon) => (epsilon < 23 ? odds(epsilon) : "practically any number of times");
 
+/** A template with its places filled. */
+function fill(/** @type {string} */ template, /** @type {Record<string, string>} */ values) {
+  return template.replace(/\{(\w+)\}/g, (/** @type {string} */ place, /** @type {string} */ name) => values[name] ?? place);
+}
+
 /**
- * The promise of one rewrite.
+ * The guarantee of one rewrite.
  * @param {any} spec the mechanism in core.json
  * @param {number} epsilon of a draw
  * @param {number} draws
@@ -66,23 +71,18 @@ export function guarantee(spec, epsilon, draws, kept, listed) {
   let total = 0;
   for (let i = 0; i < draws; i += 1) total += epsilon;
   const which = draws === 0 ? "none" : draws === 1 ? "one" : "many";
-  const little = epsilon > Math.log(1e4) ? "little" : "plain";
+  const size = epsilon > Math.log(1e4) ? "large" : "plain";
   /** @type {Record<string, string>} */
   const values = {
-    odds: odds(epsilon), each: bound(epsilon), draws: String(draws), grouped: integer.format(draws), total: bound(total),
-    near: oddsOrAny(epsilon * spec.promise.near), largest: oddsOrAny(epsilon * spec.promise.largest),
+    odds: odds(epsilon), each: bound(epsilon), draws: integer.format(draws), total: bound(total),
+    near: oddsOrAny(epsilon * spec.guarantee.near), largest: oddsOrAny(epsilon * spec.guarantee.largest),
   };
+  const { notion, unit, adjacency, sentences, exposed: entries, blocklist } = spec.guarantee;
   const exposed = [];
-  for (const item of spec.promise.exposed) {
-    const n = item.of ? kept[item.of] ?? 0 : 1;
-    if (n) exposed.push(n === 1 ? item.one : item.many.replace("{n}", String(n)));
+  for (const entry of entries) {
+    const n = entry.of ? kept[entry.of] ?? 0 : 1;
+    if (n) exposed.push(n === 1 ? entry.one : fill(entry.many, { count: integer.format(n) }));
   }
-  if (listed) exposed.push(spec.promise.never);
-  return {
-    notion: spec.promise.notion, epsilon, unit: spec.promise.unit, adjacency: spec.promise.adjacency, draws, total,
-    exposed,
-    sentence: spec.promise.sentences[which][little].replace(
-      /\{(\w+)\}/g, (/** @type {string} */ _, /** @type {string} */ name) => values[name],
-    ),
-  };
+  if (listed) exposed.push(blocklist);
+  return { notion, epsilon, unit, adjacency, draws, total, exposed, sentence: fill(sentences[which][size], values) };
 }

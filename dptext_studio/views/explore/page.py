@@ -19,6 +19,7 @@ from dptext_core.mechanisms.clipping import ClipCost, Clipping
 from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.models import clip
 from dptext_core.privacy.guarantee import bound, number, percent
+from dptext_core.privacy.kinds import ConditionKind
 from dptext_core.support.assets import Example, examples
 from dptext_lab.measurements import clipping, deniability, total_budget
 
@@ -724,8 +725,7 @@ def promised(run: runs.Run, result: dpt.RewriteResult, void: bool) -> None:
         if void:
             said = "**Nothing is promised any more, see above.**"
         else:
-            first, dot, _ = g.sentence().partition(". ")
-            said = literal(first + dot.strip())
+            said = literal(g.headline())
             if g.notion == "none" or g.seeded:
                 said = f"**{said}**"
         st.markdown(said, width="stretch")
@@ -822,7 +822,8 @@ def beside_the_plain(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -
 def why_it_costs_nothing(promise: dpt.Guarantee) -> str:
     """A small lesson on public priors, for the kind that is in use."""
     if promise.among:
-        before = " So is every word that was released before." if "released before" in promise.among else ""
+        by_turns = any(c.kind is ConditionKind.RELEASED_BEFORE for c in promise.among.conditions)
+        before = " So is every word that was released before." if by_turns else ""
         public = (
             "**What is public?** The kept words and marks, and their places: the promise holds them fixed, and "
             f"everyone can read them in the released text.{before}\n\n**What is proposed from it?** A language model "
@@ -927,7 +928,7 @@ def promise(run: runs.Run, result: dpt.RewriteResult, void: bool) -> None:
     if not void and (account := book().account(run.inputs.text)).void:
         st.caption(literal(f"What you released of this text before has no guarantee: {account.void}."))
     per, drawn, total = st.columns(3)
-    one = "word" if "word" in g.unit else g.unit.removeprefix("released ")
+    one = g.unit.noun
     per.metric(f"ε per {one}, at most" if run.spread else f"ε per {one}", bound(g.epsilon), help=said_of("ε"))
     what = "Words drawn" if "alignment" in result.can else "Pieces drawn"
     spent = sum(u.drawn and u.epsilon > 0 for u in result.units)

@@ -1,0 +1,70 @@
+"""Numbers as guarantees print them: rounded to the safe side, so that no bound reads stronger than it is."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+#: What two floats that stand for one number may differ by, relatively: 0.1 + 0.2 is 0.3.
+NOISE = 1e-12
+
+
+def scientific(x: float) -> str:
+    """Format δ, rounded up: 1e−5."""
+    x = rounded(x, 1 if x < 0.001 else 6, up=True)
+    return f"{x:.0e}".replace("e-0", "e−").replace("e-", "e−") if 0 < x < 0.001 else f"{x:g}"
+
+
+def number(x: float) -> str:
+    """Format ε: 50, 2.5, 0.04, 12,000."""
+    if not math.isfinite(x):
+        return "∞"
+    return f"{x:,.0f}" if x == round(x) or abs(x) >= 999.5 else f"{x:.3g}"
+
+
+def bound(x: float) -> str:
+    """Format an upper bound, never below ``x``: 1,234.49 reads 1,235."""
+    return number(rounded(x, 3, up=True))
+
+
+def at_least(x: float) -> str:
+    """Format a lower bound, never above ``x``."""
+    return number(rounded(x, 3, up=False))
+
+
+def percent(p: float) -> str:
+    """Format a probability: ``43%``, ``4.2%``, ``< 0.01%``."""
+    if p == 0:
+        return "0%"
+    return f"{100 * p:.0f}%" if p >= 0.0995 else f"{100 * p:.2g}%" if p >= 1e-4 else "< 0.01%"
+
+
+def rounded(x: float, digits: int, up: bool) -> float:
+    """Round ``x`` up or down to so many digits, keeping all digits before the point; NOISE does not count."""
+    if not math.isfinite(x) or x == 0 or abs(x) >= 1e15:  # beyond that every float is whole
+        return x
+    exact = Decimal(x)
+    unit = Decimal(1).scaleb(min(0, exact.adjusted() - digits + 1))
+    slack = abs(exact) * Decimal(NOISE)
+    side = ROUND_CEILING if up else ROUND_FLOOR
+    return float((exact - slack if up else exact + slack).quantize(unit, side, Context(prec=400)))
+
+
+_DIGITS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def odds_text(epsilon: float) -> str:
+    """Format e^ε, rounded up: "2.72 times", "5.2 × 10²¹ times"."""
+    if epsilon <= math.log(1e4):
+        return f"{bound(math.exp(epsilon))} times"
+    exponent = epsilon / math.log(10)
+    power = math.floor(exponent)
+    digits = rounded(10 ** (exponent - power), 2, up=True)
+    if digits >= 10:
+        digits, power = digits / 10, power + 1
+    return f"{digits:.1f} × 10{str(power).translate(_DIGITS)} times"
+
+
+def odds_or_any(epsilon: float) -> str:
+    """Format e^ε where it still says something."""
+    return odds_text(epsilon) if epsilon < 23 else "practically any number of times"

@@ -1,0 +1,282 @@
+"""The typed values that a guarantee states: its unit, adjacency, metric, group, reason, and what is not protected.
+
+Each value is a string that reads as ``sentences`` words it, so that it can be printed, joined and stored as it is. Code
+asks for ``kind`` and ``parameters`` instead. A plain string, as plugins write it, becomes a value of the kind CUSTOM.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, ClassVar, Generic, Self, TypeVar, overload
+
+from ..errors import ConfigError
+from . import sentences
+from .kinds import ConditionKind, GroupKind, MetricKind, NotProtectedKind, ReasonKind, UnitKind
+
+
+class _Frozen(str):
+    """A string whose attributes are set once."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{name} of {type(self).__name__} cannot be changed.")
+
+    def _put(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+
+#: Values without parameters, which every guarantee has some of.
+_known: dict[tuple[type, str], Term] = {}
+
+
+class Term(_Frozen):
+    """A kind with its parameters.
+
+    Parameters
+    ----------
+    kind : StrEnum or str
+        A member of ``kinds``, or its value.
+    **parameters
+        What the kind needs, such as a count. Of the kind CUSTOM: ``text``.
+    """
+
+    __slots__ = ("kind", "parameters")
+    kinds: ClassVar[type[StrEnum]]
+    kind: StrEnum
+    parameters: Mapping[str, Any]
+
+    def __new__(cls, kind: str, **parameters: Any) -> Self:
+        try:
+            found = cls.kinds(kind)
+        except ValueError:
+            raise ConfigError(f"{cls.__name__} has no kind {kind!r}. Choose one of: {', '.join(cls.kinds)}.") from None
+        if not parameters and (known := _known.get((cls, found))) is not None:
+            return known  # type: ignore[return-value]
+        try:
+            self = super().__new__(cls, sentences.term(found, parameters))
+        except (KeyError, ValueError) as why:
+            raise ConfigError(f"{cls.__name__} of the kind {str(found)!r} needs other parameters: {why}.") from None
+        self._put(kind=found, parameters=MappingProxyType(parameters))
+        if not parameters:
+            _known[cls, found] = self
+        return self
+
+    @classmethod
+    def of(cls, value: str) -> Self:
+        """Return a typed value as it is, and a plain string as one of the kind CUSTOM."""
+        return value if isinstance(value, cls) else cls("custom", text=str(value))
+
+    @property
+    def is_custom(self) -> bool:
+        """Whether a plugin worded it, so that nothing else is known of it."""
+        return self.kind == "custom"
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Term):
+            return (type(self), self.kind, self.parameters) == (type(other), other.kind, other.parameters)
+        return str.__eq__(self, other) if isinstance(other, str) else NotImplemented
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), str(self.kind), dict(self.parameters))
+
+
+def _restored(cls: type[Term], kind: str, parameters: dict[str, Any]) -> Term:
+    return cls(kind, **parameters)
+
+
+class ProtectedUnit(Term):
+    """What one draw protects; reads as a noun. Of a custom unit the noun is ``text``."""
+
+    __slots__ = ()
+    kinds = UnitKind
+
+    @classmethod
+    def of(cls, value: str) -> Self:
+        """Return a unit as it is; a plain string is the noun of a known unit, or of a custom one."""
+        if not isinstance(value, cls) and (known := sentences.UNITS_BY_NOUN.get(value)):
+            return cls(known)
+        return super().of(value)
+
+    @property
+    def is_word(self) -> bool:
+        """Whether it is one word of the text."""
+        return self.kind in (UnitKind.RELEASED_WORD, UnitKind.DISTINCT_WORD)
+
+    @property
+    def counts_distinct_words(self) -> bool:
+        """Whether equal words share one draw and are counted once."""
+        return self.kind is UnitKind.DISTINCT_WORD
+
+    @property
+    def noun(self) -> str:
+        """The noun without what is released of it: "word", "token", "text"."""
+        return sentences.noun(self.kind, self.parameters)
+
+
+class Condition(Term):
+    """What two texts share."""
+
+    __slots__ = ()
+    kinds = ConditionKind
+
+
+class Conditions(_Frozen):
+    """What two texts share, as one phrase. custom: the phrase as a plugin words it."""
+
+    __slots__ = ("conditions", "custom")
+    conditions: tuple[Condition, ...]
+    custom: str
+
+    def __new__(cls, *conditions: str, custom: str = "") -> Self:
+        typed = tuple(map(Condition.of, conditions))
+        self = super().__new__(cls, custom or cls._phrase(typed))
+        self._put(conditions=typed, custom=custom)
+        return self
+
+    @staticmethod
+    def _phrase(conditions: tuple[Condition, ...]) -> str:
+        raise NotImplementedError
+
+    @classmethod
+    def of(cls, value: str) -> Self:
+        """Return a typed value as it is, and a plain string as a custom one."""
+        return value if isinstance(value, cls) else cls(custom=str(value))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Conditions):
+            return (type(self), self.conditions, self.custom) == (type(other), other.conditions, other.custom)
+        return str.__eq__(self, other) if isinstance(other, str) else NotImplemented
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rejoined, (type(self), self.conditions, self.custom)
+
+
+def _rejoined(cls: type[Conditions], conditions: tuple[Condition, ...], custom: str) -> Conditions:
+    return cls(*conditions, custom=custom)
+
+
+class Adjacency(Conditions):
+    """The pairs of texts that a guarantee compares: any two that meet every condition."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def _phrase(conditions: tuple[Condition, ...]) -> str:
+        return sentences.adjacency(conditions)
+
+    @classmethod
+    def of(cls, value: str) -> Self:
+        """Return an adjacency as it is; a plain string is ANY_TEXTS, in any capitals, or a custom one."""
+        if not isinstance(value, cls) and value.casefold().strip(" .") == sentences.ANY_TEXTS:
+            return cls()
+        return super().of(value)
+
+    @property
+    def is_any_texts(self) -> bool:
+        """Whether it compares any two texts."""
+        return not self.conditions and not self.custom
+
+    def where(self, *conditions: str) -> Adjacency:
+        """Return it with further conditions."""
+        typed = tuple(map(Condition.of, conditions))
+        worded = sentences.adjacency(typed, self.custom) if self.custom else ""
+        return Adjacency(*self.conditions, *typed, custom=worded)
+
+    def __add__(self, more: str) -> Adjacency:
+        """Return it with words of a plugin's at the end; its conditions are still known."""
+        return Adjacency(*self.conditions, custom=f"{self}{more}")
+
+
+class Among(Conditions):
+    """What a text must share with the private one for a single draw to be compared; empty where any two texts are."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def _phrase(conditions: tuple[Condition, ...]) -> str:
+        return sentences.among(conditions)
+
+
+class NotProtected(Term):
+    """Something that a release shows and its guarantee does not cover."""
+
+    __slots__ = ()
+    kinds = NotProtectedKind
+
+
+class Reason(Term):
+    """Why there is no guarantee; a clause that ends with a full stop."""
+
+    __slots__ = ()
+    kinds = ReasonKind
+
+
+class Metric(Term):
+    """The distance that ε is counted in. ``limit`` is γ where the distance is cut off there."""
+
+    __slots__ = ()
+    kinds = MetricKind
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether the distance is cut off at γ."""
+        return self.parameters.get("limit") is not None
+
+    def at_most(self, limit: float, **parameters: Any) -> Metric:
+        """Return the distance cut off at a limit, γ."""
+        return Metric(self.kind, **self.parameters, limit=limit, **parameters)
+
+
+class Group(Term):
+    """The words that a word is hidden among. Of a custom group, ``size`` says how many they are."""
+
+    __slots__ = ()
+    kinds = GroupKind
+
+    @property
+    def size(self) -> int | None:
+        """How many words a group has, or can become, as stated; None where nothing is stated."""
+        return self.parameters.get("size")
+
+
+ANY_TEXTS = Adjacency()
+
+T = TypeVar("T")
+
+
+class Converted(Generic[T]):
+    """A dataclass field that takes plain strings and holds typed values. default: None where one must be given."""
+
+    def __init__(self, convert: Callable[[Any], T], default: Any = None) -> None:
+        self.convert, self.default = convert, default
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Any: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+    def __get__(self, instance: object | None, owner: type) -> Any:
+        if instance is not None:
+            return instance.__dict__[self.name]
+        if self.default is None:
+            raise AttributeError(self.name)  # which dataclasses read as: no default
+        return self.default
+
+    def __set__(self, instance: object, value: Any) -> None:
+        instance.__dict__[self.name] = self.convert(value)
