@@ -15,7 +15,7 @@ from small_spaces import on, random_space, words
 from tiny_generators import tiny_generator
 
 import dptext_core as dpt
-from dptext_core.auditing import batches, entry_points, latent, long_texts, noise_source
+from dptext_core.auditing import batches, entry_points, latent, long_texts
 from dptext_core.auditing import statefulness as first_calls
 from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.models import sentence_encoder
@@ -30,7 +30,6 @@ SHORT = {
     first_calls: {"EACH": 1, "MODEL_EACH": 1, "WORDS": 6},
     latent: {"DRAWS": 20, "SLOW_DRAWS": 20},
     entry_points: {"LONG": 2},
-    noise_source: {"MOST_NUMBERS": 12},
     # Beyond the 128 pieces that the tiny models read.
     long_texts: {
         "LONG": 200,
