@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 #: One thread collects garbage whose end takes its time, while it builds a tree; another one builds small ones.
 AT_ONCE = """
 import ast, gc, sys, threading, time
-from dptext_core._internal import ast_lock
+from dptext_studio.server import ast_lock
 
 class Slow:
     def __del__(self):
