@@ -38,7 +38,6 @@ UNIT = (
     "mechanisms/test_vickrey.py",
     "privacy/",
     "project/test_count_lines.py",
-    "project/test_markers.py",
     "studio/test_figures.py",
     "studio/test_references.py",
     "support/test_imports.py",
