@@ -231,7 +231,7 @@ class Evidence(ABC):
     def alone(
         self, places: Sequence[int], log_prior: np.ndarray, now: Mapping[int, str], task: Task
     ) -> Iterator[np.ndarray]:
-        """What the best guess goes by at each place, which does not read the words around, float64 (V,)."""
+        """Return the scores of the best guess at each place if it ignores the context, float64 (V,)."""
         return self.of_places(places, [log_prior] * len(places), now, task)
 
 
@@ -377,8 +377,8 @@ class _InContext(_OfSomeWords):
         self._places: tuple[Sequence[str], np.ndarray, np.ndarray, dict[str, np.ndarray]] | None = None
 
     def _stated(self, texts: Sequence[tuple[int, Mapping[int, str]]], task: Task) -> Iterator[TokenDistribution | None]:
-        """What each place would be drawn from, had the text been the one beside it; None where nothing would be drawn
-        there. So many places are asked for at once as are worked out in a moment."""
+        """Return the distribution of each place if the text were the one beside it; None where nothing would be
+        sampled. Asks for as many places at once as are computed in a moment."""
         planned: dict[str, Prepared] = {}
         for start in range(0, len(texts), _TOGETHER):
             asked = []
@@ -557,7 +557,7 @@ class Sweeps:
         self.place = {w.casefold(): k for k, w in enumerate(prior.words)}
 
     def read(self, task: Task) -> tuple[list[ReadWord], int, bool]:
-        """What is read, how often the text was read, and whether it came to rest."""
+        """Return the reading, the number of passes over the text, and whether it converged."""
         now = self._released()
         most = self.evidence.most if self.gamma else 1
         found, rests = list[ReadWord](), not self.gamma

@@ -149,17 +149,17 @@ class TwoTexts(Private):
 
     @property
     def success(self) -> float:
-        """How often the best classifier is right where each text is as likely."""
+        """Return how often the best classifier is right if both texts are equally likely."""
         return (1 + self.advantage) / 2
 
     @property
     def chance(self) -> float:
-        """How often a coin is right."""
+        """Return how often a coin is right."""
         return 0.5
 
     @property
     def exceeds(self) -> bool:
-        """Whether the promise is refuted between the two texts, at this confidence."""
+        """Return True if the guarantee between the two texts is violated at this confidence."""
         return self.epsilon > self.promised
 
     def to_dict(self) -> dict[str, Any]:
@@ -214,7 +214,7 @@ class TwoTexts(Private):
 
 
 def success(advantage: float) -> float:
-    """How often the text is told; an advantage below that of a coin is chance."""
+    """Return how often the text is identified; an advantage below that of a coin is chance."""
     return (1 + max(0.0, advantage)) / 2
 
 
@@ -279,7 +279,7 @@ CLASSIFIERS: Mapping[str, tuple[str, Callable[..., NDArray[np.float64]] | None]]
 
 
 def fresh(mechanism: Mechanism) -> int:
-    """How many rewrites of each text are made where nothing else is said: fewer where each takes passes of a model."""
+    """Return the default number of rewrites of each text: fewer if each takes model passes."""
     return DRAWS_OF_WRITERS if "language model" in mechanism.needs else DRAWS
 
 
@@ -467,7 +467,7 @@ def _thresholds(scores: tuple[NDArray[np.float64], NDArray[np.float64]]) -> NDAr
 
 
 def _counts(scores: tuple[NDArray[np.float64], NDArray[np.float64]], at: NDArray[np.float64]) -> list[NDArray]:
-    """How many scores of each text reach each threshold."""
+    """Count the scores of each text that reach each threshold."""
     return [len(s) - np.searchsorted(np.sort(s), at, side="left") for s in scores]
 
 

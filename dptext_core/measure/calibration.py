@@ -416,7 +416,7 @@ def _inputs(mechanism: Mechanism, kind: str, text: str | Prepared | None, words:
 
 
 def _common(given: list[_Inputs | None]) -> list[_Inputs | None]:
-    """What all of them have that have words at all: the same places of a text, or the same words."""
+    """Return what all mechanisms with words share: the same places of a text, or the same words."""
     inputs = [i for i in given if i is not None]
     if not inputs:
         return given

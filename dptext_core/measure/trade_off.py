@@ -70,7 +70,7 @@ _OWN[TOLD] = replace(metric_of("attack_two_texts"), name=TOLD)
 
 
 def about(name: str) -> Metric:
-    """What is known of a measure."""
+    """Return what is known about a measure."""
     return _OWN.get(name) or metric_of(name)
 
 
@@ -351,7 +351,7 @@ def keeps(name: str) -> int:
 
 
 def hides(name: str) -> str:
-    """What a measure of what is hidden counts, in words."""
+    """Describe in words what a privacy measure counts."""
     return {
         "best": "the best of all attackers names a drawn word",
         "n_w": "a drawn word stays what it is",
@@ -407,7 +407,7 @@ class Advice:
         )
 
     def doubt(self) -> str:
-        """What cannot be told, in plain words; empty where all can."""
+        """Explain in plain words what is inconclusive; empty if nothing is."""
         out = []
         if self.best is not None and self.draws == 1:
             out.append("With one draw a point it cannot be told how much of this is chance: ask for more draws.")
@@ -431,8 +431,8 @@ _ROUNDING = 1e-12
 
 
 def enough(points: Sequence[TradeOffPoint], settings: int, wanted: int, hidden: str, kept: str) -> bool:
-    """Whether the points so far are worth an answer: each of so many settings has :data:`FEWEST` of its ``wanted`` ones
-    measured, or all of them, or what it was refused for."""
+    """Return True if the points so far justify an answer: of so many settings, each has :data:`FEWEST` of its
+    ``wanted`` points, all of them, or a reason why it has none."""
     stands = [
         sum(p.setting == j and bool(p.error or (p.has(hidden) and p.has(kept))) for p in points)
         for j in range(settings)
@@ -441,8 +441,7 @@ def enough(points: Sequence[TradeOffPoint], settings: int, wanted: int, hidden: 
 
 
 def unsure(point: TradeOffPoint, hidden: str, limit: float) -> bool:
-    """Whether the interval of what it gives away reaches over the limit, so that it cannot be told on which side it
-    is."""
+    """Return True if the interval of the privacy loss crosses the limit, so that the comparison is inconclusive."""
     found = point.value(hidden)
     return hidden != "epsilon" and found.low <= limit + _ROUNDING < found.high
 

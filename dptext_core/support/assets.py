@@ -53,7 +53,7 @@ def folder_of(kind: str, given: str, bundled: Mapping[str, str], make: str) -> P
 
 
 def read_json(path: Path) -> Any:
-    """What a JSON file holds. Raises InputError that names it."""
+    """Read a JSON file. Raises InputError that names it."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -77,7 +77,8 @@ def sha256_of(*files: Path) -> str:
 
 
 def bundled(name: str, read: Callable[[Path], T], missing: M) -> T | M:
-    """What ``read`` makes of the file ``assets/<name>``, kept until the file changes; ``missing`` where there is none.
+    """Read the file ``assets/<name>`` with ``read`` and keep the result until the file changes; ``missing`` if there is
+    no file.
 
     read: a function of a module, since results are kept by it. Raises what it raises, and ModelUnavailable where the
     file holds something else than it expects.

@@ -24,7 +24,7 @@ def let_threads_sleep() -> None:
 
 
 def _may_have_gpu() -> bool:
-    """Whether torch is installed and may find a GPU, by what a driver leaves on the machine."""
+    """Return True if torch is installed and may find a GPU, judging by files that a driver installs."""
     if importlib.util.find_spec("torch") is None:
         return False
     if sys.platform == "darwin":

@@ -32,7 +32,7 @@ def install(extra: str) -> str:
 
 
 def without_models(missing: str) -> str:
-    """What is said where a package of ``BROUGHT_BY`` is not installed."""
+    """Return the message for a missing package of ``BROUGHT_BY``."""
     extra = install(BROUGHT_BY[missing])
     return f"This needs a language model, and {missing} is not installed. Install it with: {extra}"
 

@@ -14,7 +14,7 @@ VARIABLE = "DPTEXT_PUBLIC"
 
 
 def public() -> bool:
-    """Whether it is on: for any value but an empty one, 0, no, off and false."""
+    """Return True if public hosting is on: for every value except an empty one, 0, no, off and false."""
     return os.environ.get(VARIABLE, "").strip().lower() not in ("", "0", "no", "off", "false")
 
 

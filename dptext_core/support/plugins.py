@@ -137,7 +137,7 @@ def _attempt(what: str, otherwise: str, work: Callable[[], bool], file: Path | N
 
 
 def registered() -> dict[str, dict[str, Any]]:
-    """What is registered now, by group, without loading plugins."""
+    """Return the registered names by group, without loading plugins."""
     return {group: dict(kind.store) for group, kind in _kinds.items() if kind.store}
 
 
@@ -149,7 +149,7 @@ def restore(before: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def _reason(error: BaseException, file: Path | None) -> str:
-    """What went wrong in which line, as a sentence."""
+    """Explain in a sentence what went wrong in which line."""
     said = " ".join(str(error).split())[:300].rstrip(".")
     if isinstance(error, DPTextError):
         return f"{said}."

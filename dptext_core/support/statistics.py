@@ -22,8 +22,8 @@ _EVERY = 2200
 
 
 def student(n: int, confidence: float = 0.95) -> float:
-    """How many standard errors a two-sided interval reaches: the quantile of Student's t for n > 1 values, which have
-    n − 1 degrees of freedom."""
+    """Return the half-width of a two-sided interval in standard errors: the quantile of Student's t for n > 1 values,
+    with n − 1 degrees of freedom."""
     from scipy.special import stdtrit
 
     return float(stdtrit(n - 1, 1 - (1 - confidence) / 2))

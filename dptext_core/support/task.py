@@ -46,7 +46,7 @@ class Task:
 
     @property
     def cancelled(self) -> bool:
-        """Whether the work should stop."""
+        """Return True if the work should stop."""
         return self._stop.is_set()
 
     def cancel(self) -> None:

@@ -62,7 +62,8 @@ def too_long(text: str) -> str:
 
 
 def has_more(text: str, most: int, language: Language = ENGLISH) -> bool:
-    """Whether a text has more tokens than this, however long these are. Of one that has many more, a part is read."""
+    """Return True if a text has more tokens than this, however long they are. Reads only a part of a much longer
+    text."""
     size = LETTERS * most
     while size < len(text) and len(Document.parse(text[:size], language).words) <= 2 * most:
         size *= 2
@@ -265,7 +266,8 @@ class Document(Private):
         return self.gaps[i]
 
     def skeleton(self, drawn: Sequence[bool]) -> Skeleton:
-        """What stays where the tokens with True are drawn. Raises InputError where there is not one value a token."""
+        """Return what is unchanged when the tokens marked True are sampled. Raises InputError unless each token has one
+        value."""
         if len(drawn) != len(self.words):
             raise InputError(f"A skeleton needs one value for each of the {len(self.words)} tokens: {len(drawn)}.")
         kept = tuple([None if d else word for d, word in zip(drawn, self.words, strict=True)])
@@ -306,7 +308,7 @@ def _sentences(text: str, rules: _Rules) -> list[tuple[int, int, Collection[int]
 
 
 def _abbreviates(text: str, dot: int, language: Language) -> bool:
-    """Whether the full stop at ``dot``, which whitespace follows, belongs to an abbreviation and ends no sentence."""
+    """Return True if the full stop at ``dot``, before whitespace, belongs to an abbreviation and ends no sentence."""
     start = dot
     while start > 0 and dot - start < 12 and not text[start - 1].isspace():
         start -= 1

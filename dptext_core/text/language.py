@@ -98,7 +98,7 @@ class Clues:
 
     @cached_property
     def longest_place(self) -> int:
-        """How many words the longest name of a place has."""
+        """Return how many words the longest place name has."""
         return max((p.count(" ") + 1 for p in self.places), default=0)
 
     @cached_property
@@ -108,7 +108,7 @@ class Clues:
 
     @cached_property
     def number_parts(self) -> frozenset[str]:
-        """What a compound such as ``forty-two`` is made of."""
+        """Return the words that can form a compound such as ``forty-two``."""
         return self.numbers | self.small_numbers | self.digit_words | self.ordinal_words | self.number_units
 
 
@@ -169,7 +169,8 @@ class Language:
         return frozenset("'" + clitic for clitic in self.clitics) | frozenset(self.detached)
 
     def is_word(self, piece: str, shortest: int = 1) -> bool:
-        """Whether a piece of a public vocabulary is a whole word of this language, of ``shortest`` letters or more."""
+        """Return True if a public vocabulary item is a whole word of this language with ``shortest`` letters or
+        more."""
         if len(piece) < shortest:
             return False
         if len(piece) == 1:
@@ -181,5 +182,5 @@ class Language:
         return re.compile(f"(?:{self.letters})+")
 
     def is_letter(self, text: str) -> bool:
-        """Whether a text is one letter of this language."""
+        """Return True if a text is one letter of this language."""
         return len(text) == 1 and self._letters.fullmatch(text) is not None

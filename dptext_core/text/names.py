@@ -44,7 +44,7 @@ class Finder:
 
     @property
     def title(self) -> str:
-        """What the pipeline calls itself: no path of this machine."""
+        """Return the pipeline's own name, which contains no path of this machine."""
         meta = self._nlp.meta
         return f"{meta.get('lang', '')}_{meta.get('name', '')}"
 

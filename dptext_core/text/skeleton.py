@@ -139,7 +139,7 @@ class Skeleton(Private):
 
     @cached_property
     def _spaced(self) -> tuple[str, ...]:
-        """What stands before each token, and after the last, where every hole is filled by one word."""
+        """Return the text before each token, and after the last, if one word fills every hole."""
         gaps, n = list(self.gaps), len(self.kept)
         for i in [i for i, gap in enumerate(gaps) if not gap and 0 < i < n]:
             left, right = self.kept[i - 1], self.kept[i]
@@ -216,12 +216,12 @@ _MODIFIERS = ("Mn", "Mc", "Me", "Cf")
 
 
 def _begins_as_word(kept: str | None) -> bool:
-    """Whether something before it would run into it. A hole counts as a word whatever fills it."""
+    """Return True if a word before it would run into it. A hole counts as a word, whatever fills it."""
     return kept is None or wordish(kept[0])
 
 
 def _ends_as_word(kept: str | None) -> bool:
-    """Whether something after it would run into it: an emoji stays one with the mark after it, and no word."""
+    """Return True if a word after it would run into it. An emoji with the mark after it is not a word."""
     if kept is None:
         return True
     for char in reversed(kept):
@@ -231,7 +231,7 @@ def _ends_as_word(kept: str | None) -> bool:
 
 
 def kind_of(text: str) -> str:
-    """What a token is by its characters alone: "word" (has a letter), "number", "punct" or "symbol"."""
+    """Return the kind of a token by its characters alone: "word" (has a letter), "number", "punct" or "symbol"."""
     if text[0].isalpha() or any(char.isalpha() for char in text):
         return "word"
     if any(char.isalnum() for char in text):

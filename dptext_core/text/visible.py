@@ -192,7 +192,7 @@ def _without_blanks(text: str, places: Sequence[int]) -> tuple[str, Sequence[int
 
 
 def _form(char: str) -> str | None:
-    """How a character is written: "" where it is not seen, None where it stays as it is."""
+    """Return how a character is written: "" if it is invisible, None if it is unchanged."""
     if char in _FORMS or char in _SAME:
         return _FORMS.get(char)
     category = unicodedata.category(char)

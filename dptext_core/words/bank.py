@@ -245,7 +245,7 @@ def bank_folder(bank: str) -> Path:
 
 
 def read_about(folder: Path) -> BankAbout:
-    """What ``bank.json`` says. Raises ConfigError for another kind of folder, ModelUnavailable where it is missing."""
+    """Read ``bank.json``. Raises ConfigError for another kind of folder, ModelUnavailable if it is missing."""
     try:
         content = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
     except FileNotFoundError:

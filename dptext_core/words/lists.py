@@ -163,7 +163,7 @@ def _parse(name: str) -> tuple[str, int | None]:
 
 
 def check_list(name: str) -> None:
-    """Whether ``word_list`` would find this name, without reading or building anything. Raises what it raises."""
+    """Check that ``word_list`` would find this name, without reading or building anything. Raises the same errors."""
     space, seed = _parse(name)
     if seed is not None:
         space_file(space)

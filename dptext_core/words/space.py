@@ -302,9 +302,10 @@ class WordSpace:
     def _rough(
         self, middle: NDArray[np.float64] | float, squares: NDArray[np.float64]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32], float, NDArray[np.float64]]:
-        """What screens squared distances at half the cost: a (n, d + 2), b (n, d + 2), scale, and slack (n,).
+        """Return factors that approximate squared distances at half the cost: a (n, d + 2), b (n, d + 2), scale, slack
+        (n,).
 
-        Those of i and j are scale·(a_i·b_j), and that is off by scale·(slack_i + slack_j) at most.
+        The squared distance of i and j is scale·(a_i·b_j), off by scale·(slack_i + slack_j) at most.
         """
         scale = float(squares.max()) or 1.0
         a = np.empty((len(self), self.vectors.shape[1] + 2), np.float32)
@@ -336,7 +337,7 @@ class WordSpace:
 
     @cached_property
     def _centre(self) -> tuple[NDArray[np.float64] | float, NDArray[np.float64]]:
-        """What to take from all vectors before their products are distances, and the squares of what is left.
+        """Return what to subtract from all vectors before computing distances by products, and the squares of the rest.
 
         Nothing, unless the vectors are far longer than they are apart: distances are the same, digits are won.
         """
@@ -346,7 +347,8 @@ class WordSpace:
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """What is known, without looking, of the smallest and the largest distance; None for nothing."""
+        """Return the known bounds of the smallest and the largest distance without computing any; None for no
+        bounds."""
         return self.known_delta if self.known_delta is not None else self.known_bounds
 
     @property
@@ -356,7 +358,7 @@ class WordSpace:
 
     @cached_property
     def _may_cancel(self) -> bool:
-        """Whether two different words may be so close that products leave too few digits of their distance."""
+        """Return True if two different words may be so close that products leave too few digits of their distance."""
         least = 0.0 if self.bounds is None else self.bounds[0]
         return least**2 <= _DIGITS * self._rounding * 2.0 * float(self._centre[1].max())
 

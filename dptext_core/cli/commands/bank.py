@@ -93,7 +93,7 @@ def build(args: argparse.Namespace) -> None:
 
 
 def cover(args: argparse.Namespace) -> None:
-    """How near the nearest sentence of a bank is, over the sentences of texts."""
+    """Measure how near the nearest sentence of a bank is, over the sentences of texts."""
     from pathlib import Path
 
     from ...measure.bank_coverage import coverage

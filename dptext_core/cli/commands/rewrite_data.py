@@ -106,7 +106,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def data_options(
     parser: argparse.ArgumentParser, flag: str, what: str, required: bool = True, piped: bool = False
 ) -> None:
-    """How a data set is named and read. piped: whether standard input may be one."""
+    """Add the options that name and read a data set. piped: whether standard input may be one."""
     from ...data.tables import KINDS
 
     pipe = ", or - for JSONL from standard input" if piped else ""
@@ -210,7 +210,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _workers(args: argparse.Namespace) -> Any:
-    """What opens the workers that were asked for; None where all is done here."""
+    """Return a function that opens the requested workers; None to run everything here."""
     if args.engine == "ray":
         from ...data.distributed import cluster
 
@@ -229,7 +229,8 @@ def _workers(args: argparse.Namespace) -> Any:
 
 
 def _check_files(args: argparse.Namespace, measures: list[str]) -> None:
-    """What does not go with a pipe, and endings that nothing can be written to, before anything is drawn."""
+    """Reject options that a pipe does not support and file endings that cannot be written, before anything is
+    sampled."""
     from ...data import release_files
 
     workers = args.engine == "ray" or args.workers is not None
