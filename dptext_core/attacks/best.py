@@ -95,6 +95,7 @@ class Best(Private):
 
 
 def title(name: str) -> str:
+    """Return the title of an attacker by its name."""
     return ASKED.get(name, name)
 
 

@@ -436,6 +436,7 @@ class _InContext(_OfSomeWords):
 def evidence_of(
     mechanism: Mechanism, text: ReleasedText, releases: Sequence[Mapping[int, Step]], words: Sequence[str]
 ) -> Evidence:
+    """Return the evidence that the mechanism allows: exact for words drawn by themselves, else in context."""
     if mechanism.by_word is None:
         return _InContext(mechanism, releases, text, words)
     given = mechanism.config.epsilon
@@ -629,7 +630,7 @@ class Sweeps:
 
 @register
 class Reader(TextAttacker):
-    """This attack on a whole text."""
+    """The attack on a whole text."""
 
     name = "reader"
     title = "Reader"

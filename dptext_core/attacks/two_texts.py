@@ -500,7 +500,7 @@ def _epsilon(hits: NDArray, others: NDArray, n: int, tail: float, delta: float) 
 
 @register
 class TwoTextsAttacker(TextAttacker):
-    """This attack on a text and another one."""
+    """The attack on a text and another one."""
 
     name = "two-texts"
     title = "Two texts"

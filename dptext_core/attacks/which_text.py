@@ -446,7 +446,7 @@ def _up(p: float) -> str:
 
 @register
 class WhichOne(TextAttacker):
-    """This attack on a whole text."""
+    """The attack on a whole text."""
 
     name = "which-text"
     title = "Which text?"

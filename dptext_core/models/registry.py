@@ -330,6 +330,7 @@ def list_models() -> list[ModelInfo]:
 
 
 def cached_repos() -> list[str]:
+    """Return the ids of the models in the local hub cache."""
     from huggingface_hub import constants, scan_cache_dir
     from huggingface_hub.errors import CacheNotFound
 

@@ -18,7 +18,7 @@ M = TypeVar("M")
 
 
 def assets_folder() -> Path:
-    """The folder ``assets``: inside the package where it was installed, beside it in a checkout.
+    """Return the folder ``assets``: inside the package where it was installed, beside it in a checkout.
 
     Raises ModelUnavailable if neither is there.
     """
@@ -116,7 +116,7 @@ class Example:
 
 
 def examples() -> tuple[Example, ...]:
-    """The bundled texts in the order in which they are offered; none where they are missing."""
+    """Return the bundled texts in the order in which they are offered; none where they are missing."""
     return bundled("examples/index.json", _read_examples, ())
 
 

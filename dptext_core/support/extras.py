@@ -27,7 +27,7 @@ BROUGHT_BY = {"onnxruntime": "models", "torch": "torch", "transformers": "torch"
 
 
 def install(extra: str) -> str:
-    """The command, for who installed the package and for who has a clone."""
+    """Return the install command, for an installed package or for a clone."""
     return f'pip install "dptext-studio[{extra}]" (in a clone: pip install -r {EXTRAS[extra]})'
 
 

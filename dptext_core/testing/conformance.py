@@ -92,7 +92,7 @@ def _fields(m: Mechanism) -> dict[str, Any]:
 
 
 def _within(m: Mechanism, *epsilons: float) -> list[float]:
-    """These ε, each smaller by the same share where the mechanism takes none as large."""
+    """Return these ε, each reduced by the same share if the mechanism accepts none as large."""
     share = min(1.0, m.max_epsilon / max(epsilons))
     return [share * epsilon for epsilon in epsilons]
 
@@ -102,7 +102,7 @@ def _draws(m: Mechanism) -> bool:
 
 
 def the_spec_is_complete(make: Make) -> None:
-    """A notion of promise, a label and a help text of every option, and a place in the registry."""
+    """Check for a privacy notion, a label and a help text of every option, and a place in the registry."""
     spec = make().spec()
     _hold(spec.notion in NOTIONS, f"notion {spec.notion!r} is none of {', '.join(NOTIONS)}")
     for field in dataclasses.fields(spec.config_cls):
@@ -111,7 +111,7 @@ def the_spec_is_complete(make: Make) -> None:
 
 
 def the_config_is_frozen(make: Make) -> None:
-    """A mechanism is one setting for as long as it lives."""
+    """Check that a mechanism never changes its options."""
     with _refused(dataclasses.FrozenInstanceError, "another ε of a mechanism that is made"):
         make().config.epsilon = 3.0
 
@@ -158,7 +158,8 @@ def steps_cover_the_text(make: Make) -> None:
 
 
 def what_nobody_sees_changes_nothing(make: Make) -> None:
-    """A text with invisible characters in it becomes the same rewrite as without them, of which none holds any."""
+    """Check that a text with invisible characters gets the same rewrite as without them, and that no rewrite has
+    any."""
     m, plain = make(), 'The doctor told my friend: "It is bad." \U0001f642 of (it)!'
     wanted = m.rewrite(plain, seed=5).text
     for hidden in HIDDEN:
@@ -202,7 +203,7 @@ def a_text_that_is_too_long_is_refused(make: Make) -> None:
 
 
 def a_seed_repeats_and_is_said(make: Make) -> None:
-    """The same text from the same seed, under a warning that it is not private."""
+    """Check that the same seed gives the same text, under a warning that it is not private."""
     m = make()
     a, b = m.rewrite(TEXT, seed=7), m.rewrite(TEXT, seed=7)
     _equal(a.text, b.text, "the second rewrite with one seed")
@@ -239,7 +240,7 @@ def the_noise_of_a_text_follows_from_seed_and_place(make: Make) -> None:
 
 
 def equal_texts_in_a_row_are_read_once(make: Make) -> None:
-    """Reading is the expensive part; each text still has its own result, in its place."""
+    """Check that equal texts are read once, the expensive part, and that each still has its own result in its place."""
     m, read = make(), []
 
     def reading(text: str) -> Document:
@@ -276,7 +277,8 @@ def what_was_drawn_is_in_its_distribution(make: Make) -> None:
 
 
 def a_rewrite_is_as_likely_as_its_pieces(make: Make) -> None:
-    """The chance of a whole rewrite is the product of those of its pieces, or it is said why there is none."""
+    """Check that the probability of a whole rewrite is the product of those of its parts, or that it says why there is
+    none."""
     m = make()
     try:
         chances = stated(m)
@@ -338,7 +340,7 @@ def a_prepared_text_stands_for_its_text(make: Make) -> None:
 
 
 def the_guarantee_adds_up(make: Make) -> None:
-    """What the pieces spend is no more than the total, and the guarantee says what is exposed."""
+    """Check that the parts spend no more than the total, and that the guarantee says what is not protected."""
     m = make()
     r = m.rewrite(TEXT, seed=6)
     g = r.guarantee
@@ -467,7 +469,7 @@ CHECKS: dict[str, Callable[[Make], None]] = {
 def check_mechanism(
     mechanism: type[Mechanism] | str, only: str | None = None, task: Task | None = None, **options: Any
 ) -> None:
-    """Holds a mechanism to what every mechanism keeps. It says nothing where all is well.
+    """Check a mechanism against the conformance suite. Prints nothing if all checks pass.
 
     Parameters
     ----------

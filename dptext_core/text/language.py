@@ -24,12 +24,12 @@ _TO_STRAIGHT = str.maketrans(APOSTROPHES[1:], "'" * (len(APOSTROPHES) - 1))
 
 
 def straight(text: str) -> str:
-    """The text with straight apostrophes; its length stays."""
+    """Return the text with straight apostrophes and the same length."""
     return text.translate(_TO_STRAIGHT)
 
 
 def position_case(word: str, sentence_start: bool) -> str:
-    """A capital at a sentence start, nothing else: the first letter or digit, where its capital is one character."""
+    """Capitalise at a sentence start only: the first letter or digit, if its capital is one character."""
     if sentence_start:
         for i, char in enumerate(word):
             if char.isalnum():

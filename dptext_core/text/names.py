@@ -59,7 +59,7 @@ class Finder:
 
 
 def finder() -> Finder | None:
-    """The pipeline that the environment names; None where it names none. Raises ModelUnavailable."""
+    """Return the pipeline that the environment names; None where it names none. Raises ModelUnavailable."""
     named = os.environ.get(VARIABLE, "").strip()
     return _loaded(named) if named else None
 

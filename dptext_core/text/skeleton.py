@@ -105,11 +105,12 @@ class Skeleton(Private):
         return tuple(out)
 
     def render(self, edits: Sequence[Edit]) -> Spliced:
-        """The released text, from one Edit a token: see :meth:`fill`."""
+        """Return the released text, from one Edit per token: see :meth:`fill`."""
         return self.fill([edit.text for edit in edits], [edit.after for edit in edits])
 
     def fill(self, texts: Sequence[str | None], after: Sequence[str | None] = ()) -> Spliced:
-        """The released text: a word (or "") for each hole, None for a kept token; ``after``: what to insert after each.
+        """Return the released text: a word (or "") for each hole, None for a kept token; ``after``: what to insert
+        after each.
 
         A deleted place takes one adjacent run of spaces or tabs with it: the one before it, or the one after it where
         it is first on its line or after an opening bracket or quote. Line ends stay. An insertion follows its token
@@ -208,7 +209,7 @@ def _places(
 
 
 def wordish(char: str) -> bool:
-    """A letter, a digit, or a mark or invisible character that belongs to one."""
+    """Return True for a letter, a digit, or a mark or invisible character that belongs to one."""
     return char.isalnum() or unicodedata.category(char) in _MODIFIERS
 
 

@@ -152,7 +152,7 @@ def removed_note(removed: int) -> str:
 
 
 def _characters(text: str, forms: Mapping[str, str]) -> tuple[str, list[int], int]:
-    """The characters that one sees, where each comes from, and how many are not seen."""
+    """Return the visible characters, where each comes from, and how many are invisible."""
     out, places, removed = list[str](), list[int](), 0
     on_letter, last = False, ""
     for i, char in enumerate(text):

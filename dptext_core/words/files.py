@@ -66,7 +66,7 @@ _BROKEN = (OSError, EOFError, ValueError, OverflowError, AssertionError, zlib.er
 
 
 def locate(name: str | Path) -> Path | None:
-    """The file of a name that is not bundled: ``glove-840b``, a name of gensim's data, or a path.
+    """Return the file of a name that is not bundled: ``glove-840b``, a name of gensim's data, or a path.
 
     None where it is none of these. Raises ModelUnavailable for a known name that is not on this machine, InputError for
     a path without a file.
@@ -135,7 +135,7 @@ def _gensim_data(name: str) -> Path:
 def read_vectors(
     path: str | Path, limit: int = LIMIT, language: Language = ENGLISH
 ) -> tuple[tuple[str, ...], NDArray[np.float32]]:
-    """The words of a file, lower-cased, in its order, and their vectors as they are, float32 (n, d).
+    """Return the words of a file, lower-cased, in its order, and their vectors as they are, float32 (n, d).
 
     ``limit``: only the first so many vectors of the file count. Of ConceptNet Numberbatch, whose words ("/c/en/word")
     are in the order of the alphabet, those of the language count, all-MiniLM-L6-v2's whole words first. Unpacking a
@@ -194,7 +194,7 @@ def _read_npz(path: Path, limit: int) -> tuple[Sequence[str], NDArray[np.float32
 
 @contextlib.contextmanager
 def _unzipped(path: Path) -> Iterator[Path]:
-    """The one file in a .zip, in a temporary folder."""
+    """Return the one file in a .zip, in a temporary folder."""
     with zipfile.ZipFile(path) as archive:
         members = [m for m in archive.infolist() if not m.is_dir() and not m.filename.startswith("__MACOSX/")]
         if len(members) != 1:
@@ -217,7 +217,7 @@ def _unzipped(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _without_mark(path: Path) -> Iterator[Path]:
-    """The file, or where it begins with a byte-order mark, which would hide its first word, a copy without."""
+    """Return the file, or where it begins with a byte-order mark, which would hide its first word, a copy without."""
     with _open(path) as file:
         if file.read(3) != codecs.BOM_UTF8:
             yield path

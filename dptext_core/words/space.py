@@ -162,13 +162,13 @@ class WordSpace:
         return isinstance(word, str) and self.index(word) is not None
 
     def index(self, word: str) -> int | None:
-        """The place of a word, case ignored; None where the space does not have it."""
+        """Return the place of a word, ignoring case; None if the space does not have it."""
         if not isinstance(word, str):
             raise InputError(f"A word is a str, not {type(word).__name__}.")
         return self._indices.get(word.lower())
 
     def rows(self, words: Sequence[str]) -> NDArray[np.int64]:
-        """The places of many words, case ignored, int64 (m,); -1 where the space does not have the word."""
+        """Return the places of many words, case ignored, int64 (m,); -1 where the space does not have the word."""
         return np.array([self._indices.get(word.lower(), -1) for word in words], dtype=np.int64)
 
     def similarities(self, word: str) -> NDArray[np.float32]:
@@ -203,7 +203,7 @@ class WordSpace:
     def nearest(
         self, rows: ArrayLike, k: int, metric: str = "euclidean"
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The k nearest words of each of some words, by exact search.
+        """Return the k nearest words of each given word, by exact search.
 
         In blocks: never holds all distances. On a GPU where torch is loaded and has one.
 
@@ -320,7 +320,7 @@ class WordSpace:
         return a, b, scale, (self.vectors.shape[1] + 16) * 2.0**-23 * half + 1e-30
 
     def neighbours(self, word: str, k: int, metric: str = "cosine") -> tuple[tuple[str, float], ...]:
-        """The k nearest other words, nearest first, by exact search; ties go to the more frequent word.
+        """Return the k nearest other words, nearest first, by exact search; ties go to the more frequent word.
 
         Each comes with its cosine similarity, or with its distance where ``metric`` is "euclidean".
         """
@@ -377,7 +377,7 @@ class WordSpace:
         return places.astype(np.int64)
 
     def _blocks(self, start: int = 0) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """The vectors from ``start`` on in float64, some thousand at a time, each block with its first place."""
+        """Yield the vectors from ``start`` on in float64, some thousand at a time, each block with its first place."""
         step = max(1, 2_000_000 // max(1, self.vectors.shape[1]))
         for first in range(start, len(self), step):
             yield first, self.vectors[first : first + step].astype(np.float64)
@@ -452,13 +452,14 @@ class Usable(NamedTuple):
 
 
 def word_spaces() -> list[Usable]:
-    """The word spaces of this machine: the bundled ones, glove-840b where it is installed, gensim-data's on disk."""
+    """Return the word spaces of this machine: the bundled ones, glove-840b where it is installed, gensim-data's on
+    disk."""
     bundled = [Usable(name, title, "comes with the program") for name, title in SPACES.items()]
     return bundled + [Usable(*found) for found in files.available()]
 
 
 def word_space(name: str | Path = "minilm", limit: int | None = None, language: Language = ENGLISH) -> WordSpace:
-    """The word space of a name, or of the path of a user's file.
+    """Return the word space of a name, or of the path of a user's file.
 
     Parameters
     ----------
@@ -495,8 +496,8 @@ def word_space(name: str | Path = "minilm", limit: int | None = None, language: 
 
 
 def space_file(name: str | Path) -> tuple[Path, int, int] | None:
-    """The file of a user's word space, its time and its size: what is kept of its words is kept for these. None for a
-    bundled space. Reads nothing; raises what ``word_space`` raises for a name."""
+    """Return the file of a user's word space, its time and its size: what is kept of its words is kept for these. None
+    for a bundled space. Reads nothing; raises what ``word_space`` raises for a name."""
     if not isinstance(name, str | Path):
         raise ConfigError(f"A word space is a name or the path of a file of vectors, not {shown(name)}.")
     if name in SPACES:
@@ -510,8 +511,8 @@ def space_file(name: str | Path) -> tuple[Path, int, int] | None:
 
 
 def without(space: WordSpace, places: tuple[int, ...], everyones: bool = False) -> WordSpace:
-    """The space without the words at these places. everyones: by the program's list alone, so that all visitors of a
-    server have this one. Raises ConfigError where none is left."""
+    """Return the space without the words at these places. everyones: by the program's list alone, so that all visitors
+    of a server share it. Raises ConfigError if none is left."""
     if not places:
         return space
     if len(places) >= len(space):
@@ -565,7 +566,7 @@ def _made_without(space: WordSpace, places: tuple[int, ...]) -> WordSpace:
 
 @cache
 def common_vocabulary() -> tuple[str, ...]:
-    """The words that all five bundled spaces have, most frequent first."""
+    """Return the words that all five bundled spaces share, most frequent first."""
     shared = set.intersection(*(set(word_space(name).words) for name in SPACES))
     return tuple(word for word in word_space("minilm").words if word in shared)
 
@@ -627,7 +628,7 @@ def _arrays(name: str, digest: str, *keys: str) -> list[NDArray[Any]]:
 
 
 def input_rows() -> NDArray[np.float32]:
-    """The input embeddings of the whole words, raw, in the order of the vocabulary; float32 (n, 384)."""
+    """Return the input embeddings of the whole words, raw, in the order of the vocabulary; float32 (n, 384)."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -649,7 +650,7 @@ def words_sha256(words: Sequence[str]) -> str:
 
 
 def kth_bound(keys: NDArray[Any], k: int) -> NDArray[Any]:
-    """A value (m,) for each row of keys (m, n) that at least k of its values do not exceed, and not many more.
+    """Return a value (m,) for each row of keys (m, n) that at least k of its values do not exceed, and not many more.
 
     The k-th lowest where a row is short; in long ones the k-th lowest of the lowest of each of many parts, which takes
     a tenth of the time.
@@ -668,7 +669,7 @@ def _check_metric(metric: str) -> None:
 
 
 def _cuda() -> Any:
-    """ "cuda" where torch is loaded already and has it, else None: no other GPU computes in float64."""
+    """Return "cuda" if torch is already loaded and has it, else None: no other GPU computes in float64."""
     return "cuda" if best_device(load=False) == "cuda" else None
 
 

@@ -288,7 +288,7 @@ def _stream(args: argparse.Namespace, mechanism: Any, keep: list[str]) -> None:
 
 
 def _watched(read: Callable[[], Iterator[Row]]) -> Iterator[Row]:
-    """The rows of standard input; where that is a file, it must not change while it is read."""
+    """Yield the rows of standard input. If that is a file, it must not change while it is read."""
     from ...data.input_watch import InputWatch
 
     try:
