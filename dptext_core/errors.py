@@ -27,7 +27,7 @@ class InputError(DPTextError, ValueError):
 
 
 class NoDistribution(DPTextError):
-    """This step, or this mechanism, has no distribution over words."""
+    """A step, or a mechanism, has no distribution over words."""
 
 
 class ModelUnavailable(DPTextError):

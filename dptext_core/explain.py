@@ -56,7 +56,7 @@ class ListNeighbourhood(Private):
         _require(at is None or same_word(self.words[at], self.candidate), "the candidate is not the word at its place")
 
     def at(self, offset: int) -> int | None:
-        """The index of an offset in ``words``; None outside the window."""
+        """Return the index of an offset in ``words``; None outside the window."""
         places = np.flatnonzero(self.offsets == offset)
         return int(places[0]) if len(places) else None
 
@@ -235,7 +235,8 @@ class Projection:
 
 
 def project(vectors: ArrayLike, origin: int = 0) -> Projection:
-    """The plane through row ``origin`` of ``vectors`` (n, d) that keeps most of the squared distances from that row.
+    """Project ``vectors`` (n, d) on the plane through row ``origin`` that keeps most of the squared distances from that
+    row.
 
     Principal components around that row instead of around the mean. The sign of an axis is fixed: its largest
     coordinate is positive. Raises InputError for anything but a finite matrix with that row.

@@ -151,7 +151,7 @@ class Unit(Protocol):
 
 
 def releases_of(steps: Sequence[Step], rules: Collection[str] = ()) -> tuple[Release, ...]:
-    """The pieces that were released, from aligned steps. rules: reasons of steps whose word was placed, not drawn."""
+    """Return what was released, from aligned steps. rules: reasons of steps whose word was placed, not drawn."""
     out = []
     for s in steps:
         if s.action == "delete":

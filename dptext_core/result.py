@@ -53,7 +53,7 @@ class Trace(Private):
     rules: frozenset[str] = frozenset()
 
     def distribution(self, i: int, unit: Unit) -> TokenDistribution:
-        """What unit ``i`` was drawn from, given what came before it."""
+        """Return the distribution of unit ``i``, given what came before it."""
         raise NoDistribution("This mechanism states no distribution for what it draws.")
 
     def distributions(self, units: Sequence[tuple[int, Unit]]) -> Iterator[TokenDistribution]:
@@ -61,7 +61,7 @@ class Trace(Private):
         return (self.distribution(i, unit) for i, unit in units)
 
     def locked(self, i: int, unit: Unit) -> tuple[Channel, NoiseStream]:
-        """The channel and the noise of unit ``i``: what it would be at every other ε."""
+        """Return the channel and the noise of unit ``i``, which determine the result at every other ε."""
         raise NoDistribution("At another ε this mechanism needs a new pass. Rewrite again.")
 
     def candidate(self, i: int, unit: Unit) -> int | None:
@@ -69,7 +69,7 @@ class Trace(Private):
         return None
 
     def logits(self, i: int, unit: Unit) -> np.ndarray | None:
-        """A model's scores before clipping, float32 (V,)."""
+        """Return a model's scores before clipping, float32 (V,)."""
         return None
 
     def views(self, i: int, unit: Unit) -> tuple:
@@ -133,7 +133,7 @@ class RewriteResult(Private):
         guarantee: Guarantee | None = None,
         **more: Any,
     ) -> Self:
-        """What a mechanism makes of a prepared text by a stream of noise.
+        """Build the result of a prepared text under a stream of noise.
 
         Parameters
         ----------
@@ -164,7 +164,7 @@ class RewriteResult(Private):
         return f"{type(self).__name__}(mechanism={self.mechanism!r}, {drawn:,} pieces drawn, seed={self.seed!r})"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows, and keeps in its file: the released text and what is promised of it."""
+        """Return what a notebook shows and stores: the released text and its guarantee."""
         said = "".join(f"<p>{escape(part)}</p>" for part in (self.text, self.guarantee.sentence()))
         return f"<div style='white-space: pre-wrap; max-width: 80ch'>{said}</div>"
 
@@ -203,11 +203,12 @@ class RewriteResult(Private):
         return polish(self, mechanism, model=model, task=task)
 
     def locked(self, i: int) -> tuple[Channel, NoiseStream]:
-        """The channel and the stream of drawn unit ``i``: what it would be at every other ε. For the owner's eyes."""
+        """Return the channel and the noise of unit ``i``, which determine the result at every other ε."""
         return self.trace.locked(i, self._unit(i))
 
     def logits(self, i: int) -> np.ndarray | None:
-        """The model's scores at drawn unit ``i`` before clipping, float32 (V,); None where the mechanism has none."""
+        """Return the model's scores at drawn unit ``i`` before clipping, float32 (V,); None where the mechanism has
+        none."""
         return self.trace.logits(i, self._unit(i))
 
     def candidate(self, i: int) -> int | None:
@@ -223,7 +224,7 @@ class RewriteResult(Private):
         return self.trace.similarities(i, self._unit(i))
 
     def distribution(self, i: int) -> TokenDistribution:
-        """What a word of the result was drawn from, given what came before it.
+        """Return the distribution of a sampled word of the result, given what came before it.
 
         Parameters
         ----------
@@ -252,7 +253,7 @@ class RewriteResult(Private):
         return self.trace.distribution(i, unit)
 
     def distributions(self) -> Iterator[tuple[int, TokenDistribution]]:
-        """What every drawn word of the result was drawn from, in less time than one by one where a model is asked.
+        """Yield the distribution of every sampled word, faster than one by one if a model is needed.
 
         Yields
         ------
@@ -277,7 +278,7 @@ class RewriteResult(Private):
         return units[i]
 
     def to_dict(self, trace: bool = False) -> dict:
-        """What may leave with the release. The trace tells the original words: for the owner's eyes only."""
+        """Return what may be released. The trace reveals the original words: it is for the owner only."""
         out: dict[str, Any] = {
             "text": self.text,
             "mechanism": self.mechanism,
@@ -335,7 +336,7 @@ class Polished(Private):
         return sum(same[0]) / len(known), sum(same[1]) / len(known)
 
     def sentence(self) -> str:
-        """What the polish did, for the owner's eyes."""
+        """Describe the post-processing, for the owner's eyes."""
         n = len(self._places)
         if not n:
             return "No word of this text was drawn, so there is nothing to polish."
@@ -351,7 +352,7 @@ class Polished(Private):
         return said
 
     def to_dict(self) -> dict:
-        """What may leave: the release as it was drawn, and the polished text."""
+        """Return what may be released: the sampled text, and the post-processed text."""
         return {**self.drawn.to_dict(), "polished": self.text}
 
 
@@ -379,7 +380,7 @@ class Sweep(Private):
 
 
 def _with(thing: T, **values: Any) -> T:
-    """A copy with other values: dataclasses.replace would build it anew, in five times as long."""
+    """Return a copy with other values; dataclasses.replace takes five times as long."""
     made = copy(thing)
     for name, value in values.items():
         object.__setattr__(made, name, value)
@@ -387,12 +388,12 @@ def _with(thing: T, **values: Any) -> T:
 
 
 def in_batch(result: RewriteResult, batch: str) -> RewriteResult:
-    """The result as one of a batch."""
+    """Return the result as one of a batch."""
     return _with(result, batch=batch)
 
 
 def marked(result: RewriteResult) -> RewriteResult:
-    """A seeded result says so in its guarantee, whatever the mechanism."""
+    """Mark a seeded result in its guarantee, whatever the mechanism."""
     if result.seed is None:
         return result
     g = result.guarantee

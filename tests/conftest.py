@@ -9,9 +9,11 @@ import importlib.util
 import itertools
 import os
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from marks import MODEL, TESTS, TINY, UNIT, Forbidden
 
 # Workers share the cores among them: one thread for each, said before NumPy or PyTorch are loaded.
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -38,6 +40,22 @@ OF_EXTRAS = {
 collect_ignore = [file for file, module in OF_EXTRAS.items() if importlib.util.find_spec(module) is None]
 
 
+def _is_below(path: Path, places: tuple[str, ...]) -> bool:
+    return path.relative_to(TESTS).as_posix().startswith(places)
+
+
+def _only_unit(config: pytest.Config) -> bool:
+    return config.getoption("markexpr").split(" ")[0] == "unit"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out the other files and folders in a run of the unit tests, so that their imports cost nothing."""
+    if not _only_unit(config) or collection_path == TESTS:
+        return None
+    leads_to_one = any((TESTS / place).is_relative_to(collection_path) for place in UNIT)
+    return None if leads_to_one or _is_below(collection_path, UNIT) else True
+
+
 #: Pages that run without a browser put themselves in its place and stay there; new processes would begin with them.
 MAIN = sys.modules["__main__"]
 
@@ -53,6 +71,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--fail-on-skip"):
         config.pluginmanager.register(FailOnSkip(), "fail-on-skip")
+    if _only_unit(config):
+        sys.meta_path.insert(0, Forbidden())
 
 
 class _Draws:
@@ -103,6 +123,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
             return "sites" if scope.endswith(("test_pocket.py", "test_files_alone.py")) else "app"
 
     return Scheduler(config, log)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if _is_below(item.path, UNIT):
+        item.add_marker("unit")
+    if _is_below(item.path, MODEL) or TINY & set(getattr(item, "fixturenames", ())):
+        item.add_marker("model")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,6 +1,6 @@
-"""Lines of code by room: without blanks, comments and docstrings.
+"""Count lines of code by folder, without blanks, comments and docstrings.
 
-python tools/count_lines.py [FOLDER] [--kinds]
+python tools/count_lines.py [FOLDER …] [--kinds]
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("dptext_core", "dptext_lab", "dptext_studio", "pages")
 _NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 
 def _code(source: str) -> dict[int, list[tokenize.TokenInfo]]:
-    """Tokens by line that are neither a comment nor part of a docstring."""
+    """Return the tokens of each line, without comments and docstrings."""
     lines: dict[int, list[tokenize.TokenInfo]] = {}
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type not in _NO_CODE:
@@ -34,13 +35,12 @@ def _code(source: str) -> dict[int, list[tokenize.TokenInfo]]:
 
 
 def code_lines(source: str) -> int:
-    """Lines of Python on which a token stands that is neither a comment nor part of a docstring."""
+    """Count the lines with a token that is neither a comment nor part of a docstring."""
     return len(_code(source))
 
 
 def kinds(source: str) -> Counter[str]:
-    """Those lines by what they hold: imports; heads of functions; nothing but a text; nothing but brackets; the rest,
-    which decides and computes."""
+    """Count those lines by what they hold: imports, heads of functions, text alone, brackets alone, and the rest."""
     imports: set[int] = set()
     heads: set[int] = set()
     for node in ast.walk(ast.parse(source)):
@@ -65,17 +65,17 @@ def kinds(source: str) -> Counter[str]:
     return counts
 
 
-def by_room(folder: Path) -> Counter[str]:
-    """Lines of code of each folder in ``folder``; files that lie in it directly count as "."."""
-    rooms: Counter[str] = Counter()
+def by_folder(folder: Path) -> Counter[str]:
+    """Count the lines of each folder in ``folder``; files directly in it count as "."."""
+    counts: Counter[str] = Counter()
     for path, source in _sources(folder):
         inside = path.relative_to(folder).parts
-        rooms[inside[0] if len(inside) > 1 else "."] += code_lines(source)
-    return rooms
+        counts[inside[0] if len(inside) > 1 else "."] += code_lines(source)
+    return counts
 
 
 def by_kind(folder: Path) -> Counter[str]:
-    """Lines of code below ``folder`` by what they hold."""
+    """Count the lines below ``folder`` by what they hold."""
     return sum((kinds(source) for _, source in _sources(folder)), Counter[str]())
 
 
@@ -85,13 +85,17 @@ def _sources(folder: Path) -> Iterator[tuple[Path, str]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "dptext_core", help="a package")
-    parser.add_argument("--kinds", action="store_true", help="by what lines hold instead")
+    parser.add_argument("folder", nargs="*", type=Path, help="packages (default: all of them)")
+    parser.add_argument("--kinds", action="store_true", help="count by what lines hold instead")
     args = parser.parse_args()
-    counts = (by_kind if args.kinds else by_room)(args.folder)
-    for name, n in counts.most_common():
-        print(f"{n:7,}  {name}")
-    print(f"{counts.total():7,}  together")
+    total = 0
+    for folder in args.folder or [ROOT / name for name in PACKAGES]:
+        counts = (by_kind if args.kinds else by_folder)(folder)
+        print(f"{counts.total():7,}  {folder.name}")
+        for name, n in counts.most_common():
+            print(f"{n:7,}    {name}")
+        total += counts.total()
+    print(f"{total:7,}  in total")
 
 
 if __name__ == "__main__":

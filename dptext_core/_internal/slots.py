@@ -6,5 +6,6 @@ from collections.abc import Callable
 
 
 def setter(cls: type, name: str) -> Callable[[object, object], None]:
-    """Fills the slot ``name`` of an instance: object.__setattr__, which dataclasses use, takes three times as long."""
+    """Return a function that sets the slot ``name`` of an instance: object.__setattr__, which dataclasses use, takes
+    three times as long."""
     return cls.__dict__[name].__set__

@@ -30,11 +30,11 @@ class AttackFinding(Protocol):
 
     @property
     def success(self) -> float:
-        """How often the attacker is right, 0 to 1."""
+        """Return how often the attacker is right, 0 to 1."""
 
     @property
     def chance(self) -> float:
-        """How often one would be who does not see the output."""
+        """Return how often a guess without the output is right."""
 
     def sentence(self) -> str:
         """The attack in plain words."""
@@ -81,7 +81,7 @@ class DataAttacker(Attacker):
 
     @abstractmethod
     def training_texts(self, originals: Any, rewrites: Any) -> Any:
-        """What it has to train on, of originals and rewrites of the same texts (or of their features)."""
+        """Return its training texts, from originals and rewrites of the same texts (or from their features)."""
 
 
 def drawn_by_looking(unit: Unit) -> None:

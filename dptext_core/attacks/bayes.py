@@ -116,13 +116,13 @@ class Success:
 
 
 def is_available(mechanism: Mechanism) -> bool:
-    """Whether the posterior is exact here: words are drawn one by one, by chances that have a formula."""
+    """Return True if the posterior is exact: words are sampled one by one, with probabilities that have a formula."""
     by_word = mechanism.by_word
     return by_word is not None and mechanism.closed_form and by_word.channel(0).draws is None
 
 
 def is_ready(mechanism: Mechanism, epsilon: float) -> bool:
-    """Whether :func:`posterior` answers within a second: no pass over all pairs of words is needed first."""
+    """Return True if :func:`posterior` answers within a second, without a pass over all pairs of words."""
     return _by_word(mechanism).likelihood_ready(epsilon)
 
 
@@ -299,7 +299,7 @@ def _by_word(mechanism: Mechanism) -> WordByWord:
 
 
 def closed_form(mechanism: Mechanism) -> WordByWord:
-    """What its words are drawn from, by a formula. Raises NoDistribution where there is none."""
+    """Return the closed-form distributions of its words. Raises NoDistribution if there are none."""
     found = _by_word(mechanism)
     if not is_available(mechanism):
         raise NoDistribution(
@@ -412,7 +412,8 @@ def simulated_success(
     seed: int | None = None,
     task: Task = UNWATCHED,
 ) -> Success:
-    """How often the best guess was right in ``draws`` trials: a word from the prior, its replacement, the guess.
+    """Simulate how often the best guess is right in ``draws`` trials: a word from the prior, its replacement, the
+    guess.
 
     Replacements come from the sampler that a rewrite uses. interval: Clopper-Pearson, 95%.
     """

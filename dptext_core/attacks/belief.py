@@ -389,7 +389,7 @@ def _releases(
     many: bool,
     stream: NoiseStream,
 ) -> list[tuple[RewriteResult, ...]]:
-    """What the reader sees at each ε, under the options of that ε."""
+    """Return what the attacker sees at each ε, under the options of that ε."""
     original = question.prepared[0]
     if isinstance(result, Sweep):
         for r in result.results:

@@ -95,6 +95,7 @@ class Best(Private):
 
 
 def title(name: str) -> str:
+    """Return the title of an attacker by its name."""
     return ASKED.get(name, name)
 
 
@@ -138,8 +139,8 @@ def of_texts(hits: Mapping[str, Sequence[Sequence[bool]]], chance: float = math.
 def guesses(
     mechanism: Mechanism, result: RewriteResult, only: Collection[int] | None = None, *, task: Task = UNWATCHED
 ) -> tuple[dict[str, list[bool]], dict[str, str]]:
-    """Whether each attacker names each word of a release that was drawn by looking at it, by attacker; and why others
-    could not be asked.
+    """Return whether each attacker recovers each sampled word of a release from the release, by attacker, and why
+    others could not run.
 
     only: the words that begin there in the original, where not all count. The lists are empty where none was drawn.
     Raises NoDistribution where the mechanism writes a new text.

@@ -1,8 +1,8 @@
 """Attackers that guess who wrote a text, by a classifier trained on public texts of the same authors.
 
 The static one trains on original texts, as somebody does who does not know that texts are rewritten; the adaptive one
-rewrites its training texts first (DP-MLM, Section 4.2; Mattern et al. 2022). Both are tested on rewritten texts.
-"""
+rewrites its training texts first (DP-MLM, Section 4.2; Mattern et al. 2022). Both are tested on rewritten texts."""
+
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from .base import DataAttacker, register
 
 @register
 class Static(DataAttacker):
+    """A classifier that is trained on original texts."""
+
     name = "static"
     title = "Static classifier"
     question = "Who wrote it, by a classifier that was trained on original texts?"
@@ -23,6 +25,8 @@ class Static(DataAttacker):
 
 @register
 class Adaptive(DataAttacker):
+    """A classifier that is trained on rewrites by the same mechanism."""
+
     name = "adaptive"
     title = "Adaptive classifier"
     question = "Who wrote it, by a classifier that was trained on texts which the attacker rewrote alike?"

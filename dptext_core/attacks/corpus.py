@@ -198,7 +198,7 @@ def linked_one_to_one(likeness: NDArray[np.float64], order: NDArray[np.int64]) -
 
 
 def in_common(released: Sequence[str], texts: Sequence[str]) -> NDArray[np.float64]:
-    """How much rewrites and texts have in common, (rewrites, texts): the cosine of TF-IDF of words and their pairs."""
+    """Return the similarity of rewrites and texts, (rewrites, texts): the cosine of TF-IDF of words and word pairs."""
     extras.require("sklearn")
 
     from sklearn.feature_extraction.text import TfidfVectorizer

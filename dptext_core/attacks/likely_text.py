@@ -59,7 +59,7 @@ def placed(text: str, span: tuple[int, int], word: str) -> str:
 
 @register
 class LikelyText(mask_inference.LanguageModel):
-    """This attack on a whole text."""
+    """The attack on a whole text."""
 
     name = "likely-text"
     title = "Likely text"

@@ -175,7 +175,7 @@ def masked(lm: MaskedLM, released: Document, steps: Sequence[Step]) -> list[Mask
 
 @register
 class LanguageModel(TextAttacker):
-    """This attack on a whole text."""
+    """The attack on a whole text."""
 
     name = "language-model"
     title = "Language model"

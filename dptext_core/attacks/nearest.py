@@ -127,7 +127,7 @@ def attack(
 
 @register
 class NearestWords(TextAttacker):
-    """This attack on a whole text."""
+    """The attack on a whole text."""
 
     name = "nearest-words"
     title = "Nearest words"

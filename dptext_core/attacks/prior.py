@@ -29,7 +29,7 @@ class Prior:
 
     @property
     def chance(self) -> float:
-        """How often a guess made without the output is right: the probability of the most frequent word."""
+        """Return how often a guess without the output is right: the probability of the most frequent word."""
         return float(self.p.max())
 
     @property
@@ -38,7 +38,7 @@ class Prior:
         return self.words[int(self.p.argmax())]
 
     def chance_of(self, k: int) -> float:
-        """How often the original is among the k most frequent words."""
+        """Return how often the original is among the k most frequent words."""
         return float(np.sort(self.p)[::-1][:k].sum())
 
     def only(self, words: Sequence[str]) -> Prior:

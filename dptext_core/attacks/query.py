@@ -166,7 +166,7 @@ def _search(p0: float, others: np.ndarray, repeats: int, seed, task: Task) -> tu
 def success_rate(
     p0: float, others: np.ndarray, n: int, repeats: int, rng: np.random.Generator, task: Task = UNWATCHED
 ) -> float:
-    """How often the most frequent of n draws is the original, ties of m words counted 1/m.
+    """Return how often the most frequent of n draws is the original, counting a tie of m words as 1/m.
 
     p0: the chance of the original. others: float64 (V,), the chances of the other words, largest first.
     """
@@ -205,7 +205,7 @@ def _reach(c: np.ndarray, r: np.ndarray, q: np.ndarray) -> np.ndarray:
 
 
 def _needed(p0: float, others: np.ndarray, n: int) -> int:
-    """How many of the others must be drawn, so that those left out come ahead with a chance of LEFT_OUT at most."""
+    """Return how many of the others must be sampled, so that those omitted lead with probability LEFT_OUT at most."""
     ahead = np.exp(n * np.log1p(-np.square(np.sqrt(p0) - np.sqrt(others))))
     together = np.cumsum(ahead[::-1])[::-1]
     return int(np.searchsorted(-together, -LEFT_OUT))

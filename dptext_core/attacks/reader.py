@@ -273,7 +273,7 @@ class Sweeps:
         self.place = {w.casefold(): k for k, w in enumerate(prior.words)}
 
     def read(self, task: Task) -> tuple[list[ReadWord], int, bool]:
-        """What is read, how often the text was read, and whether it came to rest."""
+        """Return the reading, the number of passes over the text, and whether it converged."""
         now = self._released()
         most = self.evidence.most if self.gamma else 1
         found, rests = list[ReadWord](), not self.gamma
@@ -345,7 +345,7 @@ class Sweeps:
 
 @register
 class Reader(TextAttacker):
-    """This attack on a whole text."""
+    """The attack on a whole text."""
 
     name = "reader"
     title = "Reader"

@@ -296,6 +296,7 @@ class _InContext(_OfSomeWords):
 def evidence_of(
     mechanism: Mechanism, text: ReleasedText, releases: Sequence[Mapping[int, Step]], words: Sequence[str]
 ) -> Evidence:
+    """Return the evidence that releases of one text give a reader who knows the mechanism."""
     if mechanism.by_word is None:
         return _InContext(mechanism, releases, text, words)
     given = mechanism.config.epsilon

@@ -74,7 +74,7 @@ class WordSuccess(Private):
     _shown: ClassVar[tuple[str, ...]] = ("epsilon", "chance")
 
     def sentence(self) -> str:
-        """What the figures mean."""
+        """Explain the figures."""
         return (
             "The attacker sees one released word, and knows the mechanism, its ε and how frequent words are in public "
             f"text. Without the output, always guessing “{self.guess}” is right {percent(self.chance)} of the time."
@@ -89,7 +89,7 @@ def check(mechanism: Mechanism) -> None:
 
 
 def is_quick(mechanism: Mechanism, prepared: Prepared) -> bool:
-    """Whether :func:`word_success` needs no pass over all words of the vocabulary."""
+    """Return True if :func:`word_success` needs no pass over all words of the vocabulary."""
     by_word = mechanism.by_word
     if by_word is None or not by_word.likelihood_ready(mechanism.config.epsilon):
         return False
@@ -106,7 +106,7 @@ def word_success(
     prior: Prior | None = None,
     task: Task = UNWATCHED,
 ) -> WordSuccess:
-    """How often the best guess names each drawn word of a text.
+    """Compute how often the best guess recovers each sampled word of a text.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def rows_success(
     prior: Prior | None = None,
     task: Task = UNWATCHED,
 ) -> np.ndarray:
-    """How often the best guess names each of some words of the vocabulary, at each ε: float64 (epsilons, rows).
+    """Compute how often the best guess recovers each of some vocabulary words, at each ε: float64 (epsilons, rows).
 
     One pass over all words serves every ε. Raises NoDistribution for mechanisms without a formula.
     """
@@ -189,8 +189,8 @@ def rows_success(
 def quick_success(
     mechanism: Mechanism, rows: np.ndarray, *, task: Task = UNWATCHED
 ) -> Callable[[float], np.ndarray] | None:
-    """How often the best guess names each of some words, as a function of ε that is worked out from their outputs:
-    float64 (rows,). None where they have too many outputs, or no exact chances without a pass over all words.
+    """Compute how often the best guess recovers each of some words, as a function of ε that uses only their outputs:
+    float64 (rows,). None if they have too many outputs, or no exact probabilities without a pass over all words.
 
     Raises NoDistribution for mechanisms without a formula.
     """
@@ -330,7 +330,7 @@ def _lead(
     never = np.where(comes[others], 0.0, -np.inf)
 
     def ahead(points: np.ndarray) -> np.ndarray:
-        """How far the word is ahead of the next at several ε (m,), for each output (m, K)."""
+        """Compute the word's lead over the next at several ε (m,), for each output (m, K)."""
         out = []
         for part in np.array_split(points, 1 + len(points) * (1 + len(others)) * size // 2_000_000):
             task.check()

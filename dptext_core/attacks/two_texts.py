@@ -123,17 +123,17 @@ class TwoTexts(Private):
 
     @property
     def success(self) -> float:
-        """How often the best classifier is right where each text is as likely."""
+        """Return how often the best classifier is right if both texts are equally likely."""
         return (1 + self.advantage) / 2
 
     @property
     def chance(self) -> float:
-        """How often a coin is right."""
+        """Return how often a coin is right."""
         return 0.5
 
     @property
     def exceeds(self) -> bool:
-        """Whether the promise is refuted between the two texts, at this confidence."""
+        """Return True if the guarantee between the two texts is violated at this confidence."""
         return self.epsilon > self.promised
 
     def to_dict(self) -> dict[str, Any]:
@@ -188,7 +188,7 @@ class TwoTexts(Private):
 
 
 def success(advantage: float) -> float:
-    """How often the text is told; an advantage below that of a coin is chance."""
+    """Return how often the text is identified; an advantage below that of a coin is chance."""
     return (1 + max(0.0, advantage)) / 2
 
 
@@ -196,7 +196,7 @@ def success(advantage: float) -> float:
 
 
 def fresh(mechanism: Mechanism) -> int:
-    """How many rewrites of each text are made where nothing else is said: fewer where each takes passes of a model."""
+    """Return the default number of rewrites of each text: fewer if each takes model passes."""
     return DRAWS_OF_WRITERS if "language model" in mechanism.needs else DRAWS
 
 
@@ -353,7 +353,7 @@ def promised(mechanism: Mechanism, prepared: Sequence[Prepared]) -> float:
 
 @register
 class TwoTextsAttacker(TextAttacker):
-    """This attack on a text and another one."""
+    """The attack on a text and another one."""
 
     name = "two-texts"
     title = "Two texts"

@@ -295,7 +295,7 @@ def measure(
     prepared: Sequence[Prepared] | None = None,
     task: Task = UNWATCHED,
 ) -> tuple[Measured, ...]:
-    """How often the best guess is right, each text being the original equally often.
+    """Measure how often the best guess is right if each text is the original equally often.
 
     Parameters
     ----------
@@ -362,7 +362,8 @@ def _measured(table: np.ndarray, k: int, own: int) -> Measured:
 
 
 def limit(mechanism: Mechanism, prepared: Sequence[Prepared], answers: int = 1) -> Limit:
-    """How often any guess among these texts can be right at most, by what the mechanism promises and states."""
+    """Return the upper bound on how often any guess among these texts is right, from the guarantee and its
+    statements."""
     promises = [mechanism.guarantee(p) for p in prepared]
     if broken := next((g.reason for g in promises if g.notion == "none"), ""):
         return Limit(1.0, f"Nothing limits such a guess, since nothing is promised: {broken}")
@@ -445,7 +446,7 @@ def _up(p: float) -> str:
 
 @register
 class WhichOne(TextAttacker):
-    """This attack on a whole text."""
+    """The attack on a whole text."""
 
     name = "which-text"
     title = "Which text?"
@@ -487,5 +488,5 @@ class WhichOne(TextAttacker):
 
 
 def fresh(mechanism: Mechanism) -> int:
-    """How many fresh rewrites measure the guesses where nothing else is said: more where words are drawn one by one."""
+    """Return the default number of fresh rewrites that measure the guesses: more if words are sampled one by one."""
     return DRAWS if mechanism.by_word is None else DRAWS_OF_WORDS

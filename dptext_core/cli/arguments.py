@@ -64,12 +64,12 @@ gpus = read_by(_gpus)
 
 
 def whole(name: str) -> Callable[[str], int]:
-    """Reads a whole number; ``name`` is what a message calls it."""
+    """Read a whole number; ``name`` is its name in messages."""
     return read_by(functools.partial(codec.whole, name))
 
 
 def real(name: str) -> Callable[[str], float]:
-    """Reads a number; ``name`` is what a message calls it."""
+    """Read a number; ``name`` is its name in messages."""
     return read_by(functools.partial(codec.real, name))
 
 
@@ -79,10 +79,12 @@ def epsilons(text: str) -> list[float]:
 
 
 def add_seed(parser: argparse.ArgumentParser, help: str = "repeat the same draw: a demonstration, not private") -> None:
+    """Add ``--seed``."""
     parser.add_argument("--seed", type=whole("the seed"), metavar="N", help=help)
 
 
 def add_text(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that give one text."""
     parser.add_argument("text", nargs="?", help="the text; without it, or with -, standard input is read")
     parser.add_argument("--file", metavar="F", help="read the text from this UTF-8 file")
     parser.add_argument("--quiet", action="store_true", help="no guarantee and no notes on standard error")
@@ -152,7 +154,7 @@ class _OnOff(argparse.BooleanOptionalAction):
 
 
 def _add_field(group: argparse._ArgumentGroup, field: dataclasses.Field[Any], mechanism: str) -> None:
-    """A flag for one field of a config class.
+    """Add a flag for one field of a config class.
 
     Only what the user gives lands in the namespace, so the config's own defaults and checks decide the rest.
     """
@@ -187,7 +189,7 @@ def _add_field(group: argparse._ArgumentGroup, field: dataclasses.Field[Any], me
 
 
 def _words_in(field: dataclasses.Field[Any], path: str) -> Any:
-    """The words of a file, as a field for words takes them."""
+    """Return the words of a file, as a field for words takes them."""
     try:
         return codec.read(field, " ".join(lexicons.read_lines(path)))
     except InputError as error:
@@ -195,6 +197,7 @@ def _words_in(field: dataclasses.Field[Any], path: str) -> Any:
 
 
 def add_mechanism(parser: argparse.ArgumentParser, spec: MechanismSpec) -> None:
+    """Add ``--mechanism`` and a flag for each option of this mechanism."""
     parser.add_argument("--mechanism", metavar="NAME", default=spec.name, help=f"default {DEFAULT_MECHANISM}")
     group = parser.add_argument_group(f"options of {spec.name} ({spec.title})")
     fields = dataclasses.fields(spec.config_cls)
@@ -204,7 +207,7 @@ def add_mechanism(parser: argparse.ArgumentParser, spec: MechanismSpec) -> None:
 
 
 def asked_mechanism(argv: Sequence[str]) -> str:
-    """The mechanism named in ``argv``, looked up before the parser is built: its fields are the flags."""
+    """Return the mechanism named in ``argv``, looked up before the parser is built: its fields are the flags."""
     finder = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     finder.add_argument("--mechanism", default=DEFAULT_MECHANISM)
     upto = list(argv[: argv.index("--")]) if "--" in argv else list(argv)
@@ -215,12 +218,14 @@ def asked_mechanism(argv: Sequence[str]) -> str:
 
 
 def mechanism_of(args: argparse.Namespace) -> Mechanism:
+    """Return the mechanism with the options that the arguments give."""
     given = {name: getattr(args, f"option_{name}") for name in args.fields if hasattr(args, f"option_{name}")}
     return dpt.get_mechanism(args.mechanism, **given)
 
 
 def take_plugins(argv: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The files of every ``--plugin``, and the other arguments. Flags depend on mechanisms, so these come first."""
+    """Return the files of every ``--plugin``, and the other arguments. Flags depend on mechanisms, so these come
+    first."""
     files: list[str] = []
     rest: list[str] = []
     given = iter(argv)
@@ -237,7 +242,8 @@ def take_plugins(argv: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def load_plugins(files: Sequence[str]) -> None:
-    """Raises ConfigError for a file of the command line; what the environment or a package brought is only noted."""
+    """Load plugins. Raises ConfigError for a file of the command line; notes problems of the environment or a package
+    only."""
     # Standard output is for what may be released: a plugin that prints does not print there.
     with contextlib.redirect_stdout(sys.stderr):
         for file in files:
@@ -247,6 +253,7 @@ def load_plugins(files: Sequence[str]) -> None:
 
 
 def add_plugin(parser: argparse.ArgumentParser) -> None:
+    """Add ``--plugin``."""
     # Only for --help, and for a --plugin without its file: `take_plugins` has taken the others.
     parser.add_argument(
         "--plugin",
@@ -258,7 +265,8 @@ def add_plugin(parser: argparse.ArgumentParser) -> None:
 
 
 def find_word(word: str, document: Document) -> list[int]:
-    """The places of ``word`` among the tokens, ignoring case only where it is not there as typed. Raises InputError."""
+    """Return the places of ``word`` among the tokens, ignoring case only where it is not there as typed. Raises
+    InputError."""
     tokens = [token.text for token in document.tokens]
     found = [i for i, token in enumerate(tokens) if token == word]
     found = found or [i for i, token in enumerate(tokens) if token.casefold() == word.casefold()]
@@ -268,13 +276,14 @@ def find_word(word: str, document: Document) -> list[int]:
 
 
 def attackers() -> str:
+    """Return the names of all attackers, for a message."""
     from ..attacks import attackers
 
     return ", ".join(a.name for a in attackers() if a.scope != "data set")
 
 
 def attacker_of(name: str | None, mechanism: Mechanism) -> Any:
-    """The attacker of this name, of a text or of a corpus, which can attack this mechanism. Raises InputError or
+    """Return the attacker of this name, of a text or of a corpus, if it can attack this mechanism. Raises InputError or
     NoDistribution."""
     from ..attacks import DataAttacker, get_attacker
 
@@ -288,7 +297,7 @@ def attacker_of(name: str | None, mechanism: Mechanism) -> Any:
 
 
 def text_attacker(name: str | None, mechanism: Mechanism) -> Any:
-    """The same, of one text alone."""
+    """Return the attacker of this name that attacks one text."""
     from ..attacks import TextAttacker
 
     attacker = attacker_of(name, mechanism)

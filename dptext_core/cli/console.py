@@ -46,7 +46,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def short(text: str) -> str:
-    """The beginning of what may be very long, for a message."""
+    """Return the beginning of what may be very long, for a message."""
     return text if len(text) <= 200 else text[:200] + "…"
 
 
@@ -60,7 +60,7 @@ def _decode(data: bytes, where: str) -> str:
 
 
 def typed(text: str) -> str:
-    """An argument as UTF-8, whatever the locale took its bytes for. Raises InputError."""
+    """Return an argument as UTF-8, even if the locale decoded its bytes otherwise. Raises InputError."""
     try:
         # What the locale could not read stands in it as lone surrogates. Paths stay so: the system wants them so.
         return text if text.isascii() else os.fsencode(text).decode("utf-8")
@@ -69,7 +69,7 @@ def typed(text: str) -> str:
 
 
 def read_file(path: str) -> str:
-    """The text of a UTF-8 file. Raises InputError."""
+    """Return the text of a UTF-8 file. Raises InputError."""
     try:
         with Path(path).open("rb") as file:
             data = file.read(MOST + 1)
@@ -79,7 +79,7 @@ def read_file(path: str) -> str:
 
 
 def read_text(args: argparse.Namespace) -> str:
-    """The text to work on. Line ends stay as they are. Raises InputError."""
+    """Return the text to work on, with its line ends unchanged. Raises InputError."""
     if args.file is not None:
         if args.text is not None:
             raise InputError("Give the text or --file, not both.")
@@ -101,6 +101,7 @@ def read_text(args: argparse.Namespace) -> str:
 
 
 def why(error: Exception) -> str:
+    """Return the reason of an error without its file name."""
     return str(getattr(error, "strerror", None) or error)
 
 
@@ -112,7 +113,7 @@ def note(text: str) -> None:
 
 
 def emit(text: str, out: str | None = None) -> None:
-    """Writes to a file, or to standard output with a line end at the end. Raises InputError, or OSError of the latter.
+    """Write to a file, or to standard output with a line end at the end. Raises InputError, or OSError of the latter.
 
     A file that is there already stays as it was unless all was written.
     """
@@ -127,7 +128,7 @@ def emit(text: str, out: str | None = None) -> None:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Writes beside the file, then puts that in its place. A device or a pipe is written to directly."""
+    """Write beside the file, then move it into place. Writes to a device or a pipe directly."""
     if path.exists() and not path.is_file():
         path.write_bytes(data)
         return
@@ -136,6 +137,7 @@ def _replace(path: Path, data: bytes) -> None:
 
 
 def emit_json(data: Any, out: str | None = None) -> None:
+    """Write data as JSON: see :func:`emit`."""
     emit(json.dumps(data, ensure_ascii=False, indent=2) + "\n", out)
 
 
@@ -156,7 +158,7 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def open_streams() -> None:
-    """Gives a process that was started without them the streams 0 to 2, so that no file it opens takes their place.
+    """Open the missing ones of streams 0 to 2, so that no opened file takes their place.
 
     Standard output is then one that refuses what is written, standard error one that forgets it.
     """

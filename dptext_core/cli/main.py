@@ -44,8 +44,8 @@ def commands() -> dict[str, ModuleType]:
 
 
 def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """The parser for these arguments. Only the command that they name has its options: those of a mechanism are made
-    from the fields of the one that is asked for.
+    """Build the parser for these arguments. Only the command that they name has its options: those of a mechanism are
+    made from the fields of the requested one.
 
     Raises ConfigError where that mechanism does not exist.
     """
@@ -65,7 +65,7 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command and returns the exit status; ``--help``, ``--version`` and usage errors raise SystemExit."""
+    """Run one command and return the exit status; ``--help``, ``--version`` and usage errors raise SystemExit."""
     argv = list(sys.argv[1:] if argv is None else argv)
     open_streams()
     for stream in (sys.stdout, sys.stderr):

@@ -263,7 +263,7 @@ class Batch(Private):
         return self.found(task=task)
 
     def found(self, task: Task = UNWATCHED) -> Found:
-        """What is written by now comes to."""
+        """Summarise the rows written so far."""
         whole = so_far(self.run, self.mechanism.shares_draws)
         errors = itertools.islice(errors_of(self.run), ERRORS)
         measures = self.measure(("unchanged",), task=task.quiet) if whole.rows else {}
@@ -271,7 +271,8 @@ class Batch(Private):
         return Found(whole.rows, whole.to_dict(), tuple(errors), measures, self.left(task.quiet), polish)
 
     def left(self, task: Task = UNWATCHED) -> Left:
-        """What of names, numbers, dates and places still stands, in at most about :data:`LOOKED` rows, evenly taken."""
+        """Return the names, numbers, dates and places that survive, in about :data:`LOOKED` evenly spaced rows at
+        most."""
         step = max(1, self.written // LOOKED)
         column, looked, rows = self.asked.column, 0, 0
         first: list[tuple[int, tuple[tuple[str, str], ...]]] = []
@@ -314,7 +315,7 @@ class Batch(Private):
 
     @property
     def written(self) -> int:
-        """How many rows are done."""
+        """Return how many rows are done."""
         try:
             with (self.run / tables.ROWS).open("rb") as file:
                 return sum(part.count(b"\n") for part in iter(lambda: file.read(1 << 20), b""))
@@ -323,11 +324,11 @@ class Batch(Private):
 
     @property
     def done(self) -> bool:
-        """Whether all rows are."""
+        """Return True if all rows are done."""
         return (self.run / RESULT).is_file()
 
     def meaning(self) -> tuple[str, ...]:
-        """What the promise is about when it is about many rows, in plain words."""
+        """Explain in plain words what a guarantee about many rows means."""
         once = self.mechanism.guarantee("a").unit.counts_distinct_words
         if self.mechanism.shares_draws:
             return (
@@ -363,7 +364,7 @@ class Batch(Private):
 
     @property
     def strategies(self) -> dict[str, str]:
-        """What each strategy would change, where its mechanism has a choice."""
+        """Return what each strategy would change, by name; empty if the mechanism has none."""
         meanings = (option_meta(f).row_meanings for f in fields_of(self.asked.mechanism).values())
         return next((dict(m) for m in meanings if m is not None), {})
 
@@ -393,12 +394,12 @@ class Batch(Private):
         return out
 
     def promise(self) -> dict[str, Any]:
-        """What a finished run's result.json says."""
+        """Return the guarantee in a finished run's result.json."""
         return read_json(self.run / RESULT)
 
 
 def _too_long(text: str, most: int) -> str:
-    """What is wrong with a row that has more words and marks than this; empty for any other."""
+    """Explain why a row is too long; empty if it has no more words and marks than this."""
     if why := too_long(text):
         return why
     if not has_more(text, most):
@@ -442,7 +443,7 @@ def snippet(asked: Asked) -> str:
 
 
 def _header(asked: Asked) -> bool | None:
-    """What has to be said of the header; None where it goes without saying."""
+    """Return the note about the header; None if no note is needed."""
     if Path(asked.file).suffix.lower() not in tables.TABLES:
         return None
     usual = not all(c.isdecimal() for c in (asked.column, *asked.keep))

@@ -98,7 +98,7 @@ def _sample(lines: Sequence[str], mark: str, whole: bool) -> list[list[str]]:
 
 
 def _is_quoted(path: Path, separator: str, first: int, task: Task) -> bool:
-    """Whether a TSV file is written as a spreadsheet writes it, with quotation marks around some cells.
+    """Return True if a TSV file quotes cells as a spreadsheet does.
 
     All of it has to be readable so, some cell has to need the marks, and no more rows may be broken than without them.
     A cell needs them that goes over several lines or holds a separator: then fewer rows are broken than without them.

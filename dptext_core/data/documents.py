@@ -76,7 +76,7 @@ class Document:
 
 
 def pdf_ready() -> bool:
-    """Whether PDF files can be read."""
+    """Return True if PDF files can be read."""
     return importlib.util.find_spec("pypdf") is not None
 
 

@@ -393,7 +393,7 @@ def attribute(element: Any, name: str) -> str:
 
 
 def is_left_out(paragraph: Any) -> bool:
-    """Whether a paragraph is in something that is deleted, moved away, or told twice."""
+    """Return True if a paragraph is inside something deleted, moved away, or repeated."""
     for above in paragraph.iterancestors():
         name = local(above)
         if name in ("moveFrom", "del") or above.get("deleted"):
@@ -406,7 +406,7 @@ def is_left_out(paragraph: Any) -> bool:
 
 
 def is_joined(properties: Any) -> bool:
-    """Whether the end of a paragraph was deleted or moved away."""
+    """Return True if the end of a paragraph was deleted or moved away."""
     return any(local(mark) in ("del", "moveFrom") for mark in properties.iterfind("{*}rPr/*"))
 
 

@@ -201,7 +201,7 @@ class RunFolder:
 
 
 def same_place(one: Path, other: Path) -> bool:
-    """Whether what is written to one is read from the other: links are followed, and nothing is lost in a device."""
+    """Return True if data written to one path is read from the other: follows links, and loses nothing in a device."""
     with contextlib.suppress(OSError, ValueError):  # a text need not be a name that a file could have
         if one.exists() and other.exists():
             return one.samefile(other) and (one.is_file() or one.is_dir())

@@ -19,7 +19,7 @@ from .records import rewrite_records
 
 
 def total(guarantee: Guarantee | None) -> float | None:
-    """What a rewrite spends in all; None where nothing is promised."""
+    """Return what a rewrite spends in total; None without a guarantee or a finite total."""
     if guarantee is None or guarantee.notion == "none" or not math.isfinite(guarantee.total):
         return None
     return guarantee.total

@@ -191,7 +191,7 @@ def rewrite_part(
 
 
 def shared_draws(rows: Iterable[Any], m: Mechanism, column: str, task: Task = UNWATCHED) -> frozenset[Hashable] | None:
-    """What the rows that can be rewritten draw once for all (``Mechanism.in_parts``); None where nothing is."""
+    """Return what the valid rows sample once for all of them (``Mechanism.in_parts``); None for nothing."""
     if (parts := m.in_parts) is None:
         return None
     texts, _, _ = _texts(list(rows), column)
@@ -353,7 +353,7 @@ class Overall:
         self.exposed = self.exposed or g.exposed
 
     def counted(self) -> str:
-        """What became of the rows, in plain words."""
+        """Summarise the outcome of the rows in plain words."""
         n = self.rows - self.errors - self.untouched
         said = [f"{many(n, 'row')} {'is' if n == 1 else 'are'} rewritten"]
         if self.untouched:

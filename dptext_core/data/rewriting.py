@@ -89,7 +89,7 @@ def rewrite_data(
 def config_of(
     data: Source, m: Mechanism, column: str, keep: Sequence[str], seed: int | None, batch: int, polish: bool = False
 ) -> dict[str, Any]:
-    """What the rows of a run follow from: its config.json."""
+    """Return everything that determines the rows of a run: its config.json."""
     options, loads = asked(m)
     return {
         "mode": "rewrite",
@@ -125,7 +125,7 @@ def check_count(rows: int, data: Source) -> None:
 
 
 def so_far(folder: Path, shares_draws: bool) -> Overall:
-    """What the rows that are written come to. Raises InputError where they are none of ours."""
+    """Summarise the rows written so far. Raises InputError if they are not rows of this run."""
     whole = Overall(shares_draws)
     for line in read_lines(folder):
         if not isinstance(line.get(OWN), dict) or line[OWN].get("row") != whole.rows:
@@ -192,7 +192,7 @@ def line_of(r: Record, column: str, keep: Sequence[str]) -> dict[str, Any]:
 
 
 def promise_of(own: dict[str, Any]) -> Guarantee | None:
-    """What :func:`line_of` wrote of a guarantee, as far as a total needs it."""
+    """Return the guarantee that :func:`line_of` wrote, as far as a total needs it."""
     if own.get("error") is not None:
         return None
     numbers = {k: math.inf if own[k] is None else own[k] for k in ("epsilon", "delta", "total")}
@@ -214,7 +214,7 @@ def promise_of(own: dict[str, Any]) -> Guarantee | None:
 
 
 def _has_text(cell: Any) -> bool:
-    """Whether a row is measured: in one without a text nothing could change."""
+    """Return True if a row is measured. A row without text could not change."""
     return bool(str(cell).strip())
 
 

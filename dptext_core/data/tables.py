@@ -66,7 +66,7 @@ class Source:
     notes: tuple[ReadingNote, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """What a run's folder says of it."""
+        """Return what a run's folder records about it."""
         return {"name": self.name, "sha256": self.sha256, "rows": self.count}
 
 

@@ -187,7 +187,7 @@ def _once(pairs: list[tuple[str, Any]]) -> Row:
 
 
 def _deep(value: Any) -> bool:
-    """Whether more than ``DEEP`` lists and objects stand within each other."""
+    """Return True if more than ``DEEP`` lists and objects are nested."""
     level = [value]
     for _ in range(DEEP):
         level = [inner for v in level for inner in (v.values() if isinstance(v, dict) else v)]

@@ -57,7 +57,7 @@ def nearest(bank: SentenceBank, sentences: Sequence[str], task: Task = UNWATCHED
 
 
 def coverage(bank: SentenceBank, texts: Sequence[str], task: Task = UNWATCHED) -> Coverage:
-    """How near a bank comes to the sentences of texts. Raises InputError where there is none."""
+    """Measure how near a bank comes to the sentences of texts. Raises InputError if there are none."""
     sentences = [text[a:b] for text in text_list(texts) for a, b in Document.parse(text).sentences]
     if not sentences:
         raise InputError("There is no sentence in these texts. Give others.")

@@ -45,7 +45,7 @@ class Budget:
 
     @property
     def sum(self) -> float:
-        """What the shares add up to, in ε: the total, but for the last digits."""
+        """Return the sum of the shares in ε: the total, up to the last digits."""
         return math.fsum(s * self.total for s in self.shares)
 
     def sentence(self) -> str:
@@ -178,7 +178,7 @@ def _exposes(by: str, mechanism: Mechanism) -> tuple[str, ...]:
 
 
 def frequency_weight(word: str) -> float:
-    """How much of a budget a word gets, from its rank in the bundled vocabulary alone; case is ignored."""
+    """Return a word's weight in the budget from its rank in the bundled vocabulary alone; case is ignored."""
     from ..words import word_space
 
     if not isinstance(word, str):

@@ -27,8 +27,8 @@ _OTHER_LANGUAGE = "What is bundled knows English; for a text in another language
 
 
 def coverage_note(mechanism: Mechanism, text: str | Prepared) -> str:
-    """What happens to a text that the mechanism or its vocabulary hardly covers, and how many characters nobody sees,
-    in plain words; "" for any other.
+    """Explain in plain words what happens to a text that the mechanism or its vocabulary barely covers, and how many
+    characters are invisible; "" for any other text.
 
     Runs no model. The note tells something of the text: it is for its author's eyes.
     """
@@ -57,7 +57,8 @@ def _covered(mechanism: Mechanism, text: str | Prepared, document: Document) -> 
 
 
 def _foreign(mechanism: Mechanism, document: Document) -> str:
-    """What to expect of a bundled model that reads any letters, where few of the words are English; "" elsewhere."""
+    """Explain what to expect of a bundled model that reads any letters, if few of the words are English; ""
+    otherwise."""
     if own_model(mechanism.config) or not mechanism.needs:
         return ""
     read = [w.casefold() for w, kind in zip(document.words, document.kinds, strict=True) if kind == "word"]

@@ -115,7 +115,7 @@ class Ledger:
 
     @property
     def taken(self) -> tuple[Taken, ...]:
-        """What left: each file and each copy once, in their order."""
+        """Return what was released: each file and each copy once, in order."""
         return tuple(self._taken)
 
     def take(self, page: str, file: str, holds: str) -> Taken:
@@ -141,12 +141,12 @@ class Ledger:
             return self._put(self._entry(result, released, edited), _same)
 
     def spent(self, noise_id: str, text: str) -> bool:
-        """Whether another text was released under this noise, so that this one would have no promise beside it."""
+        """Return True if another text was released under this noise, so that together they have no guarantee."""
         mine = self._hash(text)
         return any(e.released and e.noise_id == noise_id and e._source != mine for e in self._entries)
 
     def knows(self, noise_id: str, text: str) -> bool:
-        """Whether a draw of this text with this noise stands here."""
+        """Return True if the ledger has a draw of this text with this noise."""
         mine = self._hash(text)
         return any(e.noise_id == noise_id and e._source == mine for e in self._entries)
 
@@ -187,7 +187,7 @@ class Ledger:
             )
 
     def account(self, text: int | str) -> Account:
-        """What the released results of one text amount to. text: its number here, or itself. Raises InputError for a
+        """Account for the released results of one text. text: its number here, or itself. Raises InputError for a
         number that no text has."""
         text = self._number(text)
         return _account(text, [e for e in self._entries if e.released and e.text == text], self._entries)
@@ -204,7 +204,7 @@ class Ledger:
         return dataclasses.replace(_account(0, mine, self._entries), rows=0, each=())
 
     def draws(self, text: int | str) -> int:
-        """How many draws with fresh noise were made from a text (its number here, or itself), released or not."""
+        """Count the draws with fresh noise from a text (its number here, or itself), released or not."""
         return len(self._noises(self._number(text)))
 
     def draw_of(self, entry: LedgerEntry) -> int:
@@ -212,7 +212,7 @@ class Ledger:
         return self._noises(entry.text).index(entry.noise_id) + 1
 
     def what_if(self, results: Sequence[RewriteResult]) -> str:
-        """What releasing these, beside what was released, would mean. Nothing is written down."""
+        """Describe the account if these were released too. Records nothing."""
         trial = Ledger(self._clock)
         trial._entries, trial._texts = [e for e in self._entries if e.released], dict(self._texts)
         trial._key, trial._last = self._key, self._last
@@ -247,7 +247,7 @@ class Ledger:
         return int.from_bytes(digest, "big")
 
     def _keys(self, text: str, drawn: Iterable[str]) -> list[int]:
-        """What tells a text: its letters, and the words of it that are drawn. Texts that have one of them are one."""
+        """Return the keys of a text: its letters, and its sampled words. Texts that share a key count as one."""
         words = " ".join(map(_letters, drawn))
         return [self._hash(_letters(text)), *[self._hash(f"drawn: {words}")] * bool(words)]
 
@@ -337,14 +337,14 @@ class Ledger:
 
 
 def _letters(text: str) -> str:
-    """What of a text tells it from others: its letters and digits, or where it has none, all but blanks."""
+    """Return what identifies a text: its letters and digits, or without any, everything except blanks."""
     text = visible_text(text)
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return _MARKS.sub("", folded) or "".join(text.split())
 
 
 def _common(some: np.ndarray, others: np.ndarray) -> bool:
-    """Whether two sets of hashes have one in common. others: uint64, ascending."""
+    """Return True if two sets of hashes overlap. others: uint64, ascending."""
     return bool((np.searchsorted(others, some) < np.searchsorted(others, some, side="right")).any())
 
 
@@ -355,7 +355,7 @@ def _kind(g: Guarantee) -> str:
 
 
 def _same(a: LedgerEntry, b: LedgerEntry) -> bool:
-    """Whether two entries are one draw: the same output of the same mechanism under the same noise."""
+    """Return True if two entries are one draw: the same output of the same mechanism under the same noise."""
     return (a.text, a.noise_id, a.mechanism, a.config, a.rows, a._output) == (
         b.text,
         b.noise_id,

@@ -80,7 +80,7 @@ class Survivor(Private):
 
 
 def telling(text: str, language: Language = ENGLISH, finder: Finder | None = None) -> tuple[Telling, ...]:
-    """What the rules find in a text, and the finder where they found nothing, in order; no two overlap."""
+    """Return what the rules find in a text, and the finder where they found nothing, in order, without overlaps."""
     return _Search(text, language).found(finder)
 
 
@@ -99,7 +99,7 @@ def traced(result: RewriteResult, finder: Finder | None = None) -> list[tuple[Te
 
 
 def stands(result: RewriteResult, unit: int) -> bool:
-    """Whether the word of an aligned unit is released as it was, case aside."""
+    """Return True if the word of an aligned unit is released unchanged, ignoring case."""
     step = result.steps[unit]
     return step.action in ("keep", "replace") and not step.changed
 
@@ -322,7 +322,7 @@ class _Search:
         self.take(kind, max(0, bisect_right(self.starts, a) - 1), bisect_left(self.starts, b))
 
     def take_found(self, kind: str, a: int, b: int) -> None:
-        """What a finder found, without an article before it or marks around it."""
+        """Return a finder's result without an article before it or marks around it."""
         first, end = max(0, bisect_right(self.starts, a) - 1), bisect_left(self.starts, b)
         while first < end and not (self.small or any(c.isupper() or c.isdigit() for c in self.tokens[first].text)):
             first += 1
@@ -331,7 +331,7 @@ class _Search:
         self.take(kind, first, end)
 
     def capital(self, k: int) -> bool:
-        """Whether a token is written with a capital as a name is: not all in capitals, save an initial."""
+        """Return True if a token is capitalised like a name: not all in capitals, except an initial."""
         word = self.tokens[k].text
         return (
             k not in self.used
@@ -343,7 +343,7 @@ class _Search:
         )
 
     def follows(self, k: int) -> bool:
-        """Whether a token stands in one line with the one before, with nothing but blanks between them."""
+        """Return True if a token follows the one before in the same line, with only blanks between them."""
         return 0 < k < len(self.tokens) and self.document.gap(k).strip(" \u00a0") == "" and self.document.gap(k) != ""
 
     def begins(self, k: int) -> bool:

@@ -114,7 +114,7 @@ class Scores:
         return found[strongest({name: r.value for name, r in found.items()})] if found else None
 
     def sentence(self) -> str:
-        """What they say, in plain words."""
+        """Explain the figures in plain words."""
         texts = "1 text" if self.texts == 1 else f"{self.texts:,} texts"
         words = "1 word that answers" if self.words == 1 else f"{self.words:,} words that answer"
         said = f"{texts}, {words} to one of the original. "
@@ -316,7 +316,7 @@ def most_named(originals: Sequence[str], rewrites: Sequence[str], task: Task = U
 def _hits(
     places, tokens: Sequence[str], space, lm, free: np.ndarray, task: Task, language: Language = ENGLISH
 ) -> dict[str, list[bool]]:
-    """Whether each attacker names the original of each place of one text."""
+    """Return for each attacker whether it recovers the original at each place of one text."""
     pieces = [lm.word_pieces(t) for t in tokens]
     logits = engine("bundled").score([MaskRequest(None, pieces, i) for i, _ in places], task=task.quiet)
     proposed = np.where(free, over_words(logits, "bundled", language, tuple(space.words)), -np.inf)
@@ -348,7 +348,7 @@ def _left(original: str, rewrite: str) -> float | None:
 def _classified(
     originals: Sequence[str], rewrites: Sequence[str], labels: Sequence[str], name: str, role: str, kind: str
 ) -> list[Scored]:
-    """How often held-out rewrites are given their label: by what was learnt from originals, and from rewrites."""
+    """Measure how often held-out rewrites get their label, by a classifier of originals and by one of rewrites."""
     part = np.arange(len(labels)) % PARTS
     most = max(labels.count(x) for x in set(labels)) / len(labels)
     out = []

@@ -71,7 +71,7 @@ _OWN[TOLD] = replace(metric_of("attack_two_texts"), name=TOLD)
 
 
 def about(name: str) -> Metric:
-    """What is known of a measure."""
+    """Return what is known about a measure."""
     return _OWN.get(name) or metric_of(name)
 
 
@@ -355,7 +355,7 @@ def keeps(name: str) -> int:
 
 
 def hides(name: str) -> str:
-    """What a measure of what is hidden counts, in words."""
+    """Describe in words what a privacy measure counts."""
     return {
         "best": "the best of all attackers names a drawn word",
         "n_w": "a drawn word stays what it is",

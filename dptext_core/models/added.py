@@ -111,7 +111,7 @@ def models_folder() -> Path:
 
 
 def source(name: str) -> Source:
-    """What ``name`` can be made from. Raises ConfigError where nothing is known of it."""
+    """Return the source that ``name`` can be made from. Raises ConfigError for an unknown name."""
     if name not in SOURCES:
         raise ConfigError(f"There is no model {shown(name)} to add: choose one of {', '.join(SOURCES)}.")
     return SOURCES[name]
@@ -142,7 +142,7 @@ def added_model(name: str) -> AddedModel:
 
 
 def described(folder: Path) -> AddedModel | None:
-    """What a folder's notes say of the model in it; None where it is not whole, or none of ours."""
+    """Return a folder's notes about its model; None if it is incomplete or was not made by this program."""
     try:
         notes = json.loads((folder / NOTES).read_text(encoding="utf-8"))
         size = sum((folder / name).stat().st_size for name in FILES) / 1e6

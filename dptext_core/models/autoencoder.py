@@ -173,7 +173,7 @@ class Autoencoder:
             yield from (np.stack(one) for one in found)
 
     def _pieces_at(self, rows: Sequence[Sequence[int]], t: int) -> np.ndarray:
-        """What stands for the t-th piece of each row, float32 (hidden, WIDTH)."""
+        """Return the input of the t-th token of each row, float32 (hidden, WIDTH)."""
         ids = [row[t] if t < len(row) else 0 for row in rows]
         return np.ascontiguousarray(self._read[ids + [0] * (WIDTH - len(ids))].T)
 
@@ -291,7 +291,7 @@ def checkpoint_folder(checkpoint: str) -> Path:
 
 
 def read_shape(folder: Path) -> AutoencoderShape:
-    """What config.json says. Raises ConfigError for another kind of model, ModelUnavailable where it is missing."""
+    """Read config.json. Raises ConfigError for another kind of model, ModelUnavailable if it is missing."""
     path = folder / CONFIG
     try:
         content = json.loads(path.read_text(encoding="utf-8"))

@@ -130,7 +130,7 @@ class Judge:
         return [reading.log_perplexity for reading in self.read(texts)]
 
     def read(self, texts: Sequence[str]) -> list[Reading]:
-        """What the model says of each text. A text that comes twice is read once."""
+        """Compute the model's result for each text. Reads repeated texts once."""
         distinct = list(dict.fromkeys(texts))
         readings: dict[str, Reading] = {}
         encoded = [self._encode(text) for text in distinct]
@@ -190,7 +190,7 @@ class Judge:
             yield head(hidden[start : start + step]), targets[start : start + step]
 
     def _cut_agrees(self) -> bool:
-        """Whether the trunk and the output layer alone give what the whole model gives."""
+        """Return True if the trunk and the output layer alone compute the same as the whole model."""
         import torch
 
         size = self._model.get_input_embeddings().weight.shape[0]

@@ -92,7 +92,7 @@ class Generator:
 
     @cached_property
     def candidates(self) -> tuple[str, ...]:
-        """How each candidate is written in lists: ``▁`` for a space before it, ``##`` for none."""
+        """Return the display form of each candidate: ``▁`` for a space before it, ``##`` for none."""
         found = self._tokenizer.convert_ids_to_tokens(self.candidate_ids.tolist())
         out = [str(t).replace("Ġ", "▁").replace("Ċ", "⏎") for t in found]
         out[self.end] = END
@@ -100,8 +100,8 @@ class Generator:
 
     @cached_property
     def surfaces(self) -> tuple[str, ...]:
-        """What each candidate adds to a text that it follows, with the blank before it where it begins a word; a
-        character of which it is only a part as U+FFFD."""
+        """Return the text that each candidate appends, with the blank before it if it begins a word; a partial
+        character as U+FFFD."""
         tokens = [str(t) for t in self._tokenizer.convert_ids_to_tokens(self.candidate_ids.tolist())]
         if type(self._encode.decoder).__name__ == "WordPiece":
             out = [t[2:] if t.startswith("##") else f" {t}" for t in tokens]
@@ -150,8 +150,8 @@ class Generator:
         return self.prompt(before, text[:low].rstrip(), after, room)[0], True
 
     def prefix(self, before: str, prompt: Sequence[int], ahead: int) -> int:
-        """How many of a prompt's first tokens are those of ``before``, whatever follows; 0 where they are not worth
-        being read by themselves. ahead: how many places may follow the prompt, those included to which it is filled
+        """Return how many of a prompt's first tokens match those of ``before``, whatever follows; 0 if they are not
+        worth a pass of their own. ahead: how many places may follow the prompt, including those to which it is filled
         up: filling stands behind the prefix, and a window that slides must reach over it."""
         if self.spec.kind != "decoder" or (self._window is not None and len(prompt) + ahead > self._window):
             return 0
@@ -169,7 +169,8 @@ class Generator:
         return self._tokenizer.sep_token_id
 
     def pieces(self, tokens: Sequence[int]) -> list[str]:
-        """What each written candidate (index) adds to the text, spaces before it included; the end adds nothing."""
+        """Return the text that each written candidate (index) appends, with spaces before it; the end appends
+        nothing."""
         raw = (
             [] if not len(tokens) else self._tokenizer.convert_ids_to_tokens(self.candidate_ids[list(tokens)].tolist())
         )
@@ -282,7 +283,7 @@ class Generator:
         return out
 
     def _run(self, past: Any, **given: Any) -> tuple[Any, Any]:
-        """What the model gives behind ``past``, and what was read by then."""
+        """Run the model after ``past``; return its output and the new cached states."""
         if self._takes_keep:
             given["logits_to_keep"] = 1
         if past is not None:
@@ -304,8 +305,8 @@ class Generator:
     # --- a text by way of what the encoder gives of it
 
     def latents(self, prompts: Sequence[Sequence[int]], positions: int) -> np.ndarray:
-        """What the encoder gives of each text (ids), float32 (n, positions, d): 0 where a text was filled up, to which
-        the encoder does not attend. The same bits whatever stands beside a text."""
+        """Encode each text (ids), float32 (n, positions, d): 0 where a text was filled up, to which the encoder does
+        not attend. The result has the same bits whatever stands beside a text."""
         import torch
 
         out = []
@@ -328,9 +329,9 @@ class Generator:
     def decode(
         self, latents: np.ndarray, most: int, repeat: int = 0, step: Callable[[int], None] | None = None
     ) -> list[list[int]]:
-        """What the decoder writes from numbers (n, positions, d) in the place of the encoder's: the best candidate
-        (index) at every step, the end left off, ``most`` at most. All positions are attended to. The same bits whatever
-        stands beside a row.
+        """Decode numbers (n, positions, d) in place of the encoder's output: the best candidate (index) at every step,
+        without the end, ``most`` at most. All positions are attended to. The result has the same bits whatever stands
+        beside a row.
 
         repeat: no run of so many tokens is written a second time; 0: any may be. step: called with the number of tokens
         that were written.

@@ -83,7 +83,7 @@ class GeneratorSpec:
 
     @property
     def on_trunk(self) -> bool:
-        """Whether the weights stand on the MiniLM trunk, as the bundled ones do."""
+        """Return True if the weights extend the MiniLM trunk, as the bundled ones do."""
         return (self.folder / WEIGHTS_FILE).is_file()
 
 

@@ -75,7 +75,7 @@ class MaskedLM:
             raise ConfigError(f"A window of {spec.max_length} positions is too short: it needs at least 24.")
 
     def _by_torch(self, dtype: str | None, language: Language) -> TorchModel:
-        """What computes the scores of a model of transformers; the whole model where a part of it cannot be cut."""
+        """Return the scorer of a transformers model; the whole model if a part of it cannot be cut."""
         extras.torch()
         from .torch_masked import TorchModel, plain_model, public_scores
 
@@ -103,7 +103,7 @@ class MaskedLM:
 
     @property
     def description(self) -> str:
-        """What it runs on, in a few words: the page, `models` and `bench speed` print it."""
+        """Describe in a few words what it runs on; the page, `models` and `bench speed` print it."""
         device = {"cpu": "the processor", "cuda": "the GPU", "mps": "the GPU"}[self.device.split(":")[0]]
         return f"on {device} in {self.dtype}" + "".join(
             f"; slower than it could be, because {why}" for why in self.slower
@@ -230,7 +230,7 @@ def load(name: str, device: str | None = None, language: Language = ENGLISH) -> 
 
 
 def read_whole(make: Callable[[], M], name: str, folder: Path, device: str) -> M:
-    """What ``make`` reads from a model's folder. Raises ModelUnavailable for any error but ours."""
+    """Read a model's folder with ``make``. Raises ModelUnavailable for any error that is not a DPTextError."""
     try:
         return make()
     except (DPTextError, ImportError):

@@ -40,6 +40,7 @@ def stored_candidates(spec: MaskedLMSpec) -> np.ndarray:
 
 
 def unreadable(spec: MaskedLMSpec, error: Exception) -> ModelUnavailable:
+    """Return the error for weights that cannot be read."""
     return ModelUnavailable(
         f"The weights in {spec.folder} cannot be read ({type(error).__name__}). Get the folder again."
     )

@@ -102,7 +102,7 @@ class MaskedLMSpec:
 
     @property
     def on_trunk(self) -> bool:
-        """Whether it is a graph over the vocabulary of the MiniLM trunk, as the bundled one is."""
+        """Return True if it is a graph over the vocabulary of the MiniLM trunk, as the bundled one is."""
         return (self.folder / GRAPH_FILE).is_file()
 
 
@@ -189,7 +189,7 @@ def _hub_folder(name: str) -> Path | None:
 
 
 def json_in(path: Path) -> Mapping[str, Any]:
-    """What a file of a model's folder says, read once while it stays as it is; {} where it is missing."""
+    """Read a JSON file of a model's folder once while the file is unchanged; {} if it is missing."""
     if not path.is_file():
         return {}
     state = path.stat()
@@ -198,7 +198,7 @@ def json_in(path: Path) -> Mapping[str, Any]:
 
 @lru_cache(maxsize=64)
 def _parsed(path: Path, _changed: int, _size: int) -> Mapping[str, Any]:
-    """What is in a file that was last changed then: every mechanism asks for its model's."""
+    """Parse a file last changed at that time; cached, since every mechanism asks for its model's file."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -211,8 +211,8 @@ def _parsed(path: Path, _changed: int, _size: int) -> Mapping[str, Any]:
 
 
 def while_unchanged(describe: Callable[[Path, str, str], T]) -> Callable[[Path, str, str], T]:
-    """What a model's folder says of it, worked out again where a file was added, left out or changed: every word that
-    is drawn asks for its model."""
+    """Cache a value computed from a model's folder until a file is added, removed or changed. Every sampled word asks
+    for its model."""
     known = lru_cache(maxsize=64)(lambda folder, name, title, state: describe(folder, name, title))
 
     @wraps(describe)

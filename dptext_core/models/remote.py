@@ -40,7 +40,7 @@ _POLL = 0.05
 
 
 def served_address() -> str | None:
-    """What DPTEXT_ENGINE names; None where scores are computed in this process. Raises ConfigError."""
+    """Return the address in DPTEXT_ENGINE; None if this process computes scores. Raises ConfigError."""
     setting = os.environ.get(VARIABLE, "").strip()
     if setting in ("", "local"):
         return None
@@ -102,7 +102,7 @@ class Replica:
 
 
 def identity(model: str) -> tuple[str, str]:
-    """What a front end and its replicas have to have in common: the version of the program, and the weights."""
+    """Return what a front end and its replicas must have in common: the program's version, and the weights."""
     from .registry import masked_lm_spec, weights_sha256
 
     return __version__, weights_sha256(masked_lm_spec(model).folder)
@@ -136,7 +136,7 @@ def serve(address: str, model: str, least: int = 1, most: int = 1, gpus: float =
 
 
 def _gone(*more: type[Exception]) -> tuple[type[Exception], ...]:
-    """What Ray and Serve raise where what was asked is not there, or was."""
+    """Return the exceptions that Ray and Serve raise if an actor or a deployment is gone."""
     return ray_module().exceptions.RayError, ray_module("ray.serve.exceptions").RayServeException, TimeoutError, *more
 
 

@@ -17,7 +17,8 @@ _INHERITED: list[Any] = []
 
 
 def threads() -> int:
-    """How many threads compute: OMP_NUM_THREADS where it is set, else one for each core that this process may use."""
+    """Return the number of compute threads: OMP_NUM_THREADS if set, else one for each core that this process may
+    use."""
     named = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
     if named.isdecimal() and int(named) > 0:
         return int(named)

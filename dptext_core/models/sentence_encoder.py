@@ -79,7 +79,7 @@ def pieces(texts: Sequence[str], most: int) -> list[list[int]]:
 def hidden_states(
     ids: Sequence[Sequence[int]], device: str | None = None, *, layers: int = LAYERS, batch_size: int = 32
 ) -> Iterator[tuple[list[int], NDArray[np.float32], NDArray[np.bool_]]]:
-    """What texts, given by the ids of their pieces, become in the first ``layers`` layers.
+    """Compute the hidden states of texts, given as piece ids, after the first ``layers`` layers.
 
     For each pass: which texts, their states (b, n, 384), and where they have pieces, (b, n). Raises ModelUnavailable
     and Busy.
@@ -123,7 +123,7 @@ def _passes(ids: Sequence[Sequence[int]], output: str, batch_size: int) -> Itera
 
 
 def loaded() -> bool:
-    """Whether the encoder is in memory, on whatever device."""
+    """Return True if the encoder is in memory, on any device."""
     return bool(_ENCODERS)
 
 

@@ -32,7 +32,7 @@ def announce(why: str) -> None:
 
 
 def agree(found: np.ndarray, public: np.ndarray, dtype: str) -> bool:
-    """Whether scores (V,) are those of the public path in float32, as closely as ``dtype`` can be."""
+    """Return True if scores (V,) match those of the public path in float32, as closely as ``dtype`` allows."""
     if found.shape != public.shape or not np.array_equal(np.isnan(found), np.isnan(public)):
         return False
     spread = 1.0 + float(np.nanmax(public, initial=0.0) - np.nanmin(public, initial=0.0))

@@ -41,7 +41,7 @@ def owners(offsets: Sequence[tuple[int, int]], tokens: Sequence[Token]) -> Itera
 
 
 def first_line(error: Exception) -> str:
-    """What a library said, as far as it goes into a message."""
+    """Return the first line of a library's message, cut for use in ours."""
     return str(error).strip().split("\n")[0][:200].rstrip(".") or type(error).__name__
 
 
@@ -124,6 +124,7 @@ def read_tokenizer(file: Path) -> Any:
 
 
 def special_id(tokenizer: Any, name: str, spec: MaskedLMSpec) -> int:
+    """Return the id of a special token. Raises ConfigError if the tokenizer has none."""
     value = getattr(tokenizer, f"{name}_id")
     if value is None:
         raise ConfigError(f"The tokenizer of {spec.id!r} has no {name.replace('_', ' ')}: choose another model.")
@@ -155,7 +156,7 @@ def whole_words(tokenizer: Any, language: Language = ENGLISH) -> tuple[np.ndarra
 
 
 def probe_template(tokenizer: Any, uses_types: bool, spec: MaskedLMSpec) -> Template:
-    """How the tokenizer frames one and two texts, read off one probe each."""
+    """Return how the tokenizer frames one and two texts, from one probe each."""
     a, b = ([*tokenizer(x, add_special_tokens=False)["input_ids"]] for x in ("a", "b"))
 
     def split(given: tuple[str, ...], parts: list[list[int]]) -> tuple[Any, tuple[int, ...] | None]:

@@ -35,8 +35,8 @@ class _Batch(NamedTuple):
 
 
 def asked_by_queries(ids: torch.Tensor, positions: torch.Tensor, mask_id: int) -> dict[str, torch.Tensor]:
-    """What transformers' own BERT takes for a text (1, L) with a query at each of ``positions`` (n): each is a mask of
-    the second type at that position, which reads the text and itself, and which nobody reads."""
+    """Return the inputs of transformers' own BERT for a text (1, L) with a query at each of ``positions`` (n): each is
+    a mask of the second type at that position, which attends to the text and itself, and to which nothing attends."""
     n, asked = ids.shape[1], len(positions)
     hides = torch.full((n + asked, n + asked), float("-inf"))
     hides.fill_diagonal_(0.0)
@@ -72,7 +72,7 @@ class TorchModel:
 
     @property
     def cuts(self) -> bool:
-        """Whether the head runs at the masks only."""
+        """Return True if the head runs at the masks only."""
         return self._hook is not None
 
     def run_whole(self) -> None:

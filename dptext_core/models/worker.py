@@ -96,7 +96,7 @@ class Engine:
 
     @property
     def ready(self) -> bool:
-        """Whether the model is loaded."""
+        """Return True if the model is loaded."""
         return self._lm is not None
 
     @property
@@ -270,7 +270,7 @@ class Engine:
             passes = batch = job = asked = None  # type: ignore[assignment]
 
     def _next_passes(self, lm: MaskedLM) -> list[tuple[PassShape, list[tuple[_Job, int]]]]:
-        """What one thread computes next: its part of what is open, and no more than is of use at once."""
+        """Return the next passes of one thread: its share of the open ones, and no more than is useful at once."""
         left = sum(-(-len(some) // shape[0]) for job in self._jobs for shape, some in job.open.items())
         passes = [self._next_pass()]
         positions = lambda: sum(shape[1] + len(some) for shape, some in passes)  # noqa: E731

@@ -18,7 +18,7 @@ M = TypeVar("M")
 
 
 def assets_folder() -> Path:
-    """The folder ``assets``: inside the package where it was installed, beside it in a checkout.
+    """Return the folder ``assets``: inside the package where it was installed, beside it in a checkout.
 
     Raises ModelUnavailable if neither is there.
     """
@@ -59,7 +59,7 @@ def folder_of(kind: str, given: str, bundled: Mapping[str, str], make: str) -> P
 
 
 def read_json(path: Path) -> Any:
-    """What a JSON file holds. Raises InputError that names it."""
+    """Read a JSON file. Raises InputError that names it."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -83,7 +83,8 @@ def sha256_of(*files: Path) -> str:
 
 
 def bundled(name: str, read: Callable[[Path], T], missing: M) -> T | M:
-    """What ``read`` makes of the file ``assets/<name>``, kept until the file changes; ``missing`` where there is none.
+    """Read the file ``assets/<name>`` with ``read`` and keep the result until the file changes; ``missing`` if there is
+    no file.
 
     read: a function of a module, since results are kept by it. Raises what it raises, and ModelUnavailable where the
     file holds something else than it expects.
@@ -121,7 +122,7 @@ class Example:
 
 
 def examples() -> tuple[Example, ...]:
-    """The bundled texts in the order in which they are offered; none where they are missing."""
+    """Return the bundled texts in the order in which they are offered; none where they are missing."""
     return bundled("examples/index.json", _read_examples, ())
 
 

@@ -24,7 +24,7 @@ _MARKS = re.compile("(?:^|(?<=[\r\n]))\ufeff+")
 
 
 def shown(value: Any) -> str:
-    """An option as a message shows it: on one line, and not at length."""
+    """Return an option for a message, on one short line."""
     try:
         text = " ".join(repr(value).split())
     except Exception:  # a repr may do anything; that of 10**5000 raises ValueError
@@ -38,12 +38,12 @@ def without_marks(text: str) -> str:
 
 
 def many(n: int, noun: str) -> str:
-    """A number of things as people write it: 1 word, 8 words, 1,200 words."""
+    """Format a count with its noun: 1 word, 8 words, 1,200 words."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def whole(name: str, value: Any, least: int | None = None) -> int:
-    """A whole number, at least ``least``; True and False are none. Raises ConfigError."""
+    """Return a whole number of at least ``least``; True and False are not. Raises ConfigError."""
     try:
         number = None if isinstance(value, bool) else operator.index(value)
     except TypeError:
@@ -59,7 +59,7 @@ def whole(name: str, value: Any, least: int | None = None) -> int:
 
 
 def real(name: str, value: Any, error: type[DPTextError] = ConfigError) -> float:
-    """A finite number as float. Raises ``error``."""
+    """Return a finite number as float. Raises ``error``."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise error(f"{name} is a number, not {shown(value)}.")
     try:
@@ -161,7 +161,7 @@ def _no_text(value: Any) -> str:
 
 
 def usable_path(given: str | Path, error: type[DPTextError] = InputError) -> Path:
-    """A path that can be asked for, whether anything is there or not; ~ is the home folder. Raises ``error``."""
+    """Return a path that can be opened or created; ~ is the home folder. Raises ``error``."""
     try:
         path = Path(given).expanduser()
         os.stat(path)
@@ -174,7 +174,7 @@ def usable_path(given: str | Path, error: type[DPTextError] = InputError) -> Pat
 
 
 def placeless(name: str) -> str:
-    """A name as it may leave this machine: of what is named by where it lies, only the last part of that."""
+    """Return a name without the path it may contain: only the last part leaves this machine."""
     lies = name.startswith("~") or PurePosixPath(name).is_absolute() or PureWindowsPath(name).is_absolute()
     if not lies:
         beside = name.rpartition("@")[0] or name  # a list of words is named by a file and a number
@@ -183,7 +183,7 @@ def placeless(name: str) -> str:
 
 
 def told(field: dataclasses.Field, value: Any) -> Any:
-    """An option's value as it may leave this machine: see :func:`placeless`."""
+    """Return an option's value without the path it may contain: see :func:`placeless`."""
     if getattr(field.metadata.get("option"), "kind", "") not in ("text", "texts"):
         return value
     if isinstance(value, list | tuple):

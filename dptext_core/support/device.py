@@ -26,7 +26,7 @@ def let_threads_sleep() -> None:
 
 @cache
 def _may_have_gpu() -> bool:
-    """Whether torch is installed and may find a GPU, by what a driver leaves on the machine."""
+    """Return True if torch is installed and may find a GPU, judging by files that a driver installs."""
     if importlib.util.find_spec("torch") is None:
         return False
     if sys.platform == "darwin":
@@ -35,8 +35,8 @@ def _may_have_gpu() -> bool:
 
 
 def best_device(load: bool = True) -> str:
-    """The GPU ("cuda" or "mps") where there is one, else "cpu". Without ``load`` only a loaded torch is asked; nor is
-    torch loaded where the machine has no GPU."""
+    """Return the GPU ("cuda" or "mps") if there is one, else "cpu". Without ``load`` only a loaded torch is asked. Does
+    not load torch on a machine without a GPU."""
     if sys.modules.get("torch") is None and not (load and _may_have_gpu()):
         return "cpu"
     torch = importlib.import_module("torch")  # which waits where another thread has begun to load it
@@ -64,7 +64,7 @@ def resolve_device(device: str | None) -> str:
 
 
 def best_dtype(device: str) -> str:
-    """The type to compute in by torch: "bfloat16" where the processor multiplies it natively, else "float32"."""
+    """Return the type for torch: "bfloat16" if the processor multiplies it natively, else "float32"."""
     import torch
 
     if device.startswith("cuda"):

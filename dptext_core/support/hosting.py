@@ -14,16 +14,16 @@ VARIABLE = "DPTEXT_PUBLIC"
 
 
 def public() -> bool:
-    """Whether it is on: for any value but an empty one, 0, no, off and false."""
+    """Return True if public hosting is on: for every value except an empty one, 0, no, off and false."""
     return os.environ.get(VARIABLE, "").strip().lower() not in ("", "0", "no", "off", "false")
 
 
 def pocket() -> str:
-    """The address of the site that rewrites in its visitor's browser; empty where none is named."""
+    """Return the address of the browser edition; empty if none is set."""
     named = os.environ.get("DPTEXT_POCKET", "").strip()
     return named if named.startswith(("https://", "http://", "/")) else ""
 
 
 def results() -> list[Path]:
-    """The files of results that are shown beside the bundled ones, separated as in PATH."""
+    """Return the result files shown beside the bundled ones, separated as in PATH."""
     return [Path(part) for part in os.environ.get("DPTEXT_RESULTS", "").split(os.pathsep) if part.strip()]

@@ -48,7 +48,7 @@ _kinds: dict[str, Kind] = {}
 
 
 def enrol(group: str, store: dict[str, Any], take: Callable[[str, Any], bool]) -> None:
-    """A registry makes itself known, once a module."""
+    """Register a registry, once per module."""
     _kinds[group] = Kind(store, take)
 
 
@@ -86,13 +86,13 @@ def load() -> None:
 
 
 def problems() -> tuple[str, ...]:
-    """A sentence for each plugin that could not be loaded, with what to do. Loads them where that was not done yet."""
+    """Return a sentence for each plugin that failed to load, with what to do. Loads plugins first if needed."""
     load()
     return tuple(_state.problems)
 
 
 def files() -> tuple[str, ...]:
-    """The files that this process has loaded, for others that are to have the same mechanisms."""
+    """Return the files that this process has loaded, for others that are to have the same mechanisms."""
     return tuple(sorted(map(str, _state.files)))
 
 
@@ -137,7 +137,7 @@ def _attempt(what: str, otherwise: str, work: Callable[[], bool], file: Path | N
 
 
 def registered() -> dict[str, dict[str, Any]]:
-    """What is registered now, by group, without loading plugins."""
+    """Return the registered names by group, without loading plugins."""
     return {group: dict(kind.store) for group, kind in _kinds.items() if kind.store}
 
 
@@ -149,7 +149,7 @@ def restore(before: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def _reason(error: BaseException, file: Path | None) -> str:
-    """What went wrong in which line, as a sentence."""
+    """Explain in a sentence what went wrong in which line."""
     said = " ".join(str(error).split())[:300].rstrip(".")
     if isinstance(error, DPTextError):
         return f"{said}."

@@ -31,7 +31,7 @@ _OWN = {
 
 
 def check_installed() -> None:
-    """Raises ConfigError where Ray is not there, without importing it."""
+    """Check that Ray is installed, without importing it. Raises ConfigError."""
     if sys.modules.get("ray", ...) is None or importlib.util.find_spec("ray") is None:
         raise ConfigError(f"Ray is not installed here. Install it with: {INSTALL}")
 

@@ -22,8 +22,8 @@ _EVERY = 2200
 
 
 def student(n: int, confidence: float = 0.95) -> float:
-    """How many standard errors a two-sided interval reaches: the quantile of Student's t for n > 1 values, which have
-    n − 1 degrees of freedom."""
+    """Return the half-width of a two-sided interval in standard errors: the quantile of Student's t for n > 1 values,
+    with n − 1 degrees of freedom."""
     from scipy.special import stdtrit
 
     return float(stdtrit(n - 1, 1 - (1 - confidence) / 2))
@@ -41,7 +41,7 @@ def half_width(values: ArrayLike) -> float:
 
 
 def two_sided(z: float) -> float:
-    """The chance that a standard normal variable lies at least as far from 0 as z."""
+    """Return the probability that a standard normal variable is at least as far from 0 as z."""
     return math.erfc(abs(z) / math.sqrt(2))
 
 
@@ -58,7 +58,7 @@ def lowest(hits: ArrayLike, n: int, level: float) -> NDArray[np.float64]:
 
 
 def highest(hits: ArrayLike, n: int, level: float) -> NDArray[np.float64]:
-    """The upper bound to :func:`lowest`; 1 where all hit."""
+    """Return the upper bound that matches :func:`lowest`; 1 if all hit."""
     from scipy.special import betaincinv
 
     hits = np.asarray(hits)
@@ -66,13 +66,14 @@ def highest(hits: ArrayLike, n: int, level: float) -> NDArray[np.float64]:
 
 
 def clopper_pearson(hits: float, n: int, confidence: float = 0.95) -> tuple[float, float]:
-    """The exact two-sided interval of a probability, where ``hits`` of ``n`` draws hit."""
+    """Return the exact two-sided interval of a probability, given ``hits`` in ``n`` draws."""
     tail = (1 - confidence) / 2
     return float(lowest(hits, n, tail)), float(highest(hits, n, tail))
 
 
 def smaller_tail(hits: ArrayLike, n: int, p: ArrayLike) -> NDArray[np.float64]:
-    """The chance of so many hits or more, or of so many or fewer, among n draws of chance p: the smaller of the two."""
+    """Return the probability of so many hits or more, or of so many or fewer, among n draws of probability p: the
+    smaller one."""
     from scipy.special import bdtr, bdtrc
 
     hits = np.asarray(hits)
@@ -80,7 +81,8 @@ def smaller_tail(hits: ArrayLike, n: int, p: ArrayLike) -> NDArray[np.float64]:
 
 
 def chance_for(hits: int, n: int, power: float = 0.95) -> float:
-    """The chance that one draw must have, for n of them to hit so often (1 to n times) or more with that power."""
+    """Return the probability that one draw needs for n of them to hit so often (1 to n times) or more with that
+    power."""
     from scipy.special import betaincinv
 
     return float(betaincinv(hits, n - hits + 1, power))

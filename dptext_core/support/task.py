@@ -46,7 +46,7 @@ class Task:
 
     @property
     def cancelled(self) -> bool:
-        """Whether the work should stop."""
+        """Return True if the work should stop."""
         return self._stop.is_set()
 
     def cancel(self) -> None:
@@ -59,8 +59,8 @@ class Task:
             raise Cancelled(stopped)
 
     def child(self, start: float, end: float, of: float = 1) -> Task:
-        """The part from ``start`` to ``end`` of ``of`` steps: it tells its share of the whole, in thousandths of a step
-        of the whole, and stops with it."""
+        """Return a task for the part from ``start`` to ``end`` of ``of`` steps: it reports its share of the whole, in
+        thousandths of a step of the whole, and stops with it."""
         return _Part(
             self,
             lambda done, all_: self.report(
@@ -117,7 +117,7 @@ UNWATCHED: Task = _Unwatched()
 
 
 def on_terminal(what: str) -> Task:
-    """A task with a line that counts on the terminal, where somebody watches."""
+    """Return a task that shows progress on the terminal, if there is one."""
     watched = sys.stderr
     if watched is None or not watched.isatty():
         return UNWATCHED

@@ -9,5 +9,5 @@ PROG = "python -m dptext_core"
 
 
 def called() -> str:
-    """How this program was started: by the name of the installed command, or as a module."""
+    """Return how this program was started: by the name of the installed command, or as a module."""
     return "dptext" if Path(sys.argv[0]).stem == "dptext" else PROG

@@ -82,7 +82,7 @@ def _held(path: Path) -> int:
 
 
 def _usual_mode(path: Path) -> int:
-    """The mode of a new file here, as the umask has it, which a process cannot read without changing it."""
+    """Return the mode of a new file here under the umask, which a process cannot read without changing it."""
     with path.open("xb") as empty:
         mode = os.fstat(empty.fileno()).st_mode
     path.unlink(missing_ok=True)

@@ -86,7 +86,7 @@ CHECKS: dict[str, Callable[[Make], None]] = {
 def check_mechanism(
     mechanism: type[Mechanism] | str, only: str | None = None, task: Task | None = None, **options: Any
 ) -> None:
-    """Holds a mechanism to what every mechanism keeps. It says nothing where all is well.
+    """Check a mechanism against the conformance suite. Prints nothing if all checks pass.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ ROWS = 5
 
 
 def entry_point_differences(m: Mechanism, text: str, seed: int) -> Iterator[Difference]:
-    """What the entry points do otherwise than ``m.rewrite(text)`` with the same noise, rows of a data set too."""
+    """Return how entry points differ from ``m.rewrite(text)`` with the same noise, including rows of a data set."""
     yield from differences(m, text, seed, seeded=is_cheap(m))
     if m.shares_draws:
         return

@@ -16,7 +16,7 @@ _TEMPLATES = Path(__file__).with_name("template")
 
 
 def new_mechanism(name: str, into: Path | str | None = None) -> list[Path]:
-    """Writes a package whose mechanism is randomised response over the most frequent words, to be changed.
+    """Write a package whose mechanism is randomised response over the most frequent words, as a template.
 
     Parameters
     ----------

@@ -30,13 +30,13 @@ BREAKS = re.compile(r"[\t\r\n\v\f\0\x1a\x1c-\x1e\x85\u2028\u2029]+")
 
 
 def guarded(cell: str) -> str:
-    """A cell of a table with quotes, such as CSV, that no spreadsheet takes for a formula."""
+    """Return a cell of a quoted table, such as CSV, that no spreadsheet reads as a formula."""
     return _guarded(cell.translate(_CONTROL), _QUOTED, "\t\r\n")
 
 
 def plain(cell: str) -> str:
-    """The same of a table without quotes, such as TSV. It also begins with no quotation mark: a reader that knows
-    quotes would take it away, and go on to the next one, through the rows."""
+    """Return a cell of a table without quotes, such as TSV. It begins with no quotation mark either: a reader that
+    knows quotes would remove it, and read on to the next one, across rows."""
     return _guarded(BREAKS.sub(" ", cell).translate(_CONTROL), _PLAIN, '"')
 
 
@@ -52,7 +52,7 @@ def to_csv(rows: Sequence[Mapping[str, Any]], names: Iterable[str] | None = None
 
 
 def _guarded(cell: str, marks: re.Pattern[str], begins: str) -> str:
-    """An apostrophe before all that begins a formula. begins: what else no cell begins with."""
+    """Put an apostrophe before everything that begins a formula. begins: what else no cell begins with."""
     first, *others = marks.split(cell)
     # Behind a mark the quotes of the cell may be those of another one, and be taken away.
     others = [f"'{part}" if _first(part, '"') in SIGNS else part for part in others]
@@ -64,8 +64,8 @@ def _guarded(cell: str, marks: re.Pattern[str], begins: str) -> str:
 
 
 def _first(part: str, but: str = "") -> str:
-    """The first character that is seen, in the form in which compatible ones are one, and none of ``but``; a blank
-    where there is none."""
+    """Return the first visible character in its compatibility form, skipping those in ``but``; a blank if there is
+    none."""
     for c in part:
         if c not in _UNSEEN and c not in but and unicodedata.category(c)[0] not in "ZCM":
             return unicodedata.normalize("NFKC", c)[:1]

@@ -42,7 +42,8 @@ def too_long(text: str) -> str:
 
 
 def has_more(text: str, most: int, language: Language = ENGLISH) -> bool:
-    """Whether a text has more tokens than this, however long these are. Of one that has many more, a part is read."""
+    """Return True if a text has more tokens than this, however long they are. Reads only a part of a much longer
+    text."""
     size = LETTERS * most
     while size < len(text) and len(Document.parse(text[:size], language).words) <= 2 * most:
         size *= 2
@@ -207,13 +208,14 @@ class Document(Private):
         return tuple([text[a:b] for a, b in zip([0, *ends], [*starts, len(text)], strict=True)])
 
     def gap(self, i: int) -> str:
-        """The blanks between token i-1 and token i, 0 <= i <= len(tokens); i = len(tokens) is the tail."""
+        """Return the blanks between token i-1 and token i, 0 <= i <= len(tokens); i = len(tokens) is the tail."""
         if not 0 <= i <= len(self.words):
             raise IndexError(f"gap {i} of a document with {len(self.words)} tokens")
         return self.gaps[i]
 
     def skeleton(self, drawn: Sequence[bool]) -> Skeleton:
-        """What stays where the tokens with True are drawn. Raises InputError where there is not one value a token."""
+        """Return what is unchanged when the tokens marked True are sampled. Raises InputError unless each token has one
+        value."""
         if len(drawn) != len(self.words):
             raise InputError(f"A skeleton needs one value for each of the {len(self.words)} tokens: {len(drawn)}.")
         kept = tuple([None if d else word for d, word in zip(drawn, self.words, strict=True)])

@@ -26,14 +26,14 @@ _TO_STRAIGHT = str.maketrans(APOSTROPHES[1:], "'" * (len(APOSTROPHES) - 1))
 
 
 def straight(text: str) -> str:
-    """The text with straight apostrophes; its length stays."""
+    """Return the text with straight apostrophes and the same length."""
     if text.isalpha() and _LETTER not in text:  # most words
         return text
     return text.translate(_TO_STRAIGHT)
 
 
 def position_case(word: str, sentence_start: bool) -> str:
-    """A capital at a sentence start, nothing else: the first letter or digit, where its capital is one character."""
+    """Capitalise at a sentence start only: the first letter or digit, if its capital is one character."""
     if sentence_start:
         for i, char in enumerate(word):
             if char.isalnum():
@@ -102,7 +102,7 @@ class Clues:
 
     @cached_property
     def longest_place(self) -> int:
-        """How many words the longest name of a place has."""
+        """Return how many words the longest place name has."""
         return max((p.count(" ") + 1 for p in self.places), default=0)
 
     @cached_property
@@ -112,7 +112,7 @@ class Clues:
 
     @cached_property
     def number_parts(self) -> frozenset[str]:
-        """What a compound such as ``forty-two`` is made of."""
+        """Return the words that can form a compound such as ``forty-two``."""
         return self.numbers | self.small_numbers | self.digit_words | self.ordinal_words | self.number_units
 
 
@@ -173,7 +173,8 @@ class Language:
         return frozenset("'" + clitic for clitic in self.clitics) | frozenset(self.detached)
 
     def is_word(self, piece: str, shortest: int = 1) -> bool:
-        """Whether a piece of a public vocabulary is a whole word of this language, of ``shortest`` letters or more."""
+        """Return True if a public vocabulary item is a whole word of this language with ``shortest`` letters or
+        more."""
         if len(piece) < shortest:
             return False
         if len(piece) == 1:
@@ -185,5 +186,5 @@ class Language:
         return re.compile(f"(?:{self.letters})+")
 
     def is_letter(self, text: str) -> bool:
-        """Whether a text is one letter of this language."""
+        """Return True if a text is one letter of this language."""
         return len(text) == 1 and self._letters.fullmatch(text) is not None

@@ -52,7 +52,7 @@ class Antonyms:
     pairs: Mapping[str, frozenset[str]] = field(repr=False)
 
     def of(self, word: str) -> frozenset[str]:
-        """The antonyms of a word in lower case, case ignored; empty where none is known."""
+        """Return the antonyms of a word in lower case, ignoring case; empty if none is known."""
         return self.pairs.get(word.lower(), frozenset())
 
 
@@ -67,12 +67,12 @@ def nltk_stop_words(name: str) -> frozenset[str] | None:
 
 
 def folder_antonyms(folder: Path) -> Mapping[str, frozenset[str]]:
-    """The antonyms of a folder with a WordNet's ``data.*`` files."""
+    """Return the antonyms of a folder with a WordNet's ``data.*`` files."""
     return pairs_both_ways(_wordnet_pairs(_folder_reader(folder)))
 
 
 def nltk_antonyms(name: str) -> Mapping[str, frozenset[str]] | None:
-    """The antonyms of NLTK's WordNet of this name, or None where its data is not on disk."""
+    """Return the antonyms of NLTK's WordNet of this name, or None where its data is not on disk."""
     corpus = _nltk_data(f"corpora/{name}/data.adj") and _nltk_data(f"corpora/{name}")
     if not corpus:
         return None
@@ -95,7 +95,7 @@ def _folder_reader(folder: Path) -> Callable[[str], Iterator[str]]:
 
 
 def _wordnet_pairs(read: Callable[[str], Iterable[str]]) -> Iterator[tuple[str, str]]:
-    """The lexical ``!`` pointers of WordNet's data files (format: wndb(5WN))."""
+    """Return the lexical ``!`` pointers of WordNet's data files (format: wndb(5WN))."""
     letter = dict(zip("nvar", _WORDNET_PARTS, strict=True))
     letter["s"] = "adj"
     synsets: dict[tuple[str, str], list[str]] = {}
@@ -119,6 +119,7 @@ def _wordnet_pairs(read: Callable[[str], Iterable[str]]) -> Iterator[tuple[str, 
 
 
 def pairs_both_ways(pairs: Iterable[tuple[str, str]]) -> Mapping[str, frozenset[str]]:
+    """Return for each word in lower case the words that it is paired with, in either order."""
     found: dict[str, set[str]] = {}
     for a, b in pairs:
         a, b = a.lower(), b.lower()

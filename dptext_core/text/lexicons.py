@@ -107,7 +107,7 @@ def _default_antonyms(language: Language) -> Antonyms:
 
 
 def read_lines(path: str | Path) -> list[str]:
-    """The lines of a list of words, plain or .gz. Raises InputError for a file that cannot be read."""
+    """Return the lines of a list of words, plain or .gz. Raises InputError for a file that cannot be read."""
     path = usable_path(path)
     return _lines(path.name, _bytes(path))
 

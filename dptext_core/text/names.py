@@ -44,7 +44,7 @@ class Finder:
 
     @property
     def title(self) -> str:
-        """What the pipeline calls itself: no path of this machine."""
+        """Return the pipeline's own name, which contains no path of this machine."""
         meta = self._nlp.meta
         return f"{meta.get('lang', '')}_{meta.get('name', '')}"
 
@@ -59,7 +59,7 @@ class Finder:
 
 
 def finder() -> Finder | None:
-    """The pipeline that the environment names; None where it names none. Raises ModelUnavailable."""
+    """Return the pipeline that the environment names; None where it names none. Raises ModelUnavailable."""
     named = os.environ.get(VARIABLE, "").strip()
     return _loaded(named) if named else None
 

@@ -62,7 +62,7 @@ def plain_form(text: str) -> str:
 
 
 def can_begin(document: Document, k: int) -> bool:
-    """Whether a capital at token k may be there because a sentence or a quotation begins."""
+    """Return True if token k may be capitalised because a sentence or a quotation begins there."""
     if k == 0 or not _LINE_ENDS.isdisjoint(document.gap(k)):
         return True
     return document.kinds[k - 1] in ("punct", "symbol") and document.words[k - 1] not in _INNER_MARKS
@@ -95,7 +95,7 @@ def _kind(document: Document, clues: Clues, k: int) -> str:
 
 
 def _in_number(document: Document, clues: Clues, k: int, size: str) -> bool:
-    """Whether a small number word is part of a number, by the words beside it."""
+    """Return True if the neighbouring words make a small number word part of a number."""
     before, after = (_word_at(document, i) for i in _beside(document, k, clues.between_numbers))
     if size == "small" and (before in clues.before_numbers or after in clues.after_numbers):
         return True
@@ -103,7 +103,7 @@ def _in_number(document: Document, clues: Clues, k: int, size: str) -> bool:
 
 
 def _in_date(document: Document, clues: Clues, k: int, word: str) -> bool:
-    """Whether a month or an ordinal is part of a date, by the words beside it."""
+    """Return True if the neighbouring words make a month or an ordinal part of a date."""
     if word not in clues.months and word not in clues.ordinal_words:
         return False
     places = _beside(document, k, clues.joining)
@@ -116,7 +116,7 @@ def _in_date(document: Document, clues: Clues, k: int, word: str) -> bool:
 
 
 def _is_month(document: Document, clues: Clues, i: int, after: bool = False) -> bool:
-    """Whether token i is a month without doubt: no other word, or with a capital, or, if ``after``, after "of"."""
+    """Return True if token i is clearly a month: no other word, or capitalised, or, if ``after``, after "of"."""
     word = _word_at(document, i)
     if word not in clues.months:
         return False
@@ -125,12 +125,13 @@ def _is_month(document: Document, clues: Clues, i: int, after: bool = False) -> 
 
 
 def _is_called(document: Document, clues: Clues, k: int) -> bool:
-    """Whether a word that may be a name is one by the token right before or after it."""
+    """Return True if the token directly before or after marks a possible name as a name."""
     return _word_at(document, k - 1) in clues.before_names or _word_at(document, k + 1) in clues.after_names
 
 
 def _is_spelled(document: Document, clues: Clues, k: int) -> bool:
-    """Whether token k, a lone letter, is one of several that spell a word: beside one that is no word alone."""
+    """Return True if token k, a single letter, helps to spell a word: its neighbour is a letter that is no word
+    alone."""
     kinds, words = document.kinds, document.words
     for step in (-1, 1):
         i = k + step
@@ -165,7 +166,7 @@ def _size(word: str, clues: Clues) -> str:
 
 
 def _same_number(one: str, other: str) -> bool:
-    """Whether two words beside each other are parts of one number: "first two" and "oh oh" are none."""
+    """Return True if two neighbouring words are parts of one number. "first two" and "oh oh" are not."""
     sizes = {one, other}
     return bool(other) and sizes != {"digit"} and ("ordinal" not in sizes or "large" in sizes)
 
@@ -187,7 +188,7 @@ def _beside(document: Document, k: int, between: Collection[str]) -> Iterator[in
 
 
 def _shouted(document: Document, k: int) -> bool:
-    """Whether a word right beside token k is in capitals throughout."""
+    """Return True if a word directly beside token k is in capitals throughout."""
     beside = (document.words[i] for i in (k - 1, k + 1) if 0 <= i < len(document.words))
     return any(w.isupper() and len(w) > 1 for w in beside)
 

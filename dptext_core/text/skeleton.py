@@ -105,11 +105,12 @@ class Skeleton(Private):
         return tuple(out)
 
     def render(self, edits: Sequence[Edit]) -> Spliced:
-        """The released text, from one Edit a token: see :meth:`fill`."""
+        """Return the released text, from one Edit per token: see :meth:`fill`."""
         return self.fill([edit.text for edit in edits], [edit.after for edit in edits])
 
     def fill(self, texts: Sequence[str | None], after: Sequence[str | None] = ()) -> Spliced:
-        """The released text: a word (or "") for each hole, None for a kept token; ``after``: what to insert after each.
+        """Return the released text: a word (or "") for each hole, None for a kept token; ``after``: what to insert
+        after each.
 
         A deleted place takes one adjacent run of spaces or tabs with it: the one before it, or the one after it where
         it is first on its line or after an opening bracket or quote. Line ends stay. An insertion follows its token
@@ -139,7 +140,7 @@ class Skeleton(Private):
 
     @cached_property
     def _spaced(self) -> tuple[str, ...]:
-        """What stands before each token, and after the last, where every hole is filled by one word."""
+        """Return the text before each token, and after the last, if one word fills every hole."""
         gaps, n = list(self.gaps), len(self.kept)
         for i in [i for i, gap in enumerate(gaps) if not gap and 0 < i < n]:
             left, right = self.kept[i - 1], self.kept[i]
@@ -208,7 +209,7 @@ def _places(
 
 
 def wordish(char: str) -> bool:
-    """A letter, a digit, or a mark or invisible character that belongs to one."""
+    """Return True for a letter, a digit, or a mark or invisible character that belongs to one."""
     return char.isalnum() or unicodedata.category(char) in _MODIFIERS
 
 
@@ -216,12 +217,12 @@ _MODIFIERS = ("Mn", "Mc", "Me", "Cf")
 
 
 def _begins_as_word(kept: str | None) -> bool:
-    """Whether something before it would run into it. A hole counts as a word whatever fills it."""
+    """Return True if a word before it would run into it. A hole counts as a word, whatever fills it."""
     return kept is None or wordish(kept[0])
 
 
 def _ends_as_word(kept: str | None) -> bool:
-    """Whether something after it would run into it: an emoji stays one with the mark after it, and no word."""
+    """Return True if a word after it would run into it. An emoji with the mark after it is not a word."""
     if kept is None:
         return True
     for char in reversed(kept):
@@ -231,7 +232,7 @@ def _ends_as_word(kept: str | None) -> bool:
 
 
 def kind_of(text: str) -> str:
-    """What a token is by its characters alone: "word" (has a letter), "number", "punct" or "symbol"."""
+    """Return the kind of a token by its characters alone: "word" (has a letter), "number", "punct" or "symbol"."""
     if text[0].isalpha() or any(char.isalpha() for char in text):
         return "word"
     if any(char.isalnum() for char in text):

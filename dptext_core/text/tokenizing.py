@@ -123,7 +123,7 @@ def _sentence_spans(
 def _plain_spans(
     text: str, start: int, end: int, inner_dots: Collection[int], plain: re.Pattern[str]
 ) -> list[tuple[int, int]] | None:
-    """The tokens of a sentence by the language's short way, the same as those of ``_general_spans``, or None."""
+    """Find the tokens of a sentence by the language's short way, the same as those of ``_general_spans``, or None."""
     spans = []
     for match in plain.finditer(text, start, end):
         spans.append(match.span(1))
@@ -144,7 +144,7 @@ def _plain_spans(
 def _general_spans(
     text: str, start: int, end: int, inner_dots: Collection[int], rules: _Rules
 ) -> list[tuple[int, int]]:
-    """The tokens of any sentence, by the language's tokenizer, refined."""
+    """Find the tokens of any sentence by the language's tokenizer, refined."""
     plain = rules.inner_apostrophe.sub("'", text[start:end])
     if "@" in plain or "://" in plain or "www." in plain.lower():
         plain = _ADDRESS.sub(_hide_address, plain)
@@ -161,7 +161,7 @@ def _general_spans(
 
 
 def _hide_address(match: re.Match[str]) -> str:
-    """The same number of characters, all letters, so that an address stays one token and offsets hold."""
+    """Return the same number of characters, all letters, so that an address stays one token and offsets hold."""
     address = match.group()
     kept = address.rstrip(_ADDRESS_TAIL)
     if address[len(kept) :].startswith(")") and "(" in kept:
@@ -170,7 +170,7 @@ def _hide_address(match: re.Match[str]) -> str:
 
 
 def _tokenizer_spans(sentence: str, language: Language) -> list[tuple[int, int]] | None:
-    """The tokenizer's words as spans that cover everything but whitespace, or None where they cannot be aligned."""
+    """Return the tokenizer's words as spans that cover everything but whitespace, or None where they cannot be aligned."""
     if language.tokenize is None or len(sentence) > _LONGEST_SENTENCE:
         return None
     try:

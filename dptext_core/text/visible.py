@@ -152,7 +152,7 @@ def removed_note(removed: int) -> str:
 
 
 def _characters(text: str, forms: Mapping[str, str]) -> tuple[str, list[int], int]:
-    """The characters that one sees, where each comes from, and how many are not seen."""
+    """Return the visible characters, where each comes from, and how many are invisible."""
     out, places, removed = list[str](), list[int](), 0
     on_letter, last = False, ""
     for i, char in enumerate(text):
@@ -192,7 +192,7 @@ def _without_blanks(text: str, places: Sequence[int]) -> tuple[str, Sequence[int
 
 
 def _form(char: str) -> str | None:
-    """How a character is written: "" where it is not seen, None where it stays as it is."""
+    """Return how a character is written: "" if it is invisible, None if it is unchanged."""
     if char in _FORMS or char in _SAME:
         return _FORMS.get(char)
     category = unicodedata.category(char)

@@ -190,7 +190,8 @@ class SentenceBank:
         return tuple(self._places)
 
     def holding(self, words: Iterable[int]) -> NDArray[np.int64]:
-        """The places, ascending, of the sentences that hold any of the words at these places of :attr:`words`."""
+        """Return the places, ascending, of the sentences that contain any of the words at these places of
+        :attr:`words`."""
         return np.array(sorted({i for at in words for i in self._places[self.words[at]]}), np.int64)
 
 
@@ -245,7 +246,7 @@ def bank_folder(bank: str) -> Path:
 
 
 def read_about(folder: Path) -> BankAbout:
-    """What ``bank.json`` says. Raises ConfigError for another kind of folder, ModelUnavailable where it is missing."""
+    """Read ``bank.json``. Raises ConfigError for another kind of folder, ModelUnavailable if it is missing."""
     try:
         content = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -269,7 +270,7 @@ def read_about(folder: Path) -> BankAbout:
 
 
 def sentence_bank(name: str = DEFAULT_BANK) -> SentenceBank:
-    """A bank by its name or folder. Kept for the process, two at most; its files are compared with their SHA-256.
+    """Load a bank by its name or folder. Keeps two at most for the process; compares its files with their SHA-256.
 
     Raises
     ------

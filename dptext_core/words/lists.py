@@ -84,12 +84,12 @@ class WordList(Sequence[str]):
         return isinstance(word, str) and self.index(word) is not None
 
     def index(self, word: str) -> int | None:  # type: ignore[override]
-        """The place of a word, case ignored; None where the list does not have it (no error, as in WordSpace)."""
+        """Return the place of a word, ignoring case; None if the list does not have it (no error, as in WordSpace)."""
         return self._places.get(word.lower())
 
 
 def without(words: WordList, places: tuple[int, ...]) -> WordList:
-    """The list without the words at these places: those behind move up. Raises ConfigError where none is left."""
+    """Return the list without the words at these places; later ones move up. Raises ConfigError if none is left."""
     if not places:
         return words
     if len(places) >= len(words):
@@ -113,7 +113,7 @@ def word_lists() -> tuple[str, ...]:
 
 
 def list_space(name: str) -> str:
-    """The name or path of the word space that the list ``name`` is over. Loads nothing.
+    """Return the name or path of the word space that the list ``name`` is over. Loads nothing.
 
     Raises ConfigError where the name is neither one of ``word_lists()`` nor ``SPACE@SEED``.
     """
@@ -121,7 +121,7 @@ def list_space(name: str) -> str:
 
 
 def word_list(name: str = FULL, task: Task | None = None, language: Language = ENGLISH) -> WordList:
-    """A one-dimensional list of words, by its name.
+    """Return a one-dimensional list of words, by its name.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def word_list(name: str = FULL, task: Task | None = None, language: Language = E
 
 
 def _parse(name: str) -> tuple[str, int | None]:
-    """The space of a list, and the seed of one that does not come with the program."""
+    """Return the space of a list, and the seed of one that does not come with the program."""
     if not isinstance(name, str):
         raise ConfigError(f"A word list has a name, not {shown(name)}.")
     if name in word_lists():
@@ -163,7 +163,7 @@ def _parse(name: str) -> tuple[str, int | None]:
 
 
 def check_list(name: str) -> None:
-    """Whether ``word_list`` would find this name, without reading or building anything. Raises what it raises."""
+    """Check that ``word_list`` would find this name, without reading or building anything. Raises the same errors."""
     space, seed = _parse(name)
     if seed is not None:
         space_file(space)
@@ -174,7 +174,7 @@ _building = threading.Lock()
 
 
 def user_list(space: str, start_seed: int, task: Task = UNWATCHED, language: Language = ENGLISH) -> WordList:
-    """The list ``SPACE@SEED``: all words of a space (name or path), from the word that the seed picks.
+    """Return the list ``SPACE@SEED``: all words of a space (name or path), from the word that the seed picks.
 
     Kept for the process (a changed file: built again); one is built at a time. The start is public, so a seed takes
     nothing from the promise of a mechanism. ``task`` as in ``build_list``, ``language`` as in ``word_space``. Raises
@@ -233,7 +233,7 @@ def build_list(vectors: ArrayLike, start: int, task: Task = UNWATCHED) -> NDArra
 
 
 def build(vectors: ArrayLike, start: int, task: Task = UNWATCHED) -> tuple[NDArray[np.int64], int]:
-    """The list, and how many of its words took a search over all that were left."""
+    """Return the list, and how many of its words took a search over all that were left."""
     points = np.asarray(vectors)
     if points.dtype != np.float32:
         points = points.astype(np.float64)
@@ -330,7 +330,7 @@ class _Left:
             self.bounds[rows[begin:end]] = values[inside, order] + self.left_squares[begin:end, None]
 
     def nearest(self, row: int) -> int:
-        """The nearest row that is left, exactly."""
+        """Return the nearest row that is left, exactly."""
         near = self.near[row]
         free = self.free[near]
         if free.any():
@@ -341,7 +341,7 @@ class _Left:
         return self._search(row)
 
     def _search(self, row: int) -> int:
-        """The nearest of all that is left."""
+        """Return the nearest of all that is left."""
         self.searched += 1
         self.searches += 1
         if self.taken * 8 > len(self.rows):
@@ -353,7 +353,7 @@ class _Left:
         return self._exact(row, self.rows, lower)[0]
 
     def _exact(self, row: int, others: NDArray, lower: NDArray) -> tuple[int, float]:
-        """The nearest of ``others``, and its distance; ``lower`` are bounds of the squared distances."""
+        """Return the nearest of ``others``, and its distance; ``lower`` are bounds of the squared distances."""
         from_here = self.points[row].astype(np.float64)
         guess = np.linalg.norm(self.points[others[lower.argmin()]].astype(np.float64) - from_here)
         rivals = others[lower <= (guess / self.scale) ** 2 + _TINY]

@@ -14,7 +14,7 @@ from .space_loading import SPACES
 
 
 def without(space: WordSpace, places: tuple[int, ...], everyones: bool = False) -> WordSpace:
-    """The space without the words at these places. everyones: by the program's list alone, so that all visitors of a
+    """Return the space without the words at these places. everyones: by the program's list, so that all visitors of a
     server have this one. Raises ConfigError where none is left."""
     if not places:
         return space

@@ -166,13 +166,13 @@ class WordSpace:
         return isinstance(word, str) and self.index(word) is not None
 
     def index(self, word: str) -> int | None:
-        """The place of a word, case ignored; None where the space does not have it."""
+        """Return the place of a word, ignoring case; None if the space does not have it."""
         if not isinstance(word, str):
             raise InputError(f"A word is a str, not {type(word).__name__}.")
         return self._indices.get(word.lower())
 
     def rows(self, words: Sequence[str]) -> NDArray[np.int64]:
-        """The places of many words, case ignored, int64 (m,); -1 where the space does not have the word."""
+        """Return the places of many words, case ignored, int64 (m,); -1 where the space does not have the word."""
         return np.array([self._indices.get(word.lower(), -1) for word in words], dtype=np.int64)
 
     def similarities(self, word: str) -> NDArray[np.float32]:
@@ -207,7 +207,7 @@ class WordSpace:
     def nearest(
         self, rows: ArrayLike, k: int, metric: str = "euclidean"
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The k nearest words of each of some words, by exact search.
+        """Return the k nearest words of each given word, by exact search.
 
         In blocks: never holds all distances. On a GPU where torch is loaded and has one.
 
@@ -306,9 +306,10 @@ class WordSpace:
     def _rough(
         self, middle: NDArray[np.float64] | float, squares: NDArray[np.float64]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32], float, NDArray[np.float64]]:
-        """What screens squared distances at half the cost: a (n, d + 2), b (n, d + 2), scale, and slack (n,).
+        """Return factors that approximate squared distances at half the cost: a (n, d + 2), b (n, d + 2), scale, slack
+        (n,).
 
-        Those of i and j are scale·(a_i·b_j), and that is off by scale·(slack_i + slack_j) at most.
+        The squared distance of i and j is scale·(a_i·b_j), off by scale·(slack_i + slack_j) at most.
         """
         scale = float(squares.max()) or 1.0
         a = np.empty((len(self), self.width + 2), np.float32)
@@ -323,7 +324,7 @@ class WordSpace:
         return a, b, scale, (self.width + 16) * 2.0**-23 * half + 1e-30
 
     def neighbours(self, word: str, k: int, metric: str = "cosine") -> tuple[tuple[str, float], ...]:
-        """The k nearest other words, nearest first, by exact search; ties go to the more frequent word.
+        """Return the k nearest other words, nearest first, by exact search; ties go to the more frequent word.
 
         Each comes with its cosine similarity, or with its distance where ``metric`` is "euclidean".
         """
@@ -340,7 +341,7 @@ class WordSpace:
 
     @cached_property
     def _centre(self) -> tuple[NDArray[np.float64] | float, NDArray[np.float64]]:
-        """What to take from all vectors before their products are distances, and the squares of what is left.
+        """Return what to subtract from all vectors before computing distances by products, and the squares of the rest.
 
         Nothing, unless the vectors are far longer than they are apart: distances are the same, digits are won.
         """
@@ -350,7 +351,8 @@ class WordSpace:
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """What is known, without looking, of the smallest and the largest distance; None for nothing."""
+        """Return the known bounds of the smallest and the largest distance without computing any; None for no
+        bounds."""
         return self.known_delta if self.known_delta is not None else self.known_bounds
 
     @property
@@ -360,7 +362,7 @@ class WordSpace:
 
     @cached_property
     def _may_cancel(self) -> bool:
-        """Whether two different words may be so close that products leave too few digits of their distance."""
+        """Return True if two different words may be so close that products leave too few digits of their distance."""
         least = 0.0 if self.bounds is None else self.bounds[0]
         return least**2 <= _DIGITS * self._rounding * 2.0 * float(self._centre[1].max())
 
@@ -379,7 +381,7 @@ class WordSpace:
         return places.astype(np.int64)
 
     def _blocks(self, start: int = 0) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """The vectors from ``start`` on in float64, some thousand at a time, each block with its first place."""
+        """Yield the vectors from ``start`` on in float64, some thousand at a time, each block with its first place."""
         step = max(1, 2_000_000 // max(1, self.width))
         for first in range(start, len(self), step):
             yield first, self.vectors_at(slice(first, first + step)).astype(np.float64)
@@ -446,7 +448,7 @@ class WordSpace:
 
 
 def kth_bound(keys: NDArray[Any], k: int) -> NDArray[Any]:
-    """A value (m,) for each row of keys (m, n) that at least k of its values do not exceed, and not many more.
+    """Return a value (m,) for each row of keys (m, n) that at least k of its values do not exceed, and not many more.
 
     The k-th lowest where a row is short; in long ones the k-th lowest of the lowest of each of many parts, which takes
     a tenth of the time.
@@ -465,7 +467,7 @@ def _check_metric(metric: str) -> None:
 
 
 def _cuda() -> Any:
-    """ "cuda" where torch is loaded already and has it, else None: no other GPU computes in float64."""
+    """Return "cuda" if torch is already loaded and has it, else None: no other GPU computes in float64."""
     return "cuda" if best_device(load=False) == "cuda" else None
 
 

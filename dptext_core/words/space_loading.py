@@ -53,13 +53,13 @@ class Usable(NamedTuple):
 
 
 def word_spaces() -> list[Usable]:
-    """The word spaces of this machine: the bundled ones, glove-840b where it is installed, gensim-data's on disk."""
+    """List the word spaces of this machine: the bundled ones, glove-840b where it is installed, gensim-data's on disk."""
     bundled = [Usable(name, title, "comes with the program") for name, title in SPACES.items()]
     return bundled + [Usable(*found) for found in files.available()]
 
 
 def word_space(name: str | Path = "minilm", limit: int | None = None, language: Language = ENGLISH) -> WordSpace:
-    """The word space of a name, or of the path of a user's file.
+    """Return the word space of a name, or of the path of a user's file.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def word_space(name: str | Path = "minilm", limit: int | None = None, language: 
 
 
 def space_file(name: str | Path) -> tuple[Path, int, int] | None:
-    """The file of a user's word space, its time and its size: what is kept of its words is kept for these. None for a
+    """Return the file of a user's word space, its time and its size, which name what is cached of it; None for a
     bundled space. Reads nothing; raises what ``word_space`` raises for a name."""
     if not isinstance(name, str | Path):
         raise ConfigError(f"A word space is a name or the path of a file of vectors, not {shown(name)}.")
@@ -112,7 +112,7 @@ def space_file(name: str | Path) -> tuple[Path, int, int] | None:
 
 @cache
 def common_vocabulary() -> tuple[str, ...]:
-    """The words that all five bundled spaces have, most frequent first."""
+    """Return the words that all five bundled spaces have, most frequent first."""
     shared = set.intersection(*(set(word_space(name).words) for name in SPACES))
     return tuple(word for word in word_space("minilm").words if word in shared)
 
@@ -174,7 +174,7 @@ def _arrays(name: str, digest: str, *keys: str) -> list[NDArray[Any]]:
 
 
 def input_rows() -> NDArray[np.float32]:
-    """The input embeddings of the whole words, raw, in the order of the vocabulary; float32 (n, 384)."""
+    """Return the input embeddings of the whole words, raw, in the order of the vocabulary; float32 (n, 384)."""
     from safetensors import SafetensorError, safe_open
 
     try:

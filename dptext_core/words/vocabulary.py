@@ -21,7 +21,8 @@ TRUNK_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db
 
 @cache
 def trunk_folder() -> Path:
-    """The folder of all-MiniLM-L6-v2: of the installed package, else of a local Hugging Face cache. Downloads nothing.
+    """Return the folder of all-MiniLM-L6-v2: of the installed package, else of a local Hugging Face cache. Downloads
+    nothing.
 
     Raises ModelUnavailable where neither has it.
     """
@@ -50,7 +51,7 @@ def _cached_folder() -> Path | None:
 
 @cache
 def verified_trunk_folder() -> Path:
-    """The trunk folder, after its ``model.safetensors`` was found to be the official file (checked once a process).
+    """Return the trunk folder after checking its ``model.safetensors`` against the official hash (once per process).
 
     Raises ModelUnavailable where the model is missing or its SHA-256 differs.
     """
@@ -86,8 +87,8 @@ def read_pieces(folder: Path | None = None) -> tuple[str, ...]:
 
 
 def whole_words(pieces: Iterable[str], language: Language = ENGLISH) -> tuple[str, ...]:
-    """The pieces that are words by themselves: two or more letters of the language. No marks, no ``##`` pieces, no
-    digits.
+    """Return the vocabulary items that are words by themselves: two or more letters of the language. No marks, no
+    ``##`` items, no digits.
 
     21,719 of the trunk's pieces, in the order of their ids. The set is public and fixed: it depends on no text.
     """

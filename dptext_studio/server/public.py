@@ -1,4 +1,4 @@
-"""How much a visitor may ask for: on one's own machine, and where strangers visit (see ``_internal.hosting``)."""
+"""Limits on what a visitor may ask for, on your own machine and in public (``dptext_core.support.hosting``)."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ import pyarrow.parquet
 import pytest
 from data.made_files import paragraph, word
 from foreign import Swap
-from house.test_documents import DOCUMENTS
+from project.test_documents import DOCUMENTS
 
 import dptext_core as dpt
 from dptext_core import cli

@@ -15,7 +15,7 @@ import pytest
 import typed
 from playwright.sync_api import Page
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.browser
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 LONG = 60_000

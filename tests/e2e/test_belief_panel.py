@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from test_app import LONG, calm, epsilon_slider, idle, opened, painted, settled
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.browser
 
 FIXED = (".strip .inspector", ".strip .odds", ".strip .guides", ".strip .dial", ".st-key-play_families")
 

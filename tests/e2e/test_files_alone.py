@@ -20,7 +20,7 @@ from dptext_studio.exports.gallery import gallery
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Page
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.browser
 TEXT = "The doctor sent a letter.</script><img src=x onerror=alert(1)>\nMy sister's water, your music & a garden 🙂."
 
 

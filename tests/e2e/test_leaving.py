@@ -11,7 +11,7 @@ from memory_scan import Marker
 
 import dptext_core as dpt
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.browser
 
 LONG = 60_000
 PATIENCE = 90

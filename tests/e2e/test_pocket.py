@@ -30,7 +30,7 @@ from dptext_studio.browser.site import MECHANISMS, OWN_TEXT
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 TEXTS = (
     "My doctor in Lisbon treated my sister for a broken leg.",

@@ -14,7 +14,7 @@ from dptext_studio.browser import serve, write_site
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Route
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 FAULTS: dict[str, tuple[Callable[[Route], None], str]] = {
     "missing": (lambda r: r.fulfill(status=404, body="no such file"), "is not on the server. Load this page again."),

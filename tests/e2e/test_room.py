@@ -12,7 +12,7 @@ from conftest import TOP
 
 sys.path.append(str(TOP / "tests" / "load"))
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 VISITORS = 4
 ACTIONS = ("rewrite", "drag", "mechanism", "again", "panel", "page")

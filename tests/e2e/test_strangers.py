@@ -23,7 +23,7 @@ from streamlit.runtime.memory_media_file_storage import _calculate_file_id, get_
 
 sys.path.append(str(TOP / "tests" / "load"))
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.browser
 
 #: What Streamlit answers, by the server's own list. One that is not here has to be looked at first.
 ROUTES = {

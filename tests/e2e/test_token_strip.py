@@ -131,7 +131,7 @@ def grab(page: Page, at: float) -> tuple[float, float, float]:
 
 
 @pytest.mark.slow
-@pytest.mark.e2e
+@pytest.mark.browser
 def test_drag_changes_words_and_sends_one_message_after_release(open_once: Open) -> None:
     opened = start(open_once)
     page, payload = opened.page, make_payload()[0]
@@ -194,7 +194,7 @@ def is_written(text: str, p: float, off: float = 2e-5) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.e2e
+@pytest.mark.browser
 def test_chosen_word_shows_its_distribution(open_once: Open) -> None:
     opened = start(open_once)
     page = opened.page
@@ -278,7 +278,7 @@ def test_chosen_word_shows_its_distribution(open_once: Open) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.e2e
+@pytest.mark.browser
 def test_slider_and_exact_input_by_keyboard(open_once: Open) -> None:
     opened = start(open_once)
     page, payload = opened.page, make_payload()[0]
@@ -330,7 +330,7 @@ def set_eps(page: Page, eps: float) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.e2e
+@pytest.mark.browser
 def test_channels_that_are_no_score_table(open_once: Open) -> None:
     opened = start(open_once, "?variant=lists")
     page, payload = opened.page, list_payload()
@@ -374,7 +374,7 @@ def test_channels_that_are_no_score_table(open_once: Open) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.e2e
+@pytest.mark.browser
 def test_flips_of_a_channel_stand_where_the_payload_has_them(open_once: Open) -> None:
     opened = start(open_once, "?variant=lists")
     page, tokens = opened.page, list_payload()["tokens"]
@@ -390,7 +390,7 @@ def test_flips_of_a_channel_stand_where_the_payload_has_them(open_once: Open) ->
 
 
 @pytest.mark.slow
-@pytest.mark.e2e
+@pytest.mark.browser
 def test_estimated_chances_say_so(open_once: Open) -> None:
     opened = start(open_once, "?variant=lists")
     page, tokens = opened.page, list_payload()["tokens"]
@@ -431,7 +431,7 @@ def test_estimated_chances_say_so(open_once: Open) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.e2e
+@pytest.mark.browser
 def test_what_becomes_impossible_leaves_no_waves(open_once: Open) -> None:
     opened = start(open_once, "?variant=lists")
     page, tokens = opened.page, list_payload()["tokens"]
@@ -448,7 +448,7 @@ def test_what_becomes_impossible_leaves_no_waves(open_once: Open) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.e2e
+@pytest.mark.browser
 def test_words_outside_the_vocabulary_say_why(open_once: Open) -> None:
     opened = start(open_once, "?variant=lists")
     page, tokens = opened.page, list_payload()["tokens"]
@@ -470,7 +470,7 @@ def test_words_outside_the_vocabulary_say_why(open_once: Open) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.e2e
+@pytest.mark.browser
 def test_dragging_over_channels_sends_nothing_and_keeps_up(open_once: Open) -> None:
     opened = start(open_once, "?variant=lists")
     page, payload = opened.page, list_payload()
@@ -500,7 +500,7 @@ def test_dragging_over_channels_sends_nothing_and_keeps_up(open_once: Open) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.e2e
+@pytest.mark.browser
 def test_text_is_literal_and_copied_as_shown(open_app: Open) -> None:
     opened = start(open_app, "?variant=seeded", permissions=["clipboard-read", "clipboard-write"])
     page, payload = opened.page, make_payload()[0]
@@ -524,7 +524,7 @@ def test_text_is_literal_and_copied_as_shown(open_app: Open) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.e2e
+@pytest.mark.browser
 def test_a_copy_is_told_once_and_two_versions_of_one_run_are_warned_of(open_app: Open) -> None:
     opened = start(open_app, permissions=["clipboard-read", "clipboard-write"])
     page = opened.page
@@ -554,7 +554,7 @@ def test_a_copy_is_told_once_and_two_versions_of_one_run_are_warned_of(open_app:
 
 
 @pytest.mark.slow
-@pytest.mark.e2e
+@pytest.mark.browser
 def test_on_another_axis_the_same_epsilon_is_filled_up_to_its_thumb(open_once: Open) -> None:
     opened = start(open_once)
     page = opened.page
@@ -579,7 +579,7 @@ def await_copies(page: Page, *copies: tuple[str, int, float]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.e2e
+@pytest.mark.browser
 def test_words_copied_by_hand_are_told_like_those_of_the_button(open_app: Open) -> None:
     opened = start(open_app, permissions=["clipboard-read", "clipboard-write"])
     page = opened.page
@@ -628,7 +628,7 @@ PRESSES = "setInterval(() => window.dispatchEvent(new PointerEvent('pointerdown'
 
 
 @pytest.mark.slow
-@pytest.mark.e2e
+@pytest.mark.browser
 @pytest.mark.parametrize(
     "how", ["nobody", "a visitor presses something", "another text comes", "reduced motion", "a setting"]
 )
@@ -660,7 +660,7 @@ def test_the_slider_moves_by_itself_only_where_nobody_has_begun(open_app: Open, 
 
 
 @pytest.mark.slow
-@pytest.mark.e2e
+@pytest.mark.browser
 @pytest.mark.parametrize(("width", "scheme", "query"), [(390, "light", ""), (320, "dark", "?variant=lists")])
 def test_narrow_screens_and_contrast(open_app: Open, width: int, scheme: str, query: str) -> None:
     opened = start(open_app, query, viewport={"width": width, "height": 800}, color_scheme=scheme)
@@ -721,7 +721,7 @@ def contrast(a: list[int], b: list[int]) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.e2e
+@pytest.mark.browser
 def test_sequential_text_dims_and_asks_once(open_app: Open) -> None:
     opened = start(open_app, "?variant=sequential")
     page, (payload, scores) = opened.page, make_payload()
@@ -755,7 +755,7 @@ def test_sequential_text_dims_and_asks_once(open_app: Open) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.e2e
+@pytest.mark.browser
 def test_new_data_clear_a_failure(open_app: Open) -> None:
     opened = open_app(HARNESS, "?variant=broken")
     page = opened.page
@@ -768,7 +768,7 @@ def test_new_data_clear_a_failure(open_app: Open) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.e2e
+@pytest.mark.browser
 def test_long_text_stays_usable(open_app: Open) -> None:
     opened = start(open_app, "?variant=long")
     page = opened.page

@@ -10,7 +10,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-import torch
 from scipy import stats
 from stated import entries, kinds
 
@@ -35,6 +34,8 @@ def plain(folder: str):
 
 def plain_logits(folder: str, context: str | None, masked: str) -> dict[str, float]:
     """Logits at the single mask of ``masked``, by plain transformers, of the tokenizer's whole words."""
+    import torch
+
     tok, model = plain(folder)
     x = tok(context, masked, return_tensors="pt") if context is not None else tok(masked, return_tensors="pt")
     with torch.no_grad():

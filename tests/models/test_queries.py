@@ -9,7 +9,6 @@ from itertools import accumulate
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from tiny import tiny_masked_lm, tiny_roberta, vocabulary
@@ -18,7 +17,6 @@ import dptext_core as dpt
 from dptext_core import models
 from dptext_core.models import MaskRequest
 from dptext_core.models.masked_lm import MaskedLM
-from dptext_core.models.torch_masked import asked_by_queries, plain_model
 from dptext_core.models.windows import overlapping
 from dptext_core.models.worker import Engine
 from dptext_core.text.document import Document
@@ -57,11 +55,17 @@ def scores(lm, requests):
 
 @cache
 def plain(spec):
+    from dptext_core.models.torch_masked import plain_model
+
     return plain_model(spec)[0]
 
 
 def plainly(lm, request):
     """By transformers' own model, the query alone after its text."""
+    import torch
+
+    from dptext_core.models.torch_masked import asked_by_queries
+
     x = lm.model_input(request)
     model = plain(lm.spec)
     with torch.inference_mode():

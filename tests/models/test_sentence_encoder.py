@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 
 from dptext_core.errors import Busy
 from dptext_core.models import sentence_encoder
@@ -34,6 +33,8 @@ def test_embeddings_are_those_of_sentence_transformers_whatever_stands_beside_a_
 
 
 def test_hidden_states_are_those_of_the_model_of_transformers(library):
+    import torch
+
     ids = sentence_encoder.pieces([*TEXTS[:5], TEXTS[-1]], 512)
     with torch.inference_mode():
         own = [library[0].auto_model(torch.tensor([x]), output_hidden_states=True).hidden_states for x in ids]
@@ -56,6 +57,8 @@ def test_another_device_is_asked_by_the_library(library, monkeypatch):
 
 
 def test_too_little_memory_is_reported_on_every_way(library, monkeypatch):
+    import torch
+
     def fails(*args, **kwargs):
         raise torch.OutOfMemoryError("CUDA out of memory.")
 

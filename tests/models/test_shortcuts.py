@@ -12,7 +12,7 @@ from tiny import tiny_masked_lm, tiny_roberta
 
 from dptext_core import cli, models
 from dptext_core.errors import ModelUnavailable
-from dptext_core.models import MaskRequest, masked_lm_spec, shortcuts, torch_masked
+from dptext_core.models import MaskRequest, masked_lm_spec, shortcuts
 from dptext_core.models.masked_lm import MaskedLM
 from dptext_core.text.document import Document
 from dptext_lab.speed import engine
@@ -70,19 +70,23 @@ def test_the_installed_versions_have_the_shortcut(request, folder, dtype):
 
 def lose_output(monkeypatch):
     """As if the encoder's output had other names."""
-    monkeypatch.setattr(torch_masked.TorchModel, "_cut", lambda self, module, args, output: {"renamed": output[0]})
+    from dptext_core.models.torch_masked import TorchModel
+
+    monkeypatch.setattr(TorchModel, "_cut", lambda self, module, args, output: {"renamed": output[0]})
 
 
 def change_output(monkeypatch):
     """As if the encoder's output had come to mean something else."""
-    inner = torch_masked.TorchModel._cut
+    from dptext_core.models.torch_masked import TorchModel
+
+    inner = TorchModel._cut
 
     def scaled(self, module, args, output):
         output = inner(self, module, args, output)
         output["last_hidden_state"] = 1.5 * output["last_hidden_state"] + 1
         return output
 
-    monkeypatch.setattr(torch_masked.TorchModel, "_cut", scaled)
+    monkeypatch.setattr(TorchModel, "_cut", scaled)
 
 
 @pytest.mark.parametrize(

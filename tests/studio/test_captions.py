@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from house.test_explain import cloud, group, hood
+from project.test_explain import cloud, group, hood
 
 from dptext_core.explain import DiffractionView
 from dptext_studio.figures import caption, title

@@ -9,7 +9,7 @@ import re
 
 import numpy as np
 import pytest
-from house.test_house import texts
+from project.test_rules import texts
 from small_spaces import over, random_space, words
 from stated import entries
 

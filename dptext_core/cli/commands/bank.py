@@ -63,7 +63,7 @@ def _texts(args: argparse.Namespace, file: str) -> Iterator[str]:
 
 
 def build(args: argparse.Namespace) -> None:
-    """Makes a bank, and says what was left out."""
+    """Make a bank and report what was left out."""
     from pathlib import Path
 
     from ...data.bank_building import build_bank, gather
@@ -93,7 +93,7 @@ def build(args: argparse.Namespace) -> None:
 
 
 def cover(args: argparse.Namespace) -> None:
-    """How near the nearest sentence of a bank is, over the sentences of texts."""
+    """Measure how near the nearest sentence of a bank is, over the sentences of texts."""
     from pathlib import Path
 
     from ...measure.bank_coverage import coverage

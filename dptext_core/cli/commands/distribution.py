@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _of_piece(args: argparse.Namespace, mechanism: Mechanism, text: str) -> None:
-    """What a piece of a rewrite was drawn from, given the pieces before it."""
+    """Print the distribution of one released token of a rewrite, given those before it."""
     result = mechanism.rewrite(text, seed=args.seed)
     if result.no_chances:
         raise NoDistribution(result.no_chances)

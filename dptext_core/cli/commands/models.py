@@ -27,7 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Lists the models."""
+    """List the models."""
     from ...models import list_generators, list_models, load_masked_lm
     from ...models.generators import PARAPHRASER, PROMPTED
 
@@ -54,8 +54,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def bring_in(args: argparse.Namespace) -> None:
-    """Tells what it costs and whose terms hold, asks, and makes the model."""
-
+    """Print the size and the terms, ask, and make the model."""
     known = added.source(args.name)
     if any(m.id == known.name and m.sha256 == known.sha256 for m in added.added()):
         emit(f"{known.title} is here already: {added.added_model(known.name).folder}")
@@ -85,7 +84,6 @@ def _agreed() -> bool:
 
 
 def remove(args: argparse.Namespace) -> None:
-    """Deletes an added model."""
-
+    """Delete an added model."""
     model = added.remove(args.name)
     emit(f"Removed {model.id}: {model.megabytes:g} MB from {model.folder.parent}")

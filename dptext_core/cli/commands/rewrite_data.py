@@ -111,7 +111,7 @@ def _worker_arguments(parser: argparse.ArgumentParser) -> None:
 def data_options(
     parser: argparse.ArgumentParser, flag: str, what: str, required: bool = True, piped: bool = False
 ) -> None:
-    """How a data set is named and read. piped: whether standard input may be one."""
+    """Add the options that name and read a data set. piped: whether standard input may be one."""
     from ...data.tables import KINDS
 
     pipe = ", or - for JSONL from standard input" if piped else ""
@@ -221,7 +221,7 @@ def _report(args: argparse.Namespace, data: Source, mechanism: Mechanism, result
 
 
 def _workers(args: argparse.Namespace) -> Any:
-    """What opens the workers that were asked for; None where all is done here."""
+    """Return a function that opens the requested workers; None to run everything here."""
     if args.engine == "ray":
         from ...data.distributed import cluster
 
@@ -240,7 +240,8 @@ def _workers(args: argparse.Namespace) -> Any:
 
 
 def _check_files(args: argparse.Namespace, measures: list[str]) -> None:
-    """What does not go with a pipe, and endings that nothing can be written to, before anything is drawn."""
+    """Reject options that a pipe does not support and file endings that cannot be written, before anything is
+    sampled."""
     from ...data import release_files
 
     workers = args.engine == "ray" or args.workers is not None
@@ -298,7 +299,7 @@ def _stream(args: argparse.Namespace, mechanism: Any, keep: list[str]) -> None:
 
 
 def _watched(read: Callable[[], Iterator[Row]]) -> Iterator[Row]:
-    """The rows of standard input; where that is a file, it must not change while it is read."""
+    """Yield the rows of standard input. If that is a file, it must not change while it is read."""
     from ...data.input_watch import InputWatch
 
     try:

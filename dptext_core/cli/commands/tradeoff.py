@@ -53,7 +53,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def read_setting(text: str) -> Mechanism:
-    """A mechanism with options. Raises ConfigError."""
+    """Return a mechanism with options. Raises ConfigError."""
     return dpt.Setting.from_text(text).make()
 
 

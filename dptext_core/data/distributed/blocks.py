@@ -83,13 +83,13 @@ class Workers(Protocol):
     """Whoever takes blocks; a context manager, since workers have to go whatever happens."""
 
     def room(self) -> int:
-        """How many blocks it takes now."""
+        """Return how many blocks it accepts now."""
 
     def give(self, kind: Kind, block: Block, draws: int | None) -> None: ...
 
     def take(self, timeout: float) -> Sequence[tuple[Block, WorkOutcome]]:
-        """What is done, in any order; nothing where nothing was within so many seconds. Raises what no try would
-        change."""
+        """Return finished blocks in any order; nothing if none finished within so many seconds. Raises errors that no
+        retry would change."""
 
 
 #: Opens workers for a run.
@@ -127,7 +127,7 @@ class Worker:
         return m
 
     def count(self, block: Block) -> frozenset[Any] | None:
-        """What its rows draw once for all."""
+        """Return what its rows sample once for all of them."""
         return shared_draws(block.rows, self._m, self._orders.column)
 
     def rewrite(self, block: Block, draws: int | None) -> list[dict[str, Any]]:

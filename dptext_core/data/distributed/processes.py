@@ -119,7 +119,7 @@ class ProcessWorkers:
 
 @contextlib.contextmanager
 def _inherited() -> Iterator[None]:
-    """What a process takes over when it begins: one thread, and no Ctrl-C, which is the command's to answer."""
+    """Set up a new process: one thread, and no Ctrl-C, which the command handles."""
     threads = os.environ.get(_THREADS)
     here = threading.current_thread() is threading.main_thread()  # others may not say what a signal does
     before = signal.signal(signal.SIGINT, signal.SIG_IGN) if here else None
@@ -134,7 +134,7 @@ def _inherited() -> Iterator[None]:
 
 
 def _serve(link: Connection, orders: Orders) -> None:
-    """What a process does: it makes the mechanism, says so, and answers for one block after the other."""
+    """Run a worker process: make the mechanism, report it, and answer one block after the other."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     given: queue.SimpleQueue[tuple[Kind, Block, int | None]] = queue.SimpleQueue()
 

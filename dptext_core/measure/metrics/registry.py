@@ -51,12 +51,12 @@ class Metric:
 
     @property
     def once(self) -> bool:
-        """Whether it is measured of words, once for each setting and ε, whatever the number of seeds."""
+        """Return True if it is measured on words, once for each setting and ε, whatever the number of seeds."""
         return self.kind == "deniability" and not self.drawn
 
     @property
     def task(self) -> str:
-        """What a row of results calls the kind: a gain stands beside the attackers it is measured against."""
+        """Return the kind's name in result rows: a gain appears beside the attackers it is measured against."""
         return {"gain": "privacy", "other": "utility"}.get(self.kind, self.kind)
 
 
@@ -251,7 +251,7 @@ def judged(name: str) -> tuple[str, str]:
 
 
 def measure(name: str) -> Metric:
-    """What is known of a metric; of an unknown one its name."""
+    """Return the registered metric; for an unknown one, a metric with its name only."""
     plain, suffix = judged(name)
     known = REGISTRY.get(plain)
     if known is None:

@@ -102,7 +102,7 @@ def _tokenize(sentence: str) -> list[str]:
 
 
 def _case(word: str, sentence_start: bool) -> str:
-    """The pronoun "i" (also ``i'm``) has a capital everywhere, every word has one at a sentence start."""
+    """Capitalise the pronoun "i" (also ``i'm``) everywhere, and every word at a sentence start."""
     if not sentence_start and word[:1] != "i":  # most words
         return word
     if word[:1] == "i" and (len(word) == 1 or word[1] in APOSTROPHES):

@@ -1,6 +1,6 @@
 """After every public operation, no object in memory holds its text.
 
-``pytest -s tests/house/test_memory.py`` prints a table. Pages are looked at in a real server:
+``pytest -s tests/project/test_memory.py`` prints a table. Pages are looked at in a real server:
 tests/e2e/test_leaving.py.
 """
 

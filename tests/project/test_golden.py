@@ -1,7 +1,7 @@
 """What must stay byte for byte the same while the code around it moves: seeded rewrites with their promises, stated
 distributions, links, commands, ids of stored points, and files of older sessions.
 
-What is expected lies in ``tests/golden``. ``GOLDEN=write pytest tests/house/test_golden.py`` writes it anew; a commit
+What is expected lies in ``tests/golden``. ``GOLDEN=write pytest tests/project/test_golden.py`` writes it anew; a commit
 that does so says which of it changed, and why. Scores are computed in float32 everywhere, and log-probabilities are
 compared to 1e-4, since processors differ in the last bits.
 """

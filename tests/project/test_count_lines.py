@@ -34,11 +34,11 @@ def test_blanks_comments_and_docstrings_do_not_count(counter, source, n):
     assert counter.code_lines(source) == n
 
 
-def test_rooms_are_the_folders_and_what_lies_beside_them(counter, tmp_path):
+def test_lines_are_counted_by_folder_and_beside_them(counter, tmp_path):
     for name, lines in (("a/b/c.py", 3), ("a/d.py", 2), ("e.py", 1)):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("x = 1\n" * lines, encoding="utf-8")
-    assert counter.by_room(tmp_path) == {"a": 5, ".": 1}
+    assert counter.by_folder(tmp_path) == {"a": 5, ".": 1}
 
 
 def test_lines_by_what_they_hold(counter):

@@ -1,4 +1,4 @@
-"""The house rules: versions, pins, what the core may import, what files may say, what the assets are."""
+"""Rules of the project: versions, pins, what the core may import, what files may say, what the assets are."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def test_white_text_on_buttons_is_readable(theme):
 # --- code -----------------------------------------------------------------------------------------------------------
 
 
-def test_no_code_that_the_house_forbids():
+def test_no_forbidden_code():
     forbidden = {
         r"unsafe_allow_html\s*=\s*True": "renders what a user typed as HTML",
         r"nltk\.download\(|gensim\.downloader|snapshot_download|hf_hub_download": "downloads by itself",

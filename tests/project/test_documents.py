@@ -103,6 +103,8 @@ def test_files_that_are_named_exist(name):
         assert (ROOT / word).exists(), word
     for tool in re.findall(r"python ((?:tools|tests)/[\w./]+\.py)", DOCUMENTS[name]):
         assert (ROOT / tool).is_file(), tool
+    targets = set(re.findall(r"(?m)^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8")))
+    assert set(re.findall(r"(?:`|\n)make ([\w-]+)", DOCUMENTS[name])) <= targets
 
 
 def test_commands_are_understood(monkeypatch):
