@@ -170,7 +170,7 @@ def _hide_address(match: re.Match[str]) -> str:
 
 
 def _tokenizer_spans(sentence: str, language: Language) -> list[tuple[int, int]] | None:
-    """Return the tokenizer's words as spans that cover everything but whitespace, or None where they cannot be aligned."""
+    """Return the tokenizer's words as spans that cover all but whitespace, or None where they cannot be aligned."""
     if language.tokenize is None or len(sentence) > _LONGEST_SENTENCE:
         return None
     try:

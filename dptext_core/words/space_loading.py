@@ -53,7 +53,7 @@ class Usable(NamedTuple):
 
 
 def word_spaces() -> list[Usable]:
-    """List the word spaces of this machine: the bundled ones, glove-840b where it is installed, gensim-data's on disk."""
+    """List the word spaces of this machine: the bundled ones, glove-840b if it is installed, gensim-data's on disk."""
     bundled = [Usable(name, title, "comes with the program") for name, title in SPACES.items()]
     return bundled + [Usable(*found) for found in files.available()]
 

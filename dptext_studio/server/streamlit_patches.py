@@ -43,7 +43,7 @@ async def lifespan(_app: Any) -> AsyncIterator[None]:
 
 
 def send_plain_data() -> None:
-    """Send what our components get as JSON, which it always is. Streamlit would import pandas and PyArrow, 78 MB, to
+    """Send what our components get as JSON, which it always is. Streamlit would import pandas and PyArrow, 70 MB, to
     see that none of it is a table."""
     serialization.is_dataframe_like = lambda obj: False
 

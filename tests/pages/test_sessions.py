@@ -386,7 +386,7 @@ def test_nobody_is_told_who_does_not_wait_or_is_gone(monkeypatch):
 
 
 def test_the_first_page_imports_no_library_of_tables():
-    """pandas and PyArrow take 78 MB, which a small server does not have for each of its processes."""
+    """pandas and PyArrow take 70 MB, which a small server does not have for each of its processes."""
     code = (
         "import os, sys\n"
         "from streamlit.testing.v1 import AppTest\n"
