@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from dptext_core.mechanisms.masked.dp_mlm import DPMLM
 from dptext_core.models.registry import masked_lm_spec
 from dptext_lab.measurements import clipping
-from dptext_lab.runner.measurement import markdown
+from dptext_lab.results.measurement import markdown
 
 EPSILONS = (10.0, 25.0, 35.0, 50.0, 100.0, 250.0)
 

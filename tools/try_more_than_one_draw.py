@@ -36,8 +36,8 @@ from dptext_core.mechanisms.sentence.dp_sentence import CosineTable
 from dptext_core.models.sentence_encoder import embed
 from dptext_core.support.statistics import half_width
 from dptext_core.words.bank import sentence_bank, text_codes
+from dptext_lab.results.measurement import markdown
 from dptext_lab.runner import data_sets
-from dptext_lab.runner.measurement import markdown
 
 TOTALS = (50.0, 75.0, 100.0, 150.0, 200.0, 300.0, 400.0)
 MORE = {"two": 2, "three": 3, "five": 5}

@@ -20,8 +20,8 @@ from dptext_core.support.statistics import NORMAL, holm, two_sided
 
 from ..measurements import equal_privacy
 from ..results.curves import describe, title
-from ..results.paired import PairedComparison as Pair
-from ..results.paired import compare_rows
+from ..results.paired_comparison import PairedComparison as Pair
+from ..results.paired_comparison import compare_rows
 from ..results.papers import PaperRow, paper_rows
 from ..results.rows import BASELINE, Gate, Row
 from ..runner.tasks import TASKS

@@ -15,10 +15,13 @@ from typing import Any, Self
 
 from dptext_core.support.assets import assets_folder, sha256_of
 
-from ..results import results
+from ..results import summary as results
+from ..results.measurement import Measurement, markdown
 from ..results.rows import Gate, Row
-from ..runner.measurement import Measurement, markdown, parser
-from . import custext, diffractor, dp_mlm, dp_rewrite, ours, several
+from ..runner.options import parser
+from . import custext, diffractor, dp_mlm, dp_rewrite
+from . import own_claims as ours
+from . import shared_claims as several
 from .base import OURS, REGISTERED, Claim, Paired, Runs
 
 _FILES = (dp_mlm, diffractor, custext, dp_rewrite, ours, several)

@@ -34,7 +34,8 @@ from dptext_core.privacy.guarantee import at_least, bound, number
 from dptext_core.support import assets
 from dptext_core.support.task import Task, on_terminal
 
-from ..runner.measurement import Measurement, OutFile, markdown, parser
+from ..results.measurement import Measurement, markdown
+from ..runner.options import OutFile, parser
 
 #: Rewrites behind the bound of a mechanism whose loss has no formula, and of some texts of one whose loss has one.
 DRAWS, REWRITES = 4000, 250

@@ -40,9 +40,9 @@ from dptext_core.support.private import Private
 from dptext_core.support.task import UNWATCHED, Task
 from dptext_core.support.version import __version__
 
+from ..results.measurement import Measurement
 from ..results.papers import paper_rows
 from ..runner.data_sets import stratified
-from ..runner.measurement import Measurement
 from .downstream import METRICS, SEEDS, Embeddings, labelled, nothing, said, scores, summed
 
 MECHANISM = "adept"

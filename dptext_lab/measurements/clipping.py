@@ -23,8 +23,9 @@ from dptext_core.models.clip import WIDTHS as PRESETS
 from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.support.statistics import half_width
 
+from ..results.measurement import Measurement, markdown, plus_minus
 from ..runner import data_sets
-from ..runner.measurement import Measurement, markdown, options_in, parser, plus_minus, which_stop_words
+from ..runner.options import options_in, parser, which_stop_words
 
 WIDTHS = (3.0, 4.0, 5.0, 6.0, 8.0)
 EPSILONS = (10.0, 25.0, 50.0, 100.0, 250.0)

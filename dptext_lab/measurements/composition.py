@@ -24,9 +24,10 @@ from dptext_core.mechanisms.setting import Setting
 from dptext_core.models import causal
 from dptext_core.support.statistics import half_width
 
-from ..results.paired import compare
+from ..results.measurement import Measurement, plus_minus
+from ..results.paired_comparison import compare
 from ..runner import data_sets
-from ..runner.measurement import Measurement, named_options, options_in, parser, plus_minus, which_stop_words
+from ..runner.options import named_options, options_in, parser, which_stop_words
 from .reader import OPTIONS
 
 #: Texts that a causal language model is asked about: it reads ten texts for each word.

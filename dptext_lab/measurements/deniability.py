@@ -24,7 +24,8 @@ from dptext_core.privacy.distribution import CURVE_DRAWS, Channel
 from dptext_core.support.statistics import boundary, half_width
 from dptext_core.support.task import UNWATCHED, Task
 
-from ..runner.measurement import Measurement, parser
+from ..results.measurement import Measurement
+from ..runner.options import parser
 
 WORDS = 100
 POINTS = 21

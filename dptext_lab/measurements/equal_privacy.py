@@ -34,12 +34,12 @@ from dptext_core.support.statistics import boundary
 from dptext_core.words.lists import CONFIGURATIONS
 
 from ..results import curves
-from ..results import results as store
-from ..results.results import Results
+from ..results import summary as store
 from ..results.rows import Row, plain, record, short
+from ..results.summary import Results
 from ..runner import run
 from ..runner.grid import ATTACKERS, BASELINE, KEEP, SIZES, GridPoint, Size
-from ..runner.measurement import OutFile, parser
+from ..runner.options import OutFile, parser
 from . import deniability
 
 #: Shares of the drawn words that stay, at which systems are compared, and one more whose ε is found only.

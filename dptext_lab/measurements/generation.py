@@ -26,8 +26,9 @@ from dptext_core.models import causal
 from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.support.statistics import half_width
 
+from ..results.measurement import Measurement, markdown, plus_minus
 from ..runner import data_sets
-from ..runner.measurement import Measurement, markdown, options_in, parser, plus_minus, which_stop_words
+from ..runner.options import options_in, parser, which_stop_words
 
 #: Systems: mechanism, and options.
 SYSTEMS = {

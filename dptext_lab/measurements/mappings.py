@@ -21,7 +21,8 @@ from dptext_core.errors import InputError
 from dptext_core.mechanisms.words.custext import MAPPINGS, build_groups
 from dptext_core.words.space import word_space
 
-from ..runner.measurement import Measurement, parser
+from ..results.measurement import Measurement
+from ..runner.options import parser
 
 KS = (20, 50, 100)
 PARTS = ("train", "dev", "test")

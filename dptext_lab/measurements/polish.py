@@ -23,9 +23,10 @@ from dptext_core.mechanisms.base import Mechanism
 from dptext_core.mechanisms.registry import mechanism_class, mechanisms
 from dptext_core.models.causal import Judge
 
-from ..results.paired import compare
-from ..runner.by_epsilon import command
-from ..runner.measurement import Measurement, named_options
+from ..results.measurement import Measurement
+from ..results.paired_comparison import compare
+from ..runner.epsilon_sweep import command
+from ..runner.options import named_options
 from .reader import OPTIONS
 
 #: ε at which every mechanism is measured. Its default is added where that is none of their range.

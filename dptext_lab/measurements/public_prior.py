@@ -41,8 +41,9 @@ from dptext_core.text.document import Document
 from dptext_core.text.lexicon import Lexicon
 from dptext_core.text.lexicons import stop_words
 
+from ..results.measurement import Measurement, markdown
 from ..runner import data_sets
-from ..runner.measurement import Measurement, OutFile, markdown, options_in, parser, which_stop_words
+from ..runner.options import OutFile, options_in, parser, which_stop_words
 from .clipping import ends
 
 #: The width of DP-MLM's clipping range that keeps most meaning up to an ε, in standard deviations: of 300 sentences of

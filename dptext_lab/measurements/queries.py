@@ -22,7 +22,8 @@ from dptext_core.mechanisms.capabilities import by_word
 from dptext_core.mechanisms.registry import get_mechanism
 from dptext_core.privacy.distribution import Channel
 
-from ..runner.measurement import Measurement, parser
+from ..results.measurement import Measurement
+from ..runner.options import parser
 from .equal_privacy import epsilon_where
 
 #: The paper's, as far as they differ: Table 7 has one word, Table 8 all of these.

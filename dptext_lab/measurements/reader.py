@@ -22,9 +22,10 @@ from dptext_core.attacks.prior import public_prior
 from dptext_core.mechanisms.base import Mechanism
 from dptext_core.mechanisms.registry import mechanism_class
 
-from ..results.paired import compare
-from ..runner.by_epsilon import command
-from ..runner.measurement import Measurement, named_options
+from ..results.measurement import Measurement
+from ..results.paired_comparison import compare
+from ..runner.epsilon_sweep import command
+from ..runner.options import named_options
 from .equal_privacy import SYSTEMS, bundled_crossings
 
 #: Options of each mechanism.

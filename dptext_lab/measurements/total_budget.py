@@ -47,8 +47,9 @@ from dptext_core.support.checks import many, shown
 from dptext_core.support.statistics import half_width
 from dptext_core.support.task import UNWATCHED, Task, on_terminal
 
+from ..results.measurement import Measurement, markdown, plus_minus
 from ..runner import data_sets, tasks
-from ..runner.measurement import Measurement, markdown, options_in, parser, plus_minus, which_stop_words
+from ..runner.options import options_in, parser, which_stop_words
 
 TOTALS = (10.0, 20.0, 30.0, 50.0, 75.0, 100.0, 150.0, 200.0, 400.0)
 SETS = ("sst2", "snips", "reviews", "authors")

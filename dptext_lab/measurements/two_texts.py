@@ -31,7 +31,8 @@ from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.result import RewriteResult
 from dptext_core.support.task import Task
 
-from ..runner.measurement import Measurement, parser
+from ..results.measurement import Measurement
+from ..runner.options import parser
 
 #: What a planted fault may lose between two texts by its promise, and the rewrites of each text that are to show more.
 LITTLE, PLANTED_DRAWS = 1.5, 200

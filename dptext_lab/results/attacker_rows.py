@@ -25,8 +25,8 @@ from dptext_core.support.statistics import NORMAL
 
 from ..measurements import reader, two_texts
 from .papers import PaperRow
-from .results import Results
 from .rows import BASELINE, Row, short
+from .summary import Results
 
 #: Metrics of the grid's attackers, by the attackers' names.
 FEW = {"same-word": "n_w", "best-guess": "attack_bayes", "language-model": "attack_mask"}

@@ -24,7 +24,7 @@ from .papers import PaperRow, paper_rows
 from .rows import BASELINE, Gate, Row
 
 if TYPE_CHECKING:
-    from .results import Results
+    from .summary import Results
 
 Shown = dict[str, Any]
 R = TypeVar("R", Row, Gate)

@@ -33,12 +33,13 @@ from dptext_core.text.latex import tabular
 
 from ..findings.base import LEAST, LEVEL, PAIRED, Difference, full_options, half, labels
 from ..measurements import equal_privacy
-from ..runner.measurement import parser
-from . import attacker_rows, contributed
-from . import results as store
+from ..runner import contributions as contributed
+from ..runner.options import parser
+from . import attacker_rows
+from . import summary as store
 from .curves import title
-from .results import Results
 from .rows import BASELINE, Row
+from .summary import Results
 
 #: Levels of the measures of privacy that a page offers; of others the quarters of the way between their ends.
 LEVELS = {"attack_best": (0.3, 0.5, 0.7), "n_w": (0.1, 0.3, 0.5), "s_w": (50.0, 20.0, 10.0)}

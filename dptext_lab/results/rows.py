@@ -17,7 +17,7 @@ from dptext_core.errors import InputError
 from dptext_core.measure.metrics.registry import REGISTRY, measure
 from dptext_core.mechanisms.setting import OfSetting, Setting
 
-from .paired import unpack
+from .paired_comparison import unpack
 
 R = TypeVar("R")
 

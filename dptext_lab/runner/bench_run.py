@@ -29,10 +29,10 @@ from dptext_core.mechanisms.setting import Setting
 from dptext_core.support.checks import whole
 
 from ..measurements import equal_privacy
-from ..results import results as store
+from ..results import summary as store
 from ..results.rows import BASELINE, Row
 from .grid import ATTACKERS, GRIDS, LEVELS, SEEDS, Grid, GridPoint, Size, cost, groups, named, of_settings, shard
-from .measurement import OutFile, parser
+from .options import OutFile, parser
 from .run import JUDGED, RunConfig, one_thread, run, run_group, stop_list
 
 

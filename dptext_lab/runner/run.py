@@ -37,13 +37,13 @@ from dptext_core.support.statistics import standard_error
 from dptext_core.support.version import __version__
 from dptext_core.text.document import Document
 
-from ..results import results as store
-from ..results.paired import pack, unpack
+from ..results import summary as store
+from ..results.paired_comparison import pack, unpack
 from ..results.rows import Gate, Provenance, RunLine
 from . import tasks
-from .attacked import TEXTS, Words
 from .data_sets import Data, load
 from .grid import BASELINE, GridPoint, Size, cost, groups
+from .word_attacks import TEXTS, Words
 
 #: Test texts are split in so many parts to see how far corpus BLEU varies.
 _PARTS = 10

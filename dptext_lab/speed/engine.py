@@ -25,7 +25,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from ..runner.measurement import parser
+from ..runner.options import parser
 
 _WHO = ("doctor", "lawyer", "teacher", "nurse", "judge")
 SWEEP = (10.0, 25.0, 50.0, 100.0, 250.0)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..runner.measurement import parser
+from ..runner.options import parser
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -21,8 +21,9 @@ from dptext_core.mechanisms.registry import get_mechanism, mechanism_class
 from dptext_core.mechanisms.setting import Setting
 
 from ..measurements.deniability import configurations
+from ..results.measurement import Measurement
 from ..results.rows import Row
-from ..runner.measurement import Measurement, parser
+from ..runner.options import parser
 
 WORDS, TEXT = 1000, 20
 MIB = 2**20

@@ -31,8 +31,9 @@ from dptext_core.support.assets import assets_folder
 from dptext_core.text.document import Document
 from dptext_core.words import WordSpace, stop_words, word_space
 
+from ..results.measurement import Measurement
 from ..results.rows import Row
-from ..runner.measurement import Measurement, OutFile, parser
+from ..runner.options import OutFile, parser
 from .lists import line as list_line
 from .lists import measure as measure_list
 

@@ -14,7 +14,7 @@ import pytest
 import dptext_core as dpt
 from dptext_core.cli.main import main
 from dptext_core.testing import scaffold
-from dptext_lab.results import results
+from dptext_lab.results import summary as results
 from dptext_lab.training import pretraining
 from dptext_studio.browser import site
 from dptext_studio.exports import gallery as galleries

@@ -37,8 +37,8 @@ from dptext_core.models import sentence_encoder
 from dptext_core.support import plugins
 from dptext_core.text import document
 from dptext_lab.measurements import case_study
-from dptext_lab.measurements.compare import compare
 from dptext_lab.measurements.downstream import Embeddings, downstream, part
+from dptext_lab.measurements.run_comparison import compare
 from dptext_lab.runner import tasks
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -25,7 +25,7 @@ from dptext_core.data import folder, release_files, rewriting, tables
 from dptext_core.mechanisms import codec
 from dptext_core.models import engines, generator, masked_lm
 from dptext_core.text import lexicon, lexicons
-from dptext_lab.results import results
+from dptext_lab.results import summary as results
 from dptext_lab.runner import grid
 from dptext_studio.components import links
 from dptext_studio.exports import parts, read_session

@@ -12,8 +12,8 @@ from dptext_core.attacks.prior import Prior, public_prior
 from dptext_core.mechanisms.words import gumbel, mvc
 from dptext_core.privacy.distribution import ScoreTable, without_each
 from dptext_core.privacy.sampling import NoiseStream
-from dptext_lab.runner import attacked
-from dptext_lab.runner.attacked import Words, asked
+from dptext_lab.runner import word_attacks as attacked
+from dptext_lab.runner.word_attacks import Words, asked
 
 SPACE = random_space()
 TEXTS = {3: " ".join(words(40)[:6]), 7: " ".join(words(40)[4:9])}

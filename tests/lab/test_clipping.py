@@ -12,7 +12,7 @@ import dptext_core as dpt
 from dptext_core.measure.metrics import score
 from dptext_core.models import masked_lm_spec
 from dptext_lab.measurements import clipping
-from dptext_lab.results import results
+from dptext_lab.results import summary as results
 from dptext_studio import figures
 
 TEXTS = ["The doctor told my friend that the pain was bad.", "She sold the old house in London last year."]

@@ -17,7 +17,8 @@ from dptext_core import ConfigError, InputError
 from dptext_core.measure.front import pareto
 from dptext_core.measure.metrics import REGISTRY, measure
 from dptext_core.text.cells import to_csv
-from dptext_lab.results import curves, papers, results
+from dptext_lab.results import curves, papers
+from dptext_lab.results import summary as results
 from dptext_studio import figures
 from dptext_studio.figures import benchmarks as benchmark_figures
 

@@ -11,7 +11,7 @@ from small_spaces import on, random_space
 import dptext_core as dpt
 from dptext_core.errors import ConfigError
 from dptext_lab.measurements import equal_privacy, queries
-from dptext_lab.results import results
+from dptext_lab.results import summary as results
 from dptext_lab.runner import grid
 
 

@@ -17,16 +17,31 @@ import pytest
 import dptext_core as dpt
 from dptext_core.support import assets
 from dptext_lab import findings as f
-from dptext_lab.findings import base, custext, diffractor, dp_mlm, dp_rewrite, ours, several, tables, verdicts
+from dptext_lab.findings import (
+    base,
+    custext,
+    diffractor,
+    dp_mlm,
+    dp_rewrite,
+    tables,
+    verdicts,
+)
+from dptext_lab.findings import (
+    own_claims as ours,
+)
+from dptext_lab.findings import (
+    shared_claims as several,
+)
 from dptext_lab.measurements import case_study, equal_privacy
 from dptext_lab.measurements.deniability import Curve, Measured
 from dptext_lab.measurements.equal_privacy import Crossing
 from dptext_lab.measurements.mappings import Alone
 from dptext_lab.measurements.public_prior import Mean
 from dptext_lab.measurements.queries import Queries
-from dptext_lab.results import papers, results
-from dptext_lab.results.results import Results
+from dptext_lab.results import papers
+from dptext_lab.results import summary as results
 from dptext_lab.results.rows import Gate, Row
+from dptext_lab.results.summary import Results
 from dptext_lab.speed import memory
 from dptext_lab.speed import words as speeds
 from dptext_studio import figures

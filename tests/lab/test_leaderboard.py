@@ -16,9 +16,11 @@ from dptext_core.errors import ConfigError, InputError
 from dptext_core.measure.metrics import measure
 from dptext_core.text.cells import to_csv
 from dptext_core.text.latex import latex
-from dptext_lab.results import contributed, curves, leaderboard, results
-from dptext_lab.results.results import Results
+from dptext_lab.results import curves, leaderboard
+from dptext_lab.results import summary as results
 from dptext_lab.results.rows import Row, RunLine, point_id
+from dptext_lab.results.summary import Results
+from dptext_lab.runner import contributions as contributed
 from dptext_lab.runner import grid, run
 from dptext_studio import figures
 

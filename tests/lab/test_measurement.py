@@ -14,7 +14,8 @@ from dptext_core.errors import InputError
 from dptext_core.support import assets
 from dptext_lab.commands.bench import BENCHES
 from dptext_lab.measurements import case_study
-from dptext_lab.runner.measurement import Measurement, markdown, options_in, parser, plus_minus, which_stop_words
+from dptext_lab.results.measurement import Measurement, markdown, plus_minus
+from dptext_lab.runner.options import options_in, parser, which_stop_words
 
 MODULES = {name: importlib.import_module(f"dptext_lab.{module}") for name, module in BENCHES.items()}
 MEASURED = [m.MEASUREMENT for m in (*MODULES.values(), case_study) if hasattr(m, "MEASUREMENT")]

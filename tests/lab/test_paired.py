@@ -10,8 +10,8 @@ from scipy import stats
 
 import dptext_core as dpt
 from dptext_core.errors import InputError
-from dptext_lab.results import paired
-from dptext_lab.results.paired import compare, compare_rows, pack, unpack
+from dptext_lab.results import paired_comparison as paired
+from dptext_lab.results.paired_comparison import compare, compare_rows, pack, unpack
 from dptext_lab.results.rows import Row
 
 

@@ -18,8 +18,8 @@ from dptext_core.measure.metrics import measure
 from dptext_core.models.causal import Judge
 from dptext_lab.measurements import polish, reader
 from dptext_lab.results import attacker_rows
-from dptext_lab.results.results import Results
 from dptext_lab.results.rows import Row
+from dptext_lab.results.summary import Results
 
 pytestmark = pytest.mark.usefixtures("stand_in_scores")
 

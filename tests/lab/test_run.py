@@ -19,8 +19,9 @@ import dptext_core as dpt
 from dptext_core.errors import ConfigError, InputError
 from dptext_core.measure.metrics import measure
 from dptext_lab.measurements import equal_privacy
-from dptext_lab.results import leaderboard, results
-from dptext_lab.results.paired import unpack
+from dptext_lab.results import leaderboard
+from dptext_lab.results import summary as results
+from dptext_lab.results.paired_comparison import unpack
 from dptext_lab.results.rows import Gate, Row, RunLine
 from dptext_lab.runner import bench_run, grid, run
 
@@ -252,7 +253,7 @@ def test_no_bundled_row_of_words_claims_several_seeds():
 
 
 def test_a_row_keeps_each_seed_and_what_each_text_has():
-    from dptext_lab.results.paired import unpack
+    from dptext_lab.results.paired_comparison import unpack
 
     texts = ("0 1 1 1100", "0 1 1 1010", "0 1 1 1000")
     lines = [

@@ -8,8 +8,8 @@ import dptext_core as dpt
 from dptext_core.attacks import two_texts
 from dptext_lab.measurements import two_texts as bench
 from dptext_lab.results import attacker_rows, leaderboard
-from dptext_lab.results.results import Results
 from dptext_lab.results.rows import Row
+from dptext_lab.results.summary import Results
 
 
 def test_it_prints_and_writes_a_row_for_each_pair_and_adds_others(tmp_path, capsys, monkeypatch):

@@ -14,7 +14,8 @@ import dptext_core as dpt
 from dptext_core.measure.metrics import measure
 from dptext_core.mechanisms.words import custext
 from dptext_lab.findings import verdicts
-from dptext_lab.results import curves, results
+from dptext_lab.results import curves
+from dptext_lab.results import summary as results
 from dptext_studio.figures import benchmarks as benchmark_figures
 
 TOP = Path(__file__).resolve().parents[2]

@@ -14,7 +14,8 @@ from dptext_core.privacy.guarantee import NOTIONS
 from dptext_core.support.checks import many
 from dptext_core.text.cells import to_csv
 from dptext_lab.measurements import total_budget
-from dptext_lab.results import attacker_rows, curves, results
+from dptext_lab.results import attacker_rows, curves
+from dptext_lab.results import summary as results
 from dptext_lab.runner import data_sets
 
 from ...components import download, links

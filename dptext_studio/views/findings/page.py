@@ -10,7 +10,8 @@ from dptext_core import DPTextError
 from dptext_core.measure.metrics import measure
 from dptext_core.text.cells import to_csv
 from dptext_lab.findings import AGREES, DISAGREES, MISSING, OPEN, PARTLY, ClaimFinding, Runs, bundled, tables
-from dptext_lab.results import leaderboard, results
+from dptext_lab.results import leaderboard
+from dptext_lab.results import summary as results
 from dptext_lab.runner.data_sets import title as title_of_data
 
 from ... import figures

@@ -9,8 +9,9 @@ from typing import Any, Protocol, TypeVar
 from dptext_core.mechanisms.setting import Setting
 from dptext_core.models import causal
 
+from ..results.measurement import Measurement
 from . import data_sets
-from .measurement import Measurement, options_in, parser, which_stop_words
+from .options import options_in, parser, which_stop_words
 
 
 class AtEpsilon(Protocol):

@@ -23,11 +23,11 @@ from dptext_core.measure.metrics.registry import measure
 from dptext_core.mechanisms.registry import mechanisms
 from dptext_core.mechanisms.setting import Setting
 
-from ..runner import run
-from ..runner.grid import GridPoint, Size
-from . import results as store
-from .results import Results
-from .rows import BASELINE, Row, RunLine
+from ..results import summary as store
+from ..results.rows import BASELINE, Row, RunLine
+from ..results.summary import Results
+from . import run
+from .grid import GridPoint, Size
 
 #: Fewer seeds tell nothing of how far a mean over seeds can be off.
 LEAST_SEEDS = 3

@@ -32,7 +32,7 @@ from dptext_core.support.statistics import NORMAL, standard_error, student
 from dptext_core.support.whole_files import write_errors, write_whole
 
 from ..runner.grid import BASELINE, GridPoint
-from .paired import together
+from .paired_comparison import together
 from .rows import Gate, Row, RunLine, short
 
 ABOUT = (
