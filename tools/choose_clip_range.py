@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from dptext_core.mechanisms.masked.dp_mlm import DPMLM
 from dptext_lab.measurements import clipping
+from dptext_lab.results import clipping as clipping_rows
 
 WIDTHS = (3.0, 4.0, 5.0, 6.0, 7.0, 8.0)
 
@@ -31,7 +32,7 @@ def lines(path: Path, n: int) -> list[str]:
     return found[:: max(1, len(found) // n)][:n]
 
 
-def objective(rows: list[clipping.Cost]) -> float:
+def objective(rows: list[clipping_rows.ClippingRow]) -> float:
     """The mean cosine over ln ε."""
     whole = sum((b.cosine + a.cosine) / 2 * log(b.epsilon / a.epsilon) for a, b in pairwise(rows))
     return whole / log(rows[-1].epsilon / rows[0].epsilon)

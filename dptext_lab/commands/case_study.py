@@ -27,6 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     from ..measurements import case_study
+    from ..results import case_study as case_study_rows
 
     with resumable(args.out):
         study = case_study.case_study(
@@ -39,6 +40,6 @@ def run(args: argparse.Namespace) -> None:
         )
     if args.summary:
         case_study.write(study, Path(args.summary))
-    emit(table(case_study.table(study)))
-    for line in case_study.notes(study):
+    emit(table(case_study_rows.table(study)))
+    for line in case_study_rows.notes(study):
         note(line)

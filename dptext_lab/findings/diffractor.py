@@ -9,36 +9,18 @@ import numpy as np
 
 from dptext_core.mechanisms.words.diffractor import NOISES
 
-from ..measurements.deniability import Curve
-from ..measurements.deniability import measured as measured_deniability
-from ..measurements.equal_privacy import CHOICES, SINGLE, VOCABULARY, bundled_crossings
+from ..results import memory, speeds
 from ..results.curves import title
+from ..results.deniability import DeniabilityCurve
+from ..results.deniability import bundled_curves as measured_deniability
+from ..results.differences import Difference, full_options, half, value_text
+from ..results.equal_privacy import CHOICES, SINGLE, VOCABULARY, bundled_crossings
 from ..results.papers import paper_rows
 from ..results.rows import Row
-from ..speed import memory, words
-from .base import (
-    AGREES,
-    DISAGREES,
-    EQUAL,
-    METRIC_DP,
-    PARTLY,
-    TITLES,
-    ClaimEvidence,
-    ClaimOutcome,
-    Difference,
-    Runs,
-    both,
-    bundled_runs,
-    claim,
-    full_options,
-    half,
-    in_part,
-    printed,
-    share_lost,
-    value,
-    with_noise,
-)
+from .base import EQUAL, METRIC_DP, TITLES, ClaimOutcome, claim
 from .dp_mlm import GUESS
+from .evidence import AGREES, DISAGREES, PARTLY, ClaimEvidence, conjunction, sentence_with_figure
+from .runs import Runs, bundled_runs, paper_values, share_lost, title_with_noise
 
 PAPER = "1-Diffractor"
 NAME = "diffractor"
@@ -110,7 +92,7 @@ def one_list_is_best(runs: Runs) -> ClaimOutcome:
                     f"{single:.3f} ± {wide:.3f}, together as L0 {together:.3f} ± {width:.3f}."
                 )
     return ClaimOutcome(
-        verdict=both(utility.verdict, hidden.verdict),
+        verdict=conjunction(utility.verdict, hidden.verdict),
         effect=utility.effect,
         numbers=tuple(numbers),
         reason="Under geometric noise N_w is tanh(ε/2) on every list, but for its ends: the number of lists cannot "
@@ -134,9 +116,11 @@ def more_lists(runs: Runs) -> ClaimOutcome:
     if not rows:
         return ClaimOutcome(missing=LISTS)
     few = [r for r in rows if r.metric == "s_w" and r.options.get("noise") == "geometric" and (r.epsilon or 0) <= 1]
-    shown = ", ".join(f"ε {b.epsilon:g}: {value(b)} and {value(a)}" for a, b in zip(few[::2], few[1::2], strict=True))
+    shown = ", ".join(
+        f"ε {b.epsilon:g}: {value_text(b)} and {value_text(a)}" for a, b in zip(few[::2], few[1::2], strict=True)
+    )
     return ClaimOutcome(
-        both(more.verdict, DISAGREES) if stays.no else more.verdict,
+        conjunction(more.verdict, DISAGREES) if stays.no else more.verdict,
         more.effect,
         (
             more.sentence("S_w with L1 against L0, geometric and TEM noise"),
@@ -167,7 +151,7 @@ def noises_differ(runs: Runs) -> ClaimOutcome:
     if not rows:
         return ClaimOutcome(missing=LISTS)
     return ClaimOutcome(
-        both(kept.verdict, different.verdict),
+        conjunction(kept.verdict, different.verdict),
         kept.effect,
         (
             kept.sentence("N_w, geometric against TEM"),
@@ -182,7 +166,7 @@ def noises_differ(runs: Runs) -> ClaimOutcome:
 
 def _changed(paper: str, table: str, mechanism: str) -> float:
     """A share of changed words that stands in the paper's prose."""
-    return next(x for x, row in printed(paper, table, VOCABULARY, mechanism, "changed"))
+    return next(x for x, row in paper_values(paper, table, VOCABULARY, mechanism, "changed"))
 
 
 @claim()
@@ -210,7 +194,7 @@ def sixty_percent(runs: Runs) -> ClaimOutcome:
             add("their mean", choice, 1 - sum(r.value for r in known) / 2, sum(map(half, known)) / 2)
     if not rows:
         return ClaimOutcome(missing="bench run --grid full --only diffractor/sst2")
-    verdict = both(*(tally.verdict for name, tally in each.items() if tally.n and name != "their mean"))
+    verdict = conjunction(*(tally.verdict for name, tally in each.items() if tally.n and name != "their mean"))
     if verdict != AGREES and AGREES in (tally.verdict for tally in each.values()):
         verdict = PARTLY
     return ClaimOutcome(
@@ -256,7 +240,7 @@ def mahalanobis_changes(runs: Runs) -> ClaimOutcome:
         return ClaimOutcome(missing="bench deniability --out assets/benchmarks/deniability.json")
     low_noise = [f"{noise} {100 * share:.0f}%" for noise, (share, _, _) in ours.items()]
     return ClaimOutcome(
-        in_part(sentence.verdict, figure.verdict),
+        sentence_with_figure(sentence.verdict, figure.verdict),
         f"the sentence {sentence.effect}; the figure {figure.effect}",
         (
             f"Words that change at ε 1 with 1-Diffractor: {', '.join(low_noise)}.",
@@ -270,7 +254,7 @@ def mahalanobis_changes(runs: Runs) -> ClaimOutcome:
     )
 
 
-def _changes(curve: Curve, epsilon: float) -> tuple[float, float, bool]:
+def _changes(curve: DeniabilityCurve, epsilon: float) -> tuple[float, float, bool]:
     """The share of words that change at this ε, half of its 95% interval, and whether the curve reaches there; where it
     begins above, N_w has gone at most 2% of its way up at its first point, and the share is the least it can be."""
     places = np.arange(len(curve.epsilons))
@@ -305,7 +289,7 @@ def tight_range(runs: Runs) -> ClaimOutcome:
         for m, (low, high) in widths.items()
     )
     return ClaimOutcome(
-        both(narrow, factor),
+        conjunction(narrow, factor),
         f"width {span[NAME]:.2g} (others {min(span[m] for m in others):.2g} and more), factor {ratio[NAME]:.1f} "
         f"(others {min(ratio[m] for m in others):.1f} and more)",
         (f"N_w goes from 0.1 to 0.8 between {listed}." + (f" Never there: {', '.join(outside)}." if outside else ""),),
@@ -325,11 +309,11 @@ def one_dimension_wins(runs: Runs) -> ClaimOutcome:
                 rows += [ours, row]
     if not rows:
         return ClaimOutcome(missing="bench run --grid full")
-    best = {r.epsilon: x for x, r in printed(PAPER, "Table 3", "sst2", NAME, "accuracy")}
+    best = {r.epsilon: x for x, r in paper_values(PAPER, "Table 3", "sst2", NAME, "accuracy")}
     behind = [
         f"{title(m)} at ε {r.epsilon:g}"
         for m in METRIC_DP
-        for x, r in printed(PAPER, "Table 3", "sst2", m, "accuracy")
+        for x, r in paper_values(PAPER, "Table 3", "sst2", m, "accuracy")
         if x > best[r.epsilon]
     ]
     compared = ", ".join(f"{title(r.mechanism)} at ε {r.epsilon:g}" for r in rows if r.mechanism != NAME)
@@ -353,12 +337,12 @@ def _tem_contradicts() -> str:
     best = {
         (r.data, r.epsilon): x
         for r_ in ("sst2", "rte", "mrpc")
-        for x, r in printed(PAPER, "Table 3", r_, NAME, "accuracy")
+        for x, r in paper_values(PAPER, "Table 3", r_, NAME, "accuracy")
     }
     behind = [
         f"{r.data.upper()} at ε {r.epsilon:g}"
         for data in ("sst2", "rte", "mrpc")
-        for x, r in printed(PAPER, "Table 3", data, "tem", "accuracy")
+        for x, r in paper_values(PAPER, "Table 3", data, "tem", "accuracy")
         if x > best[data, r.epsilon]
     ]
     return (
@@ -405,9 +389,9 @@ def drop_of_fifteen(runs: Runs) -> ClaimOutcome:
     if base is None:
         return ClaimOutcome(missing="bench run --grid full --only sst2")
     guess = next((g.majority for g in runs.gates if (g.data, g.role) == ("sst2", "utility")), GUESS)
-    whole = next(x for x, r in printed(PAPER, "Table 1", "sst2", "baseline", "accuracy"))
+    whole = next(x for x, r in paper_values(PAPER, "Table 1", "sst2", "baseline", "accuracy"))
     tally, rows, shown = ClaimEvidence(same=True), [base], []
-    for x, theirs in printed(PAPER, "Table 1", "sst2", NAME, "accuracy"):
+    for x, theirs in paper_values(PAPER, "Table 1", "sst2", NAME, "accuracy"):
         if theirs.epsilon not in (0.1, 5, 10):
             continue
         noise = GEOMETRIC if theirs.options["noise"] == "geometric" else TEM
@@ -456,13 +440,13 @@ def attackers_weakened(runs: Runs) -> ClaimOutcome:
             if (row.epsilon or 0) <= 1:
                 tally.add(runs.compare(base, row))
         rows += [base, *line]
-        each = ", ".join(f"ε {r.epsilon:g}: {value(r)}" for r in line)
-        shown.append(f"{TITLES[data].capitalize()}, unprotected {value(base)}; {each}.")
+        each = ", ".join(f"ε {r.epsilon:g}: {value_text(r)}" for r in line)
+        shown.append(f"{TITLES[data].capitalize()}, unprotected {value_text(base)}; {each}.")
     if not rows:
         return ClaimOutcome(missing="bench run --grid full --only diffractor")
     theirs = [
         f"ε {r.epsilon:g}: {100 * x:.1f}%"
-        for x, r in printed(PAPER, "Table 4", "friends", NAME, "accuracy", noise="geometric")
+        for x, r in paper_values(PAPER, "Table 4", "friends", NAME, "accuracy", noise="geometric")
     ]
     return ClaimOutcome(
         tally.verdict,
@@ -479,7 +463,7 @@ def attackers_weakened(runs: Runs) -> ClaimOutcome:
 
 
 def _table_2_contradicts() -> str:
-    at = {r.epsilon: x for x, r in printed(PAPER, "Table 2", "mrpc+rte+sst2", NAME, "cosine", noise="geometric")}
+    at = {r.epsilon: x for x, r in paper_values(PAPER, "Table 2", "mrpc+rte+sst2", NAME, "cosine", noise="geometric")}
     return (
         f"Table 2 has cosine {at[10]:.2f} for geometric noise at ε = 10, and {at[25]:.2f} at 25; by Equation 4, "
         "99.99% of the words stay at ε = 10 already."
@@ -489,10 +473,12 @@ def _table_2_contradicts() -> str:
 @claim(itself=_table_2_contradicts)
 def tem_beside_tables(runs: Runs) -> ClaimOutcome:
     lists, ratios, gaps, rows, shown = beside(), ClaimEvidence(same=True), ClaimEvidence(same=True), [], []
-    theirs = {(r.options["noise"], r.epsilon): x for x, r in printed(PAPER, "Table 2", "mrpc+rte+sst2", NAME, "cosine")}
+    theirs = {
+        (r.options["noise"], r.epsilon): x for x, r in paper_values(PAPER, "Table 2", "mrpc+rte+sst2", NAME, "cosine")
+    }
     accuracy = {
         (r.options["noise"], r.epsilon): x
-        for x, r in printed(PAPER, "Table 1", "sst2", NAME, "accuracy")
+        for x, r in paper_values(PAPER, "Table 1", "sst2", NAME, "accuracy")
         if r.options["lists"] == ("L2",)
     }
     for row in lists.find("sst2", "cosine", NAME, **TEM, lists=("L2",)):
@@ -513,7 +499,7 @@ def tem_beside_tables(runs: Runs) -> ClaimOutcome:
     if not rows:
         return ClaimOutcome(missing=LISTS)
     return ClaimOutcome(
-        both(ratios.verdict, gaps.verdict),
+        conjunction(ratios.verdict, gaps.verdict),
         ratios.effect,
         (
             f"Cosine under TEM noise, as a share of that under geometric noise, ours / Table 2: {', '.join(shown)}.",
@@ -529,9 +515,9 @@ def tem_beside_tables(runs: Runs) -> ClaimOutcome:
 @claim()
 def speed(runs: Runs) -> ClaimOutcome:
     rates: dict[str, Row] = {}
-    for row in words.bundled():
+    for row in speeds.bundled():
         if row.mechanism in (NAME, *METRIC_DP):
-            rates[with_noise(row)] = row
+            rates[title_with_noise(row)] = row
     first = f"{title(NAME)}, geometric"
     others = [name for name in rates if name != first]
     if first not in rates or not others:
@@ -558,8 +544,10 @@ def little_memory(runs: Runs) -> ClaimOutcome:
     ours: dict[str, Row] = {}
     for row in memory.bundled():
         if row.options.get("lists", ("L2",)) == ("L2",):
-            ours[with_noise(row)] = row
-    theirs = {with_noise(row): x for x, row in printed(PAPER, "Table 5", VOCABULARY, None, "mib_per_1000_words")}
+            ours[title_with_noise(row)] = row
+    theirs = {
+        title_with_noise(row): x for x, row in paper_values(PAPER, "Table 5", VOCABULARY, None, "mib_per_1000_words")
+    }
     mine = [row.value for row in ours.values() if row.mechanism == NAME]
     others = [row.value for row in ours.values() if row.mechanism in METRIC_DP]
     if not mine or not others:

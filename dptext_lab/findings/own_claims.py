@@ -11,25 +11,14 @@ import numpy as np
 from dptext_core.measure.metrics.registry import measure
 from dptext_core.models.clip import WIDTHS as PRESETS
 
-from ..measurements import clipping, public_prior
-from ..measurements.public_prior import Mean
+from ..results import clipping, public_prior
+from ..results.data_titles import title as title_of_data
+from ..results.differences import labels, value_text
+from ..results.public_prior import PriorRow
 from ..results.rows import Row
-from ..runner.data_sets import title as title_of_data
-from .base import (
-    AGREES,
-    DISAGREES,
-    EQUAL,
-    METRIC_DP,
-    PARTLY,
-    ClaimEvidence,
-    ClaimOutcome,
-    Runs,
-    both,
-    bundled_runs,
-    claim,
-    labels,
-    value,
-)
+from .base import EQUAL, METRIC_DP, ClaimOutcome, claim
+from .evidence import AGREES, DISAGREES, PARTLY, ClaimEvidence, conjunction
+from .runs import Runs, bundled_runs
 
 #: Mechanisms whose candidates are few and near, or fit the context, and those that reach over the whole space.
 NEAR = ("dp-mlm", "dp-mlm-prior", "diffractor", "custext")
@@ -96,7 +85,7 @@ def starts_from_what_is_public(runs: Runs) -> ClaimOutcome:
     for d in sorted({d for d, _ in cells}):
         name, each = title_of_data(d), [e for data, e in cells if data == d]
 
-        def line(measure: str, shown: Callable[[Mean], str], d: str = d, each: list[float] = each) -> str:
+        def line(measure: str, shown: Callable[[PriorRow], str], d: str = d, each: list[float] = each) -> str:
             return ", ".join(f"ε {e:g}: {shown(found[d, e, measure])}" for e in each if (d, e, measure) in found)
 
         cosines = line("cosine", lambda r: f"{r.mean:.2f} ({r.difference or 0.0:+.2f})")
@@ -170,7 +159,7 @@ def judges_agree(runs: Runs) -> ClaimOutcome:
     if absent:
         numbers.append(f"Not measured there: {', '.join(absent)}.")
     return ClaimOutcome(
-        both(*(tally.verdict for tally in by_judge.values())),
+        conjunction(*(tally.verdict for tally in by_judge.values())),
         f"{every.yes} of {every.n} the same beyond doubt, {every.no} turned round",
         tuple(numbers),
         "What keeps the sentiment need not keep the words: chrF and BLEU count what stays as it was, a classifier what "
@@ -196,7 +185,7 @@ def at_equal_privacy(runs: Runs) -> ClaimOutcome:
         close = [c for r in there if (c := equal.beside(r, "cosine")) is not None]
         for metric, found_there in (("Cosine", close), ("Accuracy", there)):
             ranked = sorted(found_there, key=lambda r: -r.value)
-            listed = ", ".join(f"{names[r.setting.key()]} {value(r)}" for r in ranked)
+            listed = ", ".join(f"{names[r.setting.key()]} {value_text(r)}" for r in ranked)
             if listed:
                 numbers.append(f"{metric} on SST-2 where N_w is {n_w:g}: {listed}.")
     if not tally.n:

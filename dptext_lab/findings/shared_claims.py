@@ -5,7 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 
 from ..results.curves import title
-from .base import TITLES, UTILITY, ClaimEvidence, ClaimOutcome, Runs, both, claim, printed, value
+from ..results.differences import value_text
+from .base import TITLES, UTILITY, ClaimOutcome, claim
+from .evidence import ClaimEvidence, conjunction
+from .runs import Runs, paper_values
 
 
 @claim()
@@ -28,7 +31,7 @@ def rises_with_epsilon(runs: Runs) -> ClaimOutcome:
     if falls:
         numbers.append(f"Against it, each by itself: {', '.join(falls)}.")
     return ClaimOutcome(
-        both(tally.verdict, cosines.verdict),
+        conjunction(tally.verdict, cosines.verdict),
         tally.effect,
         tuple(numbers),
         "Comparisons too small to matter belong to ranges of ε where the mechanism does not react: below it all words "
@@ -57,11 +60,15 @@ def adaptive_beats_static(runs: Runs) -> ClaimOutcome:
     numbers = [
         tally.sentence("F1 of the author, adaptive against static"),
         f"Largest gap: {title(static.mechanism)} at ε {static.epsilon:g} on {TITLES[static.data]}, static "
-        f"{value(static)}, adaptive {value(adaptive)}.",
+        f"{value_text(static)}, adaptive {value_text(adaptive)}.",
     ]
     for data in ("yelp", "trustpilot"):
         static_of, adaptive_of = (
-            {row.epsilon: x for x, row in printed("DP-MLM", "Table 3", data, "dp-mlm", f"f1_{kind}") if row.epsilon}
+            {
+                row.epsilon: x
+                for x, row in paper_values("DP-MLM", "Table 3", data, "dp-mlm", f"f1_{kind}")
+                if row.epsilon
+            }
             for kind in ("static", "adaptive")
         )
         higher = sum(adaptive_of[e] > static_of[e] for e in static_of)

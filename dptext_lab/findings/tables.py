@@ -8,7 +8,7 @@ from typing import Any
 from dptext_core.text.cells import to_csv
 from dptext_core.text.latex import tabular
 
-from ..measurements.equal_privacy import command
+from ..results.equal_privacy import command
 from ..results.rows import Row
 from .verdicts import ClaimFinding
 

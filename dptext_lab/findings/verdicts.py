@@ -1,14 +1,11 @@
-"""Holds every claim against the bundled results: the verdicts that the page of findings shows.
+"""Every claim with its verdict, as the page of findings shows them.
 
-    python -m dptext_core bench findings --out assets/benchmarks/findings.json
-
-The file is a copy of what these functions say, so that the page need not compute it. It names, by a hash, the results
-that it was made from: beside any others the verdicts are computed.
+The bundled file is a copy of what these functions return, so that the page need not compute it. It names, by a hash,
+the results that it was made from; for any others the verdicts are computed.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -16,15 +13,14 @@ from typing import Any, Self
 from dptext_core.support.assets import assets_folder, sha256_of
 
 from ..results import summary as results
-from ..results.measurement import Measurement, markdown
+from ..results.differences import Paired
+from ..results.measurement import Measurement
 from ..results.rows import Gate, Row
-from ..runner.options import parser
-from . import custext, diffractor, dp_mlm, dp_rewrite
-from . import own_claims as ours
-from . import shared_claims as several
-from .base import OURS, REGISTERED, Claim, Paired, Runs
+from . import custext, diffractor, dp_mlm, dp_rewrite, own_claims, shared_claims
+from .base import OURS, REGISTERED, Claim
+from .runs import Runs
 
-_FILES = (dp_mlm, diffractor, custext, dp_rewrite, ours, several)
+_FILES = (dp_mlm, diffractor, custext, dp_rewrite, own_claims, shared_claims)
 _PAPERS = [getattr(file, "PAPER", OURS) for file in _FILES]
 #: Every claim, paper by paper.
 CLAIMS: tuple[Claim, ...] = tuple(sorted(REGISTERED, key=lambda claim: _PAPERS.index(claim.paper)))
@@ -113,15 +109,3 @@ def bundled() -> Sequence[ClaimFinding]:
     if MEASUREMENT.whole().get("about", {}).get("sources") == sources():
         return MEASUREMENT.bundled()
     return findings(whole.rows, whole.gates)
-
-
-def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench findings``."""
-    args = parser("findings", __doc__, "out").parse_args(argv)
-    whole = results.bundled()
-    found = [] if whole is None else findings(whole.rows, whole.gates)
-    rows = [(f.of.paper, f.of.claim, f.verdict, f.effect) for f in found]
-    print(markdown(("paper", "claim", "verdict", "effect"), rows))
-    print(", ".join(f"{n} {verdict}" for verdict, n in Counter(f.verdict for f in found).most_common()))
-    MEASUREMENT.write(args.out, found, MEASUREMENT.about(sources=sources()))
-    return 0

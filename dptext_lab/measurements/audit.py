@@ -34,15 +34,14 @@ from dptext_core.privacy.guarantee import at_least, bound, number
 from dptext_core.support import assets
 from dptext_core.support.task import Task, on_terminal
 
-from ..results.measurement import Measurement, markdown
+from ..results.audit import MEASUREMENT, setting_of
+from ..results.measurement import markdown
 from ..runner.options import OutFile, parser
 
 #: Rewrites behind the bound of a mechanism whose loss has no formula, and of some texts of one whose loss has one.
 DRAWS, REWRITES = 4000, 250
 LOW = 10.0
 SEED = 1
-#: What the table says of itself.
-MEASUREMENT = Measurement("audit", dict, "audit.json")
 ABOUT = MEASUREMENT.about(
     claimed="ε of one draw, per unit of distance where unit names one",
     seed=SEED,
@@ -89,11 +88,6 @@ def row(setting: Setting, report: AuditReport) -> dict[str, Any]:
     out |= {k: float(f"{own[k]:.6g}") if isinstance(own[k], float) else own[k] for k in kept}
     out["witness"] = report.witness.sentence() if report.witness else ""
     return out
-
-
-def table() -> list[dict[str, Any]]:
-    """The bundled table; [] where there is none."""
-    return list(MEASUREMENT.bundled())
 
 
 def main(argv: Sequence[str] = ()) -> int:
@@ -169,7 +163,7 @@ def _there(out: Path | None, places: Mapping[Setting, int]) -> dict[int, dict[st
         return {}
     content = assets.read_json(out)
     try:
-        about, rows = content["about"], {of_row(r): r for r in content["rows"]}
+        about, rows = content["about"], {setting_of(r): r for r in content["rows"]}
         made = {k: about[k] for k in ("command", "version", "seed")}
     except (KeyError, TypeError) as error:
         raise InputError(f"{out.name} is there and holds no table of audits. Name another file for --out.") from error
@@ -179,11 +173,6 @@ def _there(out: Path | None, places: Mapping[Setting, int]) -> dict[int, dict[st
             "rows are not measured as those of this version are. Name another file for --out."
         )
     return {places[setting]: row for setting, row in rows.items() if setting in places}
-
-
-def of_row(row: Mapping[str, Any]) -> Setting:
-    """What a row of the table is about."""
-    return Setting(row["mechanism"], row["options"], row["epsilon"])
 
 
 def _measure(
@@ -222,7 +211,7 @@ def _table(rows: Sequence[dict[str, Any]]) -> str:
         claimed, measured, detectable = (float(r[c]) for c in ("claimed", "measured", "detectable"))
         proven, leak = "yes" if r["proven"] else "at least", "" if r["leak_fresh"] is None else share(r["leak_fresh"])
         seen = [bound(claimed), at_least(measured), proven, f"{r['draws']:,}", at_least(detectable), leak]
-        return [r["mechanism"], of_row(r).described(), number(r["epsilon"]), *seen, LINES[r["verdict"]]]
+        return [r["mechanism"], setting_of(r).described(), number(r["epsilon"]), *seen, LINES[r["verdict"]]]
 
     heading = ["mechanism", "options", "ε", "claimed", "measured", "proven", "draws", "draws show", "leak seen from"]
     return markdown([*heading, "verdict"], map(cells, rows))

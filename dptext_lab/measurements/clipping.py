@@ -11,7 +11,6 @@ text is read once; the noise of a text is the same everywhere, so that differenc
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -23,7 +22,8 @@ from dptext_core.models.clip import WIDTHS as PRESETS
 from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.support.statistics import half_width
 
-from ..results.measurement import Measurement, markdown, plus_minus
+from ..results.clipping import MEASUREMENT, ClippingRow
+from ..results.measurement import markdown, plus_minus
 from ..runner import data_sets
 from ..runner.options import options_in, parser, which_stop_words
 
@@ -31,30 +31,6 @@ WIDTHS = (3.0, 4.0, 5.0, 6.0, 8.0)
 EPSILONS = (10.0, 25.0, 50.0, 100.0, 250.0)
 DATA, TEXTS = "sst2", 60
 SEED = 1
-
-
-@dataclass(frozen=True)
-class Cost:
-    """One range at one ε. n_w: mean chance that a drawn word stays; tied: mean number of words at the upper end.
-
-    n_w_half, cosine_half: of the 95% interval of the mean over the drawn words, over the texts.
-    """
-
-    width: float
-    clip_min: float
-    clip_max: float
-    epsilon: float
-    n_w: float
-    n_w_half: float
-    cosine: float
-    cosine_half: float
-    tied: float
-    words: int
-    texts: int
-
-
-MEASUREMENT = Measurement("clipping", Cost, "clipping.json", digits=5)
-bundled = MEASUREMENT.bundled
 
 
 def prepare(mechanism: DPMLM, texts: Sequence[str]) -> list[MaskedPrepared]:
@@ -68,7 +44,7 @@ def measure(
     prepared: Sequence[MaskedPrepared],
     ranges: Mapping[float, tuple[float, float]],
     epsilons: Sequence[float] = EPSILONS,
-) -> list[Cost]:
+) -> list[ClippingRow]:
     """N_w and cosine of the texts at every range (width → its ends) and ε."""
     originals = [p.text for p in prepared]
     out = []
@@ -83,7 +59,7 @@ def measure(
                 rewrites.append(m.rewrite(p, stream=NoiseStream(SEED).at(number)).text)
             cosines = _each(originals, rewrites)
             out.append(
-                Cost(
+                ClippingRow(
                     width=width,
                     clip_min=low,
                     clip_max=high,
@@ -111,10 +87,10 @@ def ends(mechanism: DPMLM, widths: Sequence[float] = WIDTHS) -> dict[float, tupl
     return {float(w): (paper.clip_min, paper.clip_min + w * sigma) for w in widths}
 
 
-def table(rows: Sequence[Cost]) -> str:
+def table(rows: Sequence[ClippingRow]) -> str:
     """A Markdown table."""
 
-    def cells(r: Cost) -> list[str]:
+    def cells(r: ClippingRow) -> list[str]:
         n_w = plus_minus(r.n_w, r.n_w_half if r.words > 1 else None)
         cosine = plus_minus(r.cosine, r.cosine_half if r.texts > 1 else None)
         return [f"{r.width:g}σ", f"{r.epsilon:g}", n_w, cosine, f"{r.tied:.1f}"]

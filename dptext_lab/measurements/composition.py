@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,8 @@ from dptext_core.mechanisms.setting import Setting
 from dptext_core.models import causal
 from dptext_core.support.statistics import half_width
 
-from ..results.measurement import Measurement, plus_minus
+from ..results.composition import MEASUREMENT, CompositionRow
+from ..results.measurement import plus_minus
 from ..results.paired_comparison import compare
 from ..runner import data_sets
 from ..runner.options import named_options, options_in, parser, which_stop_words
@@ -45,36 +45,6 @@ RELEASES = (1, 2, 5, 10)
 TEXTS: Mapping[int, int] = {20: 24, 100: 12, 400: 6}
 
 
-@dataclass(frozen=True, slots=True)
-class Composed:
-    """A mechanism at one ε on texts of so many words. releases: of each text, read together; the total ε is so many
-    times that of one. texts, drawn: measured, and words that were attacked in all. reader, alone: the mean over texts
-    of the share that the reader and the best guess find, with the half of the reader's 95% interval; more, low, high:
-    what the reader finds beyond what it finds in one release of the same texts. likely: of the first release the share
-    that a causal language model finds, over the first texts; None without one. seconds: of processor time for reading
-    one text."""
-
-    data: str
-    mechanism: str
-    options: dict[str, Any]
-    epsilon: float
-    words: int
-    releases: int
-    texts: int
-    drawn: int
-    reader: float
-    half: float
-    alone: float
-    more: float
-    low: float
-    high: float
-    likely: float | None
-    seconds: float
-
-
-MEASUREMENT = Measurement(
-    "composition --data DIR --stopwords FILE --judge NAME", Composed, "composition.json", digits=4
-)
 bundled = MEASUREMENT.bundled
 
 
@@ -101,13 +71,13 @@ def measure(
     words: int,
     releases: Sequence[int] = RELEASES,
     judge: causal.Judge | None = None,
-) -> list[Composed]:
+) -> list[CompositionRow]:
     """A row for each number of releases, the first of which is 1."""
     every = [m.rewrites(text, max(releases), seed=k) for k, text in enumerate(texts)]
     chosen = [best.chosen(list(reader.ReleasedText(of[0]).steps)) for of in every]
     read = [(of, only) for of, only in zip(every, chosen, strict=True) if only]
     likely = None if judge is None else float(np.mean([_likely(m, of[0], only, judge) for of, only in read[:ASKED]]))
-    out: list[Composed] = []
+    out: list[CompositionRow] = []
     first: list[float] = []
     for n in releases:
         began = time.process_time()
@@ -117,7 +87,7 @@ def measure(
         first = first or success
         gain = compare(success, first)
         out.append(
-            Composed(
+            CompositionRow(
                 data=data,
                 mechanism=m.name,
                 options=named_options(m),
@@ -144,7 +114,7 @@ def _likely(m: Mechanism, result: Any, only: Sequence[int], judge: causal.Judge)
     return float(np.mean([g.rank == 1 for g in guesses]))
 
 
-def said(row: Composed) -> str:
+def said(row: CompositionRow) -> str:
     """A row in words."""
     beyond = f" ({row.more:+.3f}, {row.low:+.3f} to {row.high:+.3f})" if row.releases > 1 else ""
     likely = "" if row.likely is None else f", language model {row.likely:.3f}"

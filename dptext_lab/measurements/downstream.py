@@ -8,10 +8,9 @@ seed orders the texts. Beside them stands what guessing without a look at the te
 
 from __future__ import annotations
 
-import math
 import random
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +25,10 @@ from dptext_core.support.checks import shown, whole
 from dptext_core.support.task import UNWATCHED, Task
 from dptext_core.support.version import __version__
 
+from ..results.downstream import METRICS
 from ..runner import tasks
 
 SEEDS = 5
-METRICS = ("macro_f1", "accuracy")
 #: Of the training rows, so that seeds differ: all but a tenth.
 SHARE = 0.9
 #: Texts that are embedded between two looks at whether to stop.
@@ -237,9 +236,3 @@ def guess(
     if len(found) != len(test):
         raise ConfigError(f"The classifier gave {len(found)} labels for {len(test)} texts. It must give one for each.")
     return [str(label) for label in found]
-
-
-def said(found: Mapping[str, Any]) -> str:
-    """Mean and deviation in a few characters."""
-    spread = found.get("deviation")
-    return f"{found['mean']:.3f}" + ("" if spread is None or not math.isfinite(spread) else f" ({spread:.3f})")

@@ -16,7 +16,6 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +26,15 @@ from dptext_core.errors import ConfigError
 from dptext_core.measure.metrics.registry import measure
 from dptext_core.mechanisms.capabilities import by_word
 from dptext_core.mechanisms.registry import get_mechanism, mechanism_class
-from dptext_core.mechanisms.setting import OfSetting, Setting
+from dptext_core.mechanisms.setting import Setting
 from dptext_core.privacy.sampling import NoiseStream
-from dptext_core.support import assets
 from dptext_core.support.statistics import boundary
-from dptext_core.words.lists import CONFIGURATIONS
 
-from ..results import curves
 from ..results import summary as store
-from ..results.rows import Row, plain, record, short
+from ..results.equal_privacy import CHOICES, VOCABULARY, Crossing, bundled, bundled_crossings
+from ..results.rows import Row, plain, short
 from ..results.summary import Results
-from ..runner import run
+from ..runner import merging, run
 from ..runner.grid import ATTACKERS, BASELINE, KEEP, SIZES, GridPoint, Size
 from ..runner.options import OutFile, parser
 from . import deniability
@@ -62,26 +59,13 @@ SYSTEMS = (
     Setting("vickrey", KEEP),
     Setting("gumbel", KEEP),
 )
-#: Of each space of L0 its first list.
-SINGLE = tuple((name,) for name in CONFIGURATIONS["L0"])
-CHOICES = (("L0",), ("L1",), ("L2",), *SINGLE)
 LISTED = (0.5, 1.0)
 #: Where N_w and S_w of the lists are computed.
 LEVELS = (0.1, 0.5, 1.0, 3.0, 5.0, 10.0)
 NOISES: tuple[Mapping[str, Any], ...] = ({"noise": "geometric"}, {"noise": "tem", "gamma": None})
 #: ε at which TEM noise stands beside geometric noise, as in the paper's tables.
 BESIDE = (0.5, 1.0, 3.0)
-VOCABULARY = "vocabulary"
 _LOW, _HIGH, _STEPS = 0.01, 1400.0, 18
-
-
-@dataclass(frozen=True)
-class Crossing(OfSetting):
-    """A setting whose N_w is ``n_w``; its ε is None where it does not get there. exact: by a closed form."""
-
-    setting: Setting
-    n_w: float
-    exact: bool
 
 
 def epsilon_where(keep: Callable[[float], float], share: float, low: float = _LOW, high: float = _HIGH) -> float | None:
@@ -164,32 +148,6 @@ def deniability_of_lists(words: int = deniability.WORDS) -> list[Row]:
     return rows
 
 
-def bundled(what: str) -> Results | None:
-    """What comes with the program of ``equal`` or ``lists``; None where it is missing."""
-    return assets.bundled(f"benchmarks/{what}.json", store.read, None)
-
-
-def bundled_crossings() -> tuple[Crossing, ...]:
-    """The crossings that ``equal`` was measured at."""
-    points = bundled("equal")
-    return () if points is None else tuple(record(Crossing, c) for c in points.about.get("crossings", ()))
-
-
-def holds(point: str) -> str | None:
-    """Which of the two measured this point; None for neither."""
-    for what in ("equal", "lists"):
-        if point and any(r.point == point for r in getattr(bundled(what), "rows", ())):
-            return what
-    return None
-
-
-def command(row: Row) -> str:
-    """What measures the point of a row again, of ``bench run`` or of these; "" for a row that no grid has."""
-    if (what := holds(row.point)) is not None:
-        return f"python -m dptext_core bench equal-privacy {what} --point {row.point} --data DIR --stopwords FILE"
-    return curves.command(row)
-
-
 def bundled_points(what: str, whole: Results, seeds: Sequence[int]) -> list[GridPoint]:
     """The points of a bundled summary, without unprotected text."""
     ((data, about),) = whole.about["data"].items()
@@ -208,7 +166,7 @@ def words_anew(args: argparse.Namespace, folder: str | None) -> int:
         folder, args.stopwords, str(whole.about["command"]), attackers=tuple(args.words or ATTACKERS), words=True
     )
     run.run(points, setup, args.out, args.jobs, lambda text: print(text, file=sys.stderr, flush=True))
-    store.write(store.with_words(whole, store.read_lines(args.out), args.words), args.summary)
+    store.write(merging.replace_word_rows(whole, store.read_lines(args.out), args.words), args.summary)
     print(f"{args.summary}: the rows of words of {len(points)} points anew")
     return 0
 
@@ -303,7 +261,7 @@ def main(argv: Sequence[str] = ()) -> int:
     cut = f"{points[0].data} only, {args.seeds} seeds."
     if never := [f"{c.mechanism} N_w {c.n_w:g}" for c in found if c.epsilon is None]:
         cut += f" Not reached at any ε: {', '.join(never)}."
-    made, notes = store.merge(store.read_lines(args.out), points, command, cut)
+    made, notes = merging.merge(store.read_lines(args.out), points, command, cut)
     extra = deniability_of_lists() if args.what == "lists" else []
     about = made.about | ({"crossings": [plain(c) for c in found]} if found else {})
     store.write(Results(about, made.gates, (*made.rows, *extra)), args.summary)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import collections
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -21,26 +20,11 @@ from dptext_core.errors import InputError
 from dptext_core.mechanisms.words.custext import MAPPINGS, build_groups
 from dptext_core.words.space import word_space
 
-from ..results.measurement import Measurement
+from ..results.mappings import MEASUREMENT, MappingRow
 from ..runner.options import parser
 
 KS = (20, 50, 100)
 PARTS = ("train", "dev", "test")
-
-
-@dataclass(frozen=True, slots=True)
-class Alone:
-    """Of ``n`` words under a mapping: the share of them, and of their occurrences, whose set is no other word's."""
-
-    k: int
-    mapping: str
-    words: float
-    occurrences: float
-    n: int
-
-
-MEASUREMENT = Measurement("mappings --data DIR", Alone, "mappings.json")
-bundled = MEASUREMENT.bundled
 
 
 def word_counts(folder: Path) -> tuple[collections.Counter[str], str]:
@@ -80,7 +64,7 @@ def main(argv: Sequence[str] = ()) -> int:
     for k in KS:
         for mapping in MAPPINGS:
             words, occurrences, n = alone(counts, args.space, k, mapping)
-            rows.append(Alone(k, mapping, round(words, 6), round(occurrences, 6), n))
+            rows.append(MappingRow(k, mapping, round(words, 6), round(occurrences, 6), n))
             print(f"K = {k:3d}, {mapping:12s}: {words:.2%} of {n:,} words, {occurrences:.2%} of their occurrences")
     about = MEASUREMENT.about(space=args.space, data="sst2", sha256=digest, words="share of words not of type N–M")
     MEASUREMENT.write(args.out, rows, about)

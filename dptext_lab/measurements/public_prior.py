@@ -41,7 +41,8 @@ from dptext_core.text.document import Document
 from dptext_core.text.lexicon import Lexicon
 from dptext_core.text.lexicons import stop_words
 
-from ..results.measurement import Measurement, markdown
+from ..results.measurement import markdown
+from ..results.public_prior import LOGARITHMS, MEASUREMENT, STRONGEST, PriorRow
 from ..runner import data_sets
 from ..runner.options import OutFile, options_in, parser, which_stop_words
 from .clipping import ends
@@ -95,10 +96,6 @@ EPSILONS = (5.0, 10.0, 15.0, 25.0, 50.0)
 #: Texts of each data set, cut to so many words; of the first seed so many are judged, and attacked.
 TEXTS: Mapping[str, int] = {"sst2": 200, "snips": 100}
 MOST_WORDS, SEEDS, JUDGED, ATTACKED = 40, (1, 2), 100, 40
-#: Means of logarithms, whose exponential is shown.
-LOGARITHMS = ("judge_perplexity",)
-#: Of the attackers the one that finds most, by its mean at each ε.
-STRONGEST = "best_attacker"
 #: More is better (1), less is better (−1), or neither.
 BETTER = {
     "cosine": 1,
@@ -109,35 +106,6 @@ BETTER = {
     STRONGEST: -1,
     **dict.fromkeys(best.ASKED, -1),
 }
-
-
-@dataclass(frozen=True)
-class Mean:
-    """A measure of a system at one ε, over texts and seeds. half: of the 95% interval over texts.
-
-    difference, difference_half: to ``beside`` on the same texts; None where nothing is beside it. p: of the difference,
-    corrected for all cells of this system and measure. Of a perplexity all of these are of its logarithm.
-    """
-
-    data: str
-    system: str
-    epsilon: float
-    measure: str
-    mean: float
-    half: float
-    texts: int
-    seeds: int
-    beside: str = ""
-    difference: float | None = None
-    difference_half: float | None = None
-    p: float | None = None
-
-    @property
-    def beyond(self) -> int:
-        """1 where it has more than what is beside it, −1 where it has less, 0 where that may be chance (5%)."""
-        if self.p is None or self.difference is None or self.p >= 0.05:
-            return 0
-        return 1 if self.difference > 0 else -1
 
 
 def rewritten(
@@ -275,7 +243,7 @@ def judge_rows(
         yield k + 1, len(rows)
 
 
-def means(rows: Sequence[Mapping[str, Any]]) -> list[Mean]:
+def means(rows: Sequence[Mapping[str, Any]]) -> list[PriorRow]:
     """Each measure of each system at each ε, and its paired difference to what it is compared with."""
     values: dict[tuple[str, str, float, str], list[np.ndarray]] = {}
     for row in rows:
@@ -300,7 +268,7 @@ def means(rows: Sequence[Mapping[str, Any]]) -> list[Mean]:
         apart = mine - per[name, top, epsilon, measure] if top else None
         mean, half, n = _interval(mine)
         both = (None, None) if apart is None else _interval(apart)[:2]
-        out.append(Mean(name, system, epsilon, measure, mean, half, n, len(values[key]), top, *both))
+        out.append(PriorRow(name, system, epsilon, measure, mean, half, n, len(values[key]), top, *both))
     return _corrected(out)
 
 
@@ -311,7 +279,7 @@ def _over_seeds(per_seed: Sequence[np.ndarray]) -> np.ndarray:
     return np.where(count, np.nansum(x, axis=0) / np.maximum(count, 1), math.nan)
 
 
-def _corrected(found: Sequence[Mean]) -> list[Mean]:
+def _corrected(found: Sequence[PriorRow]) -> list[PriorRow]:
     """With p-values of the differences, corrected for all cells of a system and measure."""
     cells: dict[tuple[str, str], list[int]] = {}
     for k, m in enumerate(found):
@@ -324,7 +292,7 @@ def _corrected(found: Sequence[Mean]) -> list[Mean]:
     return out
 
 
-def _p(m: Mean) -> float:
+def _p(m: PriorRow) -> float:
     """Of a difference, two-sided, from its 95% interval."""
     assert m.difference is not None and m.difference_half is not None
     if not m.difference_half:
@@ -337,11 +305,7 @@ def _interval(x: np.ndarray) -> tuple[float, float, int]:
     return float(x.mean()), half_width(x), len(x)
 
 
-MEASUREMENT = Measurement("prior", Mean, "public_prior.json", digits=5)
-bundled = MEASUREMENT.bundled
-
-
-def table(found: Sequence[Mean], name: str, measures: Sequence[str]) -> str:
+def table(found: Sequence[PriorRow], name: str, measures: Sequence[str]) -> str:
     """A Markdown table of one data set: a row for each ε and system."""
     at = {(m.epsilon, m.system, m.measure): m for m in found if m.data == name}
     have = [m for m in measures if any(k[2] == m for k in at)]
@@ -350,7 +314,7 @@ def table(found: Sequence[Mean], name: str, measures: Sequence[str]) -> str:
     return markdown(["ε", "system", *(h.replace("_", " ") for h in have)], rows)
 
 
-def _cell(m: Mean | None) -> str:
+def _cell(m: PriorRow | None) -> str:
     if m is None:
         return ""
     logarithm = m.measure in LOGARITHMS

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -22,31 +21,13 @@ from dptext_core.mechanisms.capabilities import by_word
 from dptext_core.mechanisms.registry import get_mechanism
 from dptext_core.privacy.distribution import Channel
 
-from ..results.measurement import Measurement
+from ..results.queries import MEASUREMENT, WORDS, QueryRow
 from ..runner.options import parser
 from .equal_privacy import epsilon_where
 
-#: The paper's, as far as they differ: Table 7 has one word, Table 8 all of these.
-WORDS = ("happy", "car", "she", "mary")
 KS = (5, 10, 50, 500, 1000, 2000)
 CHANCES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 SEED = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Queries:
-    """One word at one setting. k: the size of the set. n: answers that give the word away, None where no number does.
-    p: the chance that it stays."""
-
-    word: str
-    k: int
-    epsilon: float
-    p: float
-    n: int | None
-
-
-MEASUREMENT = Measurement("queries", Queries, "queries.json")
-bundled = MEASUREMENT.bundled
 
 
 def _stays(channel: Channel, epsilon: float) -> float:
@@ -59,7 +40,7 @@ def at_equal_chance(
     ks: Sequence[int] = KS,
     chances: Sequence[float] = CHANCES,
     repeats: int = REPEATS,
-) -> Iterator[Queries]:
+) -> Iterator[QueryRow]:
     """Each word among K at the ε of each chance that it stays, where there is one."""
     for k in ks:
         made = by_word(
@@ -75,7 +56,7 @@ def at_equal_chance(
                 if epsilon is not None:
                     number = query_number(channel.at(epsilon), repeats=repeats, seed=SEED)
                     n = None if math.isinf(number.n) else int(number.n)
-                    yield Queries(word, k, epsilon, float(f"{number.p_original:.4g}"), n)
+                    yield QueryRow(word, k, epsilon, float(f"{number.p_original:.4g}"), n)
 
 
 def main(argv: Sequence[str] = ()) -> int:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,11 +21,12 @@ from dptext_core.attacks.prior import public_prior
 from dptext_core.mechanisms.base import Mechanism
 from dptext_core.mechanisms.registry import mechanism_class
 
-from ..results.measurement import Measurement
+from ..results.equal_privacy import bundled_crossings
 from ..results.paired_comparison import compare
+from ..results.reader import COLUMNS, MEASUREMENT, ReaderRow
 from ..runner.epsilon_sweep import command
 from ..runner.options import named_options
-from .equal_privacy import SYSTEMS, bundled_crossings
+from .equal_privacy import SYSTEMS
 
 #: Options of each mechanism.
 OPTIONS: Mapping[str, Mapping[str, Any]] = {s.mechanism: s.options for s in reversed(SYSTEMS)}
@@ -59,49 +59,7 @@ def epsilons() -> dict[str, tuple[float, ...]]:
     return {name: tuple(sorted(some)) for name, some in found.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A mechanism at one ε on a data set. texts: those in which a word was drawn; words: drawn in all. reader, alone,
-    same, nearest, mask: the mean over texts of the share that is found by the reader, by the best guess, by guessing
-    that nothing was changed, by the nearest other word, and by the language model; chance: without the output. gain:
-    reader − alone, with its 95% interval (low, high). best: who finds most, with the interval that is corrected for
-    that choice (best_low, best_high). exact: whether p(z | w) is. seconds: of processor time, for one text."""
-
-    data: str
-    mechanism: str
-    options: dict[str, Any]
-    epsilon: float
-    texts: int
-    words: int
-    reader: float
-    alone: float
-    same: float
-    nearest: float
-    mask: float
-    chance: float
-    gain: float
-    low: float
-    high: float
-    best: str
-    best_low: float
-    best_high: float
-    exact: bool
-    seconds: float
-
-
-MEASUREMENT = Measurement("reader --data DIR", Found, "reader.json", digits=4)
-bundled = MEASUREMENT.bundled
-#: The columns of the attackers.
-COLUMNS = {
-    "same-word": "same",
-    "nearest-words": "nearest",
-    "best-guess": "alone",
-    "language-model": "mask",
-    "reader": "reader",
-}
-
-
-def measure(data: str, m: Mechanism, texts: Sequence[str]) -> Found:
+def measure(data: str, m: Mechanism, texts: Sequence[str]) -> ReaderRow:
     """All attackers on one rewrite of each text."""
     m.rewrite(texts[0], seed=0)  # loads what it needs, off the clock
     began = time.process_time()
@@ -111,7 +69,7 @@ def measure(data: str, m: Mechanism, texts: Sequence[str]) -> Found:
     top = best.of_texts(hits)
     shares = {column: top.shares[name] for name, column in COLUMNS.items()}
     gain = compare(*([float(np.mean(x)) for x in hits[name]] for name in ("reader", "best-guess")))
-    return Found(
+    return ReaderRow(
         data=data,
         mechanism=m.name,
         options=named_options(m),
@@ -131,7 +89,7 @@ def measure(data: str, m: Mechanism, texts: Sequence[str]) -> Found:
     )
 
 
-def said(row: Found) -> str:
+def said(row: ReaderRow) -> str:
     """A row in words."""
     return (
         f"{row.words:5,d} words: reader {row.reader:.3f}, best guess {row.alone:.3f}, same word {row.same:.3f}, "

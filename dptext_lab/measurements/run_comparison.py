@@ -18,9 +18,9 @@ from dptext_core.privacy.guarantee import NOTIONS, bound, scientific
 from dptext_core.support.assets import read_json
 from dptext_core.support.checks import shown, usable_path
 
+from ..results.case_study import SETS, epsilon_text
+from ..results.downstream import METRICS, mean_and_deviation
 from ..training.pretraining import LOG
-from .case_study import SETS, epsilon_text
-from .downstream import METRICS, said
 
 #: Of what was asked for, said of every run, in this order.
 ALWAYS = ("run", "mode", "state", "mechanism", "epsilon", "data", "train", "test", "checkpoints", "epsilons", "n")
@@ -143,7 +143,7 @@ def _found(result: Mapping[str, Any]) -> dict[str, str]:
         out[name] = f"{value['mean']:.3f}"
     for metric in METRICS:
         if metric in result:
-            out[metric] = said(result[metric])
+            out[metric] = mean_and_deviation(result[metric])
             out["seeds"] = str(result.get("seeds", ""))
             out[f"{metric}, no information"] = f"{result['no_information'][metric]:.3f}"
     return out | (_settings(result) if result.get("mode") == "case-study" else {})

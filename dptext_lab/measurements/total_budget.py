@@ -47,12 +47,13 @@ from dptext_core.support.checks import many, shown
 from dptext_core.support.statistics import half_width
 from dptext_core.support.task import UNWATCHED, Task, on_terminal
 
-from ..results.measurement import Measurement, markdown, plus_minus
+from ..results.measurement import markdown, plus_minus
+from ..results.tasks import tasks_of
+from ..results.total_budget import MEASUREMENT, MEASURES, OWN, SETS, WHOLE, WORDS, BudgetRow
 from ..runner import data_sets, tasks
 from ..runner.options import options_in, parser, which_stop_words
 
 TOTALS = (10.0, 20.0, 30.0, 50.0, 75.0, 100.0, 150.0, 200.0, 400.0)
-SETS = ("sst2", "snips", "reviews", "authors")
 NOTHING = 0.0
 TEXTS, SEEDS = 100, (1, 2, 3, 4, 5)
 #: Texts whose words are attacked, and which a language model reads, and the totals at which that is done.
@@ -61,65 +62,9 @@ FEW, SOME = 12, (NOTHING, 20.0, 50.0, 100.0, 200.0, 400.0)
 TRAINED = 2000
 #: Sentences of the bank of the same domain, from texts to train.
 OWN_BANK = 8000
-#: What is measured, as charts and tables call it.
-MEASURES = {
-    "cosine": "cosine to the original",
-    "task": "accuracy of the task",
-    "author": "share of texts whose author is told",
-    "linked": "share of texts that the best attacker links",
-    "named": "share of words that the best attacker names",
-    "perplexity": "ln perplexity of a word",
-}
 #: The measure of what a task of each role tells.
 _TOLD = {"utility": "task", "privacy": "author"}
-#: Systems as charts call them: whole sentences drawn, and words drawn one by one.
-WHOLE, WORDS = "One draw a sentence", "DP-MLM"
-OWN = f"{WHOLE}, bank of the domain"
-#: What everyone sees of a text beside what is drawn, as far as it differs between what is compared here.
-_KEPT = "stop words, punctuation, and how many words there are"
-SEEN = {
-    "dp-sentence": "how many sentences there are",
-    "dp-mlm": _KEPT,
-    "dp-mlm-prior": _KEPT,
-    "custext": f"the group of each word, {_KEPT}",
-}
 
-
-@dataclass(frozen=True)
-class Bought:
-    """One measure of one system at one total.
-
-    Parameters
-    ----------
-    system
-        Its name in charts.
-    mechanism
-        The mechanism's name.
-    data
-        The name of the data set.
-    total
-        ε of every text; 0 for what is released without looking at it.
-    measure
-        One of ``MEASURES``, or "draws", the number of draws of a text.
-    value, half
-        Mean over texts, each the mean of its seeds, and half of the 95% interval over the texts, None for one text.
-    texts, seeds
-        How many.
-    """
-
-    system: str
-    mechanism: str
-    data: str
-    total: float
-    measure: str
-    value: float
-    half: float | None
-    texts: int
-    seeds: int
-
-
-MEASUREMENT = Measurement("budget", Bought, "budget.json", digits=4)
-bundled = MEASUREMENT.bundled
 
 #: ln perplexity of a word of each text.
 Judge = Callable[[Sequence[str]], Sequence[float]]
@@ -186,7 +131,7 @@ def measure(
     judge: Judge | None = None,
     told: np.ndarray | None = None,
     task: Task = UNWATCHED,
-) -> list[Bought]:
+) -> list[BudgetRow]:
     """One system at every total, the one near 0 first.
 
     Parameters
@@ -224,10 +169,10 @@ def measure(
         told = sentence_encoder.embed(test.learnt)
     guesses = _guesses(test, told, vectors, distinct)
 
-    def row(total: float, name: str, values: Sequence[float] | np.ndarray, of: int) -> Bought:
+    def row(total: float, name: str, values: Sequence[float] | np.ndarray, of: int) -> BudgetRow:
         x = np.asarray(values, np.float64)
         half = half_width(x) if len(x) > 1 else None
-        return Bought(system, mechanism.name, test.data, float(total), name, float(x.mean()), half, len(x), of)
+        return BudgetRow(system, mechanism.name, test.data, float(total), name, float(x.mean()), half, len(x), of)
 
     rows = [row(NOTHING, "draws", draws, 1)]
     for total in (NOTHING, *totals):
@@ -269,21 +214,7 @@ def _guesses(
     return found
 
 
-def in_a_sentence(rows: Sequence[Bought], total: float = 50.0) -> dict[str, str]:
-    """What one draw a sentence keeps of a text at a total, beside words that are drawn one by one: the mechanism it is
-    of → a sentence. {} without rows."""
-    there = {r.system: r for r in rows if r.data == SETS[0] and r.measure == "cosine" and r.total == total}
-    one, each = there.get(WHOLE), there.get(WORDS)
-    if one is None or each is None:
-        return {}
-    said = (
-        f"At a total ε of {total:g} for a text, one drawn sentence keeps {one.value:.0%} of the meaning, and words "
-        f"drawn one by one keep {each.value:.0%} ({many(one.texts, 'sentence')} of film reviews; Benchmarks has more)."
-    )
-    return {one.mechanism: said}
-
-
-def table(rows: Sequence[Bought], name: str) -> str:
+def table(rows: Sequence[BudgetRow], name: str) -> str:
     """A Markdown table of one measure of one data set: a line a total, a column a system."""
     rows = [r for r in rows if r.measure == name]
     names = list(dict.fromkeys(r.system for r in rows))
@@ -296,12 +227,12 @@ def table(rows: Sequence[Bought], name: str) -> str:
     return markdown(["total ε", *names], lines)
 
 
-def _begun(path: Path | None) -> tuple[list[Bought], dict[str, Any]]:
+def _begun(path: Path | None) -> tuple[list[BudgetRow], dict[str, Any]]:
     """The rows of a file that is there, and what it says of its data sets."""
     if path is None or not path.is_file():
         return [], {}
     whole = assets.read_json(path)
-    return [Bought(**row) for row in whole["rows"]], whole["about"]["data"]
+    return [BudgetRow(**row) for row in whole["rows"]], whole["about"]["data"]
 
 
 def _tests(names: Sequence[str], folder: Path, n: int, own: int) -> Iterator[tuple[data_sets.Data, Sample, list[str]]]:
@@ -309,7 +240,7 @@ def _tests(names: Sequence[str], folder: Path, n: int, own: int) -> Iterator[tup
     for name in names:
         data = data_sets.load(name, folder, n_train=max(own, TRAINED), n_test=n, max_words=40)
         text = [parts[0] for parts in data.texts]
-        labels = {_TOLD[t.role]: data.targets[t.target] for t in tasks.tasks_of(name)}
+        labels = {_TOLD[t.role]: data.targets[t.target] for t in tasks_of(name)}
 
         def of(places: Sequence[int], labels: Mapping[str, Sequence[str]] = labels) -> dict[str, list[str]]:
             return {name: [label[i] for i in places] for name, label in labels.items()}

@@ -31,7 +31,7 @@ from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.result import RewriteResult
 from dptext_core.support.task import Task
 
-from ..results.measurement import Measurement
+from ..results.two_texts import MEASUREMENT, TwoTextsRow
 from ..runner.options import parser
 
 #: What a planted fault may lose between two texts by its promise, and the rewrites of each text that are to show more.
@@ -40,35 +40,10 @@ LITTLE, PLANTED_DRAWS = 1.5, 200
 COVERED_DRAWS = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    """A mechanism at one ε on a bundled pair. draws: rewrites of each text. advantage: of the best classifier, with its
-    95% interval (low, high); by: its title. epsilon_least: the lower bound of ε between the two (95%); most: the
-    largest that so many draws can show. promised: what may be lost between them, None where nothing is promised.
-    seconds: of processor time."""
-
-    mechanism: str
-    epsilon: float
-    distance: str
-    draws: int
-    advantage: float
-    low: float
-    high: float
-    by: str
-    epsilon_least: float
-    most: float
-    promised: float | None
-    seconds: float
-
-
-MEASUREMENT = Measurement("two-texts", Told, "two_texts.json", digits=4)
-bundled = MEASUREMENT.bundled
-
-
-def row_of(m: Mechanism, found: TwoTexts, seconds: float) -> Told:
+def row_of(m: Mechanism, found: TwoTexts, seconds: float) -> TwoTextsRow:
     """What was found as a row."""
     promised = found.promised if math.isfinite(found.promised) else None
-    return Told(
+    return TwoTextsRow(
         m.name,
         m.config.epsilon,
         found.distance,
@@ -85,7 +60,7 @@ def row_of(m: Mechanism, found: TwoTexts, seconds: float) -> Told:
 
 def measure(
     m: Mechanism, draws: int | None = None, seed: int | None = None, pairs: Sequence[str] = DISTANCES
-) -> Iterator[Told]:
+) -> Iterator[TwoTextsRow]:
     """A row for each bundled pair of these distances."""
     for k, pair in enumerate(PAIRS):
         if pair.distance not in pairs:
@@ -95,7 +70,7 @@ def measure(
         yield row_of(m, told_apart, time.process_time() - began)
 
 
-def said(row: Told) -> str:
+def said(row: TwoTextsRow) -> str:
     """A row in words."""
     promised = "nothing promised" if row.promised is None else f"promised {bound(row.promised)}"
     return (

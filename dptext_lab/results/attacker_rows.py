@@ -23,7 +23,7 @@ from dptext_core.attacks.two_texts import DISTANCES, success
 from dptext_core.mechanisms.setting import Setting
 from dptext_core.support.statistics import NORMAL
 
-from ..measurements import reader, two_texts
+from . import reader, two_texts
 from .papers import PaperRow
 from .rows import BASELINE, Row, short
 from .summary import Results
@@ -33,7 +33,7 @@ FEW = {"same-word": "n_w", "best-guess": "attack_bayes", "language-model": "atta
 BEST, BEST_FEW, TOLD = "attack_best", "attack_best_few", "attack_two_texts"
 
 
-def of_reader(found: Iterable[reader.Found] | None = None) -> Results:
+def of_reader(found: Iterable[reader.ReaderRow] | None = None) -> Results:
     """Rows of ``attack_reader`` and ``attack_best``; found: the bundled ones without it."""
     rows = []
     for f in reader.bundled() if found is None else found:
@@ -52,7 +52,7 @@ def with_attackers(results: Results) -> Results:
     return Results(results.about, results.gates, (*results.rows, *few, *of_two_texts(results)))
 
 
-def of_two_texts(results: Results, told: Iterable[two_texts.Told] | None = None) -> list[Row]:
+def of_two_texts(results: Results, told: Iterable[two_texts.TwoTextsRow] | None = None) -> list[Row]:
     """Rows of ``attack_two_texts`` beside every data set that a setting was measured on: the bundled pair that is one
     word apart is the same for all. told: the bundled ones without it."""
     measured = two_texts.bundled() if told is None else told

@@ -26,7 +26,7 @@ from dptext_core.mechanisms.setting import Setting
 from ..results import summary as store
 from ..results.rows import BASELINE, Row, RunLine
 from ..results.summary import Results
-from . import run
+from . import merging, run
 from .grid import GridPoint, Size
 
 #: Fewer seeds tell nothing of how far a mean over seeds can be off.
@@ -199,7 +199,7 @@ def measured_again(lines: Sequence[RunLine], some: Sequence[RunLine], setup: run
                 continue
             values = [other.scores[metric] for other in same if metric in other.scores]
             errors = [other.errors.get(metric) for other in same if metric in other.scores]
-            ends = store.interval(metric, values, errors) or (line.scores[metric], line.scores[metric])
+            ends = merging.interval(metric, values, errors) or (line.scores[metric], line.scores[metric])
             found.append(Again(line.id, metric, value, *ends))
     return found
 

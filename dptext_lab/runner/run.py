@@ -40,7 +40,8 @@ from dptext_core.text.document import Document
 from ..results import summary as store
 from ..results.paired_comparison import pack, unpack
 from ..results.rows import Gate, Provenance, RunLine
-from . import tasks
+from ..results.tasks import BenchTask, tasks_of
+from . import line_files, tasks
 from .data_sets import Data, load
 from .grid import BASELINE, GridPoint, Size, cost, groups
 from .word_attacks import TEXTS, Words
@@ -91,12 +92,12 @@ class Originals:
         return embed(self.flat)
 
     @cached_property
-    def guessed(self) -> dict[tuple[tasks.BenchTask, str], list[str]]:
+    def guessed(self) -> dict[tuple[BenchTask, str], list[str]]:
         """(task, classifier) → guesses on the test texts."""
         train, test = list(self.data.train), list(self.data.test)
         return {
             (task, judge): guess(judge, task, x[train], self.labels(task)[0], x[test])
-            for task in tasks.tasks_of(self.data.name)
+            for task in tasks_of(self.data.name)
             for judge, x in self.read(self.flat, self.embedded).items()
         }
 
@@ -113,13 +114,13 @@ class Originals:
         """What each classifier reads of all texts, by its name behind a metric's: rows are texts."""
         return {"": self.features(embedded), BAG: np.array(flat, dtype=object).reshape(-1, self.parts)}
 
-    def labels(self, task: tasks.BenchTask) -> tuple[list[str], list[str]]:
+    def labels(self, task: BenchTask) -> tuple[list[str], list[str]]:
         """Of the texts to train and to test."""
         all_of = self.data.targets[task.target]
         return [all_of[i] for i in self.data.train], [all_of[i] for i in self.data.test]
 
 
-def guess(judge: str, task: tasks.BenchTask, train: np.ndarray, train_y: Sequence[str], test: np.ndarray) -> list[str]:
+def guess(judge: str, task: BenchTask, train: np.ndarray, train_y: Sequence[str], test: np.ndarray) -> list[str]:
     """Guessed labels by the classifier of this name."""
     return judges.classify(task.role, train, train_y, test) if judge else tasks.classify(train, train_y, test)
 
@@ -215,7 +216,7 @@ def task_scores(out: Scores, base: Originals, rewrites: Sequence[str], embedded:
 def _task_scores(out: Scores, base: Originals, judge: str, x: np.ndarray, x0: np.ndarray) -> None:
     train, test = list(base.data.train), list(base.data.test)
     right: dict[str, np.ndarray] = {}
-    for task in tasks.tasks_of(base.data.name):
+    for task in tasks_of(base.data.name):
         train_y, test_y = base.labels(task)
         learners = {"": x}
         if task.role == "privacy":
@@ -288,8 +289,8 @@ def finetuned(
     rewrites: Sequence[str],
     model: str,
     seed: int,
-    plain: dict[tasks.BenchTask, list[str]],
-) -> dict[tasks.BenchTask, list[str]]:
+    plain: dict[BenchTask, list[str]],
+) -> dict[BenchTask, list[str]]:
     """Utility with the whole encoder trained on the rewrites; the guesses of each task.
 
     plain: the guesses of the encoder that was trained on unprotected text. With them there is a relative gain, in which
@@ -298,7 +299,7 @@ def finetuned(
     k = base.parts
     texts = [tuple(rewrites[i * k : (i + 1) * k]) for i in range(len(base.data.texts))]
     found = {}
-    for task in tasks.tasks_of(base.data.name):
+    for task in tasks_of(base.data.name):
         if task.role == "utility":
             train_y, test_y = base.labels(task)
             train, test = [texts[i] for i in base.data.train], [texts[i] for i in base.data.test]
@@ -319,7 +320,7 @@ def finetuned(
 def _tuned_gains(out: Scores, base: Originals, now: np.ndarray, before: np.ndarray) -> None:
     """Relative gains of a trained encoder's utility, right or wrong of each text (n,), over the first classifier's
     attackers."""
-    privacy = next((t for t in tasks.tasks_of(base.data.name) if t.role == "privacy"), None)
+    privacy = next((t for t in tasks_of(base.data.name) if t.role == "privacy"), None)
     if privacy is None:
         return
     _, test_y = base.labels(privacy)
@@ -411,12 +412,10 @@ def _unprotected(point: GridPoint, base: Originals, setup: RunConfig, began: flo
 
 
 #: What encoders that were trained on unprotected text guess, kept for the process: by the originals, model and seed.
-_tuned: dict[tuple[Any, ...], tuple[Originals, Scores, dict[tasks.BenchTask, list[str]]]] = {}
+_tuned: dict[tuple[Any, ...], tuple[Originals, Scores, dict[BenchTask, list[str]]]] = {}
 
 
-def _plainly_tuned(
-    base: Originals, model: str, seed: int, out: Scores | None = None
-) -> dict[tasks.BenchTask, list[str]]:
+def _plainly_tuned(base: Originals, model: str, seed: int, out: Scores | None = None) -> dict[BenchTask, list[str]]:
     """The guesses of the encoder trained on unprotected text, which takes minutes once; out: takes its scores."""
     key = (id(base), model, seed)
     if key not in _tuned:
@@ -639,7 +638,7 @@ def run(points: Sequence[GridPoint], setup: RunConfig, out: Path, jobs: int = 1,
     share = [cost(group) / len(group) for group in todo]
     began, estimated, count = time.perf_counter(), 0.0, 0
     whole = sum(map(cost, todo))
-    writer = store.Writer(out)
+    writer = line_files.LineWriter(out)
     try:
         for line in lines_of(todo, setup, jobs):
             writer.write(line)

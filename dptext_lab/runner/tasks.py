@@ -12,8 +12,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from dptext_core.support.quiet import quiet
 from dptext_core.support.task import UNWATCHED, Task
 
 from ..results.rows import Gate
+from ..results.tasks import BenchTask
 from .data_sets import Data
 
 if TYPE_CHECKING:
@@ -33,38 +33,6 @@ if TYPE_CHECKING:
 _BOOTSTRAP = 1000
 # Of fine-tuning: texts of a step, and pieces of a text that are read.
 _BATCH, _PIECES = 32, 256
-
-
-@dataclass(frozen=True)
-class BenchTask:
-    """One target of one data set, what telling it means ("utility" or "privacy"), and the metric of it."""
-
-    name: str
-    data: str
-    target: str
-    role: Literal["utility", "privacy"]
-    metric: str
-
-
-TASKS: tuple[BenchTask, ...] = (
-    BenchTask("sentiment", "sst2", "label", "utility", "accuracy"),
-    BenchTask("acceptability", "cola", "label", "utility", "matthews"),
-    BenchTask("paraphrase", "mrpc", "label", "utility", "accuracy"),
-    BenchTask("entailment", "rte", "label", "utility", "accuracy"),
-    BenchTask("entailment", "wnli", "label", "utility", "accuracy"),
-    BenchTask("intent", "atis", "label", "utility", "macro_f1"),
-    BenchTask("intent", "snips", "label", "utility", "macro_f1"),
-    BenchTask("rating", "reviews", "rating", "utility", "f1"),
-    BenchTask("author", "reviews", "author", "privacy", "f1"),
-    BenchTask("author", "authors", "author", "privacy", "f1"),
-    BenchTask("sentiment", "builtin", "label", "utility", "accuracy"),
-    BenchTask("author", "builtin", "author", "privacy", "f1"),
-)
-
-
-def tasks_of(data: str) -> tuple[BenchTask, ...]:
-    """The tasks of the data set of this name; none for an unknown one."""
-    return tuple(task for task in TASKS if task.data == data)
 
 
 def features(parts: Sequence[NDArray]) -> NDArray:

@@ -21,15 +21,12 @@ from dptext_core.mechanisms.registry import get_mechanism, mechanism_class
 from dptext_core.mechanisms.setting import Setting
 
 from ..measurements.deniability import configurations
-from ..results.measurement import Measurement
+from ..results.memory import MEASUREMENT
 from ..results.rows import Row
 from ..runner.options import parser
 
 WORDS, TEXT = 1000, 20
 MIB = 2**20
-
-MEASUREMENT = Measurement("memory", Row, "memory.json")
-bundled = MEASUREMENT.bundled
 
 
 def measure(setting: Setting, words: int = WORDS) -> tuple[float, float]:

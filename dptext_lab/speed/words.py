@@ -31,8 +31,8 @@ from dptext_core.support.assets import assets_folder
 from dptext_core.text.document import Document
 from dptext_core.words import WordSpace, stop_words, word_space
 
-from ..results.measurement import Measurement
 from ..results.rows import Row
+from ..results.speeds import MEASUREMENT
 from ..runner.options import OutFile, parser
 from .lists import line as list_line
 from .lists import measure as measure_list
@@ -275,11 +275,6 @@ def rates(rated: Sequence[tuple[str, dict[str, Any], int]] = RATED, rounds: int 
 def _keep(name: str) -> dict[str, str]:
     """The option by which words that are not known stay as they are, of those that have it."""
     return {"oov": "keep"} if "oov" in fields_of(name) else {}
-
-
-#: The file of what :func:`rates` measures.
-MEASUREMENT = Measurement("words", Row, "words.json")
-bundled = MEASUREMENT.bundled
 
 
 def _write_rates(out: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dptext_lab.measurements import case_study as study
+from dptext_lab.results import case_study as study
 
 from .theme import DARK, DASHES, LIGHT, LINES_DARK, LINES_LIGHT, SYMBOLS, layout, with_hover
 
@@ -32,7 +32,9 @@ def case_study(found: Mapping[str, Any], *, dark: bool = False, height: int = 40
         for i, (pre, title) in enumerate(study.SETS.items()):
             colour, symbol = lines[i], SYMBOLS[i]
             label = f"pre-trained on {title}"
-            beside = [(study.epsilon_text(e), p) for e in epsilons if (p := study.printed(pre, name, e)) is not None]
+            beside = [
+                (study.epsilon_text(e), p) for e in epsilons if (p := study.paper_score(pre, name, e)) is not None
+            ]
             figure.add_scatter(
                 x=[x for x, _ in beside],
                 y=[p[0] for _, p in beside],

@@ -10,10 +10,10 @@ from .theme import DARK, DASHES, LIGHT, LINES_DARK, LINES_LIGHT, SYMBOLS, layout
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from dptext_lab.measurements.clipping import Cost
+    from dptext_lab.results.clipping import ClippingRow
 
 
-def clipping(rows: Sequence[Cost], *, dark: bool = False, height: int = 480) -> go.Figure:
+def clipping(rows: Sequence[ClippingRow], *, dark: bool = False, height: int = 480) -> go.Figure:
     """Cosine above and N_w below over the width of the clipping range, one line an ε (``measurements.clipping``)."""
     import plotly.graph_objects as go
     from plotly.subplots import make_subplots

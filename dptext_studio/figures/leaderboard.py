@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dptext_core.measure.metrics.registry import measure
-from dptext_lab.results.leaderboard import Board, with_interval
+from dptext_lab.results.leaderboard import Board
+from dptext_lab.results.leaderboard_text import with_interval
 
 from .theme import DARK, LIGHT, Plot, escaped, layout, short, with_hover
 

@@ -36,9 +36,10 @@ from dptext_core.mechanisms.config import option
 from dptext_core.models import sentence_encoder
 from dptext_core.support import plugins
 from dptext_core.text import document
-from dptext_lab.measurements import case_study
+from dptext_lab.measurements import case_study, case_study_demo
 from dptext_lab.measurements.downstream import Embeddings, downstream, part
 from dptext_lab.measurements.run_comparison import compare
+from dptext_lab.results import case_study as case_study_rows
 from dptext_lab.runner import tasks
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -1020,6 +1021,7 @@ def parrot(monkeypatch):
         return m
 
     monkeypatch.setattr(case_study, "rewriter", rewriter)
+    monkeypatch.setattr(case_study_demo, "rewriter", rewriter)
     return made
 
 
@@ -1080,34 +1082,34 @@ def test_the_command_prints_ours_beside_the_papers(tmp_path, data, parrot, run):
         assert part_of in error
     read = json.loads(summary.read_text(encoding="utf-8"))
     assert read["about"]["command"].endswith("--n 30 --summary assets/benchmarks/case_study.json")
-    assert str(tmp_path) not in summary.read_text() and case_study.table(read)[0] == case_study.HEADING
+    assert str(tmp_path) not in summary.read_text() and case_study_rows.table(read)[0] == case_study_rows.HEADING
 
 
 def test_the_papers_numbers_stand_as_its_text_has_them():
-    assert case_study.printed("atis", "snips", 1000.0) == (0.20, 0.02)
-    assert case_study.printed("snips", "atis", 1.0) == (0.50, 0.01)
-    assert case_study.printed("", "snips", None) == (0.95, 0.01)
-    assert case_study.printed("snips", "snips", 7.0) is None
+    assert case_study_rows.paper_score("atis", "snips", 1000.0) == (0.20, 0.02)
+    assert case_study_rows.paper_score("snips", "atis", 1.0) == (0.50, 0.01)
+    assert case_study_rows.paper_score("", "snips", None) == (0.95, 0.01)
+    assert case_study_rows.paper_score("snips", "snips", 7.0) is None
 
 
 def test_the_bundled_table_is_of_the_bundled_checkpoints_and_shows_the_pattern():
-    found = case_study.bundled()
-    for name in case_study.SETS:
+    found = case_study_rows.bundled()
+    for name in case_study_rows.SETS:
         assert found["about"]["checkpoints"][name]["sha256"] == case_study._weights(name)
     score = {(r["pretrained"], r["data"], r["epsilon"]): r["macro_f1"]["mean"] for r in found["rows"]}
     for name, other in (("snips", "atis"), ("atis", "snips")):
         nothing = found["no_information"][name]["macro_f1"]
         for epsilon in (None, 1000.0):
             assert score[name, name, epsilon] > 0.8 * score["", name, None] > 1.5 * score[other, name, epsilon]
-        for pre in case_study.SETS:
+        for pre in case_study_rows.SETS:
             assert all(abs(score[pre, name, epsilon] - nothing) < 0.1 for epsilon in (10.0, 1.0))
 
 
 def test_the_notes_claim_no_more_than_the_bundled_table_shows():
-    found = case_study.bundled()
+    found = case_study_rows.bundled()
     crossed = [r["verbatim"] for r in found["rows"] if r["pretrained"] not in ("", r["data"])]
     assert 0 < max(crossed) < 0.002 and f"at most {100 * max(crossed):.2g}% are such" in " ".join(
-        case_study.notes(found)
+        case_study_rows.notes(found)
     )
     assert (found["about"]["seeds"], found["about"]["n"]) == (5, 300)
     assert "--seeds 5 --n 300" in found["about"]["command"]
@@ -1116,15 +1118,15 @@ def test_the_notes_claim_no_more_than_the_bundled_table_shows():
 
 
 def test_the_nearest_sentence_is_found_where_the_data_is_named(data, monkeypatch, parrot):
-    monkeypatch.delenv(case_study.VARIABLE, raising=False)
-    assert case_study.data_folder() is None
-    monkeypatch.setenv(case_study.VARIABLE, str(data.parent))
-    assert case_study.data_folder() is None, "a folder without the two sets"
-    monkeypatch.setenv(case_study.VARIABLE, str(data))
-    asked = case_study.Question("show flight 3", "snips", 1.0)
-    result = case_study.rewritten(asked)
-    found = case_study.nearest(result.text, "snips", data)
+    monkeypatch.delenv(case_study_demo.DATA_VARIABLE, raising=False)
+    assert case_study_demo.data_folder() is None
+    monkeypatch.setenv(case_study_demo.DATA_VARIABLE, str(data.parent))
+    assert case_study_demo.data_folder() is None, "a folder without the two sets"
+    monkeypatch.setenv(case_study_demo.DATA_VARIABLE, str(data))
+    asked = case_study_demo.Question("show flight 3", "snips", 1.0)
+    result = case_study_demo.rewrite_question(asked)
+    found = case_study_demo.nearest_sentence(result.text, "snips", data)
     assert result.text in SAID["snips"] and found.same and found.cosine == pytest.approx(1)
-    near = case_study.nearest("show me flight 3", "atis", data)
+    near = case_study_demo.nearest_sentence("show me flight 3", "atis", data)
     assert near.text == "show flight 3" and not near.same
     assert "flight" not in repr(asked) + repr(found) + repr(near)

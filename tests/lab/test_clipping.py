@@ -12,6 +12,7 @@ import dptext_core as dpt
 from dptext_core.measure.metrics import score
 from dptext_core.models import masked_lm_spec
 from dptext_lab.measurements import clipping
+from dptext_lab.results import clipping as clipping_rows
 from dptext_lab.results import summary as results
 from dptext_studio import figures
 
@@ -48,12 +49,12 @@ def test_the_command_writes_what_is_bundled(tmp_path, capsys, monkeypatch):
     assert clipping.main(["--data", str(tmp_path), "--n", "2", "--out", str(out)]) == 0
     found = json.loads(out.read_text(encoding="utf-8"))
     assert "bench clipping" in found["about"]["command"]
-    assert found["rows"] and set(found["rows"][0]) == set(asdict(clipping.bundled()[0]))
+    assert found["rows"] and set(found["rows"][0]) == set(asdict(clipping_rows.bundled()[0]))
     assert "| 4σ | 10 |" in capsys.readouterr().out
 
 
 def test_the_bundled_rows_cover_every_width_and_epsilon_with_the_models_ranges():
-    rows = clipping.bundled()
+    rows = clipping_rows.bundled()
     assert {(r.width, r.epsilon) for r in rows} == {(w, e) for w in clipping.WIDTHS for e in clipping.EPSILONS}
     clips = masked_lm_spec("bundled").clips
     for name, width in (("paper", 4.0), ("tuned", 6.0)):
@@ -65,7 +66,7 @@ def test_the_bundled_rows_cover_every_width_and_epsilon_with_the_models_ranges()
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_figure_has_one_line_an_epsilon_in_each_part(dark):
-    rows = clipping.bundled()
+    rows = clipping_rows.bundled()
     figure = figures.clipping(rows, dark=dark)
     assert len(figure.data) == 2 * len(clipping.EPSILONS)
     first = [r for r in rows if r.epsilon == 10.0]

@@ -11,6 +11,8 @@ from small_spaces import on, random_space
 import dptext_core as dpt
 from dptext_core.errors import ConfigError
 from dptext_lab.measurements import equal_privacy, queries
+from dptext_lab.results import equal_privacy as equal_privacy_rows
+from dptext_lab.results import queries as queries_rows
 from dptext_lab.results import summary as results
 from dptext_lab.runner import grid
 
@@ -34,7 +36,7 @@ def test_every_system_keeps_stop_words_and_is_one_that_can_be_made():
 def test_points_stand_at_the_crossings_and_the_lists_are_single_ones_too():
     size = grid.Size(12, 6, 10, 8.0)
     found = [
-        equal_privacy.Crossing(dpt.Setting("tem", {"oov": "keep"}, e), n, True)
+        equal_privacy_rows.Crossing(dpt.Setting("tem", {"oov": "keep"}, e), n, True)
         for n, e in ((0.1, 12.7), (0.5, None), (0.8, 20.0))
     ]
     points = equal_privacy.points_of("equal", "sst2", size, (1, 2), found)
@@ -46,7 +48,7 @@ def test_points_stand_at_the_crossings_and_the_lists_are_single_ones_too():
     ]
     lists = equal_privacy.points_of("lists", "sst2", size, (1,), ())
     names = {tuple(p.options["lists"]) for p in lists[1:]}
-    assert names == {("L0",), ("L1",), ("L2",), *equal_privacy.SINGLE} and len(equal_privacy.SINGLE) == 5
+    assert names == {("L0",), ("L1",), ("L2",), *equal_privacy_rows.SINGLE} and len(equal_privacy_rows.SINGLE) == 5
     assert len({p.id for p in lists}) == len(lists)
 
 
@@ -77,9 +79,11 @@ def test_the_command_measures_where_the_chance_is_the_same(light, tmp_path, caps
     assert at["geometric", 0.8] == pytest.approx(2.197, abs=2e-3)
     assert at["tem", 0.1] == pytest.approx(0.4014, abs=2e-3)
     capsys.readouterr()
-    monkeypatch.setattr(equal_privacy, "bundled", lambda what: found if what == "equal" else None)
+    monkeypatch.setattr(equal_privacy_rows, "bundled", lambda what: found if what == "equal" else None)
     (row,) = [r for r in found.rows if r.metric == "cosine" and r.options["noise"] == "tem" and r.epsilon < 1]
-    assert equal_privacy.command(row).startswith(f"python -m dptext_core bench equal-privacy equal --point {row.point}")
+    assert equal_privacy_rows.command(row).startswith(
+        f"python -m dptext_core bench equal-privacy equal --point {row.point}"
+    )
     assert equal_privacy.main(["equal", "--set", "builtin", "--point", row.point]) == 0
     said = capsys.readouterr().out
     assert said.count("inside") > 3 and "cosine" in said and "tokens" not in said
@@ -107,4 +111,4 @@ def test_answers_are_counted_at_the_same_chance_whatever_the_size_of_the_set(tmp
     assert rows[0].epsilon < rows[1].epsilon
     path = tmp_path / "queries.json"
     path.write_text(json.dumps({"rows": [{"word": "x", "k": 5, "epsilon": 1.0, "p": 0.2, "n": None}]}))
-    assert queries.MEASUREMENT.read(path)[0].n is None
+    assert queries_rows.MEASUREMENT.read(path)[0].n is None

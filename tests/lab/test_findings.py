@@ -17,33 +17,29 @@ import pytest
 import dptext_core as dpt
 from dptext_core.support import assets
 from dptext_lab import findings as f
+from dptext_lab.commands import bench_findings
 from dptext_lab.findings import (
     base,
     custext,
     diffractor,
     dp_mlm,
     dp_rewrite,
+    evidence,
+    own_claims,
+    shared_claims,
     tables,
     verdicts,
 )
-from dptext_lab.findings import (
-    own_claims as ours,
-)
-from dptext_lab.findings import (
-    shared_claims as several,
-)
-from dptext_lab.measurements import case_study, equal_privacy
-from dptext_lab.measurements.deniability import Curve, Measured
-from dptext_lab.measurements.equal_privacy import Crossing
-from dptext_lab.measurements.mappings import Alone
-from dptext_lab.measurements.public_prior import Mean
-from dptext_lab.measurements.queries import Queries
-from dptext_lab.results import papers
+from dptext_lab.findings import runs as runs_rows
+from dptext_lab.results import case_study, differences, equal_privacy, memory, papers, speeds
 from dptext_lab.results import summary as results
+from dptext_lab.results.deniability import DeniabilityCurve, MeasuredCurve
+from dptext_lab.results.equal_privacy import Crossing
+from dptext_lab.results.mappings import MappingRow
+from dptext_lab.results.public_prior import PriorRow
+from dptext_lab.results.queries import QueryRow
 from dptext_lab.results.rows import Gate, Row
 from dptext_lab.results.summary import Results
-from dptext_lab.speed import memory
-from dptext_lab.speed import words as speeds
 from dptext_studio import figures
 
 TEXTS = Path(os.environ.get("DPTEXT_PAPERS") or Path(__file__).resolve().parents[3] / "shared" / "papers")
@@ -79,14 +75,14 @@ def attackers(sign: int, put: Callable):
 
 
 def printed_scores(paper: str, mechanism: str):
-    return {r.epsilon: x for x, r in base.printed(paper, "Table 1", "sst2", mechanism, "accuracy")}
+    return {r.epsilon: x for x, r in runs_rows.paper_values(paper, "Table 1", "sst2", mechanism, "accuracy")}
 
 
 def dp_mlm_loss(sign: int, put: Callable):
     whole = printed_scores("DP-MLM", "baseline")[None]
     rows = [row("baseline", "sst2", "accuracy", None, 0.85)]
     for e, x in printed_scores("DP-MLM", "dp-mlm").items():
-        lost = base.share_lost(x, whole, dp_mlm.GUESS) if sign > 0 else 1.0
+        lost = runs_rows.share_lost(x, whole, dp_mlm.GUESS) if sign > 0 else 1.0
         rows.append(row("dp-mlm", "sst2", "accuracy", e, 0.85 - lost * (0.85 - dp_mlm.GUESS), clip="paper"))
     return rows
 
@@ -163,24 +159,24 @@ def sixty(sign: int, put: Callable):
 def far(sign: int, put: Callable):
     n_w = np.array([0.05, 0.08, 0.12]) if sign > 0 else np.array([0.5, 0.6, 0.7])
     ends = np.stack([n_w - 0.001, n_w + 0.001], axis=1)
-    curve = Curve(np.array([8.0, 10.0, 12.5]), n_w, ends, n_w, ends, 100, 200)
+    curve = DeniabilityCurve(np.array([8.0, 10.0, 12.5]), n_w, ends, n_w, ends, 100, 200)
     put(
         diffractor,
         "measured_deniability",
         lambda: (
-            Measured(dpt.Setting("mahalanobis", {"space": diffractor.GLOVE}), curve),
-            Measured(dpt.Setting("diffractor", {"noise": "geometric", "lists": ["L2"]}), one_dimension()),
+            MeasuredCurve(dpt.Setting("mahalanobis", {"space": diffractor.GLOVE}), curve),
+            MeasuredCurve(dpt.Setting("diffractor", {"noise": "geometric", "lists": ["L2"]}), one_dimension()),
         ),
     )
     return []
 
 
-def one_dimension() -> Curve:
+def one_dimension() -> DeniabilityCurve:
     """1-Diffractor changes 53.8% of the words at ε 1."""
     epsilons = np.array([0.5, 1.0, 2.0])
     n_w = np.tanh(epsilons / 2)
     exact = np.stack([n_w, n_w], axis=1)
-    return Curve(epsilons, n_w, exact, n_w, exact, 100, None)
+    return DeniabilityCurve(epsilons, n_w, exact, n_w, exact, 100, None)
 
 
 def ranges(sign: int, put: Callable):
@@ -232,7 +228,7 @@ def judged(sign: int, put: Callable):
             for metric, value in (
                 ("accuracy", 0.6 + 0.1 * better),
                 ("n_w", n_w),
-                *((j, 0.6 + 0.1 * sign * better) for j in ours.OTHERS),
+                *((j, 0.6 + 0.1 * sign * better) for j in own_claims.OTHERS),
             )
         ],
     )
@@ -242,8 +238,8 @@ def judged(sign: int, put: Callable):
 def drops(sign: int, put: Callable):
     whole = printed_scores("1-Diffractor", "baseline")[None]
     rows = [row("baseline", "sst2", "accuracy", None, 0.85)]
-    for x, r in base.printed("1-Diffractor", "Table 1", "sst2", "diffractor", "accuracy"):
-        lost = base.share_lost(x, whole, dp_mlm.GUESS) if sign > 0 else 1.0
+    for x, r in runs_rows.paper_values("1-Diffractor", "Table 1", "sst2", "diffractor", "accuracy"):
+        lost = runs_rows.share_lost(x, whole, dp_mlm.GUESS) if sign > 0 else 1.0
         noise = GEOMETRIC if r.options["noise"] == "geometric" else TEM
         score = 0.85 - lost * (0.85 - dp_mlm.GUESS)
         rows.append(row("diffractor", "sst2", "accuracy", r.epsilon, score, **noise, lists=r.options["lists"]))
@@ -263,11 +259,11 @@ def weakened(sign: int, put: Callable):
 def windows(sign: int, put: Callable):
     theirs = {
         (r.options["noise"], r.epsilon): x
-        for x, r in base.printed("1-Diffractor", "Table 2", "mrpc+rte+sst2", "diffractor", "cosine")
+        for x, r in runs_rows.paper_values("1-Diffractor", "Table 2", "mrpc+rte+sst2", "diffractor", "cosine")
     }
     scores = {
         (r.options["noise"], r.epsilon): x
-        for x, r in base.printed("1-Diffractor", "Table 1", "sst2", "diffractor", "accuracy")
+        for x, r in runs_rows.paper_values("1-Diffractor", "Table 1", "sst2", "diffractor", "accuracy")
         if r.options["lists"] == ("L2",)
     }
     rows = []
@@ -323,12 +319,14 @@ def maps(sign: int, put: Callable):
 def alone(sign: int, put: Callable):
     theirs = {
         (r.options["k"], r.options["mapping"]): x
-        for x, r in base.printed("CusText", "Table 4", "sst2", "custext", "not_n_to_m")
+        for x, r in runs_rows.paper_values("CusText", "Table 4", "sst2", "custext", "not_n_to_m")
     }
     put(
         custext.mappings,
         "bundled",
-        lambda: tuple(Alone(k, m, x if sign > 0 else 0.5, x if sign > 0 else 0.5, 100) for (k, m), x in theirs.items()),
+        lambda: tuple(
+            MappingRow(k, m, x if sign > 0 else 0.5, x if sign > 0 else 0.5, 100) for (k, m), x in theirs.items()
+        ),
     )
     return []
 
@@ -357,7 +355,7 @@ def answers(sign: int, put: Callable):
         custext.queries,
         "bundled",
         lambda: tuple(
-            Queries("happy", k, 7.5, p, 100 if sign > 0 else 100 * k) for k in (5, 50, 500) for p in (0.3, 0.5)
+            QueryRow("happy", k, 7.5, p, 100 if sign > 0 else 100 * k) for k in (5, 50, 500) for p in (0.3, 0.5)
         ),
     )
     return []
@@ -394,8 +392,8 @@ def inflation(sign: int, put: Callable):
 
 
 CLAIMS = {
-    several.rises_with_epsilon: utility,
-    several.adaptive_beats_static: attackers,
+    shared_claims.rises_with_epsilon: utility,
+    shared_claims.adaptive_beats_static: attackers,
     dp_mlm.dp_mlm_keeps_utility: dp_mlm_loss,
     dp_mlm.dp_mlm_gains: gains,
     dp_mlm.dp_mlm_plus: plus,
@@ -425,8 +423,8 @@ CLAIMS = {
     custext.queries_by_k: answers,
     dp_rewrite.memorises: memorised,
     dp_rewrite.inflated: inflation,
-    ours.at_equal_privacy: equal("diffractor", "tem", ours),
-    ours.judges_agree: judged,
+    own_claims.at_equal_privacy: equal("diffractor", "tem", own_claims),
+    own_claims.judges_agree: judged,
 }
 #: Claims whose rows stand in files of their own.
 ELSEWHERE = {
@@ -439,8 +437,8 @@ ELSEWHERE = {
     (custext.mappings, "bundled"): tuple,
     (custext.queries, "bundled"): tuple,
     (case_study, "bundled"): dict,
-    (ours.clipping, "bundled"): tuple,
-    (ours.public_prior, "bundled"): tuple,
+    (own_claims.clipping, "bundled"): tuple,
+    (own_claims.public_prior, "bundled"): tuple,
 }
 
 
@@ -470,7 +468,7 @@ def test_a_claim_without_rows_is_not_measured_and_says_what_would(claim, nothing
 
 
 def test_every_claim_is_tested_here_and_stands_once():
-    assert set(f.CLAIMS) == {*CLAIMS, ours.clipping_range, ours.starts_from_what_is_public}
+    assert set(f.CLAIMS) == {*CLAIMS, own_claims.clipping_range, own_claims.starts_from_what_is_public}
     assert len({c.name for c in f.CLAIMS}) == len(f.CLAIMS) == len({c.claim for c in f.CLAIMS})
 
 
@@ -486,7 +484,7 @@ FILES = {"DP-MLM": "000_*", "1-Diffractor": "001_*", "CusText": "002_*", "DP-Rew
 
 def test_what_a_judge_turns_round_is_named(nothing_else):
     judged(-1, nothing_else)
-    found = ours.judges_agree.look(f.Runs([]))
+    found = own_claims.judges_agree.look(f.Runs([]))
     said = " ".join(found.numbers)
     assert "The first classifier tells 3 of 3 pairs apart." in said
     assert "Turned round beyond doubt by Accuracy, bag of words: TEM over 1-Diffractor at N_w 0.1;" in said
@@ -502,7 +500,7 @@ def test_judges_that_did_not_look_are_named_and_leave_it_open(nothing_else):
             for metric in ("accuracy", "cosine", "n_w")
         ],
     )
-    found = ours.judges_agree.look(f.Runs([]))
+    found = own_claims.judges_agree.look(f.Runs([]))
     assert found.verdict == f.OPEN
     assert "Not measured there: Accuracy, bag of words, chrF without case, BLEU without case." in found.numbers
 
@@ -531,7 +529,7 @@ def test_a_claim_that_flips_with_the_range_cannot_be_told_and_shows_both():
     whole = printed_scores("DP-MLM", "baseline")[None]
 
     def at(clip: str, more: float):
-        lost = {e: base.share_lost(x, whole, dp_mlm.GUESS) for e, x in printed_scores("DP-MLM", "dp-mlm").items()}
+        lost = {e: runs_rows.share_lost(x, whole, dp_mlm.GUESS) for e, x in printed_scores("DP-MLM", "dp-mlm").items()}
         return [
             row("dp-mlm", "sst2", "accuracy", e, 0.85 - (x + more) * (0.85 - dp_mlm.GUESS), clip=clip)
             for e, x in lost.items()
@@ -551,20 +549,35 @@ def test_a_claim_that_flips_with_the_range_cannot_be_told_and_shows_both():
 
 
 def test_verdicts_under_several_settings():
-    yes, no, unsure = base.Difference(0.1, 0.01), base.Difference(-0.1, 0.01), base.Difference(0.0, 0.1)
-    one, other, open_ = (base.ClaimEvidence(comparisons=[c]) for c in (yes, no, unsure))
-    assert base.under_each(one, one) == base.under_each(one, base.ClaimEvidence()) == f.AGREES
-    assert base.under_each(one, other) == base.under_each(one, open_) == f.OPEN
-    assert base.under_each(other, other) == f.DISAGREES and base.under_each(base.ClaimEvidence()) == f.MISSING
-    above, below = (base.ClaimEvidence(True, [c]) for c in (yes, no))
-    assert above.verdict == below.verdict == base.under_each(above, above) == f.DISAGREES
-    assert base.under_each(above, below) == f.OPEN, "refuted on opposite sides"
+    yes, no, unsure = (
+        differences.Difference(0.1, 0.01),
+        differences.Difference(-0.1, 0.01),
+        differences.Difference(0.0, 0.1),
+    )
+    one, other, open_ = (evidence.ClaimEvidence(comparisons=[c]) for c in (yes, no, unsure))
+    assert evidence.shared_verdict(one, one) == evidence.shared_verdict(one, evidence.ClaimEvidence()) == f.AGREES
+    assert evidence.shared_verdict(one, other) == evidence.shared_verdict(one, open_) == f.OPEN
+    assert (
+        evidence.shared_verdict(other, other) == f.DISAGREES
+        and evidence.shared_verdict(evidence.ClaimEvidence()) == f.MISSING
+    )
+    above, below = (evidence.ClaimEvidence(True, [c]) for c in (yes, no))
+    assert above.verdict == below.verdict == evidence.shared_verdict(above, above) == f.DISAGREES
+    assert evidence.shared_verdict(above, below) == f.OPEN, "refuted on opposite sides"
 
 
 def test_a_sentence_without_its_figure_is_a_part():
-    assert base.in_part(f.AGREES, f.AGREES) == f.AGREES
-    assert base.in_part(f.AGREES, f.DISAGREES) == base.in_part(f.AGREES, f.OPEN) == f.PARTLY
-    assert [base.in_part(v, f.AGREES) for v in (f.DISAGREES, f.OPEN, f.MISSING)] == [f.DISAGREES, f.OPEN, f.MISSING]
+    assert evidence.sentence_with_figure(f.AGREES, f.AGREES) == f.AGREES
+    assert (
+        evidence.sentence_with_figure(f.AGREES, f.DISAGREES)
+        == evidence.sentence_with_figure(f.AGREES, f.OPEN)
+        == f.PARTLY
+    )
+    assert [evidence.sentence_with_figure(v, f.AGREES) for v in (f.DISAGREES, f.OPEN, f.MISSING)] == [
+        f.DISAGREES,
+        f.OPEN,
+        f.MISSING,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -585,19 +598,19 @@ def test_sixty_percent_is_held_against_both_noises_and_their_mean(geometric, tem
 
 
 def test_fewer_words_change_than_under_mahalanobis_noise_though_not_by_its_figure(nothing_else):
-    def at(kept: float) -> Curve:
+    def at(kept: float) -> DeniabilityCurve:
         n_w = np.array([kept - 0.01, kept, kept + 0.01])
         ends = np.stack([n_w - 0.001, n_w + 0.001], axis=1)
-        return Curve(np.array([8.0, 10.0, 12.5]), n_w, ends, n_w, ends, 100, 200)
+        return DeniabilityCurve(np.array([8.0, 10.0, 12.5]), n_w, ends, n_w, ends, 100, 200)
 
     for kept, verdict in ((0.21, f.PARTLY), (0.08, f.AGREES), (0.5, f.DISAGREES)):
         nothing_else(
             diffractor,
             "measured_deniability",
             lambda kept=kept: (
-                Measured(dpt.Setting("mahalanobis", {"space": diffractor.GLOVE}), at(kept)),
-                Measured(dpt.Setting("tem", {"space": diffractor.GLOVE}), at(0.98)),
-                Measured(dpt.Setting("diffractor", {"noise": "geometric", "lists": ["L2"]}), one_dimension()),
+                MeasuredCurve(dpt.Setting("mahalanobis", {"space": diffractor.GLOVE}), at(kept)),
+                MeasuredCurve(dpt.Setting("tem", {"space": diffractor.GLOVE}), at(0.98)),
+                MeasuredCurve(dpt.Setting("diffractor", {"noise": "geometric", "lists": ["L2"]}), one_dimension()),
             ),
         )
         found = diffractor.mahalanobis_changes.look(f.Runs([]))
@@ -718,7 +731,7 @@ def test_beside_other_results_the_verdicts_are_computed(monkeypatch):
 
 
 def test_the_command_prints_and_writes_every_verdict(tmp_path, capsys):
-    assert verdicts.main(["--out", str(tmp_path / "findings.json")]) == 0
+    assert bench_findings.main(["--out", str(tmp_path / "findings.json")]) == 0
     assert (tmp_path / "findings.json").read_bytes() == (
         assets.assets_folder() / "benchmarks/findings.json"
     ).read_bytes()
@@ -730,20 +743,20 @@ def test_the_command_prints_and_writes_every_verdict(tmp_path, capsys):
 
 
 def test_one_difference_of_many_is_not_beyond_doubt():
-    one = base.Difference(0.05, 0.04, None, 0.01, "accuracy")
+    one = differences.Difference(0.05, 0.04, None, 0.01, "accuracy")
     assert 0.01 < one.chance < 0.05
     alone, many = (
-        base.ClaimEvidence(comparisons=[one]),
-        base.ClaimEvidence(comparisons=[one] * 1 + [base.Difference(0.0, 0.04)] * 9),
+        evidence.ClaimEvidence(comparisons=[one]),
+        evidence.ClaimEvidence(comparisons=[one] * 1 + [differences.Difference(0.0, 0.04)] * 9),
     )
     assert alone.verdict == f.AGREES and many.verdict == f.OPEN
     paired = dataclasses.replace(one, p=1e-6)
-    assert base.ClaimEvidence(comparisons=[paired, base.Difference(0.0, 0.04)]).yes == 1
+    assert evidence.ClaimEvidence(comparisons=[paired, differences.Difference(0.0, 0.04)]).yes == 1
 
 
 def test_what_is_in_doubt_says_how_many_texts_would_tell():
-    open_ = base.Difference(0.0, 0.04, None, 0.01, "accuracy", 900)
-    alone = base.ClaimEvidence(comparisons=[open_]).sentence("Accuracy")
+    open_ = differences.Difference(0.0, 0.04, None, 0.01, "accuracy", 900)
+    alone = evidence.ClaimEvidence(comparisons=[open_]).sentence("Accuracy")
     # (1.960 + 0.842)² · (0.04 / 1.96 / 0.01)² · 900
     assert alone.endswith(
         "1 point would be told with 80% by about 29,000 test texts, and seeds in proportion, in the "
@@ -751,46 +764,59 @@ def test_what_is_in_doubt_says_how_many_texts_would_tell():
     )
     # A power of 80% by simulation: so many texts, whose mean difference is a point.
     error = 0.04 / 1.96 * np.sqrt(900 / 29_000)
-    p = [base.Difference(x, 1.96 * error).chance for x in np.random.default_rng(1).normal(0.01, error, 4000)]
+    p = [differences.Difference(x, 1.96 * error).chance for x in np.random.default_rng(1).normal(0.01, error, 4000)]
     assert np.mean(np.array(p) < 0.05) == pytest.approx(0.8, abs=0.02)
-    ten = base.ClaimEvidence(comparisons=[open_] * 10)
+    ten = evidence.ClaimEvidence(comparisons=[open_] * 10)
     assert float(ten.power.split("about ")[1].split(" ")[0].replace(",", "")) > 29_000, "as Holm asks more of each"
-    sure = base.Difference(0.5, 0.01, None, 0.01, "accuracy", 900)
-    assert not base.ClaimEvidence(comparisons=[sure]).power
-    assert not base.ClaimEvidence(comparisons=[base.Difference(0.0, 0.04, None, 0.01)]).power, "texts not known"
+    sure = differences.Difference(0.5, 0.01, None, 0.01, "accuracy", 900)
+    assert not evidence.ClaimEvidence(comparisons=[sure]).power
+    assert not evidence.ClaimEvidence(comparisons=[differences.Difference(0.0, 0.04, None, 0.01)]).power, (
+        "texts not known"
+    )
 
 
 def test_a_difference_that_is_too_small_to_matter_does_not_count_however_sure_it_is():
-    exact = [base.Difference(x, 0.0, None, 0.01, "n_w") for x in (0.0001, 0.1)]
-    tally = base.ClaimEvidence(comparisons=exact)
+    exact = [differences.Difference(x, 0.0, None, 0.01, "n_w") for x in (0.0001, 0.1)]
+    tally = evidence.ClaimEvidence(comparisons=exact)
     assert (tally.yes, tally.small, tally.no) == (1, 1, 0)
-    assert base.ClaimEvidence(comparisons=exact[:1]).verdict == f.DISAGREES, "shown to be too small"
-    same = base.ClaimEvidence(True, exact[:1])
-    assert same.verdict == f.AGREES and base.ClaimEvidence(True, exact[1:]).verdict == f.DISAGREES
-    assert base.ClaimEvidence(True, [base.Difference(0.0, 0.04, None, 0.01)]).verdict == f.OPEN
+    assert evidence.ClaimEvidence(comparisons=exact[:1]).verdict == f.DISAGREES, "shown to be too small"
+    same = evidence.ClaimEvidence(True, exact[:1])
+    assert same.verdict == f.AGREES and evidence.ClaimEvidence(True, exact[1:]).verdict == f.DISAGREES
+    assert evidence.ClaimEvidence(True, [differences.Difference(0.0, 0.04, None, 0.01)]).verdict == f.OPEN
 
 
 def test_verdicts_count_both_sides():
-    yes, no, unsure = base.Difference(0.1, 0.01), base.Difference(-0.1, 0.01), base.Difference(0.0, 0.1)
-    assert base.ClaimEvidence(comparisons=[yes, no]).verdict == f.PARTLY
-    assert base.ClaimEvidence(comparisons=[yes, unsure]).verdict == f.AGREES
-    assert base.ClaimEvidence(comparisons=[yes, unsure, unsure]).verdict == f.PARTLY
-    assert base.ClaimEvidence(comparisons=[no, unsure]).verdict == f.DISAGREES
-    assert base.ClaimEvidence(comparisons=[unsure]).verdict == f.OPEN and base.ClaimEvidence().verdict == f.MISSING
+    yes, no, unsure = (
+        differences.Difference(0.1, 0.01),
+        differences.Difference(-0.1, 0.01),
+        differences.Difference(0.0, 0.1),
+    )
+    assert evidence.ClaimEvidence(comparisons=[yes, no]).verdict == f.PARTLY
+    assert evidence.ClaimEvidence(comparisons=[yes, unsure]).verdict == f.AGREES
+    assert evidence.ClaimEvidence(comparisons=[yes, unsure, unsure]).verdict == f.PARTLY
+    assert evidence.ClaimEvidence(comparisons=[no, unsure]).verdict == f.DISAGREES
+    assert (
+        evidence.ClaimEvidence(comparisons=[unsure]).verdict == f.OPEN and evidence.ClaimEvidence().verdict == f.MISSING
+    )
 
 
 def test_a_claim_of_several_parts_is_refuted_by_one_and_left_open_by_one():
-    assert base.both(f.AGREES, f.DISAGREES) == base.both(f.DISAGREES, f.OPEN) == f.DISAGREES
-    assert base.both(f.AGREES, f.OPEN) == base.both(f.AGREES, f.MISSING) == base.both(f.PARTLY, f.OPEN) == f.OPEN
-    assert base.both(f.AGREES, f.PARTLY) == f.PARTLY and base.both(f.AGREES, f.AGREES) == f.AGREES
-    assert base.both(f.MISSING, f.MISSING) == f.MISSING
+    assert evidence.conjunction(f.AGREES, f.DISAGREES) == evidence.conjunction(f.DISAGREES, f.OPEN) == f.DISAGREES
+    assert (
+        evidence.conjunction(f.AGREES, f.OPEN)
+        == evidence.conjunction(f.AGREES, f.MISSING)
+        == evidence.conjunction(f.PARTLY, f.OPEN)
+        == f.OPEN
+    )
+    assert evidence.conjunction(f.AGREES, f.PARTLY) == f.PARTLY and evidence.conjunction(f.AGREES, f.AGREES) == f.AGREES
+    assert evidence.conjunction(f.MISSING, f.MISSING) == f.MISSING
 
 
 def test_paired_outcomes_decide_where_rows_have_them():
     rows = [
         row("custext", "reviews", m, 1.0, 0.5 + 0.02 * (m == "f1_adaptive"), 0.05) for m in ("f1_static", "f1_adaptive")
     ]
-    assert several.adaptive_beats_static.look(f.Runs(rows)).verdict == f.OPEN
+    assert shared_claims.adaptive_beats_static.look(f.Runs(rows)).verdict == f.OPEN
 
     @dataclasses.dataclass
     class Known:
@@ -799,7 +825,7 @@ def test_paired_outcomes_decide_where_rows_have_them():
         high: float = 0.025
         p: float = 1e-4
 
-    assert several.adaptive_beats_static.look(f.Runs(rows, paired=lambda a, b: Known())).verdict == f.AGREES
+    assert shared_claims.adaptive_beats_static.look(f.Runs(rows, paired=lambda a, b: Known())).verdict == f.AGREES
 
 
 # --- rows
@@ -843,15 +869,15 @@ def test_each_lists_space_is_told_from_the_number_of_lists(nothing_else):
 
 
 def test_the_clipping_range_follows_its_rows(monkeypatch):
-    found = ours.clipping_range.look(f.Runs([]))
+    found = own_claims.clipping_range.look(f.Runs([]))
     assert found.verdict == f.DISAGREES and len(found.numbers) >= 6, "11 points are no half"
-    rows = ours.clipping.bundled()
+    rows = own_claims.clipping.bundled()
     rising = [dataclasses.replace(r, n_w=0.9 if r.epsilon == 250 else r.n_w) for r in rows]
-    monkeypatch.setattr(ours.clipping, "bundled", lambda: tuple(rising))
-    assert ours.clipping_range.look(f.Runs([])).verdict == f.AGREES
+    monkeypatch.setattr(own_claims.clipping, "bundled", lambda: tuple(rising))
+    assert own_claims.clipping_range.look(f.Runs([])).verdict == f.AGREES
     flat = [dataclasses.replace(r, n_w=0.1, cosine=0.5) for r in rows]
-    monkeypatch.setattr(ours.clipping, "bundled", lambda: tuple(flat))
-    assert ours.clipping_range.look(f.Runs([])).verdict == f.DISAGREES
+    monkeypatch.setattr(own_claims.clipping, "bundled", lambda: tuple(flat))
+    assert own_claims.clipping_range.look(f.Runs([])).verdict == f.DISAGREES
 
 
 def test_the_bundled_mappings_agree_with_the_papers_order():
@@ -871,7 +897,7 @@ def test_the_memory_of_a_mechanism_grows_with_what_it_holds():
     assert 0 < few < many / 5
 
 
-def public_means(gain: float, ratio: float) -> tuple[Mean, ...]:
+def public_means(gain: float, ratio: float) -> tuple[PriorRow, ...]:
     shared = {
         "data": "sst2",
         "system": "with prior, parallel",
@@ -881,7 +907,7 @@ def public_means(gain: float, ratio: float) -> tuple[Mean, ...]:
         "beside": "DP-MLM",
     }
     return tuple(
-        Mean(
+        PriorRow(
             epsilon=e,
             measure=m,
             mean=0.5,
@@ -906,8 +932,8 @@ def public_means(gain: float, ratio: float) -> tuple[Mean, ...]:
     ],
 )
 def test_a_public_prior_is_better_where_both_differences_are_beyond_chance(monkeypatch, gain, ratio, verdict):
-    monkeypatch.setattr(ours.public_prior, "bundled", lambda: public_means(gain, ratio))
-    found = ours.starts_from_what_is_public.look(f.Runs([]))
+    monkeypatch.setattr(own_claims.public_prior, "bundled", lambda: public_means(gain, ratio))
+    found = own_claims.starts_from_what_is_public.look(f.Runs([]))
     assert found.verdict == verdict and found.figure == "public_prior"
     first, second, third = found.numbers[:3]
     assert f"ε 10: 0.50 ({gain:+.2f})" in first and "SST-2" in first
@@ -917,8 +943,8 @@ def test_a_public_prior_is_better_where_both_differences_are_beyond_chance(monke
 def test_one_cell_that_is_not_better_makes_it_a_part(monkeypatch):
     rows = list(public_means(0.1, 0.5))
     rows[0] = dataclasses.replace(rows[0], p=0.06)
-    monkeypatch.setattr(ours.public_prior, "bundled", lambda: tuple(rows))
-    found = ours.starts_from_what_is_public.look(f.Runs([]))
+    monkeypatch.setattr(own_claims.public_prior, "bundled", lambda: tuple(rows))
+    found = own_claims.starts_from_what_is_public.look(f.Runs([]))
     assert found.verdict == f.PARTLY and "in 1 of 2 cells, more fluent in 2, and less fluent in 0" in found.numbers[3]
 
 

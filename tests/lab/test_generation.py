@@ -10,6 +10,7 @@ from tiny_generators import tiny_generator
 
 from dptext_core.cli import main
 from dptext_lab.measurements import generation
+from dptext_lab.results import generation as generation_rows
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +46,7 @@ def test_one_text_has_a_mean_and_no_interval(judged, monkeypatch, tmp_path):
     assert line.log_perplexity == (judged if math.isfinite(judged) else None)
     (said,) = generation.table(lines).splitlines()[2:]
     assert f"| {line.cosine:.3f} (interval not known) |" in said and "nan" not in said and said.endswith("|  |")
-    generation.MEASUREMENT.write(tmp_path / "one.json", lines, {})
+    generation_rows.MEASUREMENT.write(tmp_path / "one.json", lines, {})
     assert json.loads((tmp_path / "one.json").read_text(encoding="utf-8"))["rows"][0]["cosine_half"] is None
 
 

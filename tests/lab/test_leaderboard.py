@@ -16,7 +16,8 @@ from dptext_core.errors import ConfigError, InputError
 from dptext_core.measure.metrics import measure
 from dptext_core.text.cells import to_csv
 from dptext_core.text.latex import latex
-from dptext_lab.results import curves, leaderboard
+from dptext_lab.commands import bench_leaderboard
+from dptext_lab.results import curves, leaderboard, leaderboard_text
 from dptext_lab.results import summary as results
 from dptext_lab.results.rows import Row, RunLine, point_id
 from dptext_lab.results.summary import Results
@@ -104,15 +105,18 @@ def test_the_order_by_every_judge():
     same = [dataclasses.replace(r, metric="cosine", value=r.value / 2) for r in ROWS if r.metric == "accuracy"]
     rows = table_of(*ROWS, *turned, *same)
     found = board(rows, "sst2", "accuracy", at=0.3)
-    places, alike = leaderboard.rankings(rows, found)
+    places, alike = leaderboard_text.rankings(rows, found)
     assert [line["mechanism"] for line in places] == ["1-Diffractor", "MVC", "TEM"]
     by = {name: [line[name] for line in places] for name in places[0] if name != "mechanism"}
     titles = [measure(m).title for m in ("accuracy", "perplexity", "cosine")]
     assert [by[title] for title in titles] == [[1, 2, 3], [3, 2, 1], [1, 2, 3]], "of perplexity less is better"
     assert [alike[title] for title in titles[1:]] == pytest.approx([-1.0, 1.0])
-    said = leaderboard.said_rankings(found, alike)
+    said = leaderboard_text.correlation_text(found, alike)
     assert "with Accuracy: " in said and "+1.00" in said and "-1.00" in said
-    assert leaderboard.said_rankings(found, {}) == "" and leaderboard.rankings(table_of(*ROWS), found)[1] == {}
+    assert (
+        leaderboard_text.correlation_text(found, {}) == ""
+        and leaderboard_text.rankings(table_of(*ROWS), found)[1] == {}
+    )
 
 
 def test_a_metric_of_which_less_is_better_turns_the_order():
@@ -161,7 +165,7 @@ def test_of_two_that_can_be_read_there_the_defaults_stand_for_both(first: int):
 
 def test_the_sentence_and_its_doubt_are_made_from_the_rows():
     found = board(table_of(*ROWS), "sst2", "accuracy", at=0.3)
-    said, doubt = leaderboard.answer(found, "SST-2")
+    said, doubt = leaderboard_text.answer(found, "SST-2")
     assert said == (
         "Where 30 of 100 drawn words stay as they were, 1-Diffractor keeps most on SST-2: accuracy 66.5% ± 1.0%, of "
         "80.0% without rewriting."
@@ -170,26 +174,26 @@ def test_the_sentence_and_its_doubt_are_made_from_the_rows():
     clear = board(
         table_of(*points("tem", (1.0, 0.3, 0.9)), *points("mvc", (1.0, 0.3, 0.5))), "sst2", "accuracy", at=0.3
     )
-    assert leaderboard.answer(clear, "SST-2")[1] == "1 other keeps less, beyond doubt."
+    assert leaderboard_text.answer(clear, "SST-2")[1] == "1 other keeps less, beyond doubt."
     none = board(table_of(*ROWS), "sst2", "accuracy", at=0.77)
-    said, what = leaderboard.answer(none, "SST-2")
+    said, what = leaderboard_text.answer(none, "SST-2")
     assert not none.entries and said.endswith("no setting has points near on SST-2.")
     assert what == "What was measured lies further off: choose another level or judge, or measure more ε."
-    nothing = leaderboard.answer(board(table_of(ROWS[-1]), "sst2", "accuracy"), "SST-2")
+    nothing = leaderboard_text.answer(board(table_of(ROWS[-1]), "sst2", "accuracy"), "SST-2")
     assert "no setting was measured on SST-2." in nothing[0] and nothing[1].startswith("Choose another")
 
 
 def test_of_one_that_promises_nothing_the_sentence_says_so():
     found = board(table_of(*points("gumbel", (1.0, 0.3, 0.9))), "sst2", "accuracy", at=0.3)
-    assert "Truncated Gumbel was measured" in leaderboard.answer(found, "SST-2")[0]
+    assert "Truncated Gumbel was measured" in leaderboard_text.answer(found, "SST-2")[0]
     rows = (*points("gumbel", (1.0, 0.3, 0.9)), *points("mvc", (1.0, 0.3, 0.5)))
     found = board(table_of(*rows), "sst2", "accuracy", at=0.3)
-    assert ", Truncated Gumbel, which promises nothing, keeps most on" in leaderboard.answer(found, "SST-2")[0]
+    assert ", Truncated Gumbel, which promises nothing, keeps most on" in leaderboard_text.answer(found, "SST-2")[0]
 
 
 def test_what_else_is_known_of_the_first_is_part_of_the_doubt():
     rows = [*ROWS, row("diffractor", "s_w", 0.6, 13.0, lists=["L2"]), row("tem", "s_w", 15.0, 70.0)]
-    doubt = leaderboard.answer(board(table_of(*rows), "sst2", "accuracy", at=0.3), "SST-2")[1]
+    doubt = leaderboard_text.answer(board(table_of(*rows), "sst2", "accuracy", at=0.3), "SST-2")[1]
     assert "100 draws of a word give 13 different ones with 1-Diffractor, 70 with TEM." in doubt
 
 
@@ -205,17 +209,21 @@ def test_other_judges_agree_or_name_another():
     ]
     found = board(table_of(*rows), "sst2", "accuracy", at=0.3)
     assert (
-        leaderboard.agreement(table_of(*rows), found) == "1 of 2 other judges name it, too. Named instead: TEM (BLEU)."
+        leaderboard_text.agreement(table_of(*rows), found)
+        == "1 of 2 other judges name it, too. Named instead: TEM (BLEU)."
     )
 
 
 def test_a_column_in_which_nothing_would_stand_is_not_shown():
     found = board(table_of(*ROWS), "sst2", "accuracy", at=0.3)
-    columns = set(leaderboard.shown(found)[0])
+    columns = set(leaderboard_text.display_rows(found)[0])
     assert "different words in 100 draws" not in columns and {"place", "ε", "point", "seeds"} <= columns
     known = [dataclasses.replace(e, beside=20.0) for e in found.entries[:1]]
-    assert "different words in 100 draws" in leaderboard.shown(dataclasses.replace(found, entries=tuple(known)))[0]
-    assert leaderboard.shown(dataclasses.replace(found, entries=())) == []
+    assert (
+        "different words in 100 draws"
+        in leaderboard_text.display_rows(dataclasses.replace(found, entries=tuple(known)))[0]
+    )
+    assert leaderboard_text.display_rows(dataclasses.replace(found, entries=())) == []
 
 
 def test_judges_and_settings_with_a_comma_in_their_names_are_told_from_each_other():
@@ -224,11 +232,14 @@ def test_judges_and_settings_with_a_comma_in_their_names_are_told_from_each_othe
     rows = table_of(*ROWS, *bag, *cosine)
     found = board(rows, "sst2", "accuracy", at=0.3)
     alone = board(table_of(*ROWS), "sst2", "accuracy", at=0.3)
-    assert leaderboard.agreement(rows, found) == (
+    assert leaderboard_text.agreement(rows, found) == (
         "All 2 other judges name it, too: Accuracy, bag of words; Cosine to the original."
     )
-    assert leaderboard.listed(("CusText, K = 5", "TEM")) == "CusText, K = 5; TEM"
-    assert leaderboard.listed(alone.left_out) == "Mahalanobis" and leaderboard.listed(("a", "b")) == "a, b"
+    assert leaderboard_text.join_names(("CusText, K = 5", "TEM")) == "CusText, K = 5; TEM"
+    assert (
+        leaderboard_text.join_names(alone.left_out) == "Mahalanobis"
+        and leaderboard_text.join_names(("a", "b")) == "a, b"
+    )
 
 
 def test_the_best_possible_guess_comes_before_the_chance_that_a_word_stays():
@@ -244,7 +255,7 @@ def test_the_best_possible_guess_comes_before_the_chance_that_a_word_stays():
         more = table_of(*ROWS, row("tem", "attack_bayes", 10.0, 0.3), row("mvc", "attack_bayes", 50.0, 0.7))
         assert more.measures("sst2") == ["n_w", "attack_bayes"]
         assert more.levels("sst2", "attack_bayes") == (0.4, 0.5, 0.6)
-    assert leaderboard.level("attack_bayes", 0.4) == "the best guess is right for 40 of 100 drawn words"
+    assert leaderboard_text.level_text("attack_bayes", 0.4) == "the best guess is right for 40 of 100 drawn words"
 
 
 def test_another_measure_of_privacy_may_name_another():
@@ -260,7 +271,7 @@ def test_another_measure_of_privacy_may_name_another():
         ),
     ]
     found = board(table_of(*rows), "sst2", "accuracy", at=0.3)
-    assert leaderboard.elsewhere(table_of(*rows), found) == (
+    assert leaderboard_text.elsewhere(table_of(*rows), found) == (
         "Where 100 draws of a word give 20 different ones, TEM is first, within doubt (1-Diffractor has no point "
         "there).",
     )
@@ -269,10 +280,10 @@ def test_another_measure_of_privacy_may_name_another():
         row("diffractor", "s_w", 0.7, 20.0, lists=["L2"]),
         row("diffractor", "accuracy", 0.7, 0.3, lists=["L2"]),
     ]
-    assert leaderboard.elsewhere(table_of(*more), found)[-1].endswith("TEM is first, beyond doubt.")
+    assert leaderboard_text.elsewhere(table_of(*more), found)[-1].endswith("TEM is first, beyond doubt.")
     few = [r for r in rows if (r.mechanism, r.metric) != ("mvc", "s_w")]
-    assert leaderboard.elsewhere(table_of(*few), found) == (), "a board of one setting says nothing"
-    assert leaderboard.elsewhere(table_of(*ROWS), found) == ()
+    assert leaderboard_text.elsewhere(table_of(*few), found) == (), "a board of one setting says nothing"
+    assert leaderboard_text.elsewhere(table_of(*ROWS), found) == ()
 
 
 def test_comparisons_with_the_first_are_corrected_for_their_number():
@@ -285,9 +296,9 @@ def test_comparisons_with_the_first_are_corrected_for_their_number():
 
 def test_a_board_is_a_table_for_a_file_and_for_a_paper():
     found = board(table_of(*ROWS), "sst2", "accuracy", at=0.3)
-    read = list(csv.DictReader(io.StringIO(to_csv(leaderboard.table(found)))))
+    read = list(csv.DictReader(io.StringIO(to_csv(leaderboard_text.table(found)))))
     assert [r["mechanism"] for r in read] == ["1-Diffractor", "MVC", "TEM"] and read[1]["between"] == "75 and 100"
-    printed = leaderboard.to_latex(found, "SST-2")
+    printed = leaderboard_text.to_latex(found, "SST-2")
     assert r"2 & MVC & 75 to 100 & 66.0\% $\pm$ 1.0\%" in printed and printed.count(r"\\") == 4
     assert latex("a_b & 5% $x$ {y} \\ ε") == r"a\_b \& 5\% \$x\$ \{y\} \textbackslash{} $\varepsilon$"
 
@@ -306,19 +317,19 @@ def test_the_figure_has_a_mark_for_each_setting_hollow_where_it_was_read_between
 
 @pytest.mark.slow
 def test_the_command_prints_each_form_and_refuses_what_is_not_there(capsys):
-    assert leaderboard.main(["--judge", "cosine", "--privacy", "n_w", "--at", "0.1"]) == 0
+    assert bench_leaderboard.main(["--judge", "cosine", "--privacy", "n_w", "--at", "0.1"]) == 0
     said = capsys.readouterr().out
     assert "keeps most on SST-2" in said and "\n  1 " in said
     for form, start in (("csv", "place,mechanism"), ("latex", r"\begin{table}"), ("json", "[")):
-        assert leaderboard.main(["--format", form]) == 0 and capsys.readouterr().out.startswith(start)
-    assert leaderboard.main(["--judges"]) == 0
+        assert bench_leaderboard.main(["--format", form]) == 0 and capsys.readouterr().out.startswith(start)
+    assert bench_leaderboard.main(["--judges"]) == 0
     out, err = capsys.readouterr()
     assert out.startswith("mechanism,Accuracy,") and "Rank correlation (Kendall's τ) with Accuracy: " in err
-    assert leaderboard.main(["--judges", "--format", "json"]) == 0
+    assert bench_leaderboard.main(["--judges", "--format", "json"]) == 0
     assert set(json.loads(capsys.readouterr().out)) == {"places", "tau"}
     for wrong in (["--set", "nowhere"], ["--judge", "n_w"], ["--privacy", "cosine"], ["--again", "3"]):
         with pytest.raises(ConfigError):
-            leaderboard.main(wrong)
+            bench_leaderboard.main(wrong)
 
 
 def test_the_command_says_of_whom_it_does_not_know_the_defaults(tmp_path, capsys):
@@ -327,7 +338,7 @@ def test_the_command_says_of_whom_it_does_not_know_the_defaults(tmp_path, capsys
     rows = [dataclasses.replace(r, data="builtin") for r in rows]
     path = tmp_path / "mine.json"
     results.write(Results(results.bundled().about, (), tuple(rows)), path)
-    assert leaderboard.main(["--rows", str(path), "--set", "builtin", "--privacy", "n_w", "--at", "0.3"]) == 0
+    assert bench_leaderboard.main(["--rows", str(path), "--set", "builtin", "--privacy", "n_w", "--at", "0.3"]) == 0
     out, err = capsys.readouterr()
     assert "only TEM was measured on Invented notes." in out
     assert "somebodys is not registered here" in err and "--plugin FILE" in err
@@ -464,13 +475,15 @@ def test_the_check_ends_as_a_command_does(lines, against, tmp_path, monkeypatch,
     monkeypatch.setattr(contributed, "measured_again", lambda lines, some, setup: asked.append(some) or [inside])
     path = tmp_path / "mine.jsonl"
     path.write_text("".join(json.dumps(x.to_dict()) + "\n" for x in lines), encoding="utf-8")
-    assert leaderboard.main(["--check", str(path), "--again", "1"]) == 0
+    assert bench_leaderboard.main(["--check", str(path), "--again", "1"]) == 0
     said = capsys.readouterr().out
     assert "mine.jsonl: 3 points of 2 settings, 0 faults." in said and "1 of 1 scores inside" in said
     assert [x.mechanism for x in asked[0]] == ["diffractor"]
     inside = dataclasses.replace(inside, value=0.9)
-    assert leaderboard.main(["--check", str(path), "--again", "1"]) == 1 and "OUTSIDE" in capsys.readouterr().out
+    assert bench_leaderboard.main(["--check", str(path), "--again", "1"]) == 1 and "OUTSIDE" in capsys.readouterr().out
     path.write_text("".join(json.dumps(x.to_dict()) + "\n" for x in lines[1:]), encoding="utf-8")
-    assert leaderboard.main(["--check", str(path)]) == 1 and "Unprotected text is missing" in capsys.readouterr().out
+    assert (
+        bench_leaderboard.main(["--check", str(path)]) == 1 and "Unprotected text is missing" in capsys.readouterr().out
+    )
     with pytest.raises(InputError, match="no file"):
-        leaderboard.main(["--check", str(tmp_path / "none.jsonl")])
+        bench_leaderboard.main(["--check", str(tmp_path / "none.jsonl")])

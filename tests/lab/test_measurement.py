@@ -14,6 +14,7 @@ from dptext_core.errors import InputError
 from dptext_core.support import assets
 from dptext_lab.commands.bench import BENCHES
 from dptext_lab.measurements import case_study
+from dptext_lab.results import case_study as case_study_rows
 from dptext_lab.results.measurement import Measurement, markdown, plus_minus
 from dptext_lab.runner.options import options_in, parser, which_stop_words
 
@@ -37,7 +38,7 @@ def test_a_bundled_file_is_written_again_byte_for_byte(measured, tmp_path):
     measured.write(tmp_path / "again.json", rows, said, **more)
     assert (tmp_path / "again.json").read_bytes() == path.read_bytes()
     assert rows and len(measured.bundled()) == len(rows)
-    if measured is not case_study.MEASUREMENT:  # a command of its own
+    if measured is not case_study_rows.MEASUREMENT:  # a command of its own
         assert said["command"] == measured.about()["command"], "what printed it is still its command"
         assert measured.name.split()[0] in BENCHES
 

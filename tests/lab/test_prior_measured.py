@@ -11,6 +11,7 @@ import pytest
 import dptext_core as dpt
 from dptext_core.text.lexicons import stop_words
 from dptext_lab.measurements import public_prior
+from dptext_lab.results import public_prior as public_prior_rows
 
 pytestmark = pytest.mark.usefixtures("stand_in_scores")
 
@@ -47,7 +48,7 @@ def test_points_are_measured_once_and_a_cut_line_is_measured_again(tmp_path, cap
     words = [[t.text for t in dpt.Document.parse(r).tokens if t.kind == "word"] for r in found[0]["texts"]]
     share = np.mean([np.mean([w in stop for w in each]) for each in words])
     assert 0 < share < 1 and kept[TWO[0], "stop_words"]["mean"] == pytest.approx(share, rel=1e-4)
-    assert public_prior.MEASUREMENT.read(out) == tuple(public_prior.Mean(**r) for r in written["rows"])
+    assert public_prior_rows.MEASUREMENT.read(out) == tuple(public_prior_rows.PriorRow(**r) for r in written["rows"])
 
 
 def originals():

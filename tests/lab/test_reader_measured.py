@@ -18,6 +18,8 @@ from dptext_core.measure.metrics import measure
 from dptext_core.models.causal import Judge
 from dptext_lab.measurements import polish, reader
 from dptext_lab.results import attacker_rows
+from dptext_lab.results import polish as polish_rows
+from dptext_lab.results import reader as reader_rows
 from dptext_lab.results.rows import Row
 from dptext_lab.results.summary import Results
 
@@ -52,7 +54,7 @@ def test_both_attackers_look_at_one_rewrite_of_each_text_that_has_a_word(m, row)
         }
     )
     assert (row.best, row.best_low, row.best_high) == (found.name, found.low, found.high)
-    assert {name: getattr(row, column) for name, column in reader.COLUMNS.items()} == found.shares
+    assert {name: getattr(row, column) for name, column in reader_rows.COLUMNS.items()} == found.shares
     assert row.seconds > 0 and row.options == {"oov": "keep"}
 
 
@@ -60,10 +62,10 @@ def test_the_best_of_all_attackers_is_a_row_of_results_with_its_name(m, row, mon
     made, read = attacker_rows.of_reader([row]).rows
     assert (made.metric, read.metric) == ("attack_best", "attack_reader") and made.setting == m.setting.ordered()
     assert made.low <= made.value <= made.high
-    assert made.value == pytest.approx(getattr(row, reader.COLUMNS[row.best]), abs=1e-6)
-    assert made.value == pytest.approx(max(getattr(row, c) for c in reader.COLUMNS.values()), abs=1e-6)
+    assert made.value == pytest.approx(getattr(row, reader_rows.COLUMNS[row.best]), abs=1e-6)
+    assert made.value == pytest.approx(max(getattr(row, c) for c in reader_rows.COLUMNS.values()), abs=1e-6)
     assert read.value == pytest.approx(row.reader, abs=1e-6)
-    monkeypatch.setattr(reader, "bundled", lambda: (row,))
+    monkeypatch.setattr(reader_rows, "bundled", lambda: (row,))
     assert attacker_rows.who("diffractor", 0.6, "sst2") == best.title(row.best)
     assert attacker_rows.who("diffractor", 0.7, "sst2") == ""
 
@@ -133,7 +135,7 @@ def test_the_commands_write_their_rows_add_others_and_measure_them_anew(tmp_path
         assert module.main([*given, "1"]) == 0
         assert capsys.readouterr().out.startswith("diffractor   ε 1 ")
         assert rows() == [("builtin", "diffractor", 1.0)]
-    made = dataclasses.replace(reader.MEASUREMENT.read(out)[0], low=0.0, high=1.0)
+    made = dataclasses.replace(reader_rows.MEASUREMENT.read(out)[0], low=0.0, high=1.0)
     monkeypatch.setattr(reader, "measure", lambda data, m, *_: dataclasses.replace(made, epsilon=m.config.epsilon))
     for epsilon in ("2", "1"):
         assert reader.main([*given, epsilon, "--add"]) == 0
@@ -148,14 +150,14 @@ def test_a_list_of_stop_words_is_of_those_that_keep_some(monkeypatch, tmp_path, 
 
     def measure(data, m, texts, judge=None):
         asked.append(dict(m.setting.options))
-        return polish.Polish(
+        return polish_rows.PolishRow(
             data, m.name, "", m.config.epsilon, 1, *[None] * 5, 0.5, 0.5, 0.0, 0.0, 0.0, *[None] * 2, {}
         )
 
     monkeypatch.setattr(polish, "measure", measure)
     given = ["--set", "builtin", "--texts", "1", "--epsilon", "5", "--stopwords", str(stop)]
     polish.main([*given, "--mechanism", "custext", "--mechanism", "dp-bart", "--out", str(tmp_path / "x.json")])
-    assert [row.mechanism for row in polish.MEASUREMENT.read(tmp_path / "x.json")] == ["custext", "dp-bart"]
+    assert [row.mechanism for row in polish_rows.MEASUREMENT.read(tmp_path / "x.json")] == ["custext", "dp-bart"]
     assert asked[0]["stopwords"] == str(stop) and "stopwords" not in asked[1]
 
 

@@ -18,12 +18,13 @@ from scipy import stats
 import dptext_core as dpt
 from dptext_core.errors import ConfigError, InputError
 from dptext_core.measure.metrics import measure
+from dptext_lab.commands import bench_leaderboard, bench_run
 from dptext_lab.measurements import equal_privacy
-from dptext_lab.results import leaderboard
+from dptext_lab.results import equal_privacy as equal_privacy_rows
 from dptext_lab.results import summary as results
 from dptext_lab.results.paired_comparison import unpack
 from dptext_lab.results.rows import Gate, Row, RunLine
-from dptext_lab.runner import bench_run, grid, run
+from dptext_lab.runner import grid, line_files, merging, run
 
 FULL = grid.GRIDS["full"].points()
 
@@ -151,7 +152,7 @@ TEM = [grid.GridPoint(dpt.Setting("tem", {"oov": "keep"}, 1.0), "sst2", seed, SI
 def test_a_point_is_on_the_disk_before_the_next_one_is_measured(tmp_path, monkeypatch):
     seen = disk.watched(monkeypatch)
     path = tmp_path / "points.jsonl"
-    writer = results.Writer(path)
+    writer = line_files.LineWriter(path)
     for number, point in enumerate(TEM[:2], 1):
         writer.write(line(point, cosine=0.5))
         assert len(seen) == number and seen[-1] == disk.Event("sync", path.name, path.stat().st_size)
@@ -161,13 +162,13 @@ def test_a_point_is_on_the_disk_before_the_next_one_is_measured(tmp_path, monkey
 def test_a_torn_last_line_is_left_out_and_cut_off_before_the_next(tmp_path):
     path = tmp_path / "points.jsonl"
     for point in TEM[:2]:
-        writer = results.Writer(path)
+        writer = line_files.LineWriter(path)
         writer.write(line(point, cosine=0.5))
         writer.close()
     whole = path.read_bytes()
     path.write_bytes(whole[:-9])
     assert [x.id for x in results.read_lines(path)] == [TEM[0].id]
-    writer = results.Writer(path)
+    writer = line_files.LineWriter(path)
     writer.write(line(TEM[1], cosine=0.5))
     writer.close()
     assert path.read_bytes() == whole
@@ -220,7 +221,7 @@ def at(found: RunLine, **provenance: str) -> RunLine:
 
 
 def merged(*lines: RunLine) -> tuple[results.Results, list[str]]:
-    return results.merge(lines, [BASE, *TEM], "command", "cut")
+    return merging.merge(lines, [BASE, *TEM], "command", "cut")
 
 
 def test_a_row_is_the_mean_over_seeds_with_both_errors_in_its_interval():
@@ -247,7 +248,7 @@ def test_what_is_measured_once_is_not_counted_as_seeds():
 
 
 def test_no_bundled_row_of_words_claims_several_seeds():
-    found = [results.bundled(), *map(equal_privacy.bundled, ("equal", "lists"))]
+    found = [results.bundled(), *map(equal_privacy_rows.bundled, ("equal", "lists"))]
     rows = [r for one in found if one is not None for r in one.rows if measure(r.metric).once]
     assert len(rows) > 700 and {r.seeds for r in rows} == {1} and not any(r.runs for r in rows)
 
@@ -270,7 +271,7 @@ def test_a_row_keeps_each_seed_and_what_each_text_has():
 def test_n_w_that_is_estimated_has_the_error_of_its_shared_draws():
     mvc = [grid.GridPoint(dpt.Setting("mvc", {"oov": "keep"}, 50.0), "sst2", seed, SIZE) for seed in (1, 2, 3)]
     lines = [line(BASE), *(line(p, n_w=0.5) for p in (*mvc, *TEM))]
-    found, _ = results.merge(lines, [BASE, *mvc, *TEM], "c", "")
+    found, _ = merging.merge(lines, [BASE, *mvc, *TEM], "c", "")
     half = {r.mechanism: r.high - 0.5 for r in found.rows}
     assert half["tem"] == pytest.approx(1.96 * 0.01, abs=1e-6)
     assert half["mvc"] == pytest.approx(1.96 * math.hypot(0.01, 0.5 / math.sqrt(200)), abs=1e-6)
@@ -280,7 +281,7 @@ def test_another_file_is_not_overwritten(tmp_path):
     path = tmp_path / "settings.json"
     path.write_text('{"a": 1}')
     with pytest.raises(InputError, match="holds no points"):
-        results.Writer(path)
+        line_files.LineWriter(path)
     assert path.read_text() == '{"a": 1}'
 
 
@@ -302,10 +303,10 @@ def test_options_that_would_be_ignored_are_refused(tmp_path):
 
 
 def test_an_interval_that_is_not_known_is_none_and_none_leaves_its_bounds():
-    assert results.interval("bleu", [3.0], [None]) is None
-    assert results.interval("accuracy", [0.99], [0.05]) == (pytest.approx(0.892), 1.0)
-    assert results.interval("n_w", [0.01], [0.05])[0] == 0.0
-    assert results.interval("relative_gain_static", [0.0], [0.1]) == (pytest.approx(-0.196), pytest.approx(0.196))
+    assert merging.interval("bleu", [3.0], [None]) is None
+    assert merging.interval("accuracy", [0.99], [0.05]) == (pytest.approx(0.892), 1.0)
+    assert merging.interval("n_w", [0.01], [0.05])[0] == 0.0
+    assert merging.interval("relative_gain_static", [0.0], [0.1]) == (pytest.approx(-0.196), pytest.approx(0.196))
 
 
 def test_the_newest_of_two_lines_counts_and_missing_points_are_counted():
@@ -346,7 +347,7 @@ def test_lines_that_do_not_belong_together_are_refused():
     with pytest.raises(InputError, match="--only baseline"):
         merged(line(TEM[0], cosine=0.5))
     with pytest.raises(InputError, match="None of these lines"):
-        results.merge([line(TEM[0])], FULL, "c", "cut")
+        merging.merge([line(TEM[0])], FULL, "c", "cut")
 
 
 def test_a_summary_is_read_as_it_was_written_and_its_faults_are_named(tmp_path):
@@ -377,9 +378,9 @@ def test_a_summary_is_read_as_it_was_written_and_its_faults_are_named(tmp_path):
 
 def test_what_was_added_to_a_grid_joins_an_older_summary(tmp_path, capsys):
     tem, mvc = TEM, [p for p in FULL if p.mechanism == "mvc"][:3]
-    old, _ = results.merge([line(BASE), *(line(p, cosine=0.5) for p in tem)], [BASE, *tem, *mvc], "c", "cut")
-    new, _ = results.merge([line(BASE), *(line(p, cosine=0.6) for p in mvc)], [BASE, *mvc], "c", "cut")
-    both = results.joined(old, new, 9, "new cut")
+    old, _ = merging.merge([line(BASE), *(line(p, cosine=0.5) for p in tem)], [BASE, *tem, *mvc], "c", "cut")
+    new, _ = merging.merge([line(BASE), *(line(p, cosine=0.6) for p in mvc)], [BASE, *mvc], "c", "cut")
+    both = merging.join_summaries(old, new, 9, "new cut")
     plain, before = ([r for r in found.rows if r.mechanism == BASE.mechanism] for found in (both, old))
     assert plain == before, "unprotected text is not counted twice"
     assert {r.mechanism for r in both.rows} == {r.mechanism for r in (*old.rows, *new.rows)}
@@ -387,19 +388,19 @@ def test_what_was_added_to_a_grid_joins_an_older_summary(tmp_path, capsys):
     assert both.about["cut"].startswith("new cut Declared and not measured yet: mvc")
     paths = [tmp_path / name for name in ("old.json", "lines.jsonl", "both.json")]
     results.write(old, paths[0])
-    newer, _ = results.merge([line(BASE), *(line(p, cosine=0.7) for p in mvc)], [BASE, *mvc], "c", "cut")
-    again = results.joined(both, newer, 9, "")
+    newer, _ = merging.merge([line(BASE), *(line(p, cosine=0.7) for p in mvc)], [BASE, *mvc], "c", "cut")
+    again = merging.join_summaries(both, newer, 9, "")
     assert again.about["points"] == both.about["points"] and len(again.rows) == len(both.rows)
     assert {r.value for r in again.rows if r.mechanism == "mvc" and r.metric == "cosine"} == {0.7}
     fewer = replace(both, rows=tuple(replace(r, seeds=9) if r.mechanism == "mvc" else r for r in both.rows))
     with pytest.raises(InputError, match="fewer seeds"):
-        results.joined(fewer, newer, 9, "")
+        merging.join_summaries(fewer, newer, 9, "")
     other = replace(new, about=new.about | {"stopwords": "another list"})
     with pytest.raises(InputError, match="differ in stopwords"):
-        results.joined(old, other, 9, "")
+        merging.join_summaries(old, other, 9, "")
     files = replace(new, about=new.about | {"data": {k: {"sha256": "x"} for k in new.about["data"]}})
     with pytest.raises(InputError, match="different files"):
-        results.joined(old, files, 9, "")
+        merging.join_summaries(old, files, 9, "")
 
 
 def test_what_is_left_is_told_from_what_was_estimated_and_then_from_what_it_took():
@@ -473,7 +474,7 @@ def test_results_of_ones_own_are_the_same_after_a_kill_and_stand_beside_the_bund
     whole, killed = tmp_path / "whole.jsonl", tmp_path / "killed.jsonl"
     asked = ["--setting", "custext:k=5", "--epsilon", "2,9", "--seeds", "1", "--n", "10"]
     assert bench_run.main([*asked, "--out", str(whole)]) == 0
-    write = results.Writer.write
+    write = line_files.LineWriter.write
 
     def until_killed(self, found):
         if len(results.read_lines(killed)) == 2:
@@ -481,7 +482,7 @@ def test_results_of_ones_own_are_the_same_after_a_kill_and_stand_beside_the_bund
         write(self, found)
 
     with monkeypatch.context() as patched, pytest.raises(Killed):
-        patched.setattr(results.Writer, "write", until_killed)
+        patched.setattr(line_files.LineWriter, "write", until_killed)
         bench_run.main([*asked, "--out", str(killed)])
     with killed.open("ab") as file:
         file.write(b'{"id": "torn')
@@ -510,7 +511,7 @@ def test_results_of_ones_own_are_the_same_after_a_kill_and_stand_beside_the_bund
     assert shown.rows[: len(bundled.rows)] == bundled.rows and results.shown() is shown
     capsys.readouterr()
     (level,) = [r.value for r in shown.rows if r.data == "builtin" and (r.metric, r.epsilon) == ("n_w", 9.0)]
-    leaderboard.main(["--set", "builtin", "--privacy", "n_w", "--at", str(level)])
+    bench_leaderboard.main(["--set", "builtin", "--privacy", "n_w", "--at", str(level)])
     assert "  1  " in (said := capsys.readouterr().out) and "CusText, at ε 9" in said
     monkeypatch.setenv("DPTEXT_RESULTS", str(tmp_path / "none.json"))
     with pytest.raises(InputError, match="DPTEXT_RESULTS names"):
@@ -533,7 +534,7 @@ def test_a_list_of_stop_words_that_is_another_is_refused(tmp_path):
     words = tmp_path / "words.txt"
     words.write_text("the\n")
     path = tmp_path / "points.jsonl"
-    writer = results.Writer(path)
+    writer = line_files.LineWriter(path)
     writer.write(line(TEM[0]))
     writer.close()
     with pytest.raises(InputError, match="Use the same list"):
@@ -556,7 +557,7 @@ def test_scores_of_a_task_that_cannot_be_done_make_no_rows():
         (None, set()),
     ):
         base = replace(line(BASE, f1=0.5), gates=tuple(gate(r, r != closed) for r in ("utility", "privacy")))
-        found, _ = results.merge([base, line(TEM[0], **scores)], [BASE, *TEM], "c", "")
+        found, _ = merging.merge([base, line(TEM[0], **scores)], [BASE, *TEM], "c", "")
         assert {r.metric for r in found.rows if r.mechanism == "tem"} == set(scores) - gone
         assert [g.role for g in found.gates] == ["utility", "privacy"], "but their gates are told"
 
@@ -565,7 +566,7 @@ def test_each_classifier_has_gates_of_its_own():
     gates = [Gate("sst2", "t", "utility", m, 0.5, 0.4, 0.1, 50, m == "f1_bag") for m in ("f1", "f1_bag")]
     base = replace(line(BASE, f1=0.5), gates=tuple(gates))
     scores = {"f1": 0.5, "f1_bag": 0.6, "f1_finetuned": 0.7}
-    found, _ = results.merge([base, line(TEM[0], **scores)], [BASE, *TEM], "c", "")
+    found, _ = merging.merge([base, line(TEM[0], **scores)], [BASE, *TEM], "c", "")
     # One without gates of its own follows the first.
     assert {r.metric for r in found.rows if r.mechanism == "tem"} == {"f1_bag"}
 
@@ -621,25 +622,25 @@ def test_words_stand_anew_in_a_summary_whose_other_rows_stay(tmp_path, capsys):
     old, _ = merged(line(BASE), *(line(p, cosine=0.5, **words) for p in TEM))
     later = "2031-01-01T00:00:00Z"
     lines = [line(p, later, n_w=0.6, attack_mask=x) for p, x in zip(TEM, (0.1, 0.2, 0.3), strict=True)]
-    new = results.with_words(old, lines)
+    new = merging.replace_word_rows(old, lines)
     before, after = ({r.metric: r for r in x.rows if r.mechanism == "tem"} for x in (old, new))
     assert list(before) == list(after) and after["cosine"] is before["cosine"]
     assert (after["n_w"].value, after["n_w"].seeds) == (0.6, 1)
     assert after["attack_mask"].runs == (0.1, 0.2, 0.3) and after["attack_mask"].measured == "3 seeds"
-    mask = {r.metric: r for r in results.with_words(old, lines, ["attack_mask"]).rows if r.mechanism == "tem"}
+    mask = {r.metric: r for r in merging.replace_word_rows(old, lines, ["attack_mask"]).rows if r.mechanism == "tem"}
     assert mask == before | {"attack_mask": after["attack_mask"]}
     assert new.about["finished"] == later and new.about["machine"] == old.about["machine"]
     other = grid.GridPoint(dpt.Setting("tem", {"oov": "keep"}, 99.0), "sst2", 1, SIZE)
     with pytest.raises(InputError, match="no rows of tem on sst2 at ε = 99"):
-        results.with_words(old, [line(other, n_w=0.5)])
+        merging.replace_word_rows(old, [line(other, n_w=0.5)])
     changed = replace(lines[0], provenance=replace(lines[0].provenance, data_sha256="other"))
     with pytest.raises(InputError, match="different files of sst2"):
-        results.with_words(old, [changed])
+        merging.replace_word_rows(old, [changed])
     changed = replace(lines[0], provenance=replace(lines[0].provenance, stopwords="others"))
     with pytest.raises(InputError, match="differ in stopwords"):
-        results.with_words(old, [changed])
+        merging.replace_word_rows(old, [changed])
     with pytest.raises(InputError, match="hold no points"):
-        results.with_words(old, [])
+        merging.replace_word_rows(old, [])
     own = bench_run._setup(bench_run._parser().parse_args(["--words", "attack_mask"]), grid.GRIDS["full"])
     assert own.words and own.attackers == ("attack_mask",) and own.command.endswith("--words attack_mask")
     (tmp_path / "none.jsonl").touch()
@@ -659,7 +660,7 @@ def remembered(monkeypatch, tmp_path):
     (found,) = run.run_group([point], run.RunConfig(command="c"))
     base = grid.GridPoint(dpt.Setting("baseline", {}, None), "builtin", 1, point.size)
     (plain,) = run.run_group([base], run.RunConfig(command="c"))
-    summary, _ = results.merge([plain, found], [base, point], "c", "")
+    summary, _ = merging.merge([plain, found], [base, point], "c", "")
     monkeypatch.setattr(results, "bundled", lambda: summary)
     yield point, found, summary
     run.originals.cache_clear()

@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 from dptext_core import Task
 from dptext_core.errors import Cancelled, ConfigError, InputError, ModelUnavailable
+from dptext_lab.results.tasks import TASKS, BenchTask, tasks_of
 from dptext_lab.runner import tasks
 from dptext_lab.runner.data_sets import NAMES, load
 from dptext_lab.runner.tasks import (
-    TASKS,
-    BenchTask,
     classify,
     features,
     finetune,
@@ -23,7 +22,6 @@ from dptext_lab.runner.tasks import (
     relative_gain,
     score,
     standard_error,
-    tasks_of,
 )
 
 

@@ -14,7 +14,9 @@ from dptext_core.attacks.corpus import in_common, linked
 from dptext_core.errors import InputError
 from dptext_core.models import sentence_encoder
 from dptext_lab.measurements import total_budget
-from dptext_lab.measurements.total_budget import MEASURES, Bought, Sample, bundled, measure, table
+from dptext_lab.measurements.total_budget import Sample, measure, table
+from dptext_lab.results import total_budget as total_budget_rows
+from dptext_lab.results.total_budget import MEASURES, BudgetRow, bundled
 from dptext_studio import figures
 
 pytestmark = pytest.mark.usefixtures("stand_in_scores")
@@ -138,8 +140,8 @@ def test_the_nearest_is_found_and_ties_count_their_part():
     assert found[0, 0] == pytest.approx(1) and found[0, 1] == 0 < found[1, 1] < 1
 
 
-def row(system: str, total: float, value: float, measured: str = "cosine") -> Bought:
-    return Bought(system, "dp-sentence", "sst2", total, measured, value, 0.1, 20, 1)
+def row(system: str, total: float, value: float, measured: str = "cosine") -> BudgetRow:
+    return BudgetRow(system, "dp-sentence", "sst2", total, measured, value, 0.1, 20, 1)
 
 
 def test_the_table_has_a_line_a_total_and_the_one_without_the_text_first():
@@ -182,7 +184,7 @@ def test_a_file_of_rows_is_gone_on_with(monkeypatch, tmp_path, capsys):
     for also in ([], ["--system", "B"]):
         assert total_budget.main([*call, "--system", "A", *also]) == 0
     assert measured == [("A", "builtin", 5, [4]), ("B", "builtin", 5, [4])]
-    found = total_budget.MEASUREMENT.read(out)
+    found = total_budget_rows.MEASUREMENT.read(out)
     assert [(r.system, r.total) for r in found] == [("A", 0.0), ("A", 10.0), ("B", 0.0), ("B", 10.0)]
     assert "| nothing of the text | 0.500 ± 0.100 | 0.500 ± 0.100 |" in capsys.readouterr().out
     with pytest.raises(dpt.ConfigError, match=r"no system 'C'\. There are A, not wanted, B"):
@@ -213,15 +215,17 @@ def test_what_is_bundled_says_what_the_documents_say():
 
 
 def test_one_sentence_says_what_a_total_buys():
-    names = (total_budget.WHOLE, total_budget.WORDS, f"{total_budget.WHOLE}, bank of the domain")
+    names = (total_budget_rows.WHOLE, total_budget_rows.WORDS, f"{total_budget_rows.WHOLE}, bank of the domain")
     whole, each, own = (next(r for r in bundled() if r.system == n and r.data == "sst2") for n in names)
     rows = [
         dataclasses.replace(r, measure="cosine", total=50.0, value=v, texts=7)
         for r, v in ((whole, 0.48), (each, 0.19), (own, 0.99))
     ]
-    ((mechanism, said),) = total_budget.in_a_sentence(rows).items()
+    ((mechanism, said),) = total_budget_rows.sentences_by_mechanism(rows).items()
     assert mechanism == "dp-sentence"
     assert "ε of 50" in said and "sentence keeps 48%" in said and "keep 19% (7 sentences" in said
     one = [dataclasses.replace(r, texts=1) for r in rows]
-    assert "(1 sentence of" in total_budget.in_a_sentence(one)["dp-sentence"]
-    assert total_budget.in_a_sentence(rows[:1]) == {} != total_budget.in_a_sentence(bundled())
+    assert "(1 sentence of" in total_budget_rows.sentences_by_mechanism(one)["dp-sentence"]
+    assert (
+        total_budget_rows.sentences_by_mechanism(rows[:1]) == {} != total_budget_rows.sentences_by_mechanism(bundled())
+    )

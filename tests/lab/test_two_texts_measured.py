@@ -7,7 +7,8 @@ import json
 import dptext_core as dpt
 from dptext_core.attacks import two_texts
 from dptext_lab.measurements import two_texts as bench
-from dptext_lab.results import attacker_rows, leaderboard
+from dptext_lab.results import attacker_rows, leaderboard, leaderboard_text
+from dptext_lab.results import two_texts as two_texts_rows
 from dptext_lab.results.rows import Row
 from dptext_lab.results.summary import Results
 
@@ -24,7 +25,7 @@ def test_it_prints_and_writes_a_row_for_each_pair_and_adds_others(tmp_path, caps
         r["draws"] == 20 and r["promised"] is None and "nothing promised" in line
         for r, line in zip(rows, printed, strict=True)
     )
-    assert bench.MEASUREMENT.read(out)[0].mechanism == "custext"
+    assert two_texts_rows.MEASUREMENT.read(out)[0].mechanism == "custext"
     assert bench.main([*given, "--pair", "one word", "--add", "--epsilon", "1", "--epsilon", "8"]) == 0
     rows = json.loads(out.read_text(encoding="utf-8"))["rows"]
     assert sorted((r["epsilon"], r["distance"]) for r in rows) == sorted(
@@ -35,7 +36,9 @@ def test_it_prints_and_writes_a_row_for_each_pair_and_adds_others(tmp_path, caps
 
 def test_two_texts_stand_beside_the_rows_of_their_setting_where_there_are_no_words():
     told = [
-        bench.Told("dp-prompt", 25.0, distance, 40, 0.5, -0.2, 0.7, "bag of words", 0.1, 1.59, 600.0, 1.0)
+        two_texts_rows.TwoTextsRow(
+            "dp-prompt", 25.0, distance, 40, 0.5, -0.2, 0.7, "bag of words", 0.1, 1.59, 600.0, 1.0
+        )
         for distance in two_texts.DISTANCES
     ]
     rows = [
@@ -49,7 +52,7 @@ def test_two_texts_stand_beside_the_rows_of_their_setting_where_there_are_no_wor
     assert board.measures("sst2") == ["attack_two_texts"]
     found = leaderboard.board(board, "sst2", "accuracy", "attack_two_texts", 0.75, stop_words=False)
     assert [e.mechanism for e in found.entries] == ["dp-prompt"]
-    assert "told from those of a text with one other word" in leaderboard.answer(found, "SST-2")[0]
+    assert "told from those of a text with one other word" in leaderboard_text.answer(found, "SST-2")[0]
 
 
 def test_coverage_is_printed_for_three_true_epsilons(capsys):

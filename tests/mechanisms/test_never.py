@@ -25,7 +25,7 @@ from dptext_core.mechanisms.words.mvc import nearest_words
 from dptext_core.mechanisms.writing.spelling import Spelling
 from dptext_core.words import WordSpace
 from dptext_core.words import space as word_spaces
-from dptext_lab.measurements import deniability
+from dptext_lab.results import deniability
 
 N = 30
 LISTED = tuple(words(N)[i] for i in (0, 3, 4, 11, 29))
@@ -352,7 +352,7 @@ def test_word_spaces_leave_loaded_words_out_as_they_leave_out_a_list(name):
     assert (mine.epsilon, mine.never, mine.loaded, theirs.loaded) == (theirs.epsilon, 0, len(loaded()), 0)
     assert "list of words that are never released" not in " ".join(mine.exposed)
     assert "unknown" in " ".join(mine.exposed), "pistol is a word that it does not have"
-    assert deniability.bundled(without) is deniability.bundled(plain)
+    assert deniability.bundled_curve(without) is deniability.bundled_curve(plain)
 
 
 def test_everyones_space_takes_no_room_that_lists_of_visitors_have(monkeypatch):

@@ -13,8 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
 from dptext_core.text.cells import to_csv
-from dptext_lab.measurements import total_budget
-from dptext_lab.results import curves
+from dptext_lab.results import curves, total_budget
 from dptext_lab.results import summary as results
 from dptext_lab.results.rows import Row
 from dptext_studio.components import links

@@ -13,10 +13,8 @@ from dptext_core.mechanisms import recommended
 from dptext_core.privacy.guarantee import NOTIONS
 from dptext_core.support.checks import many
 from dptext_core.text.cells import to_csv
-from dptext_lab.measurements import total_budget
-from dptext_lab.results import attacker_rows, curves
+from dptext_lab.results import attacker_rows, curves, data_titles, total_budget
 from dptext_lab.results import summary as results
-from dptext_lab.runner import data_sets
 
 from ...components import download, links
 from ...components.charts import chart as plain_chart
@@ -351,7 +349,7 @@ def bought() -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute"):
         sets = list(dict.fromkeys(r.data for r in rows))
         key = stay("bench_bought_data", sets[0])
-        data = st.segmented_control("Texts", sets, required=True, format_func=data_sets.title, key=key) or sets[0]
+        data = st.segmented_control("Texts", sets, required=True, format_func=data_titles.title, key=key) or sets[0]
         rows = tuple(r for r in rows if r.data == data)
         there = [m for m in BOUGHT if any(r.measure == m for r in rows)]
         key = stay("bench_bought", there[0])
@@ -380,7 +378,7 @@ def bought() -> None:
                 "draws": draws.get(r.system),
                 "nothing of the text": r.value,
                 "promise": NOTIONS[dpt.mechanism_class(r.mechanism).notion],
-                "everyone can see": total_budget.SEEN[r.mechanism],
+                "everyone can see": total_budget.NOT_PROTECTED[r.mechanism],
             }
             for r in shown
             if not r.total

@@ -29,11 +29,26 @@ from dptext_core.mechanisms.setting import Setting
 from dptext_core.support.checks import whole
 
 from ..measurements import equal_privacy
+from ..results import equal_privacy as equal_privacy_rows
 from ..results import summary as store
 from ..results.rows import BASELINE, Row
-from .grid import ATTACKERS, GRIDS, LEVELS, SEEDS, Grid, GridPoint, Size, cost, groups, named, of_settings, shard
-from .options import OutFile, parser
-from .run import JUDGED, RunConfig, one_thread, run, run_group, stop_list
+from ..runner import merging
+from ..runner.grid import (
+    ATTACKERS,
+    GRIDS,
+    LEVELS,
+    SEEDS,
+    Grid,
+    GridPoint,
+    Size,
+    cost,
+    groups,
+    named,
+    of_settings,
+    shard,
+)
+from ..runner.options import OutFile, parser
+from ..runner.run import JUDGED, RunConfig, one_thread, run, run_group, stop_list
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -221,14 +236,14 @@ def _merge(args: argparse.Namespace, grid: Grid, points: Sequence[GridPoint]) ->
         if args.into is None:
             raise ConfigError("--words merges into a summary that is there: name it with --into FILE.")
         ids = {p.id for p in points}
-        found = store.with_words(store.read(args.into), [line for line in lines if line.id in ids], args.words)
+        found = merging.replace_word_rows(store.read(args.into), [line for line in lines if line.id in ids], args.words)
         store.write(found, args.summary)
         print(f"{args.summary}: {len(found.rows)} rows, those of words anew")
         return 0
     commands = sorted({line.provenance.command for line in lines})
-    found, notes = store.merge(lines, points, "; ".join(commands), grid.cut)
+    found, notes = merging.merge(lines, points, "; ".join(commands), grid.cut)
     if args.into is not None:
-        found, notes = store.joined(store.read(args.into), found, len(points), grid.cut), []
+        found, notes = merging.join_summaries(store.read(args.into), found, len(points), grid.cut), []
     store.write(found, args.summary)
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
@@ -268,7 +283,7 @@ def measured(row: Row, dataset: Mapping[str, Any]) -> Iterator[GridPoint]:
 def _point(args: argparse.Namespace) -> int:
     summary = store.bundled()
     here = summary is not None and any(r.point == args.point for r in summary.rows)
-    if not here and (what := equal_privacy.holds(args.point)) is not None:
+    if not here and (what := equal_privacy_rows.file_of_point(args.point)) is not None:
         return equal_privacy.again(what, args.point, None if args.data is None else str(args.data), args.stopwords)
     grid, point = declared(args.point, args, summary)
     measured_before = () if summary is None else summary.rows

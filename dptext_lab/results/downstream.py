@@ -1,0 +1,15 @@
+"""Scores of the mode `downstream`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+METRICS = ("macro_f1", "accuracy")
+
+
+def mean_and_deviation(found: Mapping[str, Any]) -> str:
+    """Mean and deviation in a few characters."""
+    spread = found.get("deviation")
+    return f"{found['mean']:.3f}" + ("" if spread is None or not math.isfinite(spread) else f" ({spread:.3f})")
