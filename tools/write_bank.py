@@ -27,12 +27,12 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from dptext_core.data.bank_building import gather
 from dptext_core.models import causal, sentence_encoder
 from dptext_core.models.generator import Generator, load_generator
 from dptext_core.support.task import on_terminal
 from dptext_core.text.document import Document
 from dptext_core.words.bank import DIMENSIONS, sentence_bank
+from dptext_lab.training.bank_building import gather
 
 MODEL = causal.JUDGE
 TEMPERATURE, LEAST = 1.0, 0.05

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from dptext_core.text.cells import to_csv
-from dptext_core.text.latex import tabular
 
 from ..results.equal_privacy import command
+from ..results.latex import tabular
 from ..results.rows import Row
 from .verdicts import ClaimFinding
 

@@ -34,7 +34,6 @@ from typing import Any
 import numpy as np
 
 from dptext_core.attacks import corpus
-from dptext_core.data.bank_building import build_bank, gather
 from dptext_core.errors import ConfigError
 from dptext_core.measure import judges, scored
 from dptext_core.mechanisms.base import Mechanism
@@ -52,6 +51,7 @@ from ..results.tasks import tasks_of
 from ..results.total_budget import MEASUREMENT, MEASURES, OWN, SETS, WHOLE, WORDS, BudgetRow
 from ..runner import data_sets, tasks
 from ..runner.options import options_in, parser, which_stop_words
+from ..training.bank_building import build_bank, gather
 
 TOTALS = (10.0, 20.0, 30.0, 50.0, 75.0, 100.0, 150.0, 200.0, 400.0)
 NOTHING = 0.0

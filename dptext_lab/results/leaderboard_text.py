@@ -8,8 +8,8 @@ from typing import Any
 
 from dptext_core.measure.metrics.registry import measure
 from dptext_core.mechanisms.registry import mechanisms
-from dptext_core.text.latex import tabular
 
+from .latex import tabular
 from .leaderboard import Board, Ranked, Rows, board
 
 

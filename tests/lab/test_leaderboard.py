@@ -15,10 +15,10 @@ import dptext_core as dpt
 from dptext_core.errors import ConfigError, InputError
 from dptext_core.measure.metrics import measure
 from dptext_core.text.cells import to_csv
-from dptext_core.text.latex import latex
 from dptext_lab.commands import bench_leaderboard
 from dptext_lab.results import curves, leaderboard, leaderboard_text
 from dptext_lab.results import summary as results
+from dptext_lab.results.latex import latex
 from dptext_lab.results.rows import Row, RunLine, point_id
 from dptext_lab.results.summary import Results
 from dptext_lab.runner import contributions as contributed

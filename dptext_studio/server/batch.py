@@ -21,23 +21,23 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ..errors import ConfigError, DPTextError, InputError
-from ..measure import pii_survival as leaks
-from ..mechanisms.base import Mechanism
-from ..mechanisms.registry import fields_of
-from ..mechanisms.setting import OfSetting, Setting
-from ..privacy.guarantee import Guarantee
-from ..support.assets import examples, read_json
-from ..support.private import Private
-from ..support.task import UNWATCHED, Task
-from ..text import names
-from ..text.document import has_more, too_long
-from . import release_files, tables
-from .folder import RESULT, read_lines, some_lines
-from .reading_notes import ReadingNote
-from .records import Unread, rewrite_records
-from .rewriting import OWN, errors_of, measured, polished, promise_of, rewrite_data, so_far
-from .tables import Source
+from dptext_core.data import release_files, tables
+from dptext_core.data.folder import RESULT, read_lines, some_lines
+from dptext_core.data.reading_notes import ReadingNote
+from dptext_core.data.records import Unread, rewrite_records
+from dptext_core.data.rewriting import OWN, errors_of, measured, polished, promise_of, rewrite_data, so_far
+from dptext_core.data.tables import Source
+from dptext_core.errors import ConfigError, DPTextError, InputError
+from dptext_core.measure import pii_survival as leaks
+from dptext_core.mechanisms.base import Mechanism
+from dptext_core.mechanisms.registry import fields_of
+from dptext_core.mechanisms.setting import OfSetting, Setting
+from dptext_core.privacy.guarantee import Guarantee
+from dptext_core.support.assets import examples, read_json
+from dptext_core.support.private import Private
+from dptext_core.support.task import UNWATCHED, Task
+from dptext_core.text import names
+from dptext_core.text.document import has_more, too_long
 
 #: Rows of the first look; rows that measures look at; errors that are shown.
 FIRST, MEASURED, ERRORS = 10, 2000, 500

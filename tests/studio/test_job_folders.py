@@ -14,7 +14,7 @@ import time
 import pytest
 
 import dptext_core as dpt
-from dptext_core.data import job_folders
+from dptext_studio.server import job_folders
 
 
 @pytest.fixture(autouse=True)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import InputError
-from ..support.checks import text_list
-from ..support.statistics import half_width
-from ..support.task import UNWATCHED, Task
-from ..text.document import Document
-from ..words.bank import SentenceBank, text_codes
+from dptext_core.errors import InputError
+from dptext_core.support.checks import text_list
+from dptext_core.support.statistics import half_width
+from dptext_core.support.task import UNWATCHED, Task
+from dptext_core.text.document import Document
+from dptext_core.words.bank import SentenceBank, text_codes
 
 #: A cosine from which on two sentences are called near.
 NEAR = 0.5
@@ -45,7 +45,7 @@ class Coverage:
 
 def nearest(bank: SentenceBank, sentences: Sequence[str], task: Task = UNWATCHED) -> np.ndarray:
     """Cosine of the nearest sentence of a bank to each of these, float64 (n,)."""
-    from ..models.sentence_encoder import embed
+    from dptext_core.models.sentence_encoder import embed
 
     out = np.empty(len(sentences))
     for start in range(0, len(out), _BLOCK):

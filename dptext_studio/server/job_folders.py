@@ -23,9 +23,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ..errors import ConfigError, InputError
-from ..support import folder_lock as held
-from ..support.checks import many, usable_path
+from dptext_core.errors import ConfigError, InputError
+from dptext_core.support import folder_lock as held
+from dptext_core.support.checks import many, usable_path
 
 VARIABLE = "DPTEXT_JOBS"
 #: Hours that a kept folder lives, and how many there can be at a time.

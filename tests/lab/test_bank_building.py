@@ -10,11 +10,11 @@ from small_banks import meaningless
 
 import dptext_core as dpt
 from dptext_core.cli import main
-from dptext_core.data import bank_building
-from dptext_core.data.bank_building import abusive_words, build_bank, gather
 from dptext_core.errors import Cancelled, ConfigError, InputError
 from dptext_core.models import sentence_encoder
 from dptext_core.words.bank import read_about, sentence_bank
+from dptext_lab.training import bank_building
+from dptext_lab.training.bank_building import abusive_words, build_bank, gather
 
 SAID = {"title": "T", "origin": "O", "licence": "L"}
 
@@ -127,7 +127,7 @@ def test_the_command_builds_and_covers(tmp_path, asked, capsys):
 
 
 def test_coverage_is_the_nearest_cosine(tmp_path, asked):
-    from dptext_core.measure.bank_coverage import coverage, nearest
+    from dptext_lab.training.bank_coverage import coverage, nearest
 
     build_bank(gather(["The soup was very cold.", "The bread was very old."]), tmp_path, **SAID)
     bank = sentence_bank(str(tmp_path))

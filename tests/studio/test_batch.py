@@ -22,9 +22,9 @@ from house.test_documents import DOCUMENTS
 import dptext_core as dpt
 from dptext_core import cli
 from dptext_core.cli import arguments
-from dptext_core.data import batch as core
-from dptext_core.data.batch import Asked, Batch
 from dptext_core.measure import metrics
+from dptext_studio.server import batch as core
+from dptext_studio.server.batch import Asked, Batch
 
 TEXT = "My doctor sent a letter to my sister."
 

@@ -5,20 +5,21 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from ...support.checks import many
-from ...support.task import on_terminal
-from ...text.lexicons import read_lines
-from ..arguments import positive
-from ..console import emit, note, resumable, table
-from .rewrite_data import note_reading
+from dptext_core.cli.arguments import positive
+from dptext_core.cli.commands.rewrite_data import note_reading
+from dptext_core.cli.console import emit, note, resumable, table
+from dptext_core.support.checks import many
+from dptext_core.support.task import on_terminal
+from dptext_core.text.lexicons import read_lines
 
 HELP = "make a bank of public sentences for dp-sentence, or say how near one comes to texts of yours"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    from ...data.bank_building import LONGEST, SHORTEST
-    from ...data.tables import KINDS
-    from ...words.bank import BANK_STEPS, DEFAULT_BANK
+    from dptext_core.data.tables import KINDS
+    from dptext_core.words.bank import BANK_STEPS, DEFAULT_BANK
+
+    from ..training.bank_building import LONGEST, SHORTEST
 
     actions = parser.add_subparsers(dest="action", required=True, metavar="build|cover")
     building = actions.add_parser("build", help="cut texts into sentences, filter and encode them", allow_abbrev=False)
@@ -55,7 +56,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _texts(args: argparse.Namespace, file: str) -> Iterator[str]:
-    from ...data import tables
+    from dptext_core.data import tables
 
     data = tables.source(file, (args.column,), args.header)
     note_reading(data)
@@ -66,7 +67,7 @@ def build(args: argparse.Namespace) -> None:
     """Makes a bank, and says what was left out."""
     from pathlib import Path
 
-    from ...data.bank_building import build_bank, gather
+    from ..training.bank_building import build_bank, gather
 
     names = ", ".join(Path(file).name for file in args.files)
     avoid = read_lines(args.avoid) if args.avoid else ()
@@ -96,8 +97,9 @@ def cover(args: argparse.Namespace) -> None:
     """How near the nearest sentence of a bank is, over the sentences of texts."""
     from pathlib import Path
 
-    from ...measure.bank_coverage import coverage
-    from ...words.bank import sentence_bank
+    from dptext_core.words.bank import sentence_bank
+
+    from ..training.bank_coverage import coverage
 
     bank = sentence_bank(args.bank)
     rows = [("texts", "sentences", "nearest cosine, mean", "lowest tenth", "highest tenth", "0.5 or more")]

@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import ConfigError, InputError
-from ..measure.pii_survival import telling
-from ..support import folder_lock as held
-from ..support.assets import assets_folder
-from ..support.checks import each_text, usable_path, whole
-from ..support.task import UNWATCHED, Task
-from ..text.document import Document
-from ..text.lexicons import read_lines
-from ..words.bank import ABOUT, BANK_STEPS, BankAbout, bank_codes, write_bank
+from dptext_core.errors import ConfigError, InputError
+from dptext_core.measure.pii_survival import telling
+from dptext_core.support import folder_lock as held
+from dptext_core.support.assets import assets_folder
+from dptext_core.support.checks import each_text, usable_path, whole
+from dptext_core.support.task import UNWATCHED, Task
+from dptext_core.text.document import Document
+from dptext_core.text.lexicons import read_lines
+from dptext_core.words.bank import ABOUT, BANK_STEPS, BankAbout, bank_codes, write_bank
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -196,7 +196,7 @@ def _begun(folder: Path, digest: str) -> Path:
 
 def _encoded(sentences: tuple[str, ...], parts: Path, task: Task) -> NDArray[np.float32]:
     """The sentences' vectors, float32 (n, 384)."""
-    from ..models.sentence_encoder import embed
+    from dptext_core.models.sentence_encoder import embed
 
     found = []
     for start in range(0, len(sentences), PART):
