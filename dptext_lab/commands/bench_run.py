@@ -31,7 +31,7 @@ from dptext_core.support.checks import whole
 from ..measurements import equal_privacy
 from ..results import equal_privacy as equal_privacy_rows
 from ..results import summary as store
-from ..results.rows import BASELINE, Row
+from ..results.rows import BASELINE, Row, short
 from ..runner import merging
 from ..runner.grid import (
     ATTACKERS,
@@ -47,8 +47,10 @@ from ..runner.grid import (
     of_settings,
     shard,
 )
+from ..runner.group_run import PERPLEXITY_TEXTS, RunConfig, run_group, stop_list_name
+from ..runner.machine import use_one_thread
 from ..runner.options import OutFile, parser
-from ..runner.run import JUDGED, RunConfig, one_thread, run, run_group, stop_list
+from ..runner.run import run
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -86,7 +88,8 @@ def _parser() -> argparse.ArgumentParser:
     takes.add_argument(
         "--lm-perplexity",
         action="store_true",
-        help=f"perplexity of {JUDGED} test texts under a language model that was added, at the first seed's points",
+        help=f"perplexity of {PERPLEXITY_TEXTS} test texts under a language model that was added, at the first seed's "
+        "points",
     )
     takes.add_argument("--finetune", nargs="?", const="bundled", metavar="MODEL", help="also train a whole encoder")
     takes.add_argument(
@@ -169,7 +172,7 @@ def _setup(args: argparse.Namespace, grid: Grid) -> RunConfig:
         from dptext_core.models import causal
 
         causal.judge_folder()  # that it is missing is said before anything is measured
-        extra["lm_perplexity"] = JUDGED
+        extra["lm_perplexity"] = PERPLEXITY_TEXTS
     everywhere = tuple(m for m in ("bertscore", "perplexity") if getattr(args, m))
     return RunConfig(
         folder=None if args.data is None else str(args.data),
@@ -288,7 +291,7 @@ def _point(args: argparse.Namespace) -> int:
     grid, point = declared(args.point, args, summary)
     measured_before = () if summary is None else summary.rows
     rows = {r.metric: r for r in measured_before if (r.setting, r.data) == (point.setting, point.data)}
-    if rows and summary is not None and (used := stop_list(args.stopwords)) != summary.about["stopwords"]:
+    if rows and summary is not None and (used := stop_list_name(args.stopwords)) != summary.about["stopwords"]:
         raise ConfigError(
             f"The rows of this point were measured with {summary.about['stopwords']}, not with {used}. Name the file "
             "with --stopwords."
@@ -301,7 +304,7 @@ def _point(args: argparse.Namespace) -> int:
             extra=tuple((m, n) for m, n in setup.extra if m in wanted),
             attackers=tuple(m for m in setup.attackers if m in rows),
         )
-    one_thread()
+    use_one_thread()
     if args.seed is not None:
         point = replace(point, seed=whole("--seed", args.seed, least=0))
     (line,) = run_group([point], setup)
@@ -312,9 +315,9 @@ def _point(args: argparse.Namespace) -> int:
         if row := rows.get(metric):
             beside = f"   bundled {row.value:g}"
             if row.low is not None and row.high is not None:
-                told.append(row.low <= store.short(value) <= row.high)
+                told.append(row.low <= short(value) <= row.high)
                 beside += f" ({row.low:g} to {row.high:g}, {row.measured}): {'inside' if told[-1] else 'outside'}"
-            if row.runs and store.short(value) in row.runs:
+            if row.runs and short(value) in row.runs:
                 beside += ", and the same number as one of its seeds"
         print(f"{metric:28s} {value:12.6g}{beside}")
     if told:

@@ -34,7 +34,7 @@ from ..results import summary as store
 from ..results.equal_privacy import CHOICES, VOCABULARY, Crossing, bundled, bundled_crossings
 from ..results.rows import Row, plain, short
 from ..results.summary import Results
-from ..runner import merging, run
+from ..runner import group_run, merging, original_texts, run
 from ..runner.grid import ATTACKERS, BASELINE, KEEP, SIZES, GridPoint, Size
 from ..runner.options import OutFile, parser
 from . import deniability
@@ -84,10 +84,12 @@ def epsilon_where(keep: Callable[[float], float], share: float, low: float = _LO
     return float(f"{(low * high) ** 0.5:.4g}")
 
 
-def chance_of_staying(setting: Setting, base: run.Originals, stopwords: str | None) -> Callable[[float], float]:
+def chance_of_staying(
+    setting: Setting, base: original_texts.Originals, stopwords: str | None
+) -> Callable[[float], float]:
     """ε → N_w of a system over the words that ``bench run`` takes for it: those of some test texts, all of each."""
-    made = run.with_stop_words(setting.at(1.0), stopwords).make()
-    words = run.words_of(base, {1.0: made})
+    made = group_run.with_stop_words(setting.at(1.0), stopwords).make()
+    words = group_run.words_of(base, {1.0: made})
     # The draws of the first seed, where there is no closed form: a row of ``bench run`` has these too.
     for (i, _), result in zip(
         words.wanted.items(), made.rewrite(list(words.wanted.values()), stream=NoiseStream(SEEDS[0])), strict=True
@@ -102,7 +104,7 @@ def chance_of_staying(setting: Setting, base: run.Originals, stopwords: str | No
 
 
 def crossings(
-    systems: Sequence[Setting], shares: Sequence[float], base: run.Originals, stopwords: str | None
+    systems: Sequence[Setting], shares: Sequence[float], base: original_texts.Originals, stopwords: str | None
 ) -> list[Crossing]:
     """Where each system's N_w passes each share."""
     found = []
@@ -162,7 +164,7 @@ def words_anew(args: argparse.Namespace, folder: str | None) -> int:
     if whole is None:
         raise ConfigError(f"--words needs assets/benchmarks/{args.what}.json, which is not there.")
     points = bundled_points(args.what, whole, whole.about["seeds"])
-    setup = run.RunConfig(
+    setup = group_run.RunConfig(
         folder, args.stopwords, str(whole.about["command"]), attackers=tuple(args.words or ATTACKERS), words=True
     )
     run.run(points, setup, args.out, args.jobs, lambda text: print(text, file=sys.stderr, flush=True))
@@ -183,8 +185,8 @@ def again(what: str, point: str, folder: str | None, stopwords: str | None) -> i
             f"The point {point!r} was declared otherwise when it was measured. Run bench equal-privacy {what}."
         )
     attackers = tuple(m for m in ATTACKERS if m in {r.metric for r in rows})
-    (line,) = run.run_group(
-        [wanted], run.RunConfig(folder, stopwords, str(whole.about["command"]), attackers=attackers)
+    (line,) = group_run.run_group(
+        [wanted], group_run.RunConfig(folder, stopwords, str(whole.about["command"]), attackers=attackers)
     )
     outside = 0
     for row in rows:
@@ -244,7 +246,7 @@ def main(argv: Sequence[str] = ()) -> int:
         systems = [s for s in SYSTEMS if not args.mechanism or s.mechanism in args.mechanism]
         if not systems:
             raise ConfigError(f"--mechanism: one of {', '.join(dict.fromkeys(s.mechanism for s in SYSTEMS))}.")
-        base = run.originals(args.set, size, folder)
+        base = original_texts.load_originals(args.set, size, folder)
         for system in systems:
             for c in (new := crossings([system], (*SHARES, ALSO), base, args.stopwords)):
                 at = "is not reached" if c.epsilon is None else f"at ε {c.epsilon:g}"
@@ -256,7 +258,7 @@ def main(argv: Sequence[str] = ()) -> int:
     command = f"python -m dptext_core bench equal-privacy {args.what}" + (" --data FOLDER" if folder else "")
     command += f" --stopwords {Path(args.stopwords).name}" if args.stopwords else ""
     command += f" --n {args.n}" if args.n else ""
-    setup = run.RunConfig(folder, args.stopwords, command, attackers=ATTACKERS)
+    setup = group_run.RunConfig(folder, args.stopwords, command, attackers=ATTACKERS)
     run.run(points, setup, args.out, args.jobs, lambda text: print(text, file=sys.stderr, flush=True))
     cut = f"{points[0].data} only, {args.seeds} seeds."
     if never := [f"{c.mechanism} N_w {c.n_w:g}" for c in found if c.epsilon is None]:

@@ -26,7 +26,7 @@ from dptext_core.mechanisms.setting import Setting
 from ..results import summary as store
 from ..results.rows import BASELINE, Row, RunLine
 from ..results.summary import Results
-from . import merging, run
+from . import group_run, merging
 from .grid import GridPoint, Size
 
 #: Fewer seeds tell nothing of how far a mean over seeds can be off.
@@ -186,13 +186,13 @@ def chosen(lines: Sequence[RunLine], n: int, digest: str) -> list[RunLine]:
     return (first + [line for line in ordered if line not in first])[:n]
 
 
-def measured_again(lines: Sequence[RunLine], some: Sequence[RunLine], setup: run.RunConfig) -> list[Again]:
+def measured_again(lines: Sequence[RunLine], some: Sequence[RunLine], setup: group_run.RunConfig) -> list[Again]:
     """These points, run here: every score but speed beside the interval that the file's own seeds give."""
     found = []
     for line in some:
         size = Size(line.n_train, line.n_test, line.max_words, 14.0)
         point = GridPoint(line.setting, line.data, line.seed, size)
-        (here,) = run.run_group([point], setup)
+        (here,) = group_run.run_group([point], setup)
         same = [other for other in lines if _setting(other) == _setting(line)]
         for metric, value in here.scores.items():
             if measure(metric).kind == SPEED or metric not in line.scores:
@@ -218,7 +218,7 @@ def main(path: Path, data: Path | None, stopwords: str | None, again: int) -> in
     kept = sum(line.mechanism != BASELINE for line in lines)
     print(f"{path.name}: {kept} points of {len({_setting(x) for x in lines})} settings, {len(faults)} faults.")
     if again and not faults:
-        setup = run.RunConfig(None if data is None else str(data), stopwords, lines[0].provenance.command)
+        setup = group_run.RunConfig(None if data is None else str(data), stopwords, lines[0].provenance.command)
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         found = measured_again(lines, chosen(lines, again, digest), setup)
         for a in found:

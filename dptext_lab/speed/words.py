@@ -278,13 +278,13 @@ def _keep(name: str) -> dict[str, str]:
 
 
 def _write_rates(out: Path) -> None:
-    from ..runner.run import machine
+    from ..runner.machine import describe_machine
 
     rows = rates()
     for row in rows:
         options = ", ".join("+".join(v) if isinstance(v, tuple) else str(v) for v in row.options.values())
         print(f"{row.mechanism:13s} {options:20s} ε {row.epsilon:<6g} {row.value:10,.0f} tokens a processor second")
-    MEASUREMENT.write(out, rows, MEASUREMENT.about(machine=machine()))
+    MEASUREMENT.write(out, rows, MEASUREMENT.about(machine=describe_machine()))
 
 
 def _sst2_rows(space: WordSpace, folder: Path | None) -> tuple[np.ndarray, str]:

@@ -22,7 +22,7 @@ from dptext_lab.results.latex import latex
 from dptext_lab.results.rows import Row, RunLine, point_id
 from dptext_lab.results.summary import Results
 from dptext_lab.runner import contributions as contributed
-from dptext_lab.runner import grid, run
+from dptext_lab.runner import grid, group_run
 from dptext_studio import figures
 
 #: Boards at the same N_w, which is exact.
@@ -443,11 +443,11 @@ def test_what_is_wrong_with_a_file_is_said(lines, against, change, fault):
 
 @pytest.mark.slow
 def test_points_are_measured_again_and_a_score_that_was_made_up_lies_outside(light):
-    setup = run.RunConfig(command="c")
+    setup = group_run.RunConfig(command="c")
     size = grid.Size(12, 6, 10, 8.0)
     setting = dpt.Setting("diffractor", {"lists": ("L2",)}, 1.0)
     points = [grid.GridPoint(setting, "builtin", seed, size) for seed in (1, 2, 3)]
-    lines = list(run.run_group(points, setup))
+    lines = list(group_run.run_group(points, setup))
     again = contributed.measured_again(lines, contributed.chosen(lines, 1, "hash"), setup)
     assert {a.metric for a in again} >= {"accuracy", "cosine"} and all(a.inside for a in again)
     assert "tokens_per_second" not in {a.metric for a in again}

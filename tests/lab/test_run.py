@@ -24,7 +24,7 @@ from dptext_lab.results import equal_privacy as equal_privacy_rows
 from dptext_lab.results import summary as results
 from dptext_lab.results.paired_comparison import unpack
 from dptext_lab.results.rows import Gate, Row, RunLine
-from dptext_lab.runner import grid, line_files, merging, run
+from dptext_lab.runner import grid, group_run, line_files, merging, original_texts, processes, run, tasks
 
 FULL = grid.GRIDS["full"].points()
 
@@ -294,11 +294,11 @@ def test_options_that_would_be_ignored_are_refused(tmp_path):
         with pytest.raises(ConfigError, match="leave out"):
             bench_run.main(["--point", "x", *more])
     path = tmp_path / "points.jsonl"
-    setup = run.RunConfig(command="c")
-    here = at(line(TEM[0]), stopwords=run.stop_list(None))
+    setup = group_run.RunConfig(command="c")
+    here = at(line(TEM[0]), stopwords=group_run.stop_list_name(None))
     path.write_text(json.dumps(here.to_dict()) + "\n")
     with pytest.raises(InputError, match="Use the same options"):
-        run.run([TEM[0]], run.RunConfig(command="c --perplexity"), path)
+        run.run([TEM[0]], group_run.RunConfig(command="c --perplexity"), path)
     assert run.run([TEM[0]], setup, path) == 0
 
 
@@ -404,11 +404,13 @@ def test_what_was_added_to_a_grid_joins_an_older_summary(tmp_path, capsys):
 
 
 def test_what_is_left_is_told_from_what_was_estimated_and_then_from_what_it_took():
-    at_first = run.seconds_left(4.0, 0.06, 60.0)
+    at_first = processes.seconds_left(4.0, 0.06, 60.0)
     assert 60 < at_first < 120, "a slow first point, at which models were loaded, is no measure of the others"
-    assert run.seconds_left(100.0, 30.0, 60.0) == pytest.approx(30 * 106 / 36), "twice as slow as estimated, or nearly"
-    assert run.seconds_left(0.0, 0.0, 60.0, jobs=2) == pytest.approx(30.0)
-    assert run.seconds_left(100.0, 60.0, 60.0) == 0.0 == run.seconds_left(1.0, 0.0, 0.0)
+    assert processes.seconds_left(100.0, 30.0, 60.0) == pytest.approx(30 * 106 / 36), (
+        "twice as slow as estimated, or nearly"
+    )
+    assert processes.seconds_left(0.0, 0.0, 60.0, jobs=2) == pytest.approx(30.0)
+    assert processes.seconds_left(100.0, 60.0, 60.0) == 0.0 == processes.seconds_left(1.0, 0.0, 0.0)
 
 
 class Killed(BaseException):
@@ -538,7 +540,7 @@ def test_a_list_of_stop_words_that_is_another_is_refused(tmp_path):
     writer.write(line(TEM[0]))
     writer.close()
     with pytest.raises(InputError, match="Use the same list"):
-        run.run(TEM, run.RunConfig(stopwords=str(words)), path)
+        run.run(TEM, group_run.RunConfig(stopwords=str(words)), path)
 
 
 def test_a_list_of_the_full_grid_needs_no_data(capsys):
@@ -580,18 +582,18 @@ WORDS_POINTS = [grid.GridPoint(dpt.Setting("custext", {"oov": "keep"}, 5.0), "bu
 
 @pytest.fixture
 def quick_embedding(monkeypatch):
-    monkeypatch.setattr(run, "embed", lambda texts: np.stack([letters(text) for text in texts]))
-    run.originals.cache_clear()
+    monkeypatch.setattr(original_texts, "embed", lambda texts: np.stack([letters(text) for text in texts]))
+    original_texts.load_originals.cache_clear()
     yield
-    run.originals.cache_clear()
+    original_texts.load_originals.cache_clear()
 
 
 def test_words_by_themselves_are_those_of_a_whole_run(quick_embedding, monkeypatch):
-    setup = run.RunConfig(command="c", attackers=("attack_nearest", "attack_query"))
-    whole = list(run.run_group(WORDS_POINTS, setup))
-    run.originals.cache_clear()
-    monkeypatch.setattr(run, "embed", None)  # texts are not looked at
-    alone = list(run.run_group(WORDS_POINTS, replace(setup, words=True)))
+    setup = group_run.RunConfig(command="c", attackers=("attack_nearest", "attack_query"))
+    whole = list(group_run.run_group(WORDS_POINTS, setup))
+    original_texts.load_originals.cache_clear()
+    monkeypatch.setattr(original_texts, "embed", None)  # texts are not looked at
+    alone = list(group_run.run_group(WORDS_POINTS, replace(setup, words=True)))
     for a, b in zip(whole, alone, strict=True):
         told = {m: x for m, x in a.scores.items() if measure(m).kind == "deniability"}
         assert set(told) == {"n_w", "s_w", "attack_nearest", "attack_query"} and b.scores == told and a.id == b.id
@@ -609,10 +611,10 @@ def test_words_are_of_the_same_rewrites_however_they_are_read(name, quick_embedd
     point = grid.GridPoint(dpt.Setting(name, options, 5.0), "builtin", 1, WORDS_SIZE)
     for only in (False, True):
         taken: list = []
-        monkeypatch.setattr(run.Words, "take", lambda _, e, seed, i, result, t=taken: t.append((i, result.text)))
-        monkeypatch.setattr(run.Words, "score", lambda *_: None)
-        list(run.run_group([point], run.RunConfig(command="c", words=only)))
-        wanted = run.words_of(run.originals("builtin", WORDS_SIZE, None), {}).wanted
+        monkeypatch.setattr(group_run.Words, "take", lambda _, e, seed, i, result, t=taken: t.append((i, result.text)))
+        monkeypatch.setattr(group_run.Words, "score", lambda *_: None)
+        list(group_run.run_group([point], group_run.RunConfig(command="c", words=only)))
+        wanted = group_run.words_of(original_texts.load_originals("builtin", WORDS_SIZE, None), {}).wanted
         seen[only] = [pair for pair in taken if pair[0] in wanted]
     assert seen[True] == seen[False] and [i for i, _ in seen[True]] == list(wanted)
 
@@ -655,15 +657,15 @@ def test_words_stand_anew_in_a_summary_whose_other_rows_stay(tmp_path, capsys):
 def remembered(monkeypatch, tmp_path):
     """A bundled summary of one builtin point of a size that no grid has, and its lines."""
     point = grid.GridPoint(dpt.Setting("diffractor", {"oov": "keep"}, 1.0), "builtin", 1, grid.Size(10, 6, 9, 9.0))
-    monkeypatch.setattr(run, "embed", lambda texts: np.stack([letters(text) for text in texts]))
-    run.originals.cache_clear()
-    (found,) = run.run_group([point], run.RunConfig(command="c"))
+    monkeypatch.setattr(original_texts, "embed", lambda texts: np.stack([letters(text) for text in texts]))
+    original_texts.load_originals.cache_clear()
+    (found,) = group_run.run_group([point], group_run.RunConfig(command="c"))
     base = grid.GridPoint(dpt.Setting("baseline", {}, None), "builtin", 1, point.size)
-    (plain,) = run.run_group([base], run.RunConfig(command="c"))
+    (plain,) = group_run.run_group([base], group_run.RunConfig(command="c"))
     summary, _ = merging.merge([plain, found], [base, point], "c", "")
     monkeypatch.setattr(results, "bundled", lambda: summary)
     yield point, found, summary
-    run.originals.cache_clear()
+    original_texts.load_originals.cache_clear()
 
 
 def test_every_row_is_measured_again_as_it_is_printed(remembered, capsys, monkeypatch):
@@ -698,16 +700,16 @@ def test_a_trained_encoder_is_trained_once_on_unprotected_text_and_has_a_gain(mo
         trained.append(train[0])
         return [train_y[0]] * len(test)
 
-    monkeypatch.setattr(run, "embed", lambda texts: np.stack([letters(text) for text in texts]))
-    monkeypatch.setattr(run.tasks, "finetune", first_class)
-    monkeypatch.setattr(run, "_tuned", {})
-    run.originals.cache_clear()
+    monkeypatch.setattr(original_texts, "embed", lambda texts: np.stack([letters(text) for text in texts]))
+    monkeypatch.setattr(tasks, "finetune", first_class)
+    monkeypatch.setattr(group_run, "_encoder_guesses", {})
+    original_texts.load_originals.cache_clear()
     size = grid.Size(10, 6, 9, 9.0)
     points = [grid.GridPoint(dpt.Setting("diffractor", {"oov": "keep"}, e), "builtin", 1, size) for e in (0.5, 5.0)]
-    setup = run.RunConfig(command="c", finetune="x")
-    (plain,) = run.run_group([grid.GridPoint(dpt.Setting(grid.BASELINE, {}, None), "builtin", 1, size)], setup)
-    found = list(run.run_group(points, setup))
-    run.originals.cache_clear()
+    setup = group_run.RunConfig(command="c", finetune="x")
+    (plain,) = group_run.run_group([grid.GridPoint(dpt.Setting(grid.BASELINE, {}, None), "builtin", 1, size)], setup)
+    found = list(group_run.run_group(points, setup))
+    original_texts.load_originals.cache_clear()
     assert len(trained) == 3, "on unprotected text once, and on both rewrites"
     assert [g.metric for g in plain.gates if g.metric.endswith("_finetuned")] == ["accuracy_finetuned"]
     assert "accuracy_finetuned" in plain.scores and "relative_gain_static_finetuned" not in plain.scores

@@ -21,7 +21,7 @@ from dptext_core.privacy.distribution import ScoreTable
 from dptext_core.words.space import SPACES
 from dptext_lab.measurements import audit, deniability
 from dptext_lab.results import rows
-from dptext_lab.runner import grid, run
+from dptext_lab.runner import grid, group_run, original_texts
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = {s.name for s in dpt.mechanisms()}
@@ -79,10 +79,10 @@ def test_a_foreign_mechanism_is_audited_and_measured_as_it_says(two):
 def embeddings(monkeypatch):
     """Bags of letters in place of the sentence encoder, which is slow to load; nothing of them is kept."""
     monkeypatch.setattr(sentence_encoder, "embed", lambda texts, **_: np.stack([letters(text) for text in texts]))
-    for kept in (run.originals.cache_clear, run._embedded.clear):
+    for kept in (original_texts.load_originals.cache_clear, original_texts._embeddings.clear):
         kept()
     yield
-    for kept in (run.originals.cache_clear, run._embedded.clear):
+    for kept in (original_texts.load_originals.cache_clear, original_texts._embeddings.clear):
         kept()
 
 
@@ -94,7 +94,7 @@ def letters(text: str) -> np.ndarray:
 def test_a_foreign_mechanism_makes_a_point_with_all_scores(two, embeddings):
     size = grid.Size(12, 6, 10, 8.0)
     point = grid.GridPoint(dpt.Setting("two", {"far": True, "oov": "keep"}, 2.0), "builtin", 1, size)
-    (line,) = run.run_group([point], run.RunConfig(command="c"))
+    (line,) = group_run.run_group([point], group_run.RunConfig(command="c"))
     assert line.id == point.id and rows.RunLine.read(line.to_dict()) == line
     wanted = {"accuracy", "accuracy_bag", "f1_adaptive", "f1_adaptive_bag", "cosine", "bleu", "chrf", "n_w", "s_w"}
     assert wanted <= set(line.scores)
