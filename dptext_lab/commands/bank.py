@@ -47,7 +47,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         )
     building.set_defaults(run=build)
     covering.add_argument("--bank", metavar="B", default=DEFAULT_BANK, help="its name or folder")
-    covering.add_argument("--n", type=positive, metavar="N", help="only so many texts of each file, from the first on")
+    covering.add_argument(
+        "--max-texts", type=positive, metavar="N", help="only so many texts of each file, from the first on"
+    )
     covering.set_defaults(run=cover)
 
 
@@ -104,7 +106,7 @@ def cover(args: argparse.Namespace) -> None:
     bank = sentence_bank(args.bank)
     rows = [("texts", "sentences", "nearest cosine, mean", "lowest tenth", "highest tenth", "0.5 or more")]
     for file in args.files:
-        covered = coverage(bank, list(_texts(args, file))[: args.n], task=on_terminal(Path(file).name))
+        covered = coverage(bank, list(_texts(args, file))[: args.max_texts], task=on_terminal(Path(file).name))
         rows.append(
             (
                 file,

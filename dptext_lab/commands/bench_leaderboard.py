@@ -2,7 +2,7 @@
 
 python -m dptext_core bench leaderboard --judge accuracy --at 0.3
 python -m dptext_core bench leaderboard --judges
-python -m dptext_core bench leaderboard --check mine.jsonl --data DIR --again 3
+python -m dptext_core bench leaderboard --check mine.jsonl --data DIR --rerun 3
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     takes.add_argument("--check", type=Path, metavar="FILE", help="check the points of a contributed file instead")
     takes.add_argument("--data", type=Path, metavar="DIR", help="with --check: the data sets, to measure some again")
     takes.add_argument("--stopwords", metavar="FILE", help="with --check: the list that the bundled results have")
-    takes.add_argument("--again", type=int, default=0, metavar="N", help="with --check: so many points (default 0)")
+    takes.add_argument("--rerun", type=int, default=0, metavar="N", help="with --check: so many points (default 0)")
     return takes
 
 
@@ -58,9 +58,9 @@ def main(argv: Sequence[str] = ()) -> int:
     """The command ``bench leaderboard``."""
     args = _parser().parse_args(argv)
     if args.check is not None:
-        return contributed.main(args.check, args.data, args.stopwords, args.again)
-    if args.again or args.data or args.stopwords:
-        raise ConfigError("--data, --stopwords and --again go with --check.")
+        return contributed.main(args.check, args.data, args.stopwords, args.rerun)
+    if args.rerun or args.data or args.stopwords:
+        raise ConfigError("--data, --stopwords and --rerun go with --check.")
     rows = Rows((*(attacker_rows.with_attackers(store.read(path)) for path in args.rows or ()), *bundled_summaries()))
     known = rows.data_sets()
     if args.set not in known:

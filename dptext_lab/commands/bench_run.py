@@ -31,7 +31,7 @@ from dptext_core.support.checks import whole
 from ..measurements import equal_privacy
 from ..results import equal_privacy as equal_privacy_rows
 from ..results import summary as store
-from ..results.rows import BASELINE, Row, short
+from ..results.rows import BASELINE, Row, six_digits
 from ..runner import merging
 from ..runner.grid import (
     ATTACKERS,
@@ -42,8 +42,8 @@ from ..runner.grid import (
     GridPoint,
     Size,
     cost,
+    grid_by_name,
     groups,
-    named,
     of_settings,
     shard,
 )
@@ -80,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     takes.add_argument("--jobs", type=int, default=1, metavar="N", help="processes, of one thread each (default 1)")
     takes.add_argument("--stopwords", metavar="FILE", help="a list of stop words, one a line, for all mechanisms")
     takes.add_argument("--only", metavar="TEXT", help="only points whose MECHANISM/DATA has this text in it")
-    takes.add_argument("--n", type=int, metavar="N", help="at most N texts to train and N to test")
+    takes.add_argument("--max-texts", type=int, metavar="N", help="at most N texts to train and N to test")
     takes.add_argument("--point", metavar="ID", help="run one point and show its scores beside the bundled ones")
     takes.add_argument("--seed", type=int, metavar="N", help="with --point: by another seed than its own")
     takes.add_argument("--bertscore", action="store_true", help="BERTScore at every point, not at the first seed's")
@@ -115,8 +115,8 @@ def main(argv: Sequence[str] = ()) -> int:
             )
         return _point(args)
     grid = _grid(args)
-    if args.n is not None:
-        grid = grid.smaller(args.n)
+    if args.max_texts is not None:
+        grid = grid.smaller(args.max_texts)
     points = [p for p in grid.points() if args.only is None or args.only in f"{p.mechanism}/{p.data}"]
     if args.words is not None:
         points = [p for p in points if p.mechanism != BASELINE and p.setting.make().aligned is not None]
@@ -125,7 +125,7 @@ def main(argv: Sequence[str] = ()) -> int:
     if args.merge:
         if args.list or args.shard != "1/1" or args.out:
             raise ConfigError(
-                "--merge goes with what names the points (--grid, --n, --only), --into and --summary alone."
+                "--merge goes with what names the points (--grid, --max-texts, --only), --into and --summary alone."
             )
         return _merge(args, grid, points)
     if args.summary or args.into:
@@ -153,7 +153,7 @@ def _grid(args: argparse.Namespace) -> Grid:
             raise ConfigError("--epsilon, --set and --seeds go with --setting.")
         if args.seed is not None and args.point is None:
             raise ConfigError("--seed goes with --point.")
-        return named(args.grid or "quick", args.data is not None)
+        return grid_by_name(args.grid or "quick", args.data is not None)
     if args.grid:
         raise ConfigError("--setting stands in the place of --grid: give one of the two.")
     seeds = len(SEEDS) if args.seeds is None else whole("--seeds", args.seeds, least=1)
@@ -202,7 +202,7 @@ def _command(args: argparse.Namespace) -> str:
     words += ["--seeds", str(args.seeds)] if args.seeds is not None else []
     words += ["--data", "FOLDER"] * (args.data is not None)
     words += ["--stopwords", Path(args.stopwords).name] if args.stopwords else []
-    words += ["--n", str(args.n)] if args.n else []
+    words += ["--max-texts", str(args.max_texts)] if args.max_texts else []
     for metric in ("bertscore", "perplexity", "lm_perplexity"):
         words += ["--" + metric.replace("_", "-")] * getattr(args, metric)
     words += ["--finetune"] * (args.finetune is not None)
@@ -255,16 +255,16 @@ def _merge(args: argparse.Namespace, grid: Grid, points: Sequence[GridPoint]) ->
     return 0
 
 
-def declared(wanted: str, args: argparse.Namespace, summary: store.Results | None) -> tuple[Grid, GridPoint]:
+def find_point(wanted: str, args: argparse.Namespace, summary: store.Results | None) -> tuple[Grid, GridPoint]:
     """The point of this id, and the grid it belongs to: of the grid that is named, any other, or the bundled summary,
     which may be of an older edition of a grid. Raises ConfigError where there is none."""
-    grids = [named(name, args.data is not None) for name in dict.fromkeys([args.grid or "quick", *GRIDS])]
-    for grid in [g if args.n is None else g.smaller(args.n) for g in grids]:
+    grids = [grid_by_name(name, args.data is not None) for name in dict.fromkeys([args.grid or "quick", *GRIDS])]
+    for grid in [g if args.max_texts is None else g.smaller(args.max_texts) for g in grids]:
         if wanted in grid.by_id:
             return grid, grid.by_id[wanted]
     for row in () if summary is None else summary.rows:
         if summary is not None and row.point == wanted:
-            for point in measured(row, summary.about["data"][row.data]):
+            for point in candidate_points(row, summary.about["data"][row.data]):
                 if point.id == wanted:
                     return GRIDS["full"], point
     raise ConfigError(
@@ -272,7 +272,7 @@ def declared(wanted: str, args: argparse.Namespace, summary: store.Results | Non
     )
 
 
-def measured(row: Row, dataset: Mapping[str, Any]) -> Iterator[GridPoint]:
+def candidate_points(row: Row, dataset: Mapping[str, Any]) -> Iterator[GridPoint]:
     """The points that a row of a summary may be of, by what the summary says of its data set."""
     for n_train in (dataset["n_train"], None):
         for n_test in (dataset["n_test"], None):
@@ -287,8 +287,10 @@ def _point(args: argparse.Namespace) -> int:
     summary = store.bundled()
     here = summary is not None and any(r.point == args.point for r in summary.rows)
     if not here and (what := equal_privacy_rows.file_of_point(args.point)) is not None:
-        return equal_privacy.again(what, args.point, None if args.data is None else str(args.data), args.stopwords)
-    grid, point = declared(args.point, args, summary)
+        return equal_privacy.rerun_point(
+            what, args.point, None if args.data is None else str(args.data), args.stopwords
+        )
+    grid, point = find_point(args.point, args, summary)
     measured_before = () if summary is None else summary.rows
     rows = {r.metric: r for r in measured_before if (r.setting, r.data) == (point.setting, point.data)}
     if rows and summary is not None and (used := stop_list_name(args.stopwords)) != summary.about["stopwords"]:
@@ -315,9 +317,9 @@ def _point(args: argparse.Namespace) -> int:
         if row := rows.get(metric):
             beside = f"   bundled {row.value:g}"
             if row.low is not None and row.high is not None:
-                told.append(row.low <= short(value) <= row.high)
+                told.append(row.low <= six_digits(value) <= row.high)
                 beside += f" ({row.low:g} to {row.high:g}, {row.measured}): {'inside' if told[-1] else 'outside'}"
-            if row.runs and short(value) in row.runs:
+            if row.runs and six_digits(value) in row.runs:
                 beside += ", and the same number as one of its seeds"
         print(f"{metric:28s} {value:12.6g}{beside}")
     if told:

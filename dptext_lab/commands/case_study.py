@@ -20,7 +20,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--atis", metavar="CHECKPOINT", default="atis", help="pre-trained on ATIS (default: bundled)")
     parser.add_argument("--seeds", type=positive, default=5, metavar="N", help="(default 5)")
     parser.add_argument(
-        "--n", type=positive, metavar="N", help="rewrite at most N training sentences of each data set (default: all)"
+        "--max-texts",
+        "--n",  # as the command in the bundled file names it
+        type=positive,
+        metavar="N",
+        help="rewrite at most N training sentences of each data set (default: all)",
     )
     parser.add_argument("--summary", metavar="FILE", help="also write the scores, without any sentence, to this file")
 
@@ -35,7 +39,7 @@ def run(args: argparse.Namespace) -> None:
             args.out,
             checkpoints={"snips": args.snips, "atis": args.atis},
             seeds=args.seeds,
-            n=args.n,
+            n=args.max_texts,
             say=note,
         )
     if args.summary:

@@ -103,7 +103,7 @@ REGISTERED: list[Claim] = []
 
 
 @cache
-def _written() -> dict[str, dict[str, str]]:
+def _claim_texts() -> dict[str, dict[str, str]]:
     """What is written of every claim; the end of a line counts as a blank."""
     with Path(__file__).with_name("claims.toml").open("rb") as file:
         claims = tomllib.load(file)
@@ -115,7 +115,7 @@ def claim(itself: Callable[[], str] | None = None) -> Callable[[Callable[[Runs],
     the function's name in ``claims.toml``. itself: counts where the paper says something else."""
 
     def made(look: Callable[[Runs], ClaimOutcome]) -> Claim:
-        written = _written()[look.__name__]
+        written = _claim_texts()[look.__name__]
         test = Test(**{part.name: written[part.name] for part in fields(Test)})
         told = {key: written.get(key, "") for key in ("paper", "place", "quote", "turns")}
         counted = itself or written.get("itself", "")

@@ -29,7 +29,7 @@ GEOMETRIC, TEM = {"noise": "geometric"}, {"noise": "tem", "gamma": None}
 LISTS = "bench equal-privacy lists --data DIR --stopwords FILE --out FILE --summary assets/benchmarks/lists.json"
 
 
-def beside() -> Runs:
+def single_list_runs() -> Runs:
     """The lists of each space by itself, and N_w and S_w of all choices of lists in closed form."""
     return bundled_runs("lists")
 
@@ -57,7 +57,7 @@ def _mean(runs: Runs, metric: str, epsilon: float | None, names: Sequence[tuple[
 @claim()
 def one_list_is_best(runs: Runs) -> ClaimOutcome:
     utility, hidden, kept, rows = ClaimEvidence(), ClaimEvidence(), ClaimEvidence(), []
-    lists = beside()
+    lists = single_list_runs()
     for noise in NOISES:
         for row in runs.find("sst2", "accuracy", NAME, **noise, lists=("L2",)):
             for other in ("L0", "L1"):
@@ -105,7 +105,7 @@ def one_list_is_best(runs: Runs) -> ClaimOutcome:
 
 @claim()
 def more_lists(runs: Runs) -> ClaimOutcome:
-    lists, more, stays, rows = beside(), ClaimEvidence(), ClaimEvidence(), []
+    lists, more, stays, rows = single_list_runs(), ClaimEvidence(), ClaimEvidence(), []
     for noise in (GEOMETRIC, TEM):
         for a, b in _deniability(lists, "s_w", noise, "L1", "L0"):
             more.add(lists.compare(a, b))
@@ -136,7 +136,7 @@ def more_lists(runs: Runs) -> ClaimOutcome:
 
 @claim()
 def noises_differ(runs: Runs) -> ClaimOutcome:
-    lists, kept, different, rows, shown = beside(), ClaimEvidence(), ClaimEvidence(), [], []
+    lists, kept, different, rows, shown = single_list_runs(), ClaimEvidence(), ClaimEvidence(), [], []
     for choice in CHOICES[:3]:
         for row in lists.find(VOCABULARY, "n_w", NAME, **GEOMETRIC, lists=choice):
             other = lists.one(VOCABULARY, "n_w", NAME, row.epsilon, **TEM, lists=choice)
@@ -472,7 +472,7 @@ def _table_2_contradicts() -> str:
 
 @claim(itself=_table_2_contradicts)
 def tem_beside_tables(runs: Runs) -> ClaimOutcome:
-    lists, ratios, gaps, rows, shown = beside(), ClaimEvidence(same=True), ClaimEvidence(same=True), [], []
+    lists, ratios, gaps, rows, shown = single_list_runs(), ClaimEvidence(same=True), ClaimEvidence(same=True), [], []
     theirs = {
         (r.options["noise"], r.epsilon): x for x, r in paper_values(PAPER, "Table 2", "mrpc+rte+sst2", NAME, "cosine")
     }

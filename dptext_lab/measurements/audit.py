@@ -61,7 +61,7 @@ def epsilons(setting: Setting) -> tuple[float, float]:
     return (LOW, high) if cls.notion != "none" and not cls.closed_form else (default, high)
 
 
-def row(setting: Setting, report: AuditReport) -> dict[str, Any]:
+def row_of_report(setting: Setting, report: AuditReport) -> dict[str, Any]:
     """One line of the table."""
     own = report.to_dict()
     kept = (
@@ -101,15 +101,15 @@ def main(argv: Sequence[str] = ()) -> int:
         "--planted", action="store_true", help="audit every planted fault and its sound twin in the place of what ships"
     )
     takes.add_argument("--fault", action="append", metavar="NAME", help="with --planted: only this fault")
-    takes.add_argument("--again", action="store_true", help="measure rows again that are in --out already")
+    takes.add_argument("--rerun", action="store_true", help="measure rows again that are in --out already")
     args = takes.parse_args(argv)
     if args.planted:
-        return _planted(args.fault)
+        return _audit_faults(args.fault)
     todo = [s.at(e) for s in configurations() for e in epsilons(s)]
     places = {setting: k for k, setting in enumerate(todo)}
-    there = _there(args.out, places)
+    there = _finished_rows(args.out, places)
     todo = [s for s in todo if not args.mechanism or s.mechanism in args.mechanism]
-    left = [s for s in todo if args.again or places[s] not in there]
+    left = [s for s in todo if args.rerun or places[s] not in there]
     say = partial(print, file=sys.stderr, flush=True)
     say(f"{len(todo)} rows, {len(todo) - len(left)} done, {len(left)} to measure")
     try:
@@ -125,17 +125,17 @@ def main(argv: Sequence[str] = ()) -> int:
     return 0
 
 
-def _planted(names: Sequence[str] | None) -> int:
+def _audit_faults(names: Sequence[str] | None) -> int:
     """Print what came of every fault, or of these, beside its sound twin; 1 where one holds or a twin is refuted."""
     chosen = [_fault(name) for name in names or FAULTS]
     twins: dict[tuple[Any, ...], tuple[AuditReport, float]] = {}
     print("| fault | verdict | verdict of its sound twin | draws | seconds | by |\n" + "|---" * 6 + "|", flush=True)
     wrong = 0
     for fault in chosen:
-        report, seconds = _timed(broken(fault.name), fault, on_terminal(fault.name))
+        report, seconds = _time_audit(broken(fault.name), fault, on_terminal(fault.name))
         key = (fault.sound, Options(fault.options), fault.inputs)
         if key not in twins:
-            twins[key] = _timed(sound(fault.name), fault, on_terminal(f"{fault.name}, sound twin"))
+            twins[key] = _time_audit(sound(fault.name), fault, on_terminal(f"{fault.name}, sound twin"))
         twin = twins[key][0]
         wrong += report.holds or twin.verdict == "refuted"
         by = next((c.name for c in report.checks if c.status == "refuted"), "")
@@ -152,12 +152,12 @@ def _fault(name: str) -> Fault:
     return FAULTS[name]
 
 
-def _timed(m: Mechanism, fault: Fault, task: Task) -> tuple[AuditReport, float]:
+def _time_audit(m: Mechanism, fault: Fault, task: Task) -> tuple[AuditReport, float]:
     began = time.perf_counter()
     return audit(m, fault.inputs, seed=SEED, task=task), time.perf_counter() - began
 
 
-def _there(out: Path | None, places: Mapping[Setting, int]) -> dict[int, dict[str, Any]]:
+def _finished_rows(out: Path | None, places: Mapping[Setting, int]) -> dict[int, dict[str, Any]]:
     """The rows of the file that are asked for still, by their place in the table. Raises InputError."""
     if out is None or not out.exists():
         return {}
@@ -194,7 +194,7 @@ def _measure(
             before = setting.at(None)
             inputs = default_inputs(m) if {"alignment", "distribution"} <= m.can else None
         report = audit(m, inputs, draws=_draws(m), seed=SEED, task=on_terminal(what))
-        there[places[setting]] = row(setting, report)
+        there[places[setting]] = row_of_report(setting, report)
         MEASUREMENT.write(out, [there[i] for i in sorted(there)], ABOUT)
         say(f"{what}: {report.verdict}, {time.perf_counter() - began:.1f} s")
 

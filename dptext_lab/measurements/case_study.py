@@ -35,7 +35,7 @@ from ..results.case_study import EPSILONS, MEASUREMENT, SETS, epsilon_text
 from ..results.downstream import METRICS
 from ..runner.data_sets import stratified
 from .case_study_demo import LABEL_COLUMN, TEXT_COLUMN, rewriter, words_of_sentence
-from .downstream import SEEDS, Embeddings, labelled, nothing, scores, summed
+from .downstream import SEEDS, Embeddings, labelled_texts, scores, summarise_seeds, uninformed_scores
 
 #: Rewrites whose nearest sentence is looked for in the table.
 _LOOKED_AT = 50
@@ -62,8 +62,8 @@ class _Set:
             for part in ("train", "test")
         }
         self.files = {part: found.to_dict() for part, found in parts.items()}
-        self.all, labels, _ = labelled(parts["train"], TEXT_COLUMN, LABEL_COLUMN)
-        self.test, self.truth, _ = labelled(parts["test"], TEXT_COLUMN, LABEL_COLUMN)
+        self.all, labels, _ = labelled_texts(parts["train"], TEXT_COLUMN, LABEL_COLUMN)
+        self.test, self.truth, _ = labelled_texts(parts["test"], TEXT_COLUMN, LABEL_COLUMN)
         chosen = stratified(labels, n, 1, "train")
         self.known = {words_of_sentence(s) for s in self.all}
         self.words = [set(s.split()) for s in self.known]
@@ -127,9 +127,9 @@ def case_study(
                 if epsilon is None:
                     fixed[pre, name] = texts
             line = {"pretrained": pre, "data": name, "epsilon": epsilon, "seed": seed}
-            line |= _scored(there, texts, reader, seed)
+            line |= _score_rewrites(there, texts, reader, seed)
             if pre:
-                line |= _remembered(texts, there.train, sets[pre])
+                line |= _memorisation(texts, there.train, sets[pre])
             run.append([line])
             lines.append(line)
             by = f"by {SETS[pre]}, ε = {epsilon_text(epsilon)}" if pre else "original"
@@ -141,7 +141,7 @@ def case_study(
     return results
 
 
-def _scored(there: _Set, texts: Sequence[str | None], reader: Embeddings, seed: int) -> dict[str, Any]:
+def _score_rewrites(there: _Set, texts: Sequence[str | None], reader: Embeddings, seed: int) -> dict[str, Any]:
     pairs = [(t, y) for t, y in zip(texts, there.labels, strict=True) if t is not None]
     if not pairs:
         raise InputError("No sentence could be rewritten. See what the mechanism says of one of them.")
@@ -149,7 +149,7 @@ def _scored(there: _Set, texts: Sequence[str | None], reader: Embeddings, seed: 
     return {**scores(there.truth, reader(learnt, labels, there.test, seed)), "rows": len(pairs)}
 
 
-def _remembered(texts: Sequence[str | None], originals: Sequence[str], seen: _Set) -> dict[str, float]:
+def _memorisation(texts: Sequence[str | None], originals: Sequence[str], seen: _Set) -> dict[str, float]:
     """How much of the pre-training set the rewrites repeat: see the heading of the table."""
     pairs = [(t, o) for t, o in zip(texts, originals, strict=True) if t is not None]
     some = pairs[:: max(1, len(pairs) // _LOOKED_AT)][:_LOOKED_AT]
@@ -178,13 +178,13 @@ def summary(
     for (pre, name, epsilon), some in groups.items():
         row: dict[str, Any] = {"pretrained": pre, "data": name, "epsilon": epsilon, "rows": some[0]["rows"]}
         for metric in METRICS:
-            one = summed([x[metric] for x in some])
+            one = summarise_seeds([x[metric] for x in some])
             row[metric] = {k: None if one[k] is None else round(one[k], 4) for k in ("mean", "deviation")}
         row |= {k: round(statistics.fmean(x[k] for x in some), 4) for k in ("verbatim", "nearest", "own") if pre}
         rows.append(row | {"seeds": len(some)})
     about = {
         "command": f"python -m dptext_core case-study --data FOLDER --out FOLDER --seeds {seeds}"
-        + (f" --n {config['n']}" if config["n"] else "")
+        + (f" --max-texts {config['n']}" if config["n"] else "")
         + f" --summary assets/benchmarks/{MEASUREMENT.file}",
         "classifier": "logistic regression on frozen all-MiniLM-L6-v2 embeddings",
         "n": config["n"],
@@ -193,7 +193,7 @@ def summary(
         "checkpoints": config["checkpoints"],
         "environment": environment(),
     }
-    none = {name: {k: round(v, 4) for k, v in nothing(s.labels, s.truth).items()} for name, s in sets.items()}
+    none = {name: {k: round(v, 4) for k, v in uninformed_scores(s.labels, s.truth).items()} for name, s in sets.items()}
     return {"about": about, "no_information": none, "rows": rows}
 
 

@@ -20,7 +20,7 @@ from dptext_core.support.private import Private
 from dptext_core.support.task import UNWATCHED, Task
 
 from ..results.case_study import MECHANISM, SETS
-from .downstream import Embeddings, labelled
+from .downstream import Embeddings, labelled_texts
 
 #: Names the folder with the data, for the page that shows the sentence that is remembered.
 DATA_VARIABLE = "DPTEXT_DATA"
@@ -85,7 +85,7 @@ def nearest_sentence(text: str, name: str, folder: Path, task: Task = UNWATCHED)
     """The training sentence of this set that is nearest to ``text``, of the _CLOSE that share most with it: words are
     counted by how rare they are, since embedding all sentences would take a minute."""
     data = tables.source(folder / name / "train.csv", (TEXT_COLUMN, LABEL_COLUMN))
-    sentences = list(dict.fromkeys(labelled(data, TEXT_COLUMN, LABEL_COLUMN)[0]))
+    sentences = list(dict.fromkeys(labelled_texts(data, TEXT_COLUMN, LABEL_COLUMN)[0]))
     words = [set(words_of_sentence(s).split()) for s in sentences]
     often = Counter(w for some in words for w in some)
     own = set(words_of_sentence(text).split())

@@ -101,11 +101,13 @@ def table(rows: Sequence[ClippingRow]) -> str:
 def main(argv: Sequence[str] = ()) -> int:
     """The command ``bench clipping``."""
     takes = parser("clipping", __doc__, "data", "stopwords", "out", required=["data"])
-    takes.add_argument("--n", type=int, default=TEXTS, help=f"how many texts of SST-2's test, {TEXTS} by default")
+    takes.add_argument(
+        "--max-texts", type=int, default=TEXTS, help=f"how many texts of SST-2's test, {TEXTS} by default"
+    )
     takes.add_argument("--train", action="store_true", help="texts of SST-2's training part in their place")
     takes.add_argument("--epsilons", nargs="+", type=float, default=list(EPSILONS), metavar="E")
     args = takes.parse_args(argv)
-    part = {"n_train": args.n} if args.train else {"n_test": args.n}
+    part = {"n_train": args.max_texts} if args.train else {"n_test": args.max_texts}
     data = data_sets.load(DATA, args.data, max_words=40, **part)
     texts = [data.texts[i][0] for i in (data.train if args.train else data.test)]
     mechanism = DPMLM.create(**options_in(args))

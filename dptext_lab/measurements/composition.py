@@ -48,7 +48,7 @@ TEXTS: Mapping[int, int] = {20: 24, 100: 12, 400: 6}
 bundled = MEASUREMENT.bundled
 
 
-def joined(texts: Sequence[str], labels: Sequence[str], words: int, n: int) -> list[str]:
+def join_texts(texts: Sequence[str], labels: Sequence[str], words: int, n: int) -> list[str]:
     """The first n texts of so many words: those of a label one after the other, in their order, cut there. Each text
     is in one of them at most. Raises no error where there are fewer."""
     open_: dict[str, list[str]] = {}
@@ -114,7 +114,7 @@ def _likely(m: Mechanism, result: Any, only: Sequence[int], judge: causal.Judge)
     return float(np.mean([g.rank == 1 for g in guesses]))
 
 
-def said(row: CompositionRow) -> str:
+def row_text(row: CompositionRow) -> str:
     """A row in words."""
     beyond = f" ({row.more:+.3f}, {row.low:+.3f} to {row.high:+.3f})" if row.releases > 1 else ""
     likely = "" if row.likely is None else f", language model {row.likely:.3f}"
@@ -145,14 +145,16 @@ def main(argv: Sequence[str] = ()) -> int:
     rows = list(kept)
     for words in args.words or TEXTS:
         count = args.texts or TEXTS.get(words, min(TEXTS.values()))
-        texts = joined([" ".join(whole.texts[i]) for i in whole.test], [labels[i] for i in whole.test], words, count)
+        texts = join_texts(
+            [" ".join(whole.texts[i]) for i in whole.test], [labels[i] for i in whole.test], words, count
+        )
         for name in args.mechanism or EPSILONS:
             if any((r.data, r.mechanism, r.words) == (args.set, name, words) for r in kept):
                 continue
             m = Setting(name, {**OPTIONS.get(name, {}), **options_in(args, name)}).at(EPSILONS[name]).make()
             short = words == min(TEXTS)
             for row in measure(args.set, m, texts, words, RELEASES if short else (1,), judge if short else None):
-                print(f"{row.mechanism:12s} ε {row.epsilon:<6g} {said(row)}", flush=True)
+                print(f"{row.mechanism:12s} ε {row.epsilon:<6g} {row_text(row)}", flush=True)
                 rows.append(row)
             MEASUREMENT.write(args.out, rows, about)
     return 0

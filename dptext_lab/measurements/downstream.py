@@ -46,7 +46,7 @@ class Embeddings:
 
     def __call__(self, train: Sequence[str], labels: Sequence[str], test: Sequence[str], seed: int) -> list[str]:
         self.learn([*train, *test])
-        kept = part(len(train), seed)
+        kept = rows_of_seed(len(train), seed)
         x, y = np.stack([self._known[train[i]] for i in kept]), [labels[i] for i in kept]
         return tasks.classify(x, y, np.stack([self._known[t] for t in test]), seed)
 
@@ -72,7 +72,7 @@ class Embeddings:
         self._known = {t: v for t, v in self._known.items() if t in kept}
 
 
-def part(n: int, seed: int) -> list[int]:
+def rows_of_seed(n: int, seed: int) -> list[int]:
     """Which of n training rows a seed keeps, ascending."""
     order = random.Random(f"rows of seed {seed}").sample(range(n), max(1, round(SHARE * n)))
     return sorted(order)
@@ -102,7 +102,7 @@ def scores(truth: Sequence[str], guessed: Sequence[str]) -> dict[str, float]:
     return {metric: tasks.score(metric, truth, guessed) for metric in METRICS}
 
 
-def nothing(train: Sequence[str], test: Sequence[str]) -> dict[str, float]:
+def uninformed_scores(train: Sequence[str], test: Sequence[str]) -> dict[str, float]:
     """The level of no information: the best of always guessing the most frequent training label, any label alike, and
     labels as often as they are in training; the latter two on average over draws that are the same each time."""
     labels = sorted(set(train))
@@ -117,13 +117,13 @@ def nothing(train: Sequence[str], test: Sequence[str]) -> dict[str, float]:
     }
 
 
-def summed(values: Sequence[float]) -> dict[str, Any]:
+def summarise_seeds(values: Sequence[float]) -> dict[str, Any]:
     """Mean and standard deviation over seeds (None for one)."""
     deviation = statistics.stdev(values) if len(values) > 1 else None
     return {"mean": statistics.fmean(values), "deviation": deviation, "values": list(values)}
 
 
-def labelled(data: Source, text: str, label: str) -> tuple[list[str], list[str], int]:
+def labelled_texts(data: Source, text: str, label: str) -> tuple[list[str], list[str], int]:
     """Texts and labels of a source, and how many rows had no text (those that could not be rewritten)."""
     texts, labels, left_out = [], [], 0
     for row in data.rows():
@@ -141,7 +141,7 @@ def labelled(data: Source, text: str, label: str) -> tuple[list[str], list[str],
     return texts, labels, left_out
 
 
-def only_in_one(train: Source, labels: Sequence[str], test: Source, truth: Sequence[str]) -> dict[str, set[str]]:
+def unshared_labels(train: Source, labels: Sequence[str], test: Source, truth: Sequence[str]) -> dict[str, set[str]]:
     """Return the labels that only one of the two sources has. Raises InputError where they share none."""
     learnt, true = set(labels), set(truth)
     if not learnt & true:
@@ -186,9 +186,9 @@ def downstream(
     }
     with RunFolder(out, config) as folder:
         done = {line["seed"]: line for line in folder.lines() if "seed" in line}
-        learnt, labels, left_out = labelled(train, text, label)
-        tested, truth, untested = labelled(test, text, label)
-        alone = only_in_one(train, labels, test, truth)
+        learnt, labels, left_out = labelled_texts(train, text, label)
+        tested, truth, untested = labelled_texts(test, text, label)
+        alone = unshared_labels(train, labels, test, truth)
         for source, some in ((train, alone["train"]), (test, alone["test"])):
             if some:
                 note(f"warning: the other file does not have {named(some, source.name)}. Write labels alike in both.")
@@ -205,9 +205,9 @@ def downstream(
             folder.append([done[seed]])
         result = {
             "mode": "downstream",
-            **{metric: summed([done[s][metric] for s in range(1, seeds + 1)]) for metric in METRICS},
+            **{metric: summarise_seeds([done[s][metric] for s in range(1, seeds + 1)]) for metric in METRICS},
             "seeds": seeds,
-            "no_information": nothing(labels, truth),
+            "no_information": uninformed_scores(labels, truth),
             "train": len(learnt),
             "test": len(tested),
             "left_out": left_out + untested,

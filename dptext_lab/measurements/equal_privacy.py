@@ -32,7 +32,7 @@ from dptext_core.support.statistics import boundary
 
 from ..results import summary as store
 from ..results.equal_privacy import CHOICES, VOCABULARY, Crossing, bundled, bundled_crossings
-from ..results.rows import Row, plain, short
+from ..results.rows import Row, plain, six_digits
 from ..results.summary import Results
 from ..runner import group_run, merging, original_texts, run
 from ..runner.grid import ATTACKERS, BASELINE, KEEP, SIZES, GridPoint, Size
@@ -84,7 +84,7 @@ def epsilon_where(keep: Callable[[float], float], share: float, low: float = _LO
     return float(f"{(low * high) ** 0.5:.4g}")
 
 
-def chance_of_staying(
+def unchanged_probability(
     setting: Setting, base: original_texts.Originals, stopwords: str | None
 ) -> Callable[[float], float]:
     """ε → N_w of a system over the words that ``bench run`` takes for it: those of some test texts, all of each."""
@@ -109,7 +109,7 @@ def crossings(
     """Where each system's N_w passes each share."""
     found = []
     for system in systems:
-        keep = chance_of_staying(system, base, stopwords)
+        keep = unchanged_probability(system, base, stopwords)
         exact = mechanism_class(system.mechanism).closed_form
         found += [Crossing(system.ordered().at(epsilon_where(keep, n)), n, exact) for n in shares]
     return found
@@ -143,8 +143,8 @@ def deniability_of_lists(words: int = deniability.WORDS) -> list[Row]:
                     ("n_w", curve.n_w, curve.n_w_interval),
                     ("s_w", curve.s_w, curve.s_w_interval),
                 ):
-                    low, high = short(ends[i, 0]), short(ends[i, 1])
-                    value = min(max(short(mean[i]), low), high)
+                    low, high = six_digits(ends[i, 0]), six_digits(ends[i, 1])
+                    value = min(max(six_digits(mean[i]), low), high)
                     setting = Setting("diffractor", {**noise, "lists": lists}, epsilon).ordered()
                     rows.append(Row(setting, VOCABULARY, "deniability", metric, value, low, high, curve.words, 1, ""))
     return rows
@@ -158,7 +158,7 @@ def bundled_points(what: str, whole: Results, seeds: Sequence[int]) -> list[Grid
     return [p for p in points_of(what, data, size, seeds, found) if p.mechanism != BASELINE]
 
 
-def words_anew(args: argparse.Namespace, folder: str | None) -> int:
+def remeasure_words(args: argparse.Namespace, folder: str | None) -> int:
     """Measure what is told of words at the bundled points, and write their summary with it."""
     whole = bundled(args.what)
     if whole is None:
@@ -173,7 +173,7 @@ def words_anew(args: argparse.Namespace, folder: str | None) -> int:
     return 0
 
 
-def again(what: str, point: str, folder: str | None, stopwords: str | None) -> int:
+def rerun_point(what: str, point: str, folder: str | None, stopwords: str | None) -> int:
     """Run one bundled point again and print each score beside the bundled interval; 1 where one falls outside."""
     whole = bundled(what)
     rows = [] if whole is None else [r for r in whole.rows if r.point == point]
@@ -208,7 +208,7 @@ def _parser() -> argparse.ArgumentParser:
     takes.add_argument("--set", default="sst2", metavar="NAME", help="data set (default sst2)")
     takes.add_argument("--stopwords", metavar="FILE", help="one word a line; else the default list")
     takes.add_argument("--mechanism", action="append", metavar="NAME", help="of equal: only this mechanism")
-    takes.add_argument("--n", type=int, metavar="N", help="at most N texts to train and N to test")
+    takes.add_argument("--max-texts", type=int, metavar="N", help="at most N texts to train and N to test")
     takes.add_argument("--seeds", type=int, default=len(SEEDS), metavar="N", help="seeds 1 to N (default 3)")
     takes.add_argument("--jobs", type=int, default=1, metavar="N", help="processes, of one thread each (default 1)")
     takes.add_argument("--list", action="store_true", help="of equal: print the ε, run nothing")
@@ -230,17 +230,22 @@ def main(argv: Sequence[str] = ()) -> int:
     """The command ``bench equal-privacy``."""
     args = _parser().parse_args(argv)
     size = SIZES.get(args.set, Size(48, 30, 40, 14.0))
-    if args.n is not None:
-        size = Size(min(args.n, size.n_train or args.n), min(args.n, size.n_test or args.n), size.max_words, size.words)
+    if args.max_texts is not None:
+        size = Size(
+            min(args.max_texts, size.n_train or args.max_texts),
+            min(args.max_texts, size.n_test or args.max_texts),
+            size.max_words,
+            size.words,
+        )
     if not args.list and not args.point and (args.out is None or args.summary is None):
         raise ConfigError("Name the files for the points and their summary: --out FILE.jsonl --summary FILE.json.")
     if args.out is not None and args.summary is not None and same_place(args.out, args.summary):
         raise ConfigError("The points and their summary are two files: --out and --summary name the same one.")
     folder = None if args.data is None else str(args.data)
     if args.point:
-        return again(args.what, args.point, folder, args.stopwords)
+        return rerun_point(args.what, args.point, folder, args.stopwords)
     if args.words is not None:
-        return words_anew(args, folder)
+        return remeasure_words(args, folder)
     found: list[Crossing] = []
     if args.what == "equal":
         systems = [s for s in SYSTEMS if not args.mechanism or s.mechanism in args.mechanism]
@@ -257,7 +262,7 @@ def main(argv: Sequence[str] = ()) -> int:
         return 0
     command = f"python -m dptext_core bench equal-privacy {args.what}" + (" --data FOLDER" if folder else "")
     command += f" --stopwords {Path(args.stopwords).name}" if args.stopwords else ""
-    command += f" --n {args.n}" if args.n else ""
+    command += f" --max-texts {args.max_texts}" if args.max_texts else ""
     setup = group_run.RunConfig(folder, args.stopwords, command, attackers=ATTACKERS)
     run.run(points, setup, args.out, args.jobs, lambda text: print(text, file=sys.stderr, flush=True))
     cut = f"{points[0].data} only, {args.seeds} seeds."

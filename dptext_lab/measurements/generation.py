@@ -112,13 +112,15 @@ def main(argv: Sequence[str] = ()) -> int:
     takes = parser("generators", __doc__, "data", "set", "stopwords", "out")
     takes.add_argument("--systems", nargs="+", choices=list(SYSTEMS), default=list(SYSTEMS), metavar="SYSTEM")
     takes.add_argument("--epsilons", nargs="+", type=float, default=list(EPSILONS))
-    takes.add_argument("--n", type=int, default=TEXTS, help=f"texts (default {TEXTS})")
+    takes.add_argument("--max-texts", type=int, default=TEXTS, help=f"texts (default {TEXTS})")
     takes.add_argument("--model", help="the generators' model, in the place of the bundled ones")
     takes.add_argument("--judge", metavar="NAME", help=f"for perplexity: a folder, or {causal.JUDGE}")
     args = takes.parse_args(argv)
     judge = causal.judge(args.judge) if args.judge else None
     lines = []
-    for line in run(args.set, args.systems, args.epsilons, args.data, args.n, options_in(args), judge, args.model):
+    for line in run(
+        args.set, args.systems, args.epsilons, args.data, args.max_texts, options_in(args), judge, args.model
+    ):
         lines.append(line)
         print(f"{line.system}, ε {line.epsilon:g}: {line.tokens} tokens in {line.seconds} s", flush=True)
     print(f"\n{table(lines)}")

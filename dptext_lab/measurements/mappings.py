@@ -46,7 +46,7 @@ def word_counts(folder: Path) -> tuple[collections.Counter[str], str]:
     return counts, digest.hexdigest()
 
 
-def alone(counts: Mapping[str, int], space: str, k: int, mapping: str) -> tuple[float, float, int]:
+def alone_shares(counts: Mapping[str, int], space: str, k: int, mapping: str) -> tuple[float, float, int]:
     """Share of the words, share of their occurrences, number of words: those whose set is no other word's set."""
     vectors = word_space(space)
     known = [w for w in sorted(counts, key=lambda w: -counts[w]) if w in vectors]
@@ -63,7 +63,7 @@ def main(argv: Sequence[str] = ()) -> int:
     rows = []
     for k in KS:
         for mapping in MAPPINGS:
-            words, occurrences, n = alone(counts, args.space, k, mapping)
+            words, occurrences, n = alone_shares(counts, args.space, k, mapping)
             rows.append(MappingRow(k, mapping, round(words, 6), round(occurrences, 6), n))
             print(f"K = {k:3d}, {mapping:12s}: {words:.2%} of {n:,} words, {occurrences:.2%} of their occurrences")
     about = MEASUREMENT.about(space=args.space, data="sst2", sha256=digest, words="share of words not of type N–M")

@@ -96,7 +96,7 @@ def _reads(before: Sequence[str], after: Sequence[str], judge: Judge | None) -> 
     return first, then, ratio, low, high
 
 
-def said(row: PolishRow) -> str:
+def row_text(row: PolishRow) -> str:
     """A row in words."""
     words = [
         f"cosine {row.cosine_before:.3f} to {row.cosine_after:.3f} ({row.gain:+.3f}, {row.low:+.3f} to {row.high:+.3f})"
@@ -124,6 +124,6 @@ def main(argv: Sequence[str] = ()) -> int:
         texts=TEXTS,
         options=OPTIONS,
         measure=measure,
-        said=said,
+        said=row_text,
         judged=True,
     )

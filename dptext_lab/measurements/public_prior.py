@@ -48,7 +48,7 @@ from ..runner.options import OutFile, options_in, parser, which_stop_words
 from .clipping import ends
 
 #: The width of DP-MLM's clipping range that keeps most meaning up to an ε, in standard deviations: of 300 sentences of
-#: SST-2's training part (``bench clipping --train --n 300``), which are none of those measured here.
+#: SST-2's training part (``bench clipping --train --max-texts 300``), which are none of those measured here.
 WIDTH_BY_EPSILON = ((15.0, 3.0), (math.inf, 6.0))
 
 
@@ -108,27 +108,27 @@ BETTER = {
 }
 
 
-def rewritten(
+def rewrite_texts(
     mechanism: Mechanism, prepared: Sequence[Prepared], texts: Sequence[str], seed: int, spread: bool = False
 ) -> list[tuple[Mechanism, RewriteResult]]:
     """Every text once, with noise of its own, and the mechanism that made it. spread: see :class:`System`."""
     stream = NoiseStream(seed)
     if spread:
-        each = [_spread(mechanism, p) for p in prepared]
+        each = [_distribute_budget(mechanism, p) for p in prepared]
         return [(m, m.rewrite(p, stream=stream.at(k))) for k, (m, p) in enumerate(zip(each, prepared, strict=True))]
     if "sweep" not in mechanism.can:  # words are drawn one after the other
         return [(mechanism, r) for r in mechanism.rewrite(list(texts), stream=stream)]
     return [(mechanism, mechanism.rewrite(p, stream=stream.at(k))) for k, p in enumerate(prepared)]
 
 
-def _spread(mechanism: Mechanism, prepared: Prepared) -> Mechanism:
+def _distribute_budget(mechanism: Mechanism, prepared: Prepared) -> Mechanism:
     if not (drawn := drawn_tokens(mechanism, prepared)):
         return mechanism
     total = mechanism.config.epsilon * len(drawn)
     return mechanism.replace(epsilon=distribute(mechanism, prepared, total, "public").epsilons)
 
 
-def measured(
+def measure_texts(
     originals: Sequence[str], made: Sequence[tuple[Mechanism, RewriteResult]], texts: Sequence[str], attacked: int = 0
 ) -> dict[str, list]:
     """Per text: cosine, BLEU, N_w, and of the first ``attacked`` the share of the drawn words that each attacker names.
@@ -181,11 +181,11 @@ def run(
                         continue
                     prepared = prepared or list(m.prepare_many(texts))
                     start, polished = time.perf_counter(), SYSTEMS[system].polished
-                    made = rewritten(m, prepared, texts, seed, SYSTEMS[system].spread)
+                    made = rewrite_texts(m, prepared, texts, seed, SYSTEMS[system].spread)
                     out = [polish.polish(r, m).text if polished else r.text for m, r in made]
                     # Who reads the release needs no polish, and may undo one.
                     attacked = ATTACKED if seed == SEEDS[0] and not polished else 0
-                    measures = measured(texts, made, out, attacked)
+                    measures = measure_texts(texts, made, out, attacked)
                     row = {
                         "data": name,
                         "system": system,
@@ -269,7 +269,7 @@ def means(rows: Sequence[Mapping[str, Any]]) -> list[PriorRow]:
         mean, half, n = _interval(mine)
         both = (None, None) if apart is None else _interval(apart)[:2]
         out.append(PriorRow(name, system, epsilon, measure, mean, half, n, len(values[key]), top, *both))
-    return _corrected(out)
+    return _correct_for_cells(out)
 
 
 def _over_seeds(per_seed: Sequence[np.ndarray]) -> np.ndarray:
@@ -279,7 +279,7 @@ def _over_seeds(per_seed: Sequence[np.ndarray]) -> np.ndarray:
     return np.where(count, np.nansum(x, axis=0) / np.maximum(count, 1), math.nan)
 
 
-def _corrected(found: Sequence[PriorRow]) -> list[PriorRow]:
+def _correct_for_cells(found: Sequence[PriorRow]) -> list[PriorRow]:
     """With p-values of the differences, corrected for all cells of a system and measure."""
     cells: dict[tuple[str, str], list[int]] = {}
     for k, m in enumerate(found):
@@ -335,7 +335,7 @@ def main(argv: Sequence[str] = ()) -> int:
     takes.add_argument("--systems", nargs="+", choices=list(SYSTEMS), default=list(SYSTEMS), metavar="SYSTEM")
     takes.add_argument("--epsilons", nargs="+", type=float, default=list(EPSILONS))
     takes.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS))
-    takes.add_argument("--n", type=int, help="texts of each set; else " + str(dict(TEXTS)))
+    takes.add_argument("--max-texts", type=int, help="texts of each set; else " + str(dict(TEXTS)))
     takes.add_argument(
         "--rows", action=OutFile, required=True, help="the file of measured points; an old one is gone on with"
     )
@@ -344,7 +344,7 @@ def main(argv: Sequence[str] = ()) -> int:
     )
     takes.add_argument("--judge-name", help="what the judge is called; else as it calls itself, or its folder's name")
     args = takes.parse_args(argv)
-    sizes = TEXTS if args.n is None else dict.fromkeys(args.sets, args.n)
+    sizes = TEXTS if args.max_texts is None else dict.fromkeys(args.sets, args.max_texts)
     if args.judge:
         causal.judge_folder(args.judge)  # that it is missing is said before the hours of measuring
     for row in run(args.sets, args.systems, args.epsilons, args.seeds, args.data, args.rows, options_in(args), sizes):

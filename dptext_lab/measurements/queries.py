@@ -30,11 +30,11 @@ CHANCES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 SEED = 1
 
 
-def _stays(channel: Channel, epsilon: float) -> float:
+def _unchanged_probability(channel: Channel, epsilon: float) -> float:
     return channel.at(epsilon).p_keep()
 
 
-def at_equal_chance(
+def queries_at_equal_probability(
     space: str,
     words: Sequence[str] = WORDS,
     ks: Sequence[int] = KS,
@@ -52,7 +52,7 @@ def at_equal_chance(
                 continue
             (channel,) = made.channels(np.array([known[word]]))
             for chance in chances:
-                epsilon = epsilon_where(partial(_stays, channel), chance)
+                epsilon = epsilon_where(partial(_unchanged_probability, channel), chance)
                 if epsilon is not None:
                     number = query_number(channel.at(epsilon), repeats=repeats, seed=SEED)
                     n = None if math.isinf(number.n) else int(number.n)
@@ -66,7 +66,7 @@ def main(argv: Sequence[str] = ()) -> int:
     takes.add_argument("--repeats", type=int, default=REPEATS, help=f"of each guess (default {REPEATS})")
     args = takes.parse_args(argv)
     rows = []
-    for row in at_equal_chance(args.space, args.word or WORDS, repeats=args.repeats):
+    for row in queries_at_equal_probability(args.space, args.word or WORDS, repeats=args.repeats):
         number = "no number" if row.n is None else f"{row.n:,}"
         print(f"{row.word:6s} K {row.k:4d}, ε {row.epsilon:g}: p₀ {row.p:.3f}, {number}", flush=True)
         rows.append(row)

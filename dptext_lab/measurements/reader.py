@@ -89,7 +89,7 @@ def measure(data: str, m: Mechanism, texts: Sequence[str]) -> ReaderRow:
     )
 
 
-def said(row: ReaderRow) -> str:
+def row_text(row: ReaderRow) -> str:
     """A row in words."""
     return (
         f"{row.words:5,d} words: reader {row.reader:.3f}, best guess {row.alone:.3f}, same word {row.same:.3f}, "
@@ -116,6 +116,6 @@ def main(argv: Sequence[str] = ()) -> int:
         fewer=FEWER,
         options=OPTIONS,
         measure=measure,
-        said=said,
+        said=row_text,
         gamma=reader.GAMMA,
     )

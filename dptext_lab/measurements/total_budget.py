@@ -227,7 +227,7 @@ def table(rows: Sequence[BudgetRow], name: str) -> str:
     return markdown(["total ε", *names], lines)
 
 
-def _begun(path: Path | None) -> tuple[list[BudgetRow], dict[str, Any]]:
+def _rows_of_file(path: Path | None) -> tuple[list[BudgetRow], dict[str, Any]]:
     """The rows of a file that is there, and what it says of its data sets."""
     if path is None or not path.is_file():
         return [], {}
@@ -254,7 +254,7 @@ def main(argv: Sequence[str] = ()) -> int:
     """The command ``bench budget``."""
     takes = parser("budget", __doc__, "data", "stopwords", "out", required=["data"])
     takes.add_argument("--sets", nargs="+", default=list(SETS), metavar="NAME", help=f"{' '.join(SETS)} by default")
-    takes.add_argument("--n", type=int, default=TEXTS, help=f"texts of each test, {TEXTS} by default")
+    takes.add_argument("--max-texts", type=int, default=TEXTS, help=f"texts of each test, {TEXTS} by default")
     takes.add_argument(
         "--few",
         type=int,
@@ -276,8 +276,8 @@ def main(argv: Sequence[str] = ()) -> int:
     judge = causal.judge(args.judge) if args.judge else None
     if wrong := set(args.system or ()) - {*systems(None, options_in(args)), OWN}:
         raise ConfigError(f"There is no system {shown(min(wrong))}. There are {', '.join(systems(None, {}))}, {OWN}.")
-    rows, read = _begun(args.out)
-    for found, test, texts in _tests(args.sets, args.data, args.n, args.own):
+    rows, read = _rows_of_file(args.out)
+    for found, test, texts in _tests(args.sets, args.data, args.max_texts, args.own):
         of = {"title": found.title, "sha256": found.sha256, "learnt": len(test.learnt), "seeds": args.seeds}
         read[test.data] = read.get(test.data, {}) | of
         told = sentence_encoder.embed(test.learnt)

@@ -70,7 +70,7 @@ def measure(
         yield row_of(m, told_apart, time.process_time() - began)
 
 
-def said(row: TwoTextsRow) -> str:
+def row_text(row: TwoTextsRow) -> str:
     """A row in words."""
     promised = "nothing promised" if row.promised is None else f"promised {bound(row.promised)}"
     return (
@@ -83,7 +83,7 @@ def said(row: TwoTextsRow) -> str:
 
 
 @dataclass(frozen=True)
-class Held:
+class GuaranteeCheck:
     """The bound against the promise, for a mechanism with a fault or without: over the bundled pairs whose promise is
     little, the one that exceeds it most. found: None where no pair is promised so little."""
 
@@ -92,7 +92,7 @@ class Held:
     found: TwoTexts | None
 
 
-def against_promise(name: str, planted: bool, draws: int = PLANTED_DRAWS, seed: int | None = None) -> Held:
+def check_guarantee(name: str, planted: bool, draws: int = PLANTED_DRAWS, seed: int | None = None) -> GuaranteeCheck:
     """Tell the bundled pairs apart, at an ε that promises ``LITTLE`` between them. Sure at 95% over all of them."""
     make = broken if planted else sound
     best: TwoTexts | None = None
@@ -120,7 +120,7 @@ def against_promise(name: str, planted: bool, draws: int = PLANTED_DRAWS, seed: 
             continue
         if best is None or told_apart.epsilon - told_apart.promised > best.epsilon - best.promised:
             best = told_apart
-    return Held(name, planted, best)
+    return GuaranteeCheck(name, planted, best)
 
 
 # --- coverage
@@ -135,8 +135,8 @@ class Coin(TinyWriter):
     length = 1
 
     @property
-    def chances(self) -> _OfCoin:
-        return _OfCoin(self)
+    def chances(self) -> _CoinLikelihood:
+        return _CoinLikelihood(self)
 
     def true_epsilon(self) -> float:
         """The ε between the texts "a" and "b", exactly: the largest ln of the ratio of a word's chances."""
@@ -144,7 +144,7 @@ class Coin(TinyWriter):
         return float(np.abs(one - other).max())
 
 
-class _OfCoin(Chances[Coin]):
+class _CoinLikelihood(Chances[Coin]):
     """How likely its one word is under either text."""
 
     missing = ""
@@ -212,7 +212,7 @@ def main(argv: Sequence[str] = ()) -> int:
     if args.planted:
         for name in FAULTS:
             for planted in (True, False):
-                print(_told(against_promise(name, planted, args.draws or PLANTED_DRAWS)), flush=True)
+                print(_check_text(check_guarantee(name, planted, args.draws or PLANTED_DRAWS)), flush=True)
         return 0
     kept = MEASUREMENT.read(args.out) if args.add and args.out is not None and args.out.exists() else ()
     rows = {(row.mechanism, row.epsilon, row.distance): row for row in kept}
@@ -220,7 +220,7 @@ def main(argv: Sequence[str] = ()) -> int:
         for epsilon in args.epsilon or [mechanism_class(name).epsilon_range({})[2]]:
             try:
                 for row in measure(get_mechanism(name, epsilon=epsilon), args.draws, pairs=args.pair or DISTANCES):
-                    print(f"{name:14s} ε {row.epsilon:<6g} {said(row)}", flush=True)
+                    print(f"{name:14s} ε {row.epsilon:<6g} {row_text(row)}", flush=True)
                     rows[name, row.epsilon, row.distance] = replace(row, seconds=round(row.seconds, 1))
             except DPTextError as error:
                 print(f"{name:14s} not measured: {error}", flush=True)
@@ -228,7 +228,7 @@ def main(argv: Sequence[str] = ()) -> int:
     return 0
 
 
-def _told(held: Held) -> str:
+def _check_text(held: GuaranteeCheck) -> str:
     what = f"{held.name:20s} {'planted' if held.planted else 'twin   '}"
     if held.found is None:
         return f"{what} nothing is promised between the pairs that so many draws could exceed"

@@ -85,7 +85,7 @@ def _make(peer: Peer, name: str, space: Vectors, ours: Process, theirs: Process)
 def compare_speed(peer: Peer, space: Vectors, ours: Process, theirs: Process, seconds: float, rounds: int = 3) -> Speed:
     """Both timed in turns on texts of their own in every round, after one text to warm up. Raises PeerFailed."""
     epsilon = _make(peer, "space.npz", space, ours, theirs)
-    texts = made_texts(space, 400 * rounds)
+    texts = invented_texts(space, 400 * rounds)
     for side in (ours, theirs):
         side.ask("time", texts=texts[-1:], limit=0)
     speeds: list[list[float]] = [[], []]
@@ -176,7 +176,7 @@ def jumps(space: Vectors, order: np.ndarray) -> int:
     return out
 
 
-def made_texts(space: Vectors, n: int) -> list[list[str]]:
+def invented_texts(space: Vectors, n: int) -> list[list[str]]:
     """n texts of twenty words each, the same in every run."""
     stream = np.random.default_rng(20)
     return [[space.words[i] for i in stream.integers(len(space.words), size=TEXT_WORDS)] for _ in range(n)]

@@ -95,7 +95,7 @@ def units(names: Iterable[str]) -> dict[str, list[str]]:
     return found
 
 
-def not_equal(names: Iterable[str]) -> str:
+def units_note(names: Iterable[str]) -> str:
     """Why these mechanisms cannot be compared at one ε, in a sentence."""
     counts = "; ".join(f"{', '.join(who)}: {unit}" for unit, who in units(names).items() if unit)
     return f"Equal ε is not equal privacy, because the units differ. {counts}."
@@ -394,7 +394,7 @@ def flat(results: Results) -> list[Shown]:
     return [{k: v for k, v in row.items() if k not in ("runs", "texts")} for row in shown]
 
 
-def said(value: float | None, low: float | None = None, high: float | None = None) -> str:
+def score_text(value: float | None, low: float | None = None, high: float | None = None) -> str:
     """A value with its interval, as short as can be read."""
     if value is None:
         return "none"
@@ -402,7 +402,7 @@ def said(value: float | None, low: float | None = None, high: float | None = Non
     return text if low is None or high is None else f"{text} (95%: {low:.3g} to {high:.3g})"
 
 
-def measured_at(results: Results, row: Row | PaperRow) -> dict[str, str]:
+def points_at(results: Results, row: Row | PaperRow) -> dict[str, str]:
     """Everything that was measured of the setting of a row, at its ε and on its data: title of the measure, value."""
     wanted = row.setting.key()
     same = [
@@ -412,7 +412,7 @@ def measured_at(results: Results, row: Row | PaperRow) -> dict[str, str]:
         for k, r in rows
         if r.epsilon == row.epsilon and k == wanted
     ]
-    found = {r.metric: said(r.value, r.low, r.high) for r in same if r.value is not None}
+    found = {r.metric: score_text(r.value, r.low, r.high) for r in same if r.value is not None}
     return {measure(m).title: found[m] for m in metrics_of(results, row.data) if m in found}
 
 

@@ -10,7 +10,7 @@ from dptext_core.words.lists import CONFIGURATIONS
 
 from . import curves
 from . import summary as store
-from .rows import Row, record
+from .rows import Row, make_record
 from .summary import Results
 
 #: Of each space of L0 its first list.
@@ -36,7 +36,7 @@ def bundled(what: str) -> Results | None:
 def bundled_crossings() -> tuple[Crossing, ...]:
     """The crossings that ``equal`` was measured at."""
     points = bundled("equal")
-    return () if points is None else tuple(record(Crossing, c) for c in points.about.get("crossings", ()))
+    return () if points is None else tuple(make_record(Crossing, c) for c in points.about.get("crossings", ()))
 
 
 def file_of_point(point: str) -> str | None:

@@ -44,12 +44,12 @@ FIRST = ("attack_best", "attack_best_few", "attack_two_texts", "n_w", "attack_ba
 
 
 @dataclass(frozen=True)
-class Ranked:
+class BoardEntry:
     """One setting on a board. low, high: the 95% interval. privacy: the measured value of the point, or the level.
 
     between: the two ε that it lies between, () where it was measured there. p: of no difference to the first,
-    corrected; None for the first. told: beyond doubt and large enough to matter. by: of a point that was measured where
-    the best of all attackers finds as much, which one that is.
+    corrected; None for the first. is_significant: whether the difference is significant and large enough to matter.
+    different_words: in 100 draws of a word. strongest: the strongest attacker at this point, where it was measured.
     """
 
     place: int
@@ -66,9 +66,9 @@ class Ranked:
     point: str
     between: tuple[float, ...] = ()
     p: float | None = None
-    told: bool = False
-    beside: float | None = None
-    by: str = ""
+    is_significant: bool = False
+    different_words: float | None = None
+    strongest: str = ""
 
 
 @dataclass(frozen=True)
@@ -80,19 +80,19 @@ class Board:
     privacy: str
     at: float
     stop_words: bool
-    entries: tuple[Ranked, ...]
+    entries: tuple[BoardEntry, ...]
     left_out: tuple[str, ...]
     whole: Row | None
     every: bool = True
 
     @property
-    def first(self) -> Ranked | None:
+    def first(self) -> BoardEntry | None:
         return self.entries[0] if self.entries else None
 
     @property
-    def together(self) -> tuple[Ranked, ...]:
-        """Those that cannot be told from the first."""
-        return tuple(e for e in self.entries[1:] if not e.told)
+    def together(self) -> tuple[BoardEntry, ...]:
+        """Those that are not significantly different from the first."""
+        return tuple(e for e in self.entries[1:] if not e.is_significant)
 
 
 class Rows:
@@ -158,12 +158,12 @@ def bundled() -> Rows:
 
 def bundled_summaries() -> Iterator[Results]:
     yield attacker_rows.of_reader()
-    for one in (*store.own(), equal_privacy.bundled("equal"), store.bundled()):
+    for one in (*store.added_summaries(), equal_privacy.bundled("equal"), store.bundled()):
         if one is not None:
             yield attacker_rows.with_attackers(one)
 
 
-def _kept(row: Row) -> bool:
+def _keeps_stop_words(row: Row) -> bool:
     """Whether stop words stay: a mechanism without that option draws all that it writes."""
     return bool(full_options(row).get("keep_stopwords", False))
 
@@ -186,7 +186,7 @@ def board(
     span = _span(privacy, list(hidden.values()))
     lines: dict[str, list[tuple[Row, Row]]] = {}
     for setting, row in rows.of(data, judge).items():
-        if setting in hidden and _kept(row) == stop_words:
+        if setting in hidden and _keeps_stop_words(row) == stop_words:
             lines.setdefault(setting.key(), []).append((hidden[setting], row))
     placed: list[tuple[Row, Row, tuple[float, ...]]] = []
     out: list[str] = []
@@ -210,7 +210,7 @@ def board(
             if not between or (row.mechanism not in measured and row is most[row.mechanism])
         ]
         # Of a mechanism's one setting its own name says what it is, where nothing else than its defaults is asked for.
-        unlike = {row.setting.key() for _, row, between in placed if between and not _as_it_comes(row)}
+        unlike = {row.setting.key() for _, row, between in placed if between and not _has_default_options(row)}
         names = labels([row for _, row, _ in placed]) | {key: names[key] for key in unlike}
         stand = {row.mechanism for _, row, _ in placed}
         others = dict.fromkeys(pairs[0][1].mechanism for pairs in lines.values())
@@ -219,10 +219,10 @@ def board(
     placed.sort(key=lambda x: -sign * x[1].value)
     compared = _against_first([row for _, row, _ in placed], sign)
     entries = []
-    for place, ((there, row, between), (p, told)) in enumerate(zip(placed, compared, strict=True), 1):
+    for place, ((there, row, between), (p, is_significant)) in enumerate(zip(placed, compared, strict=True), 1):
         which = row.setting.key()
         entries.append(
-            Ranked(
+            BoardEntry(
                 place=place,
                 setting=which,
                 label=names[which],
@@ -237,9 +237,11 @@ def board(
                 point="" if between else row.point,
                 between=between,
                 p=p,
-                told=told,
-                beside=None if (other := words.get(row.setting)) is None else other.value,
-                by=attacker_rows.who(row.mechanism, row.epsilon, data) if privacy == attacker_rows.BEST else "",
+                is_significant=is_significant,
+                different_words=None if (other := words.get(row.setting)) is None else other.value,
+                strongest=attacker_rows.strongest_attacker(row.mechanism, row.epsilon, data)
+                if privacy == attacker_rows.BEST
+                else "",
             )
         )
     return Board(data, judge, privacy, at, stop_words, tuple(entries), tuple(out), rows.whole.get((data, judge)), every)
@@ -247,10 +249,10 @@ def board(
 
 def _points(lines: Mapping[str, Sequence[object]], row: Row) -> tuple[int, bool]:
     """By what the one setting of a mechanism is chosen: how many points it has; of two with as many the defaults."""
-    return len(lines[row.setting.key()]), _as_it_comes(row)
+    return len(lines[row.setting.key()]), _has_default_options(row)
 
 
-def _as_it_comes(row: Row) -> bool:
+def _has_default_options(row: Row) -> bool:
     """Whether the options of a row are its mechanism's own."""
     own = full_options(replace(row, setting=Setting.of(row.mechanism)))
     return full_options(row) | _ALIKE == own | _ALIKE
@@ -283,7 +285,7 @@ def _at(pairs: list[tuple[Row, Row]], at: float, span: float) -> tuple[Row, Row,
 
 
 def _against_first(rows: Sequence[Row], sign: int) -> list[tuple[float | None, bool]]:
-    """p of no difference to the first, corrected for all, and whether it is told from it."""
+    """Return p of no difference to the first, corrected for all, and whether the difference is significant."""
     if not rows:
         return []
     first, found = rows[0], []

@@ -10,14 +10,14 @@ from dptext_core.measure.metrics.registry import measure
 from dptext_core.mechanisms.registry import mechanisms
 
 from .latex import tabular
-from .leaderboard import Board, Ranked, Rows, board
+from .leaderboard import Board, BoardEntry, Rows, board
 
 
 def score_text(value: float, metric: str) -> str:
     return f"{value:{measure(metric).digits}}"
 
 
-def with_interval(entry: Ranked, metric: str) -> str:
+def with_interval(entry: BoardEntry, metric: str) -> str:
     if entry.low is None or entry.high is None:
         return score_text(entry.value, metric)
     return f"{score_text(entry.value, metric)} ± {score_text((entry.high - entry.low) / 2, metric)}"
@@ -72,7 +72,7 @@ def answer(found: Board, title_of_data: str) -> tuple[str, str]:
     nothing = {spec.name for spec in mechanisms() if spec.notion == "none"}
     bare = ", which promises nothing," if first.mechanism in nothing else ""
     sentence = f"{where}, {first.label}{bare} keeps most on {title_of_data}: {kept}{whole}."
-    told = [e for e in found.entries[1:] if e.told]
+    told = [e for e in found.entries[1:] if e.is_significant]
     near = found.together
     if not near:
         doubt = f"{_others(len(told))}, beyond doubt."
@@ -84,11 +84,13 @@ def answer(found: Board, title_of_data: str) -> tuple[str, str]:
     between = [e for e in found.entries if e.between]
     if between:
         doubt += f" {len(between)} of {len(found.entries)} were read between two measured points."
-    if first.beside is not None and (others := [e for e in found.entries[1:] if e.beside is not None]):
+    if first.different_words is not None and (
+        others := [e for e in found.entries[1:] if e.different_words is not None]
+    ):
         second = others[0]
         doubt += (
-            f" How often a word stays is not all of privacy: 100 draws of a word give {first.beside:.0f} different "
-            f"ones with {first.label}, {second.beside:.0f} with {second.label}."
+            f" How often a word stays is not all of privacy: 100 draws of a word give {first.different_words:.0f} "
+            f"different ones with {first.label}, {second.different_words:.0f} with {second.label}."
         )
     return sentence, doubt
 
@@ -167,7 +169,7 @@ def elsewhere(rows: Rows, found: Board) -> tuple[str, ...]:
         few = len(other.entries) < 2 or 2 * len(other.entries) < len(found.entries)
         if few or other.first is None or other.first.mechanism == found.first.mechanism:
             continue
-        beaten = [e.told for e in other.entries if e.mechanism == found.first.mechanism]
+        beaten = [e.is_significant for e in other.entries if e.mechanism == found.first.mechanism]
         sure = "beyond doubt" if beaten and all(beaten) else "within doubt"
         why = "" if beaten else f" ({found.first.label} has no point there)"
         out.append(f"Where {level_text(privacy, steps[1])}, {other.first.label} is first, {sure}{why}.")
@@ -191,12 +193,12 @@ def table(found: Board) -> list[dict[str, Any]]:
             "epsilon": None if e.between else e.epsilon,
             "between": " and ".join(f"{x:g}" for x in e.between),
             "p to the first (Holm)": e.p,
-            "told from the first": e.told,
+            "told from the first": e.is_significant,
             "n": e.n,
             "seeds": e.seeds,
             "point": e.point,
         }
-        | ({"best attacker": e.by} if e.by else {})
+        | ({"best attacker": e.strongest} if e.strongest else {})
         for e in found.entries
     ]
 
@@ -210,9 +212,9 @@ def display_rows(found: Board) -> list[dict[str, Any]]:
             measure(found.judge).title: with_interval(e, found.judge),
             "ε": " to ".join(f"{x:g}" for x in e.between) or f"{e.epsilon:g}",
             measure(found.privacy).title: e.privacy,
-            "different words in 100 draws": e.beside,
+            "different words in 100 draws": e.different_words,
             "p to the first": e.p,
-            "less beyond doubt": e.told,
+            "less beyond doubt": e.is_significant,
             "texts": e.n,
             "seeds": e.seeds,
             "point": e.point,
@@ -233,7 +235,7 @@ def to_latex(found: Board, title_of_data: str) -> str:
             e.label,
             " to ".join(f"{x:g}" for x in e.between) or f"{e.epsilon:g}",
             with_interval(e, found.judge),
-            "" if e.beside is None else f"{e.beside:.1f}",
+            "" if e.different_words is None else f"{e.different_words:.1f}",
             "" if e.p is None else "<0.001" if e.p < 0.001 else f"{e.p:.3f}",
         )
         for e in found.entries

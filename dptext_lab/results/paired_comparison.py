@@ -69,7 +69,7 @@ def unpack(packed: str) -> NDArray[np.float64]:
         raise InputError("what the texts have is no packed text") from error
 
 
-def together(packed: Sequence[str]) -> str:
+def mean_outcomes(packed: Sequence[str]) -> str:
     """The mean of each text over seeds, of what ``pack`` wrote for each seed; compressed."""
     low, high, steps, _ = packed[0].split(" ")
     values = np.array([unpack(p) for p in packed])

@@ -29,7 +29,7 @@ COLUMNS = ("mechanism", "options", "epsilon")
 TASKS = tuple(dict.fromkeys(m.task for m in REGISTRY.values()))
 
 
-def names(cls: type) -> tuple[str, ...]:
+def column_names(cls: type) -> tuple[str, ...]:
     """The columns of a record; its setting takes three."""
     return tuple(name for f in fields(cls) for name in (COLUMNS if f.name == "setting" else (f.name,)))
 
@@ -43,29 +43,29 @@ def plain(record: Any) -> dict[str, Any]:
     return out
 
 
-def record(cls: Callable[..., R], found: Mapping[str, Any]) -> R:
+def make_record(cls: Callable[..., R], found: Mapping[str, Any]) -> R:
     """The record of these columns, which were checked."""
     rest = {name: value for name, value in found.items() if name not in COLUMNS}
     return cls(setting=Setting(*(found[name] for name in COLUMNS)), **rest)
 
 
-def finite(x: Any) -> bool:
+def is_finite(x: Any) -> bool:
     """Whether it is a number that JSON has: no bool, no NaN, no infinity."""
     return not isinstance(x, bool) and isinstance(x, int | float) and math.isfinite(x)
 
 
-def whole(x: Any) -> bool:
+def is_whole(x: Any) -> bool:
     return not isinstance(x, bool) and isinstance(x, int)
 
 
-def exactly(cls: type, found: Any, what: str) -> None:
+def check_columns(cls: type, found: Any, what: str) -> None:
     """Raises InputError unless ``found`` has the columns of ``cls`` and no others; those with a default may lack."""
-    needed = set(names(cls)) - {f.name for f in fields(cls) if f.default is not MISSING}
-    if not isinstance(found, dict) or not needed <= set(found) <= set(names(cls)):
-        raise InputError(f"{what} needs exactly {', '.join(names(cls))}")
+    needed = set(column_names(cls)) - {f.name for f in fields(cls) if f.default is not MISSING}
+    if not isinstance(found, dict) or not needed <= set(found) <= set(column_names(cls)):
+        raise InputError(f"{what} needs exactly {', '.join(column_names(cls))}")
 
 
-def texts(found: Mapping[str, Any], *columns: str) -> None:
+def check_texts(found: Mapping[str, Any], *columns: str) -> None:
     """Raises InputError unless these columns are texts."""
     for column in columns:
         if not isinstance(found[column], str):
@@ -95,27 +95,27 @@ class Row(OfSetting):
     @classmethod
     def read(cls, found: Any) -> Self:
         """From JSON. Raises InputError."""
-        exactly(cls, found, "a row")
+        check_columns(cls, found, "a row")
         if found["task"] not in TASKS or not isinstance(found["options"], dict):
             raise InputError("unknown task, or options that are no object")
-        texts(found, "mechanism", "data", "metric", "point")
+        check_texts(found, "mechanism", "data", "metric", "point")
         for column in ("epsilon", "value", "low", "high"):
             if found[column] is None and column != "value":
                 continue
-            if not finite(found[column]):
+            if not is_finite(found[column]):
                 raise InputError(f"{column} must be a finite number" + ("" if column == "value" else " or null"))
-        if not whole(found["seeds"]) or not (found["n"] is None or whole(found["n"])):
+        if not is_whole(found["seeds"]) or not (found["n"] is None or is_whole(found["n"])):
             raise InputError("n and seeds must be whole numbers")
         if (found["low"] is None) != (found["high"] is None):
             raise InputError("an interval has two ends or none")
         if found["low"] is not None and not found["low"] - 1e-9 <= found["value"] <= found["high"] + 1e-9:
             raise InputError("the value lies outside its interval")
         runs, of_texts = found.get("runs", []), found.get("texts", "")
-        if not isinstance(runs, list) or not all(finite(x) for x in runs) or not isinstance(of_texts, str):
+        if not isinstance(runs, list) or not all(is_finite(x) for x in runs) or not isinstance(of_texts, str):
             raise InputError("runs must be a list of finite numbers, and texts a text")
         if of_texts:
             unpack(of_texts)
-        return record(cls, found | {"runs": tuple(runs)})
+        return make_record(cls, found | {"runs": tuple(runs)})
 
     @property
     def measured(self) -> str:
@@ -151,16 +151,16 @@ class Gate:
     @classmethod
     def read(cls, found: Any) -> Self:
         """From JSON. Raises InputError."""
-        exactly(cls, found, "a gate")
-        texts(found, "data", "task", "role", "metric")
-        if not all(finite(found[c]) for c in ("score", "majority", "se")):
+        check_columns(cls, found, "a gate")
+        check_texts(found, "data", "task", "role", "metric")
+        if not all(is_finite(found[c]) for c in ("score", "majority", "se")):
             raise InputError("score, majority and se of a gate must be finite numbers")
-        if not whole(found["n_test"]) or not isinstance(found["enters"], bool):
+        if not is_whole(found["n_test"]) or not isinstance(found["enters"], bool):
             raise InputError("n_test of a gate must be a whole number, and enters true or false")
         return cls(**found)
 
     def to_dict(self) -> dict[str, Any]:
-        return {k: short(v) if isinstance(v, float) else v for k, v in plain(self).items()}
+        return {k: six_digits(v) if isinstance(v, float) else v for k, v in plain(self).items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,31 +216,31 @@ class RunLine(OfSetting):
         """From JSON; columns that are not known are left out. Raises InputError."""
         if not isinstance(found, dict) or not set(LINE) <= set(found):
             raise InputError(f"it needs {', '.join(LINE)}")
-        texts(found, "id", "mechanism", "data")
+        check_texts(found, "id", "mechanism", "data")
         if not all(
             isinstance(found[c], dict) for c in ("options", "scores", "errors", "counts", "outcomes", "provenance")
         ):
             raise InputError("options, scores, errors, counts, outcomes and provenance must be objects")
         if point_id({name: found[name] for name in NAMED}) != found["id"]:
             raise InputError("its id is not that of its setting")
-        if not all(finite(x) for x in (*found["scores"].values(), found["seconds"])):
+        if not all(is_finite(x) for x in (*found["scores"].values(), found["seconds"])):
             raise InputError("scores and seconds must be finite numbers")
-        if not all(x is None or finite(x) for x in found["errors"].values()):
+        if not all(x is None or is_finite(x) for x in found["errors"].values()):
             raise InputError("errors must be finite numbers or null")
-        if not all(whole(x) for x in (*found["counts"].values(), found["seed"], found["tokens"])):
+        if not all(is_whole(x) for x in (*found["counts"].values(), found["seed"], found["tokens"])):
             raise InputError("counts, seed and tokens must be whole numbers")
         for packed in found["outcomes"].values():
             unpack(packed if isinstance(packed, str) else "")
-        if not set(names(Provenance)) <= set(found["provenance"]):
-            raise InputError(f"provenance needs {', '.join(names(Provenance))}")
-        texts(found["provenance"], *names(Provenance))
+        if not set(column_names(Provenance)) <= set(found["provenance"]):
+            raise InputError(f"provenance needs {', '.join(column_names(Provenance))}")
+        check_texts(found["provenance"], *column_names(Provenance))
         more: dict[str, Any] = {}
         if found["mechanism"] == BASELINE:
             if not isinstance(found.get("gates"), list) or not isinstance(found.get("dataset"), dict):
                 raise InputError("unprotected text needs gates, a list, and dataset, an object")
             more = {"dataset": found["dataset"], "gates": tuple(map(Gate.read, found["gates"]))}
-        provenance = Provenance(**{name: found["provenance"][name] for name in names(Provenance)})
-        return record(cls, {name: found[name] for name in LINE} | {"provenance": provenance} | more)
+        provenance = Provenance(**{name: found["provenance"][name] for name in column_names(Provenance)})
+        return make_record(cls, {name: found[name] for name in LINE} | {"provenance": provenance} | more)
 
     def to_dict(self) -> dict[str, Any]:
         columns = plain(self) | {"provenance": plain(self.provenance)}
@@ -250,7 +250,7 @@ class RunLine(OfSetting):
         return out | {"dataset": self.dataset, "gates": [g.to_dict() for g in self.gates]}
 
 
-LINE = tuple(name for name in names(RunLine) if name not in ("dataset", "gates"))
+LINE = tuple(name for name in column_names(RunLine) if name not in ("dataset", "gates"))
 
 
 def point_id(named: Mapping[str, Any]) -> str:
@@ -259,6 +259,6 @@ def point_id(named: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:12]
 
 
-def short(x: float) -> float:
+def six_digits(x: float) -> float:
     """Six digits, as files have them."""
     return float(f"{x:.6g}")

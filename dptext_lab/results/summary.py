@@ -122,12 +122,12 @@ def bundled() -> Results | None:
     return assets.bundled("benchmarks/results.json", read, None)
 
 
-def own() -> list[Results]:
+def added_summaries() -> list[Results]:
     """The summaries that DPTEXT_RESULTS names. Raises InputError that names the file which cannot be read."""
     found = []
     for path in hosting.results():
         try:
-            found.append(_kept(path, path.stat().st_mtime_ns))
+            found.append(_read_cached(path, path.stat().st_mtime_ns))
         except OSError as error:
             raise InputError(
                 f"DPTEXT_RESULTS names {path}, which cannot be read: {error.strerror or error}."
@@ -136,25 +136,25 @@ def own() -> list[Results]:
 
 
 @lru_cache(maxsize=16)
-def _kept(path: Path, _changed: int) -> Results:
+def _read_cached(path: Path, _changed: int) -> Results:
     return read(path)
 
 
-def shown() -> Results | None:
+def displayed_results() -> Results | None:
     """What pages show: the bundled results, and those of one's own beside them. Raises InputError."""
     whole = bundled()
-    return _beside(whole, tuple(added)) if (added := own()) else whole
+    return _combine_all(whole, tuple(added)) if (added := added_summaries()) else whole
 
 
 @lru_cache(maxsize=4)
-def _beside(whole: Results | None, added: tuple[Results, ...]) -> Results:
+def _combine_all(whole: Results | None, added: tuple[Results, ...]) -> Results:
     for new in added:
-        whole = new if whole is None else beside(whole, new)
+        whole = new if whole is None else combine(whole, new)
     assert whole is not None
     return whole
 
 
-def beside(old: Results, new: Results) -> Results:
+def combine(old: Results, new: Results) -> Results:
     """Two summaries to be looked at together; what is said about the whole is of the first one. Raises InputError where
     they share a data set and were not made alike."""
     shared = [name for name in new.about["data"] if name in old.about["data"]]

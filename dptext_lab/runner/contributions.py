@@ -36,7 +36,7 @@ SPEED = "speed"
 
 
 @dataclass(frozen=True)
-class Again:
+class RepeatedScore:
     """A point that was measured again: a score, the interval of its setting, and whether it lies inside."""
 
     point: str
@@ -63,7 +63,7 @@ def check(lines: Sequence[RunLine], against: Results) -> list[str]:
         faults += [f"Point {line.id}: {fault}" for fault in _line(line, known)]
     faults += _provenance(lines, against)
     faults += _seeds(lines)
-    faults += _beside(lines, against)
+    faults += _check_baseline(lines, against)
     return faults
 
 
@@ -152,7 +152,7 @@ def _setting(line: RunLine) -> tuple[Setting, str]:
     return line.setting, line.data
 
 
-def _beside(lines: Sequence[RunLine], against: Results) -> list[str]:
+def _check_baseline(lines: Sequence[RunLine], against: Results) -> list[str]:
     """Unprotected text has to be there, and to score as it does in the results: the same texts, the same classifier."""
     faults = []
     for name in sorted({line.data for line in lines}):
@@ -163,7 +163,7 @@ def _beside(lines: Sequence[RunLine], against: Results) -> list[str]:
         for row in against.rows:
             if (row.data, row.mechanism) != (name, BASELINE) or row.metric not in base.scores:
                 continue
-            if not _within(row, base.scores[row.metric]):
+            if not _is_inside(row, base.scores[row.metric]):
                 faults.append(
                     f"Unprotected text of {name} has {row.metric} {base.scores[row.metric]:.4g} here, and "
                     f"{row.value:.4g} in the results, outside its interval. Was it another classifier, or other texts?"
@@ -171,13 +171,13 @@ def _beside(lines: Sequence[RunLine], against: Results) -> list[str]:
     return faults
 
 
-def _within(row: Row, value: float) -> bool:
+def _is_inside(row: Row, value: float) -> bool:
     if row.low is None or row.high is None:
         return abs(row.value - value) <= 1e-6
     return row.low - 1e-9 <= value <= row.high + 1e-9
 
 
-def chosen(lines: Sequence[RunLine], n: int, digest: str) -> list[RunLine]:
+def choose_points(lines: Sequence[RunLine], n: int, digest: str) -> list[RunLine]:
     """n points by the hash of the file, none of unprotected text; each setting at most once as long as there are
     others."""
     some = [line for line in lines if line.mechanism != BASELINE]
@@ -186,7 +186,7 @@ def chosen(lines: Sequence[RunLine], n: int, digest: str) -> list[RunLine]:
     return (first + [line for line in ordered if line not in first])[:n]
 
 
-def measured_again(lines: Sequence[RunLine], some: Sequence[RunLine], setup: group_run.RunConfig) -> list[Again]:
+def repeat_points(lines: Sequence[RunLine], some: Sequence[RunLine], setup: group_run.RunConfig) -> list[RepeatedScore]:
     """These points, run here: every score but speed beside the interval that the file's own seeds give."""
     found = []
     for line in some:
@@ -200,7 +200,7 @@ def measured_again(lines: Sequence[RunLine], some: Sequence[RunLine], setup: gro
             values = [other.scores[metric] for other in same if metric in other.scores]
             errors = [other.errors.get(metric) for other in same if metric in other.scores]
             ends = merging.interval(metric, values, errors) or (line.scores[metric], line.scores[metric])
-            found.append(Again(line.id, metric, value, *ends))
+            found.append(RepeatedScore(line.id, metric, value, *ends))
     return found
 
 
@@ -220,7 +220,7 @@ def main(path: Path, data: Path | None, stopwords: str | None, again: int) -> in
     if again and not faults:
         setup = group_run.RunConfig(None if data is None else str(data), stopwords, lines[0].provenance.command)
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        found = measured_again(lines, chosen(lines, again, digest), setup)
+        found = repeat_points(lines, choose_points(lines, again, digest), setup)
         for a in found:
             where = "inside" if a.inside else "OUTSIDE"
             print(f"{a.point} {a.metric:18s} {a.value:10.5g}  {where} {a.low:.5g} to {a.high:.5g}")

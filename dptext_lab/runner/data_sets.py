@@ -86,7 +86,7 @@ def load(
             raise ConfigError(f"{option} must be at least 1, or None for all; got {value}.")
     if name == "builtin":
         called, file = title(name), "builtin"
-        rows = _invented()
+        rows = _invented_rows()
         digest = hashlib.sha256("\n".join("\t".join((*parts, *t.values())) for parts, t in rows).encode()).hexdigest()
         labels = [t["label"] + t["author"] for _, t in rows]
         chosen = set(stratified(labels, len(rows) // 3, 0, "split"))
@@ -107,7 +107,7 @@ def load(
         raise ConfigError(f"Unknown data set {name!r}: use one of {', '.join(NAMES)}.")
 
     if max_words is not None:
-        train, test = ([(_cut(parts, max_words), t) for parts, t in rows] for rows in (train, test))
+        train, test = ([(_truncate(parts, max_words), t) for parts, t in rows] for rows in (train, test))
     known = {parts for parts, _ in test}
     train = [row for row in train if row[0] not in known]
     first = next(iter(test[0][1]))
@@ -169,7 +169,7 @@ def _rows(source: _Source, content: bytes, path: Path) -> list[_Row]:
     return rows
 
 
-def _cut(parts: Sequence[str], max_words: int) -> tuple[str, ...]:
+def _truncate(parts: Sequence[str], max_words: int) -> tuple[str, ...]:
     found = []
     for part in parts:
         words = part.split()
@@ -232,7 +232,7 @@ _WRITERS = {
 }
 
 
-def _invented() -> list[_Row]:
+def _invented_rows() -> list[_Row]:
     rows: list[_Row] = []
     for i, thing in enumerate(_THINGS):
         for label, words in _WORDS.items():

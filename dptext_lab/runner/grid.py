@@ -117,7 +117,7 @@ class Grid:
     def smaller(self, n: int) -> Grid:
         """The same grid on at most ``n`` texts to train and ``n`` to test."""
         if n < 1:
-            raise ConfigError(f"--n must be at least 1, not {n}.")
+            raise ConfigError(f"--max-texts must be at least 1, not {n}.")
 
         def least(x: int | None) -> int:
             return n if x is None else min(x, n)
@@ -381,14 +381,14 @@ def of_settings(
     )
 
 
-def named(name: str, data: bool) -> Grid:
+def grid_by_name(name: str, data: bool) -> Grid:
     """The grid of this name; the quick one is on SST-2 where there is a folder of data sets. "full+tuned" has the
     points of both, with the extra metrics and the attackers of the first. Raises ConfigError."""
     first, plus, rest = name.partition("+")
     if first not in GRIDS:
         raise ConfigError(f"Unknown grid {first!r}: use one of {', '.join(GRIDS)}.")
     if plus:
-        one, other = named(first, data), named(rest, data)
+        one, other = grid_by_name(first, data), grid_by_name(rest, data)
         plain_text = {
             k: tuple(sorted({*one.baselines.get(k, ()), *other.baselines.get(k, ())}))
             for k in {**one.baselines, **other.baselines}

@@ -21,8 +21,8 @@ from dptext_core.mechanisms.setting import Setting
 from dptext_core.privacy.distribution import CURVE_DRAWS
 from dptext_core.support.statistics import NORMAL, standard_error, student
 
-from ..results.paired_comparison import together
-from ..results.rows import Gate, Row, RunLine, short
+from ..results.paired_comparison import mean_outcomes
+from ..results.rows import Gate, Row, RunLine, six_digits
 from ..results.summary import Results
 from .grid import BASELINE, GridPoint
 
@@ -65,7 +65,9 @@ def merge(lines: Iterable[RunLine], points: Sequence[GridPoint], command: str, c
         twice += line.id in newest
         newest[line.id] = _both(newest[line.id], line) if line.id in newest else line
     if not newest:
-        raise InputError("None of these lines is a point of this grid. Name the grid they were run for, and its --n.")
+        raise InputError(
+            "None of these lines is a point of this grid. Name the grid they were run for, and its --max-texts."
+        )
     missing = [p for p in points if p.id not in newest]
     if missing:
         notes.append(f"{len(missing)} of the {len(declared)} points of the grid are missing.")
@@ -253,21 +255,21 @@ def _rows(lines: Sequence[RunLine]) -> list[Row]:
 def _row(lines: Sequence[RunLine], metric: str, values: Sequence[float], errors: Sequence[float | None]) -> Row:
     first = lines[0]
     between = interval(metric, values, errors)
-    low, high = (None, None) if between is None else (short(between[0]), short(between[1]))
+    low, high = (None, None) if between is None else (six_digits(between[0]), six_digits(between[1]))
     packed = [line.outcomes[metric] for line in lines if metric in line.outcomes]
     return Row(
         setting=first.setting,
         data=first.data,
         task=measure(metric).task,
         metric=metric,
-        value=short(sum(values) / len(values)),
+        value=six_digits(sum(values) / len(values)),
         low=low,
         high=high,
         n=first.counts.get(metric, first.tokens),
         seeds=len(values),
         point=first.id,
-        runs=tuple(map(short, values)) if len(values) > 1 else (),
-        texts=together(packed) if len(packed) == len(lines) else "",
+        runs=tuple(map(six_digits, values)) if len(values) > 1 else (),
+        texts=mean_outcomes(packed) if len(packed) == len(lines) else "",
     )
 
 

@@ -74,7 +74,7 @@ class Words:
                 add(metric, values.tolist(), owners, shared)
             if "attack_query" in self._attackers:
                 some = channels[:ASKED]
-                add("attack_query", [asked(c, epsilon) for _, c in some], owners[:ASKED], 0.0)
+                add("attack_query", [query_success(c, epsilon) for _, c in some], owners[:ASKED], 0.0)
         if "attack_bayes" in self._attackers:
             owners, best = self._best_guesses()
             if owners:
@@ -137,7 +137,7 @@ def _shared_error(channels: Sequence[tuple[int, Any]], epsilon: float) -> np.nda
     return np.sqrt((PARTS - 1) / PARTS * np.square(means - means.mean(axis=0)).sum(axis=0))
 
 
-def asked(channel: Any, epsilon: float) -> float:
+def query_success(channel: Any, epsilon: float) -> float:
     """How often the most frequent of some fresh answers is the word itself. What is simulated releases nothing."""
     d = channel.at(epsilon)
     own = channel.source_index

@@ -47,7 +47,7 @@ def short_rows() -> list[str]:
     return [f"The {' '.join(text.split()[3:10])} {end}." for end in ends for text in short_texts()][:64]
 
 
-def rewritten(engine: Any, lm: Any, mechanism: Any, rows: Sequence[str]) -> list[Any]:
+def rewrite_rows(engine: Any, lm: Any, mechanism: Any, rows: Sequence[str]) -> list[Any]:
     """The rows, rewritten by a model in the engine's place."""
     from dptext_core.data.records import rewrite_records
 
@@ -196,7 +196,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"  beside this engine asked by pairs: {found}  (by pairs {found.slow:.3f} s)")
     if by_pairs is not None:
         mechanism, rows = get_mechanism("dp-mlm", model=args.model), short_rows()
-        each = [partial(rewritten, engine, one, mechanism, rows) for one in (by_pairs._lm, lm)]
+        each = [partial(rewrite_rows, engine, one, mechanism, rows) for one in (by_pairs._lm, lm)]
         found = compare(each[0], each[1], -(-args.repeats // 3))
         rates = ", ".join(
             f"{len(rows) / cpu:.0f} {how}" for cpu, how in ((found.slow_cpu, "by pairs"), (found.fast_cpu, "ours"))

@@ -37,7 +37,7 @@ from dptext_core.models import sentence_encoder
 from dptext_core.support import plugins
 from dptext_core.text import document
 from dptext_lab.measurements import case_study, case_study_demo
-from dptext_lab.measurements.downstream import Embeddings, downstream, part
+from dptext_lab.measurements.downstream import Embeddings, downstream, rows_of_seed
 from dptext_lab.measurements.run_comparison import compare
 from dptext_lab.results import case_study as case_study_rows
 from dptext_lab.runner import tasks
@@ -739,9 +739,9 @@ def test_seeds_that_were_done_are_not_done_again(tmp_path):
 
 
 def test_each_seed_leaves_out_a_tenth_of_its_own():
-    parts = [part(100, seed) for seed in (1, 2, 1)]
+    parts = [rows_of_seed(100, seed) for seed in (1, 2, 1)]
     assert all(len(p) == 90 and p == sorted(set(p)) for p in parts)
-    assert parts[0] == parts[2] != parts[1] and part(1, 1) == [0]
+    assert parts[0] == parts[2] != parts[1] and rows_of_seed(1, 1) == [0]
 
 
 def test_every_text_is_embedded_once(monkeypatch):
@@ -1071,7 +1071,7 @@ def test_a_checkpoint_that_is_not_there_is_said_before_anything_is_read(tmp_path
 
 def test_the_command_prints_ours_beside_the_papers(tmp_path, data, parrot, run):
     summary = tmp_path / "summary.json"
-    argv = ("case-study", "--data", data, "--seeds", 1, "--n", 30)
+    argv = ("case-study", "--data", data, "--seeds", 1, "--max-texts", 30)
     status, out, error = run(*argv, "--out", tmp_path / "out", "--summary", summary)
     assert status == 0, error
     rows = [re.split(r" {2,}", line) for line in out.splitlines()]
@@ -1081,7 +1081,7 @@ def test_the_command_prints_ours_beside_the_papers(tmp_path, data, parrot, run):
     for part_of in ("without a look at the text", "the other way round", "stay at 0.50", "At most 30"):
         assert part_of in error
     read = json.loads(summary.read_text(encoding="utf-8"))
-    assert read["about"]["command"].endswith("--n 30 --summary assets/benchmarks/case_study.json")
+    assert read["about"]["command"].endswith("--max-texts 30 --summary assets/benchmarks/case_study.json")
     assert str(tmp_path) not in summary.read_text() and case_study_rows.table(read)[0] == case_study_rows.HEADING
 
 
@@ -1112,9 +1112,9 @@ def test_the_notes_claim_no_more_than_the_bundled_table_shows():
         case_study_rows.notes(found)
     )
     assert (found["about"]["seeds"], found["about"]["n"]) == (5, 300)
-    assert "--seeds 5 --n 300" in found["about"]["command"]
+    assert "--seeds 5 --n 300" in found["about"]["command"], "the file keeps the name of then"
     text = (ROOT / "docs/measurements/case-study.md").read_text(encoding="utf-8")
-    assert f"at most {100 * max(crossed):.2g}% of the\nrewrites" in text and "`--seeds 5 --n 300`" in text
+    assert f"at most {100 * max(crossed):.2g}% of the\nrewrites" in text and "`--seeds 5 --max-texts 300`" in text
 
 
 def test_the_nearest_sentence_is_found_where_the_data_is_named(data, monkeypatch, parrot):

@@ -13,7 +13,7 @@ from dptext_core.mechanisms.words import gumbel, mvc
 from dptext_core.privacy.distribution import ScoreTable, without_each
 from dptext_core.privacy.sampling import NoiseStream
 from dptext_lab.runner import word_attacks as attacked
-from dptext_lab.runner.word_attacks import Words, asked
+from dptext_lab.runner.word_attacks import Words, query_success
 
 SPACE = random_space()
 TEXTS = {3: " ".join(words(40)[:6]), 7: " ".join(words(40)[4:9])}
@@ -109,8 +109,8 @@ def test_answers_are_those_of_plain_draws():
     drawn = np.random.default_rng(2).multinomial(100, channel.at(epsilon).probs, 4000)
     top = drawn.max(axis=1)
     plain = ((drawn[:, 0] == top) / (drawn == top[:, None]).sum(axis=1)).mean()
-    assert asked(channel, epsilon) == pytest.approx(plain, abs=0.1)
-    assert asked(ScoreTable(("a", "b"), np.array([0.0, 1.0]), "z"), 1.0) == 0.0, "it never comes out"
+    assert query_success(channel, epsilon) == pytest.approx(plain, abs=0.1)
+    assert query_success(ScoreTable(("a", "b"), np.array([0.0, 1.0]), "z"), 1.0) == 0.0, "it never comes out"
 
 
 def test_a_mechanism_has_what_it_says_it_has():

@@ -120,7 +120,7 @@ def test_the_command_builds_and_covers(tmp_path, asked, capsys):
     assert "look through sentences.txt" in printed.err and "--mechanism dp-sentence --bank" in printed.out
     about = read_about(tmp_path / "bank")
     assert (about.title, about.licence, about.left_out) == ("texts.csv", "CC0", {"fewer than 4 words": 6})
-    assert main(["bank", "cover", str(texts), "--bank", str(tmp_path / "bank"), "--n", "2"]) == 0
+    assert main(["bank", "cover", str(texts), "--bank", str(tmp_path / "bank"), "--max-texts", "2"]) == 0
     out = capsys.readouterr().out.splitlines()
     assert out[1].split()[:2] == [str(texts), "4"], "two texts of two sentences"
     assert json.loads((tmp_path / "bank" / "bank.json").read_text())["steps"] == 500

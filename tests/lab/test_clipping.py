@@ -46,7 +46,7 @@ def test_the_command_writes_what_is_bundled(tmp_path, capsys, monkeypatch):
     out = tmp_path / "clipping.json"
     monkeypatch.setattr(clipping, "WIDTHS", (4.0, 6.0))
     monkeypatch.setattr(clipping, "EPSILONS", (10.0, 100.0))
-    assert clipping.main(["--data", str(tmp_path), "--n", "2", "--out", str(out)]) == 0
+    assert clipping.main(["--data", str(tmp_path), "--max-texts", "2", "--out", str(out)]) == 0
     found = json.loads(out.read_text(encoding="utf-8"))
     assert "bench clipping" in found["about"]["command"]
     assert found["rows"] and set(found["rows"][0]) == set(asdict(clipping_rows.bundled()[0]))

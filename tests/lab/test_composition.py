@@ -28,9 +28,9 @@ TEXTS = ["My doctor treated my sister.", "The film was long."]
 
 def test_texts_are_joined_by_label_and_cut_and_none_is_used_twice():
     texts, labels = ["a b", "x", "c d e", "y z", "f g h i"], ["1", "2", "1", "2", "1"]
-    assert composition.joined(texts, labels, 3, 9) == ["a b c", "x y z", "f g h"]
-    assert composition.joined(texts, labels, 3, 2) == ["a b c", "x y z"]
-    assert composition.joined(texts, labels, 99, 9) == []
+    assert composition.join_texts(texts, labels, 3, 9) == ["a b c", "x y z", "f g h"]
+    assert composition.join_texts(texts, labels, 3, 2) == ["a b c", "x y z"]
+    assert composition.join_texts(texts, labels, 99, 9) == []
 
 
 def test_more_releases_are_those_before_and_others_and_what_is_gained_is_paired():

@@ -69,7 +69,7 @@ def test_the_command_measures_where_the_chance_is_the_same(light, tmp_path, caps
     out, summary = tmp_path / "equal.jsonl", tmp_path / "equal.json"
     # Not those that pass through all words of the vocabulary, or a model: test_attacked has them.
     monkeypatch.setattr(equal_privacy, "ATTACKERS", ("attack_query",))
-    given = ["equal", "--set", "builtin", "--n", "5", "--mechanism", "diffractor", "--seeds", "1"]
+    given = ["equal", "--set", "builtin", "--max-texts", "5", "--mechanism", "diffractor", "--seeds", "1"]
     assert equal_privacy.main([*given, "--out", str(out), "--summary", str(summary)]) == 0
     found = results.read(summary)
     n_w = sorted(r.value for r in found.rows if r.metric == "n_w" and r.options["noise"] == "geometric")
@@ -105,7 +105,7 @@ def test_the_command_measures_where_the_chance_is_the_same(light, tmp_path, caps
 def test_answers_are_counted_at_the_same_chance_whatever_the_size_of_the_set(tmp_path, monkeypatch):
     space = random_space()
     monkeypatch.setattr(queries, "get_mechanism", lambda name, space, vectors=space, **o: on(vectors, name, **o))
-    rows = list(queries.at_equal_chance("minilm", space.words[:1], (5,), (0.1, 0.5, 0.8), repeats=50))
+    rows = list(queries.queries_at_equal_probability("minilm", space.words[:1], (5,), (0.1, 0.5, 0.8), repeats=50))
     assert [(r.k, round(r.p, 2)) for r in rows] == [(5, 0.5), (5, 0.8)], "of 5 words p₀ is 0.2 at least"
     assert rows[0].n is not None and rows[1].n is not None and rows[0].n > rows[1].n > 1
     assert rows[0].epsilon < rows[1].epsilon

@@ -22,7 +22,7 @@ def tiny(tmp_path_factory):
 def test_every_system_is_measured_and_compared_with_dp_mlm(tiny, tiny_model, tmp_path, capsys):
     out = tmp_path / "g.json"
     systems = ["DP-MLM", "DP-Paraphrase with prior"]
-    call = ["bench", "generators", "--set", "builtin", "--n", "2", "--epsilons", "20", "200", "--model", tiny]
+    call = ["bench", "generators", "--set", "builtin", "--max-texts", "2", "--epsilons", "20", "200", "--model", tiny]
     assert main([*call, "--out", str(out), "--systems", *systems]) == 0
     rows = json.loads(out.read_text())["rows"]
     assert [(r["system"], r["epsilon"]) for r in rows] == [(s, e) for s in systems for e in (20.0, 200.0)]

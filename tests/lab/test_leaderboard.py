@@ -65,12 +65,12 @@ def test_settings_stand_where_their_privacy_is_the_same_the_best_first():
     assert between.value == pytest.approx(0.66) and between.between == (75.0, 100.0) and between.point == ""
     assert (there.epsilon, there.value, there.between, there.privacy) == (15.0, 0.6, (), 0.31)
     assert found.left_out == ("Mahalanobis",), "its points are too far apart to read between"
-    assert [e.told for e in found.entries] == [False, False, True] and found.together == found.entries[1:2]
+    assert [e.is_significant for e in found.entries] == [False, False, True] and found.together == found.entries[1:2]
     assert found.whole is not None and found.whole.value == 0.8
 
 
 def test_what_is_read_between_two_points_is_as_uncertain_as_the_less_certain_one():
-    def between(*halves: float | None) -> leaderboard.Ranked:
+    def between(*halves: float | None) -> leaderboard.BoardEntry:
         rows = [
             r
             for e, n_w, x, half in zip((50.0, 100.0), (0.2, 0.4), (0.6, 0.7), halves, strict=True)
@@ -218,7 +218,7 @@ def test_a_column_in_which_nothing_would_stand_is_not_shown():
     found = board(table_of(*ROWS), "sst2", "accuracy", at=0.3)
     columns = set(leaderboard_text.display_rows(found)[0])
     assert "different words in 100 draws" not in columns and {"place", "ε", "point", "seeds"} <= columns
-    known = [dataclasses.replace(e, beside=20.0) for e in found.entries[:1]]
+    known = [dataclasses.replace(e, different_words=20.0) for e in found.entries[:1]]
     assert (
         "different words in 100 draws"
         in leaderboard_text.display_rows(dataclasses.replace(found, entries=tuple(known)))[0]
@@ -327,7 +327,7 @@ def test_the_command_prints_each_form_and_refuses_what_is_not_there(capsys):
     assert out.startswith("mechanism,Accuracy,") and "Rank correlation (Kendall's τ) with Accuracy: " in err
     assert bench_leaderboard.main(["--judges", "--format", "json"]) == 0
     assert set(json.loads(capsys.readouterr().out)) == {"places", "tau"}
-    for wrong in (["--set", "nowhere"], ["--judge", "n_w"], ["--privacy", "cosine"], ["--again", "3"]):
+    for wrong in (["--set", "nowhere"], ["--judge", "n_w"], ["--privacy", "cosine"], ["--rerun", "3"]):
         with pytest.raises(ConfigError):
             bench_leaderboard.main(wrong)
 
@@ -448,11 +448,11 @@ def test_points_are_measured_again_and_a_score_that_was_made_up_lies_outside(lig
     setting = dpt.Setting("diffractor", {"lists": ("L2",)}, 1.0)
     points = [grid.GridPoint(setting, "builtin", seed, size) for seed in (1, 2, 3)]
     lines = list(group_run.run_group(points, setup))
-    again = contributed.measured_again(lines, contributed.chosen(lines, 1, "hash"), setup)
+    again = contributed.repeat_points(lines, contributed.choose_points(lines, 1, "hash"), setup)
     assert {a.metric for a in again} >= {"accuracy", "cosine"} and all(a.inside for a in again)
     assert "tokens_per_second" not in {a.metric for a in again}
     better = [changed(x, scores=dict(x.scores) | {"cosine": 0.999}) for x in lines]
-    found = {a.metric: a.inside for a in contributed.measured_again(better, better[:1], setup)}
+    found = {a.metric: a.inside for a in contributed.repeat_points(better, better[:1], setup)}
     assert not found["cosine"] and found["accuracy"]
 
 
@@ -462,25 +462,25 @@ def test_which_points_are_measured_again_follows_from_the_files_hash(lines):
         for epsilon in range(1, 9):
             moved = changed(x, epsilon=float(epsilon))
             many.append(changed(moved, id=point_id(moved.named)))
-    one, other = ([x.epsilon for x in contributed.chosen(many, 4, digest)] for digest in ("a", "b"))
-    assert one == [x.epsilon for x in contributed.chosen(many, 4, "a")] and one != other
+    one, other = ([x.epsilon for x in contributed.choose_points(many, 4, digest)] for digest in ("a", "b"))
+    assert one == [x.epsilon for x in contributed.choose_points(many, 4, "a")] and one != other
     assert len(set(one)) == 4, "no setting twice as long as there are others"
-    assert len(contributed.chosen(lines, 99, "a")) == 3
+    assert len(contributed.choose_points(lines, 99, "a")) == 3
 
 
 def test_the_check_ends_as_a_command_does(lines, against, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(results, "bundled", lambda: against)
-    inside = contributed.Again("x", "cosine", 0.6, 0.5, 0.7)
+    inside = contributed.RepeatedScore("x", "cosine", 0.6, 0.5, 0.7)
     asked = []
-    monkeypatch.setattr(contributed, "measured_again", lambda lines, some, setup: asked.append(some) or [inside])
+    monkeypatch.setattr(contributed, "repeat_points", lambda lines, some, setup: asked.append(some) or [inside])
     path = tmp_path / "mine.jsonl"
     path.write_text("".join(json.dumps(x.to_dict()) + "\n" for x in lines), encoding="utf-8")
-    assert bench_leaderboard.main(["--check", str(path), "--again", "1"]) == 0
+    assert bench_leaderboard.main(["--check", str(path), "--rerun", "1"]) == 0
     said = capsys.readouterr().out
     assert "mine.jsonl: 3 points of 2 settings, 0 faults." in said and "1 of 1 scores inside" in said
     assert [x.mechanism for x in asked[0]] == ["diffractor"]
     inside = dataclasses.replace(inside, value=0.9)
-    assert bench_leaderboard.main(["--check", str(path), "--again", "1"]) == 1 and "OUTSIDE" in capsys.readouterr().out
+    assert bench_leaderboard.main(["--check", str(path), "--rerun", "1"]) == 1 and "OUTSIDE" in capsys.readouterr().out
     path.write_text("".join(json.dumps(x.to_dict()) + "\n" for x in lines[1:]), encoding="utf-8")
     assert (
         bench_leaderboard.main(["--check", str(path)]) == 1 and "Unprotected text is missing" in capsys.readouterr().out

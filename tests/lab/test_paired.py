@@ -63,7 +63,7 @@ def test_what_texts_have_is_packed_and_read_again():
     assert unpack(pack([-3.0, 7.0])).tolist() == [0.0, 1.0], "what lies beyond is cut"
     # Over seeds of right and wrong nothing is lost, and little is written.
     seeds = np.random.default_rng(4).random((5, 872)) < 0.8
-    mean = paired.together([pack(s, steps=1) for s in seeds])
+    mean = paired.mean_outcomes([pack(s, steps=1) for s in seeds])
     assert unpack(mean) == pytest.approx(seeds.mean(axis=0)) and len(mean) < 500
     for broken in ("", "0 1 1 012", "0 1 1 .x", "0 1 99 ~"):
         with pytest.raises(InputError, match="no packed text"):
@@ -73,7 +73,7 @@ def test_what_texts_have_is_packed_and_read_again():
 
 
 def row(values: np.ndarray, metric: str = "accuracy", data: str = "sst2") -> Row:
-    packed = paired.together([pack(v, steps=1) for v in values])
+    packed = paired.mean_outcomes([pack(v, steps=1) for v in values])
     runs = tuple(values.mean(axis=1).tolist())
     mean = float(values.mean())
     tem = dpt.Setting("tem", {}, 1.0)

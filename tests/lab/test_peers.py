@@ -242,7 +242,7 @@ def test_our_worker_answers(folder, ours, title):
     job |= {"by_place": peer.by_place, "reference": peer.reference, "delta": part.extremes}
     word = part.words[700]
     ours.ask("make", job=job, space="part.npz")
-    words, seconds = ours.ask("time", texts=compare.made_texts(part, 30), limit=60)
+    words, seconds = ours.ask("time", texts=compare.invented_texts(part, 30), limit=60)
     assert words == 600 and seconds > 0
     assert 20e6 < ours.ask("peak") < 4e9
     drawn = ours.ask("draw", words=[word], n=400, limit=60)

@@ -16,7 +16,7 @@ from dptext_lab.results import public_prior as public_prior_rows
 pytestmark = pytest.mark.usefixtures("stand_in_scores")
 
 TWO = ["DP-MLM, tuned range", "with prior, parallel"]
-ARGS = ["--sets", "builtin", "--n", "2", "--epsilons", "20", "--seeds", "1"]
+ARGS = ["--sets", "builtin", "--max-texts", "2", "--epsilons", "20", "--seeds", "1"]
 
 
 def row(system, epsilon, seed, **measures):
@@ -104,9 +104,9 @@ def test_the_range_by_epsilon_and_the_polish_are_what_is_measured():
         c = public_prior.SYSTEMS[name].at(epsilon, {}).config
         assert c.clip_max - c.clip_min == pytest.approx(width * sigma, rel=1e-3) and c.epsilon == epsilon
     m = public_prior.SYSTEMS[f"{name}, polished"].at(50.0, {})
-    ((maker, result),) = public_prior.rewritten(m, [m.prepare(text)], [text], 1)
+    ((maker, result),) = public_prior.rewrite_texts(m, [m.prepare(text)], [text], 1)
     polished = dpt.attacks.polish.polish(result, maker).text
-    got = public_prior.measured([text], [(maker, result)], [polished], 1)
+    got = public_prior.measure_texts([text], [(maker, result)], [polished], 1)
     assert got["cosine"] == [pytest.approx(dpt.metrics.score("cosine", [text], [polished])[0])]
     hits, _ = dpt.attacks.best.guesses(maker, result)
     assert {who: got[who] for who in hits} == {who: [pytest.approx(np.mean(hit))] for who, hit in hits.items()}

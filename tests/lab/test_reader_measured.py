@@ -66,8 +66,8 @@ def test_the_best_of_all_attackers_is_a_row_of_results_with_its_name(m, row, mon
     assert made.value == pytest.approx(max(getattr(row, c) for c in reader_rows.COLUMNS.values()), abs=1e-6)
     assert read.value == pytest.approx(row.reader, abs=1e-6)
     monkeypatch.setattr(reader_rows, "bundled", lambda: (row,))
-    assert attacker_rows.who("diffractor", 0.6, "sst2") == best.title(row.best)
-    assert attacker_rows.who("diffractor", 0.7, "sst2") == ""
+    assert attacker_rows.strongest_attacker("diffractor", 0.6, "sst2") == best.title(row.best)
+    assert attacker_rows.strongest_attacker("diffractor", 0.7, "sst2") == ""
 
 
 def test_of_the_grids_attackers_the_best_is_a_row_that_says_who_is_not_among_them():
@@ -85,7 +85,10 @@ def test_of_the_grids_attackers_the_best_is_a_row_that_says_who_is_not_among_the
     assert tuple(same) == given.rows and (made.metric, made.value, made.point) == ("attack_best_few", 0.35, "p")
     assert made.low == pytest.approx(0.35 - 0.05 * 2.394 / 1.96, abs=1e-3), "Bonferroni over three"
     assert made.high == pytest.approx(0.3 + 0.1 * 2.394 / 1.96, abs=1e-3), "the widest one may be the best"
-    assert attacker_rows.who_at(given, rows[0]) == "Best guess" and "reader is not among" in measure(made.metric).about
+    assert (
+        attacker_rows.strongest_at(given, rows[0]) == "Best guess"
+        and "reader is not among" in measure(made.metric).about
+    )
     assert len(attacker_rows.with_attackers(Results({}, (), tuple(rows[:1]))).rows) == 1
 
 
@@ -170,4 +173,4 @@ def test_attackers_without_a_mechanism_are_asked_before_the_polish_and_after():
     assert row.found["same-word"] == (1.0, 1.0) and row.kept_before == row.kept_after == 1.0
     hidden = polish.measure("builtin", dpt.get_mechanism("custext", epsilon=0.1), texts)
     assert all(before < 0.5 for before, _ in hidden.found.values())
-    assert "found same-word 1.000 to 1.000" in polish.said(row)
+    assert "found same-word 1.000 to 1.000" in polish.row_text(row)

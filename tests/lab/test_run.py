@@ -98,10 +98,10 @@ def test_a_share_that_is_none_is_refused():
     for i, n in ((0, 2), (3, 2)):
         with pytest.raises(ConfigError, match="from 1 to N"):
             grid.shard(FULL, i, n)
-    both = grid.named("full+tuned", True)
+    both = grid.grid_by_name("full+tuned", True)
     assert {p.id for p in both.points()} == {*grid.GRIDS["full"].by_id, *grid.GRIDS["tuned"].by_id}
     with pytest.raises(ConfigError, match="Unknown grid 'none'"):
-        grid.named("full+none", True)
+        grid.grid_by_name("full+none", True)
     with pytest.raises(ConfigError, match="such as 1/3"):
         bench_run.main(["--shard", "one", "--list"])
 
@@ -420,7 +420,7 @@ class Killed(BaseException):
 def test_the_command_says_what_is_wrong(tmp_path):
     for args, error, message in (
         (["--only", "nothing/like/it"], ConfigError, "See --list"),
-        (["--n", "0", "--list"], ConfigError, "--n must be at least 1"),
+        (["--max-texts", "0", "--list"], ConfigError, "--max-texts must be at least 1"),
         (["--grid", "quick"], ConfigError, "--out FILE"),
         (["--merge", str(tmp_path / "none.jsonl"), "--summary", "x"], InputError, "There is no file"),
         (["--point", "0" * 12], ConfigError, "There is no point"),
@@ -474,7 +474,7 @@ def test_results_of_ones_own_are_the_same_after_a_kill_and_stand_beside_the_bund
     """What is written is on the disk by the kill, as another test shows."""
     monkeypatch.setattr(grid, "ATTACKERS", ())  # the next section has them
     whole, killed = tmp_path / "whole.jsonl", tmp_path / "killed.jsonl"
-    asked = ["--setting", "custext:k=5", "--epsilon", "2,9", "--seeds", "1", "--n", "10"]
+    asked = ["--setting", "custext:k=5", "--epsilon", "2,9", "--seeds", "1", "--max-texts", "10"]
     assert bench_run.main([*asked, "--out", str(whole)]) == 0
     write = line_files.LineWriter.write
 
@@ -504,32 +504,32 @@ def test_results_of_ones_own_are_the_same_after_a_kill_and_stand_beside_the_bund
     assert rows[whole] == rows[killed] and {"cosine", "bleu", "n_w", "s_w"} <= {r.metric for r in rows[whole]}
     assert "--setting custext:k=5 --epsilon 2,9" in found.about["command"]
     bundled = results.bundled()
-    assert results.shown() is bundled and "builtin" not in bundled.about["data"]
+    assert results.displayed_results() is bundled and "builtin" not in bundled.about["data"]
     monkeypatch.setenv("DPTEXT_RESULTS", str(whole.with_suffix(".json")))
-    shown = results.shown()
+    shown = results.displayed_results()
     mine = [r for r in shown.rows if r.data == "builtin" and r.mechanism == "custext" and r.metric == "cosine"]
     assert [(r.epsilon, dict(r.options), r.seeds) for r in mine] == [(2.0, {"k": 5}, 1), (9.0, {"k": 5}, 1)]
     assert mine[0].value < mine[1].value, "more ε, more of the original"
-    assert shown.rows[: len(bundled.rows)] == bundled.rows and results.shown() is shown
+    assert shown.rows[: len(bundled.rows)] == bundled.rows and results.displayed_results() is shown
     capsys.readouterr()
     (level,) = [r.value for r in shown.rows if r.data == "builtin" and (r.metric, r.epsilon) == ("n_w", 9.0)]
     bench_leaderboard.main(["--set", "builtin", "--privacy", "n_w", "--at", str(level)])
     assert "  1  " in (said := capsys.readouterr().out) and "CusText, at ε 9" in said
     monkeypatch.setenv("DPTEXT_RESULTS", str(tmp_path / "none.json"))
     with pytest.raises(InputError, match="DPTEXT_RESULTS names"):
-        results.shown()
+        results.displayed_results()
 
 
 def test_results_of_other_files_or_stop_words_do_not_stand_beside_each_other():
     bundled = results.bundled()
     same = replace(bundled, rows=bundled.rows[:3])
-    assert results.beside(bundled, same).rows == bundled.rows
+    assert results.combine(bundled, same).rows == bundled.rows
     other = replace(same, about=bundled.about | {"stopwords": "none"})
     with pytest.raises(InputError, match="differ in stopwords"):
-        results.beside(bundled, other)
+        results.combine(bundled, other)
     changed = {"sst2": bundled.about["data"]["sst2"] | {"sha256": "0"}}
     with pytest.raises(InputError, match="different files of sst2"):
-        results.beside(bundled, replace(same, about=bundled.about | {"data": changed}))
+        results.combine(bundled, replace(same, about=bundled.about | {"data": changed}))
 
 
 def test_a_list_of_stop_words_that_is_another_is_refused(tmp_path):

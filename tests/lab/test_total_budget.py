@@ -180,7 +180,20 @@ def test_a_file_of_rows_is_gone_on_with(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(total_budget, "measure", noted)
     monkeypatch.setattr(total_budget, "systems", lambda bank, options: dict.fromkeys(wanted))
     out = tmp_path / "budget.json"
-    call = ["--data", str(tmp_path), "--sets", "builtin", "--own", "0", "--n", "5", "--seeds", "4", "--out", str(out)]
+    call = [
+        "--data",
+        str(tmp_path),
+        "--sets",
+        "builtin",
+        "--own",
+        "0",
+        "--max-texts",
+        "5",
+        "--seeds",
+        "4",
+        "--out",
+        str(out),
+    ]
     for also in ([], ["--system", "B"]):
         assert total_budget.main([*call, "--system", "A", *also]) == 0
     assert measured == [("A", "builtin", 5, [4]), ("B", "builtin", 5, [4])]

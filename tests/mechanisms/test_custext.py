@@ -384,7 +384,7 @@ def test_the_share_of_sst2s_words_that_share_their_set_with_no_other():
     rows = {r.mapping: r for r in mappings_rows.bundled() if r.k == k}
     assert set(rows) == set(MAPPINGS)
     row = rows["balanced"]
-    assert mappings.alone(counts, "minilm", k, "balanced") == pytest.approx(
+    assert mappings.alone_shares(counts, "minilm", k, "balanced") == pytest.approx(
         (row.words, row.occurrences, row.n), abs=1e-6
     )
     assert rows["aggressive"].words > 0.96 and rows["aggressive"].occurrences > 0.96

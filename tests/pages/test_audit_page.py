@@ -149,7 +149,7 @@ def test_a_long_audit_can_be_stopped(monkeypatch):
 
 
 def test_the_bundled_table_is_shown_or_the_command_that_makes_it(monkeypatch):
-    own = bench.row(dpt.Setting("tem", {"space": "minilm", "gamma": None, "oov": "keep"}), report())
+    own = bench.row_of_report(dpt.Setting("tem", {"space": "minilm", "gamma": None, "oov": "keep"}), report())
     monkeypatch.setattr(audit_rows, "bundled_rows", lambda: [own])
     shown = next(d.value for d in app().dataframe if "verdict" in d.value)
     assert shown["options"].tolist() == ["minilm, γ from ε, unknown words: keep"]

@@ -185,7 +185,7 @@ def test_every_row_of_the_bundled_results_is_points_that_anyone_can_run():
     assert bool(whole.about["missing"]) == ("not measured yet" in whole.about["cut"])
     args = Namespace(grid="full", data="here", n=None)
     for row in {r.point: r for r in whole.rows}.values():
-        point = bench_run.declared(row.point, args, whole)[1]
+        point = bench_run.find_point(row.point, args, whole)[1]
         assert (row.setting, row.data) == (point.setting, point.data)
         first = row.metric in ("bertscore", "lm_perplexity") or "finetuned" in row.metric or measure(row.metric).once
         once = row.mechanism in SLOW or first

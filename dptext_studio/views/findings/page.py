@@ -139,7 +139,7 @@ def choice(rows: leaderboard.Rows, sets: Sequence[str]) -> tuple[str, str, str, 
 
 def legend(found: leaderboard.Board) -> str:
     marks = ["Bars: 95% intervals."]
-    if any(e.told for e in found.entries):
+    if any(e.is_significant for e in found.entries):
         marks.append("Grey: less than the first, beyond doubt (corrected for the number of comparisons).")
     if any(e.between for e in found.entries):
         marks.append("Hollow: read between two measured points.")
