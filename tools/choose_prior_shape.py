@@ -6,9 +6,10 @@ The shape is the range that the private shift is clipped to and the temperature 
 (``public_shape``): the range begins at LOW·σ and is (WIDTH + GROWTH·ε)·σ wide, WIDEST·σ at most; the temperature is 1
 up to FIRM and falls as (FIRM/ε)^POWER beyond. The range is chosen first, then the temperature for it. Objective: the
 largest mean cosine between original and rewrite in parallel order, averaged over ln ε (trapezoids). The texts are
---max-texts evenly spread lines of 8 to 40 words, as those that chose the clipping range; the noise of a text is the same for every
-shape. One range for all ε is measured beside them (--fixed). Whether another shape is better than the bundled one, and
-not by chance, is a matter of the same texts (--beside, with more of them): their difference has a 95% interval.
+--max-texts evenly spread lines of 8 to 40 words, as those that chose the clipping range; the noise of a text is the
+same for every shape. One range for all ε is measured beside them (--fixed). Whether another shape is better than the
+bundled one, and not by chance, is a matter of the same texts (--beside, with more of them): their difference has a 95%
+interval.
 """
 
 from __future__ import annotations

@@ -5,9 +5,10 @@ Run:  python tools/evaluate_masked_lm.py --model bundled --heldout heldout_wikit
       python tools/evaluate_masked_lm.py --model FOLDER --clip-from train.txt.gz      (for spec.json)
 
 Accuracy: 15% of the word pieces replaced by [MASK], windows of 64, the whole vocabulary as candidates. The table: the
-first --max-texts sentences of SST-2's test.tsv, parallel order, stop words kept, cosine by all-MiniLM-L6-v2, N_w averaged
-over the replaced words. --forms N: what the mask-filling attacker finds of the words that DP-MLM replaced in the first N of
-these sentences, by a mask and by a query over the masked text, and the same of N held-out lines that nobody rewrote.
+first --max-texts sentences of SST-2's test.tsv, parallel order, stop words kept, cosine by all-MiniLM-L6-v2, N_w
+averaged over the replaced words. --forms N: what the mask-filling attacker finds of the words that DP-MLM replaced in
+the first N of these sentences, by a mask and by a query over the masked text, and the same of N held-out lines that
+nobody rewrote.
 """
 
 from __future__ import annotations

@@ -16,11 +16,11 @@ from ..results import summary as results
 from ..results.differences import Paired
 from ..results.measurement import Measurement
 from ..results.rows import Gate, Row
-from . import custext, diffractor, dp_mlm, dp_rewrite, own_claims, shared_claims
+from . import custext, diffractor, diffractor_comparisons, dp_mlm, dp_rewrite, own_claims, shared_claims
 from .base import OURS, REGISTERED, Claim
 from .runs import Runs
 
-_FILES = (dp_mlm, diffractor, custext, dp_rewrite, own_claims, shared_claims)
+_FILES = (dp_mlm, diffractor, diffractor_comparisons, custext, dp_rewrite, own_claims, shared_claims)
 _PAPERS = [getattr(file, "PAPER", OURS) for file in _FILES]
 #: Every claim, paper by paper.
 CLAIMS: tuple[Claim, ...] = tuple(sorted(REGISTERED, key=lambda claim: _PAPERS.index(claim.paper)))

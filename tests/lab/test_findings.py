@@ -22,6 +22,7 @@ from dptext_lab.findings import (
     base,
     custext,
     diffractor,
+    diffractor_comparisons,
     dp_mlm,
     dp_rewrite,
     evidence,
@@ -405,13 +406,13 @@ CLAIMS = {
     diffractor.sixty_percent: sixty,
     diffractor.mahalanobis_changes: far,
     diffractor.tight_range: ranges,
-    diffractor.one_dimension_wins: five,
-    diffractor.beats_tem_at_equal_privacy: equal("diffractor", "tem", diffractor),
-    diffractor.drop_of_fifteen: drops,
-    diffractor.attackers_weakened: weakened,
-    diffractor.tem_beside_tables: windows,
-    diffractor.speed: rates,
-    diffractor.little_memory: held,
+    diffractor_comparisons.one_dimension_wins: five,
+    diffractor_comparisons.beats_tem_at_equal_privacy: equal("diffractor", "tem", diffractor),
+    diffractor_comparisons.drop_of_fifteen: drops,
+    diffractor_comparisons.attackers_weakened: weakened,
+    diffractor_comparisons.tem_beside_tables: windows,
+    diffractor_comparisons.speed: rates,
+    diffractor_comparisons.little_memory: held,
     custext.small_k: ks,
     custext.small_k_fades: fading,
     custext.mappings_utility: maps,
@@ -660,7 +661,7 @@ def test_speeds_whose_rounds_overlap_cannot_be_told(nothing_else):
 
 def test_who_has_no_point_at_an_epsilon_of_the_others_is_named():
     rows = [r for r in five(1, lambda *_: None) if r.mechanism != "tem"]
-    found = diffractor.one_dimension_wins.look(f.Runs(rows))
+    found = diffractor_comparisons.one_dimension_wins.look(f.Runs(rows))
     assert found.verdict == f.PARTLY and "Without a point at an ε of 1-Diffractor's: TEM." in found.numbers
 
 
@@ -886,7 +887,7 @@ def test_the_bundled_mappings_agree_with_the_papers_order():
 
 
 def test_memory_stands_beside_the_papers_table():
-    found = diffractor.little_memory.look(f.Runs([]))
+    found = diffractor_comparisons.little_memory.look(f.Runs([]))
     assert found.verdict == f.AGREES and "MVC" in found.numbers[0] and "(206.89)" in found.numbers[0]
 
 
