@@ -24,6 +24,7 @@ A file of rows that is there is gone on with: systems that it has of a data set 
 
 from __future__ import annotations
 
+import argparse
 import math
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -174,21 +175,23 @@ def measure(
         half = half_width(x) if len(x) > 1 else None
         return BudgetRow(system, mechanism.name, test.data, float(total), name, float(x.mean()), half, len(x), of)
 
+    def measures_of(released: Sequence[str]) -> dict[Any, np.ndarray]:
+        one, other = vectors[[at[t] for t in texts]], vectors[[at[t] for t in released]]
+        per: dict[Any, np.ndarray] = {
+            "cosine": np.clip((one * other).sum(axis=1), -1, 1),
+            "vectors": corpus.linked((other @ one.T).astype(np.float64)),
+            "words": corpus.linked(corpus.in_common(released, texts)),
+        }
+        for way, guessed in guesses.items():
+            truth = [test.labels[way[0]][i] for i in own]
+            per[way] = np.array([guessed[at[t]] for t in released], object) == np.array(truth, object)
+        return per
+
     rows = [row(NOTHING, "draws", draws, 1)]
     for total in (NOTHING, *totals):
         each: dict[Any, list[np.ndarray]] = {}
         for seed in seeds:
-            released = found[total, seed]
-            one, other = vectors[[at[t] for t in texts]], vectors[[at[t] for t in released]]
-            per: dict[Any, np.ndarray] = {
-                "cosine": np.clip((one * other).sum(axis=1), -1, 1),
-                "vectors": corpus.linked((other @ one.T).astype(np.float64)),
-                "words": corpus.linked(corpus.in_common(released, texts)),
-            }
-            for way, guessed in guesses.items():
-                truth = [test.labels[way[0]][i] for i in own]
-                per[way] = np.array([guessed[at[t]] for t in released], object) == np.array(truth, object)
-            for name, values in per.items():
+            for name, values in measures_of(found[total, seed]).items():
                 each.setdefault(name, []).append(np.asarray(values, np.float64))
         mean = {name: np.mean(values, axis=0) for name, values in each.items()}
         mean["linked"] = max((mean.pop("vectors"), mean.pop("words")), key=np.mean)
@@ -227,6 +230,12 @@ def table(rows: Sequence[BudgetRow], name: str) -> str:
     return markdown(["total ε", *names], lines)
 
 
+def _print_tables(data: str, rows: Sequence[BudgetRow]) -> None:
+    for name, title in MEASURES.items():
+        if any(r.measure == name for r in rows):
+            print(f"\n{data}: {title}\n\n{table(rows, name)}", flush=True)
+
+
 def _rows_of_file(path: Path | None) -> tuple[list[BudgetRow], dict[str, Any]]:
     """The rows of a file that is there, and what it says of its data sets."""
     if path is None or not path.is_file():
@@ -250,8 +259,7 @@ def _tests(names: Sequence[str], folder: Path, n: int, own: int) -> Iterator[tup
         yield data, test, [text[i] for i in data.train[:own]]
 
 
-def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench budget``."""
+def _parser() -> argparse.ArgumentParser:
     takes = parser("budget", __doc__, "data", "stopwords", "out", required=["data"])
     takes.add_argument("--sets", nargs="+", default=list(SETS), metavar="NAME", help=f"{' '.join(SETS)} by default")
     takes.add_argument("--max-texts", type=int, default=TEXTS, help=f"texts of each test, {TEXTS} by default")
@@ -272,7 +280,27 @@ def main(argv: Sequence[str] = ()) -> int:
     )
     takes.add_argument("--system", action="append", metavar="NAME", help="only this system, by its name in the tables")
     takes.add_argument("--judge", metavar="NAME", help="a causal language model that was added, for perplexity")
-    args = takes.parse_args(argv)
+    return takes
+
+
+def _domain_bank(found: data_sets.Data, texts: Sequence[str], folder: str) -> tuple[str, int]:
+    """Make a bank of texts of a data set; return its folder and its number of sentences."""
+    bank = str(Path(folder) / "bank")
+    about = build_bank(
+        gather(texts),
+        bank,
+        title=found.title,
+        origin=found.file,
+        licence="not stated",
+        task=on_terminal("bank of the domain"),
+    )
+    print(f"The bank of the domain has {many(about.sentences, 'sentence')} of {found.title}'s texts to train.")
+    return bank, about.sentences
+
+
+def main(argv: Sequence[str] = ()) -> int:
+    """The command ``bench budget``."""
+    args = _parser().parse_args(argv)
     judge = causal.judge(args.judge) if args.judge else None
     if wrong := set(args.system or ()) - {*systems(None, options_in(args)), OWN}:
         raise ConfigError(f"There is no system {shown(min(wrong))}. There are {', '.join(systems(None, {}))}, {OWN}.")
@@ -285,19 +313,7 @@ def main(argv: Sequence[str] = ()) -> int:
             bank = None
             there = {r.system for r in rows if r.data == test.data}
             if args.own and OWN not in there and (not args.system or OWN in args.system):
-                bank = str(Path(folder) / "bank")
-                about = build_bank(
-                    gather(texts),
-                    bank,
-                    title=found.title,
-                    origin=found.file,
-                    licence="not stated",
-                    task=on_terminal("bank of the domain"),
-                )
-                read[test.data]["bank"] = about.sentences
-                print(
-                    f"The bank of the domain has {many(about.sentences, 'sentence')} of {found.title}'s texts to train."
-                )
+                bank, read[test.data]["bank"] = _domain_bank(found, texts, folder)
             for system, mechanism in systems(bank, options_in(args)).items():
                 if system in there or (args.system and system not in args.system):
                     continue
@@ -323,9 +339,5 @@ def main(argv: Sequence[str] = ()) -> int:
                         total="ε of a whole text, the same for every text",
                     ),
                 )
-        for name, title in MEASURES.items():
-            if any(r.measure == name and r.data == test.data for r in rows):
-                print(
-                    f"\n{found.title}: {title}\n\n{table([r for r in rows if r.data == test.data], name)}", flush=True
-                )
+        _print_tables(found.title, [r for r in rows if r.data == test.data])
     return 0

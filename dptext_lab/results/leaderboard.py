@@ -151,6 +151,10 @@ class Rows:
         return tuple(float(f"{low + share * (high - low):.2g}") for share in (0.25, 0.5, 0.75))
 
 
+#: The row of privacy, the row that is judged, and the two ε that it was interpolated between, () where it was measured.
+_Placed = tuple[Row, Row, tuple[float, ...]]
+
+
 def bundled() -> Rows:
     """What the page shows: the points at equal privacy, and the results, with those of one's own."""
     return Rows(bundled_summaries())
@@ -188,7 +192,7 @@ def board(
     for setting, row in rows.of(data, judge).items():
         if setting in hidden and _keeps_stop_words(row) == stop_words:
             lines.setdefault(setting.key(), []).append((hidden[setting], row))
-    placed: list[tuple[Row, Row, tuple[float, ...]]] = []
+    placed: list[_Placed] = []
     out: list[str] = []
     names = labels([pairs[0][1] for pairs in lines.values()])
     for name, pairs in lines.items():
@@ -198,17 +202,7 @@ def board(
         else:
             placed.append(found)
     if not every:
-        measured = {row.mechanism for _, row, between in placed if not between}
-        most: dict[str, Row] = {}
-        for _, row, _ in placed:
-            chosen = most.setdefault(row.mechanism, row)
-            if _points(lines, row) > _points(lines, chosen):
-                most[row.mechanism] = row
-        placed = [
-            (a, row, between)
-            for a, row, between in placed
-            if not between or (row.mechanism not in measured and row is most[row.mechanism])
-        ]
+        placed = _one_each(placed, lines)
         # Of a mechanism's one setting its own name says what it is, where nothing else than its defaults is asked for.
         unlike = {row.setting.key() for _, row, between in placed if between and not _has_default_options(row)}
         names = labels([row for _, row, _ in placed]) | {key: names[key] for key in unlike}
@@ -247,6 +241,22 @@ def board(
     return Board(data, judge, privacy, at, stop_words, tuple(entries), tuple(out), rows.whole.get((data, judge)), every)
 
 
+def _one_each(placed: Sequence[_Placed], lines: Mapping[str, Sequence[object]]) -> list[_Placed]:
+    """Return of each mechanism the settings that were measured at the level, else the interpolated one with most
+    points."""
+    measured = {row.mechanism for _, row, between in placed if not between}
+    most: dict[str, Row] = {}
+    for _, row, _ in placed:
+        chosen = most.setdefault(row.mechanism, row)
+        if _points(lines, row) > _points(lines, chosen):
+            most[row.mechanism] = row
+    return [
+        (a, row, between)
+        for a, row, between in placed
+        if not between or (row.mechanism not in measured and row is most[row.mechanism])
+    ]
+
+
 def _points(lines: Mapping[str, Sequence[object]], row: Row) -> tuple[int, bool]:
     """By what the one setting of a mechanism is chosen: how many points it has; of two with as many the defaults."""
     return len(lines[row.setting.key()]), _has_default_options(row)
@@ -265,8 +275,8 @@ def _span(privacy: str, rows: Sequence[Row]) -> float:
     return max(r.value for r in rows) - min(r.value for r in rows)
 
 
-def _at(pairs: list[tuple[Row, Row]], at: float, span: float) -> tuple[Row, Row, tuple[float, ...]] | None:
-    """(privacy, judged, the ε it lies between) of one setting where privacy is ``at``; None without points near."""
+def _at(pairs: list[tuple[Row, Row]], at: float, span: float) -> _Placed | None:
+    """Return one setting where privacy is ``at``; None without points near."""
     nearest = min(pairs, key=lambda pair: abs(pair[0].value - at))
     if abs(nearest[0].value - at) <= NEAR * span:
         return (*nearest, ())

@@ -212,13 +212,9 @@ def finetune(
         return head((hidden * mask).sum(1) / mask.sum(1))
 
     rate = rate or (1e-4 if model == "bundled" else 2e-5)
-    groups = [{"params": encoder.parameters(), "lr": rate}, {"params": head.parameters(), "lr": 1e-3}]
-    optimiser = torch.optim.AdamW(groups, weight_decay=0.01)
-    a_pass, n_test = -(-len(train_texts) // _BATCH), -(-len(test_texts) // _BATCH)
-    steps, warm, done = epochs * a_pass, max(1, epochs * a_pass // 10), 0
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimiser, lambda step: min((step + 1) / warm, (steps - step) / max(1, steps - warm))
-    )
+    n_test, done = -(-len(test_texts) // _BATCH), 0
+    steps = epochs * -(-len(train_texts) // _BATCH)
+    optimiser, schedule = _optimiser(encoder, head, rate, steps)
     generator = torch.Generator().manual_seed(seed)
 
     def tick() -> None:
@@ -243,6 +239,17 @@ def finetune(
             found += [labels[i] for i in logits(test_texts[start : start + _BATCH]).argmax(1).tolist()]
             tick()
     return found
+
+
+def _optimiser(encoder: Any, head: Any, rate: float, steps: int) -> tuple[Any, Any]:
+    """Return AdamW and its schedule: a tenth of the steps to warm up, then a linear decay."""
+    import torch
+
+    groups = [{"params": encoder.parameters(), "lr": rate}, {"params": head.parameters(), "lr": 1e-3}]
+    optimiser, warm = torch.optim.AdamW(groups, weight_decay=0.01), max(1, steps // 10)
+    return optimiser, torch.optim.lr_scheduler.LambdaLR(
+        optimiser, lambda step: min((step + 1) / warm, (steps - step) / max(1, steps - warm))
+    )
 
 
 def _encoder(model: str) -> tuple[Any, Any, int]:
