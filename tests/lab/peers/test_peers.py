@@ -20,7 +20,7 @@ from dptext_core.errors import DPTextError, InputError, ModelUnavailable
 from dptext_lab.peers import command, difference, formulas, process, report, table, worker
 from dptext_lab.peers import comparison as compare
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PEERS_PYTHON = os.environ.get("DPTEXT_PEERS_PYTHON", "")
 
 

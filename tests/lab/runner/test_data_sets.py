@@ -12,7 +12,7 @@ import pytest
 from dptext_core.errors import ConfigError, InputError
 from dptext_lab.runner.data_sets import NAMES, load
 
-PUBLIC = Path(os.environ.get("DPTEXT_DATA") or Path(__file__).parents[3] / "shared" / "data")
+PUBLIC = Path(os.environ.get("DPTEXT_DATA") or Path(__file__).parents[4] / "shared" / "data")
 # Labels and test texts of each set, as its authors give them.
 SIZES = {
     "sst2": (2, 872),

@@ -13,7 +13,7 @@ import pytest
 from dptext_core.errors import InputError, ModelUnavailable
 from dptext_lab.results import papers
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 FOLDER = ROOT / "assets" / "papers"
 TEXTS = Path(os.environ.get("DPTEXT_PAPERS") or ROOT.parent / "shared" / "papers")
 

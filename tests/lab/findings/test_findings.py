@@ -43,7 +43,7 @@ from dptext_lab.results.rows import Gate, Row
 from dptext_lab.results.summary import Results
 from dptext_studio import figures
 
-TEXTS = Path(os.environ.get("DPTEXT_PAPERS") or Path(__file__).resolve().parents[3] / "shared" / "papers")
+TEXTS = Path(os.environ.get("DPTEXT_PAPERS") or Path(__file__).resolve().parents[4] / "shared" / "papers")
 MEMORY = memory.bundled()
 EPSILONS = (0.1, 0.5, 1.0, 5.0, 10.0, 50.0)
 GEOMETRIC, TEM = {"noise": "geometric"}, {"noise": "tem", "gamma": None}
@@ -974,7 +974,7 @@ def test_the_table_of_claims_is_there_in_both_forms():
 
 
 def test_the_table_of_what_changed_has_todays_verdicts():
-    text = (Path(__file__).parents[2] / "docs/measurements/benchmarks.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[3] / "docs/measurements/benchmarks.md").read_text(encoding="utf-8")
     today = {found.name: found.verdict for found in f.bundled()}
     rows = re.findall(r"^\| [^|]*\((`[^)|]*`)\) \|[^|]*\|[^|]*\| \*\*([^*|]*)\*\* \|", text, re.MULTILINE)
     assert len(rows) > 20
