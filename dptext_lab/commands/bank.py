@@ -66,7 +66,7 @@ def _texts(args: argparse.Namespace, file: str) -> Iterator[str]:
 
 
 def build(args: argparse.Namespace) -> None:
-    """Makes a bank, and says what was left out."""
+    """Make a bank, and print what was left out."""
     from pathlib import Path
 
     from ..training.bank_building import build_bank, gather

@@ -15,7 +15,7 @@ from ..runner.options import parser
 
 
 def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench findings``."""
+    """Run the command ``bench findings``."""
     args = parser("findings", __doc__, "out").parse_args(argv)
     whole = results.bundled()
     found = [] if whole is None else findings(whole.rows, whole.gates)

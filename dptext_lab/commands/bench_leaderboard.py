@@ -55,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench leaderboard``."""
+    """Run the command ``bench leaderboard``."""
     args = _parser().parse_args(argv)
     if args.check is not None:
         return contributed.main(args.check, args.data, args.stopwords, args.rerun)

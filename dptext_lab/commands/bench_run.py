@@ -106,7 +106,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench run``."""
+    """Run the command ``bench run``."""
     args = _parser().parse_args(argv)
     if args.point:
         if args.only or args.shard != "1/1" or args.out or args.merge or args.setting:
@@ -147,7 +147,7 @@ def main(argv: Sequence[str] = ()) -> int:
 
 
 def _grid(args: argparse.Namespace) -> Grid:
-    """What is run: the grid that is named, or the settings."""
+    """Return what is run: the grid that is named, or the settings."""
     if not args.setting:
         if args.epsilon or args.set or args.seeds is not None:
             raise ConfigError("--epsilon, --set and --seeds go with --setting.")
@@ -194,7 +194,7 @@ def _share(text: str) -> tuple[int, int]:
 
 
 def _command(args: argparse.Namespace) -> str:
-    """The command that made a line, without this machine's paths."""
+    """Return the command that made a line, without this machine's paths."""
     words = ["python", "-m", "dptext_core", "bench", "run"]
     words += [w for s in args.setting or () for w in ("--setting", s)] or ["--grid", args.grid or "quick"]
     words += ["--epsilon", args.epsilon] if args.epsilon else []
@@ -256,8 +256,8 @@ def _merge(args: argparse.Namespace, grid: Grid, points: Sequence[GridPoint]) ->
 
 
 def find_point(wanted: str, args: argparse.Namespace, summary: store.Results | None) -> tuple[Grid, GridPoint]:
-    """The point of this id, and the grid it belongs to: of the grid that is named, any other, or the bundled summary,
-    which may be of an older edition of a grid. Raises ConfigError where there is none."""
+    """Return the point of this id, and the grid it belongs to: of the grid that is named, any other, or the bundled
+    summary, which may be of an older edition of a grid. Raises ConfigError where there is none."""
     grids = [grid_by_name(name, args.data is not None) for name in dict.fromkeys([args.grid or "quick", *GRIDS])]
     for grid in [g if args.max_texts is None else g.smaller(args.max_texts) for g in grids]:
         if wanted in grid.by_id:
@@ -273,7 +273,7 @@ def find_point(wanted: str, args: argparse.Namespace, summary: store.Results | N
 
 
 def candidate_points(row: Row, dataset: Mapping[str, Any]) -> Iterator[GridPoint]:
-    """The points that a row of a summary may be of, by what the summary says of its data set."""
+    """Yield the points that a row of a summary may be of, by what the summary says of its data set."""
     for n_train in (dataset["n_train"], None):
         for n_test in (dataset["n_test"], None):
             size = Size(

@@ -36,7 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Trains, and says after each epoch how it goes."""
+    """Train, and print the progress after each epoch."""
     from dptext_core.data import tables
 
     from ..training.pretraining import pretrain

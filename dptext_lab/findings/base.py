@@ -81,7 +81,8 @@ class Claim:
         return "" if apart is None else f"{apart[0].upper()}{apart[1:]}. So the verdict is of the direction alone."
 
     def against_itself(self) -> str:
-        """Where the paper says something else, with both places; "" where it does not. Counted in its own rows."""
+        """Return where the paper says something else, with both places; "" where it does not. Counted in its own
+        rows."""
         return self.itself if isinstance(self.itself, str) else self.itself()
 
 
@@ -104,15 +105,18 @@ REGISTERED: list[Claim] = []
 
 @cache
 def _claim_texts() -> dict[str, dict[str, str]]:
-    """What is written of every claim; the end of a line counts as a blank."""
+    """Return what is written of every claim; the end of a line counts as a blank."""
     with Path(__file__).with_name("claims.toml").open("rb") as file:
         claims = tomllib.load(file)
     return {name: {key: " ".join(text.split()) for key, text in parts.items()} for name, parts in claims.items()}
 
 
 def claim(itself: Callable[[], str] | None = None) -> Callable[[Callable[[Runs], ClaimOutcome]], Claim]:
-    """Makes a claim of the function that looks at its rows, and lists it: what it says and what decides stands below
-    the function's name in ``claims.toml``. itself: counts where the paper says something else."""
+    """Make a claim of the function that looks at its rows, and register it.
+
+    What it says and what decides it are below the function's name in ``claims.toml``. itself: counts where the paper
+    says something else.
+    """
 
     def made(look: Callable[[Runs], ClaimOutcome]) -> Claim:
         written = _claim_texts()[look.__name__]

@@ -19,7 +19,7 @@ GRID = "bench run --grid full --only custext/sst2"
 
 
 def _by_k(runs: Runs, epsilon: float) -> list[Row]:
-    """Accuracy on SST-2 at one ε in the order of K, stop words as in most of these rows."""
+    """Return accuracy on SST-2 at one ε in the order of K, stop words as in most of these rows."""
     found = [row for row in runs.find("sst2", "accuracy", NAME, **MAIN) if row.epsilon == epsilon]
     stops = [full_options(row)["keep_stopwords"] for row in found]
     same = [row for row, kept in zip(found, stops, strict=True) if kept == max(set(stops), key=stops.count)]
@@ -27,7 +27,7 @@ def _by_k(runs: Runs, epsilon: float) -> list[Row]:
 
 
 def _levels(runs: Runs) -> list[float]:
-    """ε at which three K or more were measured."""
+    """Return ε at which three K or more were measured."""
     epsilons = {row.epsilon for row in runs.find("sst2", "accuracy", NAME, **MAIN) if row.epsilon is not None}
     return sorted(e for e in epsilons if len(_by_k(runs, e)) >= 3)
 
@@ -156,7 +156,7 @@ def mappings_alone(runs: Runs) -> ClaimOutcome:
 
 
 def _by_strategy(runs: Runs, metric: str, other: str, **options: bool) -> list[tuple[Row, Row]]:
-    """(record, other) at the same ε, K = 50, balanced, stop words alike."""
+    """Return (record, other) at the same ε, K = 50, balanced, stop words alike."""
     pairs = []
     for row in runs.find("sst2", metric, NAME, strategy="record", mapping="balanced", k=50, **options):
         same = {"mapping": "balanced", "k": 50, "keep_stopwords": full_options(row)["keep_stopwords"]}
@@ -167,7 +167,7 @@ def _by_strategy(runs: Runs, metric: str, other: str, **options: bool) -> list[t
 
 
 def _record_columns(data: str) -> tuple[int, int]:
-    """In how many columns of the paper's Table 5 the record strategy has the highest accuracy, of how many."""
+    """Return in how many columns of the paper's Table 5 the record strategy has the highest accuracy, of how many."""
     columns: dict[tuple, dict[str, float]] = {}
     for x, row in paper_values(PAPER, "Table 5", data, NAME, "accuracy"):
         columns.setdefault((row.epsilon, row.options["keep_stopwords"]), {})[row.options["strategy"]] = x

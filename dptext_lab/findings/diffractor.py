@@ -27,12 +27,12 @@ LISTS = "bench equal-privacy lists --data DIR --stopwords FILE --out FILE --summ
 
 
 def single_list_runs() -> Runs:
-    """The lists of each space by itself, and N_w and S_w of all choices of lists in closed form."""
+    """Return the lists of each space by itself, and N_w and S_w of all choices of lists in closed form."""
     return bundled_runs("lists")
 
 
 def _deniability(runs: Runs, metric: str, noise: dict, more: str, less: str) -> list[tuple[Row, Row]]:
-    """Pairs of rows at the same ε, of two choices of lists, in closed form."""
+    """Return pairs of rows at the same ε, of two choices of lists, in closed form."""
     pairs = []
     for row in runs.find(VOCABULARY, metric, NAME, **noise, lists=(more,)):
         other = runs.one(VOCABULARY, metric, NAME, row.epsilon, **noise, lists=(less,))
@@ -42,7 +42,7 @@ def _deniability(runs: Runs, metric: str, noise: dict, more: str, less: str) -> 
 
 
 def _mean(runs: Runs, metric: str, epsilon: float | None, names: Sequence[tuple[str, ...]]) -> tuple[float, float]:
-    """Mean of several lists' rows on SST-2 and half of its interval; NaN where one is missing."""
+    """Return mean of several lists' rows on SST-2 and half of its interval; NaN where one is missing."""
     rows = [runs.one("sst2", metric, NAME, epsilon, **GEOMETRIC, lists=name) for name in names]
     found = [row for row in rows if row is not None]
     if len(found) < len(names):
@@ -162,7 +162,7 @@ def noises_differ(runs: Runs) -> ClaimOutcome:
 
 
 def _changed(paper: str, table: str, mechanism: str) -> float:
-    """A share of changed words that stands in the paper's prose."""
+    """Return a share of changed words that stands in the paper's prose."""
     return next(x for x, row in paper_values(paper, table, VOCABULARY, mechanism, "changed"))
 
 
@@ -252,8 +252,9 @@ def mahalanobis_changes(runs: Runs) -> ClaimOutcome:
 
 
 def _changes(curve: DeniabilityCurve, epsilon: float) -> tuple[float, float, bool]:
-    """The share of words that change at this ε, half of its 95% interval, and whether the curve reaches there; where it
-    begins above, N_w has gone at most 2% of its way up at its first point, and the share is the least it can be."""
+    """Return the share of words that change at this ε, half of its 95% interval, and whether the curve reaches there;
+    where it begins above, N_w has gone at most 2% of its way up at its first point, and the share is the least it can
+    be."""
     places = np.arange(len(curve.epsilons))
     at = float(np.interp(math.log(epsilon), np.log(curve.epsilons), places))
     kept, low, high = (float(np.interp(at, places, x)) for x in (curve.n_w, *curve.n_w_interval.T))

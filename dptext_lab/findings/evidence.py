@@ -39,7 +39,7 @@ class ClaimEvidence:
         return len(self.comparisons)
 
     def beyond(self, sign: int) -> list[int]:
-        """Places of the comparisons that are beyond doubt as the claim says (1), or the other way round (−1)."""
+        """Return places of the comparisons that are beyond doubt as the claim says (1), or the other way round (−1)."""
         corrected = holm([c.chance for c in self.comparisons])
         return [
             i
@@ -136,8 +136,8 @@ class ClaimEvidence:
 
 
 def conjunction(*verdicts: str) -> str:
-    """The verdict of a claim that says several things at once: a part that is refuted refutes it, one that is open or
-    not measured leaves it open, and it agrees where all parts do."""
+    """Return the verdict of a claim that says several things at once: a part that is refuted refutes it, one that is
+    open or not measured leaves it open, and it agrees where all parts do."""
     distinct = set(verdicts)
     if len(distinct) == 1:
         return verdicts[0]
@@ -147,7 +147,8 @@ def conjunction(*verdicts: str) -> str:
 
 
 def shared_verdict(*tallies: ClaimEvidence) -> str:
-    """The verdict of a claim that is looked at under several settings, none of which it names: the one that all share.
+    """Return the verdict of a claim that is looked at under several settings, none of which it names: the one that all
+    share.
 
     Where they part, or lie beyond doubt on opposite sides of no difference, the setting decides and not the mechanism:
     that cannot be told. Settings without comparisons do not count."""
@@ -160,6 +161,6 @@ def shared_verdict(*tallies: ClaimEvidence) -> str:
 
 
 def sentence_with_figure(sentence: str, parenthesis: str) -> str:
-    """The verdict of a sentence with a figure in its parenthesis: where the sentence holds and the figure does not, a
-    part of it does; where the sentence does not hold, the figure cannot save it."""
+    """Return the verdict of a sentence with a figure in its parenthesis: where the sentence holds and the figure does
+    not, a part of it does; where the sentence does not hold, the figure cannot save it."""
     return PARTLY if sentence == AGREES != parenthesis else sentence

@@ -34,7 +34,7 @@ class Runs:
                 self._points[row.metric, *_point(row)] = row
 
     def compare(self, more: Row | None, less: Row | None, least: float | None = None) -> Difference | None:
-        """The claim says that ``more`` has the larger value; None where one of them is not there."""
+        """Return the difference of two rows, ``more`` less ``less``; None where one is missing."""
         if more is None or less is None:
             return None
         smallest = LEAST.get(more.metric, 0.0) if least is None else least
@@ -46,8 +46,8 @@ class Runs:
         return Difference(more.value - less.value, wide, None, smallest, more.metric, min(more.n or 0, less.n or 0))
 
     def share_lost(self, base: Row, row: Row, guess: float) -> tuple[float, float]:
-        """Of what unprotected text has above always guessing the share that ``row`` has lost, and half of its 95%
-        interval."""
+        """Return the share that ``row`` has lost of what unprotected text has above always guessing, and half of its
+        95% interval."""
         above = base.value - guess
         share = share_lost(row.value, base.value, guess)
         if (known := self._paired(base, row) if self._paired is not None else None) is not None:
@@ -56,7 +56,7 @@ class Runs:
         return share, math.hypot(half(row), half(base) * (row.value - guess) / above) / above
 
     def find(self, data: str, metric: str, mechanism: str | None = None, **options: Any) -> list[Row]:
-        """Rows in the order of ε; options are compared with a row's own after its defaults are filled in."""
+        """Return rows in the order of ε; options are compared with a row's own after its defaults are filled in."""
         return [
             row
             for row, filled in self._rows.get((data, metric), [])
@@ -64,12 +64,12 @@ class Runs:
         ]
 
     def one(self, data: str, metric: str, mechanism: str, epsilon: float | None = None, **options: Any) -> Row | None:
-        """The only such row at this ε; None where there is none, or more than one."""
+        """Return the only such row at this ε; None where there is none, or more than one."""
         found = [row for row in self.find(data, metric, mechanism, **options) if row.epsilon == epsilon]
         return found[0] if len(found) == 1 else None
 
     def lines(self, data: str, metric: str, mechanism: str | None = None) -> list[list[Row]]:
-        """Rows that differ in ε only, in the order of ε, two at least."""
+        """Return rows that differ in ε only, in the order of ε, two at least."""
         groups: dict[str, list[Row]] = {}
         for row in self.find(data, metric, mechanism):
             if row.epsilon is not None:
@@ -77,11 +77,12 @@ class Runs:
         return [line for line in groups.values() if len(line) > 1]
 
     def beside(self, row: Row, metric: str) -> Row | None:
-        """The row of another metric at the same point."""
+        """Return the row of another metric at the same point."""
         return self._points.get((metric, *_point(row)))
 
     def near_n_w(self, data: str, metric: str, n_w: float, within: float) -> list[Row]:
-        """Of each setting the row whose measured N_w is nearest to ``n_w``, where it is as near as ``within``."""
+        """Return of each setting the row whose measured N_w is nearest to ``n_w``, where it is as near as
+        ``within``."""
         best: dict[Setting, tuple[float, Row]] = {}
         for row in self.find(data, metric):
             kept = self.beside(row, "n_w")
@@ -92,7 +93,8 @@ class Runs:
 
 
 def bundled_runs(what: str) -> Runs:
-    """The bundled rows of points at equal privacy ("equal") or of single lists ("lists"); none where there are none."""
+    """Return the bundled rows of points at equal privacy ("equal") or of single lists ("lists"); none where there are
+    none."""
     points = equal_privacy.bundled(what)
     return Runs(()) if points is None else Runs(points.rows, points.gates)
 
@@ -106,7 +108,7 @@ def per_epsilon(rows: Sequence[Row]) -> str:
 
 
 def title_with_noise(row: Row | PaperRow) -> str:
-    """TEM's window too where it is not the paper's."""
+    """Return TEM's window too where it is not the paper's."""
     noise, gamma = row.options.get("noise"), row.options.get("gamma")
     parts = [title(row.mechanism), *([noise] if noise else []), *([] if gamma is None else [f"γ = {gamma:g}"])]
     return ", ".join(parts)
@@ -115,7 +117,7 @@ def title_with_noise(row: Row | PaperRow) -> str:
 def paper_values(
     paper: str, table: str, data: str, mechanism: str | None, metric: str, **options: Any
 ) -> list[tuple[float, PaperRow]]:
-    """(value on our scale, row) of one table of a paper, in its order."""
+    """Return (value on our scale, row) of one table of a paper, in its order."""
     return [
         (row.value * row.scale, row)
         for row in paper_rows(data, mechanism, metric)
@@ -126,7 +128,7 @@ def paper_values(
 
 
 def trend(places: Sequence[float], rows: Sequence[Row], least: float) -> Difference:
-    """The slope of values over places, by weighted least squares; that the texts are the same only narrows it."""
+    """Return the slope of values over places, by weighted least squares. Sharing texts only narrows its interval."""
     x, y = np.array(places, float), np.array([row.value for row in rows])
     weight = 1 / np.maximum([half(row) for row in rows], 1e-9) ** 2
     off = x - (weight * x).sum() / weight.sum()
@@ -135,5 +137,5 @@ def trend(places: Sequence[float], rows: Sequence[Row], least: float) -> Differe
 
 
 def share_lost(score: float, whole: float, guess: float) -> float:
-    """Of what unprotected text has above always guessing: the share that is gone. 0: nothing, 1: all."""
+    """Return the share that is lost of what unprotected text has above always guessing. 0: nothing, 1: all."""
     return (whole - score) / (whole - guess)

@@ -30,7 +30,7 @@ COLUMNS = (
 
 
 def as_csv(found: Sequence[ClaimFinding]) -> str:
-    """Every claim with its test, its numbers and its verdict, one a line."""
+    """Return every claim with its test, its numbers and its verdict, one a line."""
     rows = [
         (
             f.of.paper,
@@ -61,7 +61,7 @@ def as_latex(found: Sequence[ClaimFinding]) -> str:
 
 
 def listing(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Rows that a finding stands on, each with the command that measures its point again."""
+    """Return rows that a finding stands on, each with the command that measures its point again."""
     return [
         {
             "mechanism": r.mechanism,

@@ -62,7 +62,7 @@ class ClaimFinding:
 
     @classmethod
     def read(cls, row: Mapping[str, Any]) -> Self:
-        """From JSON. Raises KeyError for a claim that is not there any more."""
+        """Read from JSON. Raises KeyError for a claim that is not there any more."""
         _ = _BY_NAME[row["name"]]
         return cls(**{**row, "numbers": tuple(row["numbers"])})
 
@@ -75,7 +75,8 @@ MEASUREMENT = Measurement("findings", ClaimFinding, "findings.json")
 
 
 def findings(rows: Iterable[Row], gates: Iterable[Gate] = (), paired: Paired | None = None) -> list[ClaimFinding]:
-    """Every claim held against these rows and gates of results. paired: compares rows text by text, where it can."""
+    """Return every claim held against these rows and gates of results. paired: compares rows text by text, where it
+    can."""
     runs = Runs(rows, gates, paired)
     return [_finding(claim, runs) for claim in CLAIMS]
 
@@ -96,14 +97,14 @@ def _finding(claim: Claim, runs: Runs) -> ClaimFinding:
 
 
 def sources() -> str:
-    """SHA-256 of all that decides a claim, as it lies below ``assets`` now."""
+    """Return SHA-256 of all that decides a claim, as it lies below ``assets`` now."""
     assets = assets_folder()
     there = [path for name in SOURCES if (path := assets / "benchmarks" / name).is_file()]
     return sha256_of(*there, *(assets / "papers").glob("*.json"))
 
 
 def bundled() -> Sequence[ClaimFinding]:
-    """Every claim held against the bundled results; () where there are none."""
+    """Return every claim held against the bundled results; () where there are none."""
     if (whole := results.bundled()) is None:
         return ()
     if MEASUREMENT.whole().get("about", {}).get("sources") == sources():

@@ -50,19 +50,19 @@ ABOUT = MEASUREMENT.about(
 
 
 def configurations() -> list[Setting]:
-    """Every registered mechanism with the options that make it another mechanism, all without ε."""
+    """Return every registered mechanism with the options that make it another mechanism, all without ε."""
     return [Setting(s.name, options) for s in mechanisms() for options in mechanism_class(s.name).variants()]
 
 
 def epsilons(setting: Setting) -> tuple[float, float]:
-    """The two ε that a configuration is looked at with."""
+    """Return the two ε that a configuration is looked at with."""
     cls = mechanism_class(setting.mechanism)
     _, high, default = cls.epsilon_range(setting.options)
     return (LOW, high) if cls.notion != "none" and not cls.closed_form else (default, high)
 
 
 def row_of_report(setting: Setting, report: AuditReport) -> dict[str, Any]:
-    """One line of the table."""
+    """Return one line of the table."""
     own = report.to_dict()
     kept = (
         "notion",
@@ -91,7 +91,7 @@ def row_of_report(setting: Setting, report: AuditReport) -> dict[str, Any]:
 
 
 def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench audit``."""
+    """Run the command ``bench audit``."""
     takes = parser("audit", __doc__)
     takes.add_argument(
         "--out", action=OutFile, help="the JSON file of the table, written row by row; rows that are there are kept"
@@ -146,7 +146,7 @@ def _audit_faults(names: Sequence[str] | None) -> int:
 
 
 def _fault(name: str) -> Fault:
-    """The fault of this name. Raises InputError."""
+    """Return the fault of this name. Raises InputError."""
     if name not in FAULTS:
         raise InputError(f"There is no planted fault {name!r}. There are: {', '.join(FAULTS)}.")
     return FAULTS[name]
@@ -158,7 +158,7 @@ def _time_audit(m: Mechanism, fault: Fault, task: Task) -> tuple[AuditReport, fl
 
 
 def _finished_rows(out: Path | None, places: Mapping[Setting, int]) -> dict[int, dict[str, Any]]:
-    """The rows of the file that are asked for still, by their place in the table. Raises InputError."""
+    """Return the rows of the file that are asked for still, by their place in the table. Raises InputError."""
     if out is None or not out.exists():
         return {}
     content = assets.read_json(out)
@@ -200,7 +200,7 @@ def _measure(
 
 
 def _draws(m: Mechanism) -> int:
-    """How often each text is rewritten. Where the loss comes from formulas, draws only test what is stated."""
+    """Return how often each text is rewritten. Where the loss comes from formulas, draws only test what is stated."""
     formulas = m.closed_form and m.notion != "none"
     return REWRITES if formulas or m.audited.writes_from_noise else DRAWS
 

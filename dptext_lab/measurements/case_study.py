@@ -45,7 +45,7 @@ Say = Callable[[str], None]
 
 
 def _weights(checkpoint: str) -> str:
-    """SHA-256 of a checkpoint's weights, by which a run knows whether it goes on with the same ones."""
+    """Return SHA-256 of a checkpoint's weights, by which a run knows whether it goes on with the same ones."""
     path = autoencoder.checkpoint_folder(checkpoint) / autoencoder.WEIGHTS
     return assets.sha256_of(path) if path.is_file() else ""
 
@@ -81,8 +81,9 @@ def case_study(
     say: Say | None = None,
     task: Task = UNWATCHED,
 ) -> dict[str, Any]:
-    """All settings into the folder ``out``; what :func:`table` prints. A run that was interrupted, or is asked for more
-    seeds, goes on.
+    """Run all settings into the folder ``out``; return what ``results.case_study.table`` prints.
+
+    A run that was interrupted, or is asked for more seeds, continues.
 
     folder: has snips/train.csv, snips/test.csv and the same of atis, intent and sentence in each row. checkpoints: by
     the set that each was pre-trained on (None: the bundled ones). n: at most so many training sentences of each set are
@@ -150,7 +151,7 @@ def _score_rewrites(there: _Set, texts: Sequence[str | None], reader: Embeddings
 
 
 def _memorisation(texts: Sequence[str | None], originals: Sequence[str], seen: _Set) -> dict[str, float]:
-    """How much of the pre-training set the rewrites repeat: see the heading of the table."""
+    """Return how much of the pre-training set the rewrites repeat: see the heading of the table."""
     pairs = [(t, o) for t, o in zip(texts, originals, strict=True) if t is not None]
     some = pairs[:: max(1, len(pairs) // _LOOKED_AT)][:_LOOKED_AT]
     rewrites = [set(words_of_sentence(t).split()) for t, _ in some]
@@ -163,14 +164,14 @@ def _memorisation(texts: Sequence[str | None], originals: Sequence[str], seen: _
 
 
 def _overlap(a: set[str], b: set[str]) -> float:
-    """Words in common, as a share of the words of either (Jaccard)."""
+    """Return words in common, as a share of the words of either (Jaccard)."""
     return len(a & b) / max(1, len(a | b))
 
 
 def summary(
     lines: Sequence[Mapping[str, Any]], sets: Mapping[str, _Set], config: Mapping[str, Any], seeds: int
 ) -> dict[str, Any]:
-    """Scores alone, no sentence: over seeds, with what they were made of."""
+    """Return scores alone, no sentence: over seeds, with what they were made of."""
     groups: dict[tuple, list[Mapping[str, Any]]] = {}
     for line in lines:
         groups.setdefault((line["pretrained"], line["data"], line["epsilon"]), []).append(line)

@@ -29,7 +29,7 @@ _CLOSE = 200
 
 
 def rewriter(checkpoint: str, epsilon: float | None) -> Mechanism:
-    """The autoencoder of the case study at this ε; None: without noise, and then without a promise."""
+    """Return the autoencoder of the case study at this ε; None: without noise, and then without a promise."""
     if epsilon is None:
         return get_mechanism(MECHANISM, checkpoint=checkpoint, no_noise=True)
     return get_mechanism(MECHANISM, checkpoint=checkpoint, epsilon=epsilon)
@@ -69,12 +69,12 @@ class Nearest(Private):
 
 
 def rewrite_question(asked: Question, task: Task = UNWATCHED) -> RewriteResult:
-    """The sentence, rewritten as it is asked."""
+    """Return the sentence, rewritten as it is asked."""
     return rewriter(asked.pretrained, asked.epsilon).rewrite(asked.text, task=task)
 
 
 def data_folder() -> Path | None:
-    """The folder that DPTEXT_DATA names, where it has the pre-training sentences; else None."""
+    """Return the folder that DPTEXT_DATA names, where it has the pre-training sentences; else None."""
     if not (given := os.environ.get(DATA_VARIABLE, "")):
         return None
     folder = usable_path(given)
@@ -82,8 +82,8 @@ def data_folder() -> Path | None:
 
 
 def nearest_sentence(text: str, name: str, folder: Path, task: Task = UNWATCHED) -> Nearest:
-    """The training sentence of this set that is nearest to ``text``, of the _CLOSE that share most with it: words are
-    counted by how rare they are, since embedding all sentences would take a minute."""
+    """Return the training sentence of this set that is nearest to ``text``, of the _CLOSE that share most with it:
+    words are counted by how rare they are, since embedding all sentences would take a minute."""
     data = tables.source(folder / name / "train.csv", (TEXT_COLUMN, LABEL_COLUMN))
     sentences = list(dict.fromkeys(labelled_texts(data, TEXT_COLUMN, LABEL_COLUMN)[0]))
     words = [set(words_of_sentence(s).split()) for s in sentences]
@@ -101,5 +101,5 @@ TEXT_COLUMN, LABEL_COLUMN = "2", "1"
 
 
 def words_of_sentence(text: str) -> str:
-    """The words of a sentence alone, for telling whether two are the same word for word."""
+    """Return the words of a sentence alone, for telling whether two are the same word for word."""
     return " ".join(re.findall(r"\w+", text.casefold()))

@@ -34,7 +34,7 @@ SEED = 1
 
 
 def prepare(mechanism: DPMLM, texts: Sequence[str]) -> list[MaskedPrepared]:
-    """The texts that have drawn words, with their scores before clipping."""
+    """Return the texts that have drawn words, with their scores before clipping."""
     prepared = [cast(MaskedPrepared, mechanism.prepare(t)) for t in texts]
     return [p for p in prepared if p.targets]
 
@@ -45,7 +45,7 @@ def measure(
     ranges: Mapping[float, tuple[float, float]],
     epsilons: Sequence[float] = EPSILONS,
 ) -> list[ClippingRow]:
-    """N_w and cosine of the texts at every range (width → its ends) and ε."""
+    """Return N_w and cosine of the texts at every range (width → its ends) and ε."""
     originals = [p.text for p in prepared]
     out = []
     for width, (low, high) in ranges.items():
@@ -81,14 +81,14 @@ def _each(originals: Sequence[str], rewrites: Sequence[str]) -> list[float]:
 
 
 def ends(mechanism: DPMLM, widths: Sequence[float] = WIDTHS) -> dict[float, tuple[float, float]]:
-    """The ranges of a model whose paper range is known: from μ to so many σ above it."""
+    """Return the ranges of a model whose paper range is known: from μ to so many σ above it."""
     paper = mechanism.replace(clip="paper").config
     sigma = (paper.clip_max - paper.clip_min) / PRESETS["paper"]
     return {float(w): (paper.clip_min, paper.clip_min + w * sigma) for w in widths}
 
 
 def table(rows: Sequence[ClippingRow]) -> str:
-    """A Markdown table."""
+    """Return a Markdown table."""
 
     def cells(r: ClippingRow) -> list[str]:
         n_w = plus_minus(r.n_w, r.n_w_half if r.words > 1 else None)
@@ -99,7 +99,7 @@ def table(rows: Sequence[ClippingRow]) -> str:
 
 
 def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench clipping``."""
+    """Run the command ``bench clipping``."""
     takes = parser("clipping", __doc__, "data", "stopwords", "out", required=["data"])
     takes.add_argument(
         "--max-texts", type=int, default=TEXTS, help=f"how many texts of SST-2's test, {TEXTS} by default"

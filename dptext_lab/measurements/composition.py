@@ -49,8 +49,8 @@ bundled = MEASUREMENT.bundled
 
 
 def join_texts(texts: Sequence[str], labels: Sequence[str], words: int, n: int) -> list[str]:
-    """The first n texts of so many words: those of a label one after the other, in their order, cut there. Each text
-    is in one of them at most. Raises no error where there are fewer."""
+    """Return the first n texts of so many words: those of a label one after the other, in their order, cut there. Each
+    text is in one of them at most. Raises no error where there are fewer."""
     open_: dict[str, list[str]] = {}
     out: list[str] = []
     for text, label in zip(texts, labels, strict=True):
@@ -72,7 +72,7 @@ def measure(
     releases: Sequence[int] = RELEASES,
     judge: causal.Judge | None = None,
 ) -> list[CompositionRow]:
-    """A row for each number of releases, the first of which is 1."""
+    """Return a row for each number of releases, the first of which is 1."""
     every = [m.rewrites(text, max(releases), seed=k) for k, text in enumerate(texts)]
     chosen = [best.chosen(list(reader.ReleasedText(of[0]).steps)) for of in every]
     read = [(of, only) for of, only in zip(every, chosen, strict=True) if only]
@@ -115,7 +115,7 @@ def _likely(m: Mechanism, result: Any, only: Sequence[int], judge: causal.Judge)
 
 
 def row_text(row: CompositionRow) -> str:
-    """A row in words."""
+    """Return a row in words."""
     beyond = f" ({row.more:+.3f}, {row.low:+.3f} to {row.high:+.3f})" if row.releases > 1 else ""
     likely = "" if row.likely is None else f", language model {row.likely:.3f}"
     found = plus_minus(row.reader, row.half if row.texts > 1 else None)
@@ -126,7 +126,7 @@ def row_text(row: CompositionRow) -> str:
 
 
 def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench composition``."""
+    """Run the command ``bench composition``."""
     takes = parser("composition", __doc__, "data", "stopwords", "out")
     takes.add_argument("--set", default="authors", metavar="NAME", help="data set (default authors)")
     takes.add_argument("--judge", metavar="NAME", help=f"also ask a language model: a folder, or {causal.JUDGE}")

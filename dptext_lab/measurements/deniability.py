@@ -32,7 +32,7 @@ SHARES = (0.02, 0.5, 0.98)
 
 
 def curve(words: WordByWord, rows: np.ndarray, epsilons: np.ndarray, task: Task = UNWATCHED) -> DeniabilityCurve:
-    """N_w and S_w of words, given by their rows in a mechanism's vocabulary, at every ε."""
+    """Return N_w and S_w of words, given by their rows in a mechanism's vocabulary, at every ε."""
     channels = words.channels(rows)
     n_w, s_w = np.empty((len(channels), len(epsilons))), np.empty((len(channels), len(epsilons)))
     for i, channel in enumerate(channels):
@@ -57,12 +57,13 @@ def curve(words: WordByWord, rows: np.ndarray, epsilons: np.ndarray, task: Task 
 
 
 def sample_rows(words: WordByWord, n: int, seed: int = 1) -> np.ndarray:
-    """Rows of n words of a mechanism's vocabulary, at random from a fixed seed."""
+    """Return rows of n words of a mechanism's vocabulary, at random from a fixed seed."""
     return np.random.default_rng(seed).permutation(len(words.vocabulary.words))[:n]
 
 
 def measured_range(words: WordByWord, rows: np.ndarray) -> tuple[float, float, float] | None:
-    """ε where N_w has gone 2%, 98% and 50% of its way up: low end, high end, default; None where it does not rise."""
+    """Return ε where N_w has gone 2%, 98% and 50% of its way up: low end, high end, default; None where it does not
+    rise."""
     channels = words.channels(rows)
 
     def keep(epsilon: float) -> float:
@@ -81,12 +82,12 @@ def measured_range(words: WordByWord, rows: np.ndarray) -> tuple[float, float, f
 
 
 def configurations(spaces: Sequence[str]) -> list[Setting]:
-    """What is measured: every registered mechanism that draws from a vocabulary, as it says itself."""
+    """Return what is measured: every registered mechanism that draws from a vocabulary, as it says itself."""
     return [Setting(s.name, options) for s in mechanisms() for options in mechanism_class(s.name).over_spaces(spaces)]
 
 
 def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench deniability``."""
+    """Run the command ``bench deniability``."""
     from dptext_core.words.space import SPACES
 
     takes = parser("deniability", __doc__, "out")

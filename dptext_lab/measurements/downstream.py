@@ -62,7 +62,7 @@ class Embeddings:
             self._task.report(min(at + _BLOCK, len(new)), len(new))
 
     def vectors(self, texts: Sequence[str]) -> np.ndarray:
-        """Embeddings (n, d) of the texts."""
+        """Return embeddings (n, d) of the texts."""
         self.learn(texts)
         return np.stack([self._known[t] for t in texts])
 
@@ -73,13 +73,13 @@ class Embeddings:
 
 
 def rows_of_seed(n: int, seed: int) -> list[int]:
-    """Which of n training rows a seed keeps, ascending."""
+    """Return which of n training rows a seed keeps, ascending."""
     order = random.Random(f"rows of seed {seed}").sample(range(n), max(1, round(SHARE * n)))
     return sorted(order)
 
 
 def classifier(name: str, model: str = "bundled", task: Task = UNWATCHED) -> components.Classifier:
-    """The classifier of this name; model: the encoder of ``finetune``. Raises ConfigError."""
+    """Return the classifier of this name; model: the encoder of ``finetune``. Raises ConfigError."""
     if name == "embeddings":
         return Embeddings(task)
     if name == "finetune":
@@ -103,8 +103,9 @@ def scores(truth: Sequence[str], guessed: Sequence[str]) -> dict[str, float]:
 
 
 def uninformed_scores(train: Sequence[str], test: Sequence[str]) -> dict[str, float]:
-    """The level of no information: the best of always guessing the most frequent training label, any label alike, and
-    labels as often as they are in training; the latter two on average over draws that are the same each time."""
+    """Return the level of no information: the best of always guessing the most frequent training label, any label
+    alike, and labels as often as they are in training; the latter two on average over draws that are the same each
+    time."""
     labels = sorted(set(train))
     draws = random.Random("guesses")
     blind = [[draws.choices(pool, k=len(test)) for _ in range(_GUESSES)] for pool in (labels, list(train))]
@@ -118,13 +119,13 @@ def uninformed_scores(train: Sequence[str], test: Sequence[str]) -> dict[str, fl
 
 
 def summarise_seeds(values: Sequence[float]) -> dict[str, Any]:
-    """Mean and standard deviation over seeds (None for one)."""
+    """Return mean and standard deviation over seeds (None for one)."""
     deviation = statistics.stdev(values) if len(values) > 1 else None
     return {"mean": statistics.fmean(values), "deviation": deviation, "values": list(values)}
 
 
 def labelled_texts(data: Source, text: str, label: str) -> tuple[list[str], list[str], int]:
-    """Texts and labels of a source, and how many rows had no text (those that could not be rewritten)."""
+    """Return texts and labels of a source, and how many rows had no text (those that could not be rewritten)."""
     texts, labels, left_out = [], [], 0
     for row in data.rows():
         if row[text] is None:
@@ -226,7 +227,7 @@ def guess(
     test: Sequence[str],
     seed: int,
 ) -> list[str]:
-    """What a classifier says, checked: it may be somebody's own."""
+    """Return what a classifier says, checked: it may be somebody's own."""
     try:
         found = list(made(train, labels, test, seed))
     except DPTextError:

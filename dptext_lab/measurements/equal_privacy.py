@@ -69,7 +69,7 @@ _LOW, _HIGH, _STEPS = 0.01, 1400.0, 18
 
 
 def epsilon_where(keep: Callable[[float], float], share: float, low: float = _LOW, high: float = _HIGH) -> float | None:
-    """ε where a chance that rises with ε first is ``share``, four digits; None where it never is.
+    """Return ε where a chance that rises with ε first is ``share``, four digits; None where it never is.
 
     With a clipped score it may fall again at a very large ε, where words with nearly the same score are told apart.
     """
@@ -87,7 +87,8 @@ def epsilon_where(keep: Callable[[float], float], share: float, low: float = _LO
 def unchanged_probability(
     setting: Setting, base: original_texts.Originals, stopwords: str | None
 ) -> Callable[[float], float]:
-    """ε → N_w of a system over the words that ``bench run`` takes for it: those of some test texts, all of each."""
+    """Return ε → N_w of a system over the words that ``bench run`` takes for it: those of some test texts, all of
+    each."""
     made = group_run.with_stop_words(setting.at(1.0), stopwords).make()
     words = group_run.words_of(base, {1.0: made})
     # The draws of the first seed, where there is no closed form: a row of ``bench run`` has these too.
@@ -106,7 +107,7 @@ def unchanged_probability(
 def crossings(
     systems: Sequence[Setting], shares: Sequence[float], base: original_texts.Originals, stopwords: str | None
 ) -> list[Crossing]:
-    """Where each system's N_w passes each share."""
+    """Return where each system's N_w passes each share."""
     found = []
     for system in systems:
         keep = unchanged_probability(system, base, stopwords)
@@ -116,7 +117,7 @@ def crossings(
 
 
 def points_of(what: str, data: str, size: Size, seeds: Sequence[int], found: Sequence[Crossing]) -> list[GridPoint]:
-    """Unprotected text first, then the points of ``equal`` (at the crossings) or of ``lists``."""
+    """Return unprotected text first, then the points of ``equal`` (at the crossings) or of ``lists``."""
     base = [GridPoint(Setting(BASELINE), data, seed, size) for seed in seeds]
     if what == "equal":
         settings = [c.setting for c in found if c.epsilon is not None and c.n_w != ALSO]
@@ -129,7 +130,8 @@ def points_of(what: str, data: str, size: Size, seeds: Sequence[int], found: Seq
 
 
 def deniability_of_lists(words: int = deniability.WORDS) -> list[Row]:
-    """N_w and S_w of every choice of lists under both noises, in closed form, over the same words; 95% over words."""
+    """Return N_w and S_w of every choice of lists under both noises, in closed form, over the same words; 95% over
+    words."""
     shared = by_word(get_mechanism("diffractor", epsilon=1.0, lists=("L1",), keep_stopwords=False))
     chosen = [shared.vocabulary.words[i] for i in deniability.sample_rows(shared, words)]
     rows = []
@@ -151,7 +153,7 @@ def deniability_of_lists(words: int = deniability.WORDS) -> list[Row]:
 
 
 def bundled_points(what: str, whole: Results, seeds: Sequence[int]) -> list[GridPoint]:
-    """The points of a bundled summary, without unprotected text."""
+    """Return the points of a bundled summary, without unprotected text."""
     ((data, about),) = whole.about["data"].items()
     size = Size(about["n_train"], about["n_test"], about["max_words"], 14.0)
     found = [c for c in bundled_crossings() if c.epsilon is not None]
@@ -227,7 +229,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench equal-privacy``."""
+    """Run the command ``bench equal-privacy``."""
     args = _parser().parse_args(argv)
     size = SIZES.get(args.set, Size(48, 30, 40, 14.0))
     if args.max_texts is not None:

@@ -92,7 +92,7 @@ def _mean(values: Sequence[float]) -> tuple[float | None, float | None]:
 
 
 def table(lines: Sequence[GenerationRow]) -> str:
-    """A Markdown table, a row for each ε and system; speed as a multiple of DP-MLM's in the same run."""
+    """Return a Markdown table, a row for each ε and system; speed as a multiple of DP-MLM's in the same run."""
     # What took no measurable time has no speed.
     speed = {x.epsilon: x.tokens / x.seconds for x in lines if x.system == "DP-MLM" and x.tokens and x.seconds}
 
@@ -108,7 +108,7 @@ def table(lines: Sequence[GenerationRow]) -> str:
 
 
 def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench generators``."""
+    """Run the command ``bench generators``."""
     takes = parser("generators", __doc__, "data", "set", "stopwords", "out")
     takes.add_argument("--systems", nargs="+", choices=list(SYSTEMS), default=list(SYSTEMS), metavar="SYSTEM")
     takes.add_argument("--epsilons", nargs="+", type=float, default=list(EPSILONS))

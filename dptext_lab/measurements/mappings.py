@@ -28,7 +28,7 @@ PARTS = ("train", "dev", "test")
 
 
 def word_counts(folder: Path) -> tuple[collections.Counter[str], str]:
-    """Words of SST-2, lower case, split at blanks, with their counts; and the SHA-256 of the files read.
+    """Return words of SST-2, lower case, split at blanks, with their counts; and the SHA-256 of the files read.
 
     Raises InputError where a file is missing.
     """
@@ -47,7 +47,8 @@ def word_counts(folder: Path) -> tuple[collections.Counter[str], str]:
 
 
 def alone_shares(counts: Mapping[str, int], space: str, k: int, mapping: str) -> tuple[float, float, int]:
-    """Share of the words, share of their occurrences, number of words: those whose set is no other word's set."""
+    """Return share of the words, share of their occurrences, number of words: those whose set is no other word's
+    set."""
     vectors = word_space(space)
     known = [w for w in sorted(counts, key=lambda w: -counts[w]) if w in vectors]
     often = np.array([counts[w] for w in known])
@@ -57,7 +58,7 @@ def alone_shares(counts: Mapping[str, int], space: str, k: int, mapping: str) ->
 
 
 def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench mappings``."""
+    """Run the command ``bench mappings``."""
     args = parser("mappings", __doc__, "data", "space", "out", required=["data"]).parse_args(argv)
     counts, digest = word_counts(args.data / "sst2")
     rows = []

@@ -33,7 +33,7 @@ TEXTS = 20
 
 
 def epsilons() -> dict[str, tuple[float, ...]]:
-    """The ε at which each mechanism is measured by default."""
+    """Return the ε at which each mechanism is measured by default."""
     found = {}
     for spec in mechanisms():
         *_, default = mechanism_class(spec.name).epsilon_range()
@@ -47,7 +47,7 @@ bundled = MEASUREMENT.bundled
 
 
 def measure(data: str, m: Mechanism, texts: Sequence[str], judge: Judge | None = None) -> PolishRow:
-    """One rewrite of each text, before and after."""
+    """Return one rewrite of each text, before and after."""
     every = [m.rewrite(text, seed=k).polished(m) for k, text in enumerate(texts)]
     before, after = [p.drawn.text for p in every], [p.text for p in every]
     cosines = [score("cosine", texts, some) for some in (before, after)]
@@ -83,7 +83,7 @@ def _share(of_texts: Sequence[float]) -> float:
 
 
 def _reads(before: Sequence[str], after: Sequence[str], judge: Judge | None) -> _Reads:
-    """The geometric means, and their ratio with its interval over the texts that have both."""
+    """Return the geometric means, and their ratio with its interval over the texts that have both."""
     if judge is None:
         return (None, None, None, None, None)
     both = [pair for pair in zip(judge(before), judge(after), strict=True) if all(map(math.isfinite, pair))]
@@ -97,7 +97,7 @@ def _reads(before: Sequence[str], after: Sequence[str], judge: Judge | None) -> 
 
 
 def row_text(row: PolishRow) -> str:
-    """A row in words."""
+    """Return a row in words."""
     words = [
         f"cosine {row.cosine_before:.3f} to {row.cosine_after:.3f} ({row.gain:+.3f}, {row.low:+.3f} to {row.high:+.3f})"
     ]
@@ -113,7 +113,7 @@ def row_text(row: PolishRow) -> str:
 
 
 def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench polish``."""
+    """Run the command ``bench polish``."""
     return command(
         argv,
         "polish",

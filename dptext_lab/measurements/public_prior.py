@@ -111,7 +111,7 @@ BETTER = {
 def rewrite_texts(
     mechanism: Mechanism, prepared: Sequence[Prepared], texts: Sequence[str], seed: int, spread: bool = False
 ) -> list[tuple[Mechanism, RewriteResult]]:
-    """Every text once, with noise of its own, and the mechanism that made it. spread: see :class:`System`."""
+    """Return every text once, with noise of its own, and the mechanism that made it. spread: see :class:`System`."""
     stream = NoiseStream(seed)
     if spread:
         each = [_distribute_budget(mechanism, p) for p in prepared]
@@ -131,8 +131,8 @@ def _distribute_budget(mechanism: Mechanism, prepared: Prepared) -> Mechanism:
 def measure_texts(
     originals: Sequence[str], made: Sequence[tuple[Mechanism, RewriteResult]], texts: Sequence[str], attacked: int = 0
 ) -> dict[str, list]:
-    """Per text: cosine, BLEU, N_w, and of the first ``attacked`` the share of the drawn words that each attacker names.
-    NaN where there is none. texts: what is released of each."""
+    """Return cosine, BLEU and N_w of each text, and of the first ``attacked`` the share of the drawn words that each
+    attacker names. NaN where there is none. texts: what is released of each."""
     out: dict[str, list] = {name: [float(x) for x in score(name, originals, texts)] for name in ("cosine", "bleu")}
     out["n_w"] = [_mean([d.p_keep() for _, d in r.distributions()]) for _, r in made]
     if attacked:
@@ -144,7 +144,7 @@ def measure_texts(
 
 
 def stop_word_shares(texts: Sequence[str], stop: Lexicon) -> list[float]:
-    """The share of stop words among the words of each text; NaN where it has none."""
+    """Return the share of stop words among the words of each text; NaN where it has none."""
     found = []
     for text in texts:
         words = [t.text for t in Document.parse(text).tokens if t.kind == "word"]
@@ -206,7 +206,7 @@ def _key(row: Mapping[str, Any]) -> tuple[str, str, float, int]:
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
-    """The points of a file; a line that was cut off is left out."""
+    """Return the points of a file; a line that was cut off is left out."""
     if not path.is_file():
         return []
     out = []
@@ -244,7 +244,7 @@ def judge_rows(
 
 
 def means(rows: Sequence[Mapping[str, Any]]) -> list[PriorRow]:
-    """Each measure of each system at each ε, and its paired difference to what it is compared with."""
+    """Return each measure of each system at each ε, and its paired difference to what it is compared with."""
     values: dict[tuple[str, str, float, str], list[np.ndarray]] = {}
     for row in rows:
         for measure, per_text in row["measures"].items():
@@ -273,7 +273,7 @@ def means(rows: Sequence[Mapping[str, Any]]) -> list[PriorRow]:
 
 
 def _over_seeds(per_seed: Sequence[np.ndarray]) -> np.ndarray:
-    """The mean of each text over the seeds that measured it; NaN where none did."""
+    """Return the mean of each text over the seeds that measured it; NaN where none did."""
     x = np.stack(per_seed)
     count = np.isfinite(x).sum(0)
     return np.where(count, np.nansum(x, axis=0) / np.maximum(count, 1), math.nan)
@@ -293,7 +293,7 @@ def _correct_for_cells(found: Sequence[PriorRow]) -> list[PriorRow]:
 
 
 def _p(m: PriorRow) -> float:
-    """Of a difference, two-sided, from its 95% interval."""
+    """Return of a difference, two-sided, from its 95% interval."""
     assert m.difference is not None and m.difference_half is not None
     if not m.difference_half:
         return 1.0 if m.difference == 0 else 0.0
@@ -306,7 +306,7 @@ def _interval(x: np.ndarray) -> tuple[float, float, int]:
 
 
 def table(found: Sequence[PriorRow], name: str, measures: Sequence[str]) -> str:
-    """A Markdown table of one data set: a row for each ε and system."""
+    """Return a Markdown table of one data set: a row for each ε and system."""
     at = {(m.epsilon, m.system, m.measure): m for m in found if m.data == name}
     have = [m for m in measures if any(k[2] == m for k in at)]
     points = sorted({k[:2] for k in at}, key=lambda k: (k[0], list(SYSTEMS).index(k[1])))
@@ -329,7 +329,7 @@ def _cell(m: PriorRow | None) -> str:
 
 
 def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench prior``."""
+    """Run the command ``bench prior``."""
     takes = parser("prior", __doc__, "data", "stopwords", "out")
     takes.add_argument("--sets", nargs="+", default=list(TEXTS), help=f"{' and '.join(TEXTS)} by default")
     takes.add_argument("--systems", nargs="+", choices=list(SYSTEMS), default=list(SYSTEMS), metavar="SYSTEM")

@@ -41,7 +41,7 @@ def queries_at_equal_probability(
     chances: Sequence[float] = CHANCES,
     repeats: int = REPEATS,
 ) -> Iterator[QueryRow]:
-    """Each word among K at the ε of each chance that it stays, where there is one."""
+    """Yield each word among K at the ε of each chance that it stays, where there is one."""
     for k in ks:
         made = by_word(
             get_mechanism("custext", epsilon=1.0, space=space, k=k, mapping="balanced", keep_stopwords=False)
@@ -60,7 +60,7 @@ def queries_at_equal_probability(
 
 
 def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench queries``."""
+    """Run the command ``bench queries``."""
     takes = parser("queries", __doc__, "space", "out")
     takes.add_argument("--word", action="append", metavar="WORD", help=f"default: {', '.join(WORDS)}")
     takes.add_argument("--repeats", type=int, default=REPEATS, help=f"of each guess (default {REPEATS})")

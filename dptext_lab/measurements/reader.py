@@ -51,7 +51,7 @@ FEWER = dict.fromkeys(("mvc", "mahalanobis", "vickrey", "gumbel"), 16)
 
 
 def epsilons() -> dict[str, tuple[float, ...]]:
-    """The ε at which each mechanism is measured by default."""
+    """Return the ε at which each mechanism is measured by default."""
     found = {name: set(some) for name, some in EPSILONS.items()}
     for c in bundled_crossings():
         if c.epsilon is not None and c.options == OPTIONS.get(c.mechanism):
@@ -60,7 +60,7 @@ def epsilons() -> dict[str, tuple[float, ...]]:
 
 
 def measure(data: str, m: Mechanism, texts: Sequence[str]) -> ReaderRow:
-    """All attackers on one rewrite of each text."""
+    """Return all attackers on one rewrite of each text."""
     m.rewrite(texts[0], seed=0)  # loads what it needs, off the clock
     began = time.process_time()
     every = [best.guesses(m, m.rewrite(text, seed=k))[0] for k, text in enumerate(texts)]
@@ -90,7 +90,7 @@ def measure(data: str, m: Mechanism, texts: Sequence[str]) -> ReaderRow:
 
 
 def row_text(row: ReaderRow) -> str:
-    """A row in words."""
+    """Return a row in words."""
     return (
         f"{row.words:5,d} words: reader {row.reader:.3f}, best guess {row.alone:.3f}, same word {row.same:.3f}, "
         f"nearest {row.nearest:.3f}, language model {row.mask:.3f}; gain {row.gain:+.3f} ({row.low:+.3f} to "
@@ -104,7 +104,7 @@ def _axis(name: str) -> tuple[float, ...]:
 
 
 def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench reader``."""
+    """Run the command ``bench reader``."""
     return command(
         argv,
         "reader",

@@ -27,8 +27,8 @@ ALWAYS = ("run", "mode", "state", "mechanism", "epsilon", "data", "train", "test
 
 
 def compare(folders: Sequence[str | Path]) -> list[list[list[str]]]:
-    """A table of texts for each mode, its heading first. Of what was asked for, only what differs has a column, save
-    ALWAYS. Raises InputError."""
+    """Return a table of texts for each mode, its heading first. Of what was asked for, only what differs has a column,
+    save ALWAYS. Raises InputError."""
     if not folders:
         raise InputError("Name at least one folder of a run.")
     modes: dict[str, list[tuple[dict[str, str], dict[str, str]]]] = {}
@@ -53,7 +53,7 @@ def _table(rows: Sequence[tuple[dict[str, str], dict[str, str]]]) -> list[list[s
 
 
 def _run(folder: Path) -> tuple[str, dict[str, str], dict[str, str]]:
-    """A run's mode, what it was asked for, and what it found."""
+    """Return a run's mode, what it was asked for, and what it found."""
     if not (folder / CONFIG).is_file():
         raise InputError(f"{shown(str(folder))} holds no run: it has no {CONFIG}. Name the folder of a run.")
     config = read_json(folder / CONFIG)
@@ -86,7 +86,7 @@ def _is_data(value: Any) -> bool:
 
 
 def _data(value: Any) -> str:
-    """What was read, by name and the beginning of its hash: of one file or checkpoint, or of several."""
+    """Return what was read, by name and the beginning of its hash: of one file or checkpoint, or of several."""
     if _is_data(value):
         return f"{value.get('name')} {str(value['sha256'])[:8]}"
     if not isinstance(value, dict):
@@ -96,7 +96,7 @@ def _data(value: Any) -> str:
 
 
 def _unit(mechanism: str) -> str:
-    """What one ε is spent on, as the mechanism's option says it; empty for a mechanism that is not there."""
+    """Return what one ε is spent on, as the mechanism's option says it; empty for a mechanism that is not there."""
     try:
         epsilon = fields_of(mechanism).get("epsilon")
     except ConfigError:
@@ -105,7 +105,7 @@ def _unit(mechanism: str) -> str:
 
 
 def _pretrained(folder: Path) -> tuple[str, dict[str, str], dict[str, str]]:
-    """The same of a pre-training, whose config.json is the model's: its settings and figures stand in LOG."""
+    """Return the same of a pre-training, whose config.json is the model's: its settings and figures stand in LOG."""
     log = read_json(folder / LOG)
     try:
         history, data = log["history"], log["data"]
@@ -150,7 +150,7 @@ def _found(result: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _settings(result: Mapping[str, Any]) -> dict[str, str]:
-    """Scores of a case study: a column for each set and each model that rewrote it, over ε."""
+    """Return scores of a case study: a column for each set and each model that rewrote it, over ε."""
     (metric, _), out = METRICS, {"seeds": str(result["about"]["seeds"])}
     for name, title in SETS.items():
         for pre in ("", *SETS):

@@ -72,7 +72,8 @@ Judge = Callable[[Sequence[str]], Sequence[float]]
 
 
 def systems(bank: str | None, options: Mapping[str, Any]) -> dict[str, Mechanism]:
-    """What is compared, by name. bank: the folder of a bank of the texts' domain. options: of those that take them."""
+    """Return what is compared, by name. bank: the folder of a bank of the texts' domain. options: of those that take
+    them."""
     wanted: dict[str, tuple[str, dict[str, Any]]] = {
         WHOLE: ("dp-sentence", {}),
         "Two for each sentence": ("dp-sentence", {"each": 2}),
@@ -105,7 +106,7 @@ class Sample:
 def rewrites(
     mechanism: Mechanism, texts: Sequence[str], totals: Sequence[float], seeds: Sequence[int], task: Task = UNWATCHED
 ) -> tuple[list[int], list[int], dict[tuple[float, int], list[str]]]:
-    """Which texts have a draw, how many each, and their rewrites by total and seed."""
+    """Return which texts have a draw, how many each, and their rewrites by total and seed."""
     prepared = list(mechanism.prepare_many(texts, task=task))
     draws = [mechanism.guarantee(p).draws for p in prepared]
     own = [i for i, n in enumerate(draws) if n]
@@ -133,7 +134,7 @@ def measure(
     told: np.ndarray | None = None,
     task: Task = UNWATCHED,
 ) -> list[BudgetRow]:
-    """One system at every total, the one near 0 first.
+    """Return one system at every total, the one near 0 first.
 
     Parameters
     ----------
@@ -209,7 +210,8 @@ def measure(
 def _guesses(
     test: Sample, told: np.ndarray, vectors: np.ndarray, distinct: Sequence[str]
 ) -> dict[tuple[str, str], list[str]]:
-    """What classifiers say of texts with these vectors: (what they tell, by what they tell it) → a label of each."""
+    """Return what classifiers say of texts with these vectors: (what they tell, by what they tell it) → a label of
+    each."""
     found = {(name, "vectors"): tasks.classify(told, known, vectors) for name, known in test.learnt_labels.items()}
     if (known := test.learnt_labels.get("author")) is not None:
         learnt, read = ([(text,) for text in texts] for texts in (test.learnt, distinct))
@@ -218,7 +220,7 @@ def _guesses(
 
 
 def table(rows: Sequence[BudgetRow], name: str) -> str:
-    """A Markdown table of one measure of one data set: a line a total, a column a system."""
+    """Return a Markdown table of one measure of one data set: a line a total, a column a system."""
     rows = [r for r in rows if r.measure == name]
     names = list(dict.fromkeys(r.system for r in rows))
     found = {(r.system, r.total): r for r in rows}
@@ -237,7 +239,7 @@ def _print_tables(data: str, rows: Sequence[BudgetRow]) -> None:
 
 
 def _rows_of_file(path: Path | None) -> tuple[list[BudgetRow], dict[str, Any]]:
-    """The rows of a file that is there, and what it says of its data sets."""
+    """Return the rows of a file that is there, and what it says of its data sets."""
     if path is None or not path.is_file():
         return [], {}
     whole = assets.read_json(path)
@@ -245,7 +247,7 @@ def _rows_of_file(path: Path | None) -> tuple[list[BudgetRow], dict[str, Any]]:
 
 
 def _tests(names: Sequence[str], folder: Path, n: int, own: int) -> Iterator[tuple[data_sets.Data, Sample, list[str]]]:
-    """Each data set, what is measured on it, and texts that make a bank of its domain."""
+    """Yield each data set, what is measured on it, and texts that make a bank of its domain."""
     for name in names:
         data = data_sets.load(name, folder, n_train=max(own, TRAINED), n_test=n, max_words=40)
         text = [parts[0] for parts in data.texts]
@@ -299,7 +301,7 @@ def _domain_bank(found: data_sets.Data, texts: Sequence[str], folder: str) -> tu
 
 
 def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench budget``."""
+    """Run the command ``bench budget``."""
     args = _parser().parse_args(argv)
     judge = causal.judge(args.judge) if args.judge else None
     if wrong := set(args.system or ()) - {*systems(None, options_in(args)), OWN}:

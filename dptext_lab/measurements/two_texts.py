@@ -41,7 +41,7 @@ COVERED_DRAWS = 60
 
 
 def row_of(m: Mechanism, found: TwoTexts, seconds: float) -> TwoTextsRow:
-    """What was found as a row."""
+    """Return what was found as a row."""
     promised = found.promised if math.isfinite(found.promised) else None
     return TwoTextsRow(
         m.name,
@@ -61,7 +61,7 @@ def row_of(m: Mechanism, found: TwoTexts, seconds: float) -> TwoTextsRow:
 def measure(
     m: Mechanism, draws: int | None = None, seed: int | None = None, pairs: Sequence[str] = DISTANCES
 ) -> Iterator[TwoTextsRow]:
-    """A row for each bundled pair of these distances."""
+    """Yield a row for each bundled pair of these distances."""
     for k, pair in enumerate(PAIRS):
         if pair.distance not in pairs:
             continue
@@ -71,7 +71,7 @@ def measure(
 
 
 def row_text(row: TwoTextsRow) -> str:
-    """A row in words."""
+    """Return a row in words."""
     promised = "nothing promised" if row.promised is None else f"promised {bound(row.promised)}"
     return (
         f"{row.distance:12s} advantage {row.advantage:.2f} ({row.low:.2f} to {row.high:.2f}; {row.by}), "
@@ -139,7 +139,7 @@ class Coin(TinyWriter):
         return _CoinLikelihood(self)
 
     def true_epsilon(self) -> float:
-        """The ε between the texts "a" and "b", exactly: the largest ln of the ratio of a word's chances."""
+        """Return the ε between the texts "a" and "b", exactly: the largest ln of the ratio of a word's chances."""
         one, other = (self.rewrite(t, 0).distribution(0).log_probs for t in self.words)
         return float(np.abs(one - other).max())
 
@@ -167,7 +167,7 @@ class Coverage:
     mean: float
 
     def sentence(self) -> str:
-        """The coverage in plain words."""
+        """Return the coverage in plain words."""
         return (
             f"True ε {self.true:.3f}: {self.within} of {self.repetitions} bounds are at most that "
             f"({self.within / self.repetitions:.1%}; 95% or more are wanted), and {self.mean:.3f} on average."
@@ -181,7 +181,7 @@ def coverage(
     seed: int | None = None,
     classifiers: Sequence[str] = ("words", "form", "likelihood"),
 ) -> Coverage:
-    """How often the bound is at most the true ε."""
+    """Return how often the bound is at most the true ε."""
     coin = Coin.create(epsilon=epsilon)
     true, stream = coin.true_epsilon(), NoiseStream(seed)
     found = [
@@ -195,7 +195,7 @@ def coverage(
 
 
 def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench two-texts``."""
+    """Run the command ``bench two-texts``."""
     takes = parser("two-texts", __doc__, "out")
     takes.add_argument("--mechanism", action="append", metavar="NAME", help="default: all that can be had here")
     takes.add_argument("--epsilon", action="append", type=float, metavar="E", help="default: that of each mechanism")

@@ -61,7 +61,7 @@ class PeerComparison:
 
 
 def counts(draws: Sequence[Sequence[int]], n: int) -> np.ndarray:
-    """How often each of n words was drawn: int64 (words, n)."""
+    """Return how often each of n words was drawn: int64 (words, n)."""
     return np.stack([np.bincount(np.asarray(d, dtype=np.int64), minlength=n) for d in draws])
 
 
@@ -104,7 +104,7 @@ def compare_speed(peer: Peer, space: Vectors, ours: Process, theirs: Process, se
 
 
 def _orders(space: Vectors, ours: Process, theirs: Process) -> list[np.ndarray]:
-    """Rows of the words in the order of our list and of theirs."""
+    """Return rows of the words in the order of our list and of theirs."""
     row = {w: i for i, w in enumerate(space.words)}
     return [np.array([row[w] for w in side.ask("order")]) for side in (ours, theirs)]
 
@@ -120,7 +120,7 @@ def _lists(space: Vectors, mine: np.ndarray, other: np.ndarray) -> str:
 def compare_draws(
     peer: Peer, space: Vectors, ours: Process, theirs: Process, words: int, n: int, limit: float
 ) -> Match:
-    """The distributions of `words` test words, by at most n draws each of theirs. Raises PeerFailed."""
+    """Return the distributions of `words` test words, by at most n draws each of theirs. Raises PeerFailed."""
     stream = np.random.default_rng()
     epsilon = _make(peer, "part.npz", space, ours, theirs)
     size = len(space.words)
@@ -163,7 +163,7 @@ def length(space: Vectors, order: np.ndarray) -> float:
 
 
 def jumps(space: Vectors, order: np.ndarray) -> int:
-    """Steps of a list that do not go to the nearest word not yet on it (by more than rounding)."""
+    """Return steps of a list that do not go to the nearest word not yet on it (by more than rounding)."""
     v = space.vectors[order].astype(np.float64)
     norms = (v**2).sum(1)
     out = 0
@@ -183,7 +183,7 @@ def invented_texts(space: Vectors, n: int) -> list[list[str]]:
 
 
 def comparison_space(name: str, limit: int) -> Vectors:
-    """The most frequent words of a space that every tokenizer takes for one word, with their vectors."""
+    """Return the most frequent words of a space that every tokenizer takes for one word, with their vectors."""
     from dptext_core.words import word_space
 
     space = word_space(name)
@@ -205,7 +205,7 @@ def prepare_folder(folder: Path, space: Vectors) -> None:
 
 
 def installed(folder: Path, peers_python: str) -> dict[str, str]:
-    """The versions of the packages. Raises ModelUnavailable where one is missing."""
+    """Return the versions of the packages. Raises ModelUnavailable where one is missing."""
     with Process("theirs", folder, 1, peers_python) as theirs:
         try:
             versions = theirs.ask("versions", packages=PACKAGES)

@@ -39,7 +39,7 @@ def against_channel(
     stream: np.random.Generator,
     resamples: int = RESAMPLES,
 ) -> Difference:
-    """Counts of draws, int64 (words, n), against the channels, float64 (words, n), they should come from.
+    """Return counts of draws, int64 (words, n), against the channels, float64 (words, n), they should come from.
 
     at: which of the n outputs is the word itself.
     """
@@ -66,7 +66,8 @@ def against_draws(
     stream: np.random.Generator,
     resamples: int = RESAMPLES,
 ) -> Difference:
-    """Two sets of draws, counts int64 (words, n) each: an exact permutation test. at: as in `against_channel`."""
+    """Return two sets of draws, counts int64 (words, n) each: an exact permutation test. at: as in
+    `against_channel`."""
     found, null = np.zeros(2), np.zeros((2, resamples))
     for a, b, own in zip(first, second, at, strict=True):
         cells = np.flatnonzero(a + b)

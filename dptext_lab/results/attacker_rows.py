@@ -34,7 +34,7 @@ BEST, BEST_FEW, TWO_TEXTS = "attack_best", "attack_best_few", "attack_two_texts"
 
 
 def of_reader(found: Iterable[reader.ReaderRow] | None = None) -> Results:
-    """Rows of ``attack_reader`` and ``attack_best``; found: the bundled ones without it."""
+    """Return rows of ``attack_reader`` and ``attack_best``; found: the bundled ones without it."""
     rows = []
     for f in reader.bundled() if found is None else found:
         setting = Setting(f.mechanism, f.options, f.epsilon).ordered()
@@ -49,14 +49,15 @@ def of_reader(found: Iterable[reader.ReaderRow] | None = None) -> Results:
 
 @lru_cache(maxsize=8)
 def with_attackers(results: Results) -> Results:
-    """The same with rows of ``attack_best_few`` and ``attack_two_texts``, of the settings that were asked about."""
+    """Return the same with rows of ``attack_best_few`` and ``attack_two_texts``, of the settings that were asked
+    about."""
     few = (row for row, _ in _strongest_of_grid(results).values())
     return Results(results.about, results.gates, (*results.rows, *few, *of_two_texts(results)))
 
 
 def of_two_texts(results: Results, told: Iterable[two_texts.TwoTextsRow] | None = None) -> list[Row]:
-    """Rows of ``attack_two_texts`` beside every data set that a setting was measured on: the bundled pair that is one
-    word apart is the same for all. told: the bundled ones without it."""
+    """Return rows of ``attack_two_texts`` beside every data set that a setting was measured on: the bundled pair that
+    is one word apart is the same for all. told: the bundled ones without it."""
     measured = two_texts.bundled() if told is None else told
     of = {(t.mechanism, t.epsilon): t for t in measured if t.distance == DISTANCES[0]}
     out: dict[tuple[Setting, str], Row] = {}
@@ -72,7 +73,7 @@ def of_two_texts(results: Results, told: Iterable[two_texts.TwoTextsRow] | None 
 
 @lru_cache(maxsize=8)
 def _strongest_of_grid(results: Results) -> Mapping[tuple[Setting, str], tuple[Row, str]]:
-    """By setting and data set the row, and who is best."""
+    """Return by setting and data set the row, and who is best."""
     from scipy.special import ndtri
 
     together: dict[tuple[Setting, str], dict[str, Row]] = {}
@@ -105,12 +106,13 @@ def _strongest_of_grid(results: Results) -> Mapping[tuple[Setting, str], tuple[R
 
 
 def strongest_at(results: Results, row: Row | PaperRow) -> str:
-    """The title of the attacker that is best at the setting of a row, of ``FEW``; empty where they were not asked."""
+    """Return the title of the attacker that is best at the setting of a row, of ``FEW``; empty where they were not
+    asked."""
     found = _strongest_of_grid(results).get((row.setting, row.data))
     return "" if found is None else best.title(found[1])
 
 
 def strongest_attacker(mechanism: str, epsilon: float, data: str) -> str:
-    """The title of the best of all attackers of a bundled setting; empty where it was not measured."""
+    """Return the title of the best of all attackers of a bundled setting; empty where it was not measured."""
     wanted = (data, mechanism, epsilon)
     return next((best.title(f.best) for f in reader.bundled() if (f.data, f.mechanism, f.epsilon) == wanted), "")

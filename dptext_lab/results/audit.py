@@ -14,10 +14,10 @@ MEASUREMENT = Measurement("audit", dict, "audit.json")
 
 
 def bundled_rows() -> list[dict[str, Any]]:
-    """The bundled table; [] where there is none."""
+    """Return the bundled table; [] where there is none."""
     return list(MEASUREMENT.bundled())
 
 
 def setting_of(row: Mapping[str, Any]) -> Setting:
-    """What a row of the table is about."""
+    """Return what a row of the table is about."""
     return Setting(row["mechanism"], row["options"], row["epsilon"])

@@ -73,7 +73,7 @@ def table(found: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 
 def notes(found: Mapping[str, Any]) -> list[str]:
-    """What to know of the table, in sentences."""
+    """Return what to know of the table, in sentences."""
     none = found["no_information"]
     levels = " and ".join(f"{none[name]['macro_f1']:.2f} on {title}" for name, title in SETS.items())
     n, seeds = found["about"]["n"], found["about"]["seeds"]

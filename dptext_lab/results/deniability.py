@@ -37,13 +37,13 @@ class MeasuredCurve(OfSetting):
 
     @classmethod
     def read(cls, row: Mapping[str, Any]) -> Self:
-        """From JSON."""
+        """Read from JSON."""
         curves = {name: np.array(row[name]) for name in _CURVES}
         curve = DeniabilityCurve(np.array(row["epsilon"]), **curves, words=row["words"], draws=row["draws"])
         return cls(Setting(row["mechanism"], row["options"]), curve)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it: ε to four digits, chances to four places, numbers of words to two."""
+        """Return what JSON has: ε to four digits, chances to four places, numbers of words to two."""
         c = self.curve
         curves = {name: getattr(c, name).round(4 if "n_w" in name else 2).tolist() for name in _CURVES}
         epsilons = [float(f"{e:.4g}") for e in c.epsilons]
@@ -56,14 +56,14 @@ bundled_curves = MEASUREMENT.bundled
 
 
 def channel_curve(channel: Channel, epsilons: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """N_w and S_w of one word at every ε."""
+    """Return N_w and S_w of one word at every ε."""
     both = np.array([channel.deniability(float(e)) for e in epsilons])
     return both[:, 0], both[:, 1]
 
 
 def bundled_curve(mechanism: Mechanism) -> DeniabilityCurve | None:
-    """The bundled curve of a mechanism at its default options (space, noise and lists may differ, and the few words of
-    the program's list may be left out, which were measured with), else None."""
+    """Return the bundled curve of a mechanism at its default options (space, noise and lists may differ, and the few
+    words of the program's list may be left out, which were measured with), else None."""
     config = mechanism.config
     for found in bundled_curves():
         if found.mechanism == mechanism.name:

@@ -73,7 +73,7 @@ PAIRED: Paired = compare_rows
 
 
 def difference_text(difference: float, metric: str = "") -> str:
-    """A difference in the unit of its metric."""
+    """Return a difference in the unit of its metric."""
     unit = measure(metric).unit
     if unit == "share":
         return f"{100 * difference:+.1f} points"
@@ -81,12 +81,12 @@ def difference_text(difference: float, metric: str = "") -> str:
 
 
 def half(row: Row) -> float:
-    """The longer side of a row's 95% interval, which a bound may cut on the other; 0 where it has none."""
+    """Return the longer side of a row's 95% interval, which a bound may cut on the other; 0 where it has none."""
     return 0.0 if row.low is None or row.high is None else max(row.value - row.low, row.high - row.value)
 
 
 def full_options(row: Row) -> dict[str, Any]:
-    """The options of a row with the defaults of its mechanism filled in, where that is registered here."""
+    """Return the options of a row with the defaults of its mechanism filled in, where that is registered here."""
     try:
         return row.setting.full()
     except ConfigError:  # unprotected text, and somebody's own, whose rows were merged
@@ -94,14 +94,14 @@ def full_options(row: Row) -> dict[str, Any]:
 
 
 def value_text(row: Row) -> str:
-    """A value with its interval, in the metric's usual unit."""
+    """Return a value with its interval, in the metric's usual unit."""
     digits = measure(row.metric).digits
     shown = f"{row.value:{digits}}"
     return shown if row.low is None else f"{shown} ± {half(row):{digits}}"
 
 
 def labels(rows: Sequence[Row]) -> dict[str, str]:
-    """Configuration → its mechanism's title, with what tells it from the others of that mechanism here."""
+    """Return configuration → its mechanism's title, with what tells it from the others of that mechanism here."""
     out = {}
     for row in rows:
         rest = [r.options for r in rows if r.mechanism == row.mechanism]

@@ -10,6 +10,6 @@ METRICS = ("macro_f1", "accuracy")
 
 
 def mean_and_deviation(found: Mapping[str, Any]) -> str:
-    """Mean and deviation in a few characters."""
+    """Return mean and deviation in a few characters."""
     spread = found.get("deviation")
     return f"{found['mean']:.3f}" + ("" if spread is None or not math.isfinite(spread) else f" ({spread:.3f})")

@@ -29,18 +29,18 @@ class Crossing(OfSetting):
 
 
 def bundled(what: str) -> Results | None:
-    """What comes with the program of ``equal`` or ``lists``; None where it is missing."""
+    """Return what comes with the program of ``equal`` or ``lists``; None where it is missing."""
     return assets.bundled(f"benchmarks/{what}.json", store.read, None)
 
 
 def bundled_crossings() -> tuple[Crossing, ...]:
-    """The crossings that ``equal`` was measured at."""
+    """Return the crossings that ``equal`` was measured at."""
     points = bundled("equal")
     return () if points is None else tuple(make_record(Crossing, c) for c in points.about.get("crossings", ()))
 
 
 def file_of_point(point: str) -> str | None:
-    """Which of the two measured this point; None for neither."""
+    """Return which of the two measured this point; None for neither."""
     for what in ("equal", "lists"):
         if point and any(r.point == point for r in getattr(bundled(what), "rows", ())):
             return what
@@ -48,7 +48,7 @@ def file_of_point(point: str) -> str | None:
 
 
 def command(row: Row) -> str:
-    """What measures the point of a row again, of ``bench run`` or of these; "" for a row that no grid has."""
+    """Return what measures the point of a row again, of ``bench run`` or of these; "" for a row that no grid has."""
     if (what := file_of_point(row.point)) is not None:
         return f"python -m dptext_core bench equal-privacy {what} --point {row.point} --data DIR --stopwords FILE"
     return curves.command(row)

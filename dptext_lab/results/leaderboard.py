@@ -118,30 +118,30 @@ class Rows:
         return self._found.get((data, metric), {})
 
     def metrics(self, data: str, kinds: Sequence[str]) -> list[str]:
-        """Metrics of these kinds that have a direction, in no other unit than their own."""
+        """Return metrics of these kinds that have a direction, in no other unit than their own."""
         found = [m for d, m in self._found if d == data]
         return [m for m in found if measure(m).kind in kinds and measure(m).better and not measure(m).of]
 
     def data_sets(self) -> list[str]:
-        """Data sets with a judge and a measure of privacy."""
+        """Return data sets with a judge and a measure of privacy."""
         return [d for d in dict.fromkeys(d for d, _ in self._found) if self.judges(d) and self.measures(d)]
 
     def unknown(self, data: str) -> list[str]:
-        """Mechanisms that have rows of this data set and are not registered."""
+        """Return mechanisms that have rows of this data set and are not registered."""
         known = {spec.name for spec in mechanisms()}
         found = dict.fromkeys(s.mechanism for (d, _), rows in self._found.items() if d == data for s in rows)
         return [name for name in found if name not in known]
 
     def judges(self, data: str) -> list[str]:
-        """Metrics that say what is kept, useful ones first."""
+        """Return metrics that say what is kept, useful ones first."""
         return sorted(self.metrics(data, JUDGED), key=lambda m: JUDGED.index(measure(m).kind))
 
     def measures(self, data: str) -> list[str]:
-        """Metrics that say what is hidden: first those of ``FIRST``."""
+        """Return metrics that say what is hidden: first those of ``FIRST``."""
         return sorted(self.metrics(data, HIDES), key=lambda m: FIRST.index(m) if m in FIRST else len(FIRST))
 
     def levels(self, data: str, privacy: str) -> tuple[float, ...]:
-        """Three levels at which settings can be compared."""
+        """Return three levels at which settings can be compared."""
         if privacy in LEVELS:
             return LEVELS[privacy]
         found = [r.value for r in self.of(data, privacy).values()]
@@ -156,7 +156,7 @@ _Placed = tuple[Row, Row, tuple[float, ...]]
 
 
 def bundled() -> Rows:
-    """What the page shows: the points at equal privacy, and the results, with those of one's own."""
+    """Return what the page shows: the points at equal privacy, and the results, with those of one's own."""
     return Rows(bundled_summaries())
 
 
@@ -168,7 +168,7 @@ def bundled_summaries() -> Iterator[Results]:
 
 
 def _keeps_stop_words(row: Row) -> bool:
-    """Whether stop words stay: a mechanism without that option draws all that it writes."""
+    """Return whether stop words stay: a mechanism without that option draws all that it writes."""
     return bool(full_options(row).get("keep_stopwords", False))
 
 
@@ -181,7 +181,7 @@ def board(
     stop_words: bool = True,
     every: bool = True,
 ) -> Board:
-    """The leaderboard of a data set by one judge, where ``privacy`` is ``at``.
+    """Return the leaderboard of a data set by one judge, where ``privacy`` is ``at``.
 
     every: all settings; else of each mechanism those that were measured there, and where none was, of those that can be
     read between two points the one with most.
@@ -258,12 +258,13 @@ def _one_each(placed: Sequence[_Placed], lines: Mapping[str, Sequence[object]]) 
 
 
 def _points(lines: Mapping[str, Sequence[object]], row: Row) -> tuple[int, bool]:
-    """By what the one setting of a mechanism is chosen: how many points it has; of two with as many the defaults."""
+    """Return the key by which one setting of a mechanism is chosen: its number of points, then whether it has the
+    default options."""
     return len(lines[row.setting.key()]), _has_default_options(row)
 
 
 def _has_default_options(row: Row) -> bool:
-    """Whether the options of a row are its mechanism's own."""
+    """Return whether the options of a row are its mechanism's own."""
     own = full_options(replace(row, setting=Setting.of(row.mechanism)))
     return full_options(row) | _ALIKE == own | _ALIKE
 

@@ -38,7 +38,7 @@ _LEVELS = {
 
 
 def level_text(privacy: str, at: float) -> str:
-    """A level of privacy in plain words."""
+    """Return a level of privacy in plain words."""
     if privacy in _LEVELS:
         return _LEVELS[privacy].format(round(100 * at))
     if privacy == "s_w":
@@ -47,7 +47,7 @@ def level_text(privacy: str, at: float) -> str:
 
 
 def join_names(names: Sequence[str], among: Sequence[str] = ()) -> str:
-    """Names in a row, parted by semicolons where one of them (or of ``among``) has a comma of its own."""
+    """Return names in a row, parted by semicolons where one of them (or of ``among``) has a comma of its own."""
     return ("; " if any("," in name for name in (*names, *among)) else ", ").join(names)
 
 
@@ -56,7 +56,7 @@ def _others(n: int) -> str:
 
 
 def answer(found: Board, title_of_data: str) -> tuple[str, str]:
-    """Which keeps most, in a sentence made from the rows; and how sure that is."""
+    """Return which keeps most, in a sentence made from the rows; and how sure that is."""
     first = found.first
     where = f"Where {level_text(found.privacy, found.at)}"
     if first is None and found.left_out:
@@ -96,8 +96,8 @@ def answer(found: Board, title_of_data: str) -> tuple[str, str]:
 
 
 def other_judges(rows: Rows, found: Board) -> list[tuple[str, str]]:
-    """(judge, first by it) for every other judge of the data set that saw at least half of the settings, at the same
-    privacy."""
+    """Return (judge, first by it) for every other judge of the data set that saw at least half of the settings, at the
+    same privacy."""
     out = []
     for judge in rows.judges(found.data):
         if judge != found.judge:
@@ -109,7 +109,7 @@ def other_judges(rows: Rows, found: Board) -> list[tuple[str, str]]:
 
 
 def agreement(rows: Rows, found: Board) -> str:
-    """Whether the other judges name the same one."""
+    """Return whether the other judges name the same one."""
     first, others = found.first, other_judges(rows, found)
     if first is None or not others:
         return ""
@@ -125,8 +125,9 @@ def agreement(rows: Rows, found: Board) -> str:
 
 
 def rankings(rows: Rows, found: Board) -> tuple[list[dict[str, Any]], dict[str, float]]:
-    """One line a setting with its place by every judge, at the same privacy; and the rank correlation (Kendall's τ-b)
-    of every other judge's values with those of the board's own, over the settings that both have, three at least."""
+    """Return one line a setting with its place by every judge, at the same privacy; and the rank correlation (Kendall's
+    τ-b) of every other judge's values with those of the board's own, over the settings that both have, three at least.
+    """
     from scipy.stats import kendalltau
 
     boards = {found.judge: found} | {
@@ -150,7 +151,7 @@ def rankings(rows: Rows, found: Board) -> tuple[list[dict[str, Any]], dict[str, 
 
 
 def correlation_text(found: Board, alike: Mapping[str, float]) -> str:
-    """The rank correlations in a sentence; "" where there are none."""
+    """Return the rank correlations in a sentence; "" where there are none."""
     if not alike:
         return ""
     others = join_names([f"{name} {tau:+.2f}" for name, tau in alike.items()])
@@ -158,8 +159,8 @@ def correlation_text(found: Board, alike: Mapping[str, float]) -> str:
 
 
 def elsewhere(rows: Rows, found: Board) -> tuple[str, ...]:
-    """Which is first where another measure of privacy is the same, if it is another mechanism, a sentence for each: of
-    boards that have at least half as many settings."""
+    """Return which is first where another measure of privacy is the same, if it is another mechanism, a sentence for
+    each: of boards that have at least half as many settings."""
     out = []
     for privacy in rows.measures(found.data):
         steps = rows.levels(found.data, privacy)
@@ -177,7 +178,7 @@ def elsewhere(rows: Rows, found: Board) -> tuple[str, ...]:
 
 
 def table(found: Board) -> list[dict[str, Any]]:
-    """One line a setting, as a file has it."""
+    """Return one line a setting, as a file has it."""
     return [
         {
             "place": e.place,
@@ -204,7 +205,7 @@ def table(found: Board) -> list[dict[str, Any]]:
 
 
 def display_rows(found: Board) -> list[dict[str, Any]]:
-    """One line a setting, as it is read, without columns in which nothing would stand."""
+    """Return one line a setting, as it is read, without columns in which nothing would stand."""
     table = [
         {
             "place": e.place,
@@ -226,7 +227,7 @@ def display_rows(found: Board) -> list[dict[str, Any]]:
 
 
 def to_latex(found: Board, title_of_data: str) -> str:
-    """The board as a paper prints it."""
+    """Return the board as a paper prints it."""
     name = measure(found.judge).title
     columns = (("", "r"), ("Mechanism", "l"), ("ε", "r"), (name, "r"), ("S_w", "r"), ("p", "r"))
     rows = [

@@ -31,13 +31,13 @@ def cannot_write(path: Path, error: OSError) -> InputError:
 
 
 def markdown(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table."""
+    """Return a Markdown table."""
     lines = [f"| {' | '.join(cells)} |" for cells in (heading, *rows)]
     return "\n".join([lines[0], "|---" * len(heading) + "|", *lines[1:]])
 
 
 def plus_minus(mean: float, half: float | None) -> str:
-    """A mean with half of its interval, None where that is not known: one value tells none."""
+    """Return a mean with half of its interval, None where that is not known: one value tells none."""
     return f"{mean:.3f} (interval not known)" if half is None else f"{mean:.3f} ± {half:.3f}"
 
 
@@ -69,20 +69,22 @@ class Measurement(Generic[R]):
     rows: str = "rows"
 
     def bundled(self) -> tuple[R, ...]:
-        """The bundled rows; () where the file is missing. Raises ModelUnavailable where it holds something else."""
+        """Return the bundled rows; () where the file is missing. Raises ModelUnavailable where it holds something
+        else."""
         return assets.bundled(f"benchmarks/{self.file}", self.read, ())
 
     def read(self, path: Path) -> tuple[R, ...]:
-        """The rows of such a file. Raises InputError where it cannot be read, and KeyError or TypeError for another."""
+        """Return the rows of such a file. Raises InputError where it cannot be read, and KeyError or TypeError for
+        another."""
         make = getattr(self.row, "read", lambda row: self.row(**row))
         return tuple(map(make, assets.read_json(path)[self.rows]))
 
     def whole(self) -> Mapping[str, Any]:
-        """The bundled file as it stands; {} where it is missing."""
+        """Return the bundled file as it stands; {} where it is missing."""
         return assets.bundled(f"benchmarks/{self.file}", assets.read_json, {})
 
     def about(self, **more: Any) -> dict[str, Any]:
-        """What a file says of itself: which command printed it, by which version, and more."""
+        """Return what a file says of itself: which command printed it, by which version, and more."""
         return {"command": f"{_PROG} {self.name}", "version": __version__} | more
 
     def write(self, path: Path | None, rows: Iterable[R], about: Mapping[str, Any], **more: Any) -> None:

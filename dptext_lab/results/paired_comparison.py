@@ -39,7 +39,7 @@ STEPS = len(_SIGNS) - 1
 
 
 def pack(values: ArrayLike, low: float = 0.0, high: float = 1.0, steps: int = STEPS, short: bool = False) -> str:
-    """One value a text as a text: "low high steps signs", values rounded to so many steps from low to high.
+    """Return one value a text as a text: "low high steps signs", values rounded to so many steps from low to high.
 
     Right and wrong with 1 step, and shares of n seeds with n, are exact. short: the signs are compressed.
     """
@@ -55,7 +55,7 @@ def pack(values: ArrayLike, low: float = 0.0, high: float = 1.0, steps: int = ST
 
 
 def unpack(packed: str) -> NDArray[np.float64]:
-    """What ``pack`` was given, float64 (texts,), rounded. Raises InputError for anything else."""
+    """Return what ``pack`` was given, float64 (texts,), rounded. Raises InputError for anything else."""
     try:
         low, high, steps, signs = packed.split(" ")
         if signs.startswith("."):
@@ -70,7 +70,7 @@ def unpack(packed: str) -> NDArray[np.float64]:
 
 
 def mean_outcomes(packed: Sequence[str]) -> str:
-    """The mean of each text over seeds, of what ``pack`` wrote for each seed; compressed."""
+    """Return the mean of each text over seeds, of what ``pack`` wrote for each seed; compressed."""
     low, high, steps, _ = packed[0].split(" ")
     values = np.array([unpack(p) for p in packed])
     # Of right and wrong the mean over few seeds is kept as it is.
@@ -100,7 +100,8 @@ class PairedComparison:
 
 
 def compare(a: ArrayLike, b: ArrayLike, runs_a: Sequence[float] = (), runs_b: Sequence[float] = ()) -> PairedComparison:
-    """Two settings by what each test text has, (texts,) or (seeds, texts), and, of several seeds, by each seed's mean.
+    """Return two settings by what each test text has, (texts,) or (seeds, texts), and, of several seeds, by each seed's
+    mean.
 
     Of (seeds, texts) the seeds' means are taken from there. The score test of the texts is McNemar's where there is one
     seed and each text is right or wrong: (Σd)² / Σd², as Obuchowski (1998) has it for clusters.
@@ -127,8 +128,8 @@ def compare(a: ArrayLike, b: ArrayLike, runs_a: Sequence[float] = (), runs_b: Se
 
 
 def _of_seeds(runs_a: Sequence[float], runs_b: Sequence[float]) -> tuple[float | None, float, int]:
-    """The mean difference of the seeds that both have (the first ones of each), None for fewer than two; what seeds add
-    to its standard error, as wide as Student's t makes it; and how many seeds both have, at least 1.
+    """Return the mean difference of the seeds that both have (the first ones of each), None for fewer than two; what
+    seeds add to its standard error, as wide as Student's t makes it; and how many seeds both have, at least 1.
 
     Where one side has a single seed, its spread is taken to be that of the other's seeds; of two single ones nothing
     is known, and 0 is added.
@@ -145,13 +146,13 @@ def _of_seeds(runs_a: Sequence[float], runs_b: Sequence[float]) -> tuple[float |
 
 
 def _t(n: int) -> float:
-    """How much wider Student's t makes an interval than the normal distribution does."""
+    """Return how much wider Student's t makes an interval than the normal distribution does."""
     return student(n) / NORMAL
 
 
 def compare_rows(a: Row, b: Row) -> PairedComparison | None:
-    """Two rows of results by their texts; None where they have none, not the same ones, or of different metrics. Two
-    attackers who guess the same of the same texts can be compared: a static and an adaptive one."""
+    """Return two rows of results by their texts; None where they have none, not the same ones, or of different metrics.
+    Two attackers who guess the same of the same texts can be compared: a static and an adaptive one."""
     attackers = {measure(row.metric).kind for row in (a, b)} == {"privacy"}
     if a.data != b.data or not (a.metric == b.metric or attackers) or not a.texts or not b.texts:
         return None

@@ -55,7 +55,7 @@ class PaperRow(OfSetting):
 
 
 def paper_rows(data: str | None = None, mechanism: str | None = None, metric: str | None = None) -> list[PaperRow]:
-    """The papers' numbers for this data set, mechanism and metric (None: all); an unknown name gives no row.
+    """Return the papers' numbers for this data set, mechanism and metric (None: all); an unknown name gives no row.
 
     Raises ModelUnavailable where the files are missing, InputError where one breaks the format.
     """
@@ -74,7 +74,8 @@ def _all_rows(folder: Path) -> tuple[PaperRow, ...]:
 
 
 def read_tables(path: Path) -> list[PaperRow]:
-    """The checked rows of one file, as ``paper_rows`` gives them. Raises InputError naming the table and the fault."""
+    """Return the checked rows of one file, as ``paper_rows`` gives them. Raises InputError naming the table and the
+    fault."""
     tables = read_json(path)
     if not isinstance(tables, list) or not all(isinstance(t, dict) and set(t) == ABOUT for t in tables):
         raise InputError(f"{path.name} must be a list of tables with exactly: {', '.join(sorted(ABOUT))}.")

@@ -30,12 +30,12 @@ TASKS = tuple(dict.fromkeys(m.task for m in REGISTRY.values()))
 
 
 def column_names(cls: type) -> tuple[str, ...]:
-    """The columns of a record; its setting takes three."""
+    """Return the columns of a record; its setting takes three."""
     return tuple(name for f in fields(cls) for name in (COLUMNS if f.name == "setting" else (f.name,)))
 
 
 def plain(record: Any) -> dict[str, Any]:
-    """A record as JSON has it, its columns in order."""
+    """Return a record as JSON has it, its columns in order."""
     out: dict[str, Any] = {}
     for f in fields(record):
         value = getattr(record, f.name)
@@ -44,13 +44,13 @@ def plain(record: Any) -> dict[str, Any]:
 
 
 def make_record(cls: Callable[..., R], found: Mapping[str, Any]) -> R:
-    """The record of these columns, which were checked."""
+    """Return the record of these columns, which were checked."""
     rest = {name: value for name, value in found.items() if name not in COLUMNS}
     return cls(setting=Setting(*(found[name] for name in COLUMNS)), **rest)
 
 
 def is_finite(x: Any) -> bool:
-    """Whether it is a number that JSON has: no bool, no NaN, no infinity."""
+    """Return whether it is a number that JSON has: no bool, no NaN, no infinity."""
     return not isinstance(x, bool) and isinstance(x, int | float) and math.isfinite(x)
 
 
@@ -59,14 +59,14 @@ def is_whole(x: Any) -> bool:
 
 
 def check_columns(cls: type, found: Any, what: str) -> None:
-    """Raises InputError unless ``found`` has the columns of ``cls`` and no others; those with a default may lack."""
+    """Raise InputError unless ``found`` has the columns of ``cls`` and no others; those with a default may lack."""
     needed = set(column_names(cls)) - {f.name for f in fields(cls) if f.default is not MISSING}
     if not isinstance(found, dict) or not needed <= set(found) <= set(column_names(cls)):
         raise InputError(f"{what} needs exactly {', '.join(column_names(cls))}")
 
 
 def check_texts(found: Mapping[str, Any], *columns: str) -> None:
-    """Raises InputError unless these columns are texts."""
+    """Raise InputError unless these columns are texts."""
     for column in columns:
         if not isinstance(found[column], str):
             raise InputError(f"{column} must be a text")
@@ -94,7 +94,7 @@ class Row(OfSetting):
 
     @classmethod
     def read(cls, found: Any) -> Self:
-        """From JSON. Raises InputError."""
+        """Read from JSON. Raises InputError."""
         check_columns(cls, found, "a row")
         if found["task"] not in TASKS or not isinstance(found["options"], dict):
             raise InputError("unknown task, or options that are no object")
@@ -125,7 +125,7 @@ class Row(OfSetting):
         return f"{self.seeds} seeds"
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it; what is not known is left out."""
+        """Return what JSON has; what is not known is left out."""
         out = plain(self) | {"runs": list(self.runs)}
         return {k: v for k, v in out.items() if v or k not in ("runs", "texts")}
 
@@ -150,7 +150,7 @@ class Gate:
 
     @classmethod
     def read(cls, found: Any) -> Self:
-        """From JSON. Raises InputError."""
+        """Read from JSON. Raises InputError."""
         check_columns(cls, found, "a gate")
         check_texts(found, "data", "task", "role", "metric")
         if not all(is_finite(found[c]) for c in ("score", "majority", "se")):
@@ -213,7 +213,7 @@ class RunLine(OfSetting):
 
     @classmethod
     def read(cls, found: Any) -> Self:
-        """From JSON; columns that are not known are left out. Raises InputError."""
+        """Read from JSON; columns that are not known are left out. Raises InputError."""
         if not isinstance(found, dict) or not set(LINE) <= set(found):
             raise InputError(f"it needs {', '.join(LINE)}")
         check_texts(found, "id", "mechanism", "data")
@@ -254,7 +254,7 @@ LINE = tuple(name for name in column_names(RunLine) if name not in ("dataset", "
 
 
 def point_id(named: Mapping[str, Any]) -> str:
-    """The id of a point by what names it (see ``NAMED``): 12 hexadecimal digits of the SHA-256 of that."""
+    """Return the id of a point by what names it (see ``NAMED``): 12 hexadecimal digits of the SHA-256 of that."""
     text = json.dumps(named, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:12]
 

@@ -44,7 +44,7 @@ class Results:
     rows: tuple[Row, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return it as JSON has it."""
         return {
             "about": self.about,
             "gates": [g.to_dict() for g in self.gates],
@@ -56,7 +56,7 @@ class Results:
 
 
 def read_lines(path: Path) -> list[RunLine]:
-    """The points in a file; [] where there is none. A last line without its end is left out.
+    """Return the points in a file; [] where there is none. A last line without its end is left out.
 
     Raises InputError where another line cannot be read, or is not what its id says.
     """
@@ -97,7 +97,7 @@ def write(results: Results, path: Path) -> None:
 
 
 def read(path: Path) -> Results:
-    """A summary, checked. Raises InputError that says what is wrong with it."""
+    """Return a summary, checked. Raises InputError that says what is wrong with it."""
     again = "Make it again with: python -m dptext_core bench run --grid full --merge FILES --summary FILE"
     try:
         content = assets.read_json(path)
@@ -118,12 +118,12 @@ def read(path: Path) -> Results:
 
 
 def bundled() -> Results | None:
-    """The results that come with the program; None where there are none."""
+    """Return the results that come with the program; None where there are none."""
     return assets.bundled("benchmarks/results.json", read, None)
 
 
 def added_summaries() -> list[Results]:
-    """The summaries that DPTEXT_RESULTS names. Raises InputError that names the file which cannot be read."""
+    """Return the summaries that DPTEXT_RESULTS names. Raises InputError that names the file which cannot be read."""
     found = []
     for path in hosting.results():
         try:
@@ -141,7 +141,7 @@ def _read_cached(path: Path, _changed: int) -> Results:
 
 
 def displayed_results() -> Results | None:
-    """What pages show: the bundled results, and those of one's own beside them. Raises InputError."""
+    """Return what pages show: the bundled results, and those of one's own beside them. Raises InputError."""
     whole = bundled()
     return _combine_all(whole, tuple(added)) if (added := added_summaries()) else whole
 
@@ -155,8 +155,8 @@ def _combine_all(whole: Results | None, added: tuple[Results, ...]) -> Results:
 
 
 def combine(old: Results, new: Results) -> Results:
-    """Two summaries to be looked at together; what is said about the whole is of the first one. Raises InputError where
-    they share a data set and were not made alike."""
+    """Return two summaries to be looked at together; what is said about the whole is of the first one. Raises
+    InputError where they share a data set and were not made alike."""
     shared = [name for name in new.about["data"] if name in old.about["data"]]
     for what in ("version", "stopwords"):
         if shared and old.about[what] != new.about[what]:
@@ -181,7 +181,7 @@ MEASURED_WITH = "fa94a97419cae2e8718d0038ad0fe4b6963a663a4fbc657edc8813b70129f03
 
 @cache
 def other_model() -> str:
-    """A sentence where today's bundled language model is not the one of the bundled results; else empty."""
+    """Return a sentence where today's bundled language model is not the one of the bundled results; else empty."""
     spec = masked_lm_spec()
     if assets.sha256_of(spec.folder / WEIGHTS_FILE) == MEASURED_WITH:
         return ""

@@ -34,5 +34,5 @@ TASKS: tuple[BenchTask, ...] = (
 
 
 def tasks_of(data: str) -> tuple[BenchTask, ...]:
-    """The tasks of the data set of this name; none for an unknown one."""
+    """Return the tasks of the data set of this name; none for an unknown one."""
     return tuple(task for task in TASKS if task.data == data)

@@ -70,8 +70,8 @@ bundled = MEASUREMENT.bundled
 
 
 def sentences_by_mechanism(rows: Sequence[BudgetRow], total: float = 50.0) -> dict[str, str]:
-    """What one draw a sentence keeps of a text at a total, beside words that are drawn one by one: the mechanism it is
-    of → a sentence. {} without rows."""
+    """Return what one draw a sentence keeps of a text at a total, beside words that are drawn one by one: the mechanism
+    it is of → a sentence. {} without rows."""
     there = {r.system: r for r in rows if r.data == SETS[0] and r.measure == "cosine" and r.total == total}
     one, each = there.get(WHOLE), there.get(WORDS)
     if one is None or each is None:

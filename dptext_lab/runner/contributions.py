@@ -51,7 +51,7 @@ class RepeatedScore:
 
 
 def check(lines: Sequence[RunLine], against: Results) -> list[str]:
-    """What is wrong with these points, in sentences; none where nothing is."""
+    """Return what is wrong with these points, in sentences; none where nothing is."""
     if not lines:
         return ["The file holds no points. Run bench run with --out first."]
     faults: list[str] = []
@@ -153,7 +153,7 @@ def _setting(line: RunLine) -> tuple[Setting, str]:
 
 
 def _check_baseline(lines: Sequence[RunLine], against: Results) -> list[str]:
-    """Unprotected text has to be there, and to score as it does in the results: the same texts, the same classifier."""
+    """Check that unprotected text is there, and scores as in the results: the same texts, the same classifier."""
     faults = []
     for name in sorted({line.data for line in lines}):
         base = next((line for line in lines if (line.data, line.mechanism) == (name, BASELINE)), None)
@@ -187,7 +187,7 @@ def choose_points(lines: Sequence[RunLine], n: int, digest: str) -> list[RunLine
 
 
 def repeat_points(lines: Sequence[RunLine], some: Sequence[RunLine], setup: group_run.RunConfig) -> list[RepeatedScore]:
-    """These points, run here: every score but speed beside the interval that the file's own seeds give."""
+    """Return these points, run here: every score but speed beside the interval that the file's own seeds give."""
     found = []
     for line in some:
         size = Size(line.n_train, line.n_test, line.max_words, 14.0)
@@ -205,7 +205,7 @@ def repeat_points(lines: Sequence[RunLine], some: Sequence[RunLine], setup: grou
 
 
 def main(path: Path, data: Path | None, stopwords: str | None, again: int) -> int:
-    """``bench leaderboard --check``: prints what is wrong; 1 where something is."""
+    """Return ``bench leaderboard --check``: prints what is wrong; 1 where something is."""
     if not path.is_file():
         raise InputError(f"There is no file {path}.")
     lines = store.read_lines(path)

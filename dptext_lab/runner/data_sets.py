@@ -74,7 +74,7 @@ def load(
     max_words: int | None = None,
     sample: int = 1,
 ) -> Data:
-    """The data set ``name`` out of ``folder``, with at most ``n_train`` and ``n_test`` texts (None: all).
+    """Return the data set ``name`` out of ``folder``, with at most ``n_train`` and ``n_test`` texts (None: all).
 
     Samples have the labels' shares of the whole. The one to train depends on ``sample`` alone; the one to test is
     always the same. ``max_words`` cuts each part of a text to its first words. A text that is also in the test is left
@@ -178,7 +178,8 @@ def _truncate(parts: Sequence[str], max_words: int) -> tuple[str, ...]:
 
 
 def stratified(labels: Sequence[str], n: int | None, sample: int, part: str) -> list[int]:
-    """Rows of a stratified sample, ascending: shares by largest remainder, within a label by the rows' hashes."""
+    """Return rows of a stratified sample, ascending: shares by largest remainder, within a label by the rows'
+    hashes."""
     if n is None or n >= len(labels):
         return list(range(len(labels)))
     counts = Counter(labels)

@@ -49,8 +49,8 @@ class RunConfig:
 
 
 def run_group(points: Sequence[GridPoint], setup: RunConfig) -> Iterator[RunLine]:
-    """The lines of points that share data and a preparation, each as soon as it is done. Each seed has a sample of its
-    own to train on, and the test texts of all others.
+    """Yield the lines of points that share data and a preparation, each as soon as it is done. Each seed has a sample
+    of its own to train on, and the test texts of all others.
 
     Seconds are those of the processor, so that other load on the machine does not count.
     """
@@ -107,18 +107,18 @@ def _text_scores(out: Scores, base: Originals, rewrites: Sequence[str], point: G
 
 
 def words_of(base: Originals, at: Mapping[float, Mechanism], attackers: Sequence[str] = ()) -> Words:
-    """The words of the data set that are looked at: those of some test texts, the same for every mechanism."""
+    """Return the words of the data set that are looked at: those of some test texts, the same for every mechanism."""
     order = np.random.default_rng(0).permutation(len(base.test))[:TEXTS]
     return Words(at, {base.test[i]: base.flat[base.test[i]] for i in order}, attackers)
 
 
 def _without_epsilon(point: GridPoint) -> Setting:
-    """A point without its ε: what is measured of single words depends on that and on ε."""
+    """Return a point without its ε: what is measured of single words depends on that and on ε."""
     return point.setting.at(None)
 
 
 def _unprotected(point: GridPoint, base: Originals, setup: RunConfig, began: float) -> RunLine:
-    """The line of unprotected text, with its gates."""
+    """Return the line of unprotected text, with its gates."""
     out = Scores()
     add_task_scores(out, base, base.flat, base.embedded)
     gates = _first_gates(base)
@@ -138,7 +138,8 @@ _encoder_guesses: dict[tuple[Any, ...], tuple[Originals, Scores, dict[BenchTask,
 def _guesses_of_finetuned(
     base: Originals, model: str, seed: int, out: Scores | None = None
 ) -> dict[BenchTask, list[str]]:
-    """The guesses of the encoder trained on unprotected text, which takes minutes once; out: takes its scores."""
+    """Return the guesses of the encoder trained on unprotected text, which takes minutes once; out: takes its
+    scores."""
     key = (id(base), model, seed)
     if key not in _encoder_guesses:
         scores = Scores()
@@ -157,7 +158,7 @@ def _make_mechanism(point: GridPoint, setup: RunConfig) -> Mechanism:
 
 
 def with_stop_words(setting: Setting, file: str | None) -> Setting:
-    """The same with this file of stop words, where the mechanism takes one and a file is named."""
+    """Return the same with this file of stop words, where the mechanism takes one and a file is named."""
     named = [name for name, f in fields_of(setting.mechanism).items() if f.metadata.get("stop_list")]
     return setting if file is None else replace(setting, options={**setting.options, **dict.fromkeys(named, file)})
 
@@ -169,7 +170,7 @@ def _rewrites(
     words: Mapping[Setting, Words],
     only_words: bool,
 ) -> Iterator[tuple[GridPoint, list[str]]]:
-    """Each point with the rewrites of all parts of all its texts.
+    """Yield each point with the rewrites of all parts of all its texts.
 
     only_words: "" of those whose words no one looks at.
     """
@@ -231,7 +232,7 @@ def _line(point: GridPoint, out: Scores, base: Originals, setup: RunConfig, seco
 
 
 def _dataset(base: Originals, size: Size) -> dict[str, Any]:
-    """What a line of unprotected text says of its data set."""
+    """Return what a line of unprotected text says of its data set."""
     d = base.data
     note = f"the first {size.max_words} words of each text" if size.max_words else ""
     return {
@@ -247,7 +248,7 @@ def _dataset(base: Originals, size: Size) -> dict[str, Any]:
 
 
 def _first_gates(base: Originals) -> tuple[Gate, ...]:
-    """Those of the first classifier stand first."""
+    """Return the gates, those of the first classifier first."""
     found = [tasks.gate(base.data, task, guessed, judge) for (task, judge), guessed in base.guessed.items()]
     return tuple(sorted(found, key=lambda gate: judged(gate.metric)[1]))
 

@@ -30,7 +30,8 @@ _MISSING = " Declared and not measured yet: "
 
 
 def interval(metric: str, values: Sequence[float], errors: Sequence[float | None]) -> tuple[float, float] | None:
-    """95% interval of the mean of one score a seed, with their standard errors over the test texts; None: not known."""
+    """Return 95% interval of the mean of one score a seed, with their standard errors over the test texts; None: not
+    known."""
     mean, n = sum(values) / len(values), len(values)
     known = [e for e in errors if e is not None]
     halves = [NORMAL * sum(known) / len(known)] if known else []
@@ -44,7 +45,7 @@ def interval(metric: str, values: Sequence[float], errors: Sequence[float | None
 
 
 def merge(lines: Iterable[RunLine], points: Sequence[GridPoint], command: str, cut: str) -> tuple[Results, list[str]]:
-    """The summary over seeds of those lines that belong to ``points``, and what has to be said about it.
+    """Return the summary over seeds of those lines that belong to ``points``, and what has to be said about it.
 
     Scores of a task that the classifier cannot do on unprotected text make no rows: they would be noise. Of two lines
     of one point the newer counts, and the older one for the scores that the newer lacks. Raises InputError where none
@@ -88,7 +89,8 @@ def merge(lines: Iterable[RunLine], points: Sequence[GridPoint], command: str, c
 
 
 def _both(one: RunLine, other: RunLine) -> RunLine:
-    """Two lines of one point: the newer one, with the scores that only the older has, such as a trained encoder's."""
+    """Return two lines of one point: the newer one, with the scores that only the older has, such as a trained
+    encoder's."""
     old, new = sorted((one, other), key=lambda line: line.provenance.finished)
     gates = None
     if new.gates is not None:
@@ -107,7 +109,7 @@ def _both(one: RunLine, other: RunLine) -> RunLine:
 
 
 def join_summaries(old: Results, new: Results, declared: int, cut: str) -> Results:
-    """A summary with the settings of another one, for what was added to a grid later or measured anew.
+    """Return a summary with the settings of another one, for what was added to a grid later or measured anew.
 
     A setting that both have is the newer one's: seeds cannot be added up. declared: how many points the grid has; cut:
     what it leaves out. core_minutes counts what is replaced, too. Raises InputError where the two were made by
@@ -143,8 +145,8 @@ def join_summaries(old: Results, new: Results, declared: int, cut: str) -> Resul
 
 
 def replace_word_rows(old: Results, lines: Sequence[RunLine], metrics: Sequence[str] = ()) -> Results:
-    """A summary with what these lines say of words, in the place of what it says there; all else stays. metrics: which
-    of it, all without them.
+    """Return a summary with what these lines say of words, in the place of what it says there; all else stays. metrics:
+    which of it, all without them.
 
     Raises InputError where it lacks a setting of theirs, or was made by another version, with other stop words or from
     other files.
@@ -176,7 +178,7 @@ def replace_word_rows(old: Results, lines: Sequence[RunLine], metrics: Sequence[
 
 
 def _seeds(rows: Iterable[Row]) -> dict[tuple[Setting, str], int]:
-    """How many seeds each setting has on each data set."""
+    """Return how many seeds each setting has on each data set."""
     found: dict[tuple[Setting, str], int] = {}
     for r in rows:
         key = r.setting, r.data
@@ -185,7 +187,7 @@ def _seeds(rows: Iterable[Row]) -> dict[tuple[Setting, str], int]:
 
 
 def _named(points: Sequence[GridPoint]) -> str:
-    """Points by mechanism and options, with how many there are of each."""
+    """Return points by mechanism and options, with how many there are of each."""
     count: dict[str, int] = {}
     for p in points:
         options = ", ".join(f"{k} {'+'.join(v) if isinstance(v, list) else v}" for k, v in p.named["options"].items())
@@ -195,7 +197,7 @@ def _named(points: Sequence[GridPoint]) -> str:
 
 
 def _enters(row: Row, gates: Sequence[Gate]) -> bool:
-    """Whether the classifier can do the tasks that a score stands on; of those it cannot do there are the gates.
+    """Return whether the classifier can do the tasks that a score stands on; of those it cannot do there are the gates.
 
     Each classifier has gates of its own; one without any, those of the first one."""
     needs = {"utility", "privacy"} if measure(row.metric).kind == "gain" else {row.task}
@@ -274,7 +276,8 @@ def _row(lines: Sequence[RunLine], metric: str, values: Sequence[float], errors:
 
 
 def _with_shared(line: RunLine) -> float | None:
-    """The standard error of N_w. Estimates share their draws among all words: at most, words are fully dependent."""
+    """Return the standard error of N_w. Estimates share their draws among all words: at most, words are fully
+    dependent."""
     error, p = line.errors.get("n_w"), line.scores["n_w"]
     if error is None or mechanism_class(line.mechanism).closed_form:
         return error

@@ -47,7 +47,8 @@ _OPTIONS: Mapping[str, dict[str, Any]] = {
 
 
 def parser(name: str, doc: str | None, *options: str, required: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """The parser of ``bench NAME``, described by the first line of its module, with some of the common options."""
+    """Return the parser of ``bench NAME``, described by the first line of its module, with some of the common
+    options."""
     made = argparse.ArgumentParser(prog=f"{called()} bench {name}", description=(doc or "").partition("\n")[0])
     for option in options:
         made.add_argument(f"--{option}", required=option in required, **_OPTIONS[option])
@@ -55,16 +56,16 @@ def parser(name: str, doc: str | None, *options: str, required: Sequence[str] = 
 
 
 def options_in(args: argparse.Namespace, mechanism: str | None = None) -> dict[str, Any]:
-    """What the common options say of a mechanism's; of this one: as far as it has them."""
+    """Return what the common options say of a mechanism's; of this one: as far as it has them."""
     given = {"stopwords": args.stopwords} if args.stopwords else {}
     return given if mechanism is None else {name: x for name, x in given.items() if name in fields_of(mechanism)}
 
 
 def named_options(m: Mechanism) -> dict[str, Any]:
-    """The options of a mechanism as a row names them: without the file of stop words, which is of this machine."""
+    """Return the options of a mechanism as a row names them, without the file of stop words: its path is local."""
     return {name: value for name, value in m.setting.to_dict()["options"].items() if name != "stopwords"}
 
 
 def which_stop_words(args: argparse.Namespace) -> str:
-    """What a file says of the stop words that it was measured with."""
+    """Return what a file says of the stop words that it was measured with."""
     return "given" if args.stopwords else "the default list"

@@ -54,28 +54,28 @@ class Originals:
         return [i * self.parts + j for i in self.data.test for j in range(self.parts)]
 
     def features(self, embedded: np.ndarray) -> np.ndarray:
-        """(texts, d) of the embeddings (parts of all texts, 384)."""
+        """Return (texts, d) of the embeddings (parts of all texts, 384)."""
         return tasks.features([embedded[j :: self.parts] for j in range(self.parts)])
 
     def read(self, flat: Sequence[str], embedded: np.ndarray) -> dict[str, np.ndarray]:
-        """What each classifier reads of all texts, by its name behind a metric's: rows are texts."""
+        """Return what each classifier reads of all texts, by its name behind a metric's: rows are texts."""
         return {"": self.features(embedded), BAG: np.array(flat, dtype=object).reshape(-1, self.parts)}
 
     def labels(self, task: BenchTask) -> tuple[list[str], list[str]]:
-        """Of the texts to train and to test."""
+        """Return of the texts to train and to test."""
         all_of = self.data.targets[task.target]
         return [all_of[i] for i in self.data.train], [all_of[i] for i in self.data.test]
 
 
 def guess(judge: str, task: BenchTask, train: np.ndarray, train_y: Sequence[str], test: np.ndarray) -> list[str]:
-    """Guessed labels by the classifier of this name."""
+    """Return guessed labels by the classifier of this name."""
     return judges.classify(task.role, train, train_y, test) if judge else tasks.classify(train, train_y, test)
 
 
 @lru_cache(maxsize=12)
 def load_originals(name: str, size: Size, folder: str | None, sample: int = 1) -> Originals:
-    """The data set with everything that its rewrites are compared with; kept for the process. sample: which texts are
-    trained on."""
+    """Return the data set with everything that its rewrites are compared with; kept for the process. sample: which
+    texts are trained on."""
     place = None if folder is None else Path(folder)
     data = load(name, place, size.n_train, size.n_test, size.max_words, sample)
     flat = [part for text in data.texts for part in text]
@@ -86,7 +86,7 @@ _embeddings: dict[str, np.ndarray] = {}
 
 
 def embed(texts: Sequence[str]) -> np.ndarray:
-    """Embeddings, float32 (n, 384); each different text once in a while."""
+    """Return embeddings, float32 (n, 384); each different text once in a while."""
     from dptext_core.models import sentence_encoder
 
     if len(_embeddings) > _MOST_EMBEDDINGS:

@@ -40,7 +40,7 @@ def _worker(work: Any, done: Any, setup: RunConfig) -> None:
 
 
 def run_groups(todo: Sequence[list[GridPoint]], setup: RunConfig, jobs: int) -> Iterator[RunLine]:
-    """The lines of all groups, in this process or in ``jobs`` others."""
+    """Yield the lines of all groups, in this process or in ``jobs`` others."""
     if jobs == 1:
         use_one_thread()
         for group in todo:
@@ -78,7 +78,7 @@ def run_groups(todo: Sequence[list[GridPoint]], setup: RunConfig, jobs: int) -> 
 
 
 def seconds_left(took: float, done: float, whole: float, jobs: int = 1) -> float:
-    """Seconds until the end. took: seconds so far. done, whole: of one core, as estimated. What was estimated counts
-    like a tenth of the work: the first points, at which models are loaded, say little of those that follow."""
+    """Return seconds until the end. took: seconds so far. done, whole: of one core, as estimated. What was estimated
+    counts like a tenth of the work: the first points, at which models are loaded, say little of those that follow."""
     trusted = max(0.1 * whole, 1e-9)
     return (took + trusted / jobs) / (done + trusted) * max(0.0, whole - done)

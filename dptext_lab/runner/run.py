@@ -21,7 +21,7 @@ from .processes import run_groups, seconds_left
 
 
 def run(points: Sequence[GridPoint], setup: RunConfig, out: Path, jobs: int = 1, say: Any = None) -> int:
-    """Runs what is not in ``out`` yet; the number of points that were run. ``say`` takes lines of progress."""
+    """Run what is not in ``out`` yet; the number of points that were run. ``say`` takes lines of progress."""
     before = store.read_lines(out)
     for line in before:
         if line.provenance.stopwords != stop_list_name(setup.stopwords):

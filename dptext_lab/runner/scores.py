@@ -163,7 +163,7 @@ def add_finetuned(
     seed: int,
     plain: dict[BenchTask, list[str]],
 ) -> dict[BenchTask, list[str]]:
-    """Utility with the whole encoder trained on the rewrites; the guesses of each task.
+    """Return utility with the whole encoder trained on the rewrites; the guesses of each task.
 
     plain: the guesses of the encoder that was trained on unprotected text. With them there is a relative gain, in which
     the attackers are the first classifier's; of unprotected text itself there is none.

@@ -90,7 +90,7 @@ class Words:
                 add(name, named, owners, clopper_pearson(0, len(set(owners)))[1] / NORMAL if alike else 0.0)
 
     def channels(self) -> list[tuple[int, Any]]:
-        """The channels of the words, with the text of each."""
+        """Return the channels of the words, with the text of each."""
         if self._channels is None:
             self._channels = []
             for i in self.wanted:
@@ -103,7 +103,7 @@ class Words:
         return self._channels
 
     def _best_guesses(self) -> tuple[list[int], dict[float, list[float]]]:
-        """The text of each word, and at each ε how often the best guess names it."""
+        """Return the text of each word, and at each ε how often the best guess names it."""
         if self._best is None:
             first = next(iter(self._at.values()))
             self._best = ([], {})
@@ -138,7 +138,8 @@ def _shared_error(channels: Sequence[tuple[int, Any]], epsilon: float) -> np.nda
 
 
 def query_success(channel: Any, epsilon: float) -> float:
-    """How often the most frequent of some fresh answers is the word itself. What is simulated releases nothing."""
+    """Return how often the most frequent of some fresh answers is the word itself. What is simulated releases
+    nothing."""
     d = channel.at(epsilon)
     own = channel.source_index
     p0 = float(d.probs[own].sum())
@@ -151,7 +152,8 @@ def query_success(channel: Any, epsilon: float) -> float:
 
 
 def _words(attack: Callable[[Mechanism, RewriteResult], Any], most: int) -> Callable[..., list[float]]:
-    """Of a rewrite: whether each drawn word is among the attacker's first guesses; [] where words answer to none."""
+    """Return a function of a rewrite: whether each drawn word is among the attacker's first guesses; [] where no
+    original word belongs to a drawn one."""
 
     def named(mechanism: Mechanism, result: RewriteResult) -> list[float]:
         try:

@@ -42,13 +42,13 @@ def short_texts() -> list[str]:
 
 
 def short_rows() -> list[str]:
-    """Sixty-four rows of ten tokens each, six of which are drawn."""
+    """Return Sixty-four rows of ten tokens each, six of which are drawn."""
     ends = ("yesterday", "today", "twice", "again")
     return [f"The {' '.join(text.split()[3:10])} {end}." for end in ends for text in short_texts()][:64]
 
 
 def rewrite_rows(engine: Any, lm: Any, mechanism: Any, rows: Sequence[str]) -> list[Any]:
-    """The rows, rewritten by a model in the engine's place."""
+    """Return the rows, rewritten by a model in the engine's place."""
     from dptext_core.data.records import rewrite_records
 
     before, engine._lm = engine._lm, lm
@@ -59,7 +59,8 @@ def rewrite_rows(engine: Any, lm: Any, mechanism: Any, rows: Sequence[str]) -> l
 
 
 def plain_scores(model: Any, tokenizer: Any, text: str) -> list[Any]:
-    """The plain loop: for each token of `text`, the logits (vocabulary,) where it is masked, the text as context."""
+    """Return the plain loop: for each token of `text`, the logits (vocabulary,) where it is masked, the text as
+    context."""
     import torch
 
     from dptext_core.text.document import Document
@@ -76,7 +77,7 @@ def plain_scores(model: Any, tokenizer: Any, text: str) -> list[Any]:
 
 
 def engine_scores(engine: Any, lm: Any, texts: Sequence[str]) -> Any:
-    """What the plain loop computes, for all tokens of `texts`, as the mechanisms ask for it: one call."""
+    """Return what the plain loop computes, for all tokens of `texts`, as the mechanisms ask for it: one call."""
     from dptext_core.models import MaskRequest
     from dptext_core.text.document import Document
 
@@ -88,13 +89,13 @@ def engine_scores(engine: Any, lm: Any, texts: Sequence[str]) -> Any:
 
 
 def sweep(mechanism: Any, text: str, epsilons: Sequence[float], n: int) -> list[Any]:
-    """``n`` fresh rewrites of ``text`` at every ε, from one model pass."""
+    """Return ``n`` fresh rewrites of ``text`` at every ε, from one model pass."""
     prepared = mechanism.prepare(text)
     return [mechanism.replace(epsilon=e).rewrites(prepared, n) for e in epsilons]
 
 
 def plain_rewrites(model: Any, tokenizer: Any, candidates: Any, clip: tuple[float, float], text: str, epsilons) -> list:
-    """The plain loop's rewrite at every ε: scores anew, softmax, one draw a token."""
+    """Return the plain loop's rewrite at every ε: scores anew, softmax, one draw a token."""
     import torch
 
     low, high = clip
@@ -110,7 +111,7 @@ def plain_rewrites(model: Any, tokenizer: Any, candidates: Any, clip: tuple[floa
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """How long `work` takes."""
+    """Return how long `work` takes."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
@@ -141,12 +142,12 @@ def compare(slow: Callable[[], object], fast: Callable[[], object], repeats: int
 
 
 def _parts(texts: Sequence[str]) -> list[str]:
-    """Two texts at a time as one."""
+    """Return two texts at a time as one."""
     return [" ".join(texts[i : i + 2]) for i in range(0, len(texts), 2)]
 
 
 def _by_pairs(lm: Any) -> Any:
-    """An engine of the same weights that asks by pairs."""
+    """Return an engine of the same weights that asks by pairs."""
     from dptext_core.models.masked_lm import MaskedLM
     from dptext_core.models.worker import Engine
 

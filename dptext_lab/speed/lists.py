@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def plain_step(vectors: NDArray, taken: NDArray[np.bool_], row: int) -> int:
-    """The nearest row to ``row`` that is not taken, by the distances to all rows."""
+    """Return the nearest row to ``row`` that is not taken, by the distances to all rows."""
     distances = np.linalg.norm(vectors - vectors[row], axis=1)
     distances[taken] = np.inf
     return int(distances.argmin())
@@ -78,7 +78,7 @@ def measure(n: int | None = None, space: str = "minilm", steps: int = 100) -> di
 
 
 def line(found: dict[str, float]) -> str:
-    """What ``measure`` found, in one line."""
+    """Return what ``measure`` found, in one line."""
     return (
         f"1-D list of {found['words']} words × {found['dimensions']}: {found['ratio']:.0f}x  "
         f"(plain loop {found['plain_seconds']:.0f} s, scaled from {found['steps']} of its {found['words'] - 1} steps, "

@@ -30,7 +30,7 @@ MIB = 2**20
 
 
 def measure(setting: Setting, words: int = WORDS) -> tuple[float, float]:
-    """ε, and MiB of rewriting so many words at it."""
+    """Return ε, and MiB of rewriting so many words at it."""
     epsilon = mechanism_class(setting.mechanism).epsilon_range(setting.options)[2]
     mechanism = get_mechanism(setting.mechanism, epsilon=epsilon, keep_stopwords=False, **setting.options)
     vocabulary = by_word(mechanism).vocabulary.words
@@ -52,7 +52,7 @@ def _row(setting: Setting, mib: float) -> Row:
 
 
 def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench memory``."""
+    """Run the command ``bench memory``."""
     args = parser("memory", __doc__, "space", "out").parse_args(argv)
     rows = []
     for setting in configurations([args.space]):

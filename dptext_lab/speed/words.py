@@ -39,7 +39,7 @@ from .lists import measure as measure_list
 
 
 def plain_mvc(space: WordSpace, row: int, epsilon: float, rng: np.random.Generator) -> str:
-    """Spherical noise of a random length, then the nearest word."""
+    """Return spherical noise of a random length, then the nearest word."""
     x = space.vectors[row]
     direction = rng.normal(size=len(x))
     noise = rng.gamma(len(x), 1 / epsilon) * direction / np.linalg.norm(direction)
@@ -58,7 +58,7 @@ def plain_mahalanobis(space: WordSpace, row: int, epsilon: float, rng: np.random
 
 
 def plain_vickrey(space: WordSpace, row: int, epsilon: float, rng: np.random.Generator) -> str:
-    """Spherical noise, then the nearest or the second nearest word by a coin."""
+    """Return spherical noise, then the nearest or the second nearest word by a coin."""
     x = space.vectors[row]
     direction = rng.normal(size=len(x))
     noise = rng.gamma(len(x), 1 / epsilon) * direction / np.linalg.norm(direction)
@@ -69,7 +69,7 @@ def plain_vickrey(space: WordSpace, row: int, epsilon: float, rng: np.random.Gen
 
 
 def plain_santext(space: WordSpace, row: int, epsilon: float, rng: np.random.Generator) -> str:
-    """The exponential mechanism over all words, from a table of probabilities."""
+    """Return the exponential mechanism over all words, from a table of probabilities."""
     weights = np.exp(-epsilon / 2 * np.linalg.norm(space.vectors - space.vectors[row], axis=1))
     return rng.choice(space.words, p=weights / weights.sum())
 
@@ -88,7 +88,7 @@ def plain_tem(space: WordSpace, row: int, epsilon: float, rng: np.random.Generat
 
 
 def plain_diffractor(words: Sequence[str], place: int, epsilon: float, rng: np.random.Generator) -> str:
-    """The chance of every place on the list, then one draw from the table."""
+    """Return the chance of every place on the list, then one draw from the table."""
     weights = np.exp(-epsilon * np.abs(np.arange(len(words)) - place))
     return words[rng.choice(len(words), p=weights / weights.sum())]
 
@@ -143,8 +143,8 @@ _covariances: dict[int, np.ndarray] = {}
 
 
 def _rate(work: Callable[[], int], repeats: int = 3) -> float:
-    """Words a second of processor time, of all threads: the best of some repeats, as everything else that runs can only
-    make it slower."""
+    """Return words a second of processor time, of all threads: the best of some repeats, as everything else that runs
+    can only make it slower."""
     best = 0.0
     for _ in range(repeats):
         began = time.process_time()
@@ -248,7 +248,8 @@ ROUNDS = 5
 
 
 def rates(rated: Sequence[tuple[str, dict[str, Any], int]] = RATED, rounds: int = ROUNDS) -> list[Row]:
-    """Tokens that each mechanism reads in a processor second at its default ε, text in and text out in one call, warm.
+    """Return tokens that each mechanism reads in a processor second at its default ε, text in and text out in one call,
+    warm.
 
     Medians of rounds that take turns, with the least and the most of them. Words that are not known stay as they are.
     """
@@ -273,7 +274,7 @@ def rates(rated: Sequence[tuple[str, dict[str, Any], int]] = RATED, rounds: int 
 
 
 def _keep(name: str) -> dict[str, str]:
-    """The option by which words that are not known stay as they are, of those that have it."""
+    """Return the option by which words that are not known stay as they are, of those that have it."""
     return {"oov": "keep"} if "oov" in fields_of(name) else {}
 
 
@@ -288,7 +289,7 @@ def _write_rates(out: Path) -> None:
 
 
 def _sst2_rows(space: WordSpace, folder: Path | None) -> tuple[np.ndarray, str]:
-    """Rows of the words of SST-2 in the order of the space, else of the 10,000 most frequent words."""
+    """Return rows of the words of SST-2 in the order of the space, else of the 10,000 most frequent words."""
     if folder is not None and (file := folder / "sst2" / "train.tsv").is_file():
         lines = file.read_text(encoding="utf-8").splitlines()[1:]
         words = {w for line in lines for w in line.rpartition("\t")[0].lower().split()}
@@ -297,7 +298,7 @@ def _sst2_rows(space: WordSpace, folder: Path | None) -> tuple[np.ndarray, str]:
 
 
 def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench words``."""
+    """Run the command ``bench words``."""
     takes = parser("words", __doc__)
     takes.add_argument("--data", type=Path, help="folder of public data sets; sst2/train.tsv in it is used")
     takes.add_argument("--words", type=int, default=2000, help="words for our side (default 2000)")

@@ -54,7 +54,7 @@ class Gathered:
 
 
 def abusive_words() -> frozenset[str]:
-    """The bundled list. Raises InputError where it cannot be read."""
+    """Return the bundled list. Raises InputError where it cannot be read."""
     return frozenset(read_lines(str(assets_folder() / ABUSIVE)))
 
 
@@ -65,7 +65,7 @@ def gather(
     longest: int = LONGEST,
     task: Task = UNWATCHED,
 ) -> Gathered:
-    """The sentences of texts that a bank may hold.
+    """Return the sentences of texts that a bank may hold.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def gather(
 
 
 def _unfit(sentence: str, avoided: frozenset[str], shortest: int, longest: int) -> str:
-    """Why a sentence is left out; empty where it is not."""
+    """Return why a sentence is left out; empty where it is not."""
     words = [word.casefold() for word in Document.parse(sentence).words if any(map(str.isalpha, word))]
     if len(words) < shortest:
         return f"fewer than {shortest} words"
@@ -184,7 +184,7 @@ def build_bank(
 
 
 def _begun(folder: Path, digest: str) -> Path:
-    """The folder of the parts that were encoded already, for the sentences with this digest."""
+    """Return the folder of the parts that were encoded already, for the sentences with this digest."""
     there = sorted(p.name for p in folder.iterdir()) if folder.is_dir() else []
     parts = folder / _PARTS / digest
     if there and _PARTS not in there:
@@ -195,7 +195,7 @@ def _begun(folder: Path, digest: str) -> Path:
 
 
 def _encoded(sentences: tuple[str, ...], parts: Path, task: Task) -> NDArray[np.float32]:
-    """The sentences' vectors, float32 (n, 384)."""
+    """Return the sentences' vectors, float32 (n, 384)."""
     from dptext_core.models.sentence_encoder import embed
 
     found = []

@@ -44,7 +44,7 @@ class Coverage:
 
 
 def nearest(bank: SentenceBank, sentences: Sequence[str], task: Task = UNWATCHED) -> np.ndarray:
-    """Cosine of the nearest sentence of a bank to each of these, float64 (n,)."""
+    """Return cosine of the nearest sentence of a bank to each of these, float64 (n,)."""
     from dptext_core.models.sentence_encoder import embed
 
     out = np.empty(len(sentences))
@@ -57,7 +57,7 @@ def nearest(bank: SentenceBank, sentences: Sequence[str], task: Task = UNWATCHED
 
 
 def coverage(bank: SentenceBank, texts: Sequence[str], task: Task = UNWATCHED) -> Coverage:
-    """How near a bank comes to the sentences of texts. Raises InputError where there is none."""
+    """Return how near a bank comes to the sentences of texts. Raises InputError where there is none."""
     sentences = [text[a:b] for text in text_list(texts) for a, b in Document.parse(text).sentences]
     if not sentences:
         raise InputError("There is no sentence in these texts. Give others.")
