@@ -405,7 +405,20 @@ def save(model, out: Path, log: dict):
     (out / "training.json").write_text(json.dumps(log, indent=1))
 
 
-def main():
+def optimizer_of(model, rate: float) -> torch.optim.Optimizer:
+    """Return AdamW, with three times the rate for the parts that begin untrained."""
+    head: list[nn.Parameter] = []
+    rest: list[nn.Parameter] = []
+    for name, p in model.named_parameters():
+        if not p.requires_grad:
+            continue
+        fresh = name in ("up", "down", "bias", "dense.weight", "dense.bias", "norm.weight", "norm.bias")
+        (head if fresh else rest).append(p)
+    groups = [{"params": head, "lr": rate * 3}, {"params": rest, "lr": rate}]
+    return torch.optim.AdamW(groups, betas=(0.9, 0.98), weight_decay=0.01)
+
+
+def arguments() -> argparse.Namespace:
     ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     ap.add_argument("--corpus", type=Path, required=True)
     ap.add_argument("--heldout", type=Path)
@@ -423,7 +436,12 @@ def main():
     ap.add_argument("--mask-share", type=float, default=0.2)
     ap.add_argument("--seed", type=int, default=7)
     ap.add_argument("--eval-every", type=int, default=500)
-    a = ap.parse_args()
+    return ap.parse_args()
+
+
+def main():
+    a = arguments()
+    given = {k: v.name if isinstance(v, Path) else v for k, v in vars(a).items()}
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.manual_seed(a.seed)
@@ -432,16 +450,7 @@ def main():
     model = MaskedLM(trunk).to(device)
     if a.init:
         continue_from(model, a.init)
-    head: list[nn.Parameter] = []
-    rest: list[nn.Parameter] = []
-    for name, p in model.named_parameters():
-        if not p.requires_grad:
-            continue
-        fresh = name in ("up", "down", "bias", "dense.weight", "dense.bias", "norm.weight", "norm.bias")
-        (head if fresh else rest).append(p)
-    optimizer = torch.optim.AdamW(
-        [{"params": head, "lr": a.lr * 3}, {"params": rest, "lr": a.lr}], betas=(0.9, 0.98), weight_decay=0.01
-    )
+    optimizer = optimizer_of(model, a.lr)
     peaks = [g["lr"] for g in optimizer.param_groups]
     history: list[dict] = []
     if a.init and a.heldout:
@@ -484,18 +493,14 @@ def main():
             if a.heldout and step % a.eval_every == 0:
                 row |= evaluate(model, data.tok, a.heldout, device, limit=512)
                 row["skeletons"] = evaluate_skeletons(model, data, a.heldout, device)
-                save(
-                    model,
-                    a.out,
-                    {"args": {k: v.name if isinstance(v, Path) else v for k, v in vars(a).items()}, "history": history},
-                )
+                save(model, a.out, {"args": given, "history": history})
             history.append(row)
             print(json.dumps(row), flush=True)
     final: dict = evaluate(model, data.tok, a.heldout, device) if a.heldout else {}
     if a.heldout:
         final["skeletons"] = evaluate_skeletons(model, data, a.heldout, device)
     log = {
-        "args": {k: v.name if isinstance(v, Path) else v for k, v in vars(a).items()},
+        "args": given,
         "seconds": time.time() - start,
         "steps": step,
         "tokens": tokens,

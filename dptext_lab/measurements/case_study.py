@@ -25,6 +25,7 @@ from dptext_core.data import tables
 from dptext_core.data.folder import RunFolder, environment
 from dptext_core.data.records import rewrite_records
 from dptext_core.errors import InputError
+from dptext_core.mechanisms.base import Mechanism
 from dptext_core.models import autoencoder
 from dptext_core.support import assets
 from dptext_core.support.checks import usable_path
@@ -120,11 +121,9 @@ def case_study(
             texts: list[str | None] = list(there.train)
             if pre:
                 texts = fixed.get((pre, name), []) if epsilon is None else []
-                if not texts:
-                    m = rewriter(checkpoints[pre], epsilon)
-                    noise = 1 if epsilon is None else seed
-                    records = rewrite_records(there.train, m, seed=noise, batch=_BATCH, task=task)
-                    texts = [r.text for r in records]
+                texts = texts or _rewrite(
+                    there, rewriter(checkpoints[pre], epsilon), 1 if epsilon is None else seed, task
+                )
                 if epsilon is None:
                     fixed[pre, name] = texts
             line = {"pretrained": pre, "data": name, "epsilon": epsilon, "seed": seed}
@@ -133,13 +132,22 @@ def case_study(
                 line |= _memorisation(texts, there.train, sets[pre])
             run.append([line])
             lines.append(line)
-            by = f"by {SETS[pre]}, ε = {epsilon_text(epsilon)}" if pre else "original"
-            tell(f"{k}/{len(points)} {SETS[name]}, {by}, seed {seed}: macro F1 {line['macro_f1']:.3f}")
+            tell(f"{k}/{len(points)} {_described(line)}")
             reader.forget([*keep, *(t for some in fixed.values() for t in some if t is not None)])
         results = summary(lines, sets, config, seeds)
         run.finish({**results, "mode": "case-study"})
         run.log("done")
     return results
+
+
+def _rewrite(there: _Set, m: Mechanism, seed: int, task: Task) -> list[str | None]:
+    """Return the training sentences of a set, rewritten; None where one could not be."""
+    return [r.text for r in rewrite_records(there.train, m, seed=seed, batch=_BATCH, task=task)]
+
+
+def _described(line: Mapping[str, Any]) -> str:
+    by = f"by {SETS[line['pretrained']]}, ε = {epsilon_text(line['epsilon'])}" if line["pretrained"] else "original"
+    return f"{SETS[line['data']]}, {by}, seed {line['seed']}: macro F1 {line['macro_f1']:.3f}"
 
 
 def _score_rewrites(there: _Set, texts: Sequence[str | None], reader: Embeddings, seed: int) -> dict[str, Any]:

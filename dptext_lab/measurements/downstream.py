@@ -194,9 +194,7 @@ def downstream(
             if some:
                 note(f"warning: the other file does not have {named(some, source.name)}. Write labels alike in both.")
         folder.log(f"{'goes on' if done else 'begins'}: {len(learnt)} rows to train, {len(tested)} to test")
-        for seed in range(1, seeds + 1):
-            if seed in done:
-                continue
+        for seed in sorted({*range(1, seeds + 1)} - set(done)):
             task.check()
             try:
                 done[seed] = {"seed": seed, **scores(truth, guess(made, learnt, labels, tested, seed))}

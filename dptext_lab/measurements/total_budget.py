@@ -165,34 +165,25 @@ def measure(
     own, draws, found = rewrites(mechanism, test.texts, (NOTHING, *totals), seeds, task)
     texts = [test.texts[i] for i in own]
     distinct = list(dict.fromkeys([*texts, *(t for some in found.values() for t in some)]))
-    at = {text: k for k, text in enumerate(distinct)}
     vectors = sentence_encoder.embed(distinct)
+    embedded = dict(zip(distinct, vectors, strict=True))
     if told is None:
         told = sentence_encoder.embed(test.learnt)
-    guesses = _guesses(test, told, vectors, distinct)
+    guesses = {
+        way: dict(zip(distinct, labels, strict=True)) for way, labels in _guesses(test, told, vectors, distinct).items()
+    }
+    truths = {name: [labels[i] for i in own] for name, labels in test.labels.items()}
 
     def row(total: float, name: str, values: Sequence[float] | np.ndarray, of: int) -> BudgetRow:
         x = np.asarray(values, np.float64)
         half = half_width(x) if len(x) > 1 else None
         return BudgetRow(system, mechanism.name, test.data, float(total), name, float(x.mean()), half, len(x), of)
 
-    def measures_of(released: Sequence[str]) -> dict[Any, np.ndarray]:
-        one, other = vectors[[at[t] for t in texts]], vectors[[at[t] for t in released]]
-        per: dict[Any, np.ndarray] = {
-            "cosine": np.clip((one * other).sum(axis=1), -1, 1),
-            "vectors": corpus.linked((other @ one.T).astype(np.float64)),
-            "words": corpus.linked(corpus.in_common(released, texts)),
-        }
-        for way, guessed in guesses.items():
-            truth = [test.labels[way[0]][i] for i in own]
-            per[way] = np.array([guessed[at[t]] for t in released], object) == np.array(truth, object)
-        return per
-
     rows = [row(NOTHING, "draws", draws, 1)]
     for total in (NOTHING, *totals):
         each: dict[Any, list[np.ndarray]] = {}
         for seed in seeds:
-            for name, values in measures_of(found[total, seed]).items():
+            for name, values in _measures(found[total, seed], texts, embedded, truths, guesses).items():
                 each.setdefault(name, []).append(np.asarray(values, np.float64))
         mean = {name: np.mean(values, axis=0) for name, values in each.items()}
         mean["linked"] = max((mean.pop("vectors"), mean.pop("words")), key=np.mean)
@@ -205,6 +196,26 @@ def measure(
         if some and judge is not None and (read := [x for x in judge(some) if math.isfinite(x)]):
             rows.append(row(total, "perplexity", read, 1))
     return rows
+
+
+def _measures(
+    released: Sequence[str],
+    texts: Sequence[str],
+    embedded: Mapping[str, np.ndarray],
+    truths: Mapping[str, Sequence[str]],
+    guesses: Mapping[tuple[str, str], Mapping[str, str]],
+) -> dict[Any, np.ndarray]:
+    """Return of each text its cosine, whether each attacker links it, and whether each classifier is right."""
+    one, other = (np.stack([embedded[t] for t in some]) for some in (texts, released))
+    per: dict[Any, np.ndarray] = {
+        "cosine": np.clip((one * other).sum(axis=1), -1, 1),
+        "vectors": corpus.linked((other @ one.T).astype(np.float64)),
+        "words": corpus.linked(corpus.in_common(released, texts)),
+    }
+    for way, labels in guesses.items():
+        guessed = np.array([labels[t] for t in released], object)
+        per[way] = guessed == np.array(truths[way[0]], object)
+    return per
 
 
 def _guesses(

@@ -212,33 +212,43 @@ def board(
     sign = measure(judge).better
     placed.sort(key=lambda x: -sign * x[1].value)
     compared = _against_first([row for _, row, _ in placed], sign)
-    entries = []
-    for place, ((there, row, between), (p, is_significant)) in enumerate(zip(placed, compared, strict=True), 1):
-        which = row.setting.key()
-        entries.append(
-            BoardEntry(
-                place=place,
-                setting=which,
-                label=names[which],
-                mechanism=row.mechanism,
-                epsilon=row.epsilon or 0.0,
-                value=row.value,
-                low=row.low,
-                high=row.high,
-                privacy=at if between else there.value,
-                n=row.n,
-                seeds=row.seeds,
-                point="" if between else row.point,
-                between=between,
-                p=p,
-                is_significant=is_significant,
-                different_words=None if (other := words.get(row.setting)) is None else other.value,
-                strongest=attacker_rows.strongest_attacker(row.mechanism, row.epsilon, data)
-                if privacy == attacker_rows.BEST
-                else "",
-            )
-        )
+    entries = [
+        _entry(place, found, comparison, names, words, privacy, at)
+        for place, (found, comparison) in enumerate(zip(placed, compared, strict=True), 1)
+    ]
     return Board(data, judge, privacy, at, stop_words, tuple(entries), tuple(out), rows.whole.get((data, judge)), every)
+
+
+def _entry(
+    place: int,
+    found: _Placed,
+    comparison: tuple[float | None, bool],
+    names: Mapping[str, str],
+    words: Mapping[Setting, Row],
+    privacy: str,
+    at: float,
+) -> BoardEntry:
+    (there, row, between), (p, is_significant), which = found, comparison, found[1].setting.key()
+    best = privacy == attacker_rows.BEST
+    return BoardEntry(
+        place=place,
+        setting=which,
+        label=names[which],
+        mechanism=row.mechanism,
+        epsilon=row.epsilon or 0.0,
+        value=row.value,
+        low=row.low,
+        high=row.high,
+        privacy=at if between else there.value,
+        n=row.n,
+        seeds=row.seeds,
+        point="" if between else row.point,
+        between=between,
+        p=p,
+        is_significant=is_significant,
+        different_words=None if (other := words.get(row.setting)) is None else other.value,
+        strongest=attacker_rows.strongest_attacker(row.mechanism, row.epsilon, row.data) if best else "",
+    )
 
 
 def _one_each(placed: Sequence[_Placed], lines: Mapping[str, Sequence[object]]) -> list[_Placed]:

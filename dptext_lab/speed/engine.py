@@ -18,6 +18,7 @@ Run:  python -m dptext_core bench speed [--model NAME] [--device cpu] [--repeats
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import statistics
 import time
@@ -156,6 +157,36 @@ def _by_pairs(lm: Any) -> Any:
     return engine
 
 
+def _compare_rows(args: argparse.Namespace, engine: Any, by_pairs: Any, lm: Any) -> None:
+    """Time the rows of a data set, against this engine asked by pairs."""
+    from dptext_core import get_mechanism
+
+    mechanism, rows = get_mechanism("dp-mlm", model=args.model), short_rows()
+    each = [partial(rewrite_rows, engine, one, mechanism, rows) for one in (by_pairs._lm, lm)]
+    found = compare(each[0], each[1], -(-args.repeats // 3))
+    rates = ", ".join(
+        f"{len(rows) / cpu:.0f} {how}" for cpu, how in ((found.slow_cpu, "by pairs"), (found.fast_cpu, "ours"))
+    )
+    print(f"{len(rows)} rows of 10 tokens, a data set: {found}  (rows a CPU second: {rates})")
+
+
+def _compare_sweep(args: argparse.Namespace, lm: Any, plain: Any, tokenizer: Any, text: str) -> None:
+    """Time a sweep over ε with fresh draws, against the plain loop."""
+    import torch
+
+    from dptext_core import get_mechanism
+
+    mechanism = get_mechanism("dp-mlm", model=args.model, clip="paper", keep_stopwords=False, keep_punctuation=False)
+    clip, ids = (lm.spec.clip_min, lm.spec.clip_max), torch.as_tensor(lm.candidate_ids)
+    found = compare(
+        partial(plain_rewrites, plain, tokenizer, ids, clip, text, SWEEP),
+        partial(sweep, mechanism, text, SWEEP, 20),
+        -(-args.repeats // 3),
+    )
+    times = f"(plain 20 × {found.slow:.3f} s, ours {found.fast:.3f} s)"
+    print(f"sweep, 5 ε × 20 fresh draws: {20 * found.slow / found.fast:.0f}x  {times}")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Time both and print the ratios; 0 when done."""
     takes = parser("speed", __doc__)
@@ -166,9 +197,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.repeats < 1:
         takes.error("--repeats must be at least 1")
 
-    import torch
-
-    from dptext_core import get_mechanism, models
+    from dptext_core import models
     from dptext_core.models.runtime import threads
     from dptext_core.models.torch_masked import plain_model
 
@@ -196,24 +225,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             found = compare(partial(engine_scores, by_pairs, by_pairs._lm, whole), ours, repeats)
             print(f"  beside this engine asked by pairs: {found}  (by pairs {found.slow:.3f} s)")
     if by_pairs is not None:
-        mechanism, rows = get_mechanism("dp-mlm", model=args.model), short_rows()
-        each = [partial(rewrite_rows, engine, one, mechanism, rows) for one in (by_pairs._lm, lm)]
-        found = compare(each[0], each[1], -(-args.repeats // 3))
-        rates = ", ".join(
-            f"{len(rows) / cpu:.0f} {how}" for cpu, how in ((found.slow_cpu, "by pairs"), (found.fast_cpu, "ours"))
-        )
-        print(f"{len(rows)} rows of 10 tokens, a data set: {found}  (rows a CPU second: {rates})")
+        _compare_rows(args, engine, by_pairs, lm)
         by_pairs.stop()
     if lm.spec.clip_min is not None and lm.spec.clip_max is not None:
-        mechanism = get_mechanism(
-            "dp-mlm", model=args.model, clip="paper", keep_stopwords=False, keep_punctuation=False
-        )
-        clip, ids = (lm.spec.clip_min, lm.spec.clip_max), torch.as_tensor(lm.candidate_ids)
-        found = compare(
-            partial(plain_rewrites, plain, tokenizer, ids, clip, texts[0], SWEEP),
-            partial(sweep, mechanism, texts[0], SWEEP, 20),
-            -(-args.repeats // 3),
-        )
-        times = f"(plain 20 × {found.slow:.3f} s, ours {found.fast:.3f} s)"
-        print(f"sweep, 5 ε × 20 fresh draws: {20 * found.slow / found.fast:.0f}x  {times}")
+        _compare_sweep(args, lm, plain, tokenizer, texts[0])
     return 0

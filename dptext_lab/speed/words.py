@@ -297,6 +297,72 @@ def _sst2_rows(space: WordSpace, folder: Path | None) -> tuple[np.ndarray, str]:
     return np.arange(min(10_000, len(space))), "the 10,000 most frequent words (SST-2 was not given)"
 
 
+def _print_line(label: str, plain: float, ours: float) -> None:
+    print(f"{label:42s} plain {plain:10,.0f}   ours {ours:12,.0f}   {ours / plain:8,.0f}x", flush=True)
+
+
+def _time_diffractor(rng: np.random.Generator) -> None:
+    m = Diffractor.create(epsilon=1.0, oov="keep")
+    words, texts = list(m.config.lists and m.vocabulary.lists[0]), _texts()
+
+    def ours_texts() -> int:
+        results = m.rewrite(texts)
+        return sum(r.guarantee.draws for r in results) if [r.text for r in results] else 0
+
+    first = texts[:12]
+    replaced = sum(r.guarantee.draws for r in m.rewrite(first))
+    plain = _rate(lambda: len(plain_texts(first, words, 1.0, rng)) and replaced)
+    _print_line("1-Diffractor, text in, text out", plain, _rate(ours_texts))
+    rows = rng.integers(0, len(words), 200_000)
+    plain = _rate(lambda: len([plain_diffractor(words, int(r), 1.0, rng) for r in rows[:300]]))
+
+    def ready() -> int:
+        outputs = released(m.vocabulary, rows, np.ones(len(rows)), "geometric", 5, NoiseStream(), len(rows))[0]
+        return len(outputs)
+
+    _print_line("1-Diffractor, ready tokens", plain, _rate(ready))
+
+
+def _time_noise(space: WordSpace, words: int, rng: np.random.Generator) -> None:
+    """Time the mechanisms that draw in the space."""
+    rows = rng.permutation(len(space))[:words]
+    for name, (loop, few) in _PLAIN.items():
+        mechanism: Any = get_mechanism(name)
+        epsilon = float(mechanism.config.epsilon)
+        draws = Draws(
+            rows, np.full(len(rows), epsilon), np.zeros(len(rows), int), range(len(rows)), [(NoiseStream(), len(rows))]
+        )
+        mechanism._draw(draws)  # what is computed once for a space
+        some = rows[:few].tolist()
+        plain = _rate(lambda loop=loop, some=some, e=epsilon: len([loop(space, r, e, rng) for r in some]), 2)  # type: ignore[misc]
+        _print_line(mechanism.title, plain, _rate(lambda d=draws, m=mechanism: len(m._draw(d)), 2))  # type: ignore[misc]
+
+
+def _time_custext(space: WordSpace, data: Path | None, rng: np.random.Generator) -> None:
+    rows, what = _sst2_rows(space, data)
+    part = rows[:2000]
+    plain = _rate(lambda: len(plain_custext_table(space, part, 20)), 1) * len(part) / len(rows)
+    _print_line(
+        f"CusText, table over {what}",
+        plain,
+        _rate(lambda: len(build_groups(space, 20, "balanced", rows=rows).group), 2),
+    )
+    custext = CusText.create()
+    rows = rng.zipf(1.3, 100_000) % len(space)
+    tables = {int(r): custext.channel(int(r)) for r in np.unique(rows[:5000])}
+    chances = {r: (t.candidates, t.at(3.0).probs) for r, t in tables.items()}
+    plain = _rate(lambda: len([rng.choice(chances[int(r)][0], p=chances[int(r)][1]) for r in rows[:5000]]), 2)
+    draws = Draws(
+        rows, np.full(len(rows), 3.0), np.zeros(len(rows), int), range(len(rows)), [(NoiseStream(), len(rows))]
+    )
+    custext._draw(draws)  # the tables of a space are kept
+    _print_line("CusText, draws", plain, _rate(lambda: len(custext._draw(draws)), 2))
+    print(
+        "CusText's plain table is timed on its 2,000 most frequent words; its cost a word grows with the number of "
+        "words and is scaled so. The plain draws read ready probabilities."
+    )
+
+
 def main(argv: Sequence[str] = ()) -> int:
     """Run the command ``bench words``."""
     takes = parser("words", __doc__)
@@ -318,67 +384,9 @@ def main(argv: Sequence[str] = ()) -> int:
     space = word_space("minilm")
     threads = os.environ.get("OMP_NUM_THREADS", f"all {os.cpu_count()}")
     print(f"{len(space):,} words × {space.vectors.shape[1]}; threads for products: {threads}; words a processor second")
-
-    def line(label: str, plain: float, ours: float) -> None:
-        print(f"{label:42s} plain {plain:10,.0f}   ours {ours:12,.0f}   {ours / plain:8,.0f}x", flush=True)
-
-    # 1-Diffractor
-    m = Diffractor.create(epsilon=1.0, oov="keep")
-    words, texts = list(m.config.lists and m.vocabulary.lists[0]), _texts()
-
-    def ours_texts() -> int:
-        results = m.rewrite(texts)
-        return sum(r.guarantee.draws for r in results) if [r.text for r in results] else 0
-
-    first = texts[:12]
-    replaced = sum(r.guarantee.draws for r in m.rewrite(first))
-    plain = _rate(lambda: len(plain_texts(first, words, 1.0, rng)) and replaced)
-    line("1-Diffractor, text in, text out", plain, _rate(ours_texts))
-    rows = rng.integers(0, len(words), 200_000)
-    plain = _rate(lambda: len([plain_diffractor(words, int(r), 1.0, rng) for r in rows[:300]]))
-
-    def ready() -> int:
-        outputs = released(m.vocabulary, rows, np.ones(len(rows)), "geometric", 5, NoiseStream(), len(rows))[0]
-        return len(outputs)
-
-    line("1-Diffractor, ready tokens", plain, _rate(ready))
-
-    # in the space
-    rows = rng.permutation(len(space))[: args.words]
-    for name, (loop, few) in _PLAIN.items():
-        mechanism: Any = get_mechanism(name)
-        epsilon = float(mechanism.config.epsilon)
-        draws = Draws(
-            rows, np.full(len(rows), epsilon), np.zeros(len(rows), int), range(len(rows)), [(NoiseStream(), len(rows))]
-        )
-        mechanism._draw(draws)  # what is computed once for a space
-        some = rows[:few].tolist()
-        plain = _rate(lambda loop=loop, some=some, e=epsilon: len([loop(space, r, e, rng) for r in some]), 2)  # type: ignore[misc]
-        line(mechanism.title, plain, _rate(lambda d=draws, m=mechanism: len(m._draw(d)), 2))  # type: ignore[misc]
-
-    # CusText
-    rows, what = _sst2_rows(space, args.data)
-    part = rows[:2000]
-    plain = _rate(lambda: len(plain_custext_table(space, part, 20)), 1) * len(part) / len(rows)
-    line(
-        f"CusText, table over {what}",
-        plain,
-        _rate(lambda: len(build_groups(space, 20, "balanced", rows=rows).group), 2),
-    )
-    custext = CusText.create()
-    rows = rng.zipf(1.3, 100_000) % len(space)
-    tables = {int(r): custext.channel(int(r)) for r in np.unique(rows[:5000])}
-    chances = {r: (t.candidates, t.at(3.0).probs) for r, t in tables.items()}
-    plain = _rate(lambda: len([rng.choice(chances[int(r)][0], p=chances[int(r)][1]) for r in rows[:5000]]), 2)
-    draws = Draws(
-        rows, np.full(len(rows), 3.0), np.zeros(len(rows), int), range(len(rows)), [(NoiseStream(), len(rows))]
-    )
-    custext._draw(draws)  # the tables of a space are kept
-    line("CusText, draws", plain, _rate(lambda: len(custext._draw(draws)), 2))
-    print(
-        "CusText's plain table is timed on its 2,000 most frequent words; its cost a word grows with the number of "
-        "words and is scaled so. The plain draws read ready probabilities."
-    )
+    _time_diffractor(rng)
+    _time_noise(space, args.words, rng)
+    _time_custext(space, args.data, rng)
     if args.lists:
         print(list_line(measure_list()))
     return 0

@@ -183,7 +183,7 @@ def test_every_row_of_the_bundled_results_is_points_that_anyone_can_run():
     whole = results.bundled()
     assert whole is not None
     assert bool(whole.about["missing"]) == ("not measured yet" in whole.about["cut"])
-    args = Namespace(grid="full", data="here", n=None)
+    args = Namespace(grid="full", data="here", max_texts=None)
     for row in {r.point: r for r in whole.rows}.values():
         point = bench_run.find_point(row.point, args, whole)[1]
         assert (row.setting, row.data) == (point.setting, point.data)
