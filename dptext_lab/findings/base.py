@@ -118,7 +118,7 @@ def claim(itself: Callable[[], str] | None = None) -> Callable[[Callable[[Runs],
     says something else.
     """
 
-    def made(look: Callable[[Runs], ClaimOutcome]) -> Claim:
+    def register(look: Callable[[Runs], ClaimOutcome]) -> Claim:
         written = _claim_texts()[look.__name__]
         test = Test(**{part.name: written[part.name] for part in fields(Test)})
         told = {key: written.get(key, "") for key in ("paper", "place", "quote", "turns")}
@@ -126,7 +126,7 @@ def claim(itself: Callable[[], str] | None = None) -> Callable[[Callable[[Runs],
         REGISTERED.append(Claim(look.__name__, written["says"], **told, test=test, itself=counted, look=look))
         return REGISTERED[-1]
 
-    return made
+    return register
 
 
 # --- our rows -------------------------------------------------------------------------------------------------------

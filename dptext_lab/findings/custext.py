@@ -291,7 +291,7 @@ def custext_against_santext(runs: Runs) -> ClaimOutcome:
         tally.add(equal.compare(a, b))
         rows += [a, b]
         for metric, said in (("cosine", cosine), ("s_w", variety)):
-            x, y = equal.beside(a, metric), equal.beside(b, metric)
+            x, y = equal.at_same_point(a, metric), equal.at_same_point(b, metric)
             if x is not None and y is not None:
                 said.append(f"N_w {n_w:g}: {value_text(x)} and {value_text(y)}")
     if not rows:

@@ -137,7 +137,7 @@ def noises_differ(runs: Runs) -> ClaimOutcome:
     for choice in CHOICES[:3]:
         for row in lists.find(VOCABULARY, "n_w", NAME, **GEOMETRIC, lists=choice):
             other = lists.one(VOCABULARY, "n_w", NAME, row.epsilon, **TEM, lists=choice)
-            a, b = lists.beside(row, "s_w"), other and lists.beside(other, "s_w")
+            a, b = lists.at_same_point(row, "s_w"), other and lists.at_same_point(other, "s_w")
             if other is None or a is None or b is None:
                 continue
             kept.add(lists.compare(row, other))

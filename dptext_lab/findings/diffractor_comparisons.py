@@ -82,10 +82,10 @@ def beats_tem_at_equal_privacy(runs: Runs) -> ClaimOutcome:
         for row in there:
             if tem is not None and row.mechanism == NAME:
                 tally.add(equal.compare(row, tem))
-                a, b = equal.beside(row, "cosine"), equal.beside(tem, "cosine")
+                a, b = equal.at_same_point(row, "cosine"), equal.at_same_point(tem, "cosine")
                 cosine.add(equal.compare(a, b))
                 rows += [row, tem]
-                x, y = equal.beside(row, "s_w"), equal.beside(tem, "s_w")
+                x, y = equal.at_same_point(row, "s_w"), equal.at_same_point(tem, "s_w")
                 if x is not None and y is not None:
                     variety.append(f"N_w {n_w:g}, {full_options(row)['noise']}: {x.value:.0f} and {y.value:.0f}")
     if not rows:
@@ -212,7 +212,7 @@ def tem_beside_tables(runs: Runs) -> ClaimOutcome:
         ratios.add(Difference(mine - paper, wide, None, 0.05))
         rows += [row, other]
         shown.append(f"ε {e:g}: {mine:.2f} / {paper:.2f}")
-        a, b = lists.beside(row, "accuracy"), lists.beside(other, "accuracy")
+        a, b = lists.at_same_point(row, "accuracy"), lists.at_same_point(other, "accuracy")
         if a is not None and b is not None and ("tem", e) in accuracy:
             gap = (a.value - b.value) - (accuracy["tem", e] - accuracy["geometric", e])
             gaps.add(Difference(gap, math.hypot(half(a), half(b)), None, 0.05, "accuracy"))

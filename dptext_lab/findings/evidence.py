@@ -38,7 +38,7 @@ class ClaimEvidence:
     def n(self) -> int:
         return len(self.comparisons)
 
-    def beyond(self, sign: int) -> list[int]:
+    def significant(self, sign: int) -> list[int]:
         """Return places of the comparisons that are beyond doubt as the claim says (1), or the other way round (−1)."""
         corrected = holm([c.chance for c in self.comparisons])
         return [
@@ -47,17 +47,17 @@ class ClaimEvidence:
             if p < LEVEL and sign * c.difference > 0 and abs(c.difference) >= c.least
         ]
 
-    def _beyond(self, sign: int) -> int:
-        return len(self.beyond(sign))
+    def _count_significant(self, sign: int) -> int:
+        return len(self.significant(sign))
 
     @property
     def yes(self) -> int:
         """Beyond doubt as the claim says; of a claim of no difference, shown to be too small to matter."""
-        return self.small if self.same else self._beyond(1)
+        return self.small if self.same else self._count_significant(1)
 
     @property
     def no(self) -> int:
-        return self._beyond(-1) + self._beyond(1) if self.same else self._beyond(-1)
+        return self._count_significant(-1) + self._count_significant(1) if self.same else self._count_significant(-1)
 
     @property
     def small(self) -> int:
@@ -69,7 +69,7 @@ class ClaimEvidence:
         """Of the comparisons in doubt, by how many texts a difference that just matters would be told; "" where none
         is, or their texts are not known."""
         z = NormalDist().inv_cdf(1 - LEVEL / 2 / max(1, self.n)) + NormalDist().inv_cdf(POWER)
-        told = {*self.beyond(1), *self.beyond(-1)}
+        told = {*self.significant(1), *self.significant(-1)}
         open_ = [
             (c.n * (z * c.half / NORMAL / c.least) ** 2, i)
             for i, c in enumerate(self.comparisons)
@@ -154,7 +154,7 @@ def shared_verdict(*tallies: ClaimEvidence) -> str:
     that cannot be told. Settings without comparisons do not count."""
     there = [tally for tally in tallies if tally.n]
     verdicts = {tally.verdict for tally in there}
-    sides = {sign for tally in there if tally.same for sign in (1, -1) if tally.beyond(sign)}
+    sides = {sign for tally in there if tally.same for sign in (1, -1) if tally.significant(sign)}
     if not verdicts:
         return MISSING
     return verdicts.pop() if len(verdicts) == 1 and len(sides) < 2 else OPEN

@@ -78,9 +78,9 @@ def starts_from_what_is_public(runs: Runs) -> ClaimOutcome:
     cells = sorted({(d, e) for d, e, m in found if m == "cosine" and (d, e, "judge_perplexity") in found})
     if not cells:
         return ClaimOutcome(missing="bench prior --data DIR --rows FILE --judge NAME --out FILE")
-    nearer = [c for c in cells if found[(*c, "cosine")].beyond > 0]
-    fluent = [c for c in cells if found[(*c, "judge_perplexity")].beyond < 0]
-    less = [c for c in cells if found[(*c, "judge_perplexity")].beyond > 0]
+    nearer = [c for c in cells if found[(*c, "cosine")].significance > 0]
+    fluent = [c for c in cells if found[(*c, "judge_perplexity")].significance < 0]
+    less = [c for c in cells if found[(*c, "judge_perplexity")].significance > 0]
     numbers = []
     for d in sorted({d for d, _ in cells}):
         name, each = title_of_data(d), [e for data, e in cells if data == d]
@@ -131,12 +131,12 @@ def judges_agree(runs: Runs) -> ClaimOutcome:
         for a, b in combinations(there, 2):
             first.add(equal.compare(a, b))
             pairs.append((n_w, a, b))
-    told = [pairs[i] for i in first.beyond(1)]
+    told = [pairs[i] for i in first.significant(1)]
     every, numbers, absent = ClaimEvidence(), [], []
     for judge, tally in by_judge.items():
         kept = []
         for n_w, a, b in told:
-            comparison = equal.compare(equal.beside(a, judge), equal.beside(b, judge))
+            comparison = equal.compare(equal.at_same_point(a, judge), equal.at_same_point(b, judge))
             if comparison is not None:
                 kept.append((n_w, a, b))
                 tally.add(comparison)
@@ -148,7 +148,7 @@ def judges_agree(runs: Runs) -> ClaimOutcome:
         names = labels([r for _, *pair in kept for r in pair])
         turned = [
             f"{names[b.setting.key()]} over {names[a.setting.key()]} at N_w {n_w:g}"
-            for n_w, a, b in map(kept.__getitem__, tally.beyond(-1))
+            for n_w, a, b in map(kept.__getitem__, tally.significant(-1))
         ]
         if turned:
             more = f", and {len(turned) - 4} more" if len(turned) > 4 else ""
@@ -180,9 +180,9 @@ def at_equal_privacy(runs: Runs) -> ClaimOutcome:
             for b in wide:
                 tally.add(equal.compare(a, b))
                 names_of.append(f"{names[b.setting.key()]} beats {names[a.setting.key()]} at N_w {n_w:g}")
-                cosine.add(equal.compare(equal.beside(a, "cosine"), equal.beside(b, "cosine")))
+                cosine.add(equal.compare(equal.at_same_point(a, "cosine"), equal.at_same_point(b, "cosine")))
         rows += [*near, *wide]
-        close = [c for r in there if (c := equal.beside(r, "cosine")) is not None]
+        close = [c for r in there if (c := equal.at_same_point(r, "cosine")) is not None]
         for metric, found_there in (("Cosine", close), ("Accuracy", there)):
             ranked = sorted(found_there, key=lambda r: -r.value)
             listed = ", ".join(f"{names[r.setting.key()]} {value_text(r)}" for r in ranked)
@@ -195,7 +195,11 @@ def at_equal_privacy(runs: Runs) -> ClaimOutcome:
         tally.effect,
         (
             tally.sentence("Accuracy, few or fitting candidates against the whole space"),
-            *([f"Against it: {'; '.join(names_of[i] for i in against)}."] if (against := tally.beyond(-1)) else []),
+            *(
+                [f"Against it: {'; '.join(names_of[i] for i in against)}."]
+                if (against := tally.significant(-1))
+                else []
+            ),
             cosine.sentence("Cosine (by the encoder that is the classifier's features and a word space, too)"),
             *numbers,
         ),

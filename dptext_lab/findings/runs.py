@@ -76,7 +76,7 @@ class Runs:
                 groups.setdefault(row.setting.key(), []).append(row)
         return [line for line in groups.values() if len(line) > 1]
 
-    def beside(self, row: Row, metric: str) -> Row | None:
+    def at_same_point(self, row: Row, metric: str) -> Row | None:
         """Return the row of another metric at the same point."""
         return self._points.get((metric, *_point(row)))
 
@@ -85,7 +85,7 @@ class Runs:
         ``within``."""
         best: dict[Setting, tuple[float, Row]] = {}
         for row in self.find(data, metric):
-            kept = self.beside(row, "n_w")
+            kept = self.at_same_point(row, "n_w")
             if row.mechanism != BASELINE and kept is not None and (off := abs(kept.value - n_w)) <= within:
                 which = row.setting.at(None)
                 best[which] = min(best.get(which, (off, row)), (off, row), key=lambda pair: pair[0])

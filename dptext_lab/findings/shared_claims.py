@@ -46,7 +46,7 @@ def adaptive_beats_static(runs: Runs) -> ClaimOutcome:
     worst = None
     for data in ("reviews", "authors"):
         for static in runs.find(data, "f1_static"):
-            adaptive = runs.beside(static, "f1_adaptive")
+            adaptive = runs.at_same_point(static, "f1_adaptive")
             if adaptive is None or static.epsilon is None:
                 continue
             tally.add(runs.compare(adaptive, static))

@@ -29,7 +29,7 @@ COLUMNS = (
 )
 
 
-def as_csv(found: Sequence[ClaimFinding]) -> str:
+def as_csv(findings: Sequence[ClaimFinding]) -> str:
     """Return every claim with its test, its numbers and its verdict, one a line."""
     rows = [
         (
@@ -47,15 +47,15 @@ def as_csv(found: Sequence[ClaimFinding]) -> str:
             f.of.turns,
             f.missing,
         )
-        for f in found
+        for f in findings
     ]
     return to_csv([dict(zip(COLUMNS, row, strict=True)) for row in rows])
 
 
-def as_latex(found: Sequence[ClaimFinding]) -> str:
+def as_latex(findings: Sequence[ClaimFinding]) -> str:
     """Paper, claim, verdict and effect."""
     columns = (("Paper", "l"), ("Claim", "p{0.5\\linewidth}"), ("Verdict", "l"), ("Effect", "p{0.2\\linewidth}"))
-    rows = [(f.of.paper, f.of.claim, f.verdict, f.effect) for f in found]
+    rows = [(f.of.paper, f.of.claim, f.verdict, f.effect) for f in findings]
     caption = "Claims, held against our runs by tests that were said before; comparisons corrected by Holm's method."
     return tabular(columns, rows, caption, "tab:claims")
 

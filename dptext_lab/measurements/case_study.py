@@ -140,9 +140,9 @@ def case_study(
     return results
 
 
-def _rewrite(there: _Set, m: Mechanism, seed: int, task: Task) -> list[str | None]:
+def _rewrite(data: _Set, m: Mechanism, seed: int, task: Task) -> list[str | None]:
     """Return the training sentences of a set, rewritten; None where one could not be."""
-    return [r.text for r in rewrite_records(there.train, m, seed=seed, batch=_BATCH, task=task)]
+    return [r.text for r in rewrite_records(data.train, m, seed=seed, batch=_BATCH, task=task)]
 
 
 def _described(line: Mapping[str, Any]) -> str:
@@ -150,23 +150,23 @@ def _described(line: Mapping[str, Any]) -> str:
     return f"{SETS[line['data']]}, {by}, seed {line['seed']}: macro F1 {line['macro_f1']:.3f}"
 
 
-def _score_rewrites(there: _Set, texts: Sequence[str | None], reader: Embeddings, seed: int) -> dict[str, Any]:
-    pairs = [(t, y) for t, y in zip(texts, there.labels, strict=True) if t is not None]
+def _score_rewrites(data: _Set, texts: Sequence[str | None], reader: Embeddings, seed: int) -> dict[str, Any]:
+    pairs = [(t, y) for t, y in zip(texts, data.labels, strict=True) if t is not None]
     if not pairs:
         raise InputError("No sentence could be rewritten. See what the mechanism says of one of them.")
     learnt, labels = ([p[i] for p in pairs] for i in (0, 1))
-    return {**scores(there.truth, reader(learnt, labels, there.test, seed)), "rows": len(pairs)}
+    return {**scores(data.truth, reader(learnt, labels, data.test, seed)), "rows": len(pairs)}
 
 
-def _memorisation(texts: Sequence[str | None], originals: Sequence[str], seen: _Set) -> dict[str, float]:
+def _memorisation(texts: Sequence[str | None], originals: Sequence[str], pretraining: _Set) -> dict[str, float]:
     """Return how much of the pre-training set the rewrites repeat: see the heading of the table."""
     pairs = [(t, o) for t, o in zip(texts, originals, strict=True) if t is not None]
     some = pairs[:: max(1, len(pairs) // _LOOKED_AT)][:_LOOKED_AT]
     rewrites = [set(words_of_sentence(t).split()) for t, _ in some]
     own = [_overlap(r, set(words_of_sentence(o).split())) for r, (_, o) in zip(rewrites, some, strict=True)]
     return {
-        "verbatim": round(statistics.fmean(words_of_sentence(t) in seen.known for t, _ in pairs), 4),
-        "nearest": round(statistics.fmean(max(_overlap(r, bag) for bag in seen.words) for r in rewrites), 4),
+        "verbatim": round(statistics.fmean(words_of_sentence(t) in pretraining.known for t, _ in pairs), 4),
+        "nearest": round(statistics.fmean(max(_overlap(r, bag) for bag in pretraining.words) for r in rewrites), 4),
         "own": round(statistics.fmean(own), 4),
     }
 
@@ -206,9 +206,9 @@ def summary(
     return {"about": about, "no_information": none, "rows": rows}
 
 
-def write(found: Mapping[str, Any], path: Path) -> None:
+def write(study: Mapping[str, Any], path: Path) -> None:
     """The summary as a file, a line for each setting."""
-    MEASUREMENT.write(path, found["rows"], found["about"], no_information=found["no_information"])
+    MEASUREMENT.write(path, study["rows"], study["about"], no_information=study["no_information"])
 
 
 # --- beside the paper -----------------------------------------------------------------------------------------------

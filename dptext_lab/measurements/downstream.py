@@ -219,7 +219,7 @@ def downstream(
 
 
 def guess(
-    made: Callable[[Sequence[str], Sequence[str], Sequence[str], int], Sequence[str]],
+    learner: Callable[[Sequence[str], Sequence[str], Sequence[str], int], Sequence[str]],
     train: Sequence[str],
     labels: Sequence[str],
     test: Sequence[str],
@@ -227,7 +227,7 @@ def guess(
 ) -> list[str]:
     """Return what a classifier says, checked: it may be somebody's own."""
     try:
-        found = list(made(train, labels, test, seed))
+        found = list(learner(train, labels, test, seed))
     except DPTextError:
         raise
     except Exception as error:  # its message may quote a text

@@ -116,11 +116,11 @@ def crossings(
     return found
 
 
-def points_of(what: str, data: str, size: Size, seeds: Sequence[int], found: Sequence[Crossing]) -> list[GridPoint]:
+def points_of(what: str, data: str, size: Size, seeds: Sequence[int], reached: Sequence[Crossing]) -> list[GridPoint]:
     """Return unprotected text first, then the points of ``equal`` (at the crossings) or of ``lists``."""
     base = [GridPoint(Setting(BASELINE), data, seed, size) for seed in seeds]
     if what == "equal":
-        settings = [c.setting for c in found if c.epsilon is not None and c.n_w != ALSO]
+        settings = [c.setting for c in reached if c.epsilon is not None and c.n_w != ALSO]
     else:
         geometric, tem = ({**KEEP, **noise} for noise in NOISES)
         settings = [Setting("diffractor", {**geometric, "lists": lists}, e) for lists in CHOICES for e in LISTED]

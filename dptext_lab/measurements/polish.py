@@ -124,6 +124,6 @@ def main(argv: Sequence[str] = ()) -> int:
         texts=TEXTS,
         options=OPTIONS,
         measure=measure,
-        said=row_text,
-        judged=True,
+        row_text=row_text,
+        takes_judge=True,
     )

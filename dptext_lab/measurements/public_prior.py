@@ -129,17 +129,20 @@ def _distribute_budget(mechanism: Mechanism, prepared: Prepared) -> Mechanism:
 
 
 def measure_texts(
-    originals: Sequence[str], made: Sequence[tuple[Mechanism, RewriteResult]], texts: Sequence[str], attacked: int = 0
+    originals: Sequence[str],
+    results: Sequence[tuple[Mechanism, RewriteResult]],
+    texts: Sequence[str],
+    attacked: int = 0,
 ) -> dict[str, list]:
     """Return cosine, BLEU and N_w of each text, and of the first ``attacked`` the share of the drawn words that each
     attacker names. NaN where there is none. texts: what is released of each."""
     out: dict[str, list] = {name: [float(x) for x in score(name, originals, texts)] for name in ("cosine", "bleu")}
-    out["n_w"] = [_mean([d.p_keep() for _, d in r.distributions()]) for _, r in made]
+    out["n_w"] = [_mean([d.p_keep() for _, d in r.distributions()]) for _, r in results]
     if attacked:
-        found = [best.guesses(m, r)[0] for m, r in made[:attacked]]
+        found = [best.guesses(m, r)[0] for m, r in results[:attacked]]
         for name in best.ASKED:
             shares = [_mean([float(hit) for hit in hits.get(name, ())]) for hits in found]
-            out[name] = [*shares, *[math.nan] * (len(made) - len(found))]
+            out[name] = [*shares, *[math.nan] * (len(results) - len(found))]
     return out
 
 
@@ -279,16 +282,16 @@ def _over_seeds(per_seed: Sequence[np.ndarray]) -> np.ndarray:
     return np.where(count, np.nansum(x, axis=0) / np.maximum(count, 1), math.nan)
 
 
-def _correct_for_cells(found: Sequence[PriorRow]) -> list[PriorRow]:
+def _correct_for_cells(rows: Sequence[PriorRow]) -> list[PriorRow]:
     """With p-values of the differences, corrected for all cells of a system and measure."""
     cells: dict[tuple[str, str], list[int]] = {}
-    for k, m in enumerate(found):
+    for k, m in enumerate(rows):
         if m.difference is not None:
             cells.setdefault((m.system, m.measure), []).append(k)
-    out = list(found)
+    out = list(rows)
     for places in cells.values():
-        for k, p in zip(places, holm([_p(found[k]) for k in places]), strict=True):
-            out[k] = replace(found[k], p=p)
+        for k, p in zip(places, holm([_p(rows[k]) for k in places]), strict=True):
+            out[k] = replace(rows[k], p=p)
     return out
 
 
@@ -321,7 +324,7 @@ def _cell(m: PriorRow | None) -> str:
     shown = f"{math.exp(m.mean):,.0f}" if logarithm else f"{m.mean:.1f}" if m.measure == "bleu" else f"{m.mean:.3f}"
     if m.difference is None or m.difference_half is None:
         return shown
-    star = "*" if m.beyond else ""
+    star = "*" if m.significance else ""
     if logarithm:
         low, high = (math.exp(m.difference + s * m.difference_half) for s in (-1, 1))
         return f"{shown} (× {low:.2f} to {high:.2f}{star})"

@@ -116,6 +116,6 @@ def main(argv: Sequence[str] = ()) -> int:
         fewer=FEWER,
         options=OPTIONS,
         measure=measure,
-        said=row_text,
+        row_text=row_text,
         gamma=reader.GAMMA,
     )

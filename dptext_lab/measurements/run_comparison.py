@@ -58,7 +58,7 @@ def _run(folder: Path) -> tuple[str, dict[str, str], dict[str, str]]:
         raise InputError(f"{shown(str(folder))} holds no run: it has no {CONFIG}. Name the folder of a run.")
     config = read_json(folder / CONFIG)
     if isinstance(config, dict) and config.get("kind") == autoencoder.KIND and (folder / LOG).is_file():
-        return _pretrained(folder)
+        return _pretraining_run(folder)
     if not isinstance(config, dict) or not isinstance(config.get("mode"), str):
         raise InputError(f"{CONFIG} in {folder.name} holds something else than a run. Name another folder.")
     asked = {"run": folder.name, "mode": config["mode"], "state": "finished"}
@@ -78,7 +78,7 @@ def _run(folder: Path) -> tuple[str, dict[str, str], dict[str, str]]:
     if not (folder / RESULT).is_file():
         lines = sum(1 for _ in read_lines(folder))
         return config["mode"], asked | {"state": f"not finished, {lines:,} lines"}, {}
-    return config["mode"], asked, _found(read_json(folder / RESULT))
+    return config["mode"], asked, _result_columns(read_json(folder / RESULT))
 
 
 def _is_data(value: Any) -> bool:
@@ -104,7 +104,7 @@ def _unit(mechanism: str) -> str:
     return epsilon.metadata.get("unit", "") if epsilon else ""
 
 
-def _pretrained(folder: Path) -> tuple[str, dict[str, str], dict[str, str]]:
+def _pretraining_run(folder: Path) -> tuple[str, dict[str, str], dict[str, str]]:
     """Return the same of a pre-training, whose config.json is the model's: its settings and figures stand in LOG."""
     log = read_json(folder / LOG)
     try:
@@ -127,7 +127,7 @@ def _pretrained(folder: Path) -> tuple[str, dict[str, str], dict[str, str]]:
     return "pretrain", asked, found
 
 
-def _found(result: Mapping[str, Any]) -> dict[str, str]:
+def _result_columns(result: Mapping[str, Any]) -> dict[str, str]:
     out: dict[str, str] = {}
     if "one_row" in result:
         out |= {name: f"{result[name]:,}" for name in ("rows", "errors")}

@@ -131,7 +131,7 @@ def measure(
     seeds: Sequence[int] = SEEDS,
     few: int = FEW,
     judge: Judge | None = None,
-    told: np.ndarray | None = None,
+    learnt_vectors: np.ndarray | None = None,
     task: Task = UNWATCHED,
 ) -> list[BudgetRow]:
     """Return one system at every total, the one near 0 first.
@@ -152,7 +152,7 @@ def measure(
         Texts whose words are attacked, and which the judge reads; 0 for none.
     judge
         What reads rewrites; None for nobody.
-    told
+    learnt_vectors
         Vectors of the texts that labels are learnt from, where they are known.
     task
         Told of every text that is prepared.
@@ -167,10 +167,11 @@ def measure(
     distinct = list(dict.fromkeys([*texts, *(t for some in found.values() for t in some)]))
     vectors = sentence_encoder.embed(distinct)
     embedded = dict(zip(distinct, vectors, strict=True))
-    if told is None:
-        told = sentence_encoder.embed(test.learnt)
+    if learnt_vectors is None:
+        learnt_vectors = sentence_encoder.embed(test.learnt)
     guesses = {
-        way: dict(zip(distinct, labels, strict=True)) for way, labels in _guesses(test, told, vectors, distinct).items()
+        way: dict(zip(distinct, labels, strict=True))
+        for way, labels in _guesses(test, learnt_vectors, vectors, distinct).items()
     }
     truths = {name: [labels[i] for i in own] for name, labels in test.labels.items()}
 
@@ -219,11 +220,13 @@ def _measures(
 
 
 def _guesses(
-    test: Sample, told: np.ndarray, vectors: np.ndarray, distinct: Sequence[str]
+    test: Sample, learnt_vectors: np.ndarray, vectors: np.ndarray, distinct: Sequence[str]
 ) -> dict[tuple[str, str], list[str]]:
     """Return what classifiers say of texts with these vectors: (what they tell, by what they tell it) → a label of
     each."""
-    found = {(name, "vectors"): tasks.classify(told, known, vectors) for name, known in test.learnt_labels.items()}
+    found = {
+        (name, "vectors"): tasks.classify(learnt_vectors, known, vectors) for name, known in test.learnt_labels.items()
+    }
     if (known := test.learnt_labels.get("author")) is not None:
         learnt, read = ([(text,) for text in texts] for texts in (test.learnt, distinct))
         found["author", "letters"] = judges.classify("privacy", learnt, known, read)
@@ -296,18 +299,18 @@ def _parser() -> argparse.ArgumentParser:
     return takes
 
 
-def _domain_bank(found: data_sets.Data, texts: Sequence[str], folder: str) -> tuple[str, int]:
+def _domain_bank(data: data_sets.Data, texts: Sequence[str], folder: str) -> tuple[str, int]:
     """Make a bank of texts of a data set; return its folder and its number of sentences."""
     bank = str(Path(folder) / "bank")
     about = build_bank(
         gather(texts),
         bank,
-        title=found.title,
-        origin=found.file,
+        title=data.title,
+        origin=data.file,
         licence="not stated",
         task=on_terminal("bank of the domain"),
     )
-    print(f"The bank of the domain has {many(about.sentences, 'sentence')} of {found.title}'s texts to train.")
+    print(f"The bank of the domain has {many(about.sentences, 'sentence')} of {data.title}'s texts to train.")
     return bank, about.sentences
 
 
@@ -337,7 +340,7 @@ def main(argv: Sequence[str] = ()) -> int:
                     seeds=args.seeds,
                     few=args.few,
                     judge=judge,
-                    told=told,
+                    learnt_vectors=told,
                     task=on_terminal(system),
                 )
                 MEASUREMENT.write(

@@ -40,19 +40,19 @@ LITTLE, PLANTED_DRAWS = 1.5, 200
 COVERED_DRAWS = 60
 
 
-def row_of(m: Mechanism, found: TwoTexts, seconds: float) -> TwoTextsRow:
+def row_of(m: Mechanism, result: TwoTexts, seconds: float) -> TwoTextsRow:
     """Return what was found as a row."""
-    promised = found.promised if math.isfinite(found.promised) else None
+    promised = result.promised if math.isfinite(result.promised) else None
     return TwoTextsRow(
         m.name,
         m.config.epsilon,
-        found.distance,
-        found.draws,
-        found.advantage,
-        *found.interval,
-        found.best.title,
-        found.epsilon,
-        found.most,
+        result.distance,
+        result.draws,
+        result.advantage,
+        *result.interval,
+        result.best.title,
+        result.epsilon,
+        result.most,
         promised,
         seconds,
     )
@@ -228,11 +228,11 @@ def main(argv: Sequence[str] = ()) -> int:
     return 0
 
 
-def _check_text(held: GuaranteeCheck) -> str:
-    what = f"{held.name:20s} {'planted' if held.planted else 'twin   '}"
-    if held.found is None:
+def _check_text(check: GuaranteeCheck) -> str:
+    what = f"{check.name:20s} {'planted' if check.planted else 'twin   '}"
+    if check.found is None:
         return f"{what} nothing is promised between the pairs that so many draws could exceed"
-    found = held.found
+    found = check.found
     verdict = "EXCEEDS" if found.exceeds else "within "
     return (
         f"{what} {verdict} ε at least {at_least(found.epsilon)}, promised {bound(found.promised)} "

@@ -33,10 +33,10 @@ GRID_ATTACKERS = {"same-word": "n_w", "best-guess": "attack_bayes", "language-mo
 BEST, BEST_FEW, TWO_TEXTS = "attack_best", "attack_best_few", "attack_two_texts"
 
 
-def of_reader(found: Iterable[reader.ReaderRow] | None = None) -> Results:
-    """Return rows of ``attack_reader`` and ``attack_best``; found: the bundled ones without it."""
+def of_reader(reader_rows: Iterable[reader.ReaderRow] | None = None) -> Results:
+    """Return rows of ``attack_reader`` and ``attack_best``; reader_rows: the bundled ones without it."""
     rows = []
-    for f in reader.bundled() if found is None else found:
+    for f in reader.bundled() if reader_rows is None else reader_rows:
         setting = Setting(f.mechanism, f.options, f.epsilon).ordered()
         value = six_digits(getattr(f, reader.COLUMNS[f.best]))
         low, high = min(six_digits(f.best_low), value), max(six_digits(f.best_high), value)
@@ -55,10 +55,10 @@ def with_attackers(results: Results) -> Results:
     return Results(results.about, results.gates, (*results.rows, *few, *of_two_texts(results)))
 
 
-def of_two_texts(results: Results, told: Iterable[two_texts.TwoTextsRow] | None = None) -> list[Row]:
+def of_two_texts(results: Results, pairs: Iterable[two_texts.TwoTextsRow] | None = None) -> list[Row]:
     """Return rows of ``attack_two_texts`` beside every data set that a setting was measured on: the bundled pair that
-    is one word apart is the same for all. told: the bundled ones without it."""
-    measured = two_texts.bundled() if told is None else told
+    is one word apart is the same for all. pairs: the bundled ones without it."""
+    measured = two_texts.bundled() if pairs is None else pairs
     of = {(t.mechanism, t.epsilon): t for t in measured if t.distance == DISTANCES[0]}
     out: dict[tuple[Setting, str], Row] = {}
     for row in results.rows:

@@ -46,13 +46,13 @@ HEADING = (
 )
 
 
-def table(found: Mapping[str, Any]) -> list[tuple[str, ...]]:
+def table(study: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """Our scores beside the paper's, as texts, the heading first."""
     out: list[tuple[str, ...]] = [HEADING]
     order = {e: i for i, e in enumerate(EPSILONS)}
     names = ["", *SETS]
     rows = sorted(
-        found["rows"],
+        study["rows"],
         key=lambda r: (list(SETS).index(r["data"]), names.index(r["pretrained"]), order.get(r["epsilon"], 9)),
     )
     for row in rows:
@@ -72,17 +72,17 @@ def table(found: Mapping[str, Any]) -> list[tuple[str, ...]]:
     return out
 
 
-def notes(found: Mapping[str, Any]) -> list[str]:
+def notes(study: Mapping[str, Any]) -> list[str]:
     """Return what to know of the table, in sentences."""
-    none = found["no_information"]
+    none = study["no_information"]
     levels = " and ".join(f"{none[name]['macro_f1']:.2f} on {title}" for name, title in SETS.items())
-    n, seeds = found["about"]["n"], found["about"]["seeds"]
-    low = [f"{r['macro_f1']['mean']:.2f}" for r in found["rows"] if r["data"] == "atis" and r["epsilon"] in (10.0, 1.0)]
-    hundred = [r for r in found["rows"] if (r["pretrained"], r["data"], r["epsilon"]) == ("snips", "snips", 100.0)]
+    n, seeds = study["about"]["n"], study["about"]["seeds"]
+    low = [f"{r['macro_f1']['mean']:.2f}" for r in study["rows"] if r["data"] == "atis" and r["epsilon"] in (10.0, 1.0)]
+    hundred = [r for r in study["rows"] if (r["pretrained"], r["data"], r["epsilon"]) == ("snips", "snips", 100.0)]
     lost = f" Ours is at {hundred[0]['macro_f1']['mean']:.2f} there." if hundred else ""
     ours = f"; ours are at {' to '.join(dict.fromkeys((min(low), max(low))))}" if low else ""
     whole = {
-        same: max(r["verbatim"] for r in found["rows"] if r["pretrained"] and (r["pretrained"] == r["data"]) is same)
+        same: max(r["verbatim"] for r in study["rows"] if r["pretrained"] and (r["pretrained"] == r["data"]) is same)
         for same in (True, False)
     }
     return [

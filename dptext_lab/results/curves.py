@@ -239,11 +239,11 @@ def series(
     ]
 
 
-def main_series(found: Sequence[Series]) -> list[Series]:
+def main_series(all_series: Sequence[Series]) -> list[Series]:
     """Return of each mechanism (and paper) the series with its default options, as the pages begin; else the one with
     most points, the first of several."""
     best: dict[tuple[str, str], Series] = {}
-    for s in found:
+    for s in all_series:
         k = (s.mechanism, s.paper.partition(",")[0])
         best[k] = max(best.get(k, s), s, key=lambda one: (not one.setting.options and not one.paper, len(one.points)))
     return list(best.values())
@@ -367,7 +367,7 @@ def _spots(ys: Sequence[Series], xs: Sequence[Series]) -> list[Spot]:
 # --- tables ---------------------------------------------------------------------------------------------------------
 
 
-def table(found: Sequence[Series]) -> list[Shown]:
+def table(all_series: Sequence[Series]) -> list[Shown]:
     """Return one line a point: what it is of, its value with its interval, and how to measure it again."""
     return [
         {
@@ -386,7 +386,7 @@ def table(found: Sequence[Series]) -> list[Shown]:
             "point": p.row.point,
             "again": command(p.row),
         }
-        for s in found
+        for s in all_series
         for p in s.points
     ]
 

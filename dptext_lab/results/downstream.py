@@ -9,7 +9,7 @@ from typing import Any
 METRICS = ("macro_f1", "accuracy")
 
 
-def mean_and_deviation(found: Mapping[str, Any]) -> str:
+def mean_and_deviation(score: Mapping[str, Any]) -> str:
     """Return mean and deviation in a few characters."""
-    spread = found.get("deviation")
-    return f"{found['mean']:.3f}" + ("" if spread is None or not math.isfinite(spread) else f" ({spread:.3f})")
+    spread = score.get("deviation")
+    return f"{score['mean']:.3f}" + ("" if spread is None or not math.isfinite(spread) else f" ({spread:.3f})")

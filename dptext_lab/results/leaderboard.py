@@ -221,14 +221,14 @@ def board(
 
 def _entry(
     place: int,
-    found: _Placed,
+    placed: _Placed,
     comparison: tuple[float | None, bool],
     names: Mapping[str, str],
     words: Mapping[Setting, Row],
     privacy: str,
     at: float,
 ) -> BoardEntry:
-    (there, row, between), (p, is_significant), which = found, comparison, found[1].setting.key()
+    (there, row, between), (p, is_significant), which = placed, comparison, placed[1].setting.key()
     best = privacy == attacker_rows.BEST
     return BoardEntry(
         place=place,

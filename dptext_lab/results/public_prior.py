@@ -34,7 +34,7 @@ class PriorRow:
     p: float | None = None
 
     @property
-    def beyond(self) -> int:
+    def significance(self) -> int:
         """1 where it has more than what is beside it, −1 where it has less, 0 where that may be chance (5%)."""
         if self.p is None or self.difference is None or self.p >= 0.05:
             return 0

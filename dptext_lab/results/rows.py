@@ -43,10 +43,10 @@ def plain(record: Any) -> dict[str, Any]:
     return out
 
 
-def make_record(cls: Callable[..., R], found: Mapping[str, Any]) -> R:
+def make_record(cls: Callable[..., R], content: Mapping[str, Any]) -> R:
     """Return the record of these columns, which were checked."""
-    rest = {name: value for name, value in found.items() if name not in COLUMNS}
-    return cls(setting=Setting(*(found[name] for name in COLUMNS)), **rest)
+    rest = {name: value for name, value in content.items() if name not in COLUMNS}
+    return cls(setting=Setting(*(content[name] for name in COLUMNS)), **rest)
 
 
 def is_finite(x: Any) -> bool:
@@ -58,17 +58,17 @@ def is_whole(x: Any) -> bool:
     return not isinstance(x, bool) and isinstance(x, int)
 
 
-def check_columns(cls: type, found: Any, what: str) -> None:
-    """Raise InputError unless ``found`` has the columns of ``cls`` and no others; those with a default may lack."""
+def check_columns(cls: type, content: Any, what: str) -> None:
+    """Raise InputError unless ``content`` has the columns of ``cls`` and no others; those with a default may lack."""
     needed = set(column_names(cls)) - {f.name for f in fields(cls) if f.default is not MISSING}
-    if not isinstance(found, dict) or not needed <= set(found) <= set(column_names(cls)):
+    if not isinstance(content, dict) or not needed <= set(content) <= set(column_names(cls)):
         raise InputError(f"{what} needs exactly {', '.join(column_names(cls))}")
 
 
-def check_texts(found: Mapping[str, Any], *columns: str) -> None:
+def check_texts(content: Mapping[str, Any], *columns: str) -> None:
     """Raise InputError unless these columns are texts."""
     for column in columns:
-        if not isinstance(found[column], str):
+        if not isinstance(content[column], str):
             raise InputError(f"{column} must be a text")
 
 
@@ -93,29 +93,29 @@ class Row(OfSetting):
     texts: str = ""
 
     @classmethod
-    def read(cls, found: Any) -> Self:
+    def read(cls, content: Any) -> Self:
         """Read from JSON. Raises InputError."""
-        check_columns(cls, found, "a row")
-        if found["task"] not in TASKS or not isinstance(found["options"], dict):
+        check_columns(cls, content, "a row")
+        if content["task"] not in TASKS or not isinstance(content["options"], dict):
             raise InputError("unknown task, or options that are no object")
-        check_texts(found, "mechanism", "data", "metric", "point")
+        check_texts(content, "mechanism", "data", "metric", "point")
         for column in ("epsilon", "value", "low", "high"):
-            if found[column] is None and column != "value":
+            if content[column] is None and column != "value":
                 continue
-            if not is_finite(found[column]):
+            if not is_finite(content[column]):
                 raise InputError(f"{column} must be a finite number" + ("" if column == "value" else " or null"))
-        if not is_whole(found["seeds"]) or not (found["n"] is None or is_whole(found["n"])):
+        if not is_whole(content["seeds"]) or not (content["n"] is None or is_whole(content["n"])):
             raise InputError("n and seeds must be whole numbers")
-        if (found["low"] is None) != (found["high"] is None):
+        if (content["low"] is None) != (content["high"] is None):
             raise InputError("an interval has two ends or none")
-        if found["low"] is not None and not found["low"] - 1e-9 <= found["value"] <= found["high"] + 1e-9:
+        if content["low"] is not None and not content["low"] - 1e-9 <= content["value"] <= content["high"] + 1e-9:
             raise InputError("the value lies outside its interval")
-        runs, of_texts = found.get("runs", []), found.get("texts", "")
+        runs, of_texts = content.get("runs", []), content.get("texts", "")
         if not isinstance(runs, list) or not all(is_finite(x) for x in runs) or not isinstance(of_texts, str):
             raise InputError("runs must be a list of finite numbers, and texts a text")
         if of_texts:
             unpack(of_texts)
-        return make_record(cls, found | {"runs": tuple(runs)})
+        return make_record(cls, content | {"runs": tuple(runs)})
 
     @property
     def measured(self) -> str:
@@ -149,15 +149,15 @@ class Gate:
     enters: bool
 
     @classmethod
-    def read(cls, found: Any) -> Self:
+    def read(cls, content: Any) -> Self:
         """Read from JSON. Raises InputError."""
-        check_columns(cls, found, "a gate")
-        check_texts(found, "data", "task", "role", "metric")
-        if not all(is_finite(found[c]) for c in ("score", "majority", "se")):
+        check_columns(cls, content, "a gate")
+        check_texts(content, "data", "task", "role", "metric")
+        if not all(is_finite(content[c]) for c in ("score", "majority", "se")):
             raise InputError("score, majority and se of a gate must be finite numbers")
-        if not is_whole(found["n_test"]) or not isinstance(found["enters"], bool):
+        if not is_whole(content["n_test"]) or not isinstance(content["enters"], bool):
             raise InputError("n_test of a gate must be a whole number, and enters true or false")
-        return cls(**found)
+        return cls(**content)
 
     def to_dict(self) -> dict[str, Any]:
         return {k: six_digits(v) if isinstance(v, float) else v for k, v in plain(self).items()}
@@ -212,35 +212,35 @@ class RunLine(OfSetting):
         return {name: columns[name] for name in NAMED}
 
     @classmethod
-    def read(cls, found: Any) -> Self:
+    def read(cls, content: Any) -> Self:
         """Read from JSON; columns that are not known are left out. Raises InputError."""
-        if not isinstance(found, dict) or not set(LINE) <= set(found):
+        if not isinstance(content, dict) or not set(LINE) <= set(content):
             raise InputError(f"it needs {', '.join(LINE)}")
-        check_texts(found, "id", "mechanism", "data")
+        check_texts(content, "id", "mechanism", "data")
         if not all(
-            isinstance(found[c], dict) for c in ("options", "scores", "errors", "counts", "outcomes", "provenance")
+            isinstance(content[c], dict) for c in ("options", "scores", "errors", "counts", "outcomes", "provenance")
         ):
             raise InputError("options, scores, errors, counts, outcomes and provenance must be objects")
-        if point_id({name: found[name] for name in NAMED}) != found["id"]:
+        if point_id({name: content[name] for name in NAMED}) != content["id"]:
             raise InputError("its id is not that of its setting")
-        if not all(is_finite(x) for x in (*found["scores"].values(), found["seconds"])):
+        if not all(is_finite(x) for x in (*content["scores"].values(), content["seconds"])):
             raise InputError("scores and seconds must be finite numbers")
-        if not all(x is None or is_finite(x) for x in found["errors"].values()):
+        if not all(x is None or is_finite(x) for x in content["errors"].values()):
             raise InputError("errors must be finite numbers or null")
-        if not all(is_whole(x) for x in (*found["counts"].values(), found["seed"], found["tokens"])):
+        if not all(is_whole(x) for x in (*content["counts"].values(), content["seed"], content["tokens"])):
             raise InputError("counts, seed and tokens must be whole numbers")
-        for packed in found["outcomes"].values():
+        for packed in content["outcomes"].values():
             unpack(packed if isinstance(packed, str) else "")
-        if not set(column_names(Provenance)) <= set(found["provenance"]):
+        if not set(column_names(Provenance)) <= set(content["provenance"]):
             raise InputError(f"provenance needs {', '.join(column_names(Provenance))}")
-        check_texts(found["provenance"], *column_names(Provenance))
+        check_texts(content["provenance"], *column_names(Provenance))
         more: dict[str, Any] = {}
-        if found["mechanism"] == BASELINE:
-            if not isinstance(found.get("gates"), list) or not isinstance(found.get("dataset"), dict):
+        if content["mechanism"] == BASELINE:
+            if not isinstance(content.get("gates"), list) or not isinstance(content.get("dataset"), dict):
                 raise InputError("unprotected text needs gates, a list, and dataset, an object")
-            more = {"dataset": found["dataset"], "gates": tuple(map(Gate.read, found["gates"]))}
-        provenance = Provenance(**{name: found["provenance"][name] for name in column_names(Provenance)})
-        return make_record(cls, {name: found[name] for name in LINE} | {"provenance": provenance} | more)
+            more = {"dataset": content["dataset"], "gates": tuple(map(Gate.read, content["gates"]))}
+        provenance = Provenance(**{name: content["provenance"][name] for name in column_names(Provenance)})
+        return make_record(cls, {name: content[name] for name in LINE} | {"provenance": provenance} | more)
 
     def to_dict(self) -> dict[str, Any]:
         columns = plain(self) | {"provenance": plain(self.provenance)}

@@ -204,7 +204,7 @@ def repeat_points(lines: Sequence[RunLine], some: Sequence[RunLine], setup: grou
     return found
 
 
-def main(path: Path, data: Path | None, stopwords: str | None, again: int) -> int:
+def main(path: Path, data: Path | None, stopwords: str | None, reruns: int) -> int:
     """Return ``bench leaderboard --check``: prints what is wrong; 1 where something is."""
     if not path.is_file():
         raise InputError(f"There is no file {path}.")
@@ -217,16 +217,16 @@ def main(path: Path, data: Path | None, stopwords: str | None, again: int) -> in
         print(fault)
     kept = sum(line.mechanism != BASELINE for line in lines)
     print(f"{path.name}: {kept} points of {len({_setting(x) for x in lines})} settings, {len(faults)} faults.")
-    if again and not faults:
+    if reruns and not faults:
         setup = group_run.RunConfig(None if data is None else str(data), stopwords, lines[0].provenance.command)
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        found = repeat_points(lines, choose_points(lines, again, digest), setup)
+        found = repeat_points(lines, choose_points(lines, reruns, digest), setup)
         for a in found:
             where = "inside" if a.inside else "OUTSIDE"
             print(f"{a.point} {a.metric:18s} {a.value:10.5g}  {where} {a.low:.5g} to {a.high:.5g}")
         outside = sum(not a.inside for a in found)
-        print(f"{again} points measured again: {len(found) - outside} of {len(found)} scores inside.")
+        print(f"{reruns} points measured again: {len(found) - outside} of {len(found)} scores inside.")
         return int(outside > 0)
-    if again:
+    if reruns:
         print("No point was measured again: mend the faults first.", file=sys.stderr)
     return int(bool(faults))

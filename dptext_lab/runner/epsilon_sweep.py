@@ -38,10 +38,10 @@ def command(
     otherwise: Callable[[str], Sequence[float]],
     texts: int,
     measure: Callable[..., R],
-    said: Callable[[R], str],
+    row_text: Callable[[R], str],
     options: Mapping[str, Mapping[str, Any]] | None = None,
     fewer: Mapping[str, int] | None = None,
-    judged: bool = False,
+    takes_judge: bool = False,
     **about: Any,
 ) -> int:
     """Measure, and print and write each row when it is there. With ``--add`` the rows of the file stay that are not
@@ -50,8 +50,8 @@ def command(
     epsilons: of each mechanism that is measured by default; otherwise: those of another one. texts: how many by
     default; fewer: of mechanisms that take long. options: of mechanisms that are measured with other ones than the
     defaults. measure: a row of a data set (by its name) and a mechanism over texts, each rewritten by its number as the
-    seed; judged: and with ``judge``, a causal language model that the command names. said: a row in words. about: what
-    the file says besides.
+    seed; takes_judge: and with ``judge``, a causal language model that the command names. row_text: a row in words. about:
+    what the file says besides.
     """
     takes = parser(name, doc, "data", "set", "stopwords", "out")
     takes.add_argument("--mechanism", action="append", metavar="NAME", help=f"default: {', '.join(epsilons)}")
@@ -60,10 +60,10 @@ def command(
         "--texts", type=int, metavar="N", help=f"test texts (default {texts}, fewer where it takes long)"
     )
     takes.add_argument("--add", action="store_true", help="keep what the file has, and measure more")
-    if judged:
+    if takes_judge:
         takes.add_argument("--judge", metavar="NAME", help=f"for perplexity: a folder, or {causal.JUDGE}")
     args = takes.parse_args(argv)
-    if judged and args.judge:
+    if takes_judge and args.judge:
         judge = causal.judge(args.judge)
         measure = partial(measure, judge=judge)
         about["judge"] = judge.title
@@ -77,7 +77,7 @@ def command(
         setting = Setting(mechanism, {**(options or {}).get(mechanism, {}), **options_in(args, mechanism)})
         for epsilon in args.epsilon or epsilons.get(mechanism) or otherwise(mechanism):
             row = measure(args.set, setting.at(epsilon).make(), some)
-            print(f"{row.mechanism:12s} ε {row.epsilon:<6g} {said(row)}", flush=True)
+            print(f"{row.mechanism:12s} ε {row.epsilon:<6g} {row_text(row)}", flush=True)
             found[_key(row)] = row
             measurement.write(args.out, found.values(), whole)
     return 0

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from lab.test_curves import MEASURED, made_up, stored
+from lab.results.test_curves import MEASURED, made_up, stored
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt

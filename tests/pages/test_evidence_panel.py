@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from lab.test_curves import stored
-from lab.test_run import SLOW
+from lab.results.test_curves import stored
+from lab.runner.test_run import SLOW
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt

@@ -66,11 +66,11 @@ def test_means_and_paired_differences():
     found = {(m.system, m.measure): m for m in public_prior.means(rows)}
     m = found["with prior, parallel", "cosine"]
     apart = more.mean(axis=0) - a.mean(axis=0)
-    assert m.beside == tuned and m.difference == pytest.approx(apart.mean()) and m.beyond == 1
+    assert m.beside == tuned and m.difference == pytest.approx(apart.mean()) and m.significance == 1
     assert m.difference_half == pytest.approx(1.96 * apart.std(ddof=1) / 40**0.5)
     assert (m.mean, m.texts, m.seeds) == (pytest.approx(more.mean()), 40, 2)
     same = found["with prior, parallel", "judge_perplexity"]
-    assert same.beside == paper and same.difference == 0 == same.difference_half == same.beyond
+    assert same.beside == paper and same.difference == 0 == same.difference_half == same.significance
     assert (tuned, "n_w") not in found, "what has no value has no mean"
     shown = public_prior.table(list(found.values()), "d", list(public_prior.BETTER))
     assert "| 5 | with prior, parallel | 0." in shown and "*)" in shown and "(× 1.00 to 1.00)" in shown
@@ -92,7 +92,7 @@ def test_p_values_are_corrected_for_all_cells_and_the_strongest_attacker_is_name
     assert [m.p for m in each] == [pytest.approx(2 * alone[0]), pytest.approx(max(alone[1], 2 * alone[0]))]
     assert found["SanText", 5.0, "best_attacker"].mean == pytest.approx(0.3)
     top = found["SanText with prior", 5.0, "best_attacker"]
-    assert top.mean == pytest.approx(0.5) and top.difference == pytest.approx(0.2) and top.beyond == 1
+    assert top.mean == pytest.approx(0.5) and top.difference == pytest.approx(0.2) and top.significance == 1
 
 
 @pytest.mark.slow
