@@ -50,8 +50,8 @@ def command(
     epsilons: of each mechanism that is measured by default; otherwise: those of another one. texts: how many by
     default; fewer: of mechanisms that take long. options: of mechanisms that are measured with other ones than the
     defaults. measure: a row of a data set (by its name) and a mechanism over texts, each rewritten by its number as the
-    seed; takes_judge: and with ``judge``, a causal language model that the command names. row_text: a row in words. about:
-    what the file says besides.
+    seed; takes_judge: and with ``judge``, a causal language model that the command names. row_text: a row in words.
+    about: what the file says besides.
     """
     takes = parser(name, doc, "data", "set", "stopwords", "out")
     takes.add_argument("--mechanism", action="append", metavar="NAME", help=f"default: {', '.join(epsilons)}")

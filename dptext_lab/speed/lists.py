@@ -82,8 +82,8 @@ def line(timing: dict[str, float]) -> str:
     return (
         f"1-D list of {timing['words']} words × {timing['dimensions']}: {timing['ratio']:.0f}x  "
         f"(plain loop {timing['plain_seconds']:.0f} s, scaled from {timing['steps']} of its {timing['words'] - 1} "
-        f"steps, evenly spaced, {timing['same']} with the same next word; ours {timing['seconds']:.1f} s, all words left "
-        f"searched at {timing['searches']} steps, at most {timing['peak_mib']:.0f} MiB by tracemalloc)"
+        f"steps, evenly spaced, {timing['same']} with the same next word; ours {timing['seconds']:.1f} s, all words "
+        f"left searched at {timing['searches']} steps, at most {timing['peak_mib']:.0f} MiB by tracemalloc)"
     )
 
 
