@@ -1,7 +1,7 @@
 """Runs beside each other: a row for each folder, a column for each thing in which they differ or that they found.
 
-A run is of one mode: "rewrite", "downstream" and "case-study" have folders of :mod:`.folder`, and "pretrain" has a
-checkpoint with its learning curve.
+A run is of one mode: "rewrite", "downstream" and "case-study" have folders of ``dptext_core.data.folder``, and
+"pretrain" has a checkpoint with its learning curve.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ class Row(OfSetting):
     """One metric of one setting. low, high: the 95% interval, None where it is not known; of speed, the least and the
     most. n: texts or words behind it. seeds: how many measured it, 1 of what is measured of words. point: the id of its
     first seed's point, "" where the grid has none. runs: the value of each seed, () where it is not known. texts: what
-    each test text has, the mean over the seeds, as ``paired.pack`` writes it; "" where that is not known."""
+    each test text has, the mean over the seeds, as ``paired_comparison.pack`` writes it; "" where that is not known."""
 
     setting: Setting
     data: str
@@ -184,8 +184,9 @@ NAMED = (*COLUMNS, "data", "seed", "n_train", "n_test", "max_words")
 class RunLine(OfSetting):
     """A point that was run. errors: standard errors over the test texts or words, None where they are not known.
 
-    outcomes: of some metrics what each test text has, as ``paired.pack`` writes it; of a classifier, whether it is
-    right. dataset and gates are of unprotected text only: what was read, and which tasks can be done on it.
+    outcomes: of some metrics what each test text has, as ``paired_comparison.pack`` writes it; of a classifier,
+    whether it is right. dataset and gates are of unprotected text only: what was read, and which tasks can be done on
+    it.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""DP-Rewrite's case study: our scores over ε beside the paper's (``dptext_lab.measurements.case_study``)."""
+"""DP-Rewrite's case study: our scores over ε beside the paper's (``dptext_lab.results.case_study``)."""
 
 from __future__ import annotations
 

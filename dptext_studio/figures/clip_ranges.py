@@ -1,4 +1,4 @@
-"""What the width of a clipping range costs (``dptext_lab.measurements.clipping``)."""
+"""What the width of a clipping range costs (``dptext_lab.results.clipping``)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def clipping(rows: Sequence[ClippingRow], *, dark: bool = False, height: int = 480) -> go.Figure:
-    """Cosine above and N_w below over the width of the clipping range, one line an ε (``measurements.clipping``)."""
+    """Cosine above and N_w below over the width of the clipping range, one line an ε (``results.clipping``)."""
     import plotly.graph_objects as go
     from plotly.subplots import make_subplots
 

@@ -1,4 +1,4 @@
-"""What a public prior is worth (``dptext_lab.measurements.public_prior``)."""
+"""What a public prior is worth (``dptext_lab.results.public_prior``)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def public_prior(
 ) -> go.Figure:
     """Cosine, perplexity and the best attacker's success over ε, one line a system, with 95% intervals over texts.
 
-    logarithms: measures whose rows hold logarithms; those of ``measurements.public_prior`` where none are given.
+    logarithms: measures whose rows hold logarithms; those of ``results.public_prior`` where none are given.
     """
     import plotly.graph_objects as go
     from plotly.subplots import make_subplots
