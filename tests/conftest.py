@@ -276,11 +276,11 @@ def light(monkeypatch):
     from tiny import bags_of_letters
 
     from dptext_core.models import sentence_encoder
-    from dptext_lab.runner import run
+    from dptext_lab.runner import original_texts
 
     def forget():
-        run.originals.cache_clear()
-        run._embedded.clear()
+        original_texts.load_originals.cache_clear()
+        original_texts._embeddings.clear()
 
     forget()  # what a test before kept is of the encoder
     monkeypatch.setattr(sentence_encoder, "embed", bags_of_letters)

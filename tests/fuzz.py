@@ -226,7 +226,7 @@ def place() -> Path:
 
 def of_table(kind: str) -> Callable[[bytes], None]:
     def run(data: bytes) -> None:
-        from dptext_core.data import batch
+        from dptext_studio.server import batch
 
         path = place() / f"table{kind}"
         path.write_bytes(data)
@@ -391,7 +391,7 @@ def main() -> None:
 
         with atheris.instrument_imports(include=["dptext_core", "dptext_studio"]):
             __import__("dptext_studio.exports")
-            __import__("dptext_core.data.batch")
+            __import__("dptext_studio.server.batch")
             __import__("dptext_studio.components.links")
             __import__("dptext_core.words.files")
         test = fuzz(names[0], run=False)

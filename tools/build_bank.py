@@ -19,9 +19,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from dptext_core.data.bank_building import Gathered, build_bank, gather
 from dptext_core.support.task import on_terminal
 from dptext_core.words.bank import ABOUT, SENTENCES, VECTORS
+from dptext_lab.training.bank_building import Gathered, build_bank, gather
 
 #: Steps of a coordinate, so that the vectors of all sentences take less than 8 MB when they are packed.
 STEPS = 64

@@ -33,7 +33,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("mechanism", choices=("dp-prompt", "dp-paraphrase"))
     parser.add_argument("--texts", type=Path, required=True)
-    parser.add_argument("--n", type=int, default=60)
+    parser.add_argument("--max-texts", type=int, default=60)
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--model", default="bundled")
     args = parser.parse_args()
@@ -41,7 +41,7 @@ def main() -> None:
     m: Any = dpt.mechanism_class(args.mechanism).create(
         model=args.model, clip_min=-100.0, clip_max=100.0, max_tokens=20
     )
-    texts = lines(args.texts, args.n)
+    texts = lines(args.texts, args.max_texts)
     found = estimate_generator_clip(texts, m)
     rows = np.stack([row for text in texts for row in m.greedy_scores(text)]).astype(np.float64)
     best = rows.max(axis=1)

@@ -5,10 +5,11 @@ Run:  python tools/choose_prior_shape.py --texts heldout_wikitext2_test.txt --st
 The shape is the range that the private shift is clipped to and the temperature of the proposal, as functions of ε
 (``public_shape``): the range begins at LOW·σ and is (WIDTH + GROWTH·ε)·σ wide, WIDEST·σ at most; the temperature is 1
 up to FIRM and falls as (FIRM/ε)^POWER beyond. The range is chosen first, then the temperature for it. Objective: the
-largest mean cosine between original and rewrite in parallel order, averaged over ln ε (trapezoids). The texts are --n
-evenly spread lines of 8 to 40 words, as those that chose the clipping range; the noise of a text is the same for every
-shape. One range for all ε is measured beside them (--fixed). Whether another shape is better than the bundled one, and
-not by chance, is a matter of the same texts (--beside, with more of them): their difference has a 95% interval.
+largest mean cosine between original and rewrite in parallel order, averaged over ln ε (trapezoids). The texts are
+--max-texts evenly spread lines of 8 to 40 words, as those that chose the clipping range; the noise of a text is the
+same for every shape. One range for all ε is measured beside them (--fixed). Whether another shape is better than the
+bundled one, and not by chance, is a matter of the same texts (--beside, with more of them): their difference has a 95%
+interval.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--texts", type=Path, required=True)
     parser.add_argument("--stopwords", help="one word a line; else the default list")
-    parser.add_argument("--n", type=int, default=60)
+    parser.add_argument("--max-texts", type=int, default=60)
     parser.add_argument("--fixed", action="store_true", help="only the bundled shape, and one range for all ε")
     parser.add_argument(
         "--beside",
@@ -95,7 +96,7 @@ def main() -> None:
     )
     args = parser.parse_args()
     m = DPMLMPrior.create(**({"stopwords": args.stopwords} if args.stopwords else {}))
-    prepared = [p for p in (m.prepare(t) for t in lines(args.texts, args.n)) if drawn_tokens(m, p)]
+    prepared = [p for p in (m.prepare(t) for t in lines(args.texts, args.max_texts)) if drawn_tokens(m, p)]
     sigma = score_deviation("bundled")
     print("| shape | objective | cosine at ε " + ", ".join(f"{e:g}" for e in EPSILONS) + " |\n|---|---|---|")
     known: dict[tuple[float, PriorShape], np.ndarray] = {}

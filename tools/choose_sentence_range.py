@@ -22,8 +22,8 @@ from dptext_core.mechanisms.sentence.sentence_trace import CosineTable, sentence
 from dptext_core.models.sentence_encoder import embed
 from dptext_core.text.document import Document
 from dptext_core.words.bank import DEFAULT_BANK, MOST_ADDED, SentenceBank, sentence_bank, text_codes
+from dptext_lab.results.measurement import markdown
 from dptext_lab.runner import data_sets
-from dptext_lab.runner.measurement import markdown
 
 SETS = {"sst2": 60, "snips": 40, "atis": 20, "reviews": 20, "authors": 20}
 EPSILONS = (5.0, 10.0, 15.0, 20.0, 30.0, 40.0, 50.0, 75.0, 100.0, 200.0)

@@ -3,7 +3,7 @@
 Run:  python tools/choose_window.py --texts heldout_wikitext2_test.txt --stopwords stopwords_english.txt
 
 Longer texts are read in windows that overlap by half. What a window costs is seen in texts that are longer than it:
---n runs of --words words each, made of following lines. Printed for each window: the cosine between original and
+--runs runs of --words words each, made of following lines. Printed for each window: the cosine between original and
 rewrite, N_w, and processor seconds for all texts, with the default clipping range.
 """
 
@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from dptext_core.mechanisms.masked.dp_mlm import DPMLM
 from dptext_core.models.registry import masked_lm_spec
 from dptext_lab.measurements import clipping
-from dptext_lab.runner.measurement import markdown
+from dptext_lab.results.measurement import markdown
 
 EPSILONS = (10.0, 25.0, 35.0, 50.0, 100.0, 250.0)
 
@@ -41,7 +41,7 @@ def main() -> None:
     parser.add_argument("--stopwords", help="one word a line; else the default list")
     parser.add_argument("--windows", type=int, nargs="+", default=[128, 96, 80, 66, 50])
     parser.add_argument("--words", type=int, nargs="+", default=[40, 60, 100, 200])
-    parser.add_argument("--n", type=int, default=30)
+    parser.add_argument("--runs", type=int, default=30)
     args = parser.parse_args()
     spec = masked_lm_spec("bundled")
     clip = next(iter(spec.clips.values()))
@@ -49,7 +49,7 @@ def main() -> None:
     cells = []
     with tempfile.TemporaryDirectory() as folder:
         for words in args.words:
-            texts = runs(args.texts, words, args.n)
+            texts = runs(args.texts, words, args.runs)
             for window in args.windows:
                 at = Path(folder) / str(window)
                 if not at.exists():
@@ -63,7 +63,7 @@ def main() -> None:
                 rows = clipping.measure(m, prepared, {0.0: (clip.low, clip.high)}, EPSILONS)
                 found = {r.epsilon: f"{r.cosine:.2f} at {r.n_w:.2f}" for r in rows}
                 cells.append([f"{words}", f"{window}", *(found[e] for e in EPSILONS), f"{took:.1f}"])
-    print(f"{args.n} texts of each length; cosine at N_w\n")
+    print(f"{args.runs} texts of each length; cosine at N_w\n")
     print(markdown(["words of a text", "window", *(f"ε {e:g}" for e in EPSILONS), "seconds"], cells))
 
 

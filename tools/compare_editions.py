@@ -20,7 +20,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from dptext_core.measure.metrics.registry import measure
-from dptext_lab.runner.measurement import markdown
+from dptext_lab.results.measurement import markdown
 
 METRICS = ("accuracy", "cosine", "n_w", "s_w")
 #: An option that older editions leave out where it makes no difference.

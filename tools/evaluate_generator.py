@@ -27,13 +27,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("mechanism", choices=("dp-prompt", "dp-paraphrase"))
     parser.add_argument("--pairs", type=Path, required=True)
-    parser.add_argument("--n", type=int, default=150, help="groups, of the 500 that were held out")
+    parser.add_argument("--max-texts", type=int, default=150, help="groups, of the 500 that were held out")
     args = parser.parse_args()
     import sacrebleu
 
     with gzip.open(args.pairs, "rt", encoding="utf-8") as file:
         groups = [line.rstrip("\n").split("\t") for line in file]
-    held = [groups[i] for i in np.random.default_rng(0).permutation(len(groups))[:500]][: args.n]
+    held = [groups[i] for i in np.random.default_rng(0).permutation(len(groups))[:500]][: args.max_texts]
     m: Any = dpt.get_mechanism(args.mechanism, max_tokens=30)
     written = [m.greedy(g[0]) for g in held]
     references = [[g[k] for g in held] for k in range(1, 5)]

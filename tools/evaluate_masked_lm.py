@@ -5,9 +5,10 @@ Run:  python tools/evaluate_masked_lm.py --model bundled --heldout heldout_wikit
       python tools/evaluate_masked_lm.py --model FOLDER --clip-from train.txt.gz      (for spec.json)
 
 Accuracy: 15% of the word pieces replaced by [MASK], windows of 64, the whole vocabulary as candidates. The table: the
-first --n sentences of SST-2's test.tsv, parallel order, stop words kept, cosine by all-MiniLM-L6-v2, N_w averaged over
-the replaced words. --forms N: what the mask-filling attacker finds of the words that DP-MLM replaced in the first N of
-these sentences, by a mask and by a query over the masked text, and the same of N held-out lines that nobody rewrote.
+first --max-texts sentences of SST-2's test.tsv, parallel order, stop words kept, cosine by all-MiniLM-L6-v2, N_w
+averaged over the replaced words. --forms N: what the mask-filling attacker finds of the words that DP-MLM replaced in
+the first N of these sentences, by a mask and by a query over the masked text, and the same of N held-out lines that
+nobody rewrote.
 """
 
 from __future__ import annotations
@@ -145,7 +146,7 @@ def main() -> None:
     ap.add_argument("--heldout", type=Path)
     ap.add_argument("--clip-from", type=Path)
     ap.add_argument("--sst2", type=Path)
-    ap.add_argument("--n", type=int, default=200)
+    ap.add_argument("--max-texts", type=int, default=200)
     ap.add_argument("--stopwords", help="one word a line; the paper keeps NLTK's list")
     ap.add_argument("--preset", choices=models.CLIPS, help="the named clipping range; the card's table has the paper's")
     ap.add_argument("--clip", type=float, nargs=2, metavar=("MIN", "MAX"))

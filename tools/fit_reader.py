@@ -39,9 +39,9 @@ def sentences(folder: Path, n: int) -> list[str]:
 def main(argv: list[str] | None = None) -> int:
     takes = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     takes.add_argument("--data", type=Path, required=True, help="folder of the public data sets")
-    takes.add_argument("--n", type=int, default=30, help="sentences (default 30)")
+    takes.add_argument("--max-texts", type=int, default=30, help="sentences (default 30)")
     args = takes.parse_args(argv)
-    texts = sentences(args.data, args.n)
+    texts = sentences(args.data, args.max_texts)
     print("mechanism    ε      words " + " ".join(f"γ={g:<5g}" for g in GAMMAS), flush=True)
     found = []
     for name, epsilons in EPSILONS.items():

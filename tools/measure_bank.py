@@ -25,7 +25,7 @@ from dptext_core.mechanisms.sentence.sentence_trace import CosineTable
 from dptext_core.models.sentence_encoder import embed
 from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.words.bank import BANK_STEPS, DIMENSIONS, bank_codes, sentence_bank, text_codes, write_bank
-from dptext_lab.runner.measurement import markdown
+from dptext_lab.results.measurement import markdown
 
 SIZES = (10_000, 100_000)
 TIMES = 20

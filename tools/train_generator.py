@@ -227,7 +227,7 @@ def evaluate(model: Generator, data: Data, kind: str, device: str) -> dict[str, 
     return out
 
 
-def main() -> None:
+def arguments() -> argparse.Namespace:
     ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     ap.add_argument("kind", choices=sorted(START))
     ap.add_argument("--corpus", type=Path, required=True)
@@ -240,7 +240,11 @@ def main() -> None:
     ap.add_argument("--pair-share", type=float, help="share of caption batches; 0.65 (decoder), 0.35 (encoder-decoder)")
     ap.add_argument("--seed", type=int, default=5)
     ap.add_argument("--eval-every", type=int, default=500)
-    a = ap.parse_args()
+    return ap.parse_args()
+
+
+def main() -> None:
+    a = arguments()
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.manual_seed(a.seed)

@@ -56,10 +56,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--stopwords", help="one word a line; else the default list")
-    parser.add_argument("--n", type=int, default=40, help="texts")
+    parser.add_argument("--max-texts", type=int, default=40, help="texts")
     parser.add_argument("--variations", type=int, default=150, help=f"by each of {len(VARIED)} ε")
     args = parser.parse_args()
-    found = data_sets.load("sst2", args.data, n_train=args.n, n_test=1, max_words=40)
+    found = data_sets.load("sst2", args.data, n_train=args.max_texts, n_test=1, max_words=40)
     texts = [found.texts[i][0] for i in found.train]
     m = DPSentence.create()
     texts = [t for t in texts if m.guarantee(t).draws == 1]

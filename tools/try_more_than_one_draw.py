@@ -36,8 +36,8 @@ from dptext_core.mechanisms.sentence.sentence_trace import CosineTable
 from dptext_core.models.sentence_encoder import embed
 from dptext_core.support.statistics import half_width
 from dptext_core.words.bank import sentence_bank, text_codes
+from dptext_lab.results.measurement import markdown
 from dptext_lab.runner import data_sets
-from dptext_lab.runner.measurement import markdown
 
 TOTALS = (50.0, 75.0, 100.0, 150.0, 200.0, 300.0, 400.0)
 MORE = {"two": 2, "three": 3, "five": 5}
@@ -131,13 +131,13 @@ class Writer:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--data", type=Path, required=True, metavar="DIR")
-    parser.add_argument("--n", type=int, default=40, help="texts")
+    parser.add_argument("--max-texts", type=int, default=40, help="texts")
     parser.add_argument("--draws", type=int, default=3, help="of each text at each total (of codes: one)")
     args = parser.parse_args()
-    found = data_sets.load("sst2", args.data, n_train=3 * args.n, n_test=1, max_words=40)
+    found = data_sets.load("sst2", args.data, n_train=3 * args.max_texts, n_test=1, max_words=40)
     one = dpt.get_mechanism("dp-sentence")
     texts = [t for i in found.train if len((t := found.texts[i][0]).split()) > 5 and one.guarantee(t).draws == 1]
-    texts = texts[: args.n]
+    texts = texts[: args.max_texts]
     bank = sentence_bank()
     vectors, x = unit(bank.codes.astype(np.float32)), embed(texts)
     cosines = bank.cosines(text_codes(x))

@@ -1,6 +1,6 @@
 """Let a public language model write sentences for a bank, from prompts of ours, and keep those that read well.
 
-Run:  python tools/write_bank.py write --out build/written.jsonl --n 10000
+Run:  python tools/write_bank.py write --out build/written.jsonl --sentences 10000
       python tools/write_bank.py choose build/written.jsonl --beside wordnet --without DIR --out build/chosen.txt
 
 ``write`` goes on where a file was begun. A prompt names a kind of text, has five of the sentences below with what each
@@ -27,13 +27,13 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from dptext_core.data.bank_building import gather
 from dptext_core.models import causal, sentence_encoder
 from dptext_core.models.generator import Generator
 from dptext_core.models.loaded_generators import load_generator
 from dptext_core.support.task import on_terminal
 from dptext_core.text.document import Document
 from dptext_core.words.bank import DIMENSIONS, sentence_bank
+from dptext_lab.training.bank_building import gather
 
 MODEL = causal.JUDGE
 TEMPERATURE, LEAST = 1.0, 0.05
@@ -353,7 +353,7 @@ def main(argv: list[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     writes = commands.add_parser("write", help="write sentences; a file that was begun is gone on with")
     writes.add_argument("--out", type=Path, required=True, metavar="FILE")
-    writes.add_argument("--n", type=int, default=10_000, help="sentences to write")
+    writes.add_argument("--sentences", type=int, default=10_000, help="sentences to write")
     writes.add_argument("--seed", type=int, default=1)
     chooses = commands.add_parser("choose", help="choose among what was written")
     chooses.add_argument("files", type=Path, nargs="+", metavar="FILE")
@@ -362,7 +362,7 @@ def main(argv: list[str] | None = None) -> int:
     chooses.add_argument("--out", type=Path, required=True, metavar="FILE")
     args = parser.parse_args(argv)
     if args.command == "write":
-        write(args.out, args.n, args.seed, args.model)
+        write(args.out, args.sentences, args.seed, args.model)
     else:
         choose(args.files, args.beside, args.without, args.out, args.model)
     return 0

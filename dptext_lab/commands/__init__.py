@@ -1,4 +1,4 @@
 """The commands of the laboratory, one a file."""
 
 #: In the order in which ``--help`` lists them.
-COMMANDS = ("bench", "pretrain", "downstream", "runs", "case-study")
+COMMANDS = ("bench", "bank", "pretrain", "downstream", "runs", "case-study")

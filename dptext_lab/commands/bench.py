@@ -27,9 +27,9 @@ BENCHES = {
     "polish": "measurements.polish",
     "composition": "measurements.composition",
     "budget": "measurements.total_budget",
-    "findings": "findings.verdicts",
-    "leaderboard": "results.leaderboard",
-    "run": "runner.bench_run",
+    "findings": "commands.bench_findings",
+    "leaderboard": "commands.bench_leaderboard",
+    "run": "commands.bench_run",
 }
 
 

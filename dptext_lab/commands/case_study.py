@@ -20,13 +20,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--atis", metavar="CHECKPOINT", default="atis", help="pre-trained on ATIS (default: bundled)")
     parser.add_argument("--seeds", type=positive, default=5, metavar="N", help="(default 5)")
     parser.add_argument(
-        "--n", type=positive, metavar="N", help="rewrite at most N training sentences of each data set (default: all)"
+        "--max-texts",
+        "--n",  # as the command in the bundled file names it
+        type=positive,
+        metavar="N",
+        help="rewrite at most N training sentences of each data set (default: all)",
     )
     parser.add_argument("--summary", metavar="FILE", help="also write the scores, without any sentence, to this file")
 
 
 def run(args: argparse.Namespace) -> None:
     from ..measurements import case_study
+    from ..results import case_study as case_study_rows
 
     with resumable(args.out):
         study = case_study.case_study(
@@ -34,11 +39,11 @@ def run(args: argparse.Namespace) -> None:
             args.out,
             checkpoints={"snips": args.snips, "atis": args.atis},
             seeds=args.seeds,
-            n=args.n,
+            n=args.max_texts,
             say=note,
         )
     if args.summary:
         case_study.write(study, Path(args.summary))
-    emit(table(case_study.table(study)))
-    for line in case_study.notes(study):
+    emit(table(case_study_rows.table(study)))
+    for line in case_study_rows.notes(study):
         note(line)

@@ -34,7 +34,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     from dptext_core.data import tables
 
-    from ..measurements.downstream import METRICS, downstream, said
+    from ..measurements.downstream import downstream
+    from ..results.downstream import METRICS, mean_and_deviation
 
     columns = (args.text_column, args.label_column)
     train = tables.source(args.train, columns, args.header, args.train_split)
@@ -55,7 +56,9 @@ def run(args: argparse.Namespace) -> None:
             task=on_terminal("reading"),
         )
     rows = [("", f"mean (deviation) of {args.seeds} seeds", "no information")]
-    rows += [(metric, said(scores[metric]), f"{scores['no_information'][metric]:.3f}") for metric in METRICS]
+    rows += [
+        (metric, mean_and_deviation(scores[metric]), f"{scores['no_information'][metric]:.3f}") for metric in METRICS
+    ]
     emit(table(rows))
     note(f"{scores['train']:,} rows to train, {scores['test']:,} to test, {scores['labels']} labels.")
     if scores["left_out"]:

@@ -36,7 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Trains, and says after each epoch how it goes."""
+    """Train, and print the progress after each epoch."""
     from dptext_core.data import tables
 
     from ..training.pretraining import pretrain
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> None:
         held = tables.texts_of(other, args.column)
         source |= {"validation_file": other.name, "validation_sha256": other.sha256}
 
-    def said(epoch: int, most: int, figures: Any) -> None:
+    def print_epoch(epoch: int, most: int, figures: Any) -> None:
         note(
             f"epoch {epoch} of at most {most}: loss {figures['loss']:.3f}, held out {figures['validation_loss']:.3f}, "
             f"right pieces {figures['accuracy']:.1%}, {figures['seconds']:.0f} s"
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> None:
             seed=args.seed,
             device=args.device,
             source=source,
-            report=said,
+            report=print_epoch,
         )
     except KeyboardInterrupt:
         note(f"Stopped. What was learned is in {args.out}; the same command goes on from there.")

@@ -17,6 +17,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from ..measurements.compare import compare
+    from ..measurements.run_comparison import compare
 
     emit("\n\n".join(table(rows) for rows in compare(args.folders)))

@@ -6,7 +6,8 @@ where they stand, and what decides are below its name in ``claims.toml``. All co
 their number (Holm); a difference counts where it is then beyond chance and at least as large as matters.
 """
 
-from .base import AGREES, DISAGREES, MISSING, OPEN, PARTLY, Runs
+from .evidence import AGREES, DISAGREES, MISSING, OPEN, PARTLY
+from .runs import Runs
 from .verdicts import CLAIMS, ClaimFinding, bundled, findings
 
 __all__ = [

@@ -5,27 +5,12 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-from ..measurements import mappings, queries
+from ..results import mappings, queries
+from ..results.differences import LEAST, Difference, full_options, half, value_text
 from ..results.rows import Row
-from .base import (
-    AGREES,
-    DISAGREES,
-    EQUAL,
-    LEAST,
-    PARTLY,
-    ClaimEvidence,
-    ClaimOutcome,
-    Difference,
-    Runs,
-    both,
-    bundled_runs,
-    claim,
-    full_options,
-    half,
-    printed,
-    trend,
-    value,
-)
+from .base import EQUAL, ClaimOutcome, claim
+from .evidence import AGREES, DISAGREES, PARTLY, ClaimEvidence, conjunction
+from .runs import Runs, bundled_runs, paper_values, trend
 
 PAPER = "CusText"
 NAME = "custext"
@@ -34,7 +19,7 @@ GRID = "bench run --grid full --only custext/sst2"
 
 
 def _by_k(runs: Runs, epsilon: float) -> list[Row]:
-    """Accuracy on SST-2 at one ε in the order of K, stop words as in most of these rows."""
+    """Return accuracy on SST-2 at one ε in the order of K, stop words as in most of these rows."""
     found = [row for row in runs.find("sst2", "accuracy", NAME, **MAIN) if row.epsilon == epsilon]
     stops = [full_options(row)["keep_stopwords"] for row in found]
     same = [row for row, kept in zip(found, stops, strict=True) if kept == max(set(stops), key=stops.count)]
@@ -42,13 +27,15 @@ def _by_k(runs: Runs, epsilon: float) -> list[Row]:
 
 
 def _levels(runs: Runs) -> list[float]:
-    """ε at which three K or more were measured."""
+    """Return ε at which three K or more were measured."""
     epsilons = {row.epsilon for row in runs.find("sst2", "accuracy", NAME, **MAIN) if row.epsilon is not None}
     return sorted(e for e in epsilons if len(_by_k(runs, e)) >= 3)
 
 
 def _k_contradicts() -> str:
-    theirs = [(r.options["k"], x) for x, r in printed(PAPER, "Table 1", "sst2", NAME, "accuracy") if "k" in r.options]
+    theirs = [
+        (r.options["k"], x) for x, r in paper_values(PAPER, "Table 1", "sst2", NAME, "accuracy") if "k" in r.options
+    ]
     up = [f"{100 * b:.2f}% at K {k} after {100 * a:.2f}%" for (_, a), (k, b) in pairwise(theirs) if b > a]
     return (
         f"Section 5.2 sets ε = 1 for Table 1, and three sentences on calls the same table a condition of ε = 0. Its "
@@ -62,13 +49,15 @@ def small_k(runs: Runs) -> ClaimOutcome:
     for epsilon in _levels(runs):
         line = _by_k(runs, epsilon)
         rows += line
-        shown = ", ".join(f"K {full_options(r)['k']}: {value(r)}" for r in line)
+        shown = ", ".join(f"K {full_options(r)['k']}: {value_text(r)}" for r in line)
         numbers.append(f"Accuracy at ε {epsilon:g}: {shown}.")
         if epsilon <= 1:
             tally.add(trend([-math.log10(full_options(r)["k"]) for r in line], line, LEAST["accuracy"]))
     if not tally.n:
         return ClaimOutcome(missing=GRID)
-    theirs = [(r.options["k"], x) for x, r in printed(PAPER, "Table 1", "sst2", NAME, "accuracy") if "k" in r.options]
+    theirs = [
+        (r.options["k"], x) for x, r in paper_values(PAPER, "Table 1", "sst2", NAME, "accuracy") if "k" in r.options
+    ]
     numbers.append("The paper at ε 1: " + ", ".join(f"K {k}: {100 * x:.1f}%" for k, x in theirs) + ".")
     return ClaimOutcome(
         tally.verdict,
@@ -123,9 +112,9 @@ def mappings_utility(runs: Runs) -> ClaimOutcome:
     together = ClaimEvidence(comparisons=[*first.comparisons, *second.comparisons])
     if not together.n:
         return ClaimOutcome(missing=GRID)
-    theirs = {row.options["mapping"]: x for x, row in printed(PAPER, "Table 3", "sst2", NAME, "accuracy", k=50)}
+    theirs = {row.options["mapping"]: x for x, row in paper_values(PAPER, "Table 3", "sst2", NAME, "accuracy", k=50)}
     return ClaimOutcome(
-        both(first.verdict, second.verdict),
+        conjunction(first.verdict, second.verdict),
         together.effect,
         (
             first.sentence("Aggressive against balanced, K 50"),
@@ -143,7 +132,7 @@ def mappings_alone(runs: Runs) -> ClaimOutcome:
     ours = {(row.k, row.mapping): row for row in mappings.bundled()}
     theirs = {
         (row.options["k"], row.options["mapping"]): x
-        for x, row in printed(PAPER, "Table 4", "sst2", NAME, "not_n_to_m")
+        for x, row in paper_values(PAPER, "Table 4", "sst2", NAME, "not_n_to_m")
     }
     if not ours:
         return ClaimOutcome(missing="bench mappings --data DIR")
@@ -167,7 +156,7 @@ def mappings_alone(runs: Runs) -> ClaimOutcome:
 
 
 def _by_strategy(runs: Runs, metric: str, other: str, **options: bool) -> list[tuple[Row, Row]]:
-    """(record, other) at the same ε, K = 50, balanced, stop words alike."""
+    """Return (record, other) at the same ε, K = 50, balanced, stop words alike."""
     pairs = []
     for row in runs.find("sst2", metric, NAME, strategy="record", mapping="balanced", k=50, **options):
         same = {"mapping": "balanced", "k": 50, "keep_stopwords": full_options(row)["keep_stopwords"]}
@@ -178,9 +167,9 @@ def _by_strategy(runs: Runs, metric: str, other: str, **options: bool) -> list[t
 
 
 def _record_columns(data: str) -> tuple[int, int]:
-    """In how many columns of the paper's Table 5 the record strategy has the highest accuracy, of how many."""
+    """Return in how many columns of the paper's Table 5 the record strategy has the highest accuracy, of how many."""
     columns: dict[tuple, dict[str, float]] = {}
-    for x, row in printed(PAPER, "Table 5", data, NAME, "accuracy"):
+    for x, row in paper_values(PAPER, "Table 5", data, NAME, "accuracy"):
         columns.setdefault((row.epsilon, row.options["keep_stopwords"]), {})[row.options["strategy"]] = x
     return sum(max(scores, key=scores.__getitem__) == "record" for scores in columns.values()), len(columns)
 
@@ -202,7 +191,7 @@ def record_strategy(runs: Runs) -> ClaimOutcome:
     if not together.n:
         return ClaimOutcome(missing=GRID)
     return ClaimOutcome(
-        both(*(t.verdict for t in tallies.values())),
+        conjunction(*(t.verdict for t in tallies.values())),
         together.effect,
         (
             *(t.sentence(f"Accuracy on SST-2, record against {other}") for other, t in tallies.items()),
@@ -238,7 +227,7 @@ def stop_words(runs: Runs) -> ClaimOutcome:
 def _strategies_contradict() -> str:
     found = {
         (r.options["strategy"], r.epsilon): x
-        for x, r in printed(PAPER, "Table 6", "qnli", NAME, "unchanged", keep_stopwords=False)
+        for x, r in paper_values(PAPER, "Table 6", "qnli", NAME, "unchanged", keep_stopwords=False)
     }
     return (
         "Table 6, QNLI: dataset against record "
@@ -261,7 +250,7 @@ def strategies_alike(runs: Runs) -> ClaimOutcome:
     if not together.n:
         return ClaimOutcome(missing=GRID)
     return ClaimOutcome(
-        both(*(t.verdict for t in tallies.values())),
+        conjunction(*(t.verdict for t in tallies.values())),
         together.effect,
         tuple(t.sentence(f"Words unchanged on SST-2, record less {other}") for other, t in tallies.items()),
         "Token and record have the same chance at every place. Under dataset one draw decides for every occurrence of "
@@ -276,7 +265,7 @@ def _santext_contradicts() -> str:
         for word in ("car", "she", "sst2")
         for metric in ("n_w", "queries", "accuracy")
         for m in ("santext", NAME)
-        for x, r in printed(PAPER, "Table 8", word, m, metric)
+        for x, r in paper_values(PAPER, "Table 8", word, m, metric)
     }
     cells = [(m, e) for m in ("n_w", "queries") for e in (1, 2, 3)]
     alike = all(rows["santext", "car", m, e] == rows["santext", "she", m, e] for m, e in cells)
@@ -302,9 +291,9 @@ def custext_against_santext(runs: Runs) -> ClaimOutcome:
         tally.add(equal.compare(a, b))
         rows += [a, b]
         for metric, said in (("cosine", cosine), ("s_w", variety)):
-            x, y = equal.beside(a, metric), equal.beside(b, metric)
+            x, y = equal.at_same_point(a, metric), equal.at_same_point(b, metric)
             if x is not None and y is not None:
-                said.append(f"N_w {n_w:g}: {value(x)} and {value(y)}")
+                said.append(f"N_w {n_w:g}: {value_text(x)} and {value_text(y)}")
     if not rows:
         return ClaimOutcome(missing=EQUAL)
     return ClaimOutcome(
@@ -323,10 +312,10 @@ def custext_against_santext(runs: Runs) -> ClaimOutcome:
 
 def _queries_contradict() -> str:
     # Each row of N has the ε of the row of p₀ before it, of the same K.
-    chance = {(r.options["k"], r.epsilon): r.value for _, r in printed(PAPER, "Table 7", "happy", NAME, "n_w")}
+    chance = {(r.options["k"], r.epsilon): r.value for _, r in paper_values(PAPER, "Table 7", "happy", NAME, "n_w")}
     line = ", ".join(
         f"K {r.options['k']}: {r.value:g}"
-        for _, r in printed(PAPER, "Table 7", "happy", NAME, "queries")
+        for _, r in paper_values(PAPER, "Table 7", "happy", NAME, "queries")
         if chance.get((r.options["k"], r.epsilon)) == 0.3
     )
     return (

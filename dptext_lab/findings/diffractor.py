@@ -9,36 +9,15 @@ import numpy as np
 
 from dptext_core.mechanisms.words.diffractor import NOISES
 
-from ..measurements.deniability import Curve
-from ..measurements.deniability import measured as measured_deniability
-from ..measurements.equal_privacy import CHOICES, SINGLE, VOCABULARY, bundled_crossings
 from ..results.curves import title
-from ..results.papers import paper_rows
+from ..results.deniability import DeniabilityCurve
+from ..results.deniability import bundled_curves as measured_deniability
+from ..results.differences import Difference, half, value_text
+from ..results.equal_privacy import CHOICES, SINGLE, VOCABULARY, bundled_crossings
 from ..results.rows import Row
-from ..speed import memory, words
-from .base import (
-    AGREES,
-    DISAGREES,
-    EQUAL,
-    METRIC_DP,
-    PARTLY,
-    TITLES,
-    ClaimEvidence,
-    ClaimOutcome,
-    Difference,
-    Runs,
-    both,
-    bundled_runs,
-    claim,
-    full_options,
-    half,
-    in_part,
-    printed,
-    share_lost,
-    value,
-    with_noise,
-)
-from .dp_mlm import GUESS
+from .base import EQUAL, METRIC_DP, ClaimOutcome, claim
+from .evidence import AGREES, DISAGREES, PARTLY, ClaimEvidence, conjunction, sentence_with_figure
+from .runs import Runs, bundled_runs, paper_values
 
 PAPER = "1-Diffractor"
 NAME = "diffractor"
@@ -47,13 +26,13 @@ GEOMETRIC, TEM = {"noise": "geometric"}, {"noise": "tem", "gamma": None}
 LISTS = "bench equal-privacy lists --data DIR --stopwords FILE --out FILE --summary assets/benchmarks/lists.json"
 
 
-def beside() -> Runs:
-    """The lists of each space by itself, and N_w and S_w of all choices of lists in closed form."""
+def single_list_runs() -> Runs:
+    """Return the lists of each space by itself, and N_w and S_w of all choices of lists in closed form."""
     return bundled_runs("lists")
 
 
 def _deniability(runs: Runs, metric: str, noise: dict, more: str, less: str) -> list[tuple[Row, Row]]:
-    """Pairs of rows at the same ε, of two choices of lists, in closed form."""
+    """Return pairs of rows at the same ε, of two choices of lists, in closed form."""
     pairs = []
     for row in runs.find(VOCABULARY, metric, NAME, **noise, lists=(more,)):
         other = runs.one(VOCABULARY, metric, NAME, row.epsilon, **noise, lists=(less,))
@@ -63,7 +42,7 @@ def _deniability(runs: Runs, metric: str, noise: dict, more: str, less: str) -> 
 
 
 def _mean(runs: Runs, metric: str, epsilon: float | None, names: Sequence[tuple[str, ...]]) -> tuple[float, float]:
-    """Mean of several lists' rows on SST-2 and half of its interval; NaN where one is missing."""
+    """Return mean of several lists' rows on SST-2 and half of its interval; NaN where one is missing."""
     rows = [runs.one("sst2", metric, NAME, epsilon, **GEOMETRIC, lists=name) for name in names]
     found = [row for row in rows if row is not None]
     if len(found) < len(names):
@@ -75,7 +54,7 @@ def _mean(runs: Runs, metric: str, epsilon: float | None, names: Sequence[tuple[
 @claim()
 def one_list_is_best(runs: Runs) -> ClaimOutcome:
     utility, hidden, kept, rows = ClaimEvidence(), ClaimEvidence(), ClaimEvidence(), []
-    lists = beside()
+    lists = single_list_runs()
     for noise in NOISES:
         for row in runs.find("sst2", "accuracy", NAME, **noise, lists=("L2",)):
             for other in ("L0", "L1"):
@@ -110,7 +89,7 @@ def one_list_is_best(runs: Runs) -> ClaimOutcome:
                     f"{single:.3f} ± {wide:.3f}, together as L0 {together:.3f} ± {width:.3f}."
                 )
     return ClaimOutcome(
-        verdict=both(utility.verdict, hidden.verdict),
+        verdict=conjunction(utility.verdict, hidden.verdict),
         effect=utility.effect,
         numbers=tuple(numbers),
         reason="Under geometric noise N_w is tanh(ε/2) on every list, but for its ends: the number of lists cannot "
@@ -123,7 +102,7 @@ def one_list_is_best(runs: Runs) -> ClaimOutcome:
 
 @claim()
 def more_lists(runs: Runs) -> ClaimOutcome:
-    lists, more, stays, rows = beside(), ClaimEvidence(), ClaimEvidence(), []
+    lists, more, stays, rows = single_list_runs(), ClaimEvidence(), ClaimEvidence(), []
     for noise in (GEOMETRIC, TEM):
         for a, b in _deniability(lists, "s_w", noise, "L1", "L0"):
             more.add(lists.compare(a, b))
@@ -134,9 +113,11 @@ def more_lists(runs: Runs) -> ClaimOutcome:
     if not rows:
         return ClaimOutcome(missing=LISTS)
     few = [r for r in rows if r.metric == "s_w" and r.options.get("noise") == "geometric" and (r.epsilon or 0) <= 1]
-    shown = ", ".join(f"ε {b.epsilon:g}: {value(b)} and {value(a)}" for a, b in zip(few[::2], few[1::2], strict=True))
+    shown = ", ".join(
+        f"ε {b.epsilon:g}: {value_text(b)} and {value_text(a)}" for a, b in zip(few[::2], few[1::2], strict=True)
+    )
     return ClaimOutcome(
-        both(more.verdict, DISAGREES) if stays.no else more.verdict,
+        conjunction(more.verdict, DISAGREES) if stays.no else more.verdict,
         more.effect,
         (
             more.sentence("S_w with L1 against L0, geometric and TEM noise"),
@@ -152,11 +133,11 @@ def more_lists(runs: Runs) -> ClaimOutcome:
 
 @claim()
 def noises_differ(runs: Runs) -> ClaimOutcome:
-    lists, kept, different, rows, shown = beside(), ClaimEvidence(), ClaimEvidence(), [], []
+    lists, kept, different, rows, shown = single_list_runs(), ClaimEvidence(), ClaimEvidence(), [], []
     for choice in CHOICES[:3]:
         for row in lists.find(VOCABULARY, "n_w", NAME, **GEOMETRIC, lists=choice):
             other = lists.one(VOCABULARY, "n_w", NAME, row.epsilon, **TEM, lists=choice)
-            a, b = lists.beside(row, "s_w"), other and lists.beside(other, "s_w")
+            a, b = lists.at_same_point(row, "s_w"), other and lists.at_same_point(other, "s_w")
             if other is None or a is None or b is None:
                 continue
             kept.add(lists.compare(row, other))
@@ -167,7 +148,7 @@ def noises_differ(runs: Runs) -> ClaimOutcome:
     if not rows:
         return ClaimOutcome(missing=LISTS)
     return ClaimOutcome(
-        both(kept.verdict, different.verdict),
+        conjunction(kept.verdict, different.verdict),
         kept.effect,
         (
             kept.sentence("N_w, geometric against TEM"),
@@ -181,8 +162,8 @@ def noises_differ(runs: Runs) -> ClaimOutcome:
 
 
 def _changed(paper: str, table: str, mechanism: str) -> float:
-    """A share of changed words that stands in the paper's prose."""
-    return next(x for x, row in printed(paper, table, VOCABULARY, mechanism, "changed"))
+    """Return a share of changed words that stands in the paper's prose."""
+    return next(x for x, row in paper_values(paper, table, VOCABULARY, mechanism, "changed"))
 
 
 @claim()
@@ -210,7 +191,7 @@ def sixty_percent(runs: Runs) -> ClaimOutcome:
             add("their mean", choice, 1 - sum(r.value for r in known) / 2, sum(map(half, known)) / 2)
     if not rows:
         return ClaimOutcome(missing="bench run --grid full --only diffractor/sst2")
-    verdict = both(*(tally.verdict for name, tally in each.items() if tally.n and name != "their mean"))
+    verdict = conjunction(*(tally.verdict for name, tally in each.items() if tally.n and name != "their mean"))
     if verdict != AGREES and AGREES in (tally.verdict for tally in each.values()):
         verdict = PARTLY
     return ClaimOutcome(
@@ -256,7 +237,7 @@ def mahalanobis_changes(runs: Runs) -> ClaimOutcome:
         return ClaimOutcome(missing="bench deniability --out assets/benchmarks/deniability.json")
     low_noise = [f"{noise} {100 * share:.0f}%" for noise, (share, _, _) in ours.items()]
     return ClaimOutcome(
-        in_part(sentence.verdict, figure.verdict),
+        sentence_with_figure(sentence.verdict, figure.verdict),
         f"the sentence {sentence.effect}; the figure {figure.effect}",
         (
             f"Words that change at ε 1 with 1-Diffractor: {', '.join(low_noise)}.",
@@ -270,9 +251,10 @@ def mahalanobis_changes(runs: Runs) -> ClaimOutcome:
     )
 
 
-def _changes(curve: Curve, epsilon: float) -> tuple[float, float, bool]:
-    """The share of words that change at this ε, half of its 95% interval, and whether the curve reaches there; where it
-    begins above, N_w has gone at most 2% of its way up at its first point, and the share is the least it can be."""
+def _changes(curve: DeniabilityCurve, epsilon: float) -> tuple[float, float, bool]:
+    """Return the share of words that change at this ε, half of its 95% interval, and whether the curve reaches there;
+    where it begins above, N_w has gone at most 2% of its way up at its first point, and the share is the least it can
+    be."""
     places = np.arange(len(curve.epsilons))
     at = float(np.interp(math.log(epsilon), np.log(curve.epsilons), places))
     kept, low, high = (float(np.interp(at, places, x)) for x in (curve.n_w, *curve.n_w_interval.T))
@@ -305,278 +287,10 @@ def tight_range(runs: Runs) -> ClaimOutcome:
         for m, (low, high) in widths.items()
     )
     return ClaimOutcome(
-        both(narrow, factor),
+        conjunction(narrow, factor),
         f"width {span[NAME]:.2g} (others {min(span[m] for m in others):.2g} and more), factor {ratio[NAME]:.1f} "
         f"(others {min(ratio[m] for m in others):.1f} and more)",
         (f"N_w goes from 0.1 to 0.8 between {listed}." + (f" Never there: {', '.join(outside)}." if outside else ""),),
         "N_w of geometric noise is tanh(ε/2), so that its range is 2·artanh 0.1 = 0.201 to 2·artanh 0.8 = 2.197. It is "
         "narrow in numbers because the unit is one step of a list. As a factor it is the widest of all.",
-    )
-
-
-@claim()
-def one_dimension_wins(runs: Runs) -> ClaimOutcome:
-    utility, rows = ClaimEvidence(), []
-    for mechanism in METRIC_DP:
-        for row in runs.find("sst2", "accuracy", mechanism):
-            ours = runs.one("sst2", "accuracy", NAME, row.epsilon, **GEOMETRIC, lists=("L2",))
-            if ours is not None:
-                utility.add(runs.compare(ours, row))
-                rows += [ours, row]
-    if not rows:
-        return ClaimOutcome(missing="bench run --grid full")
-    best = {r.epsilon: x for x, r in printed(PAPER, "Table 3", "sst2", NAME, "accuracy")}
-    behind = [
-        f"{title(m)} at ε {r.epsilon:g}"
-        for m in METRIC_DP
-        for x, r in printed(PAPER, "Table 3", "sst2", m, "accuracy")
-        if x > best[r.epsilon]
-    ]
-    compared = ", ".join(f"{title(r.mechanism)} at ε {r.epsilon:g}" for r in rows if r.mechanism != NAME)
-    without = [title(m) for m in METRIC_DP if all(r.mechanism != m for r in rows)]
-    return ClaimOutcome(
-        PARTLY if without and utility.verdict == AGREES else utility.verdict,
-        utility.effect,
-        (
-            utility.sentence(f"Accuracy on SST-2 at the same ε, geometric L2 against {compared}"),
-            *([f"Without a point at an ε of 1-Diffractor's: {', '.join(without)}."] if without else []),
-            f"In the paper's Table 3, SST-2, 1-Diffractor at its best is behind {', '.join(behind) or 'none'}.",
-        ),
-        "At an ε where 1-Diffractor keeps nearly every word, those that work in hundreds of dimensions still exchange "
-        "all of them. The truncated Gumbel noise keeps four words in ten at any ε.",
-        tuple(rows),
-    )
-
-
-def _tem_contradicts() -> str:
-    """Table 3, counted."""
-    best = {
-        (r.data, r.epsilon): x
-        for r_ in ("sst2", "rte", "mrpc")
-        for x, r in printed(PAPER, "Table 3", r_, NAME, "accuracy")
-    }
-    behind = [
-        f"{r.data.upper()} at ε {r.epsilon:g}"
-        for data in ("sst2", "rte", "mrpc")
-        for x, r in printed(PAPER, "Table 3", data, "tem", "accuracy")
-        if x > best[data, r.epsilon]
-    ]
-    return (
-        f"“Consistently” in Section 7, yet TEM is ahead of the best 1-Diffractor in Table 3 on {', '.join(behind)}. "
-        "The privacy of the two is nowhere measured at the same place: Table 3 is at the same ε."
-    )
-
-
-@claim(itself=_tem_contradicts)
-def beats_tem_at_equal_privacy(runs: Runs) -> ClaimOutcome:
-    equal, tally, cosine, rows = bundled_runs("equal"), ClaimEvidence(), ClaimEvidence(), []
-    variety: list[str] = []
-    for n_w in (0.1, 0.3, 0.5):
-        there = equal.near_n_w("sst2", "accuracy", n_w, 0.02)
-        tem = next((r for r in there if r.mechanism == "tem"), None)
-        for row in there:
-            if tem is not None and row.mechanism == NAME:
-                tally.add(equal.compare(row, tem))
-                a, b = equal.beside(row, "cosine"), equal.beside(tem, "cosine")
-                cosine.add(equal.compare(a, b))
-                rows += [row, tem]
-                x, y = equal.beside(row, "s_w"), equal.beside(tem, "s_w")
-                if x is not None and y is not None:
-                    variety.append(f"N_w {n_w:g}, {full_options(row)['noise']}: {x.value:.0f} and {y.value:.0f}")
-    if not rows:
-        return ClaimOutcome(missing=EQUAL)
-    return ClaimOutcome(
-        tally.verdict,
-        tally.effect,
-        (
-            tally.sentence("Accuracy on SST-2 at the same N_w, 1-Diffractor against TEM"),
-            cosine.sentence("Cosine there (the same encoder as the classifier's features, and as the word space)"),
-            f"Different words in 100 draws there (S_w), 1-Diffractor and TEM: {'; '.join(variety)}.",
-        ),
-        "Where a word changes, 1-Diffractor takes a neighbour on the list, and TEM mostly any word of the space: at "
-        "the same N_w the neighbour keeps more of the meaning.",
-        tuple(rows),
-    )
-
-
-@claim()
-def drop_of_fifteen(runs: Runs) -> ClaimOutcome:
-    base = runs.one("sst2", "accuracy", "baseline")
-    if base is None:
-        return ClaimOutcome(missing="bench run --grid full --only sst2")
-    guess = next((g.majority for g in runs.gates if (g.data, g.role) == ("sst2", "utility")), GUESS)
-    whole = next(x for x, r in printed(PAPER, "Table 1", "sst2", "baseline", "accuracy"))
-    tally, rows, shown = ClaimEvidence(same=True), [base], []
-    for x, theirs in printed(PAPER, "Table 1", "sst2", NAME, "accuracy"):
-        if theirs.epsilon not in (0.1, 5, 10):
-            continue
-        noise = GEOMETRIC if theirs.options["noise"] == "geometric" else TEM
-        row = runs.one("sst2", "accuracy", NAME, theirs.epsilon, **noise, lists=tuple(theirs.options["lists"]))
-        if row is None:
-            continue
-        (mine, wide), other = runs.share_lost(base, row, guess), share_lost(x, whole, GUESS)
-        tally.add(Difference(mine - other, wide, None, 0.1))
-        rows.append(row)
-        if theirs.options == {"noise": "geometric", "lists": ("L2",)}:
-            shown.append(
-                f"ε {theirs.epsilon:g}: {100 * (base.value - row.value):.1f} / {100 * (whole - x):.1f} "
-                f"points, share {mine:.2f} / {other:.2f}"
-            )
-    if len(rows) == 1:
-        return ClaimOutcome(missing="bench run --grid full --only diffractor/sst2")
-    everywhere = {r.data: r for r in paper_rows() if (r.paper, r.table, r.mechanism) == (PAPER, "Table 1", "baseline")}
-    lost = [
-        (everywhere[r.data].value or 0.0) - (r.value or 0.0)
-        for r in paper_rows(None, NAME)
-        if (r.paper, r.table, r.epsilon) == (PAPER, "Table 1", 0.1)
-    ]
-    return ClaimOutcome(
-        tally.verdict,
-        f"share lost, less the paper's: {tally.effect}",
-        (
-            f"L2, geometric, lost by ours / by the paper: {'; '.join(shown)}.",
-            tally.sentence("Share lost, ours less the paper's"),
-            f"The paper's average over Table 1 at ε 0.1 is {np.mean(lost):.1f} points; SST-2 alone loses more.",
-        ),
-        f"Our classifier has {100 * (base.value - guess):.0f} points above guessing to lose, the paper's "
-        f"{100 * (whole - GUESS):.0f}, so that equal points are not equal losses.",
-        tuple(rows),
-    )
-
-
-@claim()
-def attackers_weakened(runs: Runs) -> ClaimOutcome:
-    tally, rows, shown = ClaimEvidence(), [], []
-    for data in ("reviews", "authors"):
-        base = runs.one(data, "f1_static", "baseline")
-        line = runs.find(data, "f1_static", NAME, **GEOMETRIC)
-        if base is None or not line:
-            continue
-        for row in line:
-            if (row.epsilon or 0) <= 1:
-                tally.add(runs.compare(base, row))
-        rows += [base, *line]
-        each = ", ".join(f"ε {r.epsilon:g}: {value(r)}" for r in line)
-        shown.append(f"{TITLES[data].capitalize()}, unprotected {value(base)}; {each}.")
-    if not rows:
-        return ClaimOutcome(missing="bench run --grid full --only diffractor")
-    theirs = [
-        f"ε {r.epsilon:g}: {100 * x:.1f}%"
-        for x, r in printed(PAPER, "Table 4", "friends", NAME, "accuracy", noise="geometric")
-    ]
-    return ClaimOutcome(
-        tally.verdict,
-        tally.effect,
-        (
-            tally.sentence("F1 of the author, unprotected against rewritten"),
-            *shown,
-            f"The paper, speakers of Friends, geometric L0, unprotected 33.1%: {', '.join(theirs)}.",
-        ),
-        "The weaker the noise, the less is hidden: at ε = 3 nine words in ten stay, and the attacker is as good as on "
-        "unprotected text, in the paper as here.",
-        tuple(rows),
-    )
-
-
-def _table_2_contradicts() -> str:
-    at = {r.epsilon: x for x, r in printed(PAPER, "Table 2", "mrpc+rte+sst2", NAME, "cosine", noise="geometric")}
-    return (
-        f"Table 2 has cosine {at[10]:.2f} for geometric noise at ε = 10, and {at[25]:.2f} at 25; by Equation 4, "
-        "99.99% of the words stay at ε = 10 already."
-    )
-
-
-@claim(itself=_table_2_contradicts)
-def tem_beside_tables(runs: Runs) -> ClaimOutcome:
-    lists, ratios, gaps, rows, shown = beside(), ClaimEvidence(same=True), ClaimEvidence(same=True), [], []
-    theirs = {(r.options["noise"], r.epsilon): x for x, r in printed(PAPER, "Table 2", "mrpc+rte+sst2", NAME, "cosine")}
-    accuracy = {
-        (r.options["noise"], r.epsilon): x
-        for x, r in printed(PAPER, "Table 1", "sst2", NAME, "accuracy")
-        if r.options["lists"] == ("L2",)
-    }
-    for row in lists.find("sst2", "cosine", NAME, **TEM, lists=("L2",)):
-        other = lists.one("sst2", "cosine", NAME, row.epsilon, **GEOMETRIC, lists=("L2",))
-        if other is None or ("tem", row.epsilon) not in theirs:
-            continue
-        e = row.epsilon
-        mine, paper = row.value / other.value, theirs["tem", e] / theirs["geometric", e]
-        wide = mine * math.hypot(half(row) / row.value, half(other) / other.value)
-        ratios.add(Difference(mine - paper, wide, None, 0.05))
-        rows += [row, other]
-        shown.append(f"ε {e:g}: {mine:.2f} / {paper:.2f}")
-        a, b = lists.beside(row, "accuracy"), lists.beside(other, "accuracy")
-        if a is not None and b is not None and ("tem", e) in accuracy:
-            gap = (a.value - b.value) - (accuracy["tem", e] - accuracy["geometric", e])
-            gaps.add(Difference(gap, math.hypot(half(a), half(b)), None, 0.05, "accuracy"))
-            rows += [a, b]
-    if not rows:
-        return ClaimOutcome(missing=LISTS)
-    return ClaimOutcome(
-        both(ratios.verdict, gaps.verdict),
-        ratios.effect,
-        (
-            f"Cosine under TEM noise, as a share of that under geometric noise, ours / Table 2: {', '.join(shown)}.",
-            ratios.sentence("Those shares, ours less the paper's"),
-            gaps.sentence("Accuracy on SST-2, TEM less geometric, ours less Table 1's"),
-        ),
-        "γ(ε) = (2/ε)·ln((1−β)(|V|−1)/β) is TEM's own rule; the paper does not print it, and its released code has 5 "
-        "at every ε.",
-        tuple(rows),
-    )
-
-
-@claim()
-def speed(runs: Runs) -> ClaimOutcome:
-    rates: dict[str, Row] = {}
-    for row in words.bundled():
-        if row.mechanism in (NAME, *METRIC_DP):
-            rates[with_noise(row)] = row
-    first = f"{title(NAME)}, geometric"
-    others = [name for name in rates if name != first]
-    if first not in rates or not others:
-        return ClaimOutcome(missing="bench words --out FILE")
-    faster = [rates[first].value / rates[name].value for name in others]
-    return ClaimOutcome(
-        AGREES if min(faster) > 2 else PARTLY if min(faster) > 0.9 and max(faster) > 2 else DISAGREES,
-        f"{min(faster):.1f} to {max(faster):.1f} times as fast",
-        (
-            "Tokens a processor second, text in and text out, warm, median of rounds that take turns: "
-            + ", ".join(f"{name} {row.value:,.0f}" for name, row in rates.items())
-            + ".",
-            f"The geometric noise is {min(faster):.1f} to {max(faster):.1f} times as fast as the others.",
-            "Measured by: python -m dptext_core bench words --out FILE.",
-        ),
-        "The mechanisms here search the vocabulary in blocks, and each distinct word once for all its ε, so that the "
-        "slow ones are not as slow as the code that the paper timed.",
-        tuple(rates.values()),
-    )
-
-
-@claim()
-def little_memory(runs: Runs) -> ClaimOutcome:
-    ours: dict[str, Row] = {}
-    for row in memory.bundled():
-        if row.options.get("lists", ("L2",)) == ("L2",):
-            ours[with_noise(row)] = row
-    theirs = {with_noise(row): x for x, row in printed(PAPER, "Table 5", VOCABULARY, None, "mib_per_1000_words")}
-    mine = [row.value for row in ours.values() if row.mechanism == NAME]
-    others = [row.value for row in ours.values() if row.mechanism in METRIC_DP]
-    if not mine or not others:
-        return ClaimOutcome(missing="bench memory")
-    return ClaimOutcome(
-        AGREES if max(mine) < min(others) / 5 else PARTLY if max(mine) < min(others) else DISAGREES,
-        f"{max(mine):.1f} MiB against {min(others):.0f} and more",
-        (
-            "MiB for 1,000 words, ours (the paper's): "
-            + ", ".join(
-                f"{name} {row.value:.1f}" + (f" ({theirs[name]:g})" if name in theirs else "")
-                for name, row in ours.items()
-            )
-            + ".",
-            "Measured by: python -m dptext_core bench memory.",
-        ),
-        "Ours is the most held at one time. The mechanisms that search the whole vocabulary do so for blocks of words, "
-        "and the block sets the figure: it does not grow with the text. It could be smaller at the cost of speed.",
-        tuple(ours.values()),
     )

@@ -4,30 +4,15 @@ from __future__ import annotations
 
 from dptext_core.measure.metrics.registry import TUNED, measure
 
-from ..measurements.generation import bundled as generators
+from ..results import speeds
 from ..results.curves import title
+from ..results.differences import Difference, full_options, half, labels, value_text
+from ..results.generation import bundled as generators
 from ..results.papers import PaperRow
 from ..results.rows import Row
-from ..speed import words
-from .base import (
-    AGREES,
-    DISAGREES,
-    OPEN,
-    ClaimEvidence,
-    ClaimOutcome,
-    Difference,
-    Runs,
-    both,
-    claim,
-    full_options,
-    half,
-    labels,
-    per_epsilon,
-    printed,
-    share_lost,
-    under_each,
-    value,
-)
+from .base import ClaimOutcome, claim
+from .evidence import AGREES, DISAGREES, OPEN, ClaimEvidence, conjunction, shared_verdict
+from .runs import Runs, paper_values, per_epsilon, share_lost
 
 PAPER = "DP-MLM"
 #: SST-2's validation texts, which the paper tests on: 444 of 872 are positive. Printed as DP-Prompt's accuracy, too.
@@ -47,8 +32,8 @@ def _epsilon(row: Row | PaperRow) -> float:
 @claim()
 def dp_mlm_keeps_utility(runs: Runs) -> ClaimOutcome:
     base = runs.one("sst2", "accuracy", "baseline")
-    theirs = {_epsilon(row): x for x, row in printed(PAPER, "Table 1", "sst2", "dp-mlm", "accuracy")}
-    whole = {row.epsilon: x for x, row in printed(PAPER, "Table 1", "sst2", "baseline", "accuracy")}[None]
+    theirs = {_epsilon(row): x for x, row in paper_values(PAPER, "Table 1", "sst2", "dp-mlm", "accuracy")}
+    whole = {row.epsilon: x for x, row in paper_values(PAPER, "Table 1", "sst2", "baseline", "accuracy")}[None]
     found = {
         clip: [row for row in runs.find("sst2", "accuracy", "dp-mlm", clip=clip) if _epsilon(row) in theirs]
         for clip in RANGES
@@ -66,12 +51,12 @@ def dp_mlm_keeps_utility(runs: Runs) -> ClaimOutcome:
             lost.setdefault(clip, []).append((_epsilon(row), mine))
     first, last = min(paper), max(paper)
     return ClaimOutcome(
-        under_each(*tallies.values()),
+        shared_verdict(*tallies.values()),
         "lost above guessing: "
         + "".join(f"{line[0][1]:.2f} to {line[-1][1]:.2f} with {RANGES[clip]}, " for clip, line in lost.items())
         + f"{paper[first]:.2f} to {paper[last]:.2f} in the paper",
         (
-            f"Without rewriting: ours {value(base)}, the paper's {100 * whole:.1f}%; always guessing "
+            f"Without rewriting: ours {value_text(base)}, the paper's {100 * whole:.1f}%; always guessing "
             f"{100 * guess:.1f}% and {100 * GUESS:.1f}%.",
             *(
                 f"Lost of what is above guessing, with {RANGES[clip]} / in the paper: "
@@ -96,7 +81,7 @@ def dp_mlm_gains(runs: Runs) -> ClaimOutcome:
     numbers = [f"Ours: {per_epsilon(rows)}; U by {measure(rows[0].metric).judge}."] if rows else []
     for data in ("yelp", "trustpilot"):
         for kind in ("adaptive", "static"):
-            theirs = [x for x, _ in printed(PAPER, "Table 3", data, "dp-mlm", f"relative_gain_{kind}")]
+            theirs = [x for x, _ in paper_values(PAPER, "Table 3", data, "dp-mlm", f"relative_gain_{kind}")]
             numbers.append(f"The paper, {data.capitalize()}, {kind}: {min(theirs):.2f} to {max(theirs):.2f}.")
     if not rows:
         closed = [g for g in runs.gates if (g.data, g.role, g.enters) == ("reviews", "utility", False)]
@@ -132,10 +117,10 @@ def _plus_contradicts() -> str:
     """Counted in the paper's own rows: Table 4 beside Table 3 at the same ε."""
     counts = {}
     for metric in ("f1", "f1_static", "f1_adaptive", "relative_gain_static"):
-        plain = {row.epsilon: x for x, row in printed(PAPER, "Table 3", "trustpilot", "dp-mlm", metric)}
-        more = [(row.epsilon, x) for x, row in printed(PAPER, "Table 4", "trustpilot", "dp-mlm-plus", metric)]
+        plain = {row.epsilon: x for x, row in paper_values(PAPER, "Table 3", "trustpilot", "dp-mlm", metric)}
+        more = [(row.epsilon, x) for x, row in paper_values(PAPER, "Table 4", "trustpilot", "dp-mlm-plus", metric)]
         counts[metric] = sum(x > plain[e] for e, x in more), len(more)
-    static = [x for x, _ in printed(PAPER, "Table 4", "trustpilot", "dp-mlm-plus", "f1_static")]
+    static = [x for x, _ in paper_values(PAPER, "Table 4", "trustpilot", "dp-mlm-plus", "f1_static")]
     return (
         f"Appendix C says higher utility, lower privacy and lower gains. Table 4 beside Table 3, same ε: utility is "
         f"higher in {counts['f1'][0]} of {counts['f1'][1]} columns; the static attacker is stronger in "
@@ -157,7 +142,7 @@ def dp_mlm_plus(runs: Runs) -> ClaimOutcome:
     if not rows:
         return ClaimOutcome(missing="bench run --grid full --only dp-mlm")
     return ClaimOutcome(
-        both(utility.verdict, privacy.verdict),
+        conjunction(utility.verdict, privacy.verdict),
         utility.effect or privacy.effect,
         (
             utility.sentence("Accuracy on SST-2, with additions and deletions against without, at the same ε"),
@@ -174,7 +159,7 @@ def _headline_contradicts() -> str:
     for data in sets:
         scores: dict[tuple[str, float], dict[str, float]] = {}
         for metric in ("accuracy", "cosine"):
-            for x, row in printed(PAPER, "Table 2", data, None, metric):
+            for x, row in paper_values(PAPER, "Table 2", data, None, metric):
                 if row.epsilon:
                     scores.setdefault((metric, row.epsilon), {})[row.mechanism] = x
         for (metric, epsilon), found in scores.items():
@@ -227,7 +212,7 @@ def dp_mlm_headline(runs: Runs) -> ClaimOutcome:
         )
     together = ClaimEvidence(comparisons=[c for tally in like.values() for c in tally.comparisons])
     return ClaimOutcome(
-        under_each(*like.values()),
+        shared_verdict(*like.values()),
         together.effect,
         (
             *(
@@ -253,7 +238,7 @@ def dp_mlm_headline(runs: Runs) -> ClaimOutcome:
 
 @claim()
 def dp_mlm_speed(runs: Runs) -> ClaimOutcome:
-    rate = {row.mechanism: row for row in words.bundled() if row.mechanism in ("dp-mlm", "dp-paraphrase", "dp-prompt")}
+    rate = {row.mechanism: row for row in speeds.bundled() if row.mechanism in ("dp-mlm", "dp-paraphrase", "dp-prompt")}
     if len(rate) < 3:
         return ClaimOutcome(missing="bench words --out FILE")
     slow = rate.pop("dp-prompt")
@@ -263,7 +248,7 @@ def dp_mlm_speed(runs: Runs) -> ClaimOutcome:
         verdicts.append(AGREES if least > FASTER else DISAGREES if most <= FASTER else OPEN)
         parts.append(f"{title(name)} {row.value / slow.value:.1f} times ({least:.1f} to {most:.1f})")
     return ClaimOutcome(
-        both(*verdicts),
+        conjunction(*verdicts),
         "not a replication: " + "; ".join(parts),
         (
             "Tokens read in a processor second, text in and text out, warm, median of rounds that take turns: "

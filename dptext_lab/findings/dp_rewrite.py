@@ -6,20 +6,11 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ..measurements import case_study
-from .base import (
-    AGREES,
-    DISAGREES,
-    PARTLY,
-    ClaimEvidence,
-    ClaimOutcome,
-    Difference,
-    Runs,
-    both,
-    claim,
-    in_part,
-    printed,
-)
+from ..results import case_study
+from ..results.differences import Difference
+from .base import ClaimOutcome, claim
+from .evidence import AGREES, DISAGREES, PARTLY, ClaimEvidence, conjunction, sentence_with_figure
+from .runs import Runs, paper_values
 
 PAPER = "DP-Rewrite"
 SETS = {"snips": "Snips", "atis": "ATIS"}
@@ -37,8 +28,8 @@ def _level(epsilon: float | None) -> str:
 
 
 def _floor_contradicts() -> str:
-    floor = next(x for x, r in printed(PAPER, "Table 1", "atis", "baseline", "macro_f1", guess="majority"))
-    least = min(x for x, r in printed(PAPER, "Table 1", "atis", "adept", "macro_f1"))
+    floor = next(x for x, r in paper_values(PAPER, "Table 1", "atis", "baseline", "macro_f1", guess="majority"))
+    least = min(x for x, r in paper_values(PAPER, "Table 1", "atis", "adept", "macro_f1"))
     return (
         f"Table 1 has macro F1 {least:.2f} for ATIS at ε 1, where the text says that performance is very low; always "
         f"guessing the largest class is printed as {floor:.2f}. A text that is nothing but noise cannot be above it."
@@ -66,7 +57,7 @@ def memorises(runs: Runs) -> ClaimOutcome:
     sentence = AGREES if nearer == len(across) else PARTLY if nearer else DISAGREES
     gaps = sorted(r["nearest"] - r["own"] for r in across)
     return ClaimOutcome(
-        in_part(sentence, AGREES if most > 0.01 else DISAGREES),
+        sentence_with_figure(sentence, AGREES if most > 0.01 else DISAGREES),
         f"nearer to a training text in {nearer} of {len(across)}, by {gaps[0]:+.2f} to {gaps[-1]:+.2f}; word for word "
         f"{100 * most:.1f}% at most",
         (
@@ -94,7 +85,7 @@ def inflated(runs: Runs) -> ClaimOutcome:
             each[data].add(Difference(gap, wide, None, 0.05))
             theirs = {
                 r.options["pretrained"]: x
-                for x, r in printed(PAPER, "Table 1", data, "adept", "macro_f1")
+                for x, r in paper_values(PAPER, "Table 1", data, "adept", "macro_f1")
                 if r.epsilon == epsilon
             }
             shown.append(
@@ -105,7 +96,7 @@ def inflated(runs: Runs) -> ClaimOutcome:
         return ClaimOutcome(missing=COMMAND)
     together = ClaimEvidence(comparisons=[c for t in each.values() for c in t.comparisons])
     return ClaimOutcome(
-        both(*(t.verdict for t in each.values())),
+        conjunction(*(t.verdict for t in each.values())),
         together.effect,
         (
             f"Macro F1, own and other model: {'; '.join(shown)}.",

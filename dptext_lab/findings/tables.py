@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from dptext_core.text.cells import to_csv
-from dptext_core.text.latex import tabular
 
-from ..measurements.equal_privacy import command
+from ..results.equal_privacy import command
+from ..results.latex import tabular
 from ..results.rows import Row
 from .verdicts import ClaimFinding
 
@@ -29,8 +29,8 @@ COLUMNS = (
 )
 
 
-def as_csv(found: Sequence[ClaimFinding]) -> str:
-    """Every claim with its test, its numbers and its verdict, one a line."""
+def as_csv(findings: Sequence[ClaimFinding]) -> str:
+    """Return every claim with its test, its numbers and its verdict, one a line."""
     rows = [
         (
             f.of.paper,
@@ -47,21 +47,21 @@ def as_csv(found: Sequence[ClaimFinding]) -> str:
             f.of.turns,
             f.missing,
         )
-        for f in found
+        for f in findings
     ]
     return to_csv([dict(zip(COLUMNS, row, strict=True)) for row in rows])
 
 
-def as_latex(found: Sequence[ClaimFinding]) -> str:
+def as_latex(findings: Sequence[ClaimFinding]) -> str:
     """Paper, claim, verdict and effect."""
     columns = (("Paper", "l"), ("Claim", "p{0.5\\linewidth}"), ("Verdict", "l"), ("Effect", "p{0.2\\linewidth}"))
-    rows = [(f.of.paper, f.of.claim, f.verdict, f.effect) for f in found]
+    rows = [(f.of.paper, f.of.claim, f.verdict, f.effect) for f in findings]
     caption = "Claims, held against our runs by tests that were said before; comparisons corrected by Holm's method."
     return tabular(columns, rows, caption, "tab:claims")
 
 
 def listing(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Rows that a finding stands on, each with the command that measures its point again."""
+    """Return rows that a finding stands on, each with the command that measures its point again."""
     return [
         {
             "mechanism": r.mechanism,

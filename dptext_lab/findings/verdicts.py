@@ -1,27 +1,26 @@
-"""Holds every claim against the bundled results: the verdicts that the page of findings shows.
+"""Every claim with its verdict, as the page of findings shows them.
 
-    python -m dptext_core bench findings --out assets/benchmarks/findings.json
-
-The file is a copy of what these functions say, so that the page need not compute it. It names, by a hash, the results
-that it was made from: beside any others the verdicts are computed.
+The bundled file is a copy of what these functions return, so that the page need not compute it. It names, by a hash,
+the results that it was made from; for any others the verdicts are computed.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 from dptext_core.support.assets import assets_folder, sha256_of
 
-from ..results import results
+from ..results import summary as results
+from ..results.differences import Paired
+from ..results.measurement import Measurement
 from ..results.rows import Gate, Row
-from ..runner.measurement import Measurement, markdown, parser
-from . import custext, diffractor, dp_mlm, dp_rewrite, ours, several
-from .base import OURS, REGISTERED, Claim, Paired, Runs
+from . import custext, diffractor, diffractor_comparisons, dp_mlm, dp_rewrite, own_claims, shared_claims
+from .base import OURS, REGISTERED, Claim
+from .runs import Runs
 
-_FILES = (dp_mlm, diffractor, custext, dp_rewrite, ours, several)
+_FILES = (dp_mlm, diffractor, diffractor_comparisons, custext, dp_rewrite, own_claims, shared_claims)
 _PAPERS = [getattr(file, "PAPER", OURS) for file in _FILES]
 #: Every claim, paper by paper.
 CLAIMS: tuple[Claim, ...] = tuple(sorted(REGISTERED, key=lambda claim: _PAPERS.index(claim.paper)))
@@ -63,7 +62,7 @@ class ClaimFinding:
 
     @classmethod
     def read(cls, row: Mapping[str, Any]) -> Self:
-        """From JSON. Raises KeyError for a claim that is not there any more."""
+        """Read from JSON. Raises KeyError for a claim that is not there any more."""
         _ = _BY_NAME[row["name"]]
         return cls(**{**row, "numbers": tuple(row["numbers"])})
 
@@ -76,7 +75,8 @@ MEASUREMENT = Measurement("findings", ClaimFinding, "findings.json")
 
 
 def findings(rows: Iterable[Row], gates: Iterable[Gate] = (), paired: Paired | None = None) -> list[ClaimFinding]:
-    """Every claim held against these rows and gates of results. paired: compares rows text by text, where it can."""
+    """Return every claim held against these rows and gates of results. paired: compares rows text by text, where it
+    can."""
     runs = Runs(rows, gates, paired)
     return [_finding(claim, runs) for claim in CLAIMS]
 
@@ -97,28 +97,16 @@ def _finding(claim: Claim, runs: Runs) -> ClaimFinding:
 
 
 def sources() -> str:
-    """SHA-256 of all that decides a claim, as it lies below ``assets`` now."""
+    """Return SHA-256 of all that decides a claim, as it lies below ``assets`` now."""
     assets = assets_folder()
     there = [path for name in SOURCES if (path := assets / "benchmarks" / name).is_file()]
     return sha256_of(*there, *(assets / "papers").glob("*.json"))
 
 
 def bundled() -> Sequence[ClaimFinding]:
-    """Every claim held against the bundled results; () where there are none."""
+    """Return every claim held against the bundled results; () where there are none."""
     if (whole := results.bundled()) is None:
         return ()
     if MEASUREMENT.whole().get("about", {}).get("sources") == sources():
         return MEASUREMENT.bundled()
     return findings(whole.rows, whole.gates)
-
-
-def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench findings``."""
-    args = parser("findings", __doc__, "out").parse_args(argv)
-    whole = results.bundled()
-    found = [] if whole is None else findings(whole.rows, whole.gates)
-    rows = [(f.of.paper, f.of.claim, f.verdict, f.effect) for f in found]
-    print(markdown(("paper", "claim", "verdict", "effect"), rows))
-    print(", ".join(f"{n} {verdict}" for verdict, n in Counter(f.verdict for f in found).most_common()))
-    MEASUREMENT.write(args.out, found, MEASUREMENT.about(sources=sources()))
-    return 0

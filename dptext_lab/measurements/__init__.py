@@ -1,1 +1,1 @@
-"""One measurement a file, each with a row type and a command ``bench NAME``."""
+"""One measurement a file, each with a command ``bench NAME``; the type of its rows is in ``results``."""

@@ -34,14 +34,14 @@ from dptext_core.privacy.guarantee import at_least, bound, number
 from dptext_core.support import assets
 from dptext_core.support.task import Task, on_terminal
 
-from ..runner.measurement import Measurement, OutFile, markdown, parser
+from ..results.audit import MEASUREMENT, setting_of
+from ..results.measurement import markdown
+from ..runner.options import OutFile, parser
 
 #: Rewrites behind the bound of a mechanism whose loss has no formula, and of some texts of one whose loss has one.
 DRAWS, REWRITES = 4000, 250
 LOW = 10.0
 SEED = 1
-#: What the table says of itself.
-MEASUREMENT = Measurement("audit", dict, "audit.json")
 ABOUT = MEASUREMENT.about(
     claimed="ε of one draw, per unit of distance where unit names one",
     seed=SEED,
@@ -50,19 +50,19 @@ ABOUT = MEASUREMENT.about(
 
 
 def configurations() -> list[Setting]:
-    """Every registered mechanism with the options that make it another mechanism, all without ε."""
+    """Return every registered mechanism with the options that make it another mechanism, all without ε."""
     return [Setting(s.name, options) for s in mechanisms() for options in mechanism_class(s.name).variants()]
 
 
 def epsilons(setting: Setting) -> tuple[float, float]:
-    """The two ε that a configuration is looked at with."""
+    """Return the two ε that a configuration is looked at with."""
     cls = mechanism_class(setting.mechanism)
     _, high, default = cls.epsilon_range(setting.options)
     return (LOW, high) if cls.notion != "none" and not cls.closed_form else (default, high)
 
 
-def row(setting: Setting, report: AuditReport) -> dict[str, Any]:
-    """One line of the table."""
+def row_of_report(setting: Setting, report: AuditReport) -> dict[str, Any]:
+    """Return one line of the table."""
     own = report.to_dict()
     kept = (
         "notion",
@@ -90,13 +90,8 @@ def row(setting: Setting, report: AuditReport) -> dict[str, Any]:
     return out
 
 
-def table() -> list[dict[str, Any]]:
-    """The bundled table; [] where there is none."""
-    return list(MEASUREMENT.bundled())
-
-
 def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench audit``."""
+    """Run the command ``bench audit``."""
     takes = parser("audit", __doc__)
     takes.add_argument(
         "--out", action=OutFile, help="the JSON file of the table, written row by row; rows that are there are kept"
@@ -106,15 +101,15 @@ def main(argv: Sequence[str] = ()) -> int:
         "--planted", action="store_true", help="audit every planted fault and its sound twin in the place of what ships"
     )
     takes.add_argument("--fault", action="append", metavar="NAME", help="with --planted: only this fault")
-    takes.add_argument("--again", action="store_true", help="measure rows again that are in --out already")
+    takes.add_argument("--rerun", action="store_true", help="measure rows again that are in --out already")
     args = takes.parse_args(argv)
     if args.planted:
-        return _planted(args.fault)
+        return _audit_faults(args.fault)
     todo = [s.at(e) for s in configurations() for e in epsilons(s)]
     places = {setting: k for k, setting in enumerate(todo)}
-    there = _there(args.out, places)
+    there = _finished_rows(args.out, places)
     todo = [s for s in todo if not args.mechanism or s.mechanism in args.mechanism]
-    left = [s for s in todo if args.again or places[s] not in there]
+    left = [s for s in todo if args.rerun or places[s] not in there]
     say = partial(print, file=sys.stderr, flush=True)
     say(f"{len(todo)} rows, {len(todo) - len(left)} done, {len(left)} to measure")
     try:
@@ -130,17 +125,17 @@ def main(argv: Sequence[str] = ()) -> int:
     return 0
 
 
-def _planted(names: Sequence[str] | None) -> int:
+def _audit_faults(names: Sequence[str] | None) -> int:
     """Print what came of every fault, or of these, beside its sound twin; 1 where one holds or a twin is refuted."""
     chosen = [_fault(name) for name in names or FAULTS]
     twins: dict[tuple[Any, ...], tuple[AuditReport, float]] = {}
     print("| fault | verdict | verdict of its sound twin | draws | seconds | by |\n" + "|---" * 6 + "|", flush=True)
     wrong = 0
     for fault in chosen:
-        report, seconds = _timed(broken(fault.name), fault, on_terminal(fault.name))
+        report, seconds = _time_audit(broken(fault.name), fault, on_terminal(fault.name))
         key = (fault.sound, Options(fault.options), fault.inputs)
         if key not in twins:
-            twins[key] = _timed(sound(fault.name), fault, on_terminal(f"{fault.name}, sound twin"))
+            twins[key] = _time_audit(sound(fault.name), fault, on_terminal(f"{fault.name}, sound twin"))
         twin = twins[key][0]
         wrong += report.holds or twin.verdict == "refuted"
         by = next((c.name for c in report.checks if c.status == "refuted"), "")
@@ -151,24 +146,24 @@ def _planted(names: Sequence[str] | None) -> int:
 
 
 def _fault(name: str) -> Fault:
-    """The fault of this name. Raises InputError."""
+    """Return the fault of this name. Raises InputError."""
     if name not in FAULTS:
         raise InputError(f"There is no planted fault {name!r}. There are: {', '.join(FAULTS)}.")
     return FAULTS[name]
 
 
-def _timed(m: Mechanism, fault: Fault, task: Task) -> tuple[AuditReport, float]:
+def _time_audit(m: Mechanism, fault: Fault, task: Task) -> tuple[AuditReport, float]:
     began = time.perf_counter()
     return audit(m, fault.inputs, seed=SEED, task=task), time.perf_counter() - began
 
 
-def _there(out: Path | None, places: Mapping[Setting, int]) -> dict[int, dict[str, Any]]:
-    """The rows of the file that are asked for still, by their place in the table. Raises InputError."""
+def _finished_rows(out: Path | None, places: Mapping[Setting, int]) -> dict[int, dict[str, Any]]:
+    """Return the rows of the file that are asked for still, by their place in the table. Raises InputError."""
     if out is None or not out.exists():
         return {}
     content = assets.read_json(out)
     try:
-        about, rows = content["about"], {of_row(r): r for r in content["rows"]}
+        about, rows = content["about"], {setting_of(r): r for r in content["rows"]}
         made = {k: about[k] for k in ("command", "version", "seed")}
     except (KeyError, TypeError) as error:
         raise InputError(f"{out.name} is there and holds no table of audits. Name another file for --out.") from error
@@ -178,11 +173,6 @@ def _there(out: Path | None, places: Mapping[Setting, int]) -> dict[int, dict[st
             "rows are not measured as those of this version are. Name another file for --out."
         )
     return {places[setting]: row for setting, row in rows.items() if setting in places}
-
-
-def of_row(row: Mapping[str, Any]) -> Setting:
-    """What a row of the table is about."""
-    return Setting(row["mechanism"], row["options"], row["epsilon"])
 
 
 def _measure(
@@ -204,13 +194,13 @@ def _measure(
             before = setting.at(None)
             inputs = default_inputs(m) if {"alignment", "distribution"} <= m.can else None
         report = audit(m, inputs, draws=_draws(m), seed=SEED, task=on_terminal(what))
-        there[places[setting]] = row(setting, report)
+        there[places[setting]] = row_of_report(setting, report)
         MEASUREMENT.write(out, [there[i] for i in sorted(there)], ABOUT)
         say(f"{what}: {report.verdict}, {time.perf_counter() - began:.1f} s")
 
 
 def _draws(m: Mechanism) -> int:
-    """How often each text is rewritten. Where the loss comes from formulas, draws only test what is stated."""
+    """Return how often each text is rewritten. Where the loss comes from formulas, draws only test what is stated."""
     formulas = m.closed_form and m.notion != "none"
     return REWRITES if formulas or m.audited.writes_from_noise else DRAWS
 
@@ -221,7 +211,7 @@ def _table(rows: Sequence[dict[str, Any]]) -> str:
         claimed, measured, detectable = (float(r[c]) for c in ("claimed", "measured", "detectable"))
         proven, leak = "yes" if r["proven"] else "at least", "" if r["leak_fresh"] is None else share(r["leak_fresh"])
         seen = [bound(claimed), at_least(measured), proven, f"{r['draws']:,}", at_least(detectable), leak]
-        return [r["mechanism"], of_row(r).described(), number(r["epsilon"]), *seen, LINES[r["verdict"]]]
+        return [r["mechanism"], setting_of(r).described(), number(r["epsilon"]), *seen, LINES[r["verdict"]]]
 
     heading = ["mechanism", "options", "ε", "claimed", "measured", "proven", "draws", "draws show", "leak seen from"]
     return markdown([*heading, "verdict"], map(cells, rows))

@@ -11,7 +11,6 @@ text is read once; the noise of a text is the same everywhere, so that differenc
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -23,8 +22,10 @@ from dptext_core.models.clip import WIDTHS as PRESETS
 from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.support.statistics import half_width
 
+from ..results.clipping import MEASUREMENT, ClippingRow
+from ..results.measurement import markdown, plus_minus
 from ..runner import data_sets
-from ..runner.measurement import Measurement, markdown, options_in, parser, plus_minus, which_stop_words
+from ..runner.options import options_in, parser, which_stop_words
 
 WIDTHS = (3.0, 4.0, 5.0, 6.0, 8.0)
 EPSILONS = (10.0, 25.0, 50.0, 100.0, 250.0)
@@ -32,32 +33,8 @@ DATA, TEXTS = "sst2", 60
 SEED = 1
 
 
-@dataclass(frozen=True)
-class Cost:
-    """One range at one ε. n_w: mean chance that a drawn word stays; tied: mean number of words at the upper end.
-
-    n_w_half, cosine_half: of the 95% interval of the mean over the drawn words, over the texts.
-    """
-
-    width: float
-    clip_min: float
-    clip_max: float
-    epsilon: float
-    n_w: float
-    n_w_half: float
-    cosine: float
-    cosine_half: float
-    tied: float
-    words: int
-    texts: int
-
-
-MEASUREMENT = Measurement("clipping", Cost, "clipping.json", digits=5)
-bundled = MEASUREMENT.bundled
-
-
 def prepare(mechanism: DPMLM, texts: Sequence[str]) -> list[MaskedPrepared]:
-    """The texts that have drawn words, with their scores before clipping."""
+    """Return the texts that have drawn words, with their scores before clipping."""
     prepared = [cast(MaskedPrepared, mechanism.prepare(t)) for t in texts]
     return [p for p in prepared if p.targets]
 
@@ -67,8 +44,8 @@ def measure(
     prepared: Sequence[MaskedPrepared],
     ranges: Mapping[float, tuple[float, float]],
     epsilons: Sequence[float] = EPSILONS,
-) -> list[Cost]:
-    """N_w and cosine of the texts at every range (width → its ends) and ε."""
+) -> list[ClippingRow]:
+    """Return N_w and cosine of the texts at every range (width → its ends) and ε."""
     originals = [p.text for p in prepared]
     out = []
     for width, (low, high) in ranges.items():
@@ -82,7 +59,7 @@ def measure(
                 rewrites.append(m.rewrite(p, stream=NoiseStream(SEED).at(number)).text)
             cosines = _each(originals, rewrites)
             out.append(
-                Cost(
+                ClippingRow(
                     width=width,
                     clip_min=low,
                     clip_max=high,
@@ -104,16 +81,16 @@ def _each(originals: Sequence[str], rewrites: Sequence[str]) -> list[float]:
 
 
 def ends(mechanism: DPMLM, widths: Sequence[float] = WIDTHS) -> dict[float, tuple[float, float]]:
-    """The ranges of a model whose paper range is known: from μ to so many σ above it."""
+    """Return the ranges of a model whose paper range is known: from μ to so many σ above it."""
     paper = mechanism.replace(clip="paper").config
     sigma = (paper.clip_max - paper.clip_min) / PRESETS["paper"]
     return {float(w): (paper.clip_min, paper.clip_min + w * sigma) for w in widths}
 
 
-def table(rows: Sequence[Cost]) -> str:
-    """A Markdown table."""
+def table(rows: Sequence[ClippingRow]) -> str:
+    """Return a Markdown table."""
 
-    def cells(r: Cost) -> list[str]:
+    def cells(r: ClippingRow) -> list[str]:
         n_w = plus_minus(r.n_w, r.n_w_half if r.words > 1 else None)
         cosine = plus_minus(r.cosine, r.cosine_half if r.texts > 1 else None)
         return [f"{r.width:g}σ", f"{r.epsilon:g}", n_w, cosine, f"{r.tied:.1f}"]
@@ -122,13 +99,15 @@ def table(rows: Sequence[Cost]) -> str:
 
 
 def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench clipping``."""
+    """Run the command ``bench clipping``."""
     takes = parser("clipping", __doc__, "data", "stopwords", "out", required=["data"])
-    takes.add_argument("--n", type=int, default=TEXTS, help=f"how many texts of SST-2's test, {TEXTS} by default")
+    takes.add_argument(
+        "--max-texts", type=int, default=TEXTS, help=f"how many texts of SST-2's test, {TEXTS} by default"
+    )
     takes.add_argument("--train", action="store_true", help="texts of SST-2's training part in their place")
     takes.add_argument("--epsilons", nargs="+", type=float, default=list(EPSILONS), metavar="E")
     args = takes.parse_args(argv)
-    part = {"n_train": args.n} if args.train else {"n_test": args.n}
+    part = {"n_train": args.max_texts} if args.train else {"n_test": args.max_texts}
     data = data_sets.load(DATA, args.data, max_words=40, **part)
     texts = [data.texts[i][0] for i in (data.train if args.train else data.test)]
     mechanism = DPMLM.create(**options_in(args))

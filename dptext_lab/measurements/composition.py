@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,9 +23,11 @@ from dptext_core.mechanisms.setting import Setting
 from dptext_core.models import causal
 from dptext_core.support.statistics import half_width
 
-from ..results.paired import compare
+from ..results.composition import MEASUREMENT, CompositionRow
+from ..results.measurement import plus_minus
+from ..results.paired_comparison import compare
 from ..runner import data_sets
-from ..runner.measurement import Measurement, named_options, options_in, parser, plus_minus, which_stop_words
+from ..runner.options import named_options, options_in, parser, which_stop_words
 from .reader import OPTIONS
 
 #: Texts that a causal language model is asked about: it reads ten texts for each word.
@@ -44,42 +45,12 @@ RELEASES = (1, 2, 5, 10)
 TEXTS: Mapping[int, int] = {20: 24, 100: 12, 400: 6}
 
 
-@dataclass(frozen=True, slots=True)
-class Composed:
-    """A mechanism at one ε on texts of so many words. releases: of each text, read together; the total ε is so many
-    times that of one. texts, drawn: measured, and words that were attacked in all. reader, alone: the mean over texts
-    of the share that the reader and the best guess find, with the half of the reader's 95% interval; more, low, high:
-    what the reader finds beyond what it finds in one release of the same texts. likely: of the first release the share
-    that a causal language model finds, over the first texts; None without one. seconds: of processor time for reading
-    one text."""
-
-    data: str
-    mechanism: str
-    options: dict[str, Any]
-    epsilon: float
-    words: int
-    releases: int
-    texts: int
-    drawn: int
-    reader: float
-    half: float
-    alone: float
-    more: float
-    low: float
-    high: float
-    likely: float | None
-    seconds: float
-
-
-MEASUREMENT = Measurement(
-    "composition --data DIR --stopwords FILE --judge NAME", Composed, "composition.json", digits=4
-)
 bundled = MEASUREMENT.bundled
 
 
-def joined(texts: Sequence[str], labels: Sequence[str], words: int, n: int) -> list[str]:
-    """The first n texts of so many words: those of a label one after the other, in their order, cut there. Each text
-    is in one of them at most. Raises no error where there are fewer."""
+def join_texts(texts: Sequence[str], labels: Sequence[str], words: int, n: int) -> list[str]:
+    """Return the first n texts of so many words: those of a label one after the other, in their order, cut there. Each
+    text is in one of them at most. Raises no error where there are fewer."""
     open_: dict[str, list[str]] = {}
     out: list[str] = []
     for text, label in zip(texts, labels, strict=True):
@@ -100,13 +71,13 @@ def measure(
     words: int,
     releases: Sequence[int] = RELEASES,
     judge: causal.Judge | None = None,
-) -> list[Composed]:
-    """A row for each number of releases, the first of which is 1."""
+) -> list[CompositionRow]:
+    """Return a row for each number of releases, the first of which is 1."""
     every = [m.rewrites(text, max(releases), seed=k) for k, text in enumerate(texts)]
     chosen = [best.chosen(list(reader_evidence.ReleasedText(of[0]).steps)) for of in every]
     read = [(of, only) for of, only in zip(every, chosen, strict=True) if only]
     likely = None if judge is None else float(np.mean([_likely(m, of[0], only, judge) for of, only in read[:ASKED]]))
-    out: list[Composed] = []
+    out: list[CompositionRow] = []
     first: list[float] = []
     for n in releases:
         began = time.process_time()
@@ -116,7 +87,7 @@ def measure(
         first = first or success
         gain = compare(success, first)
         out.append(
-            Composed(
+            CompositionRow(
                 data=data,
                 mechanism=m.name,
                 options=named_options(m),
@@ -143,8 +114,8 @@ def _likely(m: Mechanism, result: Any, only: Sequence[int], judge: causal.Judge)
     return float(np.mean([g.rank == 1 for g in guesses]))
 
 
-def said(row: Composed) -> str:
-    """A row in words."""
+def row_text(row: CompositionRow) -> str:
+    """Return a row in words."""
     beyond = f" ({row.more:+.3f}, {row.low:+.3f} to {row.high:+.3f})" if row.releases > 1 else ""
     likely = "" if row.likely is None else f", language model {row.likely:.3f}"
     found = plus_minus(row.reader, row.half if row.texts > 1 else None)
@@ -155,7 +126,7 @@ def said(row: Composed) -> str:
 
 
 def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench composition``."""
+    """Run the command ``bench composition``."""
     takes = parser("composition", __doc__, "data", "stopwords", "out")
     takes.add_argument("--set", default="authors", metavar="NAME", help="data set (default authors)")
     takes.add_argument("--judge", metavar="NAME", help=f"also ask a language model: a folder, or {causal.JUDGE}")
@@ -174,14 +145,16 @@ def main(argv: Sequence[str] = ()) -> int:
     rows = list(kept)
     for words in args.words or TEXTS:
         count = args.texts or TEXTS.get(words, min(TEXTS.values()))
-        texts = joined([" ".join(whole.texts[i]) for i in whole.test], [labels[i] for i in whole.test], words, count)
+        texts = join_texts(
+            [" ".join(whole.texts[i]) for i in whole.test], [labels[i] for i in whole.test], words, count
+        )
         for name in args.mechanism or EPSILONS:
             if any((r.data, r.mechanism, r.words) == (args.set, name, words) for r in kept):
                 continue
             m = Setting(name, {**OPTIONS.get(name, {}), **options_in(args, name)}).at(EPSILONS[name]).make()
             short = words == min(TEXTS)
             for row in measure(args.set, m, texts, words, RELEASES if short else (1,), judge if short else None):
-                print(f"{row.mechanism:12s} ε {row.epsilon:<6g} {said(row)}", flush=True)
+                print(f"{row.mechanism:12s} ε {row.epsilon:<6g} {row_text(row)}", flush=True)
                 rows.append(row)
             MEASUREMENT.write(args.out, rows, about)
     return 0

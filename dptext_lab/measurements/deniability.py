@@ -10,22 +10,20 @@ else from draws, with the 95% interval of the mean over the words.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Self
+from collections.abc import Sequence
 
 import numpy as np
 
-from dptext_core.mechanisms.base import Mechanism, WordByWord
+from dptext_core.mechanisms.base import WordByWord
 from dptext_core.mechanisms.capabilities import by_word
-from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.mechanisms.registry import get_mechanism, mechanism_class, mechanisms
-from dptext_core.mechanisms.setting import OfSetting, Setting
-from dptext_core.privacy.distribution import CURVE_DRAWS, Channel
+from dptext_core.mechanisms.setting import Setting
+from dptext_core.privacy.distribution import CURVE_DRAWS
 from dptext_core.support.statistics import boundary, half_width
 from dptext_core.support.task import UNWATCHED, Task
 
-from ..runner.measurement import Measurement, parser
+from ..results.deniability import MEASUREMENT, DeniabilityCurve, MeasuredCurve
+from ..runner.options import parser
 
 WORDS = 100
 POINTS = 21
@@ -33,48 +31,8 @@ POINTS = 21
 SHARES = (0.02, 0.5, 0.98)
 
 
-@dataclass(frozen=True)
-class Curve:
-    """Means over words at every ε. n_w_interval, s_w_interval: 95% of the mean over words, (m, 2)."""
-
-    epsilons: np.ndarray
-    n_w: np.ndarray
-    n_w_interval: np.ndarray
-    s_w: np.ndarray
-    s_w_interval: np.ndarray
-    words: int
-    draws: int | None
-
-
-@dataclass(frozen=True)
-class Measured(OfSetting):
-    """The curve of a mechanism with its options."""
-
-    setting: Setting
-    curve: Curve
-
-    @classmethod
-    def read(cls, row: Mapping[str, Any]) -> Self:
-        """From JSON."""
-        curves = {name: np.array(row[name]) for name in _CURVES}
-        curve = Curve(np.array(row["epsilon"]), **curves, words=row["words"], draws=row["draws"])
-        return cls(Setting(row["mechanism"], row["options"]), curve)
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON has it: ε to four digits, chances to four places, numbers of words to two."""
-        c = self.curve
-        curves = {name: getattr(c, name).round(4 if "n_w" in name else 2).tolist() for name in _CURVES}
-        epsilons = [float(f"{e:.4g}") for e in c.epsilons]
-        return {**self.setting.to_dict(), "epsilon": epsilons, **curves, "words": c.words, "draws": c.draws}
-
-
-_CURVES = ("n_w", "n_w_interval", "s_w", "s_w_interval")
-MEASUREMENT = Measurement("deniability", Measured, "deniability.json", rows="curves")
-measured = MEASUREMENT.bundled
-
-
-def curve(words: WordByWord, rows: np.ndarray, epsilons: np.ndarray, task: Task = UNWATCHED) -> Curve:
-    """N_w and S_w of words, given by their rows in a mechanism's vocabulary, at every ε."""
+def curve(words: WordByWord, rows: np.ndarray, epsilons: np.ndarray, task: Task = UNWATCHED) -> DeniabilityCurve:
+    """Return N_w and S_w of words, given by their rows in a mechanism's vocabulary, at every ε."""
     channels = words.channels(rows)
     n_w, s_w = np.empty((len(channels), len(epsilons))), np.empty((len(channels), len(epsilons)))
     for i, channel in enumerate(channels):
@@ -87,7 +45,7 @@ def curve(words: WordByWord, rows: np.ndarray, epsilons: np.ndarray, task: Task 
         half = np.array([half_width(column) for column in x.T])
         return np.stack([x.mean(axis=0) - half, x.mean(axis=0) + half], axis=1)
 
-    return Curve(
+    return DeniabilityCurve(
         epsilons=np.asarray(epsilons, float),
         n_w=n_w.mean(axis=0),
         n_w_interval=interval(n_w),
@@ -99,12 +57,13 @@ def curve(words: WordByWord, rows: np.ndarray, epsilons: np.ndarray, task: Task 
 
 
 def sample_rows(words: WordByWord, n: int, seed: int = 1) -> np.ndarray:
-    """Rows of n words of a mechanism's vocabulary, at random from a fixed seed."""
+    """Return rows of n words of a mechanism's vocabulary, at random from a fixed seed."""
     return np.random.default_rng(seed).permutation(len(words.vocabulary.words))[:n]
 
 
 def measured_range(words: WordByWord, rows: np.ndarray) -> tuple[float, float, float] | None:
-    """ε where N_w has gone 2%, 98% and 50% of its way up: low end, high end, default; None where it does not rise."""
+    """Return ε where N_w has gone 2%, 98% and 50% of its way up: low end, high end, default; None where it does not
+    rise."""
     channels = words.channels(rows)
 
     def keep(epsilon: float) -> float:
@@ -122,37 +81,13 @@ def measured_range(words: WordByWord, rows: np.ndarray) -> tuple[float, float, f
     return low, high, default
 
 
-def channel_curve(channel: Channel, epsilons: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """N_w and S_w of one word at every ε."""
-    both = np.array([channel.deniability(float(e)) for e in epsilons])
-    return both[:, 0], both[:, 1]
-
-
-def bundled(mechanism: Mechanism) -> Curve | None:
-    """The bundled curve of a mechanism at its default options (space, noise and lists may differ, and the few words of
-    the program's list may be left out, which were measured with), else None."""
-    config = mechanism.config
-    for found in measured():
-        if found.mechanism == mechanism.name:
-            plain = found.setting.make().config
-            described = {f.name: option_meta(f) for f in fields(plain)}
-            compared = [
-                name
-                for name, meta in described.items()
-                if meta.kind != "epsilon" and not (meta.keeps_distribution or meta.is_public_filter)
-            ]
-            if all(getattr(config, name) == getattr(plain, name) for name in compared):
-                return found.curve
-    return None
-
-
 def configurations(spaces: Sequence[str]) -> list[Setting]:
-    """What is measured: every registered mechanism that draws from a vocabulary, as it says itself."""
+    """Return what is measured: every registered mechanism that draws from a vocabulary, as it says itself."""
     return [Setting(s.name, options) for s in mechanisms() for options in mechanism_class(s.name).over_spaces(spaces)]
 
 
 def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench deniability``."""
+    """Run the command ``bench deniability``."""
     from dptext_core.words.space_loading import SPACES
 
     takes = parser("deniability", __doc__, "out")
@@ -161,7 +96,7 @@ def main(argv: Sequence[str] = ()) -> int:
     takes.add_argument("--words", type=int, default=WORDS, help=f"how many words (default {WORDS})")
     args = takes.parse_args(argv)
 
-    rows: list[Measured] = []
+    rows: list[MeasuredCurve] = []
     ranges: dict[str, dict[str, dict[str, float]]] = {}
     for setting in configurations(args.space or list(SPACES)):
         name, options = setting.mechanism, setting.options
@@ -185,7 +120,7 @@ def main(argv: Sequence[str] = ()) -> int:
             f"{'closed form' if c.draws is None else 'from draws'}; range {ranged - began:.1f} s, curve {took:.2f} s",
             flush=True,
         )
-        rows.append(Measured(setting, c))
+        rows.append(MeasuredCurve(setting, c))
     about = MEASUREMENT.about(n_w="chance that a word stays what it is", s_w="expected different words in 100 draws")
     MEASUREMENT.write(args.out, rows, about, ranges=ranges)
     return 0

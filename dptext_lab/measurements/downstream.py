@@ -8,10 +8,9 @@ seed orders the texts. Beside them stands what guessing without a look at the te
 
 from __future__ import annotations
 
-import math
 import random
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +25,10 @@ from dptext_core.support.checks import shown, whole
 from dptext_core.support.task import UNWATCHED, Task
 from dptext_core.support.version import __version__
 
+from ..results.downstream import METRICS
 from ..runner import tasks
 
 SEEDS = 5
-METRICS = ("macro_f1", "accuracy")
 #: Of the training rows, so that seeds differ: all but a tenth.
 SHARE = 0.9
 #: Texts that are embedded between two looks at whether to stop.
@@ -47,7 +46,7 @@ class Embeddings:
 
     def __call__(self, train: Sequence[str], labels: Sequence[str], test: Sequence[str], seed: int) -> list[str]:
         self.learn([*train, *test])
-        kept = part(len(train), seed)
+        kept = rows_of_seed(len(train), seed)
         x, y = np.stack([self._known[train[i]] for i in kept]), [labels[i] for i in kept]
         return tasks.classify(x, y, np.stack([self._known[t] for t in test]), seed)
 
@@ -63,7 +62,7 @@ class Embeddings:
             self._task.report(min(at + _BLOCK, len(new)), len(new))
 
     def vectors(self, texts: Sequence[str]) -> np.ndarray:
-        """Embeddings (n, d) of the texts."""
+        """Return embeddings (n, d) of the texts."""
         self.learn(texts)
         return np.stack([self._known[t] for t in texts])
 
@@ -73,14 +72,14 @@ class Embeddings:
         self._known = {t: v for t, v in self._known.items() if t in kept}
 
 
-def part(n: int, seed: int) -> list[int]:
-    """Which of n training rows a seed keeps, ascending."""
+def rows_of_seed(n: int, seed: int) -> list[int]:
+    """Return which of n training rows a seed keeps, ascending."""
     order = random.Random(f"rows of seed {seed}").sample(range(n), max(1, round(SHARE * n)))
     return sorted(order)
 
 
 def classifier(name: str, model: str = "bundled", task: Task = UNWATCHED) -> components.Classifier:
-    """The classifier of this name; model: the encoder of ``finetune``. Raises ConfigError."""
+    """Return the classifier of this name; model: the encoder of ``finetune``. Raises ConfigError."""
     if name == "embeddings":
         return Embeddings(task)
     if name == "finetune":
@@ -103,9 +102,10 @@ def scores(truth: Sequence[str], guessed: Sequence[str]) -> dict[str, float]:
     return {metric: tasks.score(metric, truth, guessed) for metric in METRICS}
 
 
-def nothing(train: Sequence[str], test: Sequence[str]) -> dict[str, float]:
-    """The level of no information: the best of always guessing the most frequent training label, any label alike, and
-    labels as often as they are in training; the latter two on average over draws that are the same each time."""
+def uninformed_scores(train: Sequence[str], test: Sequence[str]) -> dict[str, float]:
+    """Return the level of no information: the best of always guessing the most frequent training label, any label
+    alike, and labels as often as they are in training; the latter two on average over draws that are the same each
+    time."""
     labels = sorted(set(train))
     draws = random.Random("guesses")
     blind = [[draws.choices(pool, k=len(test)) for _ in range(_GUESSES)] for pool in (labels, list(train))]
@@ -118,14 +118,14 @@ def nothing(train: Sequence[str], test: Sequence[str]) -> dict[str, float]:
     }
 
 
-def summed(values: Sequence[float]) -> dict[str, Any]:
-    """Mean and standard deviation over seeds (None for one)."""
+def summarise_seeds(values: Sequence[float]) -> dict[str, Any]:
+    """Return mean and standard deviation over seeds (None for one)."""
     deviation = statistics.stdev(values) if len(values) > 1 else None
     return {"mean": statistics.fmean(values), "deviation": deviation, "values": list(values)}
 
 
-def labelled(data: Source, text: str, label: str) -> tuple[list[str], list[str], int]:
-    """Texts and labels of a source, and how many rows had no text (those that could not be rewritten)."""
+def labelled_texts(data: Source, text: str, label: str) -> tuple[list[str], list[str], int]:
+    """Return texts and labels of a source, and how many rows had no text (those that could not be rewritten)."""
     texts, labels, left_out = [], [], 0
     for row in data.rows():
         if row[text] is None:
@@ -142,7 +142,7 @@ def labelled(data: Source, text: str, label: str) -> tuple[list[str], list[str],
     return texts, labels, left_out
 
 
-def only_in_one(train: Source, labels: Sequence[str], test: Source, truth: Sequence[str]) -> dict[str, set[str]]:
+def unshared_labels(train: Source, labels: Sequence[str], test: Source, truth: Sequence[str]) -> dict[str, set[str]]:
     """Return the labels that only one of the two sources has. Raises InputError where they share none."""
     learnt, true = set(labels), set(truth)
     if not learnt & true:
@@ -187,16 +187,14 @@ def downstream(
     }
     with RunFolder(out, config) as folder:
         done = {line["seed"]: line for line in folder.lines() if "seed" in line}
-        learnt, labels, left_out = labelled(train, text, label)
-        tested, truth, untested = labelled(test, text, label)
-        alone = only_in_one(train, labels, test, truth)
+        learnt, labels, left_out = labelled_texts(train, text, label)
+        tested, truth, untested = labelled_texts(test, text, label)
+        alone = unshared_labels(train, labels, test, truth)
         for source, some in ((train, alone["train"]), (test, alone["test"])):
             if some:
                 note(f"warning: the other file does not have {named(some, source.name)}. Write labels alike in both.")
         folder.log(f"{'goes on' if done else 'begins'}: {len(learnt)} rows to train, {len(tested)} to test")
-        for seed in range(1, seeds + 1):
-            if seed in done:
-                continue
+        for seed in sorted({*range(1, seeds + 1)} - set(done)):
             task.check()
             try:
                 done[seed] = {"seed": seed, **scores(truth, guess(made, learnt, labels, tested, seed))}
@@ -206,9 +204,9 @@ def downstream(
             folder.append([done[seed]])
         result = {
             "mode": "downstream",
-            **{metric: summed([done[s][metric] for s in range(1, seeds + 1)]) for metric in METRICS},
+            **{metric: summarise_seeds([done[s][metric] for s in range(1, seeds + 1)]) for metric in METRICS},
             "seeds": seeds,
-            "no_information": nothing(labels, truth),
+            "no_information": uninformed_scores(labels, truth),
             "train": len(learnt),
             "test": len(tested),
             "left_out": left_out + untested,
@@ -221,15 +219,15 @@ def downstream(
 
 
 def guess(
-    made: Callable[[Sequence[str], Sequence[str], Sequence[str], int], Sequence[str]],
+    learner: Callable[[Sequence[str], Sequence[str], Sequence[str], int], Sequence[str]],
     train: Sequence[str],
     labels: Sequence[str],
     test: Sequence[str],
     seed: int,
 ) -> list[str]:
-    """What a classifier says, checked: it may be somebody's own."""
+    """Return what a classifier says, checked: it may be somebody's own."""
     try:
-        found = list(made(train, labels, test, seed))
+        found = list(learner(train, labels, test, seed))
     except DPTextError:
         raise
     except Exception as error:  # its message may quote a text
@@ -237,9 +235,3 @@ def guess(
     if len(found) != len(test):
         raise ConfigError(f"The classifier gave {len(found)} labels for {len(test)} texts. It must give one for each.")
     return [str(label) for label in found]
-
-
-def said(found: Mapping[str, Any]) -> str:
-    """Mean and deviation in a few characters."""
-    spread = found.get("deviation")
-    return f"{found['mean']:.3f}" + ("" if spread is None or not math.isfinite(spread) else f" ({spread:.3f})")

@@ -16,7 +16,6 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,19 +26,17 @@ from dptext_core.errors import ConfigError
 from dptext_core.measure.metrics.registry import measure
 from dptext_core.mechanisms.capabilities import by_word
 from dptext_core.mechanisms.registry import get_mechanism, mechanism_class
-from dptext_core.mechanisms.setting import OfSetting, Setting
+from dptext_core.mechanisms.setting import Setting
 from dptext_core.privacy.sampling import NoiseStream
-from dptext_core.support import assets
 from dptext_core.support.statistics import boundary
-from dptext_core.words.lists import CONFIGURATIONS
 
-from ..results import curves
-from ..results import results as store
-from ..results.results import Results
-from ..results.rows import Row, plain, record, short
-from ..runner import run
+from ..results import summary as store
+from ..results.equal_privacy import CHOICES, VOCABULARY, Crossing, bundled, bundled_crossings
+from ..results.rows import Row, plain, six_digits
+from ..results.summary import Results
+from ..runner import group_run, merging, original_texts, run
 from ..runner.grid import ATTACKERS, BASELINE, KEEP, SIZES, GridPoint, Size
-from ..runner.measurement import OutFile, parser
+from ..runner.options import OutFile, parser
 from . import deniability
 
 #: Shares of the drawn words that stay, at which systems are compared, and one more whose ε is found only.
@@ -62,30 +59,17 @@ SYSTEMS = (
     Setting("vickrey", KEEP),
     Setting("gumbel", KEEP),
 )
-#: Of each space of L0 its first list.
-SINGLE = tuple((name,) for name in CONFIGURATIONS["L0"])
-CHOICES = (("L0",), ("L1",), ("L2",), *SINGLE)
 LISTED = (0.5, 1.0)
 #: Where N_w and S_w of the lists are computed.
 LEVELS = (0.1, 0.5, 1.0, 3.0, 5.0, 10.0)
 NOISES: tuple[Mapping[str, Any], ...] = ({"noise": "geometric"}, {"noise": "tem", "gamma": None})
 #: ε at which TEM noise stands beside geometric noise, as in the paper's tables.
 BESIDE = (0.5, 1.0, 3.0)
-VOCABULARY = "vocabulary"
 _LOW, _HIGH, _STEPS = 0.01, 1400.0, 18
 
 
-@dataclass(frozen=True)
-class Crossing(OfSetting):
-    """A setting whose N_w is ``n_w``; its ε is None where it does not get there. exact: by a closed form."""
-
-    setting: Setting
-    n_w: float
-    exact: bool
-
-
 def epsilon_where(keep: Callable[[float], float], share: float, low: float = _LOW, high: float = _HIGH) -> float | None:
-    """ε where a chance that rises with ε first is ``share``, four digits; None where it never is.
+    """Return ε where a chance that rises with ε first is ``share``, four digits; None where it never is.
 
     With a clipped score it may fall again at a very large ε, where words with nearly the same score are told apart.
     """
@@ -100,10 +84,13 @@ def epsilon_where(keep: Callable[[float], float], share: float, low: float = _LO
     return float(f"{(low * high) ** 0.5:.4g}")
 
 
-def chance_of_staying(setting: Setting, base: run.Originals, stopwords: str | None) -> Callable[[float], float]:
-    """ε → N_w of a system over the words that ``bench run`` takes for it: those of some test texts, all of each."""
-    made = run.with_stop_words(setting.at(1.0), stopwords).make()
-    words = run.words_of(base, {1.0: made})
+def unchanged_probability(
+    setting: Setting, base: original_texts.Originals, stopwords: str | None
+) -> Callable[[float], float]:
+    """Return ε → N_w of a system over the words that ``bench run`` takes for it: those of some test texts, all of
+    each."""
+    made = group_run.with_stop_words(setting.at(1.0), stopwords).make()
+    words = group_run.words_of(base, {1.0: made})
     # The draws of the first seed, where there is no closed form: a row of ``bench run`` has these too.
     for (i, _), result in zip(
         words.wanted.items(), made.rewrite(list(words.wanted.values()), stream=NoiseStream(SEEDS[0])), strict=True
@@ -118,22 +105,22 @@ def chance_of_staying(setting: Setting, base: run.Originals, stopwords: str | No
 
 
 def crossings(
-    systems: Sequence[Setting], shares: Sequence[float], base: run.Originals, stopwords: str | None
+    systems: Sequence[Setting], shares: Sequence[float], base: original_texts.Originals, stopwords: str | None
 ) -> list[Crossing]:
-    """Where each system's N_w passes each share."""
+    """Return where each system's N_w passes each share."""
     found = []
     for system in systems:
-        keep = chance_of_staying(system, base, stopwords)
+        keep = unchanged_probability(system, base, stopwords)
         exact = mechanism_class(system.mechanism).closed_form
         found += [Crossing(system.ordered().at(epsilon_where(keep, n)), n, exact) for n in shares]
     return found
 
 
-def points_of(what: str, data: str, size: Size, seeds: Sequence[int], found: Sequence[Crossing]) -> list[GridPoint]:
-    """Unprotected text first, then the points of ``equal`` (at the crossings) or of ``lists``."""
+def points_of(what: str, data: str, size: Size, seeds: Sequence[int], reached: Sequence[Crossing]) -> list[GridPoint]:
+    """Return unprotected text first, then the points of ``equal`` (at the crossings) or of ``lists``."""
     base = [GridPoint(Setting(BASELINE), data, seed, size) for seed in seeds]
     if what == "equal":
-        settings = [c.setting for c in found if c.epsilon is not None and c.n_w != ALSO]
+        settings = [c.setting for c in reached if c.epsilon is not None and c.n_w != ALSO]
     else:
         geometric, tem = ({**KEEP, **noise} for noise in NOISES)
         settings = [Setting("diffractor", {**geometric, "lists": lists}, e) for lists in CHOICES for e in LISTED]
@@ -143,7 +130,8 @@ def points_of(what: str, data: str, size: Size, seeds: Sequence[int], found: Seq
 
 
 def deniability_of_lists(words: int = deniability.WORDS) -> list[Row]:
-    """N_w and S_w of every choice of lists under both noises, in closed form, over the same words; 95% over words."""
+    """Return N_w and S_w of every choice of lists under both noises, in closed form, over the same words; 95% over
+    words."""
     shared = by_word(get_mechanism("diffractor", epsilon=1.0, lists=("L1",), keep_stopwords=False))
     chosen = [shared.vocabulary.words[i] for i in deniability.sample_rows(shared, words)]
     rows = []
@@ -157,63 +145,37 @@ def deniability_of_lists(words: int = deniability.WORDS) -> list[Row]:
                     ("n_w", curve.n_w, curve.n_w_interval),
                     ("s_w", curve.s_w, curve.s_w_interval),
                 ):
-                    low, high = short(ends[i, 0]), short(ends[i, 1])
-                    value = min(max(short(mean[i]), low), high)
+                    low, high = six_digits(ends[i, 0]), six_digits(ends[i, 1])
+                    value = min(max(six_digits(mean[i]), low), high)
                     setting = Setting("diffractor", {**noise, "lists": lists}, epsilon).ordered()
                     rows.append(Row(setting, VOCABULARY, "deniability", metric, value, low, high, curve.words, 1, ""))
     return rows
 
 
-def bundled(what: str) -> Results | None:
-    """What comes with the program of ``equal`` or ``lists``; None where it is missing."""
-    return assets.bundled(f"benchmarks/{what}.json", store.read, None)
-
-
-def bundled_crossings() -> tuple[Crossing, ...]:
-    """The crossings that ``equal`` was measured at."""
-    points = bundled("equal")
-    return () if points is None else tuple(record(Crossing, c) for c in points.about.get("crossings", ()))
-
-
-def holds(point: str) -> str | None:
-    """Which of the two measured this point; None for neither."""
-    for what in ("equal", "lists"):
-        if point and any(r.point == point for r in getattr(bundled(what), "rows", ())):
-            return what
-    return None
-
-
-def command(row: Row) -> str:
-    """What measures the point of a row again, of ``bench run`` or of these; "" for a row that no grid has."""
-    if (what := holds(row.point)) is not None:
-        return f"python -m dptext_core bench equal-privacy {what} --point {row.point} --data DIR --stopwords FILE"
-    return curves.command(row)
-
-
 def bundled_points(what: str, whole: Results, seeds: Sequence[int]) -> list[GridPoint]:
-    """The points of a bundled summary, without unprotected text."""
+    """Return the points of a bundled summary, without unprotected text."""
     ((data, about),) = whole.about["data"].items()
     size = Size(about["n_train"], about["n_test"], about["max_words"], 14.0)
     found = [c for c in bundled_crossings() if c.epsilon is not None]
     return [p for p in points_of(what, data, size, seeds, found) if p.mechanism != BASELINE]
 
 
-def words_anew(args: argparse.Namespace, folder: str | None) -> int:
+def remeasure_words(args: argparse.Namespace, folder: str | None) -> int:
     """Measure what is told of words at the bundled points, and write their summary with it."""
     whole = bundled(args.what)
     if whole is None:
         raise ConfigError(f"--words needs assets/benchmarks/{args.what}.json, which is not there.")
     points = bundled_points(args.what, whole, whole.about["seeds"])
-    setup = run.RunConfig(
+    setup = group_run.RunConfig(
         folder, args.stopwords, str(whole.about["command"]), attackers=tuple(args.words or ATTACKERS), words=True
     )
     run.run(points, setup, args.out, args.jobs, lambda text: print(text, file=sys.stderr, flush=True))
-    store.write(store.with_words(whole, store.read_lines(args.out), args.words), args.summary)
+    store.write(merging.replace_word_rows(whole, store.read_lines(args.out), args.words), args.summary)
     print(f"{args.summary}: the rows of words of {len(points)} points anew")
     return 0
 
 
-def again(what: str, point: str, folder: str | None, stopwords: str | None) -> int:
+def rerun_point(what: str, point: str, folder: str | None, stopwords: str | None) -> int:
     """Run one bundled point again and print each score beside the bundled interval; 1 where one falls outside."""
     whole = bundled(what)
     rows = [] if whole is None else [r for r in whole.rows if r.point == point]
@@ -225,8 +187,8 @@ def again(what: str, point: str, folder: str | None, stopwords: str | None) -> i
             f"The point {point!r} was declared otherwise when it was measured. Run bench equal-privacy {what}."
         )
     attackers = tuple(m for m in ATTACKERS if m in {r.metric for r in rows})
-    (line,) = run.run_group(
-        [wanted], run.RunConfig(folder, stopwords, str(whole.about["command"]), attackers=attackers)
+    (line,) = group_run.run_group(
+        [wanted], group_run.RunConfig(folder, stopwords, str(whole.about["command"]), attackers=attackers)
     )
     outside = 0
     for row in rows:
@@ -248,7 +210,7 @@ def _parser() -> argparse.ArgumentParser:
     takes.add_argument("--set", default="sst2", metavar="NAME", help="data set (default sst2)")
     takes.add_argument("--stopwords", metavar="FILE", help="one word a line; else the default list")
     takes.add_argument("--mechanism", action="append", metavar="NAME", help="of equal: only this mechanism")
-    takes.add_argument("--n", type=int, metavar="N", help="at most N texts to train and N to test")
+    takes.add_argument("--max-texts", type=int, metavar="N", help="at most N texts to train and N to test")
     takes.add_argument("--seeds", type=int, default=len(SEEDS), metavar="N", help="seeds 1 to N (default 3)")
     takes.add_argument("--jobs", type=int, default=1, metavar="N", help="processes, of one thread each (default 1)")
     takes.add_argument("--list", action="store_true", help="of equal: print the ε, run nothing")
@@ -267,26 +229,31 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench equal-privacy``."""
+    """Run the command ``bench equal-privacy``."""
     args = _parser().parse_args(argv)
     size = SIZES.get(args.set, Size(48, 30, 40, 14.0))
-    if args.n is not None:
-        size = Size(min(args.n, size.n_train or args.n), min(args.n, size.n_test or args.n), size.max_words, size.words)
+    if args.max_texts is not None:
+        size = Size(
+            min(args.max_texts, size.n_train or args.max_texts),
+            min(args.max_texts, size.n_test or args.max_texts),
+            size.max_words,
+            size.words,
+        )
     if not args.list and not args.point and (args.out is None or args.summary is None):
         raise ConfigError("Name the files for the points and their summary: --out FILE.jsonl --summary FILE.json.")
     if args.out is not None and args.summary is not None and same_place(args.out, args.summary):
         raise ConfigError("The points and their summary are two files: --out and --summary name the same one.")
     folder = None if args.data is None else str(args.data)
     if args.point:
-        return again(args.what, args.point, folder, args.stopwords)
+        return rerun_point(args.what, args.point, folder, args.stopwords)
     if args.words is not None:
-        return words_anew(args, folder)
+        return remeasure_words(args, folder)
     found: list[Crossing] = []
     if args.what == "equal":
         systems = [s for s in SYSTEMS if not args.mechanism or s.mechanism in args.mechanism]
         if not systems:
             raise ConfigError(f"--mechanism: one of {', '.join(dict.fromkeys(s.mechanism for s in SYSTEMS))}.")
-        base = run.originals(args.set, size, folder)
+        base = original_texts.load_originals(args.set, size, folder)
         for system in systems:
             for c in (new := crossings([system], (*SHARES, ALSO), base, args.stopwords)):
                 at = "is not reached" if c.epsilon is None else f"at ε {c.epsilon:g}"
@@ -297,13 +264,13 @@ def main(argv: Sequence[str] = ()) -> int:
         return 0
     command = f"python -m dptext_core bench equal-privacy {args.what}" + (" --data FOLDER" if folder else "")
     command += f" --stopwords {Path(args.stopwords).name}" if args.stopwords else ""
-    command += f" --n {args.n}" if args.n else ""
-    setup = run.RunConfig(folder, args.stopwords, command, attackers=ATTACKERS)
+    command += f" --max-texts {args.max_texts}" if args.max_texts else ""
+    setup = group_run.RunConfig(folder, args.stopwords, command, attackers=ATTACKERS)
     run.run(points, setup, args.out, args.jobs, lambda text: print(text, file=sys.stderr, flush=True))
     cut = f"{points[0].data} only, {args.seeds} seeds."
     if never := [f"{c.mechanism} N_w {c.n_w:g}" for c in found if c.epsilon is None]:
         cut += f" Not reached at any ε: {', '.join(never)}."
-    made, notes = store.merge(store.read_lines(args.out), points, command, cut)
+    made, notes = merging.merge(store.read_lines(args.out), points, command, cut)
     extra = deniability_of_lists() if args.what == "lists" else []
     about = made.about | ({"crossings": [plain(c) for c in found]} if found else {})
     store.write(Results(about, made.gates, (*made.rows, *extra)), args.summary)

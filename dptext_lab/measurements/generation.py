@@ -13,7 +13,6 @@ import math
 import platform
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +25,10 @@ from dptext_core.models import causal
 from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.support.statistics import half_width
 
+from ..results.generation import MEASUREMENT, GenerationRow
+from ..results.measurement import markdown, plus_minus
 from ..runner import data_sets
-from ..runner.measurement import Measurement, markdown, options_in, parser, plus_minus, which_stop_words
+from ..runner.options import options_in, parser, which_stop_words
 
 #: Systems: mechanism, and options.
 SYSTEMS = {
@@ -44,29 +45,6 @@ EPSILONS = (10.0, 25.0, 50.0, 100.0, 250.0)
 TEXTS, MOST_WORDS, SEED = 100, 20, 1
 
 
-@dataclass(frozen=True)
-class WritingLine:
-    """One system at one ε. Means over texts, and half of their 95% intervals, None where too few texts tell them;
-    ``log_perplexity`` is of a word, None without a judge. tokens: drawn in all; seconds: what that took."""
-
-    data: str
-    system: str
-    epsilon: float
-    texts: int
-    cosine: float | None
-    cosine_half: float | None
-    bleu: float | None
-    words: float
-    log_perplexity: float | None
-    log_perplexity_half: float | None
-    tokens: int
-    seconds: float
-
-
-MEASUREMENT = Measurement("generators", WritingLine, "generators.json", digits=5)
-bundled = MEASUREMENT.bundled
-
-
 def run(
     name: str,
     systems: Sequence[str],
@@ -76,7 +54,7 @@ def run(
     options: Mapping[str, Any],
     judge: Any = None,
     model: str | None = None,
-) -> Iterator[WritingLine]:
+) -> Iterator[GenerationRow]:
     """Measure, line by line. model: the generators' in the place of the bundled ones."""
     data = data_sets.load(name, folder, n_test=n, max_words=MOST_WORDS)
     texts = [data.texts[i][0] for i in data.test]
@@ -92,7 +70,7 @@ def run(
             out = [r.text for r in results]
             cosine, half = _mean(score("cosine", texts, out))
             log_p, log_half = (None, None) if judge is None else _mean(list(judge(out)))
-            yield WritingLine(
+            yield GenerationRow(
                 data=name,
                 system=system,
                 epsilon=float(epsilon),
@@ -113,12 +91,12 @@ def _mean(values: Sequence[float]) -> tuple[float | None, float | None]:
     return float(x.mean()) if len(x) else None, half_width(x) if len(x) > 1 else None
 
 
-def table(lines: Sequence[WritingLine]) -> str:
-    """A Markdown table, a row for each ε and system; speed as a multiple of DP-MLM's in the same run."""
+def table(lines: Sequence[GenerationRow]) -> str:
+    """Return a Markdown table, a row for each ε and system; speed as a multiple of DP-MLM's in the same run."""
     # What took no measurable time has no speed.
     speed = {x.epsilon: x.tokens / x.seconds for x in lines if x.system == "DP-MLM" and x.tokens and x.seconds}
 
-    def cells(x: WritingLine) -> list[str]:
+    def cells(x: GenerationRow) -> list[str]:
         perplexity = "" if x.log_perplexity is None else f"{math.exp(x.log_perplexity):,.0f}"
         faster = f"{x.tokens / x.seconds / speed[x.epsilon]:.2f}" if x.epsilon in speed and x.seconds else ""
         cosine = "" if x.cosine is None else plus_minus(x.cosine, x.cosine_half)
@@ -130,17 +108,19 @@ def table(lines: Sequence[WritingLine]) -> str:
 
 
 def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench generators``."""
+    """Run the command ``bench generators``."""
     takes = parser("generators", __doc__, "data", "set", "stopwords", "out")
     takes.add_argument("--systems", nargs="+", choices=list(SYSTEMS), default=list(SYSTEMS), metavar="SYSTEM")
     takes.add_argument("--epsilons", nargs="+", type=float, default=list(EPSILONS))
-    takes.add_argument("--n", type=int, default=TEXTS, help=f"texts (default {TEXTS})")
+    takes.add_argument("--max-texts", type=int, default=TEXTS, help=f"texts (default {TEXTS})")
     takes.add_argument("--model", help="the generators' model, in the place of the bundled ones")
     takes.add_argument("--judge", metavar="NAME", help=f"for perplexity: a folder, or {causal.JUDGE}")
     args = takes.parse_args(argv)
     judge = causal.judge(args.judge) if args.judge else None
     lines = []
-    for line in run(args.set, args.systems, args.epsilons, args.data, args.n, options_in(args), judge, args.model):
+    for line in run(
+        args.set, args.systems, args.epsilons, args.data, args.max_texts, options_in(args), judge, args.model
+    ):
         lines.append(line)
         print(f"{line.system}, ε {line.epsilon:g}: {line.tokens} tokens in {line.seconds} s", flush=True)
     print(f"\n{table(lines)}")

@@ -12,7 +12,6 @@ from __future__ import annotations
 import collections
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -22,29 +21,15 @@ from dptext_core.mechanisms.words.custext import MAPPINGS
 from dptext_core.mechanisms.words.word_groups import build_groups
 from dptext_core.words.space_loading import word_space
 
-from ..runner.measurement import Measurement, parser
+from ..results.mappings import MEASUREMENT, MappingRow
+from ..runner.options import parser
 
 KS = (20, 50, 100)
 PARTS = ("train", "dev", "test")
 
 
-@dataclass(frozen=True, slots=True)
-class Alone:
-    """Of ``n`` words under a mapping: the share of them, and of their occurrences, whose set is no other word's."""
-
-    k: int
-    mapping: str
-    words: float
-    occurrences: float
-    n: int
-
-
-MEASUREMENT = Measurement("mappings --data DIR", Alone, "mappings.json")
-bundled = MEASUREMENT.bundled
-
-
 def word_counts(folder: Path) -> tuple[collections.Counter[str], str]:
-    """Words of SST-2, lower case, split at blanks, with their counts; and the SHA-256 of the files read.
+    """Return words of SST-2, lower case, split at blanks, with their counts; and the SHA-256 of the files read.
 
     Raises InputError where a file is missing.
     """
@@ -62,8 +47,9 @@ def word_counts(folder: Path) -> tuple[collections.Counter[str], str]:
     return counts, digest.hexdigest()
 
 
-def alone(counts: Mapping[str, int], space: str, k: int, mapping: str) -> tuple[float, float, int]:
-    """Share of the words, share of their occurrences, number of words: those whose set is no other word's set."""
+def alone_shares(counts: Mapping[str, int], space: str, k: int, mapping: str) -> tuple[float, float, int]:
+    """Return share of the words, share of their occurrences, number of words: those whose set is no other word's
+    set."""
     vectors = word_space(space)
     known = [w for w in sorted(counts, key=lambda w: -counts[w]) if w in vectors]
     often = np.array([counts[w] for w in known])
@@ -73,14 +59,14 @@ def alone(counts: Mapping[str, int], space: str, k: int, mapping: str) -> tuple[
 
 
 def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench mappings``."""
+    """Run the command ``bench mappings``."""
     args = parser("mappings", __doc__, "data", "space", "out", required=["data"]).parse_args(argv)
     counts, digest = word_counts(args.data / "sst2")
     rows = []
     for k in KS:
         for mapping in MAPPINGS:
-            words, occurrences, n = alone(counts, args.space, k, mapping)
-            rows.append(Alone(k, mapping, round(words, 6), round(occurrences, 6), n))
+            words, occurrences, n = alone_shares(counts, args.space, k, mapping)
+            rows.append(MappingRow(k, mapping, round(words, 6), round(occurrences, 6), n))
             print(f"K = {k:3d}, {mapping:12s}: {words:.2%} of {n:,} words, {occurrences:.2%} of their occurrences")
     about = MEASUREMENT.about(space=args.space, data="sst2", sha256=digest, words="share of words not of type N–M")
     MEASUREMENT.write(args.out, rows, about)

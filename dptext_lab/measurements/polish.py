@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -23,9 +21,10 @@ from dptext_core.mechanisms.base import Mechanism
 from dptext_core.mechanisms.registry import mechanism_class, mechanisms
 from dptext_core.models.causal import Judge
 
-from ..results.paired import compare
-from ..runner.by_epsilon import command
-from ..runner.measurement import Measurement, named_options
+from ..results.paired_comparison import compare
+from ..results.polish import MEASUREMENT, PolishRow
+from ..runner.epsilon_sweep import command
+from ..runner.options import named_options
 from .reader import OPTIONS
 
 #: ε at which every mechanism is measured. Its default is added where that is none of their range.
@@ -34,7 +33,7 @@ TEXTS = 20
 
 
 def epsilons() -> dict[str, tuple[float, ...]]:
-    """The ε at which each mechanism is measured by default."""
+    """Return the ε at which each mechanism is measured by default."""
     found = {}
     for spec in mechanisms():
         *_, default = mechanism_class(spec.name).epsilon_range()
@@ -43,42 +42,12 @@ def epsilons() -> dict[str, tuple[float, ...]]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Polish:
-    """A mechanism at one ε on a data set. texts: measured. reads_before, reads_after: geometric mean of the perplexity
-    of a word under the judge, and how often the former the latter is, with its 95% interval (ratio, ratio_low,
-    ratio_high); None without a judge. cosine_before, cosine_after: mean similarity to the original, and what the polish
-    adds to it, with its 95% interval (gain, low, high). kept_before, kept_after: the share of the drawn words that are
-    the original, as a mean over texts; None where no word answers to one of the original. found: the shares of the
-    original's words, without stop words, that each attacker names before and after, as means over texts."""
-
-    data: str
-    mechanism: str
-    options: dict[str, Any]
-    epsilon: float
-    texts: int
-    reads_before: float | None
-    reads_after: float | None
-    ratio: float | None
-    ratio_low: float | None
-    ratio_high: float | None
-    cosine_before: float
-    cosine_after: float
-    gain: float
-    low: float
-    high: float
-    kept_before: float | None
-    kept_after: float | None
-    found: dict[str, tuple[float, float]]
-
-
 _Reads = tuple[float | None, float | None, float | None, float | None, float | None]
-MEASUREMENT = Measurement("polish --data DIR --stopwords FILE --judge NAME", Polish, "polish.json", digits=4)
 bundled = MEASUREMENT.bundled
 
 
-def measure(data: str, m: Mechanism, texts: Sequence[str], judge: Judge | None = None) -> Polish:
-    """One rewrite of each text, before and after."""
+def measure(data: str, m: Mechanism, texts: Sequence[str], judge: Judge | None = None) -> PolishRow:
+    """Return one rewrite of each text, before and after."""
     every = [m.rewrite(text, seed=k).polished(m) for k, text in enumerate(texts)]
     before, after = [p.drawn.text for p in every], [p.text for p in every]
     cosines = [score("cosine", texts, some) for some in (before, after)]
@@ -87,7 +56,7 @@ def measure(data: str, m: Mechanism, texts: Sequence[str], judge: Judge | None =
     was, now = np.mean(kept, axis=0).tolist() if kept else (None, None)
     named, named_after = (scored.named(texts, some) for some in (before, after))
     reads, reads_after, ratio, ratio_low, ratio_high = _reads(before, after, judge)
-    return Polish(
+    return PolishRow(
         data=data,
         mechanism=m.name,
         options=named_options(m),
@@ -114,7 +83,7 @@ def _share(of_texts: Sequence[float]) -> float:
 
 
 def _reads(before: Sequence[str], after: Sequence[str], judge: Judge | None) -> _Reads:
-    """The geometric means, and their ratio with its interval over the texts that have both."""
+    """Return the geometric means, and their ratio with its interval over the texts that have both."""
     if judge is None:
         return (None, None, None, None, None)
     both = [pair for pair in zip(judge(before), judge(after), strict=True) if all(map(math.isfinite, pair))]
@@ -127,8 +96,8 @@ def _reads(before: Sequence[str], after: Sequence[str], judge: Judge | None) -> 
     return first, then, ratio, low, high
 
 
-def said(row: Polish) -> str:
-    """A row in words."""
+def row_text(row: PolishRow) -> str:
+    """Return a row in words."""
     words = [
         f"cosine {row.cosine_before:.3f} to {row.cosine_after:.3f} ({row.gain:+.3f}, {row.low:+.3f} to {row.high:+.3f})"
     ]
@@ -144,7 +113,7 @@ def said(row: Polish) -> str:
 
 
 def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench polish``."""
+    """Run the command ``bench polish``."""
     return command(
         argv,
         "polish",
@@ -155,6 +124,6 @@ def main(argv: Sequence[str] = ()) -> int:
         texts=TEXTS,
         options=OPTIONS,
         measure=measure,
-        said=said,
-        judged=True,
+        row_text=row_text,
+        takes_judge=True,
     )

@@ -41,12 +41,14 @@ from dptext_core.text.document import Document
 from dptext_core.text.lexicon import Lexicon
 from dptext_core.text.lexicons import stop_words
 
+from ..results.measurement import markdown
+from ..results.public_prior import LOGARITHMS, MEASUREMENT, STRONGEST, PriorRow
 from ..runner import data_sets
-from ..runner.measurement import Measurement, OutFile, markdown, options_in, parser, which_stop_words
+from ..runner.options import OutFile, options_in, parser, which_stop_words
 from .clipping import ends
 
 #: The width of DP-MLM's clipping range that keeps most meaning up to an ε, in standard deviations: of 300 sentences of
-#: SST-2's training part (``bench clipping --train --n 300``), which are none of those measured here.
+#: SST-2's training part (``bench clipping --train --max-texts 300``), which are none of those measured here.
 WIDTH_BY_EPSILON = ((15.0, 3.0), (math.inf, 6.0))
 
 
@@ -94,10 +96,6 @@ EPSILONS = (5.0, 10.0, 15.0, 25.0, 50.0)
 #: Texts of each data set, cut to so many words; of the first seed so many are judged, and attacked.
 TEXTS: Mapping[str, int] = {"sst2": 200, "snips": 100}
 MOST_WORDS, SEEDS, JUDGED, ATTACKED = 40, (1, 2), 100, 40
-#: Means of logarithms, whose exponential is shown.
-LOGARITHMS = ("judge_perplexity",)
-#: Of the attackers the one that finds most, by its mean at each ε.
-STRONGEST = "best_attacker"
 #: More is better (1), less is better (−1), or neither.
 BETTER = {
     "cosine": 1,
@@ -110,72 +108,46 @@ BETTER = {
 }
 
 
-@dataclass(frozen=True)
-class Mean:
-    """A measure of a system at one ε, over texts and seeds. half: of the 95% interval over texts.
-
-    difference, difference_half: to ``beside`` on the same texts; None where nothing is beside it. p: of the difference,
-    corrected for all cells of this system and measure. Of a perplexity all of these are of its logarithm.
-    """
-
-    data: str
-    system: str
-    epsilon: float
-    measure: str
-    mean: float
-    half: float
-    texts: int
-    seeds: int
-    beside: str = ""
-    difference: float | None = None
-    difference_half: float | None = None
-    p: float | None = None
-
-    @property
-    def beyond(self) -> int:
-        """1 where it has more than what is beside it, −1 where it has less, 0 where that may be chance (5%)."""
-        if self.p is None or self.difference is None or self.p >= 0.05:
-            return 0
-        return 1 if self.difference > 0 else -1
-
-
-def rewritten(
+def rewrite_texts(
     mechanism: Mechanism, prepared: Sequence[Prepared], texts: Sequence[str], seed: int, spread: bool = False
 ) -> list[tuple[Mechanism, RewriteResult]]:
-    """Every text once, with noise of its own, and the mechanism that made it. spread: see :class:`System`."""
+    """Return every text once, with noise of its own, and the mechanism that made it. spread: see :class:`System`."""
     stream = NoiseStream(seed)
     if spread:
-        each = [_spread(mechanism, p) for p in prepared]
+        each = [_distribute_budget(mechanism, p) for p in prepared]
         return [(m, m.rewrite(p, stream=stream.at(k))) for k, (m, p) in enumerate(zip(each, prepared, strict=True))]
     if "sweep" not in mechanism.can:  # words are drawn one after the other
         return [(mechanism, r) for r in mechanism.rewrite(list(texts), stream=stream)]
     return [(mechanism, mechanism.rewrite(p, stream=stream.at(k))) for k, p in enumerate(prepared)]
 
 
-def _spread(mechanism: Mechanism, prepared: Prepared) -> Mechanism:
+def _distribute_budget(mechanism: Mechanism, prepared: Prepared) -> Mechanism:
     if not (drawn := drawn_tokens(mechanism, prepared)):
         return mechanism
     total = mechanism.config.epsilon * len(drawn)
     return mechanism.replace(epsilon=distribute(mechanism, prepared, total, "public").epsilons)
 
 
-def measured(
-    originals: Sequence[str], made: Sequence[tuple[Mechanism, RewriteResult]], texts: Sequence[str], attacked: int = 0
+def measure_texts(
+    originals: Sequence[str],
+    results: Sequence[tuple[Mechanism, RewriteResult]],
+    texts: Sequence[str],
+    attacked: int = 0,
 ) -> dict[str, list]:
-    """Per text: cosine, BLEU, N_w, and of the first ``attacked`` the share of the drawn words that each attacker names.
-    NaN where there is none. texts: what is released of each."""
+    """Return cosine, BLEU and N_w of each text, and of the first ``attacked`` the share of the drawn words that each
+    attacker names. NaN where there is none. texts: what is released of each."""
     out: dict[str, list] = {name: [float(x) for x in score(name, originals, texts)] for name in ("cosine", "bleu")}
-    out["n_w"] = [_mean([d.p_keep() for _, d in r.distributions()]) for _, r in made]
+    out["n_w"] = [_mean([d.p_keep() for _, d in r.distributions()]) for _, r in results]
     if attacked:
-        found = [best.guesses(m, r)[0] for m, r in made[:attacked]]
+        found = [best.guesses(m, r)[0] for m, r in results[:attacked]]
         for name in best.ASKED:
             shares = [_mean([float(hit) for hit in hits.get(name, ())]) for hits in found]
-            out[name] = [*shares, *[math.nan] * (len(made) - len(found))]
+            out[name] = [*shares, *[math.nan] * (len(results) - len(found))]
     return out
 
 
 def stop_word_shares(texts: Sequence[str], stop: Lexicon) -> list[float]:
-    """The share of stop words among the words of each text; NaN where it has none."""
+    """Return the share of stop words among the words of each text; NaN where it has none."""
     found = []
     for text in texts:
         words = [t.text for t in Document.parse(text).tokens if t.kind == "word"]
@@ -212,11 +184,11 @@ def run(
                         continue
                     prepared = prepared or list(m.prepare_many(texts))
                     start, polished = time.perf_counter(), SYSTEMS[system].polished
-                    made = rewritten(m, prepared, texts, seed, SYSTEMS[system].spread)
+                    made = rewrite_texts(m, prepared, texts, seed, SYSTEMS[system].spread)
                     out = [polish.polish(r, m).text if polished else r.text for m, r in made]
                     # Who reads the release needs no polish, and may undo one.
                     attacked = ATTACKED if seed == SEEDS[0] and not polished else 0
-                    measures = measured(texts, made, out, attacked)
+                    measures = measure_texts(texts, made, out, attacked)
                     row = {
                         "data": name,
                         "system": system,
@@ -237,7 +209,7 @@ def _key(row: Mapping[str, Any]) -> tuple[str, str, float, int]:
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
-    """The points of a file; a line that was cut off is left out."""
+    """Return the points of a file; a line that was cut off is left out."""
     if not path.is_file():
         return []
     out = []
@@ -274,8 +246,8 @@ def judge_rows(
         yield k + 1, len(rows)
 
 
-def means(rows: Sequence[Mapping[str, Any]]) -> list[Mean]:
-    """Each measure of each system at each ε, and its paired difference to what it is compared with."""
+def means(rows: Sequence[Mapping[str, Any]]) -> list[PriorRow]:
+    """Return each measure of each system at each ε, and its paired difference to what it is compared with."""
     values: dict[tuple[str, str, float, str], list[np.ndarray]] = {}
     for row in rows:
         for measure, per_text in row["measures"].items():
@@ -299,32 +271,32 @@ def means(rows: Sequence[Mapping[str, Any]]) -> list[Mean]:
         apart = mine - per[name, top, epsilon, measure] if top else None
         mean, half, n = _interval(mine)
         both = (None, None) if apart is None else _interval(apart)[:2]
-        out.append(Mean(name, system, epsilon, measure, mean, half, n, len(values[key]), top, *both))
-    return _corrected(out)
+        out.append(PriorRow(name, system, epsilon, measure, mean, half, n, len(values[key]), top, *both))
+    return _correct_for_cells(out)
 
 
 def _over_seeds(per_seed: Sequence[np.ndarray]) -> np.ndarray:
-    """The mean of each text over the seeds that measured it; NaN where none did."""
+    """Return the mean of each text over the seeds that measured it; NaN where none did."""
     x = np.stack(per_seed)
     count = np.isfinite(x).sum(0)
     return np.where(count, np.nansum(x, axis=0) / np.maximum(count, 1), math.nan)
 
 
-def _corrected(found: Sequence[Mean]) -> list[Mean]:
+def _correct_for_cells(rows: Sequence[PriorRow]) -> list[PriorRow]:
     """With p-values of the differences, corrected for all cells of a system and measure."""
     cells: dict[tuple[str, str], list[int]] = {}
-    for k, m in enumerate(found):
+    for k, m in enumerate(rows):
         if m.difference is not None:
             cells.setdefault((m.system, m.measure), []).append(k)
-    out = list(found)
+    out = list(rows)
     for places in cells.values():
-        for k, p in zip(places, holm([_p(found[k]) for k in places]), strict=True):
-            out[k] = replace(found[k], p=p)
+        for k, p in zip(places, holm([_p(rows[k]) for k in places]), strict=True):
+            out[k] = replace(rows[k], p=p)
     return out
 
 
-def _p(m: Mean) -> float:
-    """Of a difference, two-sided, from its 95% interval."""
+def _p(m: PriorRow) -> float:
+    """Return of a difference, two-sided, from its 95% interval."""
     assert m.difference is not None and m.difference_half is not None
     if not m.difference_half:
         return 1.0 if m.difference == 0 else 0.0
@@ -336,12 +308,8 @@ def _interval(x: np.ndarray) -> tuple[float, float, int]:
     return float(x.mean()), half_width(x), len(x)
 
 
-MEASUREMENT = Measurement("prior", Mean, "public_prior.json", digits=5)
-bundled = MEASUREMENT.bundled
-
-
-def table(found: Sequence[Mean], name: str, measures: Sequence[str]) -> str:
-    """A Markdown table of one data set: a row for each ε and system."""
+def table(found: Sequence[PriorRow], name: str, measures: Sequence[str]) -> str:
+    """Return a Markdown table of one data set: a row for each ε and system."""
     at = {(m.epsilon, m.system, m.measure): m for m in found if m.data == name}
     have = [m for m in measures if any(k[2] == m for k in at)]
     points = sorted({k[:2] for k in at}, key=lambda k: (k[0], list(SYSTEMS).index(k[1])))
@@ -349,14 +317,14 @@ def table(found: Sequence[Mean], name: str, measures: Sequence[str]) -> str:
     return markdown(["ε", "system", *(h.replace("_", " ") for h in have)], rows)
 
 
-def _cell(m: Mean | None) -> str:
+def _cell(m: PriorRow | None) -> str:
     if m is None:
         return ""
     logarithm = m.measure in LOGARITHMS
     shown = f"{math.exp(m.mean):,.0f}" if logarithm else f"{m.mean:.1f}" if m.measure == "bleu" else f"{m.mean:.3f}"
     if m.difference is None or m.difference_half is None:
         return shown
-    star = "*" if m.beyond else ""
+    star = "*" if m.significance else ""
     if logarithm:
         low, high = (math.exp(m.difference + s * m.difference_half) for s in (-1, 1))
         return f"{shown} (× {low:.2f} to {high:.2f}{star})"
@@ -364,13 +332,13 @@ def _cell(m: Mean | None) -> str:
 
 
 def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench prior``."""
+    """Run the command ``bench prior``."""
     takes = parser("prior", __doc__, "data", "stopwords", "out")
     takes.add_argument("--sets", nargs="+", default=list(TEXTS), help=f"{' and '.join(TEXTS)} by default")
     takes.add_argument("--systems", nargs="+", choices=list(SYSTEMS), default=list(SYSTEMS), metavar="SYSTEM")
     takes.add_argument("--epsilons", nargs="+", type=float, default=list(EPSILONS))
     takes.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS))
-    takes.add_argument("--n", type=int, help="texts of each set; else " + str(dict(TEXTS)))
+    takes.add_argument("--max-texts", type=int, help="texts of each set; else " + str(dict(TEXTS)))
     takes.add_argument(
         "--rows", action=OutFile, required=True, help="the file of measured points; an old one is gone on with"
     )
@@ -379,7 +347,7 @@ def main(argv: Sequence[str] = ()) -> int:
     )
     takes.add_argument("--judge-name", help="what the judge is called; else as it calls itself, or its folder's name")
     args = takes.parse_args(argv)
-    sizes = TEXTS if args.n is None else dict.fromkeys(args.sets, args.n)
+    sizes = TEXTS if args.max_texts is None else dict.fromkeys(args.sets, args.max_texts)
     if args.judge:
         causal.judge_folder(args.judge)  # that it is missing is said before the hours of measuring
     for row in run(args.sets, args.systems, args.epsilons, args.seeds, args.data, args.rows, options_in(args), sizes):

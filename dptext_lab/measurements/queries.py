@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -22,44 +21,27 @@ from dptext_core.mechanisms.capabilities import by_word
 from dptext_core.mechanisms.registry import get_mechanism
 from dptext_core.privacy.distribution import Channel
 
-from ..runner.measurement import Measurement, parser
+from ..results.queries import MEASUREMENT, WORDS, QueryRow
+from ..runner.options import parser
 from .equal_privacy import epsilon_where
 
-#: The paper's, as far as they differ: Table 7 has one word, Table 8 all of these.
-WORDS = ("happy", "car", "she", "mary")
 KS = (5, 10, 50, 500, 1000, 2000)
 CHANCES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 SEED = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Queries:
-    """One word at one setting. k: the size of the set. n: answers that give the word away, None where no number does.
-    p: the chance that it stays."""
-
-    word: str
-    k: int
-    epsilon: float
-    p: float
-    n: int | None
-
-
-MEASUREMENT = Measurement("queries", Queries, "queries.json")
-bundled = MEASUREMENT.bundled
-
-
-def _stays(channel: Channel, epsilon: float) -> float:
+def _unchanged_probability(channel: Channel, epsilon: float) -> float:
     return channel.at(epsilon).p_keep()
 
 
-def at_equal_chance(
+def queries_at_equal_probability(
     space: str,
     words: Sequence[str] = WORDS,
     ks: Sequence[int] = KS,
     chances: Sequence[float] = CHANCES,
     repeats: int = REPEATS,
-) -> Iterator[Queries]:
-    """Each word among K at the ε of each chance that it stays, where there is one."""
+) -> Iterator[QueryRow]:
+    """Yield each word among K at the ε of each chance that it stays, where there is one."""
     for k in ks:
         made = by_word(
             get_mechanism("custext", epsilon=1.0, space=space, k=k, mapping="balanced", keep_stopwords=False)
@@ -70,21 +52,21 @@ def at_equal_chance(
                 continue
             (channel,) = made.channels(np.array([known[word]]))
             for chance in chances:
-                epsilon = epsilon_where(partial(_stays, channel), chance)
+                epsilon = epsilon_where(partial(_unchanged_probability, channel), chance)
                 if epsilon is not None:
                     number = query_number(channel.at(epsilon), repeats=repeats, seed=SEED)
                     n = None if math.isinf(number.n) else int(number.n)
-                    yield Queries(word, k, epsilon, float(f"{number.p_original:.4g}"), n)
+                    yield QueryRow(word, k, epsilon, float(f"{number.p_original:.4g}"), n)
 
 
 def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench queries``."""
+    """Run the command ``bench queries``."""
     takes = parser("queries", __doc__, "space", "out")
     takes.add_argument("--word", action="append", metavar="WORD", help=f"default: {', '.join(WORDS)}")
     takes.add_argument("--repeats", type=int, default=REPEATS, help=f"of each guess (default {REPEATS})")
     args = takes.parse_args(argv)
     rows = []
-    for row in at_equal_chance(args.space, args.word or WORDS, repeats=args.repeats):
+    for row in queries_at_equal_probability(args.space, args.word or WORDS, repeats=args.repeats):
         number = "no number" if row.n is None else f"{row.n:,}"
         print(f"{row.word:6s} K {row.k:4d}, ε {row.epsilon:g}: p₀ {row.p:.3f}, {number}", flush=True)
         rows.append(row)

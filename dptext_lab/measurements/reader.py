@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,10 +21,12 @@ from dptext_core.attacks.prior import public_prior
 from dptext_core.mechanisms.base import Mechanism
 from dptext_core.mechanisms.registry import mechanism_class
 
-from ..results.paired import compare
-from ..runner.by_epsilon import command
-from ..runner.measurement import Measurement, named_options
-from .equal_privacy import SYSTEMS, bundled_crossings
+from ..results.equal_privacy import bundled_crossings
+from ..results.paired_comparison import compare
+from ..results.reader import COLUMNS, MEASUREMENT, ReaderRow
+from ..runner.epsilon_sweep import command
+from ..runner.options import named_options
+from .equal_privacy import SYSTEMS
 
 #: Options of each mechanism.
 OPTIONS: Mapping[str, Mapping[str, Any]] = {s.mechanism: s.options for s in reversed(SYSTEMS)}
@@ -50,7 +51,7 @@ FEWER = dict.fromkeys(("mvc", "mahalanobis", "vickrey", "gumbel"), 16)
 
 
 def epsilons() -> dict[str, tuple[float, ...]]:
-    """The ε at which each mechanism is measured by default."""
+    """Return the ε at which each mechanism is measured by default."""
     found = {name: set(some) for name, some in EPSILONS.items()}
     for c in bundled_crossings():
         if c.epsilon is not None and c.options == OPTIONS.get(c.mechanism):
@@ -58,50 +59,8 @@ def epsilons() -> dict[str, tuple[float, ...]]:
     return {name: tuple(sorted(some)) for name, some in found.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A mechanism at one ε on a data set. texts: those in which a word was drawn; words: drawn in all. reader, alone,
-    same, nearest, mask: the mean over texts of the share that is found by the reader, by the best guess, by guessing
-    that nothing was changed, by the nearest other word, and by the language model; chance: without the output. gain:
-    reader − alone, with its 95% interval (low, high). best: who finds most, with the interval that is corrected for
-    that choice (best_low, best_high). exact: whether p(z | w) is. seconds: of processor time, for one text."""
-
-    data: str
-    mechanism: str
-    options: dict[str, Any]
-    epsilon: float
-    texts: int
-    words: int
-    reader: float
-    alone: float
-    same: float
-    nearest: float
-    mask: float
-    chance: float
-    gain: float
-    low: float
-    high: float
-    best: str
-    best_low: float
-    best_high: float
-    exact: bool
-    seconds: float
-
-
-MEASUREMENT = Measurement("reader --data DIR", Found, "reader.json", digits=4)
-bundled = MEASUREMENT.bundled
-#: The columns of the attackers.
-COLUMNS = {
-    "same-word": "same",
-    "nearest-words": "nearest",
-    "best-guess": "alone",
-    "language-model": "mask",
-    "reader": "reader",
-}
-
-
-def measure(data: str, m: Mechanism, texts: Sequence[str]) -> Found:
-    """All attackers on one rewrite of each text."""
+def measure(data: str, m: Mechanism, texts: Sequence[str]) -> ReaderRow:
+    """Return all attackers on one rewrite of each text."""
     m.rewrite(texts[0], seed=0)  # loads what it needs, off the clock
     began = time.process_time()
     every = [best.guesses(m, m.rewrite(text, seed=k))[0] for k, text in enumerate(texts)]
@@ -110,7 +69,7 @@ def measure(data: str, m: Mechanism, texts: Sequence[str]) -> Found:
     top = best.of_texts(hits)
     shares = {column: top.shares[name] for name, column in COLUMNS.items()}
     gain = compare(*([float(np.mean(x)) for x in hits[name]] for name in ("reader", "best-guess")))
-    return Found(
+    return ReaderRow(
         data=data,
         mechanism=m.name,
         options=named_options(m),
@@ -130,8 +89,8 @@ def measure(data: str, m: Mechanism, texts: Sequence[str]) -> Found:
     )
 
 
-def said(row: Found) -> str:
-    """A row in words."""
+def row_text(row: ReaderRow) -> str:
+    """Return a row in words."""
     return (
         f"{row.words:5,d} words: reader {row.reader:.3f}, best guess {row.alone:.3f}, same word {row.same:.3f}, "
         f"nearest {row.nearest:.3f}, language model {row.mask:.3f}; gain {row.gain:+.3f} ({row.low:+.3f} to "
@@ -145,7 +104,7 @@ def _axis(name: str) -> tuple[float, ...]:
 
 
 def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench reader``."""
+    """Run the command ``bench reader``."""
     return command(
         argv,
         "reader",
@@ -157,6 +116,6 @@ def main(argv: Sequence[str] = ()) -> int:
         fewer=FEWER,
         options=OPTIONS,
         measure=measure,
-        said=said,
+        row_text=row_text,
         gamma=reader.GAMMA,
     )

@@ -24,6 +24,7 @@ A file of rows that is there is gone on with: systems that it has of a data set 
 
 from __future__ import annotations
 
+import argparse
 import math
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,7 +35,6 @@ from typing import Any
 import numpy as np
 
 from dptext_core.attacks import corpus
-from dptext_core.data.bank_building import build_bank, gather
 from dptext_core.errors import ConfigError
 from dptext_core.measure import judges, scored
 from dptext_core.mechanisms.base import Mechanism
@@ -47,11 +47,14 @@ from dptext_core.support.checks import many, shown
 from dptext_core.support.statistics import half_width
 from dptext_core.support.task import UNWATCHED, Task, on_terminal
 
+from ..results.measurement import markdown, plus_minus
+from ..results.tasks import tasks_of
+from ..results.total_budget import MEASUREMENT, MEASURES, OWN, SETS, WHOLE, WORDS, BudgetRow
 from ..runner import data_sets, tasks
-from ..runner.measurement import Measurement, markdown, options_in, parser, plus_minus, which_stop_words
+from ..runner.options import options_in, parser, which_stop_words
+from ..training.bank_building import build_bank, gather
 
 TOTALS = (10.0, 20.0, 30.0, 50.0, 75.0, 100.0, 150.0, 200.0, 400.0)
-SETS = ("sst2", "snips", "reviews", "authors")
 NOTHING = 0.0
 TEXTS, SEEDS = 100, (1, 2, 3, 4, 5)
 #: Texts whose words are attacked, and which a language model reads, and the totals at which that is done.
@@ -60,72 +63,17 @@ FEW, SOME = 12, (NOTHING, 20.0, 50.0, 100.0, 200.0, 400.0)
 TRAINED = 2000
 #: Sentences of the bank of the same domain, from texts to train.
 OWN_BANK = 8000
-#: What is measured, as charts and tables call it.
-MEASURES = {
-    "cosine": "cosine to the original",
-    "task": "accuracy of the task",
-    "author": "share of texts whose author is told",
-    "linked": "share of texts that the best attacker links",
-    "named": "share of words that the best attacker names",
-    "perplexity": "ln perplexity of a word",
-}
 #: The measure of what a task of each role tells.
 _TOLD = {"utility": "task", "privacy": "author"}
-#: Systems as charts call them: whole sentences drawn, and words drawn one by one.
-WHOLE, WORDS = "One draw a sentence", "DP-MLM"
-OWN = f"{WHOLE}, bank of the domain"
-#: What everyone sees of a text beside what is drawn, as far as it differs between what is compared here.
-_KEPT = "stop words, punctuation, and how many words there are"
-SEEN = {
-    "dp-sentence": "how many sentences there are",
-    "dp-mlm": _KEPT,
-    "dp-mlm-prior": _KEPT,
-    "custext": f"the group of each word, {_KEPT}",
-}
 
-
-@dataclass(frozen=True)
-class Bought:
-    """One measure of one system at one total.
-
-    Parameters
-    ----------
-    system
-        Its name in charts.
-    mechanism
-        The mechanism's name.
-    data
-        The name of the data set.
-    total
-        ε of every text; 0 for what is released without looking at it.
-    measure
-        One of ``MEASURES``, or "draws", the number of draws of a text.
-    value, half
-        Mean over texts, each the mean of its seeds, and half of the 95% interval over the texts, None for one text.
-    texts, seeds
-        How many.
-    """
-
-    system: str
-    mechanism: str
-    data: str
-    total: float
-    measure: str
-    value: float
-    half: float | None
-    texts: int
-    seeds: int
-
-
-MEASUREMENT = Measurement("budget", Bought, "budget.json", digits=4)
-bundled = MEASUREMENT.bundled
 
 #: ln perplexity of a word of each text.
 Judge = Callable[[Sequence[str]], Sequence[float]]
 
 
 def systems(bank: str | None, options: Mapping[str, Any]) -> dict[str, Mechanism]:
-    """What is compared, by name. bank: the folder of a bank of the texts' domain. options: of those that take them."""
+    """Return what is compared, by name. bank: the folder of a bank of the texts' domain. options: of those that take
+    them."""
     wanted: dict[str, tuple[str, dict[str, Any]]] = {
         WHOLE: ("dp-sentence", {}),
         "Two for each sentence": ("dp-sentence", {"each": 2}),
@@ -158,7 +106,7 @@ class Sample:
 def rewrites(
     mechanism: Mechanism, texts: Sequence[str], totals: Sequence[float], seeds: Sequence[int], task: Task = UNWATCHED
 ) -> tuple[list[int], list[int], dict[tuple[float, int], list[str]]]:
-    """Which texts have a draw, how many each, and their rewrites by total and seed."""
+    """Return which texts have a draw, how many each, and their rewrites by total and seed."""
     prepared = list(mechanism.prepare_many(texts, task=task))
     draws = [mechanism.guarantee(p).draws for p in prepared]
     own = [i for i, n in enumerate(draws) if n]
@@ -183,10 +131,10 @@ def measure(
     seeds: Sequence[int] = SEEDS,
     few: int = FEW,
     judge: Judge | None = None,
-    told: np.ndarray | None = None,
+    learnt_vectors: np.ndarray | None = None,
     task: Task = UNWATCHED,
-) -> list[Bought]:
-    """One system at every total, the one near 0 first.
+) -> list[BudgetRow]:
+    """Return one system at every total, the one near 0 first.
 
     Parameters
     ----------
@@ -204,7 +152,7 @@ def measure(
         Texts whose words are attacked, and which the judge reads; 0 for none.
     judge
         What reads rewrites; None for nobody.
-    told
+    learnt_vectors
         Vectors of the texts that labels are learnt from, where they are known.
     task
         Told of every text that is prepared.
@@ -217,32 +165,26 @@ def measure(
     own, draws, found = rewrites(mechanism, test.texts, (NOTHING, *totals), seeds, task)
     texts = [test.texts[i] for i in own]
     distinct = list(dict.fromkeys([*texts, *(t for some in found.values() for t in some)]))
-    at = {text: k for k, text in enumerate(distinct)}
     vectors = sentence_encoder.embed(distinct)
-    if told is None:
-        told = sentence_encoder.embed(test.learnt)
-    guesses = _guesses(test, told, vectors, distinct)
+    embedded = dict(zip(distinct, vectors, strict=True))
+    if learnt_vectors is None:
+        learnt_vectors = sentence_encoder.embed(test.learnt)
+    guesses = {
+        way: dict(zip(distinct, labels, strict=True))
+        for way, labels in _guesses(test, learnt_vectors, vectors, distinct).items()
+    }
+    truths = {name: [labels[i] for i in own] for name, labels in test.labels.items()}
 
-    def row(total: float, name: str, values: Sequence[float] | np.ndarray, of: int) -> Bought:
+    def row(total: float, name: str, values: Sequence[float] | np.ndarray, of: int) -> BudgetRow:
         x = np.asarray(values, np.float64)
         half = half_width(x) if len(x) > 1 else None
-        return Bought(system, mechanism.name, test.data, float(total), name, float(x.mean()), half, len(x), of)
+        return BudgetRow(system, mechanism.name, test.data, float(total), name, float(x.mean()), half, len(x), of)
 
     rows = [row(NOTHING, "draws", draws, 1)]
     for total in (NOTHING, *totals):
         each: dict[Any, list[np.ndarray]] = {}
         for seed in seeds:
-            released = found[total, seed]
-            one, other = vectors[[at[t] for t in texts]], vectors[[at[t] for t in released]]
-            per: dict[Any, np.ndarray] = {
-                "cosine": np.clip((one * other).sum(axis=1), -1, 1),
-                "vectors": corpus.linked((other @ one.T).astype(np.float64)),
-                "words": corpus.linked(corpus.in_common(released, texts)),
-            }
-            for way, guessed in guesses.items():
-                truth = [test.labels[way[0]][i] for i in own]
-                per[way] = np.array([guessed[at[t]] for t in released], object) == np.array(truth, object)
-            for name, values in per.items():
+            for name, values in _measures(found[total, seed], texts, embedded, truths, guesses).items():
                 each.setdefault(name, []).append(np.asarray(values, np.float64))
         mean = {name: np.mean(values, axis=0) for name, values in each.items()}
         mean["linked"] = max((mean.pop("vectors"), mean.pop("words")), key=np.mean)
@@ -257,33 +199,42 @@ def measure(
     return rows
 
 
+def _measures(
+    released: Sequence[str],
+    texts: Sequence[str],
+    embedded: Mapping[str, np.ndarray],
+    truths: Mapping[str, Sequence[str]],
+    guesses: Mapping[tuple[str, str], Mapping[str, str]],
+) -> dict[Any, np.ndarray]:
+    """Return of each text its cosine, whether each attacker links it, and whether each classifier is right."""
+    one, other = (np.stack([embedded[t] for t in some]) for some in (texts, released))
+    per: dict[Any, np.ndarray] = {
+        "cosine": np.clip((one * other).sum(axis=1), -1, 1),
+        "vectors": corpus.linked((other @ one.T).astype(np.float64)),
+        "words": corpus.linked(corpus.in_common(released, texts)),
+    }
+    for way, labels in guesses.items():
+        guessed = np.array([labels[t] for t in released], object)
+        per[way] = guessed == np.array(truths[way[0]], object)
+    return per
+
+
 def _guesses(
-    test: Sample, told: np.ndarray, vectors: np.ndarray, distinct: Sequence[str]
+    test: Sample, learnt_vectors: np.ndarray, vectors: np.ndarray, distinct: Sequence[str]
 ) -> dict[tuple[str, str], list[str]]:
-    """What classifiers say of texts with these vectors: (what they tell, by what they tell it) → a label of each."""
-    found = {(name, "vectors"): tasks.classify(told, known, vectors) for name, known in test.learnt_labels.items()}
+    """Return what classifiers say of texts with these vectors: (what they tell, by what they tell it) → a label of
+    each."""
+    found = {
+        (name, "vectors"): tasks.classify(learnt_vectors, known, vectors) for name, known in test.learnt_labels.items()
+    }
     if (known := test.learnt_labels.get("author")) is not None:
         learnt, read = ([(text,) for text in texts] for texts in (test.learnt, distinct))
         found["author", "letters"] = judges.classify("privacy", learnt, known, read)
     return found
 
 
-def in_a_sentence(rows: Sequence[Bought], total: float = 50.0) -> dict[str, str]:
-    """What one draw a sentence keeps of a text at a total, beside words that are drawn one by one: the mechanism it is
-    of → a sentence. {} without rows."""
-    there = {r.system: r for r in rows if r.data == SETS[0] and r.measure == "cosine" and r.total == total}
-    one, each = there.get(WHOLE), there.get(WORDS)
-    if one is None or each is None:
-        return {}
-    said = (
-        f"At a total ε of {total:g} for a text, one drawn sentence keeps {one.value:.0%} of the meaning, and words "
-        f"drawn one by one keep {each.value:.0%} ({many(one.texts, 'sentence')} of film reviews; Benchmarks has more)."
-    )
-    return {one.mechanism: said}
-
-
-def table(rows: Sequence[Bought], name: str) -> str:
-    """A Markdown table of one measure of one data set: a line a total, a column a system."""
+def table(rows: Sequence[BudgetRow], name: str) -> str:
+    """Return a Markdown table of one measure of one data set: a line a total, a column a system."""
     rows = [r for r in rows if r.measure == name]
     names = list(dict.fromkeys(r.system for r in rows))
     found = {(r.system, r.total): r for r in rows}
@@ -295,20 +246,26 @@ def table(rows: Sequence[Bought], name: str) -> str:
     return markdown(["total ε", *names], lines)
 
 
-def _begun(path: Path | None) -> tuple[list[Bought], dict[str, Any]]:
-    """The rows of a file that is there, and what it says of its data sets."""
+def _print_tables(data: str, rows: Sequence[BudgetRow]) -> None:
+    for name, title in MEASURES.items():
+        if any(r.measure == name for r in rows):
+            print(f"\n{data}: {title}\n\n{table(rows, name)}", flush=True)
+
+
+def _rows_of_file(path: Path | None) -> tuple[list[BudgetRow], dict[str, Any]]:
+    """Return the rows of a file that is there, and what it says of its data sets."""
     if path is None or not path.is_file():
         return [], {}
     whole = assets.read_json(path)
-    return [Bought(**row) for row in whole["rows"]], whole["about"]["data"]
+    return [BudgetRow(**row) for row in whole["rows"]], whole["about"]["data"]
 
 
 def _tests(names: Sequence[str], folder: Path, n: int, own: int) -> Iterator[tuple[data_sets.Data, Sample, list[str]]]:
-    """Each data set, what is measured on it, and texts that make a bank of its domain."""
+    """Yield each data set, what is measured on it, and texts that make a bank of its domain."""
     for name in names:
         data = data_sets.load(name, folder, n_train=max(own, TRAINED), n_test=n, max_words=40)
         text = [parts[0] for parts in data.texts]
-        labels = {_TOLD[t.role]: data.targets[t.target] for t in tasks.tasks_of(name)}
+        labels = {_TOLD[t.role]: data.targets[t.target] for t in tasks_of(name)}
 
         def of(places: Sequence[int], labels: Mapping[str, Sequence[str]] = labels) -> dict[str, list[str]]:
             return {name: [label[i] for i in places] for name, label in labels.items()}
@@ -318,11 +275,10 @@ def _tests(names: Sequence[str], folder: Path, n: int, own: int) -> Iterator[tup
         yield data, test, [text[i] for i in data.train[:own]]
 
 
-def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench budget``."""
+def _parser() -> argparse.ArgumentParser:
     takes = parser("budget", __doc__, "data", "stopwords", "out", required=["data"])
     takes.add_argument("--sets", nargs="+", default=list(SETS), metavar="NAME", help=f"{' '.join(SETS)} by default")
-    takes.add_argument("--n", type=int, default=TEXTS, help=f"texts of each test, {TEXTS} by default")
+    takes.add_argument("--max-texts", type=int, default=TEXTS, help=f"texts of each test, {TEXTS} by default")
     takes.add_argument(
         "--few",
         type=int,
@@ -340,12 +296,32 @@ def main(argv: Sequence[str] = ()) -> int:
     )
     takes.add_argument("--system", action="append", metavar="NAME", help="only this system, by its name in the tables")
     takes.add_argument("--judge", metavar="NAME", help="a causal language model that was added, for perplexity")
-    args = takes.parse_args(argv)
+    return takes
+
+
+def _domain_bank(data: data_sets.Data, texts: Sequence[str], folder: str) -> tuple[str, int]:
+    """Make a bank of texts of a data set; return its folder and its number of sentences."""
+    bank = str(Path(folder) / "bank")
+    about = build_bank(
+        gather(texts),
+        bank,
+        title=data.title,
+        origin=data.file,
+        licence="not stated",
+        task=on_terminal("bank of the domain"),
+    )
+    print(f"The bank of the domain has {many(about.sentences, 'sentence')} of {data.title}'s texts to train.")
+    return bank, about.sentences
+
+
+def main(argv: Sequence[str] = ()) -> int:
+    """Run the command ``bench budget``."""
+    args = _parser().parse_args(argv)
     judge = causal.judge(args.judge) if args.judge else None
     if wrong := set(args.system or ()) - {*systems(None, options_in(args)), OWN}:
         raise ConfigError(f"There is no system {shown(min(wrong))}. There are {', '.join(systems(None, {}))}, {OWN}.")
-    rows, read = _begun(args.out)
-    for found, test, texts in _tests(args.sets, args.data, args.n, args.own):
+    rows, read = _rows_of_file(args.out)
+    for found, test, texts in _tests(args.sets, args.data, args.max_texts, args.own):
         of = {"title": found.title, "sha256": found.sha256, "learnt": len(test.learnt), "seeds": args.seeds}
         read[test.data] = read.get(test.data, {}) | of
         told = sentence_encoder.embed(test.learnt)
@@ -353,19 +329,7 @@ def main(argv: Sequence[str] = ()) -> int:
             bank = None
             there = {r.system for r in rows if r.data == test.data}
             if args.own and OWN not in there and (not args.system or OWN in args.system):
-                bank = str(Path(folder) / "bank")
-                about = build_bank(
-                    gather(texts),
-                    bank,
-                    title=found.title,
-                    origin=found.file,
-                    licence="not stated",
-                    task=on_terminal("bank of the domain"),
-                )
-                read[test.data]["bank"] = about.sentences
-                print(
-                    f"The bank of the domain has {many(about.sentences, 'sentence')} of {found.title}'s texts to train."
-                )
+                bank, read[test.data]["bank"] = _domain_bank(found, texts, folder)
             for system, mechanism in systems(bank, options_in(args)).items():
                 if system in there or (args.system and system not in args.system):
                     continue
@@ -376,7 +340,7 @@ def main(argv: Sequence[str] = ()) -> int:
                     seeds=args.seeds,
                     few=args.few,
                     judge=judge,
-                    told=told,
+                    learnt_vectors=told,
                     task=on_terminal(system),
                 )
                 MEASUREMENT.write(
@@ -391,9 +355,5 @@ def main(argv: Sequence[str] = ()) -> int:
                         total="ε of a whole text, the same for every text",
                     ),
                 )
-        for name, title in MEASURES.items():
-            if any(r.measure == name and r.data == test.data for r in rows):
-                print(
-                    f"\n{found.title}: {title}\n\n{table([r for r in rows if r.data == test.data], name)}", flush=True
-                )
+        _print_tables(found.title, [r for r in rows if r.data == test.data])
     return 0

@@ -32,7 +32,8 @@ from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.result import RewriteResult
 from dptext_core.support.task import Task
 
-from ..runner.measurement import Measurement, parser
+from ..results.two_texts import MEASUREMENT, TwoTextsRow
+from ..runner.options import parser
 
 #: What a planted fault may lose between two texts by its promise, and the rewrites of each text that are to show more.
 LITTLE, PLANTED_DRAWS = 1.5, 200
@@ -40,44 +41,19 @@ LITTLE, PLANTED_DRAWS = 1.5, 200
 COVERED_DRAWS = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    """A mechanism at one ε on a bundled pair. draws: rewrites of each text. advantage: of the best classifier, with its
-    95% interval (low, high); by: its title. epsilon_least: the lower bound of ε between the two (95%); most: the
-    largest that so many draws can show. promised: what may be lost between them, None where nothing is promised.
-    seconds: of processor time."""
-
-    mechanism: str
-    epsilon: float
-    distance: str
-    draws: int
-    advantage: float
-    low: float
-    high: float
-    by: str
-    epsilon_least: float
-    most: float
-    promised: float | None
-    seconds: float
-
-
-MEASUREMENT = Measurement("two-texts", Told, "two_texts.json", digits=4)
-bundled = MEASUREMENT.bundled
-
-
-def row_of(m: Mechanism, found: TwoTexts, seconds: float) -> Told:
-    """What was found as a row."""
-    promised = found.promised if math.isfinite(found.promised) else None
-    return Told(
+def row_of(m: Mechanism, result: TwoTexts, seconds: float) -> TwoTextsRow:
+    """Return what was found as a row."""
+    promised = result.promised if math.isfinite(result.promised) else None
+    return TwoTextsRow(
         m.name,
         m.config.epsilon,
-        found.distance,
-        found.draws,
-        found.advantage,
-        *found.interval,
-        found.best.title,
-        found.epsilon,
-        found.most,
+        result.distance,
+        result.draws,
+        result.advantage,
+        *result.interval,
+        result.best.title,
+        result.epsilon,
+        result.most,
         promised,
         seconds,
     )
@@ -85,8 +61,8 @@ def row_of(m: Mechanism, found: TwoTexts, seconds: float) -> Told:
 
 def measure(
     m: Mechanism, draws: int | None = None, seed: int | None = None, pairs: Sequence[str] = DISTANCES
-) -> Iterator[Told]:
-    """A row for each bundled pair of these distances."""
+) -> Iterator[TwoTextsRow]:
+    """Yield a row for each bundled pair of these distances."""
     for k, pair in enumerate(PAIRS):
         if pair.distance not in pairs:
             continue
@@ -95,8 +71,8 @@ def measure(
         yield row_of(m, told_apart, time.process_time() - began)
 
 
-def said(row: Told) -> str:
-    """A row in words."""
+def row_text(row: TwoTextsRow) -> str:
+    """Return a row in words."""
     promised = "nothing promised" if row.promised is None else f"promised {bound(row.promised)}"
     return (
         f"{row.distance:12s} advantage {row.advantage:.2f} ({row.low:.2f} to {row.high:.2f}; {row.by}), "
@@ -108,7 +84,7 @@ def said(row: Told) -> str:
 
 
 @dataclass(frozen=True)
-class Held:
+class GuaranteeCheck:
     """The bound against the promise, for a mechanism with a fault or without: over the bundled pairs whose promise is
     little, the one that exceeds it most. found: None where no pair is promised so little."""
 
@@ -117,7 +93,7 @@ class Held:
     found: TwoTexts | None
 
 
-def against_promise(name: str, planted: bool, draws: int = PLANTED_DRAWS, seed: int | None = None) -> Held:
+def check_guarantee(name: str, planted: bool, draws: int = PLANTED_DRAWS, seed: int | None = None) -> GuaranteeCheck:
     """Tell the bundled pairs apart, at an ε that promises ``LITTLE`` between them. Sure at 95% over all of them."""
     make = broken if planted else sound
     best: TwoTexts | None = None
@@ -145,7 +121,7 @@ def against_promise(name: str, planted: bool, draws: int = PLANTED_DRAWS, seed: 
             continue
         if best is None or told_apart.epsilon - told_apart.promised > best.epsilon - best.promised:
             best = told_apart
-    return Held(name, planted, best)
+    return GuaranteeCheck(name, planted, best)
 
 
 # --- coverage
@@ -160,16 +136,16 @@ class Coin(TinyWriter):
     length = 1
 
     @property
-    def chances(self) -> _OfCoin:
-        return _OfCoin(self)
+    def chances(self) -> _CoinLikelihood:
+        return _CoinLikelihood(self)
 
     def true_epsilon(self) -> float:
-        """The ε between the texts "a" and "b", exactly: the largest ln of the ratio of a word's chances."""
+        """Return the ε between the texts "a" and "b", exactly: the largest ln of the ratio of a word's chances."""
         one, other = (self.rewrite(t, 0).distribution(0).log_probs for t in self.words)
         return float(np.abs(one - other).max())
 
 
-class _OfCoin(Chances[Coin]):
+class _CoinLikelihood(Chances[Coin]):
     """How likely its one word is under either text."""
 
     missing = ""
@@ -192,7 +168,7 @@ class Coverage:
     mean: float
 
     def sentence(self) -> str:
-        """The coverage in plain words."""
+        """Return the coverage in plain words."""
         return (
             f"True ε {self.true:.3f}: {self.within} of {self.repetitions} bounds are at most that "
             f"({self.within / self.repetitions:.1%}; 95% or more are wanted), and {self.mean:.3f} on average."
@@ -206,7 +182,7 @@ def coverage(
     seed: int | None = None,
     classifiers: Sequence[str] = ("words", "form", "likelihood"),
 ) -> Coverage:
-    """How often the bound is at most the true ε."""
+    """Return how often the bound is at most the true ε."""
     coin = Coin.create(epsilon=epsilon)
     true, stream = coin.true_epsilon(), NoiseStream(seed)
     found = [
@@ -220,7 +196,7 @@ def coverage(
 
 
 def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench two-texts``."""
+    """Run the command ``bench two-texts``."""
     takes = parser("two-texts", __doc__, "out")
     takes.add_argument("--mechanism", action="append", metavar="NAME", help="default: all that can be had here")
     takes.add_argument("--epsilon", action="append", type=float, metavar="E", help="default: that of each mechanism")
@@ -237,7 +213,7 @@ def main(argv: Sequence[str] = ()) -> int:
     if args.planted:
         for name in FAULTS:
             for planted in (True, False):
-                print(_told(against_promise(name, planted, args.draws or PLANTED_DRAWS)), flush=True)
+                print(_check_text(check_guarantee(name, planted, args.draws or PLANTED_DRAWS)), flush=True)
         return 0
     kept = MEASUREMENT.read(args.out) if args.add and args.out is not None and args.out.exists() else ()
     rows = {(row.mechanism, row.epsilon, row.distance): row for row in kept}
@@ -245,7 +221,7 @@ def main(argv: Sequence[str] = ()) -> int:
         for epsilon in args.epsilon or [mechanism_class(name).epsilon_range({})[2]]:
             try:
                 for row in measure(get_mechanism(name, epsilon=epsilon), args.draws, pairs=args.pair or DISTANCES):
-                    print(f"{name:14s} ε {row.epsilon:<6g} {said(row)}", flush=True)
+                    print(f"{name:14s} ε {row.epsilon:<6g} {row_text(row)}", flush=True)
                     rows[name, row.epsilon, row.distance] = replace(row, seconds=round(row.seconds, 1))
             except DPTextError as error:
                 print(f"{name:14s} not measured: {error}", flush=True)
@@ -253,11 +229,11 @@ def main(argv: Sequence[str] = ()) -> int:
     return 0
 
 
-def _told(held: Held) -> str:
-    what = f"{held.name:20s} {'planted' if held.planted else 'twin   '}"
-    if held.found is None:
+def _check_text(check: GuaranteeCheck) -> str:
+    what = f"{check.name:20s} {'planted' if check.planted else 'twin   '}"
+    if check.found is None:
         return f"{what} nothing is promised between the pairs that so many draws could exceed"
-    found = held.found
+    found = check.found
     verdict = "EXCEEDS" if found.exceeds else "within "
     return (
         f"{what} {verdict} ε at least {at_least(found.epsilon)}, promised {bound(found.promised)} "

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from dptext_core.errors import InputError
 
-from ..runner.measurement import parser
-from .compare import (
+from ..runner.options import parser
+from .comparison import (
     Match,
     PeerComparison,
     Speed,

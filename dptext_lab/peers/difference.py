@@ -39,7 +39,7 @@ def against_channel(
     stream: np.random.Generator,
     resamples: int = RESAMPLES,
 ) -> Difference:
-    """Counts of draws, int64 (words, n), against the channels, float64 (words, n), they should come from.
+    """Return counts of draws, int64 (words, n), against the channels, float64 (words, n), they should come from.
 
     at: which of the n outputs is the word itself.
     """
@@ -56,7 +56,7 @@ def against_channel(
         again = stream.multinomial(total, np.append(channel[likely], rest), size=resamples) / total
         null[0] += np.abs(again[:, :-1] - channel[likely]).sum(1) / 2 + (again[:, -1] + rest) / 2
         null[1] += again[:, -2] - channel[own]
-    return _judged(found / len(channels), null / len(channels))
+    return _decide(found / len(channels), null / len(channels))
 
 
 def against_draws(
@@ -66,7 +66,8 @@ def against_draws(
     stream: np.random.Generator,
     resamples: int = RESAMPLES,
 ) -> Difference:
-    """Two sets of draws, counts int64 (words, n) each: an exact permutation test. at: as in `against_channel`."""
+    """Return two sets of draws, counts int64 (words, n) each: an exact permutation test. at: as in
+    `against_channel`."""
     found, null = np.zeros(2), np.zeros((2, resamples))
     for a, b, own in zip(first, second, at, strict=True):
         cells = np.flatnonzero(a + b)
@@ -77,9 +78,9 @@ def against_draws(
         apart = again / n - (pooled - again) / m
         null[0] += np.abs(apart).sum(1) / 2
         null[1] += apart[:, -1]
-    return _judged(found / len(first), null / len(first))
+    return _decide(found / len(first), null / len(first))
 
 
-def _judged(found: np.ndarray, null: np.ndarray) -> Difference:
+def _decide(found: np.ndarray, null: np.ndarray) -> Difference:
     shares = (1 + (np.abs(null) >= np.abs(found)[:, None] - 1e-12).sum(1)) / (1 + null.shape[1])
     return Difference(float(found[0]), float(null[0].mean()), min(1.0, 2 * float(shares.min())))

@@ -79,7 +79,8 @@ def sphere(
 
 
 def root_of(vectors: np.ndarray, pooled: bool) -> np.ndarray:
-    """(λΣ + (1−λ)I)^½, Σ the covariance over the mean variance of a column, or over the pooled variance of all."""
+    """Return (λΣ + (1−λ)I)^½, Σ the covariance over the mean variance of a column, or over the pooled variance of
+    all."""
     v = vectors.astype(np.float64)
     scale = v.var() if pooled else v.var(axis=0).mean()
     values, basis = np.linalg.eigh(LAM * np.cov(v, rowvar=False, ddof=0) / scale + (1 - LAM) * np.eye(v.shape[1]))
@@ -145,7 +146,7 @@ def vickrey(space: Vectors, row: int, noise: np.ndarray, stream: np.random.Gener
 
 
 def cells(space: Vectors, row: int, noise: np.ndarray, stream: np.random.Generator) -> np.ndarray:
-    """The word found by a search of the 50 cells (of 100) whose centres are nearest."""
+    """Return the word found by a search of the 50 cells (of 100) whose centres are nearest."""
     faiss = importlib.import_module("faiss")
     dim = space.vectors.shape[1]
     index = faiss.IndexIVFFlat(faiss.IndexFlatL2(dim), dim, 100)

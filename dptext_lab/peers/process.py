@@ -84,7 +84,7 @@ class Process:
         self.process.wait()
 
     def ask(self, do: str, **more: Any) -> Any:
-        """The answer to one request. Raises PeerFailed where theirs fails, DPTextError where ours does."""
+        """Return the answer to one request. Raises PeerFailed where theirs fails, DPTextError where ours does."""
         assert self.process.stdin and self.process.stdout
         # One of the packages can wait for helper processes that never start.
         late = threading.Event()
@@ -120,6 +120,6 @@ class Process:
 
 @contextlib.contextmanager
 def pair(folder: Path, threads: int, peers_python: str) -> Iterator[tuple[Process, Process]]:
-    """A worker of ours and one of theirs."""
+    """Yield a worker of ours and one of theirs."""
     with Process("ours", folder, threads) as ours, Process("theirs", folder, threads, peers_python) as theirs:
         yield ours, theirs

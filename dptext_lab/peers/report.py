@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..runner.measurement import markdown
-from .compare import PeerComparison, Speed
+from ..results.measurement import markdown
+from .comparison import PeerComparison, Speed
 
 
 def _number(x: float) -> str:

@@ -34,7 +34,7 @@ class Peer:
     reference: str = ""
 
     def epsilon_on(self, space: Vectors) -> float:
-        """ε on these vectors, to two digits."""
+        """Return ε on these vectors, to two digits."""
         gap = space.gap
         scale = {
             "": 1.0,

@@ -28,7 +28,7 @@ DIFFRACTOR_FILE = "glove-wiki-gigaword-300"
 
 
 def peak_bytes() -> int | None:
-    """The most memory this process has held; None where the system does not tell."""
+    """Return the most memory this process has held; None where the system does not tell."""
     try:
         # Unlike getrusage, this does not count what the process that started us held.
         status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
@@ -55,11 +55,11 @@ class Side:
         raise NotImplementedError
 
     def channel(self, word: str) -> tuple[Sequence[str], np.ndarray] | None:
-        """Candidates and probabilities where there is a closed form."""
+        """Return candidates and probabilities where there is a closed form."""
         return None
 
     def order(self) -> list[str] | None:
-        """The words of the 1-D list in use."""
+        """Return the words of the 1-D list in use."""
         return None
 
     def close(self) -> None:
@@ -212,7 +212,8 @@ SIDES: dict[str, Callable[[dict[str, Any], Path], Side]] = {
 
 
 def timed(side: Side, texts: Sequence[Sequence[str]], limit: float) -> tuple[int, float]:
-    """Words rewritten and the seconds it took: texts in turn, until they are done or `limit` seconds are over."""
+    """Return words rewritten and the seconds it took: texts in turn, until they are done or `limit` seconds are
+    over."""
     done, start = 0, time.perf_counter()
     for i in range(0, len(texts), side.texts_at_once):
         some = texts[i : i + side.texts_at_once]
@@ -224,7 +225,7 @@ def timed(side: Side, texts: Sequence[Sequence[str]], limit: float) -> tuple[int
 
 
 def drawn(draw: Callable[[int], Sequence[Any]], n: int, limit: float) -> list[Any]:
-    """At most n draws, fewer where `limit` seconds are over."""
+    """Return at most n draws, fewer where `limit` seconds are over."""
     out: list[Any] = []
     start = time.perf_counter()
     step = 20
@@ -235,7 +236,7 @@ def drawn(draw: Callable[[int], Sequence[Any]], n: int, limit: float) -> list[An
 
 
 def answer(side: Side, space: Vectors, job: dict[str, Any], ask: dict[str, Any]) -> Any:
-    """What a worker answers to one request."""
+    """Return what a worker answers to one request."""
     if ask["do"] == "time":
         return timed(side, ask["texts"], ask["limit"])
     if ask["do"] == "peak":

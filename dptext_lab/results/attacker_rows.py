@@ -23,58 +23,61 @@ from dptext_core.attacks.two_texts import DISTANCES, success
 from dptext_core.mechanisms.setting import Setting
 from dptext_core.support.statistics import NORMAL
 
-from ..measurements import reader, two_texts
+from . import reader, two_texts
 from .papers import PaperRow
-from .results import Results
-from .rows import BASELINE, Row, short
+from .rows import BASELINE, Row, six_digits
+from .summary import Results
 
 #: Metrics of the grid's attackers, by the attackers' names.
-FEW = {"same-word": "n_w", "best-guess": "attack_bayes", "language-model": "attack_mask"}
-BEST, BEST_FEW, TOLD = "attack_best", "attack_best_few", "attack_two_texts"
+GRID_ATTACKERS = {"same-word": "n_w", "best-guess": "attack_bayes", "language-model": "attack_mask"}
+BEST, BEST_FEW, TWO_TEXTS = "attack_best", "attack_best_few", "attack_two_texts"
 
 
-def of_reader(found: Iterable[reader.Found] | None = None) -> Results:
-    """Rows of ``attack_reader`` and ``attack_best``; found: the bundled ones without it."""
+def of_reader(reader_rows: Iterable[reader.ReaderRow] | None = None) -> Results:
+    """Return rows of ``attack_reader`` and ``attack_best``; reader_rows: the bundled ones without it."""
     rows = []
-    for f in reader.bundled() if found is None else found:
+    for f in reader.bundled() if reader_rows is None else reader_rows:
         setting = Setting(f.mechanism, f.options, f.epsilon).ordered()
-        value = short(getattr(f, reader.COLUMNS[f.best]))
-        low, high = min(short(f.best_low), value), max(short(f.best_high), value)
+        value = six_digits(getattr(f, reader.COLUMNS[f.best]))
+        low, high = min(six_digits(f.best_low), value), max(six_digits(f.best_high), value)
         rows.append(Row(setting, f.data, "deniability", BEST, value, low, high, f.words, 1, ""))
-        rows.append(Row(setting, f.data, "deniability", "attack_reader", short(f.reader), None, None, f.words, 1, ""))
+        rows.append(
+            Row(setting, f.data, "deniability", "attack_reader", six_digits(f.reader), None, None, f.words, 1, "")
+        )
     return Results({}, (), tuple(rows))
 
 
 @lru_cache(maxsize=8)
 def with_attackers(results: Results) -> Results:
-    """The same with rows of ``attack_best_few`` and ``attack_two_texts``, of the settings that were asked about."""
-    few = (row for row, _ in _few(results).values())
+    """Return the same with rows of ``attack_best_few`` and ``attack_two_texts``, of the settings that were asked
+    about."""
+    few = (row for row, _ in _strongest_of_grid(results).values())
     return Results(results.about, results.gates, (*results.rows, *few, *of_two_texts(results)))
 
 
-def of_two_texts(results: Results, told: Iterable[two_texts.Told] | None = None) -> list[Row]:
-    """Rows of ``attack_two_texts`` beside every data set that a setting was measured on: the bundled pair that is one
-    word apart is the same for all. told: the bundled ones without it."""
-    measured = two_texts.bundled() if told is None else told
+def of_two_texts(results: Results, pairs: Iterable[two_texts.TwoTextsRow] | None = None) -> list[Row]:
+    """Return rows of ``attack_two_texts`` beside every data set that a setting was measured on: the bundled pair that
+    is one word apart is the same for all. pairs: the bundled ones without it."""
+    measured = two_texts.bundled() if pairs is None else pairs
     of = {(t.mechanism, t.epsilon): t for t in measured if t.distance == DISTANCES[0]}
     out: dict[tuple[Setting, str], Row] = {}
     for row in results.rows:
         t = of.get((row.mechanism, row.epsilon or 0.0))
         if t is None or (row.setting, row.data) in out or row.setting.full() != Setting(t.mechanism).full():
             continue
-        value, low, high = (short(success(x)) for x in (t.advantage, t.low, t.high))
+        value, low, high = (six_digits(success(x)) for x in (t.advantage, t.low, t.high))
         at = row.setting, row.data
-        out[at] = Row(*at, "deniability", TOLD, value, min(low, value), max(high, value), t.draws, 1, row.point)
+        out[at] = Row(*at, "deniability", TWO_TEXTS, value, min(low, value), max(high, value), t.draws, 1, row.point)
     return list(out.values())
 
 
 @lru_cache(maxsize=8)
-def _few(results: Results) -> Mapping[tuple[Setting, str], tuple[Row, str]]:
-    """By setting and data set the row, and who is best."""
+def _strongest_of_grid(results: Results) -> Mapping[tuple[Setting, str], tuple[Row, str]]:
+    """Return by setting and data set the row, and who is best."""
     from scipy.special import ndtri
 
     together: dict[tuple[Setting, str], dict[str, Row]] = {}
-    names = {metric: name for name, metric in FEW.items()}
+    names = {metric: name for name, metric in GRID_ATTACKERS.items()}
     for row in results.rows:
         if row.metric in names and row.mechanism != BASELINE:
             together.setdefault((row.setting, row.data), {})[names[row.metric]] = row
@@ -82,7 +85,7 @@ def _few(results: Results) -> Mapping[tuple[Setting, str], tuple[Row, str]]:
     for at, rows in together.items():
         if "language-model" not in rows or "same-word" not in rows:
             continue
-        name = best.strongest({n: rows[n].value for n in FEW if n in rows})
+        name = best.strongest({n: rows[n].value for n in GRID_ATTACKERS if n in rows})
         wider = float(ndtri(1 - (1 - best.CONFIDENCE) / 2 / len(rows))) / NORMAL
         ends = np.array(
             [
@@ -96,19 +99,20 @@ def _few(results: Results) -> Mapping[tuple[Setting, str], tuple[Row, str]]:
         high: float | None = None
         if len(ends) == len(rows):
             of_all = np.clip(ends.max(axis=0), 0, 1).tolist()
-            low, high = min(short(of_all[0]), top.value), max(short(of_all[1]), top.value)
+            low, high = min(six_digits(of_all[0]), top.value), max(six_digits(of_all[1]), top.value)
         row = Row(top.setting, top.data, "deniability", BEST_FEW, top.value, low, high, top.n, 1, top.point)
         out[at] = row, name
     return out
 
 
-def who_at(results: Results, row: Row | PaperRow) -> str:
-    """The title of the attacker that is best at the setting of a row, of ``FEW``; empty where they were not asked."""
-    found = _few(results).get((row.setting, row.data))
+def strongest_at(results: Results, row: Row | PaperRow) -> str:
+    """Return the title of the attacker that is best at the setting of a row, of ``FEW``; empty where they were not
+    asked."""
+    found = _strongest_of_grid(results).get((row.setting, row.data))
     return "" if found is None else best.title(found[1])
 
 
-def who(mechanism: str, epsilon: float, data: str) -> str:
-    """The title of the best of all attackers of a bundled setting; empty where it was not measured."""
+def strongest_attacker(mechanism: str, epsilon: float, data: str) -> str:
+    """Return the title of the best of all attackers of a bundled setting; empty where it was not measured."""
     wanted = (data, mechanism, epsilon)
     return next((best.title(f.best) for f in reader.bundled() if (f.data, f.mechanism, f.epsilon) == wanted), "")

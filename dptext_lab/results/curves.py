@@ -24,7 +24,7 @@ from .papers import PaperRow, paper_rows
 from .rows import BASELINE, Gate, Row
 
 if TYPE_CHECKING:
-    from .results import Results
+    from .summary import Results
 
 Shown = dict[str, Any]
 R = TypeVar("R", Row, Gate)
@@ -95,14 +95,14 @@ def units(names: Iterable[str]) -> dict[str, list[str]]:
     return found
 
 
-def not_equal(names: Iterable[str]) -> str:
-    """Why these mechanisms cannot be compared at one ε, in a sentence."""
+def units_note(names: Iterable[str]) -> str:
+    """Return why these mechanisms cannot be compared at one ε, in a sentence."""
     counts = "; ".join(f"{', '.join(who)}: {unit}" for unit, who in units(names).items() if unit)
     return f"Equal ε is not equal privacy, because the units differ. {counts}."
 
 
 def describe(options: Mapping[str, Any], mechanism: str, only: Iterable[str] | None = None) -> str:
-    """Options in words; only: these alone. A paper's row may be the best or the mean of several lists."""
+    """Return options in words; only: these alone. A paper's row may be the best or the mean of several lists."""
     kept = [n for n in options if only is None or n in only]
     return ", ".join(
         f"{n.removesuffix('_of')} of {'+'.join(map(str, options[n]))}"
@@ -123,7 +123,7 @@ class Configuration(OfSetting):
 
 @lru_cache(maxsize=8)
 def _keyed(results: Results) -> dict[tuple[str, str], list[tuple[str, Row]]]:
-    """The rows with their configurations by data set and metric, without those of unprotected text."""
+    """Return the rows with their configurations by data set and metric, without those of unprotected text."""
     found: dict[tuple[str, str], list[tuple[str, Row]]] = {}
     for row in results.rows:
         if row.mechanism != BASELINE:
@@ -133,8 +133,8 @@ def _keyed(results: Results) -> dict[tuple[str, str], list[tuple[str, Row]]]:
 
 @lru_cache(maxsize=8)
 def configurations(results: Results) -> Mapping[str, Configuration]:
-    """Every measured configuration by its key. First the one of each mechanism that has its default options, as the
-    pages begin, else the one with most points; in their order."""
+    """Return every measured configuration by its key. First the one of each mechanism that has its default options, as
+    the pages begin, else the one with most points; in their order."""
     seen: dict[str, tuple[Row, set]] = {}
     keys = {id(row): k for all_of in _keyed(results).values() for k, row in all_of}
     for row in results.rows:
@@ -168,7 +168,8 @@ def data_sets(results: Results) -> dict[str, str]:
 
 
 def metrics_of(results: Results, data: str, kinds: Sequence[str] = ()) -> list[str]:
-    """Metrics that a data set has rows of, in the order of the registry; of these kinds only, where some are given."""
+    """Return metrics that a data set has rows of, in the order of the registry; of these kinds only, where some are
+    given."""
     metrics = {r.metric for r in results.rows if r.data == data and r.mechanism != BASELINE}
     known = [n for m in REGISTRY for n in (m, *(m + judge for judge in JUDGES)) if n in metrics]
     known += sorted(metrics.difference(known))
@@ -176,18 +177,18 @@ def metrics_of(results: Results, data: str, kinds: Sequence[str] = ()) -> list[s
 
 
 def mechanisms_of(results: Results, data: str) -> list[str]:
-    """Mechanisms that a data set has rows of, in their order."""
+    """Return mechanisms that a data set has rows of, in their order."""
     found = {r.mechanism for r in results.rows if r.data == data}
     return list(dict.fromkeys(c.mechanism for c in configurations(results).values() if c.mechanism in found))
 
 
 def baseline(results: Results, data: str, metric: str) -> Row | None:
-    """The row of the unprotected text."""
+    """Return the row of the unprotected text."""
     return _first(results.rows, mechanism=BASELINE, data=data, metric=metric)
 
 
 def majority(results: Results, data: str, metric: str) -> float | None:
-    """The score of always guessing the most frequent class, where the metric is a score of that kind."""
+    """Return the score of always guessing the most frequent class, where the metric is a score of that kind."""
     plain, role = judged(metric)[0], measure(metric).kind
     gate = _first(results.gates, data=data, role=role, metric="f1" if role == "privacy" else plain)
     return gate.majority if gate else None
@@ -198,7 +199,8 @@ def _first(rows: Iterable[R], **wanted: Any) -> R | None:
 
 
 def command(row: Row | PaperRow) -> str:
-    """What measures this point again; "" for a paper's number. The list of stop words is named among the results."""
+    """Return what measures this point again; "" for a paper's number. The list of stop words is named among the
+    results."""
     again = "python -m dptext_core bench run --point"
     return f"{again} {row.point} --data DIR --stopwords FILE" if row.point else ""
 
@@ -209,7 +211,7 @@ def command(row: Row | PaperRow) -> str:
 def series(
     results: Results, data: str, metric: str, mechanisms: Iterable[str] | None = None, x: str = "epsilon"
 ) -> list[Series]:
-    """One series a configuration, in order of index. mechanisms: these only.
+    """Return one series a configuration, in order of index. mechanisms: these only.
 
     x: "epsilon", or one of ``HIDDEN``: then a point stands at that measure of the same configuration and ε on the same
     data, and one without it is left out, which ``left_out`` counts. Raises ConfigError for another x.
@@ -237,11 +239,11 @@ def series(
     ]
 
 
-def main_series(found: Sequence[Series]) -> list[Series]:
-    """Of each mechanism (and paper) the series with its default options, as the pages begin; else the one with most
-    points, the first of several."""
+def main_series(all_series: Sequence[Series]) -> list[Series]:
+    """Return of each mechanism (and paper) the series with its default options, as the pages begin; else the one with
+    most points, the first of several."""
     best: dict[tuple[str, str], Series] = {}
-    for s in found:
+    for s in all_series:
         k = (s.mechanism, s.paper.partition(",")[0])
         best[k] = max(best.get(k, s), s, key=lambda one: (not one.setting.options and not one.paper, len(one.points)))
     return list(best.values())
@@ -250,7 +252,7 @@ def main_series(found: Sequence[Series]) -> list[Series]:
 def paper_series(
     data: str, metric: str, mechanisms: Iterable[str] | None = None, ours: Sequence[Series] = ()
 ) -> list[Series]:
-    """What the papers print, over ε, in this project's units: one series a table and configuration.
+    """Return what the papers print, over ε, in this project's units: one series a table and configuration.
 
     Other data sets that ours stands for (``KIN``) are named in the label. ours: a series takes the index of the one it
     is of, else that of its mechanism. Left out: rows without a value or a positive ε, values that are bounds only, and
@@ -285,7 +287,7 @@ def paper_series(
 
 
 def _index(row: PaperRow, ours: Sequence[Series]) -> int:
-    """The index of the series of ours that a paper's row is of; of the same mechanism; else behind all."""
+    """Return the index of the series of ours that a paper's row is of; of the same mechanism; else behind all."""
     same = [s for s in ours if s.mechanism == row.mechanism]
     if not same:
         return max((s.index for s in ours), default=-1) + 1
@@ -305,7 +307,8 @@ def _disagreements(series: Series, options: Mapping[str, Any]) -> int:
 
 
 def differences(series: Series, own: Setting) -> list[str]:
-    """What of a series' options a user's own setting has otherwise, in words. Options not given have their default."""
+    """Return what of a series' options a user's own setting has otherwise, in words. Options not given have their
+    default."""
     try:
         defaults, have = Setting(own.mechanism).full(), own.full()
     except ConfigError:
@@ -323,7 +326,7 @@ def nearest_series(
     metric: str = "accuracy",
     x: str = "epsilon",
 ) -> list[Series]:
-    """The series of a mechanism that differ least from a user's own setting; ``differences`` says in what."""
+    """Return the series of a mechanism that differ least from a user's own setting; ``differences`` says in what."""
     found = [s for s in series(results, data, metric, [own.mechanism], x) if s.points]
     least = min((len(differences(s, own)) for s in found), default=0)
     return [s for s in found if len(differences(s, own)) == least]
@@ -335,7 +338,7 @@ def nearest_series(
 def plane(
     results: Results, data: str, utility: str, privacy: str, mechanisms: Iterable[str] | None = None
 ) -> list[Spot]:
-    """Every setting that has both metrics, in order of its series."""
+    """Return every setting that has both metrics, in order of its series."""
     chosen = None if mechanisms is None else list(mechanisms)
     return _spots(series(results, data, utility, chosen), series(results, data, privacy, chosen))
 
@@ -343,7 +346,7 @@ def plane(
 def paper_plane(
     data: str, utility: str, privacy: str, mechanisms: Iterable[str] | None = None, ours: Sequence[Series] = ()
 ) -> list[Spot]:
-    """The papers' settings that have both metrics in one table and data set."""
+    """Return the papers' settings that have both metrics in one table and data set."""
     chosen = None if mechanisms is None else list(mechanisms)
     return _spots(paper_series(data, utility, chosen, ours), paper_series(data, privacy, chosen, ours))
 
@@ -364,8 +367,8 @@ def _spots(ys: Sequence[Series], xs: Sequence[Series]) -> list[Spot]:
 # --- tables ---------------------------------------------------------------------------------------------------------
 
 
-def table(found: Sequence[Series]) -> list[Shown]:
-    """One line a point: what it is of, its value with its interval, and how to measure it again."""
+def table(all_series: Sequence[Series]) -> list[Shown]:
+    """Return one line a point: what it is of, its value with its interval, and how to measure it again."""
     return [
         {
             "source": s.paper or "ours",
@@ -383,27 +386,28 @@ def table(found: Sequence[Series]) -> list[Shown]:
             "point": p.row.point,
             "again": command(p.row),
         }
-        for s in found
+        for s in all_series
         for p in s.points
     ]
 
 
 def flat(results: Results) -> list[Shown]:
-    """All rows with their options as text, for a file of one line a row."""
+    """Return all rows with their options as text, for a file of one line a row."""
     shown = [r.to_dict() | {"options": describe(r.options, r.mechanism)} for r in results.rows]
     return [{k: v for k, v in row.items() if k not in ("runs", "texts")} for row in shown]
 
 
-def said(value: float | None, low: float | None = None, high: float | None = None) -> str:
-    """A value with its interval, as short as can be read."""
+def score_text(value: float | None, low: float | None = None, high: float | None = None) -> str:
+    """Return a value with its interval, as short as can be read."""
     if value is None:
         return "none"
     text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
     return text if low is None or high is None else f"{text} (95%: {low:.3g} to {high:.3g})"
 
 
-def measured_at(results: Results, row: Row | PaperRow) -> dict[str, str]:
-    """Everything that was measured of the setting of a row, at its ε and on its data: title of the measure, value."""
+def points_at(results: Results, row: Row | PaperRow) -> dict[str, str]:
+    """Return everything that was measured of the setting of a row, at its ε and on its data: title of the measure,
+    value."""
     wanted = row.setting.key()
     same = [
         r
@@ -412,10 +416,10 @@ def measured_at(results: Results, row: Row | PaperRow) -> dict[str, str]:
         for k, r in rows
         if r.epsilon == row.epsilon and k == wanted
     ]
-    found = {r.metric: said(r.value, r.low, r.high) for r in same if r.value is not None}
+    found = {r.metric: score_text(r.value, r.low, r.high) for r in same if r.value is not None}
     return {measure(m).title: found[m] for m in metrics_of(results, row.data) if m in found}
 
 
 def name_of(point: CurvePoint, label: str) -> str:
-    """A point in words: its series and its ε."""
+    """Return a point in words: its series and its ε."""
     return f"{label}, ε = {number(float(point.row.epsilon or 0))}"

@@ -19,7 +19,7 @@ from dptext_core.measure.metrics.registry import measure
 from dptext_core.mechanisms.setting import OfSetting, Setting
 from dptext_core.support.assets import assets_folder, bundled, read_json
 
-from .rows import TASKS, finite, record
+from .rows import TASKS, is_finite, make_record
 
 WORD_LEVEL = ("diffractor", "custext", "santext", "santext-plus", "mvc", "mahalanobis", "vickrey", "gumbel", "tem")
 MECHANISMS = frozenset(("baseline", "dp-mlm", "dp-mlm-plus", "dp-prompt", "dp-paraphrase", *WORD_LEVEL, "adept"))
@@ -55,7 +55,7 @@ class PaperRow(OfSetting):
 
 
 def paper_rows(data: str | None = None, mechanism: str | None = None, metric: str | None = None) -> list[PaperRow]:
-    """The papers' numbers for this data set, mechanism and metric (None: all); an unknown name gives no row.
+    """Return the papers' numbers for this data set, mechanism and metric (None: all); an unknown name gives no row.
 
     Raises ModelUnavailable where the files are missing, InputError where one breaks the format.
     """
@@ -74,7 +74,8 @@ def _all_rows(folder: Path) -> tuple[PaperRow, ...]:
 
 
 def read_tables(path: Path) -> list[PaperRow]:
-    """The checked rows of one file, as ``paper_rows`` gives them. Raises InputError naming the table and the fault."""
+    """Return the checked rows of one file, as ``paper_rows`` gives them. Raises InputError naming the table and the
+    fault."""
     tables = read_json(path)
     if not isinstance(tables, list) or not all(isinstance(t, dict) and set(t) == ABOUT for t in tables):
         raise InputError(f"{path.name} must be a list of tables with exactly: {', '.join(sorted(ABOUT))}.")
@@ -98,7 +99,7 @@ def read_tables(path: Path) -> list[PaperRow]:
                 else 1.0
             )
             about = {c: table[c] for c in ("paper", "file", "table", "caption")}
-            found.append(record(PaperRow, {**row, **about, "unit": unit, "scale": scale}))
+            found.append(make_record(PaperRow, {**row, **about, "unit": unit, "scale": scale}))
     return found
 
 
@@ -113,7 +114,7 @@ def _fault(row: Any, units: dict[str, str]) -> str | None:
         return "unknown mechanism or task, or a metric without a unit"
     for column in NUMBERS:
         x = row[column]
-        if x is not None and not finite(x):
+        if x is not None and not is_finite(x):
             return f"{column} must be a finite number or null"
         if x is not None and x < 0 and column != "value":
             return f"{column} is negative"

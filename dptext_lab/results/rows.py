@@ -17,7 +17,7 @@ from dptext_core.errors import InputError
 from dptext_core.measure.metrics.registry import REGISTRY, measure
 from dptext_core.mechanisms.setting import OfSetting, Setting
 
-from .paired import unpack
+from .paired_comparison import unpack
 
 R = TypeVar("R")
 
@@ -29,13 +29,13 @@ COLUMNS = ("mechanism", "options", "epsilon")
 TASKS = tuple(dict.fromkeys(m.task for m in REGISTRY.values()))
 
 
-def names(cls: type) -> tuple[str, ...]:
-    """The columns of a record; its setting takes three."""
+def column_names(cls: type) -> tuple[str, ...]:
+    """Return the columns of a record; its setting takes three."""
     return tuple(name for f in fields(cls) for name in (COLUMNS if f.name == "setting" else (f.name,)))
 
 
 def plain(record: Any) -> dict[str, Any]:
-    """A record as JSON has it, its columns in order."""
+    """Return a record as JSON has it, its columns in order."""
     out: dict[str, Any] = {}
     for f in fields(record):
         value = getattr(record, f.name)
@@ -43,32 +43,32 @@ def plain(record: Any) -> dict[str, Any]:
     return out
 
 
-def record(cls: Callable[..., R], found: Mapping[str, Any]) -> R:
-    """The record of these columns, which were checked."""
-    rest = {name: value for name, value in found.items() if name not in COLUMNS}
-    return cls(setting=Setting(*(found[name] for name in COLUMNS)), **rest)
+def make_record(cls: Callable[..., R], content: Mapping[str, Any]) -> R:
+    """Return the record of these columns, which were checked."""
+    rest = {name: value for name, value in content.items() if name not in COLUMNS}
+    return cls(setting=Setting(*(content[name] for name in COLUMNS)), **rest)
 
 
-def finite(x: Any) -> bool:
-    """Whether it is a number that JSON has: no bool, no NaN, no infinity."""
+def is_finite(x: Any) -> bool:
+    """Return whether it is a number that JSON has: no bool, no NaN, no infinity."""
     return not isinstance(x, bool) and isinstance(x, int | float) and math.isfinite(x)
 
 
-def whole(x: Any) -> bool:
+def is_whole(x: Any) -> bool:
     return not isinstance(x, bool) and isinstance(x, int)
 
 
-def exactly(cls: type, found: Any, what: str) -> None:
-    """Raises InputError unless ``found`` has the columns of ``cls`` and no others; those with a default may lack."""
-    needed = set(names(cls)) - {f.name for f in fields(cls) if f.default is not MISSING}
-    if not isinstance(found, dict) or not needed <= set(found) <= set(names(cls)):
-        raise InputError(f"{what} needs exactly {', '.join(names(cls))}")
+def check_columns(cls: type, content: Any, what: str) -> None:
+    """Raise InputError unless ``content`` has the columns of ``cls`` and no others; those with a default may lack."""
+    needed = set(column_names(cls)) - {f.name for f in fields(cls) if f.default is not MISSING}
+    if not isinstance(content, dict) or not needed <= set(content) <= set(column_names(cls)):
+        raise InputError(f"{what} needs exactly {', '.join(column_names(cls))}")
 
 
-def texts(found: Mapping[str, Any], *columns: str) -> None:
-    """Raises InputError unless these columns are texts."""
+def check_texts(content: Mapping[str, Any], *columns: str) -> None:
+    """Raise InputError unless these columns are texts."""
     for column in columns:
-        if not isinstance(found[column], str):
+        if not isinstance(content[column], str):
             raise InputError(f"{column} must be a text")
 
 
@@ -77,7 +77,7 @@ class Row(OfSetting):
     """One metric of one setting. low, high: the 95% interval, None where it is not known; of speed, the least and the
     most. n: texts or words behind it. seeds: how many measured it, 1 of what is measured of words. point: the id of its
     first seed's point, "" where the grid has none. runs: the value of each seed, () where it is not known. texts: what
-    each test text has, the mean over the seeds, as ``paired.pack`` writes it; "" where that is not known."""
+    each test text has, the mean over the seeds, as ``paired_comparison.pack`` writes it; "" where that is not known."""
 
     setting: Setting
     data: str
@@ -93,29 +93,29 @@ class Row(OfSetting):
     texts: str = ""
 
     @classmethod
-    def read(cls, found: Any) -> Self:
-        """From JSON. Raises InputError."""
-        exactly(cls, found, "a row")
-        if found["task"] not in TASKS or not isinstance(found["options"], dict):
+    def read(cls, content: Any) -> Self:
+        """Read from JSON. Raises InputError."""
+        check_columns(cls, content, "a row")
+        if content["task"] not in TASKS or not isinstance(content["options"], dict):
             raise InputError("unknown task, or options that are no object")
-        texts(found, "mechanism", "data", "metric", "point")
+        check_texts(content, "mechanism", "data", "metric", "point")
         for column in ("epsilon", "value", "low", "high"):
-            if found[column] is None and column != "value":
+            if content[column] is None and column != "value":
                 continue
-            if not finite(found[column]):
+            if not is_finite(content[column]):
                 raise InputError(f"{column} must be a finite number" + ("" if column == "value" else " or null"))
-        if not whole(found["seeds"]) or not (found["n"] is None or whole(found["n"])):
+        if not is_whole(content["seeds"]) or not (content["n"] is None or is_whole(content["n"])):
             raise InputError("n and seeds must be whole numbers")
-        if (found["low"] is None) != (found["high"] is None):
+        if (content["low"] is None) != (content["high"] is None):
             raise InputError("an interval has two ends or none")
-        if found["low"] is not None and not found["low"] - 1e-9 <= found["value"] <= found["high"] + 1e-9:
+        if content["low"] is not None and not content["low"] - 1e-9 <= content["value"] <= content["high"] + 1e-9:
             raise InputError("the value lies outside its interval")
-        runs, of_texts = found.get("runs", []), found.get("texts", "")
-        if not isinstance(runs, list) or not all(finite(x) for x in runs) or not isinstance(of_texts, str):
+        runs, of_texts = content.get("runs", []), content.get("texts", "")
+        if not isinstance(runs, list) or not all(is_finite(x) for x in runs) or not isinstance(of_texts, str):
             raise InputError("runs must be a list of finite numbers, and texts a text")
         if of_texts:
             unpack(of_texts)
-        return record(cls, found | {"runs": tuple(runs)})
+        return make_record(cls, content | {"runs": tuple(runs)})
 
     @property
     def measured(self) -> str:
@@ -125,7 +125,7 @@ class Row(OfSetting):
         return f"{self.seeds} seeds"
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it; what is not known is left out."""
+        """Return what JSON has; what is not known is left out."""
         out = plain(self) | {"runs": list(self.runs)}
         return {k: v for k, v in out.items() if v or k not in ("runs", "texts")}
 
@@ -149,18 +149,18 @@ class Gate:
     enters: bool
 
     @classmethod
-    def read(cls, found: Any) -> Self:
-        """From JSON. Raises InputError."""
-        exactly(cls, found, "a gate")
-        texts(found, "data", "task", "role", "metric")
-        if not all(finite(found[c]) for c in ("score", "majority", "se")):
+    def read(cls, content: Any) -> Self:
+        """Read from JSON. Raises InputError."""
+        check_columns(cls, content, "a gate")
+        check_texts(content, "data", "task", "role", "metric")
+        if not all(is_finite(content[c]) for c in ("score", "majority", "se")):
             raise InputError("score, majority and se of a gate must be finite numbers")
-        if not whole(found["n_test"]) or not isinstance(found["enters"], bool):
+        if not is_whole(content["n_test"]) or not isinstance(content["enters"], bool):
             raise InputError("n_test of a gate must be a whole number, and enters true or false")
-        return cls(**found)
+        return cls(**content)
 
     def to_dict(self) -> dict[str, Any]:
-        return {k: short(v) if isinstance(v, float) else v for k, v in plain(self).items()}
+        return {k: six_digits(v) if isinstance(v, float) else v for k, v in plain(self).items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +184,9 @@ NAMED = (*COLUMNS, "data", "seed", "n_train", "n_test", "max_words")
 class RunLine(OfSetting):
     """A point that was run. errors: standard errors over the test texts or words, None where they are not known.
 
-    outcomes: of some metrics what each test text has, as ``paired.pack`` writes it; of a classifier, whether it is
-    right. dataset and gates are of unprotected text only: what was read, and which tasks can be done on it.
+    outcomes: of some metrics what each test text has, as ``paired_comparison.pack`` writes it; of a classifier,
+    whether it is right. dataset and gates are of unprotected text only: what was read, and which tasks can be done on
+    it.
     """
 
     id: str
@@ -212,35 +213,35 @@ class RunLine(OfSetting):
         return {name: columns[name] for name in NAMED}
 
     @classmethod
-    def read(cls, found: Any) -> Self:
-        """From JSON; columns that are not known are left out. Raises InputError."""
-        if not isinstance(found, dict) or not set(LINE) <= set(found):
+    def read(cls, content: Any) -> Self:
+        """Read from JSON; columns that are not known are left out. Raises InputError."""
+        if not isinstance(content, dict) or not set(LINE) <= set(content):
             raise InputError(f"it needs {', '.join(LINE)}")
-        texts(found, "id", "mechanism", "data")
+        check_texts(content, "id", "mechanism", "data")
         if not all(
-            isinstance(found[c], dict) for c in ("options", "scores", "errors", "counts", "outcomes", "provenance")
+            isinstance(content[c], dict) for c in ("options", "scores", "errors", "counts", "outcomes", "provenance")
         ):
             raise InputError("options, scores, errors, counts, outcomes and provenance must be objects")
-        if point_id({name: found[name] for name in NAMED}) != found["id"]:
+        if point_id({name: content[name] for name in NAMED}) != content["id"]:
             raise InputError("its id is not that of its setting")
-        if not all(finite(x) for x in (*found["scores"].values(), found["seconds"])):
+        if not all(is_finite(x) for x in (*content["scores"].values(), content["seconds"])):
             raise InputError("scores and seconds must be finite numbers")
-        if not all(x is None or finite(x) for x in found["errors"].values()):
+        if not all(x is None or is_finite(x) for x in content["errors"].values()):
             raise InputError("errors must be finite numbers or null")
-        if not all(whole(x) for x in (*found["counts"].values(), found["seed"], found["tokens"])):
+        if not all(is_whole(x) for x in (*content["counts"].values(), content["seed"], content["tokens"])):
             raise InputError("counts, seed and tokens must be whole numbers")
-        for packed in found["outcomes"].values():
+        for packed in content["outcomes"].values():
             unpack(packed if isinstance(packed, str) else "")
-        if not set(names(Provenance)) <= set(found["provenance"]):
-            raise InputError(f"provenance needs {', '.join(names(Provenance))}")
-        texts(found["provenance"], *names(Provenance))
+        if not set(column_names(Provenance)) <= set(content["provenance"]):
+            raise InputError(f"provenance needs {', '.join(column_names(Provenance))}")
+        check_texts(content["provenance"], *column_names(Provenance))
         more: dict[str, Any] = {}
-        if found["mechanism"] == BASELINE:
-            if not isinstance(found.get("gates"), list) or not isinstance(found.get("dataset"), dict):
+        if content["mechanism"] == BASELINE:
+            if not isinstance(content.get("gates"), list) or not isinstance(content.get("dataset"), dict):
                 raise InputError("unprotected text needs gates, a list, and dataset, an object")
-            more = {"dataset": found["dataset"], "gates": tuple(map(Gate.read, found["gates"]))}
-        provenance = Provenance(**{name: found["provenance"][name] for name in names(Provenance)})
-        return record(cls, {name: found[name] for name in LINE} | {"provenance": provenance} | more)
+            more = {"dataset": content["dataset"], "gates": tuple(map(Gate.read, content["gates"]))}
+        provenance = Provenance(**{name: content["provenance"][name] for name in column_names(Provenance)})
+        return make_record(cls, {name: content[name] for name in LINE} | {"provenance": provenance} | more)
 
     def to_dict(self) -> dict[str, Any]:
         columns = plain(self) | {"provenance": plain(self.provenance)}
@@ -250,15 +251,15 @@ class RunLine(OfSetting):
         return out | {"dataset": self.dataset, "gates": [g.to_dict() for g in self.gates]}
 
 
-LINE = tuple(name for name in names(RunLine) if name not in ("dataset", "gates"))
+LINE = tuple(name for name in column_names(RunLine) if name not in ("dataset", "gates"))
 
 
 def point_id(named: Mapping[str, Any]) -> str:
-    """The id of a point by what names it (see ``NAMED``): 12 hexadecimal digits of the SHA-256 of that."""
+    """Return the id of a point by what names it (see ``NAMED``): 12 hexadecimal digits of the SHA-256 of that."""
     text = json.dumps(named, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:12]
 
 
-def short(x: float) -> float:
+def six_digits(x: float) -> float:
     """Six digits, as files have them."""
     return float(f"{x:.6g}")

@@ -1,1 +1,1 @@
-"""Run a grid of mechanisms on public data: grid, tasks, data sets, and what all measurements share."""
+"""Run a grid of mechanisms on public data: the grid, data sets, tasks, scores and processes."""

@@ -17,8 +17,7 @@ from pathlib import Path
 
 from dptext_core.errors import ConfigError, InputError
 
-#: The title of the data set "builtin".
-INVENTED = "Invented notes"
+from ..results.data_titles import title
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,6 @@ class Data:
 
 @dataclass(frozen=True)
 class _Source:
-    title: str
     files: tuple[str, str]  # to train, to test
     columns: tuple[str, ...]
     header: bool
@@ -55,22 +53,17 @@ _REVIEWS = ("author", "rating3", "rating", "text")
 _TSV, _CSV = ("train.tsv", "dev.tsv"), ("train.csv", "test.csv")
 _LABEL, _INTENT = {"label": "label"}, {"label": "intent"}
 _SOURCES = {
-    "sst2": _Source("SST-2", ("train.tsv", "test.tsv"), ("sentence", "label"), True, ("sentence",), _LABEL),
-    "cola": _Source("CoLA", _TSV, ("source", "label", "mark", "sentence"), False, ("sentence",), _LABEL),
-    "mrpc": _Source("MRPC", _TSV, _MRPC, True, _MRPC[3:], {"label": "Quality"}),
-    "rte": _Source("RTE", _TSV, _PAIR, True, _PAIR[1:3], _LABEL),
-    "wnli": _Source("WNLI", _TSV, _PAIR, True, _PAIR[1:3], _LABEL),
-    "atis": _Source("ATIS", _CSV, ("intent", "text"), False, ("text",), _INTENT),
-    "snips": _Source("Snips", _CSV, ("intent", "text"), False, ("text",), _INTENT),
-    "reviews": _Source("Film reviews", _CSV, _REVIEWS, True, ("text",), {"rating": "rating3", "author": "author"}),
-    "authors": _Source("Presidents' speeches", _CSV, ("label", "text"), True, ("text",), {"author": "label"}),
+    "sst2": _Source(("train.tsv", "test.tsv"), ("sentence", "label"), True, ("sentence",), _LABEL),
+    "cola": _Source(_TSV, ("source", "label", "mark", "sentence"), False, ("sentence",), _LABEL),
+    "mrpc": _Source(_TSV, _MRPC, True, _MRPC[3:], {"label": "Quality"}),
+    "rte": _Source(_TSV, _PAIR, True, _PAIR[1:3], _LABEL),
+    "wnli": _Source(_TSV, _PAIR, True, _PAIR[1:3], _LABEL),
+    "atis": _Source(_CSV, ("intent", "text"), False, ("text",), _INTENT),
+    "snips": _Source(_CSV, ("intent", "text"), False, ("text",), _INTENT),
+    "reviews": _Source(_CSV, _REVIEWS, True, ("text",), {"rating": "rating3", "author": "author"}),
+    "authors": _Source(_CSV, ("label", "text"), True, ("text",), {"author": "label"}),
 }
 NAMES: tuple[str, ...] = (*_SOURCES, "builtin")
-
-
-def title(name: str) -> str:
-    """What a data set is called; its name where it is unknown."""
-    return INVENTED if name == "builtin" else _SOURCES[name].title if name in _SOURCES else name
 
 
 def load(
@@ -81,7 +74,7 @@ def load(
     max_words: int | None = None,
     sample: int = 1,
 ) -> Data:
-    """The data set ``name`` out of ``folder``, with at most ``n_train`` and ``n_test`` texts (None: all).
+    """Return the data set ``name`` out of ``folder``, with at most ``n_train`` and ``n_test`` texts (None: all).
 
     Samples have the labels' shares of the whole. The one to train depends on ``sample`` alone; the one to test is
     always the same. ``max_words`` cuts each part of a text to its first words. A text that is also in the test is left
@@ -92,8 +85,8 @@ def load(
         if value is not None and value < 1:
             raise ConfigError(f"{option} must be at least 1, or None for all; got {value}.")
     if name == "builtin":
-        called, file = INVENTED, "builtin"
-        rows = _invented()
+        called, file = title(name), "builtin"
+        rows = _invented_rows()
         digest = hashlib.sha256("\n".join("\t".join((*parts, *t.values())) for parts, t in rows).encode()).hexdigest()
         labels = [t["label"] + t["author"] for _, t in rows]
         chosen = set(stratified(labels, len(rows) // 3, 0, "split"))
@@ -103,7 +96,7 @@ def load(
         if folder is None:
             raise InputError(f"{name} is read from files: name the folder with the data sets (--data FOLDER).")
         source = _SOURCES[name]
-        called, file = source.title, " + ".join(f"{name}/{part}" for part in source.files)
+        called, file = title(name), " + ".join(f"{name}/{part}" for part in source.files)
         contents = [_bytes(Path(folder) / name / part) for part in source.files]
         digest = hashlib.sha256(b"".join(contents)).hexdigest()
         train, test = (
@@ -114,7 +107,7 @@ def load(
         raise ConfigError(f"Unknown data set {name!r}: use one of {', '.join(NAMES)}.")
 
     if max_words is not None:
-        train, test = ([(_cut(parts, max_words), t) for parts, t in rows] for rows in (train, test))
+        train, test = ([(_truncate(parts, max_words), t) for parts, t in rows] for rows in (train, test))
     known = {parts for parts, _ in test}
     train = [row for row in train if row[0] not in known]
     first = next(iter(test[0][1]))
@@ -176,7 +169,7 @@ def _rows(source: _Source, content: bytes, path: Path) -> list[_Row]:
     return rows
 
 
-def _cut(parts: Sequence[str], max_words: int) -> tuple[str, ...]:
+def _truncate(parts: Sequence[str], max_words: int) -> tuple[str, ...]:
     found = []
     for part in parts:
         words = part.split()
@@ -185,7 +178,8 @@ def _cut(parts: Sequence[str], max_words: int) -> tuple[str, ...]:
 
 
 def stratified(labels: Sequence[str], n: int | None, sample: int, part: str) -> list[int]:
-    """Rows of a stratified sample, ascending: shares by largest remainder, within a label by the rows' hashes."""
+    """Return rows of a stratified sample, ascending: shares by largest remainder, within a label by the rows'
+    hashes."""
     if n is None or n >= len(labels):
         return list(range(len(labels)))
     counts = Counter(labels)
@@ -239,7 +233,7 @@ _WRITERS = {
 }
 
 
-def _invented() -> list[_Row]:
+def _invented_rows() -> list[_Row]:
     rows: list[_Row] = []
     for i, thing in enumerate(_THINGS):
         for label, words in _WORDS.items():

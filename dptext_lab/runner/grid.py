@@ -76,7 +76,7 @@ def entry(
     data: tuple[str, ...],
     seeds: tuple[int, ...] = SEEDS,
 ) -> GridEntry:
-    """One line of a grid by its parts."""
+    """Return one line of a grid by its parts."""
     return GridEntry(tuple(map(Setting(mechanism, options).ordered().at, epsilons)), data, seeds)
 
 
@@ -95,7 +95,8 @@ class Grid:
     attackers: tuple[str, ...] = ()
 
     def points(self) -> list[GridPoint]:
-        """All points in the order in which they are run; before the first ones of a data set its unprotected text."""
+        """Return all points in the order in which they are run; before the first ones of a data set its unprotected
+        text."""
         return list(self.by_id.values())
 
     @cached_property
@@ -116,9 +117,9 @@ class Grid:
         return {p.id: p for p in found}
 
     def smaller(self, n: int) -> Grid:
-        """The same grid on at most ``n`` texts to train and ``n`` to test."""
+        """Return the same grid on at most ``n`` texts to train and ``n`` to test."""
         if n < 1:
-            raise ConfigError(f"--n must be at least 1, not {n}.")
+            raise ConfigError(f"--max-texts must be at least 1, not {n}.")
 
         def least(x: int | None) -> int:
             return n if x is None else min(x, n)
@@ -158,7 +159,7 @@ ATTACK = 9.0
 
 
 def cost(points: Sequence[GridPoint]) -> float:
-    """Estimated seconds of one group on one core."""
+    """Return estimated seconds of one group on one core."""
     size = points[0].size
     train, test = size.n_train or 1000, size.n_test or 500
     # Prepared once: the test texts, and the training texts of every seed.
@@ -171,7 +172,7 @@ def cost(points: Sequence[GridPoint]) -> float:
 
 
 def _preparation(p: GridPoint) -> Setting:
-    """What a preparation depends on: all options, where preparing takes no time."""
+    """Return what a preparation depends on: all options, where preparing takes no time."""
     if p.mechanism == BASELINE or not mechanism_class(p.mechanism).slow_to_prepare:
         return p.setting.at(None)
     live = {name for name, field in fields_of(p.mechanism).items() if option_meta(field).live}
@@ -179,7 +180,7 @@ def _preparation(p: GridPoint) -> Setting:
 
 
 def groups(points: Iterable[GridPoint]) -> list[list[GridPoint]]:
-    """Points that share mechanism, preparation and data, in the order of the grid."""
+    """Return points that share mechanism, preparation and data, in the order of the grid."""
     found: dict[Any, list[GridPoint]] = {}
     for p in points:
         key = _preparation(p), p.data, p.size.n_train, p.size.n_test, p.size.max_words
@@ -188,7 +189,7 @@ def groups(points: Iterable[GridPoint]) -> list[list[GridPoint]]:
 
 
 def shard(points: Sequence[GridPoint], i: int, n: int) -> list[GridPoint]:
-    """The points of shard ``i`` of ``n`` (1 to n): whole groups, about the same cost in each."""
+    """Return the points of shard ``i`` of ``n`` (1 to n): whole groups, about the same cost in each."""
     if not 1 <= i <= n:
         raise ConfigError(f"A shard is I/N with I from 1 to N, not {i}/{n}.")
     load = [0.0] * n
@@ -363,9 +364,9 @@ LEVELS = 5
 def of_settings(
     settings: Sequence[Setting], data: Sequence[str], epsilons: Sequence[float] = (), seeds: Sequence[int] = SEEDS
 ) -> Grid:
-    """A grid of somebody's own settings, plugins among them, on texts of the sizes of the full one, so that its points
-    stand beside the bundled ones. Without ``epsilons`` each is run at `LEVELS` ε of its own axis. Raises ConfigError.
-    """
+    """Return a grid of somebody's own settings, plugins among them, on texts of the sizes of the full one, so that its
+    points stand beside the bundled ones. Without ``epsilons`` each is run at `LEVELS` ε of its own axis. Raises
+    ConfigError."""
     sizes = {**GRIDS["full"].sizes, **GRIDS["quick"].sizes}
     for name in data:
         if name not in sizes:
@@ -382,14 +383,14 @@ def of_settings(
     )
 
 
-def named(name: str, data: bool) -> Grid:
-    """The grid of this name; the quick one is on SST-2 where there is a folder of data sets. "full+tuned" has the
-    points of both, with the extra metrics and the attackers of the first. Raises ConfigError."""
+def grid_by_name(name: str, data: bool) -> Grid:
+    """Return the grid of this name; the quick one is on SST-2 where there is a folder of data sets. "full+tuned" has
+    the points of both, with the extra metrics and the attackers of the first. Raises ConfigError."""
     first, plus, rest = name.partition("+")
     if first not in GRIDS:
         raise ConfigError(f"Unknown grid {first!r}: use one of {', '.join(GRIDS)}.")
     if plus:
-        one, other = named(first, data), named(rest, data)
+        one, other = grid_by_name(first, data), grid_by_name(rest, data)
         plain_text = {
             k: tuple(sorted({*one.baselines.get(k, ()), *other.baselines.get(k, ())}))
             for k in {**one.baselines, **other.baselines}

@@ -12,8 +12,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from dptext_core.support.quiet import quiet
 from dptext_core.support.task import UNWATCHED, Task
 
 from ..results.rows import Gate
+from ..results.tasks import BenchTask
 from .data_sets import Data
 
 if TYPE_CHECKING:
@@ -36,40 +36,8 @@ _BOOTSTRAP = 1000
 _BATCH, _PIECES = 32, 256
 
 
-@dataclass(frozen=True)
-class BenchTask:
-    """One target of one data set, what telling it means ("utility" or "privacy"), and the metric of it."""
-
-    name: str
-    data: str
-    target: str
-    role: Literal["utility", "privacy"]
-    metric: str
-
-
-TASKS: tuple[BenchTask, ...] = (
-    BenchTask("sentiment", "sst2", "label", "utility", "accuracy"),
-    BenchTask("acceptability", "cola", "label", "utility", "matthews"),
-    BenchTask("paraphrase", "mrpc", "label", "utility", "accuracy"),
-    BenchTask("entailment", "rte", "label", "utility", "accuracy"),
-    BenchTask("entailment", "wnli", "label", "utility", "accuracy"),
-    BenchTask("intent", "atis", "label", "utility", "macro_f1"),
-    BenchTask("intent", "snips", "label", "utility", "macro_f1"),
-    BenchTask("rating", "reviews", "rating", "utility", "f1"),
-    BenchTask("author", "reviews", "author", "privacy", "f1"),
-    BenchTask("author", "authors", "author", "privacy", "f1"),
-    BenchTask("sentiment", "builtin", "label", "utility", "accuracy"),
-    BenchTask("author", "builtin", "author", "privacy", "f1"),
-)
-
-
-def tasks_of(data: str) -> tuple[BenchTask, ...]:
-    """The tasks of the data set of this name; none for an unknown one."""
-    return tuple(task for task in TASKS if task.data == data)
-
-
 def features(parts: Sequence[NDArray]) -> NDArray:
-    """What the classifier reads, (n, d), from the embeddings (n, 384) of each part of all texts.
+    """Return what the classifier reads, (n, d), from the embeddings (n, 384) of each part of all texts.
 
     One part: u. Two parts, u and v: [u, v, |u - v|, u * v], (n, 4 · 384).
     """
@@ -82,7 +50,7 @@ def features(parts: Sequence[NDArray]) -> NDArray:
 
 
 def classify(train_x: NDArray, train_y: Sequence[str], test_x: NDArray, seed: int = 0) -> list[str]:
-    """Guessed labels of ``test_x`` by logistic regression (softmax, L2 with C = 10, lbfgs), not standardised.
+    """Return guessed labels of ``test_x`` by logistic regression (softmax, L2 with C = 10, lbfgs), not standardised.
 
     The same input gives the same labels: lbfgs starts at zero and draws nothing, whatever the seed.
     Training labels that are all one give that label.
@@ -103,7 +71,7 @@ def classify(train_x: NDArray, train_y: Sequence[str], test_x: NDArray, seed: in
 
 
 def score(metric: str, truth: Sequence[str], predicted: Sequence[str]) -> float:
-    """The score of guessed labels: shares of 1 ("matthews": a correlation, -1 to 1).
+    """Return the score of guessed labels: shares of 1 ("matthews": a correlation, -1 to 1).
 
     "f1" is micro-averaged, so with one label a text it is the accuracy; "macro_f1" is the mean over the labels that are
     true or guessed somewhere.
@@ -112,7 +80,7 @@ def score(metric: str, truth: Sequence[str], predicted: Sequence[str]) -> float:
 
 
 def _confusion(truth: Sequence[str], predicted: Sequence[str]) -> NDArray[np.int64]:
-    """Counts (labels, labels): row the true one, column the guessed one."""
+    """Return counts (labels, labels): row the true one, column the guessed one."""
     if len(truth) != len(predicted) or not len(truth):
         raise InputError(f"A score needs a guess for each text: got {len(truth)} texts and {len(predicted)} guesses.")
     column = {label: i for i, label in enumerate(sorted({*truth, *predicted}))}
@@ -122,7 +90,7 @@ def _confusion(truth: Sequence[str], predicted: Sequence[str]) -> NDArray[np.int
 
 
 def _scores(metric: str, counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Scores (m,) of m tables of counts (m, labels, labels)."""
+    """Return scores (m,) of m tables of counts (m, labels, labels)."""
     if metric not in SCORES:
         raise ConfigError(f"Unknown metric {metric!r}: use one of {', '.join(SCORES)}.")
     n = counts.sum((1, 2)).astype(float)
@@ -156,7 +124,8 @@ SCORES: dict[str, Callable[[NDArray, NDArray, NDArray, NDArray], NDArray[np.floa
 
 
 def majority(truth_train: Sequence[str], truth_test: Sequence[str], metric: str) -> float:
-    """The score on the test of always guessing the label that is most frequent in training (of equals, the first)."""
+    """Return the score on the test of always guessing the label that is most frequent in training (of equals, the
+    first)."""
     if not len(truth_train):
         raise InputError("There is no most frequent label without a training text.")
     counts = Counter(truth_train)
@@ -165,7 +134,8 @@ def majority(truth_train: Sequence[str], truth_test: Sequence[str], metric: str)
 
 
 def standard_error(metric: str, truth: Sequence[str], predicted: Sequence[str]) -> float:
-    """Of the score, over the sampling of the test texts: binomial, or 1,000 bootstrap samples where it is no share."""
+    """Return the standard error of a score over the sampling of the test texts: binomial for a share, else from 1,000
+    bootstrap samples."""
     counts = _confusion(truth, predicted)
     n = len(truth)
     if SCORES.get(metric) is _share:
@@ -176,8 +146,8 @@ def standard_error(metric: str, truth: Sequence[str], predicted: Sequence[str]) 
 
 
 def gate(data: Data, task: BenchTask, predicted: Sequence[str], judge: str = "") -> Gate:
-    """The gate of a task of ``data`` from guessed labels of its test texts. judge: by which classifier, as the registry
-    of metrics names it."""
+    """Return the gate of a task of ``data`` from guessed labels of its test texts. judge: by which classifier, as the
+    registry of metrics names it."""
     labels = data.targets[task.target]
     train, test = [labels[i] for i in data.train], [labels[i] for i in data.test]
 
@@ -191,7 +161,7 @@ def gate(data: Data, task: BenchTask, predicted: Sequence[str], judge: str = "")
 
 
 def pp_plus(f1: float, majority: float) -> float:
-    """PP+: F1 above always guessing the most frequent label, in hundredths of a percentage point."""
+    """Return PP+: F1 above always guessing the most frequent label, in hundredths of a percentage point."""
     return (f1 - majority) * 10_000
 
 
@@ -214,7 +184,8 @@ def finetune(
     device: str | None = None,
     task: Task = UNWATCHED,
 ) -> list[str]:
-    """Guessed labels of ``test_texts`` by a whole encoder trained for them: what papers do, for a GPU or much time.
+    """Return guessed labels of ``test_texts`` by a whole encoder trained for them: what papers do, for a GPU or much
+    time.
 
     ``model``: "bundled" (all-MiniLM-L6-v2), a folder, or a hub id that is on this machine. Mean of the last layer's
     pieces, a linear head that starts at zero, AdamW with weight decay 0.01, a tenth of the steps to warm up and then a
@@ -247,13 +218,9 @@ def finetune(
         return head((hidden * mask).sum(1) / mask.sum(1))
 
     rate = rate or (1e-4 if model == "bundled" else 2e-5)
-    groups = [{"params": encoder.parameters(), "lr": rate}, {"params": head.parameters(), "lr": 1e-3}]
-    optimiser = torch.optim.AdamW(groups, weight_decay=0.01)
-    a_pass, n_test = -(-len(train_texts) // _BATCH), -(-len(test_texts) // _BATCH)
-    steps, warm, done = epochs * a_pass, max(1, epochs * a_pass // 10), 0
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimiser, lambda step: min((step + 1) / warm, (steps - step) / max(1, steps - warm))
-    )
+    n_test, done = -(-len(test_texts) // _BATCH), 0
+    steps = epochs * -(-len(train_texts) // _BATCH)
+    optimiser, schedule = _optimiser(encoder, head, rate, steps)
     generator = torch.Generator().manual_seed(seed)
 
     def tick() -> None:
@@ -280,8 +247,19 @@ def finetune(
     return found
 
 
+def _optimiser(encoder: Any, head: Any, rate: float, steps: int) -> tuple[Any, Any]:
+    """Return AdamW and its schedule: a tenth of the steps to warm up, then a linear decay."""
+    import torch
+
+    groups = [{"params": encoder.parameters(), "lr": rate}, {"params": head.parameters(), "lr": 1e-3}]
+    optimiser, warm = torch.optim.AdamW(groups, weight_decay=0.01), max(1, steps // 10)
+    return optimiser, torch.optim.lr_scheduler.LambdaLR(
+        optimiser, lambda step: min((step + 1) / warm, (steps - step) / max(1, steps - warm))
+    )
+
+
 def _encoder(model: str) -> tuple[Any, Any, int]:
-    """A fresh copy of the encoder, its tokenizer, and how many pieces it is to read."""
+    """Return a fresh copy of the encoder, its tokenizer, and how many pieces it is to read."""
     import torch
 
     with alone():

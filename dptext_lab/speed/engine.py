@@ -18,6 +18,7 @@ Run:  python -m dptext_core bench speed [--model NAME] [--device cpu] [--repeats
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import statistics
 import time
@@ -25,7 +26,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from ..runner.measurement import parser
+from ..runner.options import parser
 
 _WHO = ("doctor", "lawyer", "teacher", "nurse", "judge")
 SWEEP = (10.0, 25.0, 50.0, 100.0, 250.0)
@@ -42,13 +43,13 @@ def short_texts() -> list[str]:
 
 
 def short_rows() -> list[str]:
-    """Sixty-four rows of ten tokens each, six of which are drawn."""
+    """Return Sixty-four rows of ten tokens each, six of which are drawn."""
     ends = ("yesterday", "today", "twice", "again")
     return [f"The {' '.join(text.split()[3:10])} {end}." for end in ends for text in short_texts()][:64]
 
 
-def rewritten(engine: Any, lm: Any, mechanism: Any, rows: Sequence[str]) -> list[Any]:
-    """The rows, rewritten by a model in the engine's place."""
+def rewrite_rows(engine: Any, lm: Any, mechanism: Any, rows: Sequence[str]) -> list[Any]:
+    """Return the rows, rewritten by a model in the engine's place."""
     from dptext_core.data.records import rewrite_records
 
     before, engine._lm = engine._lm, lm
@@ -59,7 +60,8 @@ def rewritten(engine: Any, lm: Any, mechanism: Any, rows: Sequence[str]) -> list
 
 
 def plain_scores(model: Any, tokenizer: Any, text: str) -> list[Any]:
-    """The plain loop: for each token of `text`, the logits (vocabulary,) where it is masked, the text as context."""
+    """Return the plain loop: for each token of `text`, the logits (vocabulary,) where it is masked, the text as
+    context."""
     import torch
 
     from dptext_core.text.document import Document
@@ -76,7 +78,7 @@ def plain_scores(model: Any, tokenizer: Any, text: str) -> list[Any]:
 
 
 def engine_scores(engine: Any, lm: Any, texts: Sequence[str]) -> Any:
-    """What the plain loop computes, for all tokens of `texts`, as the mechanisms ask for it: one call."""
+    """Return what the plain loop computes, for all tokens of `texts`, as the mechanisms ask for it: one call."""
     from dptext_core.models import MaskRequest
     from dptext_core.text.document import Document
 
@@ -88,13 +90,13 @@ def engine_scores(engine: Any, lm: Any, texts: Sequence[str]) -> Any:
 
 
 def sweep(mechanism: Any, text: str, epsilons: Sequence[float], n: int) -> list[Any]:
-    """``n`` fresh rewrites of ``text`` at every ε, from one model pass."""
+    """Return ``n`` fresh rewrites of ``text`` at every ε, from one model pass."""
     prepared = mechanism.prepare(text)
     return [mechanism.replace(epsilon=e).rewrites(prepared, n) for e in epsilons]
 
 
 def plain_rewrites(model: Any, tokenizer: Any, candidates: Any, clip: tuple[float, float], text: str, epsilons) -> list:
-    """The plain loop's rewrite at every ε: scores anew, softmax, one draw a token."""
+    """Return the plain loop's rewrite at every ε: scores anew, softmax, one draw a token."""
     import torch
 
     low, high = clip
@@ -110,7 +112,7 @@ def plain_rewrites(model: Any, tokenizer: Any, candidates: Any, clip: tuple[floa
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """How long `work` takes."""
+    """Return how long `work` takes."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
@@ -141,18 +143,48 @@ def compare(slow: Callable[[], object], fast: Callable[[], object], repeats: int
 
 
 def _parts(texts: Sequence[str]) -> list[str]:
-    """Two texts at a time as one."""
+    """Return two texts at a time as one."""
     return [" ".join(texts[i : i + 2]) for i in range(0, len(texts), 2)]
 
 
 def _by_pairs(lm: Any) -> Any:
-    """An engine of the same weights that asks by pairs."""
+    """Return an engine of the same weights that asks by pairs."""
     from dptext_core.models.masked_lm import MaskedLM
     from dptext_core.models.worker import Engine
 
     engine = Engine(lm.spec.id, lm.device)
     engine._lm = MaskedLM(dataclasses.replace(lm.spec, queries=False), lm.device, lm.dtype)
     return engine
+
+
+def _compare_rows(args: argparse.Namespace, engine: Any, by_pairs: Any, lm: Any) -> None:
+    """Time the rows of a data set, against this engine asked by pairs."""
+    from dptext_core import get_mechanism
+
+    mechanism, rows = get_mechanism("dp-mlm", model=args.model), short_rows()
+    each = [partial(rewrite_rows, engine, one, mechanism, rows) for one in (by_pairs._lm, lm)]
+    found = compare(each[0], each[1], -(-args.repeats // 3))
+    rates = ", ".join(
+        f"{len(rows) / cpu:.0f} {how}" for cpu, how in ((found.slow_cpu, "by pairs"), (found.fast_cpu, "ours"))
+    )
+    print(f"{len(rows)} rows of 10 tokens, a data set: {found}  (rows a CPU second: {rates})")
+
+
+def _compare_sweep(args: argparse.Namespace, lm: Any, plain: Any, tokenizer: Any, text: str) -> None:
+    """Time a sweep over ε with fresh draws, against the plain loop."""
+    import torch
+
+    from dptext_core import get_mechanism
+
+    mechanism = get_mechanism("dp-mlm", model=args.model, clip="paper", keep_stopwords=False, keep_punctuation=False)
+    clip, ids = (lm.spec.clip_min, lm.spec.clip_max), torch.as_tensor(lm.candidate_ids)
+    found = compare(
+        partial(plain_rewrites, plain, tokenizer, ids, clip, text, SWEEP),
+        partial(sweep, mechanism, text, SWEEP, 20),
+        -(-args.repeats // 3),
+    )
+    times = f"(plain 20 × {found.slow:.3f} s, ours {found.fast:.3f} s)"
+    print(f"sweep, 5 ε × 20 fresh draws: {20 * found.slow / found.fast:.0f}x  {times}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -165,9 +197,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.repeats < 1:
         takes.error("--repeats must be at least 1")
 
-    import torch
-
-    from dptext_core import get_mechanism, models
+    from dptext_core import models
     from dptext_core.models.runtime import threads
     from dptext_core.models.torch_masked import plain_model
 
@@ -195,24 +225,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             found = compare(partial(engine_scores, by_pairs, by_pairs._lm, whole), ours, repeats)
             print(f"  beside this engine asked by pairs: {found}  (by pairs {found.slow:.3f} s)")
     if by_pairs is not None:
-        mechanism, rows = get_mechanism("dp-mlm", model=args.model), short_rows()
-        each = [partial(rewritten, engine, one, mechanism, rows) for one in (by_pairs._lm, lm)]
-        found = compare(each[0], each[1], -(-args.repeats // 3))
-        rates = ", ".join(
-            f"{len(rows) / cpu:.0f} {how}" for cpu, how in ((found.slow_cpu, "by pairs"), (found.fast_cpu, "ours"))
-        )
-        print(f"{len(rows)} rows of 10 tokens, a data set: {found}  (rows a CPU second: {rates})")
+        _compare_rows(args, engine, by_pairs, lm)
         by_pairs.stop()
     if lm.spec.clip_min is not None and lm.spec.clip_max is not None:
-        mechanism = get_mechanism(
-            "dp-mlm", model=args.model, clip="paper", keep_stopwords=False, keep_punctuation=False
-        )
-        clip, ids = (lm.spec.clip_min, lm.spec.clip_max), torch.as_tensor(lm.candidate_ids)
-        found = compare(
-            partial(plain_rewrites, plain, tokenizer, ids, clip, texts[0], SWEEP),
-            partial(sweep, mechanism, texts[0], SWEEP, 20),
-            -(-args.repeats // 3),
-        )
-        times = f"(plain 20 × {found.slow:.3f} s, ours {found.fast:.3f} s)"
-        print(f"sweep, 5 ε × 20 fresh draws: {20 * found.slow / found.fast:.0f}x  {times}")
+        _compare_sweep(args, lm, plain, tokenizer, texts[0])
     return 0

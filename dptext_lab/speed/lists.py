@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..runner.measurement import parser
+from ..runner.options import parser
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
 def plain_step(vectors: NDArray, taken: NDArray[np.bool_], row: int) -> int:
-    """The nearest row to ``row`` that is not taken, by the distances to all rows."""
+    """Return the nearest row to ``row`` that is not taken, by the distances to all rows."""
     distances = np.linalg.norm(vectors - vectors[row], axis=1)
     distances[taken] = np.inf
     return int(distances.argmin())
@@ -77,13 +77,13 @@ def measure(n: int | None = None, space: str = "minilm", steps: int = 100) -> di
     }
 
 
-def line(found: dict[str, float]) -> str:
-    """What ``measure`` found, in one line."""
+def line(timing: dict[str, float]) -> str:
+    """Return what ``measure`` found, in one line."""
     return (
-        f"1-D list of {found['words']} words × {found['dimensions']}: {found['ratio']:.0f}x  "
-        f"(plain loop {found['plain_seconds']:.0f} s, scaled from {found['steps']} of its {found['words'] - 1} steps, "
-        f"evenly spaced, {found['same']} with the same next word; ours {found['seconds']:.1f} s, all words left "
-        f"searched at {found['searches']} steps, at most {found['peak_mib']:.0f} MiB by tracemalloc)"
+        f"1-D list of {timing['words']} words × {timing['dimensions']}: {timing['ratio']:.0f}x  "
+        f"(plain loop {timing['plain_seconds']:.0f} s, scaled from {timing['steps']} of its {timing['words'] - 1} "
+        f"steps, evenly spaced, {timing['same']} with the same next word; ours {timing['seconds']:.1f} s, all words "
+        f"left searched at {timing['searches']} steps, at most {timing['peak_mib']:.0f} MiB by tracemalloc)"
     )
 
 

@@ -21,18 +21,16 @@ from dptext_core.mechanisms.registry import get_mechanism, mechanism_class
 from dptext_core.mechanisms.setting import Setting
 
 from ..measurements.deniability import configurations
+from ..results.memory import MEASUREMENT
 from ..results.rows import Row
-from ..runner.measurement import Measurement, parser
+from ..runner.options import parser
 
 WORDS, TEXT = 1000, 20
 MIB = 2**20
 
-MEASUREMENT = Measurement("memory", Row, "memory.json")
-bundled = MEASUREMENT.bundled
-
 
 def measure(setting: Setting, words: int = WORDS) -> tuple[float, float]:
-    """ε, and MiB of rewriting so many words at it."""
+    """Return ε, and MiB of rewriting so many words at it."""
     epsilon = mechanism_class(setting.mechanism).epsilon_range(setting.options)[2]
     mechanism = get_mechanism(setting.mechanism, epsilon=epsilon, keep_stopwords=False, **setting.options)
     vocabulary = by_word(mechanism).vocabulary.words
@@ -54,7 +52,7 @@ def _row(setting: Setting, mib: float) -> Row:
 
 
 def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench memory``."""
+    """Run the command ``bench memory``."""
     args = parser("memory", __doc__, "space", "out").parse_args(argv)
     rows = []
     for setting in configurations([args.space]):

@@ -34,13 +34,14 @@ from dptext_core.text.document import Document
 from dptext_core.words import WordSpace, stop_words, word_space
 
 from ..results.rows import Row
-from ..runner.measurement import Measurement, OutFile, parser
+from ..results.speeds import MEASUREMENT
+from ..runner.options import OutFile, parser
 from .lists import line as list_line
 from .lists import measure as measure_list
 
 
 def plain_mvc(space: WordSpace, row: int, epsilon: float, rng: np.random.Generator) -> str:
-    """Spherical noise of a random length, then the nearest word."""
+    """Return spherical noise of a random length, then the nearest word."""
     x = space.vectors[row]
     direction = rng.normal(size=len(x))
     noise = rng.gamma(len(x), 1 / epsilon) * direction / np.linalg.norm(direction)
@@ -59,7 +60,7 @@ def plain_mahalanobis(space: WordSpace, row: int, epsilon: float, rng: np.random
 
 
 def plain_vickrey(space: WordSpace, row: int, epsilon: float, rng: np.random.Generator) -> str:
-    """Spherical noise, then the nearest or the second nearest word by a coin."""
+    """Return spherical noise, then the nearest or the second nearest word by a coin."""
     x = space.vectors[row]
     direction = rng.normal(size=len(x))
     noise = rng.gamma(len(x), 1 / epsilon) * direction / np.linalg.norm(direction)
@@ -70,7 +71,7 @@ def plain_vickrey(space: WordSpace, row: int, epsilon: float, rng: np.random.Gen
 
 
 def plain_santext(space: WordSpace, row: int, epsilon: float, rng: np.random.Generator) -> str:
-    """The exponential mechanism over all words, from a table of probabilities."""
+    """Return the exponential mechanism over all words, from a table of probabilities."""
     weights = np.exp(-epsilon / 2 * np.linalg.norm(space.vectors - space.vectors[row], axis=1))
     return rng.choice(space.words, p=weights / weights.sum())
 
@@ -89,7 +90,7 @@ def plain_tem(space: WordSpace, row: int, epsilon: float, rng: np.random.Generat
 
 
 def plain_diffractor(words: Sequence[str], place: int, epsilon: float, rng: np.random.Generator) -> str:
-    """The chance of every place on the list, then one draw from the table."""
+    """Return the chance of every place on the list, then one draw from the table."""
     weights = np.exp(-epsilon * np.abs(np.arange(len(words)) - place))
     return words[rng.choice(len(words), p=weights / weights.sum())]
 
@@ -144,8 +145,8 @@ _covariances: dict[int, np.ndarray] = {}
 
 
 def _rate(work: Callable[[], int], repeats: int = 3) -> float:
-    """Words a second of processor time, of all threads: the best of some repeats, as everything else that runs can only
-    make it slower."""
+    """Return words a second of processor time, of all threads: the best of some repeats, as everything else that runs
+    can only make it slower."""
     best = 0.0
     for _ in range(repeats):
         began = time.process_time()
@@ -249,7 +250,8 @@ ROUNDS = 5
 
 
 def rates(rated: Sequence[tuple[str, dict[str, Any], int]] = RATED, rounds: int = ROUNDS) -> list[Row]:
-    """Tokens that each mechanism reads in a processor second at its default ε, text in and text out in one call, warm.
+    """Return tokens that each mechanism reads in a processor second at its default ε, text in and text out in one call,
+    warm.
 
     Medians of rounds that take turns, with the least and the most of them. Words that are not known stay as they are.
     """
@@ -274,27 +276,22 @@ def rates(rated: Sequence[tuple[str, dict[str, Any], int]] = RATED, rounds: int 
 
 
 def _keep(name: str) -> dict[str, str]:
-    """The option by which words that are not known stay as they are, of those that have it."""
+    """Return the option by which words that are not known stay as they are, of those that have it."""
     return {"oov": "keep"} if "oov" in fields_of(name) else {}
 
 
-#: The file of what :func:`rates` measures.
-MEASUREMENT = Measurement("words", Row, "words.json")
-bundled = MEASUREMENT.bundled
-
-
 def _write_rates(out: Path) -> None:
-    from ..runner.run import machine
+    from ..runner.machine import describe_machine
 
     rows = rates()
     for row in rows:
         options = ", ".join("+".join(v) if isinstance(v, tuple) else str(v) for v in row.options.values())
         print(f"{row.mechanism:13s} {options:20s} ε {row.epsilon:<6g} {row.value:10,.0f} tokens a processor second")
-    MEASUREMENT.write(out, rows, MEASUREMENT.about(machine=machine()))
+    MEASUREMENT.write(out, rows, MEASUREMENT.about(machine=describe_machine()))
 
 
 def _sst2_rows(space: WordSpace, folder: Path | None) -> tuple[np.ndarray, str]:
-    """Rows of the words of SST-2 in the order of the space, else of the 10,000 most frequent words."""
+    """Return rows of the words of SST-2 in the order of the space, else of the 10,000 most frequent words."""
     if folder is not None and (file := folder / "sst2" / "train.tsv").is_file():
         lines = file.read_text(encoding="utf-8").splitlines()[1:]
         words = {w for line in lines for w in line.rpartition("\t")[0].lower().split()}
@@ -302,8 +299,74 @@ def _sst2_rows(space: WordSpace, folder: Path | None) -> tuple[np.ndarray, str]:
     return np.arange(min(10_000, len(space))), "the 10,000 most frequent words (SST-2 was not given)"
 
 
+def _print_line(label: str, plain: float, ours: float) -> None:
+    print(f"{label:42s} plain {plain:10,.0f}   ours {ours:12,.0f}   {ours / plain:8,.0f}x", flush=True)
+
+
+def _time_diffractor(rng: np.random.Generator) -> None:
+    m = Diffractor.create(epsilon=1.0, oov="keep")
+    words, texts = list(m.config.lists and m.vocabulary.lists[0]), _texts()
+
+    def ours_texts() -> int:
+        results = m.rewrite(texts)
+        return sum(r.guarantee.draws for r in results) if [r.text for r in results] else 0
+
+    first = texts[:12]
+    replaced = sum(r.guarantee.draws for r in m.rewrite(first))
+    plain = _rate(lambda: len(plain_texts(first, words, 1.0, rng)) and replaced)
+    _print_line("1-Diffractor, text in, text out", plain, _rate(ours_texts))
+    rows = rng.integers(0, len(words), 200_000)
+    plain = _rate(lambda: len([plain_diffractor(words, int(r), 1.0, rng) for r in rows[:300]]))
+
+    def ready() -> int:
+        outputs = released(m.vocabulary, rows, np.ones(len(rows)), "geometric", 5, NoiseStream(), len(rows))[0]
+        return len(outputs)
+
+    _print_line("1-Diffractor, ready tokens", plain, _rate(ready))
+
+
+def _time_noise(space: WordSpace, words: int, rng: np.random.Generator) -> None:
+    """Time the mechanisms that draw in the space."""
+    rows = rng.permutation(len(space))[:words]
+    for name, (loop, few) in _PLAIN.items():
+        mechanism: Any = get_mechanism(name)
+        epsilon = float(mechanism.config.epsilon)
+        draws = Draws(
+            rows, np.full(len(rows), epsilon), np.zeros(len(rows), int), range(len(rows)), [(NoiseStream(), len(rows))]
+        )
+        mechanism._draw(draws)  # what is computed once for a space
+        some = rows[:few].tolist()
+        plain = _rate(lambda loop=loop, some=some, e=epsilon: len([loop(space, r, e, rng) for r in some]), 2)  # type: ignore[misc]
+        _print_line(mechanism.title, plain, _rate(lambda d=draws, m=mechanism: len(m._draw(d)), 2))  # type: ignore[misc]
+
+
+def _time_custext(space: WordSpace, data: Path | None, rng: np.random.Generator) -> None:
+    rows, what = _sst2_rows(space, data)
+    part = rows[:2000]
+    plain = _rate(lambda: len(plain_custext_table(space, part, 20)), 1) * len(part) / len(rows)
+    _print_line(
+        f"CusText, table over {what}",
+        plain,
+        _rate(lambda: len(build_groups(space, 20, "balanced", rows=rows).group), 2),
+    )
+    custext = CusText.create()
+    rows = rng.zipf(1.3, 100_000) % len(space)
+    tables = {int(r): custext.channel(int(r)) for r in np.unique(rows[:5000])}
+    chances = {r: (t.candidates, t.at(3.0).probs) for r, t in tables.items()}
+    plain = _rate(lambda: len([rng.choice(chances[int(r)][0], p=chances[int(r)][1]) for r in rows[:5000]]), 2)
+    draws = Draws(
+        rows, np.full(len(rows), 3.0), np.zeros(len(rows), int), range(len(rows)), [(NoiseStream(), len(rows))]
+    )
+    custext._draw(draws)  # the tables of a space are kept
+    _print_line("CusText, draws", plain, _rate(lambda: len(custext._draw(draws)), 2))
+    print(
+        "CusText's plain table is timed on its 2,000 most frequent words; its cost a word grows with the number of "
+        "words and is scaled so. The plain draws read ready probabilities."
+    )
+
+
 def main(argv: Sequence[str] = ()) -> int:
-    """The command ``bench words``."""
+    """Run the command ``bench words``."""
     takes = parser("words", __doc__)
     takes.add_argument("--data", type=Path, help="folder of public data sets; sst2/train.tsv in it is used")
     takes.add_argument("--words", type=int, default=2000, help="words for our side (default 2000)")
@@ -323,67 +386,9 @@ def main(argv: Sequence[str] = ()) -> int:
     space = word_space("minilm")
     threads = os.environ.get("OMP_NUM_THREADS", f"all {os.cpu_count()}")
     print(f"{len(space):,} words × {space.vectors.shape[1]}; threads for products: {threads}; words a processor second")
-
-    def line(label: str, plain: float, ours: float) -> None:
-        print(f"{label:42s} plain {plain:10,.0f}   ours {ours:12,.0f}   {ours / plain:8,.0f}x", flush=True)
-
-    # 1-Diffractor
-    m = Diffractor.create(epsilon=1.0, oov="keep")
-    words, texts = list(m.config.lists and m.vocabulary.lists[0]), _texts()
-
-    def ours_texts() -> int:
-        results = m.rewrite(texts)
-        return sum(r.guarantee.draws for r in results) if [r.text for r in results] else 0
-
-    first = texts[:12]
-    replaced = sum(r.guarantee.draws for r in m.rewrite(first))
-    plain = _rate(lambda: len(plain_texts(first, words, 1.0, rng)) and replaced)
-    line("1-Diffractor, text in, text out", plain, _rate(ours_texts))
-    rows = rng.integers(0, len(words), 200_000)
-    plain = _rate(lambda: len([plain_diffractor(words, int(r), 1.0, rng) for r in rows[:300]]))
-
-    def ready() -> int:
-        outputs = released(m.vocabulary, rows, np.ones(len(rows)), "geometric", 5, NoiseStream(), len(rows))[0]
-        return len(outputs)
-
-    line("1-Diffractor, ready tokens", plain, _rate(ready))
-
-    # in the space
-    rows = rng.permutation(len(space))[: args.words]
-    for name, (loop, few) in _PLAIN.items():
-        mechanism: Any = get_mechanism(name)
-        epsilon = float(mechanism.config.epsilon)
-        draws = Draws(
-            rows, np.full(len(rows), epsilon), np.zeros(len(rows), int), range(len(rows)), [(NoiseStream(), len(rows))]
-        )
-        mechanism._draw(draws)  # what is computed once for a space
-        some = rows[:few].tolist()
-        plain = _rate(lambda loop=loop, some=some, e=epsilon: len([loop(space, r, e, rng) for r in some]), 2)  # type: ignore[misc]
-        line(mechanism.title, plain, _rate(lambda d=draws, m=mechanism: len(m._draw(d)), 2))  # type: ignore[misc]
-
-    # CusText
-    rows, what = _sst2_rows(space, args.data)
-    part = rows[:2000]
-    plain = _rate(lambda: len(plain_custext_table(space, part, 20)), 1) * len(part) / len(rows)
-    line(
-        f"CusText, table over {what}",
-        plain,
-        _rate(lambda: len(build_groups(space, 20, "balanced", rows=rows).group), 2),
-    )
-    custext = CusText.create()
-    rows = rng.zipf(1.3, 100_000) % len(space)
-    tables = {int(r): custext.channel(int(r)) for r in np.unique(rows[:5000])}
-    chances = {r: (t.candidates, t.at(3.0).probs) for r, t in tables.items()}
-    plain = _rate(lambda: len([rng.choice(chances[int(r)][0], p=chances[int(r)][1]) for r in rows[:5000]]), 2)
-    draws = Draws(
-        rows, np.full(len(rows), 3.0), np.zeros(len(rows), int), range(len(rows)), [(NoiseStream(), len(rows))]
-    )
-    custext._draw(draws)  # the tables of a space are kept
-    line("CusText, draws", plain, _rate(lambda: len(custext._draw(draws)), 2))
-    print(
-        "CusText's plain table is timed on its 2,000 most frequent words; its cost a word grows with the number of "
-        "words and is scaled so. The plain draws read ready probabilities."
-    )
+    _time_diffractor(rng)
+    _time_noise(space, args.words, rng)
+    _time_custext(space, args.data, rng)
     if args.lists:
         print(list_line(measure_list()))
     return 0

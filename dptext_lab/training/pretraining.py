@@ -68,8 +68,8 @@ class Settings:
     seed: int = 1
 
     def rate(self, accuracies: Sequence[float]) -> float:
-        """The learning rate after epochs of these accuracies: multiplied by ``decay`` whenever a third of the patience
-        passed without a better one."""
+        """Return the learning rate after epochs of these accuracies: multiplied by ``decay`` whenever a third of the
+        patience passed without a better one."""
         rate, best, waited = self.lr, -1.0, 0
         for accuracy in accuracies:
             waited = 0 if accuracy > best else waited + 1
@@ -270,7 +270,7 @@ class _Run:
         return self._read_state(state, model, optimizer)
 
     def _read_state(self, path: Path, model: _Model, optimizer: Any) -> float:
-        """The weights, the optimizer's numbers and the figures of the last whole epoch, which are one file."""
+        """Return the weights, the optimizer's numbers and the figures of the last whole epoch, which are one file."""
         import torch
 
         weights = ae.read_weights(path)
@@ -322,7 +322,7 @@ class _Run:
 
 
 def batches(lengths: Sequence[int], size: int, seed: int, epoch: int) -> Iterator[list[int]]:
-    """Every text once, in batches of about equal length, in an order of its own each epoch."""
+    """Yield every text once, in batches of about equal length, in an order of its own each epoch."""
     rng = np.random.default_rng([seed, epoch])
     order = np.lexsort((rng.random(len(lengths)), np.array(lengths)))
     starts = np.arange(0, len(order), size)
@@ -399,8 +399,8 @@ class _Model:
     # --- one batch
 
     def _states(self, texts: Sequence[Sequence[int]]) -> tuple[Any, Any, Any]:
-        """What the decoder says at each place of each text: hidden states (places, h), the right pieces (places,), and
-        the contexts."""
+        """Return what the decoder says at each place of each text: hidden states (places, h), the right pieces
+        (places,), and the contexts."""
         import torch
         from torch.nn.utils.rnn import pack_padded_sequence
 
@@ -440,7 +440,7 @@ class _Model:
         return (self.embeddings[unique] @ self.read)[place]
 
     def loss(self, texts: Sequence[Sequence[int]], random: Any) -> tuple[Any, int]:
-        """The mean loss of a batch over its places, and their number. random: the generator of the sample."""
+        """Return the mean loss of a batch over its places, and their number. random: the generator of the sample."""
         import torch
 
         states, right, _ = self._states(texts)
@@ -457,7 +457,8 @@ class _Model:
         return torch.nn.functional.cross_entropy(scores.float() + shift, target), len(right)
 
     def evaluate(self, texts: Sequence[Sequence[int]], rows: int = 64) -> tuple[float, float]:
-        """Mean loss, and the share of right pieces, over all places of the texts and all pieces that can be written."""
+        """Return mean loss, and the share of right pieces, over all places of the texts and all pieces that can be
+        written."""
         import torch
 
         total, right_ones, count = 0.0, 0, 0

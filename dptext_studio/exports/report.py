@@ -10,7 +10,7 @@ from dptext_core.errors import InputError
 from dptext_core.mechanisms.registry import mechanism_of
 from dptext_core.privacy.guarantee import percent
 from dptext_core.result import RewriteResult
-from dptext_lab.measurements import deniability
+from dptext_lab.results import deniability
 
 from . import html, svg
 from .inspection import PRIVATE
@@ -78,7 +78,7 @@ def _found(findings: Sequence[tuple[str, AttackFinding]]) -> str:
 def _typical(result: RewriteResult) -> str:
     """How often other people's words stay: measured once, and nothing of this text."""
     mechanism = mechanism_of(result)
-    if (mean := deniability.bundled(mechanism)) is None:
+    if (mean := deniability.bundled_curve(mechanism)) is None:
         return ""
     epsilon = result.config.epsilon
     at = epsilon if isinstance(epsilon, float) else None

@@ -434,13 +434,13 @@ def _told(hover: list[str], s: c.Series | None, ids: Sequence[str] | None = None
 
 
 def _hover_of(label: str, p: c.CurvePoint, metric: str, paper: str = "") -> str:
-    lines = [f"{measure(metric).title}: {c.said(p.value, p.low, p.high)}"]
+    lines = [f"{measure(metric).title}: {c.score_text(p.value, p.low, p.high)}"]
     return _lines(label, p, lines, paper)
 
 
 def _hover_both(s: c.Spot, utility: str, privacy: str) -> str:
     lines = [
-        f"{measure(name).title}: {c.said(p.value, p.low, p.high)}"
+        f"{measure(name).title}: {c.score_text(p.value, p.low, p.high)}"
         for name, p in ((utility, s.y_point), (privacy, s.x_point))
     ]
     return _lines(s.label, s.y_point, lines, s.paper, shown_n_w=privacy != "n_w")
@@ -528,7 +528,7 @@ def _level(figure: go.Figure, value: float | None, name: str, colours: dict[str,
     figure.add_hline(y=value, line={"color": colours["soft"], "width": 1, "dash": "dash"}, layer="below")
     above = name == UNPROTECTED
     figure.add_annotation(
-        text=f"{'╌╌ ' if above else ''}{name}: {c.said(value)}",
+        text=f"{'╌╌ ' if above else ''}{name}: {c.score_text(value)}",
         x=1.0 if side == "right" else 0.0,
         xref="paper",
         xanchor=side,

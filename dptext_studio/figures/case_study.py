@@ -1,4 +1,4 @@
-"""DP-Rewrite's case study: our scores over ε beside the paper's (``dptext_lab.measurements.case_study``)."""
+"""DP-Rewrite's case study: our scores over ε beside the paper's (``dptext_lab.results.case_study``)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dptext_core.support import extras
-from dptext_lab.measurements import case_study as study
+from dptext_lab.results import case_study as study
 
 from .theme import DARK, DASHES, LIGHT, LINES_DARK, LINES_LIGHT, SYMBOLS, layout, with_hover
 
@@ -35,7 +35,9 @@ def case_study(found: Mapping[str, Any], *, dark: bool = False, height: int = 40
         for i, (pre, title) in enumerate(study.SETS.items()):
             colour, symbol = lines[i], SYMBOLS[i]
             label = f"pre-trained on {title}"
-            beside = [(study.epsilon_text(e), p) for e in epsilons if (p := study.printed(pre, name, e)) is not None]
+            beside = [
+                (study.epsilon_text(e), p) for e in epsilons if (p := study.paper_score(pre, name, e)) is not None
+            ]
             figure.add_scatter(
                 x=[x for x, _ in beside],
                 y=[p[0] for _, p in beside],

@@ -1,4 +1,4 @@
-"""What the width of a clipping range costs (``dptext_lab.measurements.clipping``)."""
+"""What the width of a clipping range costs (``dptext_lab.results.clipping``)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .theme import DARK, DASHES, LIGHT, LINES_DARK, LINES_LIGHT, SYMBOLS, layout
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from dptext_lab.measurements.clipping import Cost
+    from dptext_lab.results.clipping import ClippingRow
 
 
-def clipping(rows: Sequence[Cost], *, dark: bool = False, height: int = 480) -> go.Figure:
-    """Cosine above and N_w below over the width of the clipping range, one line an ε (``measurements.clipping``)."""
+def clipping(rows: Sequence[ClippingRow], *, dark: bool = False, height: int = 480) -> go.Figure:
+    """Cosine above and N_w below over the width of the clipping range, one line an ε (``results.clipping``)."""
     extras.require("plotly")
 
     import plotly.graph_objects as go

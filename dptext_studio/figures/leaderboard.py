@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dptext_core.measure.metrics.registry import measure
-from dptext_lab.results.leaderboard import Board, with_interval
+from dptext_lab.results.leaderboard import Board
+from dptext_lab.results.leaderboard_text import with_interval
 
 from .theme import DARK, LIGHT, Plot, escaped, layout, short, with_hover
 
@@ -18,13 +19,13 @@ def leaderboard(board: Board, *, dark: bool = False, narrow: int = 34) -> Plot:
     entries = board.entries
     unit = 100 if measure(board.judge).unit == "share" else 1
     figure = Plot()
-    colour = [colours["bar"] if e.told else colours["keep"] for e in entries]
+    colour = [colours["bar"] if e.is_significant else colours["keep"] for e in entries]
     up = [0.0 if e.high is None else unit * (e.high - e.value) for e in entries]
     down = [0.0 if e.low is None else unit * (e.value - e.low) for e in entries]
     # A trace for each, since an interval has the colour of its trace.
     for i, e in enumerate(entries):
         where = f"read between ε {e.between[0]:g} and {e.between[1]:g}" if e.between else f"at ε {e.epsilon:g}"
-        known = "less than the first, beyond doubt" if e.told else "not told from the first"
+        known = "less than the first, beyond doubt" if e.is_significant else "not told from the first"
         told = "" if e.p is None else f"<br>{known}"
         seeds = "one seed" if e.seeds == 1 else f"{e.seeds} seeds"
         said = f"{escaped(e.label)}: {with_interval(e, board.judge)}<br>{where}, {seeds}{told}"

@@ -1,4 +1,4 @@
-"""What a public prior is worth (``dptext_lab.measurements.public_prior``)."""
+"""What a public prior is worth (``dptext_lab.results.public_prior``)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .theme import DARK, DASHES, LIGHT, LINES_DARK, LINES_LIGHT, SYMBOLS, epsilo
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from dptext_lab.measurements.public_prior import Mean
+    from dptext_lab.results.public_prior import PriorRow
 
 #: Shown of one data set: these systems, and these measures.
 SYSTEMS = (
@@ -31,11 +31,16 @@ PANELS = (
 
 
 def public_prior(
-    rows: Sequence[Mean], *, data: str = "sst2", dark: bool = False, height: int = 720, logarithms: Sequence[str] = ()
+    rows: Sequence[PriorRow],
+    *,
+    data: str = "sst2",
+    dark: bool = False,
+    height: int = 720,
+    logarithms: Sequence[str] = (),
 ) -> go.Figure:
     """Cosine, perplexity and the best attacker's success over ε, one line a system, with 95% intervals over texts.
 
-    logarithms: measures whose rows hold logarithms; those of ``measurements.public_prior`` where none are given.
+    logarithms: measures whose rows hold logarithms; those of ``results.public_prior`` where none are given.
     """
     extras.require("plotly")
 
@@ -43,7 +48,7 @@ def public_prior(
     from plotly.subplots import make_subplots
 
     if not logarithms:
-        from dptext_lab.measurements.public_prior import LOGARITHMS as logarithms
+        from dptext_lab.results.public_prior import LOGARITHMS as logarithms
     colours, lines = (DARK, LINES_DARK) if dark else (LIGHT, LINES_LIGHT)
     figure = make_subplots(rows=len(PANELS), cols=1, shared_xaxes=True, vertical_spacing=0.05)
     there = [r for r in rows if r.data == data]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dptext_core.errors import InputError
-from dptext_lab.measurements.total_budget import MEASURES, Bought
+from dptext_lab.results.total_budget import MEASURES, BudgetRow
 
 from .epsilon_curves import Curve, curves
 from .theme import LINES_DARK, LINES_LIGHT, Plot, escaped
@@ -15,7 +15,7 @@ _TOPS = {"cosine": 0.85, "task": 1.0, "linked": 1.0, "named": 1.0}
 
 
 def total_budget(
-    rows: Sequence[Bought], measure: str = "cosine", *, dark: bool = False, height: int = 380, width: int = 760
+    rows: Sequence[BudgetRow], measure: str = "cosine", *, dark: bool = False, height: int = 380, width: int = 760
 ) -> Plot:
     """What is measured over the total ε of a text, a curve with its 95% interval for each system.
 

@@ -10,7 +10,8 @@ from dptext_core.mechanisms.registry import mechanism_class
 from dptext_core.mechanisms.setting import Setting
 from dptext_core.privacy.guarantee import percent
 from dptext_core.result import RewriteResult
-from dptext_lab.measurements import case_study
+from dptext_lab.measurements import case_study_demo
+from dptext_lab.results import case_study
 
 from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, bin_of
 
@@ -18,7 +19,7 @@ from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, bin
 @lru_cache(maxsize=4)
 def rewritten(pretrained: str) -> RewriteResult:
     """The example of the case study, without noise, by the model that was pre-trained on that set."""
-    return case_study.rewriter(pretrained, None).rewrite(case_study.EXAMPLE)
+    return case_study_demo.rewriter(pretrained, None).rewrite(case_study_demo.EXAMPLE)
 
 
 def shares(epsilon: float | None) -> dict[tuple[str, str], float]:

@@ -13,10 +13,10 @@ from typing import Any
 from streamlit import runtime
 
 from dptext_core import DPTextError, InputError, Task
-from dptext_core.data import job_folders, tables
-from dptext_core.data.batch import Asked, Batch, Look, file_name
+from dptext_core.data import tables
 
-from . import sessions
+from . import job_folders, sessions
+from .batch import Asked, Batch, Look, file_name
 from .jobs import Job, Work
 from .public import limits
 

@@ -14,7 +14,7 @@ from dptext_core import attacks
 from dptext_core.attacks import classifier_scores, text_classifiers, two_texts, which_text
 from dptext_core.auditing.broken_mechanisms import broken, sound
 from dptext_core.privacy.sampling import NoiseStream
-from dptext_lab.measurements.two_texts import Coin, against_promise, coverage
+from dptext_lab.measurements.two_texts import Coin, check_guarantee, coverage
 
 CHEAP = ("words", "form", "likelihood")
 
@@ -57,9 +57,9 @@ def test_a_classifier_and_its_threshold_are_chosen_by_the_first_half_alone():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["private-support", "counting-blanks", "copied-word"])
 def test_a_planted_fault_loses_more_than_it_promises_and_its_twin_does_not(name):
-    assert (found := against_promise(name, True, 80, seed=3).found) is not None and found.exceeds
+    assert (found := check_guarantee(name, True, 80, seed=3).found) is not None and found.exceeds
     assert "the promise is broken" in found.sentence()
-    assert (twin := against_promise(name, False, 80, seed=3).found) is not None and not twin.exceeds
+    assert (twin := check_guarantee(name, False, 80, seed=3).found) is not None and not twin.exceeds
     assert "no promise" in twin.sentence()
 
 

@@ -388,7 +388,7 @@ def test_the_bench_goes_on_where_it_was_stopped(tmp_path, monkeypatch, capsys):
     # One mechanism again: the others' rows stay, and what is asked for no more goes.
     monkeypatch.setattr(bench, "configurations", lambda: two[1:])
     measured.clear()
-    assert bench.main(["--out", str(out), "--mechanism", "diffractor", "--again"]) == 0
+    assert bench.main(["--out", str(out), "--mechanism", "diffractor", "--rerun"]) == 0
     assert measured == ["diffractor"] * 2
     assert json.loads(out.read_text(encoding="utf-8"))["rows"] == after[2:]
 

@@ -14,7 +14,7 @@ import pytest
 import dptext_core as dpt
 from dptext_core.cli.main import main
 from dptext_core.testing import scaffold
-from dptext_lab.results import results
+from dptext_lab.runner import line_files
 from dptext_lab.training import pretraining
 from dptext_studio.browser import site
 from dptext_studio.exports import gallery as galleries
@@ -147,7 +147,7 @@ def test_a_new_mechanism_that_was_not_written_whole_is_gone(tmp_path, monkeypatc
 
 
 def test_points_on_a_full_disk_name_their_file(tmp_path):
-    writer = results.Writer(tmp_path / "points.jsonl")
+    writer = line_files.LineWriter(tmp_path / "points.jsonl")
     writer._file = SimpleNamespace(write=lambda data: (_ for _ in ()).throw(FULL))
     with pytest.raises(dpt.InputError, match=r"points\.jsonl .*No space left"):
         writer.write(SimpleNamespace(to_dict=dict))

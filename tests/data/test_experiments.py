@@ -36,9 +36,10 @@ from dptext_core.mechanisms.config import option
 from dptext_core.models import sentence_encoder
 from dptext_core.support import plugins
 from dptext_core.text import document
-from dptext_lab.measurements import case_study
-from dptext_lab.measurements.compare import compare
-from dptext_lab.measurements.downstream import Embeddings, downstream, part
+from dptext_lab.measurements import case_study, case_study_demo
+from dptext_lab.measurements.downstream import Embeddings, downstream, rows_of_seed
+from dptext_lab.measurements.run_comparison import compare
+from dptext_lab.results import case_study as case_study_rows
 from dptext_lab.runner import tasks
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -738,9 +739,9 @@ def test_seeds_that_were_done_are_not_done_again(tmp_path):
 
 
 def test_each_seed_leaves_out_a_tenth_of_its_own():
-    parts = [part(100, seed) for seed in (1, 2, 1)]
+    parts = [rows_of_seed(100, seed) for seed in (1, 2, 1)]
     assert all(len(p) == 90 and p == sorted(set(p)) for p in parts)
-    assert parts[0] == parts[2] != parts[1] and part(1, 1) == [0]
+    assert parts[0] == parts[2] != parts[1] and rows_of_seed(1, 1) == [0]
 
 
 def test_every_text_is_embedded_once(monkeypatch):
@@ -1020,6 +1021,7 @@ def parrot(monkeypatch):
         return m
 
     monkeypatch.setattr(case_study, "rewriter", rewriter)
+    monkeypatch.setattr(case_study_demo, "rewriter", rewriter)
     return made
 
 
@@ -1069,7 +1071,7 @@ def test_a_checkpoint_that_is_not_there_is_said_before_anything_is_read(tmp_path
 
 def test_the_command_prints_ours_beside_the_papers(tmp_path, data, parrot, run):
     summary = tmp_path / "summary.json"
-    argv = ("case-study", "--data", data, "--seeds", 1, "--n", 30)
+    argv = ("case-study", "--data", data, "--seeds", 1, "--max-texts", 30)
     status, out, error = run(*argv, "--out", tmp_path / "out", "--summary", summary)
     assert status == 0, error
     rows = [re.split(r" {2,}", line) for line in out.splitlines()]
@@ -1079,52 +1081,52 @@ def test_the_command_prints_ours_beside_the_papers(tmp_path, data, parrot, run):
     for part_of in ("without a look at the text", "the other way round", "stay at 0.50", "At most 30"):
         assert part_of in error
     read = json.loads(summary.read_text(encoding="utf-8"))
-    assert read["about"]["command"].endswith("--n 30 --summary assets/benchmarks/case_study.json")
-    assert str(tmp_path) not in summary.read_text() and case_study.table(read)[0] == case_study.HEADING
+    assert read["about"]["command"].endswith("--max-texts 30 --summary assets/benchmarks/case_study.json")
+    assert str(tmp_path) not in summary.read_text() and case_study_rows.table(read)[0] == case_study_rows.HEADING
 
 
 def test_the_papers_numbers_stand_as_its_text_has_them():
-    assert case_study.printed("atis", "snips", 1000.0) == (0.20, 0.02)
-    assert case_study.printed("snips", "atis", 1.0) == (0.50, 0.01)
-    assert case_study.printed("", "snips", None) == (0.95, 0.01)
-    assert case_study.printed("snips", "snips", 7.0) is None
+    assert case_study_rows.paper_score("atis", "snips", 1000.0) == (0.20, 0.02)
+    assert case_study_rows.paper_score("snips", "atis", 1.0) == (0.50, 0.01)
+    assert case_study_rows.paper_score("", "snips", None) == (0.95, 0.01)
+    assert case_study_rows.paper_score("snips", "snips", 7.0) is None
 
 
 def test_the_bundled_table_is_of_the_bundled_checkpoints_and_shows_the_pattern():
-    found = case_study.bundled()
-    for name in case_study.SETS:
+    found = case_study_rows.bundled()
+    for name in case_study_rows.SETS:
         assert found["about"]["checkpoints"][name]["sha256"] == case_study._weights(name)
     score = {(r["pretrained"], r["data"], r["epsilon"]): r["macro_f1"]["mean"] for r in found["rows"]}
     for name, other in (("snips", "atis"), ("atis", "snips")):
         nothing = found["no_information"][name]["macro_f1"]
         for epsilon in (None, 1000.0):
             assert score[name, name, epsilon] > 0.8 * score["", name, None] > 1.5 * score[other, name, epsilon]
-        for pre in case_study.SETS:
+        for pre in case_study_rows.SETS:
             assert all(abs(score[pre, name, epsilon] - nothing) < 0.1 for epsilon in (10.0, 1.0))
 
 
 def test_the_notes_claim_no_more_than_the_bundled_table_shows():
-    found = case_study.bundled()
+    found = case_study_rows.bundled()
     crossed = [r["verbatim"] for r in found["rows"] if r["pretrained"] not in ("", r["data"])]
     assert 0 < max(crossed) < 0.002 and f"at most {100 * max(crossed):.2g}% are such" in " ".join(
-        case_study.notes(found)
+        case_study_rows.notes(found)
     )
     assert (found["about"]["seeds"], found["about"]["n"]) == (5, 300)
-    assert "--seeds 5 --n 300" in found["about"]["command"]
+    assert "--seeds 5 --n 300" in found["about"]["command"], "the file keeps the name of then"
     text = (ROOT / "docs/measurements/case-study.md").read_text(encoding="utf-8")
-    assert f"at most {100 * max(crossed):.2g}% of the\nrewrites" in text and "`--seeds 5 --n 300`" in text
+    assert f"at most {100 * max(crossed):.2g}% of the\nrewrites" in text and "`--seeds 5 --max-texts 300`" in text
 
 
 def test_the_nearest_sentence_is_found_where_the_data_is_named(data, monkeypatch, parrot):
-    monkeypatch.delenv(case_study.VARIABLE, raising=False)
-    assert case_study.data_folder() is None
-    monkeypatch.setenv(case_study.VARIABLE, str(data.parent))
-    assert case_study.data_folder() is None, "a folder without the two sets"
-    monkeypatch.setenv(case_study.VARIABLE, str(data))
-    asked = case_study.Question("show flight 3", "snips", 1.0)
-    result = case_study.rewritten(asked)
-    found = case_study.nearest(result.text, "snips", data)
+    monkeypatch.delenv(case_study_demo.DATA_VARIABLE, raising=False)
+    assert case_study_demo.data_folder() is None
+    monkeypatch.setenv(case_study_demo.DATA_VARIABLE, str(data.parent))
+    assert case_study_demo.data_folder() is None, "a folder without the two sets"
+    monkeypatch.setenv(case_study_demo.DATA_VARIABLE, str(data))
+    asked = case_study_demo.Question("show flight 3", "snips", 1.0)
+    result = case_study_demo.rewrite_question(asked)
+    found = case_study_demo.nearest_sentence(result.text, "snips", data)
     assert result.text in SAID["snips"] and found.same and found.cosine == pytest.approx(1)
-    near = case_study.nearest("show me flight 3", "atis", data)
+    near = case_study_demo.nearest_sentence("show me flight 3", "atis", data)
     assert near.text == "show flight 3" and not near.same
     assert "flight" not in repr(asked) + repr(found) + repr(near)

@@ -15,7 +15,7 @@ from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
-from data.test_batch import block
+from studio.test_batch import block
 
 import dptext_core as dpt
 from dptext_core.data.libraries import BatchRewriter, DocRewriter

@@ -12,14 +12,15 @@ import pytest
 from foreign import Swap
 
 import dptext_core as dpt
-from dptext_core.data import bank_building, job_folders, tables
-from dptext_core.data.batch import Asked, Batch
+from dptext_core.data import tables
 from dptext_core.data.distributed import blocks
 from dptext_core.data.folder import RunFolder
 from dptext_core.data.rewriting import rewrite_data
 from dptext_core.mechanisms.setting import Setting
 from dptext_core.support import folder_lock as held
-from dptext_lab.training import pretraining
+from dptext_lab.training import bank_building, pretraining
+from dptext_studio.server import job_folders
+from dptext_studio.server.batch import Asked, Batch
 
 pytest.importorskip("fcntl", reason="only these systems have locks")
 

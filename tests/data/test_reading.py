@@ -19,10 +19,11 @@ from hypothesis import strategies as st
 
 import dptext_core as dpt
 from dptext_core import cli
-from dptext_core.data import batch, dialects, lines, parquet_rows, tables
+from dptext_core.data import dialects, lines, parquet_rows, tables
 from dptext_core.data.columns import unique_names
 from dptext_core.data.reading_notes import NoteKind, ReadingNote, merged
 from dptext_core.data.records import Unread
+from dptext_studio.server import batch
 
 MARK = "\ufeff"
 

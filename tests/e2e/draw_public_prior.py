@@ -11,7 +11,7 @@ import argparse
 import shutil
 from pathlib import Path
 
-from dptext_lab.measurements import public_prior
+from dptext_lab.results import public_prior
 from dptext_studio import figures
 
 

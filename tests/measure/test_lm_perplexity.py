@@ -13,8 +13,8 @@ from tiny_causal import WORDS, write_model, write_tokenizer
 from dptext_core.errors import ConfigError, ModelUnavailable
 from dptext_core.measure.metrics import score
 from dptext_core.models import added, causal, shortcuts
+from dptext_lab.commands import bench_run
 from dptext_lab.measurements import public_prior
-from dptext_lab.runner import bench_run
 
 TEXTS = [
     "the doctor changed a dose",

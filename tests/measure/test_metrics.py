@@ -18,7 +18,7 @@ from dptext_core.measure.metrics.bleu import corpus_bleu
 from dptext_core.measure.metrics.registry import KINDS, judged
 from dptext_core.models import causal
 from dptext_core.models.sentence_encoder import embed
-from dptext_lab.results.results import interval
+from dptext_lab.runner.merging import interval
 from dptext_lab.runner.tasks import SCORES
 
 ODD = ["", " \n", "!?", "😀", "a\ud800b", "\0", "'", "word", "Don’t.", "你好。"]

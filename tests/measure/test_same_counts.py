@@ -9,11 +9,11 @@ from token_engine import call
 
 import dptext_core as dpt
 from dptext_core.data import tables
-from dptext_core.data.batch import Asked, Batch
 from dptext_core.data.rewriting import OWN
 from dptext_core.measure import pii_survival as leaks
 from dptext_core.measure.scored import _left as share_left
 from dptext_studio.figures.token_view import payload
+from dptext_studio.server.batch import Asked, Batch
 
 TEXTS = [
     "I was admitted on 5 May 2023 with a fever.",

@@ -20,6 +20,7 @@ from dptext_core.mechanisms.words.custext import MAPPINGS
 from dptext_core.mechanisms.words.word_groups import build_groups
 from dptext_core.privacy.sampling import log_full_range
 from dptext_lab.measurements import mappings
+from dptext_lab.results import mappings as mappings_rows
 
 SPACE = random_space(60, 5, seed=6)
 
@@ -383,10 +384,10 @@ def test_the_share_of_sst2s_words_that_share_their_set_with_no_other():
     if not (folder / "train.tsv").is_file():
         pytest.skip("needs sst2/train.tsv in the folder that DPTEXT_DATA names")
     counts, k = mappings.word_counts(folder)[0], 20
-    rows = {r.mapping: r for r in mappings.bundled() if r.k == k}
+    rows = {r.mapping: r for r in mappings_rows.bundled() if r.k == k}
     assert set(rows) == set(MAPPINGS)
     row = rows["balanced"]
-    assert mappings.alone(counts, "minilm", k, "balanced") == pytest.approx(
+    assert mappings.alone_shares(counts, "minilm", k, "balanced") == pytest.approx(
         (row.words, row.occurrences, row.n), abs=1e-6
     )
     assert rows["aggressive"].words > 0.96 and rows["aggressive"].occurrences > 0.96

@@ -26,7 +26,7 @@ from dptext_core.mechanisms.words.word_groups import build_groups, utilities
 from dptext_core.mechanisms.writing.spelling import Spelling
 from dptext_core.words import WordSpace
 from dptext_core.words import smaller_spaces as made_smaller
-from dptext_lab.measurements import deniability
+from dptext_lab.results import deniability
 
 N = 30
 LISTED = tuple(words(N)[i] for i in (0, 3, 4, 11, 29))
@@ -353,7 +353,7 @@ def test_word_spaces_leave_loaded_words_out_as_they_leave_out_a_list(name):
     assert (mine.epsilon, mine.never, mine.loaded, theirs.loaded) == (theirs.epsilon, 0, len(loaded()), 0)
     assert "blocklist" not in kinds(mine)
     assert "unknown-replaced" in kinds(mine), "pistol is a word that it does not have"
-    assert deniability.bundled(without) is deniability.bundled(plain)
+    assert deniability.bundled_curve(without) is deniability.bundled_curve(plain)
 
 
 def test_everyones_space_takes_no_room_that_lists_of_visitors_have(monkeypatch):

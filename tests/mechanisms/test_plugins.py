@@ -206,7 +206,7 @@ def test_the_app_lists_the_example_and_rewrites_with_it(named):
 @pytest.mark.usefixtures("few_rewrites", "light")
 def test_the_commands_and_the_python_of_the_guide_work(run, monkeypatch, capsys, tmp_path):
     """Measured on few sentences and words and with few draws: that each command works is what is asked here."""
-    fewer = {" bench run ": ("--n", "2", "--seeds", "1"), " audit ": ("--draws", "100")}
+    fewer = {" bench run ": ("--max-texts", "2", "--seeds", "1"), " audit ": ("--draws", "100")}
     space = dpt.word_space()
     np.savez(tmp_path / "space.npz", words=np.array(space.words[:400]), vectors=space.vectors[:400])
     smaller = {

@@ -28,6 +28,7 @@ from dptext_core.mechanisms.words.word_level import WordMechanism
 from dptext_core.privacy.guarantee import number
 from dptext_core.text import document, skeleton
 from dptext_core.text.skeleton import Edit
+from dptext_lab.results import speeds as speed_rows
 from dptext_lab.speed import words as speeds
 from dptext_lab.speed.words import STAGES, shares
 
@@ -320,7 +321,7 @@ def test_rates_are_tokens_a_processor_second_of_each_in_turns(tmp_path, capsys, 
     monkeypatch.setattr(speeds, "rates", lambda: rows)
     assert speeds.main(["--out", str(tmp_path / "words.json")]) == 0
     assert "tokens a processor second" in capsys.readouterr().out
-    assert list(speeds.MEASUREMENT.read(tmp_path / "words.json")) == rows
+    assert list(speed_rows.MEASUREMENT.read(tmp_path / "words.json")) == rows
 
 
 def test_the_shares_of_a_rewrite_are_of_all_its_time():

@@ -15,6 +15,7 @@ from dptext_core import auditing as core
 from dptext_core.auditing.broken_mechanisms import FAULTS
 from dptext_core.auditing.broken_mechanisms.stated import TinyLatent
 from dptext_lab.measurements import audit as bench
+from dptext_lab.results import audit as audit_rows
 from dptext_studio.components.text import literal
 from dptext_studio.figures import audit_figure
 from dptext_studio.figures.glossary import said_of
@@ -148,12 +149,12 @@ def test_a_long_audit_can_be_stopped(monkeypatch):
 
 
 def test_the_bundled_table_is_shown_or_the_command_that_makes_it(monkeypatch):
-    own = bench.row(dpt.Setting("tem", {"space": "minilm", "gamma": None, "oov": "keep"}), report())
-    monkeypatch.setattr(bench, "table", lambda: [own])
+    own = bench.row_of_report(dpt.Setting("tem", {"space": "minilm", "gamma": None, "oov": "keep"}), report())
+    monkeypatch.setattr(audit_rows, "bundled_rows", lambda: [own])
     shown = next(d.value for d in app().dataframe if "verdict" in d.value)
     assert shown["options"].tolist() == ["minilm, γ from ε, unknown words: keep"]
     assert shown["verdict"].tolist() == ["Cannot be told"] and shown["claimed"].tolist() == ["∞"]
-    monkeypatch.setattr(bench, "table", list)
+    monkeypatch.setattr(audit_rows, "bundled_rows", list)
     assert any("bench audit" in c.value for c in app().caption)
 
 

@@ -14,12 +14,11 @@ from foreign import Swap
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
-from dptext_core.data import batch as core
-from dptext_core.data import job_folders
 from dptext_core.models import sentence_encoder
 from dptext_studio.components.text import literal
 from dptext_studio.figures.glossary import said_of
-from dptext_studio.server import uploads
+from dptext_studio.server import batch as core
+from dptext_studio.server import job_folders, uploads
 from dptext_studio.server.jobs import Work
 from dptext_studio.server.public import OWN
 from dptext_studio.server.session import Session

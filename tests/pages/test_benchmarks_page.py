@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from lab.test_curves import MEASURED, made_up, stored
+from lab.results.test_curves import MEASURED, made_up, stored
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
 from dptext_core.text.cells import to_csv
-from dptext_lab.measurements import total_budget
-from dptext_lab.results import curves, results
+from dptext_lab.results import curves, total_budget
+from dptext_lab.results import summary as results
 from dptext_lab.results.rows import Row
 from dptext_studio.components import links
 from dptext_studio.figures.glossary import said_of

@@ -13,7 +13,8 @@ from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
 from dptext_core.models import sentence_encoder
-from dptext_lab.measurements import case_study as core
+from dptext_lab.measurements import case_study_demo
+from dptext_lab.results import case_study as case_study_rows
 from dptext_studio.figures import case_study as draw
 
 TOP = Path(__file__).resolve().parents[2]
@@ -52,11 +53,11 @@ def made_up() -> dict:
             "seeds": 2,
             **({"verbatim": 0.5, "nearest": 0.9, "own": 0.1} if pre else {}),
         }
-        for name in core.SETS
-        for pre in ("", *core.SETS)
-        for e in (core.EPSILONS if pre else (None,))
+        for name in case_study_rows.SETS
+        for pre in ("", *case_study_rows.SETS)
+        for e in (case_study_rows.EPSILONS if pre else (None,))
     ]
-    none = {name: {"macro_f1": 0.04, "accuracy": 0.2} for name in core.SETS}
+    none = {name: {"macro_f1": 0.04, "accuracy": 0.2} for name in case_study_rows.SETS}
     return {
         "about": {"command": "python -m dptext_core case-study", "n": 9, "seeds": 2},
         "no_information": none,
@@ -74,9 +75,9 @@ def asked(monkeypatch):
         options = Latent.create(epsilon=1.0).config
         return Parrot(options, SENTENCES[checkpoint == "atis"], "none" if epsilon is None else "pure")
 
-    monkeypatch.setattr(core, "rewriter", rewriter)
-    monkeypatch.setattr(core, "bundled", made_up)
-    monkeypatch.delenv(core.VARIABLE, raising=False)
+    monkeypatch.setattr(case_study_demo, "rewriter", rewriter)
+    monkeypatch.setattr(case_study_rows, "bundled", made_up)
+    monkeypatch.delenv(case_study_demo.DATA_VARIABLE, raising=False)
     return seen
 
 
@@ -112,8 +113,10 @@ def said(at: AppTest) -> str:
 def test_a_sentence_is_rewritten_at_once_and_says_what_is_promised(asked):
     at = page()
     assert asked == [("snips", 1000.0)] and SENTENCES[0] in said(at)
-    assert at.text_area(key="case_text").value == core.EXAMPLE
-    assert "at most e^ε" in said(at) and core.VARIABLE not in said(at), "how a server is started is no visitor's matter"
+    assert at.text_area(key="case_text").value == case_study_demo.EXAMPLE
+    assert "at most e^ε" in said(at) and case_study_demo.DATA_VARIABLE not in said(at), (
+        "how a server is started is no visitor's matter"
+    )
     at.run()
     assert len(asked) == 1, "nothing is drawn again by itself"
     settle(at.button(key="case_again").click().run())
@@ -134,26 +137,30 @@ def test_no_noise_is_a_choice_of_its_own_and_promises_nothing(asked):
 
 @pytest.mark.slow
 def test_the_nearest_sentence_stands_beside_it_where_the_data_is_named(asked, monkeypatch, tmp_path):
-    for name in core.SETS:
+    for name in case_study_rows.SETS:
         (tmp_path / name).mkdir()
         (tmp_path / name / "train.csv").write_text("".join(f"x,{s}\n" for s in SENTENCES), encoding="utf-8")
-    monkeypatch.setenv(core.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(case_study_demo.DATA_VARIABLE, str(tmp_path))
     monkeypatch.setattr(
         sentence_encoder, "embed", lambda texts, **_: np.array([[float(t == SENTENCES[0]), 0.1] for t in texts])
     )
     at = page()
-    assert said(at).count(SENTENCES[0]) == 2 and "word for word" in said(at) and core.VARIABLE not in said(at)
+    assert (
+        said(at).count(SENTENCES[0]) == 2
+        and "word for word" in said(at)
+        and case_study_demo.DATA_VARIABLE not in said(at)
+    )
     # The rewrite does not wait for it.
-    found, go_on = core.nearest, threading.Event()
-    monkeypatch.setattr(core, "nearest", lambda *given: go_on.wait(60) and found(*given))
+    found, go_on = case_study_demo.nearest_sentence, threading.Event()
+    monkeypatch.setattr(case_study_demo, "nearest_sentence", lambda *given: go_on.wait(60) and found(*given))
     at.session_state["pretrained"] = "atis"
     at.run()
     while at.session_state["session"].at("case").job is not None:
         at.run()
-    assert said(at).count(SENTENCES[1]) == 1 and "at most e^ε" in said(at) and core.NEAREST not in said(at)
+    assert said(at).count(SENTENCES[1]) == 1 and "at most e^ε" in said(at) and case_study_demo.NEAREST not in said(at)
     assert at.button(key="case_nearest_stop") and not at.exception
     go_on.set()
-    assert said(settle(at)).count(SENTENCES[1]) == 2 and core.NEAREST in said(at)
+    assert said(settle(at)).count(SENTENCES[1]) == 2 and case_study_demo.NEAREST in said(at)
 
 
 def test_an_empty_sentence_and_a_model_that_is_missing_say_what_to_do(asked, monkeypatch):
@@ -164,13 +171,13 @@ def test_an_empty_sentence_and_a_model_that_is_missing_say_what_to_do(asked, mon
     def missing(*_):
         raise dpt.ModelUnavailable("The checkpoint *snips* is missing. Take it from the repository again.")
 
-    monkeypatch.setattr(core, "rewriter", missing)
+    monkeypatch.setattr(case_study_demo, "rewriter", missing)
     settle(at.text_area(key="case_text").set_value("a flight").run())
     assert "Take it from the repository again" in at.error[0].value and "\\*snips" in at.error[0].value
 
 
 def test_what_is_typed_is_shown_as_it_is(asked, monkeypatch):
-    monkeypatch.setattr(core, "rewriter", lambda *_: Parrot(Latent.create().config, "**bold** <b>$x$</b>"))
+    monkeypatch.setattr(case_study_demo, "rewriter", lambda *_: Parrot(Latent.create().config, "**bold** <b>$x$</b>"))
     at = page()
     assert any("\\*\\*bold" in m.value and "\\<b" in m.value for m in at.markdown)
 
@@ -180,7 +187,7 @@ def test_the_measured_table_stands_below_beside_the_paper(asked, monkeypatch):
     (chart,) = [json.loads(c.proto.spec) for c in at.get("plotly_chart")]
     assert {"pre-trained on Snips", "pre-trained on ATIS", "hollow: the paper"} <= {t["name"] for t in chart["data"]}
     (table,) = [d.value for d in at.dataframe]
-    assert len(table) == 22 and list(table.columns) == list(core.HEADING)
+    assert len(table) == 22 and list(table.columns) == list(case_study_rows.HEADING)
     crossed = table[(table["pre-trained on"] == "ATIS") & (table["rewritten"] == "Snips") & (table["ε"] == "1,000")]
     assert list(crossed["paper, macro F1"]) == ["0.20 (0.02)"] and list(crossed["macro F1"]) == ["0.200 (0.010)"]
     assert (
@@ -189,13 +196,13 @@ def test_the_measured_table_stands_below_beside_the_paper(asked, monkeypatch):
         and "stay at 0.50" in said(at)
         and at.code[0].value.endswith("case-study")
     )
-    monkeypatch.setattr(core, "bundled", lambda: None)
+    monkeypatch.setattr(case_study_rows, "bundled", lambda: None)
     assert "case-study --data" in page().info[-1].value
 
     def broken():
         raise dpt.InputError("case_study.json cannot be read.")
 
-    monkeypatch.setattr(core, "bundled", broken)
+    monkeypatch.setattr(case_study_rows, "bundled", broken)
     assert "cannot be read" in page().error[0].value.replace("\\", "")
 
 

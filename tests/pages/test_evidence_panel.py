@@ -6,15 +6,16 @@ import json
 from pathlib import Path
 
 import pytest
-from lab.test_curves import stored
-from lab.test_run import SLOW
+from lab.results.test_curves import stored
+from lab.runner.test_run import SLOW
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
 from dptext_core.measure.metrics import measure
 from dptext_core.mechanisms.words import custext
 from dptext_lab.findings import verdicts
-from dptext_lab.results import curves, results
+from dptext_lab.results import curves
+from dptext_lab.results import summary as results
 from dptext_studio.figures import benchmarks as benchmark_figures
 
 TOP = Path(__file__).resolve().parents[2]
@@ -107,7 +108,7 @@ def findings_page() -> AppTest:
 @pytest.mark.slow
 def test_the_page_of_findings_answers_its_question_and_opens_every_claim():
     from dptext_lab.findings import CLAIMS, Runs
-    from dptext_lab.results import leaderboard
+    from dptext_lab.results import leaderboard, leaderboard_text
 
     at = findings_page()
     labels = [e.label.replace("\\", "") for e in at.expander if "-badge[" in e.label]
@@ -145,7 +146,7 @@ def test_the_page_of_findings_answers_its_question_and_opens_every_claim():
     assert at.selectbox(key="found_privacy_sst2").value == "attack_best"
     at.selectbox(key="found_privacy_sst2").set_value("n_w").run()
     board = leaderboard.board(leaderboard.bundled(), "sst2", "accuracy", "n_w", 0.3, every=False)
-    said, doubt = leaderboard.answer(board, "SST-2")
+    said, doubt = leaderboard_text.answer(board, "SST-2")
     text = " ".join(m.value for m in at.markdown).replace("\\", "")
     assert said in text and doubt in text and board.first.label in said
     assert trace_of(at, "found_board") == [e.label for e in board.entries]
@@ -157,7 +158,7 @@ def test_the_page_of_findings_answers_its_question_and_opens_every_claim():
     places = next(d.value for d in at.dataframe if {"mechanism", "Accuracy"} <= set(d.value))
     assert not at.exception and len(places) > 3 and any("Kendall" in c.value for c in at.caption)
     other = leaderboard.board(leaderboard.bundled(), "sst2", "cosine", "n_w", 0.3)
-    assert leaderboard.answer(other, "SST-2")[0] in " ".join(m.value for m in at.markdown).replace("\\", "")
+    assert leaderboard_text.answer(other, "SST-2")[0] in " ".join(m.value for m in at.markdown).replace("\\", "")
     assert trace_of(at, "found_board") == [e.label for e in other.entries]
 
 
@@ -177,14 +178,14 @@ def test_every_row_of_the_bundled_results_is_points_that_anyone_can_run():
     """Every curve of the app is rows of this file, of the declared grid or of an edition before it."""
     from argparse import Namespace
 
-    from dptext_lab.runner import bench_run
+    from dptext_lab.commands import bench_run
 
     whole = results.bundled()
     assert whole is not None
     assert bool(whole.about["missing"]) == ("not measured yet" in whole.about["cut"])
-    args = Namespace(grid="full", data="here", n=None)
+    args = Namespace(grid="full", data="here", max_texts=None)
     for row in {r.point: r for r in whole.rows}.values():
-        point = bench_run.declared(row.point, args, whole)[1]
+        point = bench_run.find_point(row.point, args, whole)[1]
         assert (row.setting, row.data) == (point.setting, point.data)
         first = row.metric in ("bertscore", "lm_perplexity") or "finetuned" in row.metric or measure(row.metric).once
         once = row.mechanism in SLOW or first

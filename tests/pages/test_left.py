@@ -11,11 +11,10 @@ from foreign import Swap
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
-from dptext_core.data import job_folders
 from dptext_core.measure.ledger import Ledger
 from dptext_core.measure.ledger_entries import HOLDS
 from dptext_studio.components import download
-from dptext_studio.server import uploads
+from dptext_studio.server import job_folders, uploads
 from dptext_studio.server.session import Session
 from dptext_studio.views.learn import classroom
 

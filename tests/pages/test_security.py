@@ -23,14 +23,13 @@ from streamlit.testing.v1 import AppTest
 from streamlit.web import skills
 
 import dptext_core as dpt
-from dptext_core.data import batch, job_folders
 from dptext_core.mechanisms.config import option
 from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.support import hosting, plugins
 from dptext_core.text import document
 from dptext_core.words import smaller_spaces, space_loading
 from dptext_studio.components import download, links, text
-from dptext_studio.server import jobs, public, sessions, uploads
+from dptext_studio.server import batch, job_folders, jobs, public, sessions, uploads
 from dptext_studio.server.jobs import Work
 from dptext_studio.server.public import OWN, PUBLIC
 

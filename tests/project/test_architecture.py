@@ -20,7 +20,7 @@ import dptext_core as dpt
 from dptext_core import attacks, cli
 from dptext_core.measure import budget
 from dptext_core.measure.ledger import Ledger
-from dptext_lab.runner import grid, run
+from dptext_lab.runner import grid, group_run
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = (ROOT / "docs" / "development" / "architecture.md").read_text(encoding="utf-8")
@@ -176,8 +176,8 @@ def chosen_piece(m) -> str:
 @functools.cache
 def measured(name: str) -> dict[str, float]:
     size = grid.Size(12, 6, 10, 8.0)
-    (line,) = run.run_group(
-        [grid.GridPoint(dpt.Setting(name, {}, 1.0), "builtin", 1, size)], run.RunConfig(command="c")
+    (line,) = group_run.run_group(
+        [grid.GridPoint(dpt.Setting(name, {}, 1.0), "builtin", 1, size)], group_run.RunConfig(command="c")
     )
     return line.scores
 

@@ -26,7 +26,7 @@ from dptext_core.mechanisms import codec
 from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.models import engines, generator, masked_lm
 from dptext_core.text import lexicon, lexicons
-from dptext_lab.results import results
+from dptext_lab.results import summary as results
 from dptext_lab.runner import grid
 from dptext_studio.components import links
 from dptext_studio.exports import parts, read_session
@@ -148,9 +148,9 @@ def test_ids_of_points():
     """Those of every grid; the stored ones are among them or were measured apart."""
     out: dict[str, Any] = {}
     for name in sorted(grid.GRIDS):
-        ids = list(grid.named(name, data=True).by_id)
+        ids = list(grid.grid_by_name(name, data=True).by_id)
         out[name] = [len(ids), ids[:3], hashlib.sha256("".join(ids).encode()).hexdigest()]
-    known = grid.named("full+tuned", data=True).by_id
+    known = grid.grid_by_name("full+tuned", data=True).by_id
     bundled = results.bundled()
     assert bundled is not None
     stored = sorted({row.point for row in bundled.rows if row.point})

@@ -12,7 +12,6 @@ COMMANDS = (
     "mechanisms",
     "models",
     "serve-model",
-    "bank",
     "score",
     "tradeoff",
     "new",

@@ -13,7 +13,7 @@ from dptext_core import auditing as core
 from dptext_core.auditing.broken_mechanisms import FAULTS, broken, sound
 from dptext_core.privacy.guarantee import at_least, bound, number
 from dptext_core.support.private import Private
-from dptext_lab.measurements import audit as bench
+from dptext_lab.results import audit as bench
 
 from ...components import controls, download
 from ...components.charts import chart, dark
@@ -233,14 +233,14 @@ def checks(report: core.AuditReport) -> None:
 def table() -> None:
     """The bundled audit of everything that ships."""
     st.subheader("Everything that ships")
-    rows = bench.table()
+    rows = bench.bundled_rows()
     if not rows:
         st.caption("There is no bundled table. `python -m dptext_core bench audit` measures it.")
         return
     st.dataframe(
         {
             "mechanism": [r["mechanism"] for r in rows],
-            "options": [bench.of_row(r).described() for r in rows],
+            "options": [bench.setting_of(r).described() for r in rows],
             "ε": [number(float(r["epsilon"])) for r in rows],
             "verdict": [core.LINES[r["verdict"]] for r in rows],
             "claimed": [bound(float(r["claimed"])) for r in rows],

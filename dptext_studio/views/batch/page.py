@@ -9,8 +9,7 @@ from typing import Any
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_core.data import batch as core
-from dptext_core.data import documents, job_folders, release_files, tables
+from dptext_core.data import documents, release_files, tables
 from dptext_core.measure.metrics.registry import measure
 from dptext_core.text.visible import count_removed, removed_note
 
@@ -19,6 +18,8 @@ from ...components.shell import within_app
 from ...components.sticky_widgets import stay, stay_all
 from ...components.text import literal
 from ...figures.glossary import said_of
+from ...server import batch as core
+from ...server import job_folders
 from ...server.jobs import Job, lasting
 from ...server.public import limits
 from ...server.session import session

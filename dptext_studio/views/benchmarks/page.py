@@ -13,9 +13,8 @@ from dptext_core.mechanisms import recommended
 from dptext_core.privacy.guarantee import NOTIONS
 from dptext_core.support.checks import many
 from dptext_core.text.cells import to_csv
-from dptext_lab.measurements import total_budget
-from dptext_lab.results import attacker_rows, curves, results
-from dptext_lab.runner import data_sets
+from dptext_lab.results import attacker_rows, curves, data_titles, total_budget
+from dptext_lab.results import summary as results
 
 from ...components import download, links
 from ...components.charts import chart as plain_chart
@@ -112,7 +111,7 @@ def metric_choice(place: Any, found: results.Results, data: str, label: str, kin
 def across(data: str, alike: list[str], mixed: bool) -> str:
     """What stands on the axis across: ε, or one of the measures that can be the same for all."""
     # Of two texts only some points were measured: they are no axis, but stand among what is hidden.
-    few = {"n_w", attacker_rows.TOLD}
+    few = {"n_w", attacker_rows.TWO_TEXTS}
     attackers = sorted((m for m in alike if m not in few), key=lambda m: m != attacker_rows.BEST_FEW)
     axes = (["Same attacker"] if attackers else []) + (["Same N_w"] if "n_w" in alike else []) + ["ε"]
     first = axes[0] if mixed else "ε"
@@ -190,8 +189,8 @@ def chart(place: Any, found: results.Results, data: str, metric: str, x: str, ou
     draw(place, figure, f"benchmark_{data}_{metric}_{x}", alt)
     marks = ["Grey: the other mechanisms." if len({s.mechanism for s in ours}) > 1 else ""]
     marks += ["Hollow: the papers." if any(s.points for s in printed) else ""]
-    marks += ["" if whole is None else f"Dashed: unprotected text, {curves.said(whole.value)}."]
-    marks += ["" if guess is None else f"Dotted: always guessing, {curves.said(guess)}."]
+    marks += ["" if whole is None else f"Dashed: unprotected text, {curves.score_text(whole.value)}."]
+    marks += ["" if guess is None else f"Dotted: always guessing, {curves.score_text(guess)}."]
     if said := " ".join(filter(None, marks)):
         place.caption(said)
     if left_out := [s for s in ours if s.left_out]:
@@ -245,9 +244,9 @@ def card(found: results.Results, ours: list[curves.Series]) -> None:
         st.caption("What was measured there appears here.")
         return
     row = known[point][1]
-    values = ((name, *value.partition(" ")[::2]) for name, value in curves.measured_at(found, row).items())
+    values = ((name, *value.partition(" ")[::2]) for name, value in curves.points_at(found, row).items())
     lines = [f"**{value}** {literal(name)} :small[{literal(interval)}]" for name, value, interval in values]
-    if best := attacker_rows.who_at(found, row):
+    if best := attacker_rows.strongest_at(found, row):
         lines.append(f"Best of these attackers: **{literal(best)}**")
     st.markdown("  \n".join(lines))
     if row.mechanism in {s.name for s in dpt.mechanisms()}:
@@ -350,7 +349,7 @@ def bought() -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute"):
         sets = list(dict.fromkeys(r.data for r in rows))
         key = stay("bench_bought_data", sets[0])
-        data = st.segmented_control("Texts", sets, required=True, format_func=data_sets.title, key=key) or sets[0]
+        data = st.segmented_control("Texts", sets, required=True, format_func=data_titles.title, key=key) or sets[0]
         rows = tuple(r for r in rows if r.data == data)
         there = [m for m in BOUGHT if any(r.measure == m for r in rows)]
         key = stay("bench_bought", there[0])
@@ -379,7 +378,7 @@ def bought() -> None:
                 "draws": draws.get(r.system),
                 "nothing of the text": r.value,
                 "promise": NOTIONS[dpt.mechanism_class(r.mechanism).notion],
-                "everyone can see": total_budget.SEEN[r.mechanism],
+                "everyone can see": total_budget.NOT_PROTECTED[r.mechanism],
             }
             for r in shown
             if not r.total
@@ -398,7 +397,7 @@ def main() -> None:
     st.markdown("## Benchmarks")
     st.caption("What each mechanism keeps of a text and what it hides, measured here, beside what the papers print.")
     try:
-        found = results.shown()
+        found = results.displayed_results()
         found = None if found is None else attacker_rows.with_attackers(found)
     except dpt.DPTextError as error:
         st.error(literal(str(error)))
@@ -458,7 +457,7 @@ def main() -> None:
     if named and not every:
         st.caption(literal(f"Shown are {'; '.join(named)}. The others are under “All configurations”."))
     if mixed:
-        st.caption(literal(curves.not_equal(names)))
+        st.caption(literal(curves.units_note(names)))
     if note := results.other_model():
         st.caption(note)
     if x != "epsilon":

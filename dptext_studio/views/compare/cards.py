@@ -398,7 +398,7 @@ def warn(asked: Asked) -> None:
     kind = asked.target[0] if asked.target else "own"
     if kind in ("epsilon", "total") and mixed:
         st.warning(
-            literal(curves.not_equal(names) + " Choose “Equal best attacker” to compare them where as much is found.")
+            literal(curves.units_note(names) + " Choose “Equal best attacker” to compare them where as much is found.")
         )
     elif kind == "total":
         st.caption("A total counts what is spent, not what is hidden.")
@@ -410,7 +410,7 @@ def warn(asked: Asked) -> None:
     elif kind == "n_w":
         st.caption("Equal N_w over the words that all of them draw. What they promise differs: see “counts”.")
     elif mixed:
-        st.caption(literal(curves.not_equal(names)))
+        st.caption(literal(curves.units_note(names)))
 
 
 @st.fragment

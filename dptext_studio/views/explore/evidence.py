@@ -7,7 +7,8 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core.measure.metrics import measure, score
-from dptext_lab.results import curves, results
+from dptext_lab.results import curves
+from dptext_lab.results import summary as results
 
 from ...components.charts import chart, dark
 from ...components.text import literal

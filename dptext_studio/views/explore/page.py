@@ -21,7 +21,8 @@ from dptext_core.models import clip
 from dptext_core.privacy.guarantee import bound, number, percent
 from dptext_core.privacy.kinds import ConditionKind
 from dptext_core.support.assets import Example, examples
-from dptext_lab.measurements import clipping, deniability, total_budget
+from dptext_lab.results import clipping as clipping_rows
+from dptext_lab.results import deniability, total_budget
 
 from ... import figures, precomputed
 from ...components import address, controls, download, hide, ledger, links, live
@@ -455,7 +456,7 @@ def clip_control(spec: dpt.MechanismSpec, chosen: dict[str, Any]) -> dict[str, A
 
 def clip_figure() -> None:
     """What the width of the range costs, measured on public text; drawn only where it is asked for."""
-    if not (rows := clipping.bundled()):
+    if not (rows := clipping_rows.bundled()):
         return
     if not st.toggle("Show what the width costs", key="play_clip_costs"):
         return
@@ -662,7 +663,7 @@ def tours(run: runs.Run) -> bool:
 def families(run: runs.Run) -> None:
     """What else could be done with the text: a card for each family, and all the others with a line each."""
     with st.container(key="play_families"):
-        bought = total_budget.in_a_sentence(total_budget.bundled())
+        bought = total_budget.sentences_by_mechanism(total_budget.bundled())
         *cards, further_, drawers = st.columns([1, 1, 1, 1, 0.6, 1.1], vertical_alignment="center", gap="small")
         offered = [name for name in recommended.ORDER if name in FAMILIES]
         for card, name in zip(cards, offered, strict=True):
@@ -1047,7 +1048,7 @@ def over_all(run: runs.Run, result: dpt.RewriteResult, token: int, axis: tuple[f
         f"“{unit.original}”" if unit.original else "the added word" if "alignment" in result.can else f"“{unit.text}”"
     )
     lines = {"N_w": {word: (epsilons, kept, None, None)}, "S_w": {word: (epsilons, distinct, None, None)}}
-    if (mean := deniability.bundled(run.mechanism)) is not None:
+    if (mean := deniability.bundled_curve(run.mechanism)) is not None:
         for name, field in (("N_w", "n_w"), ("S_w", "s_w")):
             low, high = np.transpose(getattr(mean, f"{field}_interval"))
             lines[name][f"mean of {mean.words} words"] = (mean.epsilons, getattr(mean, field), low, high)

@@ -10,8 +10,9 @@ from dptext_core import DPTextError
 from dptext_core.measure.metrics import measure
 from dptext_core.text.cells import to_csv
 from dptext_lab.findings import AGREES, DISAGREES, MISSING, OPEN, PARTLY, ClaimFinding, Runs, bundled, tables
-from dptext_lab.results import leaderboard, results
-from dptext_lab.runner.data_sets import title as title_of_data
+from dptext_lab.results import leaderboard, leaderboard_text
+from dptext_lab.results import summary as results
+from dptext_lab.results.data_titles import title as title_of_data
 
 from ... import figures
 from ...components import download
@@ -67,9 +68,9 @@ def question(rows: leaderboard.Rows) -> None:
     ranking = leaderboard.board(rows, data, judge, privacy, at, stop_words, every)
     name = title_of_data(data)
     with place:
-        sentence, doubt = leaderboard.answer(ranking, name)
+        sentence, doubt = leaderboard_text.answer(ranking, name)
         st.markdown(f"**{literal(sentence)}** {literal(doubt)}")
-        others = filter(None, (leaderboard.agreement(rows, ranking), *leaderboard.elsewhere(rows, ranking)))
+        others = filter(None, (leaderboard_text.agreement(rows, ranking), *leaderboard_text.elsewhere(rows, ranking)))
         if lines := "\n".join(f"- {literal(line)}" for line in others):
             st.markdown(lines)
         if ranking.entries:
@@ -77,14 +78,14 @@ def question(rows: leaderboard.Rows) -> None:
             chart(figure, key="found_board", alt=f"{sentence} The table below has all numbers.")
             st.caption(literal(legend(ranking)))
     with st.expander("The table, and files for a paper"):
-        st.dataframe(leaderboard.shown(ranking), hide_index=True)
-        files("board", to_csv(leaderboard.table(ranking)), leaderboard.to_latex(ranking, name))
+        st.dataframe(leaderboard_text.display_rows(ranking), hide_index=True)
+        files("board", to_csv(leaderboard_text.table(ranking)), leaderboard_text.to_latex(ranking, name))
     with st.expander("The order by every judge", key="found_judges", on_change="rerun") as place:
         if place.open:
-            places, alike = leaderboard.rankings(rows, ranking)
+            places, alike = leaderboard_text.rankings(rows, ranking)
             st.dataframe(places, hide_index=True)
             gaps = "None: without a point that this judge can be read at. " * any(None in p.values() for p in places)
-            if said := gaps + leaderboard.said_rankings(ranking, alike):
+            if said := gaps + leaderboard_text.correlation_text(ranking, alike):
                 st.caption(literal(said))
     st.caption(
         "Anybody's mechanism can stand here: docs/development/contributed_results.md in the repository says how it is "
@@ -119,7 +120,12 @@ def choice(rows: leaderboard.Rows, sets: Sequence[str]) -> tuple[str, str, str, 
     first = levels[1] if settings(levels[1]) > 1 else max((levels[1], *levels), key=settings)
     key = stay(f"found_level_{data}_{privacy}", first)
     at = st.segmented_control(
-        "Level", levels, default=first, required=True, format_func=lambda x: leaderboard.level(privacy, x), key=key
+        "Level",
+        levels,
+        default=first,
+        required=True,
+        format_func=lambda x: leaderboard_text.level_text(privacy, x),
+        key=key,
     )
     left, right = st.columns(2)
     every = left.toggle("All settings of each mechanism", key=stay("found_every", False))
@@ -133,7 +139,7 @@ def choice(rows: leaderboard.Rows, sets: Sequence[str]) -> tuple[str, str, str, 
 
 def legend(found: leaderboard.Board) -> str:
     marks = ["Bars: 95% intervals."]
-    if any(e.told for e in found.entries):
+    if any(e.is_significant for e in found.entries):
         marks.append("Grey: less than the first, beyond doubt (corrected for the number of comparisons).")
     if any(e.between for e in found.entries):
         marks.append("Hollow: read between two measured points.")
@@ -144,7 +150,7 @@ def legend(found: leaderboard.Board) -> str:
     if once := [e.label for e in found.entries if e.seeds == 1]:
         marks.append(f"One seed only: {', '.join(once)}.")
     if found.left_out:
-        marks.append(f"No point near: {leaderboard.listed(found.left_out)}.")
+        marks.append(f"No point near: {leaderboard_text.join_names(found.left_out)}.")
     return " ".join(marks)
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import streamlit as st
 
 import dptext_core as dpt
-from dptext_lab.measurements import case_study as core
+from dptext_lab.measurements import case_study_demo
+from dptext_lab.results import case_study as core
 
 from ...components.charts import chart, dark
 from ...components.sticky_widgets import stay
@@ -23,8 +24,8 @@ def named(epsilon: float | None) -> str:
     return "∞: no noise" if epsilon is None else core.epsilon_text(epsilon)
 
 
-def request(pretrained: str) -> core.Question:
-    text = st.text_area("A sentence", core.EXAMPLE, max_chars=LONGEST, height=70, key=stay("case_text"))
+def request(pretrained: str) -> case_study_demo.Question:
+    text = st.text_area("A sentence", case_study_demo.EXAMPLE, max_chars=LONGEST, height=70, key=stay("case_text"))
     epsilons = {named(e): e for e in reversed(core.EPSILONS)}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         epsilon = st.select_slider(
@@ -37,28 +38,28 @@ def request(pretrained: str) -> core.Question:
         again = st.button("Draw again", icon=":material/refresh:", key="case_again", help="Each draw spends its own ε.")
     before = session().at("case").asked
     draw = (0 if before is None else before.draw) + again
-    return core.Question(text.strip(), pretrained, epsilons[epsilon], draw)
+    return case_study_demo.Question(text.strip(), pretrained, epsilons[epsilon], draw)
 
 
-def show(asked: core.Question, result: dpt.RewriteResult) -> None:
+def show(asked: case_study_demo.Question, result: dpt.RewriteResult) -> None:
     with st.container(border=True):
         st.caption(literal(f"Rewritten by the model that was pre-trained on {core.SETS[asked.pretrained]}"))
         st.markdown(f"### {literal(result.text) or '(nothing)'}")
     guarantee = result.guarantee
     (st.warning if guarantee.notion == "none" else st.info)(literal(guarantee.sentence()))
-    if (folder := core.data_folder()) is None:
-        st.caption(literal(core.WITHOUT_DATA))
+    if (folder := case_study_demo.data_folder()) is None:
+        st.caption(literal(case_study_demo.WITHOUT_DATA))
         return
     nearest(asked, result, folder)
 
 
-def nearest(asked: core.Question, result: dpt.RewriteResult, folder: Path) -> None:
+def nearest(asked: case_study_demo.Question, result: dpt.RewriteResult, folder: Path) -> None:
     """What the rewrite repeats: looked up after it is shown, since that takes longer."""
     work = session().at("case_nearest")
     if work.asked is not result:
         work.start(
             result,
-            lambda task: core.nearest(result.text, asked.pretrained, folder, task),
+            lambda task: case_study_demo.nearest_sentence(result.text, asked.pretrained, folder, task),
             "Looking for the nearest sentence of the pre-training set",
         )
     if work.running():
@@ -69,7 +70,7 @@ def nearest(asked: core.Question, result: dpt.RewriteResult, folder: Path) -> No
     elif (found := work.result) is not None:
         with st.container(border=True):
             same = "word for word" if found.same else f"cosine {found.cosine:.2f}"
-            st.caption(literal(f"{core.NEAREST} ({same})"))
+            st.caption(literal(f"{case_study_demo.NEAREST} ({same})"))
             st.markdown(f"### {literal(found.text)}")
         st.caption(
             "The promise is about the sentence that is rewritten. Nothing protects the sentences of the pre-training "
@@ -88,7 +89,7 @@ def live(pretrained: str) -> None:
         return
     if work.asked != asked:
         session().at("case_nearest").stop()
-        work.start(asked, lambda task: core.rewritten(asked, task), "Rewriting")
+        work.start(asked, lambda task: case_study_demo.rewrite_question(asked, task), "Rewriting")
     if work.running():
         work.waiting("case_stop")
     elif said := work.said("Stopped. Press “Draw again” to start again."):

@@ -1,0 +1,121 @@
+"""``bank build`` makes a bank of sentences from texts; ``bank cover`` says how near a bank comes to texts."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+from dptext_core.cli.arguments import positive
+from dptext_core.cli.commands.rewrite_data import note_reading
+from dptext_core.cli.console import emit, note, resumable, table
+from dptext_core.support.checks import many
+from dptext_core.support.task import on_terminal
+from dptext_core.text.lexicons import read_lines
+
+HELP = "make a bank of public sentences for dp-sentence, or say how near one comes to texts of yours"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    from dptext_core.data.tables import KINDS
+    from dptext_core.words.bank import BANK_STEPS, DEFAULT_BANK
+
+    from ..training.bank_building import LONGEST, SHORTEST
+
+    actions = parser.add_subparsers(dest="action", required=True, metavar="build|cover")
+    building = actions.add_parser("build", help="cut texts into sentences, filter and encode them", allow_abbrev=False)
+    covering = actions.add_parser("cover", help="the nearest sentence's cosine, over texts", allow_abbrev=False)
+    for command in (building, covering):
+        command.add_argument("files", nargs="+", metavar="FILE", help=f"texts ({', '.join(KINDS)})")
+        command.add_argument("--column", metavar="C", default="text", help="its name, or its number from 1")
+        command.add_argument(
+            "--header",
+            action=argparse.BooleanOptionalAction,
+            default=None,
+            help="whether a table's first row names its columns",
+        )
+    building.add_argument("--out", metavar="FOLDER", required=True, help="where it goes; the same command goes on")
+    building.add_argument("--title", metavar="T", help="what the sentences are (default: the names of the files)")
+    building.add_argument("--licence", metavar="L", default="not stated", help="under which they may be passed on")
+    building.add_argument("--avoid", metavar="FILE", help="one word a line: sentences with one of them are left out")
+    for flag, default, what in (
+        ("shortest", SHORTEST, "words of the shortest sentence"),
+        ("longest", LONGEST, "words of the longest sentence"),
+        ("steps", BANK_STEPS, "steps of a coordinate from 0 to 1; fewer take less room and move cosines more"),
+    ):
+        building.add_argument(
+            f"--{flag}", type=positive, default=default, metavar="N", help=f"{what} (default {default})"
+        )
+    building.set_defaults(run=build)
+    covering.add_argument("--bank", metavar="B", default=DEFAULT_BANK, help="its name or folder")
+    covering.add_argument(
+        "--max-texts", type=positive, metavar="N", help="only so many texts of each file, from the first on"
+    )
+    covering.set_defaults(run=cover)
+
+
+def run(args: argparse.Namespace) -> None:
+    """One of the two has to be named, which argparse sees to."""
+
+
+def _texts(args: argparse.Namespace, file: str) -> Iterator[str]:
+    from dptext_core.data import tables
+
+    data = tables.source(file, (args.column,), args.header)
+    note_reading(data)
+    yield from tables.texts_of(data, args.column)
+
+
+def build(args: argparse.Namespace) -> None:
+    """Make a bank, and print what was left out."""
+    from pathlib import Path
+
+    from ..training.bank_building import build_bank, gather
+
+    names = ", ".join(Path(file).name for file in args.files)
+    avoid = read_lines(args.avoid) if args.avoid else ()
+    texts = (text for file in args.files for text in _texts(args, file))
+    gathered = gather(texts, avoid, args.shortest, args.longest)
+    for why, n in gathered.left_out.items():
+        note(f"left out, {why}: {n:,}")
+    with resumable(args.out):
+        about = build_bank(
+            gathered,
+            args.out,
+            title=args.title or names,
+            origin=names,
+            licence=args.licence,
+            steps=args.steps,
+            task=on_terminal(f"encoding {many(len(gathered.sentences), 'sentence')}"),
+        )
+    note(
+        f"{many(about.sentences, 'sentence')}. Rounding moves a cosine by {about.usual_error:.2g} as a rule, and by "
+        f"{about.largest_error:.2g} at most. Anyone may read the bank, and any sentence of it can be released: look "
+        "through sentences.txt before you use it."
+    )
+    emit(f"Use it with --mechanism dp-sentence --bank {args.out}")
+
+
+def cover(args: argparse.Namespace) -> None:
+    """Measure how near the nearest sentence of a bank is, over the sentences of texts."""
+    from pathlib import Path
+
+    from dptext_core.words.bank import sentence_bank
+
+    from ..training.bank_coverage import coverage
+
+    bank = sentence_bank(args.bank)
+    rows = [("texts", "sentences", "nearest cosine, mean", "lowest tenth", "highest tenth", "0.5 or more")]
+    for file in args.files:
+        covered = coverage(bank, list(_texts(args, file))[: args.max_texts], task=on_terminal(Path(file).name))
+        rows.append(
+            (
+                file,
+                f"{covered.sentences:,}",
+                f"{covered.mean:.3f} ± {covered.half:.3f}",
+                f"{covered.low:.2f}",
+                f"{covered.high:.2f}",
+                f"{covered.near:.0%}",
+            )
+        )
+    emit(table(rows))
+    note(f"{bank.about.title}, {len(bank):,} sentences ({bank.about.licence}). ±: 95% interval of the mean.")

@@ -1,0 +1,114 @@
+"""Which mechanism keeps most at the same measured privacy, for each data set, judge and level of privacy.
+
+python -m dptext_core bench leaderboard --judge accuracy --at 0.3
+python -m dptext_core bench leaderboard --judges
+python -m dptext_core bench leaderboard --check mine.jsonl --data DIR --rerun 3
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from dptext_core.errors import ConfigError
+from dptext_core.measure.metrics.registry import measure
+from dptext_core.text.cells import to_csv
+
+from ..results import attacker_rows
+from ..results import summary as store
+from ..results.data_titles import title
+from ..results.leaderboard import Rows, board, bundled_summaries
+from ..results.leaderboard_text import (
+    agreement,
+    answer,
+    correlation_text,
+    elsewhere,
+    join_names,
+    rankings,
+    table,
+    to_latex,
+    with_interval,
+)
+from ..runner import contributions as contributed
+from ..runner.options import parser
+
+
+def _parser() -> argparse.ArgumentParser:
+    takes = parser("leaderboard", __doc__)
+    takes.add_argument("--set", default="sst2", metavar="NAME", help="data set (default sst2)")
+    takes.add_argument("--judge", metavar="METRIC", help="what is kept (default: the data set's first)")
+    takes.add_argument("--privacy", metavar="METRIC", help="what is the same (default: the data set's first)")
+    takes.add_argument("--at", type=float, metavar="X", help="its value (default: the middle level)")
+    takes.add_argument("--every", action="store_true", help="all settings of each mechanism")
+    takes.add_argument("--draw-stop-words", action="store_true", help="settings that draw stop words, too")
+    takes.add_argument("--rows", nargs="+", type=Path, metavar="FILE", help="summaries to read besides the bundled")
+    takes.add_argument("--judges", action="store_true", help="the place of each setting by every judge instead")
+    takes.add_argument("--format", choices=("text", "csv", "latex", "json"), default="text")
+    takes.add_argument("--check", type=Path, metavar="FILE", help="check the points of a contributed file instead")
+    takes.add_argument("--data", type=Path, metavar="DIR", help="with --check: the data sets, to measure some again")
+    takes.add_argument("--stopwords", metavar="FILE", help="with --check: the list that the bundled results have")
+    takes.add_argument("--rerun", type=int, default=0, metavar="N", help="with --check: so many points (default 0)")
+    return takes
+
+
+def main(argv: Sequence[str] = ()) -> int:
+    """Run the command ``bench leaderboard``."""
+    args = _parser().parse_args(argv)
+    if args.check is not None:
+        return contributed.main(args.check, args.data, args.stopwords, args.rerun)
+    if args.rerun or args.data or args.stopwords:
+        raise ConfigError("--data, --stopwords and --rerun go with --check.")
+    rows = Rows((*(attacker_rows.with_attackers(store.read(path)) for path in args.rows or ()), *bundled_summaries()))
+    known = rows.data_sets()
+    if args.set not in known:
+        raise ConfigError(f"There are no rows of {args.set!r}. Use one of {', '.join(known)}.")
+    judge = args.judge or rows.judges(args.set)[0]
+    privacy = args.privacy or rows.measures(args.set)[0]
+    for name, there, what in (
+        (judge, rows.judges(args.set), "--judge"),
+        (privacy, rows.measures(args.set), "--privacy"),
+    ):
+        if name not in there:
+            raise ConfigError(f"{what}: use one of {', '.join(there)}.")
+    steps = rows.levels(args.set, privacy)
+    bounds = measure(privacy)
+    if args.at is not None and not bounds.low <= args.at <= bounds.high:  # nor is NaN
+        raise ConfigError(f"--at: {privacy} is between {bounds.low:g} and {bounds.high:g}, not {args.at:g}.")
+    if args.judges and args.format == "latex":
+        raise ConfigError("--judges prints CSV or JSON.")
+    ranking = board(
+        rows, args.set, judge, privacy, steps[1] if args.at is None else args.at, not args.draw_stop_words, args.every
+    )
+    name = title(args.set)
+    for missing in rows.unknown(args.set):
+        print(
+            f"{missing} is not registered here, so that the defaults that its rows leave out are not known, such as "
+            "whether stop words stay: name its file with --plugin FILE.",
+            file=sys.stderr,
+        )
+    if not ranking.entries and (args.judges or args.format != "text"):
+        raise ConfigError(answer(ranking, name)[0] + " Choose another level (--at), measure (--privacy) or judge.")
+    if args.judges:
+        places, alike = rankings(rows, ranking)
+        if args.format == "json":
+            print(json.dumps({"places": places, "tau": alike}, ensure_ascii=False, indent=1))
+            return 0
+        print(to_csv(places), end="")
+        print(correlation_text(ranking, alike), file=sys.stderr)
+        return 0
+    if args.format == "text":
+        print("\n".join(filter(None, (*answer(ranking, name), agreement(rows, ranking), *elsewhere(rows, ranking)))))
+        for e in ranking.entries:
+            where = f"between ε {e.between[0]:g} and {e.between[1]:g}" if e.between else f"at ε {e.epsilon:g}"
+            apart = "" if e.p is None else "  p < 0.001" if e.p < 0.001 else f"  p {e.p:.3f}"
+            print(f"{e.place:3d}  {with_interval(e, judge):>16s}  {e.label}, {where}{apart}")
+        if ranking.left_out:
+            print(f"Without points near: {join_names(ranking.left_out)}.", file=sys.stderr)
+    elif args.format == "json":
+        print(json.dumps(table(ranking), ensure_ascii=False, indent=1))
+    else:
+        print(to_csv(table(ranking)) if args.format == "csv" else to_latex(ranking, name), end="")
+    return 0

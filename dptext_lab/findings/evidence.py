@@ -1,0 +1,166 @@
+"""The verdict of a claim: comparisons, and how they are decided together."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from statistics import NormalDist
+
+import numpy as np
+
+from dptext_core.measure.metrics.registry import measure
+from dptext_core.support.statistics import NORMAL, holm
+
+from ..results.differences import LEVEL, POWER, Difference, difference_text
+
+AGREES, PARTLY, DISAGREES = "agrees", "partly", "disagrees"
+
+
+OPEN, MISSING = "cannot be told", "not measured"
+
+
+@dataclass
+class ClaimEvidence:
+    """The comparisons of a claim, or of one half of it.
+
+    same: the claim is that there is no difference. Each counts once it is beyond chance after Holm's correction over
+    all of them, and at least as large as matters.
+    """
+
+    same: bool = False
+    comparisons: list[Difference] = field(default_factory=list)
+
+    def add(self, comparison: Difference | None) -> None:
+        if comparison is not None:
+            self.comparisons.append(comparison)
+
+    @property
+    def n(self) -> int:
+        return len(self.comparisons)
+
+    def significant(self, sign: int) -> list[int]:
+        """Return places of the comparisons that are beyond doubt as the claim says (1), or the other way round (−1)."""
+        corrected = holm([c.chance for c in self.comparisons])
+        return [
+            i
+            for i, (p, c) in enumerate(zip(corrected, self.comparisons, strict=True))
+            if p < LEVEL and sign * c.difference > 0 and abs(c.difference) >= c.least
+        ]
+
+    def _count_significant(self, sign: int) -> int:
+        return len(self.significant(sign))
+
+    @property
+    def yes(self) -> int:
+        """Beyond doubt as the claim says; of a claim of no difference, shown to be too small to matter."""
+        return self.small if self.same else self._count_significant(1)
+
+    @property
+    def no(self) -> int:
+        return self._count_significant(-1) + self._count_significant(1) if self.same else self._count_significant(-1)
+
+    @property
+    def small(self) -> int:
+        """Shown to be too small to matter."""
+        return sum(c.small for c in self.comparisons)
+
+    @property
+    def power(self) -> str:
+        """Of the comparisons in doubt, by how many texts a difference that just matters would be told; "" where none
+        is, or their texts are not known."""
+        z = NormalDist().inv_cdf(1 - LEVEL / 2 / max(1, self.n)) + NormalDist().inv_cdf(POWER)
+        told = {*self.significant(1), *self.significant(-1)}
+        open_ = [
+            (c.n * (z * c.half / NORMAL / c.least) ** 2, i)
+            for i, c in enumerate(self.comparisons)
+            if i not in told and not c.small and c.n and c.least and 0 < c.half < math.inf
+        ]
+        if not (open_ := sorted((needed, i) for needed, i in open_ if needed > self.comparisons[i].n)):
+            return ""
+        needed, i = open_[len(open_) // 2]
+        c = self.comparisons[i]
+        what = "words" if measure(c.metric).kind == "deniability" else "test texts"
+        least = difference_text(c.least, c.metric).removeprefix("+").replace("1.0 points", "1 point")
+        return (
+            f" A difference of {least} would be told with {POWER:.0%} by about {float(f'{needed:.2g}'):,.0f} {what}, "
+            f"and seeds in proportion, in the place of {c.n:,} (median of those in doubt)."
+        )
+
+    @property
+    def towards(self) -> int:
+        """Those whose means are as the claim says, whatever the doubt."""
+        return sum(c.difference > 0 for c in self.comparisons)
+
+    @property
+    def verdict(self) -> str:
+        """Agrees where at least half are for it and none against. Disagrees where none is for it, and more than one in
+        twenty are against it or half are shown to be too small to matter; with less than that it cannot be told."""
+        if not self.n:
+            return MISSING
+        if self.same:
+            if self.no:
+                return PARTLY if 2 * self.yes >= self.n else DISAGREES
+            return AGREES if 2 * self.yes >= self.n else OPEN
+        if self.yes and self.no:
+            return PARTLY
+        if self.yes:
+            return AGREES if 2 * self.yes >= self.n else PARTLY
+        return DISAGREES if 20 * self.no > self.n or 2 * self.small >= self.n else OPEN
+
+    @property
+    def effect(self) -> str:
+        """The median difference, with the least and the most."""
+        if not self.n:
+            return ""
+        differences = sorted(c.difference for c in self.comparisons)
+        metric = self.comparisons[0].metric
+        middle = difference_text(float(np.median(differences)), metric)
+        ends = [difference_text(x, metric).partition(" ")[0] for x in (differences[0], differences[-1])]
+        return middle if ends[0] == ends[1] else f"{middle} ({ends[0]} to {ends[1]})"
+
+    def sentence(self, what: str) -> str:
+        if self.n == 1:
+            (one,) = self.comparisons
+            wide = difference_text(one.half, one.metric).removeprefix("+")
+            sure = "exact" if one.half <= 0 else "p < 0.001" if one.chance < 0.001 else f"p = {one.chance:.3f}"
+            return f"{what}: {difference_text(one.difference, one.metric)} ± {wide}, {sure}.{self.power}"
+        unsure = self.n - self.yes - self.no - (0 if self.same else self.small)
+        if self.same:
+            counts = f"{self.yes} of {self.n} shown too small to matter, {self.no} beyond that, {unsure} in doubt"
+        else:
+            counts = (
+                f"{self.yes} of {self.n} comparisons for it, {self.no} against, {self.small} too small to matter, "
+                f"{max(0, unsure)} in doubt; by their means {self.towards} for it"
+            )
+        return f"{what}: {counts}. Median difference {self.effect}.{self.power}"
+
+
+def conjunction(*verdicts: str) -> str:
+    """Return the verdict of a claim that says several things at once: a part that is refuted refutes it, one that is
+    open or not measured leaves it open, and it agrees where all parts do."""
+    distinct = set(verdicts)
+    if len(distinct) == 1:
+        return verdicts[0]
+    if DISAGREES in distinct:
+        return DISAGREES
+    return OPEN if distinct & {OPEN, MISSING} else PARTLY
+
+
+def shared_verdict(*tallies: ClaimEvidence) -> str:
+    """Return the verdict of a claim that is looked at under several settings, none of which it names: the one that all
+    share.
+
+    Where they part, or lie beyond doubt on opposite sides of no difference, the setting decides and not the mechanism:
+    that cannot be told. Settings without comparisons do not count."""
+    there = [tally for tally in tallies if tally.n]
+    verdicts = {tally.verdict for tally in there}
+    sides = {sign for tally in there if tally.same for sign in (1, -1) if tally.significant(sign)}
+    if not verdicts:
+        return MISSING
+    return verdicts.pop() if len(verdicts) == 1 and len(sides) < 2 else OPEN
+
+
+def sentence_with_figure(sentence: str, parenthesis: str) -> str:
+    """Return the verdict of a sentence with a figure in its parenthesis: where the sentence holds and the figure does
+    not, a part of it does; where the sentence does not hold, the figure cannot save it."""
+    return PARTLY if sentence == AGREES != parenthesis else sentence

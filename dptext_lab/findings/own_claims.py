@@ -1,0 +1,209 @@
+"""Claims that no paper makes: what we add, looked at in the same way."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import combinations
+
+import numpy as np
+
+from dptext_core.measure.metrics.registry import measure
+from dptext_core.models.clip import WIDTHS as PRESETS
+
+from ..results import clipping, public_prior
+from ..results.data_titles import title as title_of_data
+from ..results.differences import labels, value_text
+from ..results.public_prior import PriorRow
+from ..results.rows import Row
+from .base import EQUAL, METRIC_DP, ClaimOutcome, claim
+from .evidence import AGREES, DISAGREES, PARTLY, ClaimEvidence, conjunction
+from .runs import Runs, bundled_runs
+
+#: Mechanisms whose candidates are few and near, or fit the context, and those that reach over the whole space.
+NEAR = ("dp-mlm", "dp-mlm-prior", "diffractor", "custext")
+WIDE = ("santext", "santext-plus", *METRIC_DP)
+
+
+@claim()
+def clipping_range(runs: Runs) -> ClaimOutcome:
+    rows = clipping.bundled()
+    at = {(r.width, r.epsilon): r for r in rows}
+    epsilons = sorted({r.epsilon for r in rows})
+    paper, wide = PRESETS["paper"], PRESETS["tuned"]
+    if not epsilons or any((w, e) not in at for w in (paper, wide) for e in epsilons):
+        return ClaimOutcome(missing="bench clipping --data DIR")
+    first, last = epsilons[0], epsilons[-1]
+    gaps = {e: at[wide, e].cosine - at[paper, e].cosine for e in epsilons}
+    better = [e for e in epsilons if gaps[e] > math.hypot(at[wide, e].cosine_half, at[paper, e].cosine_half)]
+    numbers = [
+        f"Range to μ + {w:g}σ, N_w / cosine: "
+        + ", ".join(f"ε {e:g}: {100 * at[w, e].n_w:.0f}% / {at[w, e].cosine:.2f}" for e in epsilons)
+        + f"; {at[w, first].tied:.1f} words at the upper end on average."
+        for w in sorted({r.width for r in rows})
+    ]
+    # Where the wide range keeps as many words as the narrow one does at its largest ε.
+    line = [at[wide, e] for e in epsilons]
+    kept = at[paper, last].n_w
+    if line[0].n_w <= kept <= line[-1].n_w:
+        x = [r.n_w for r in line]
+        same = float(np.interp(kept, x, [r.cosine for r in line]))
+        epsilon = math.exp(float(np.interp(kept, x, np.log(epsilons))))
+        numbers.append(
+            f"At equal N_w, {100 * kept:.0f}%: to {paper:g}σ cosine {at[paper, last].cosine:.2f} at ε {last:g}, to "
+            f"{wide:g}σ {same:.2f} at ε {epsilon:.0f}, between the points."
+        )
+    numbers.append(
+        "Measured by: python -m dptext_core bench clipping --data DIR. The promise is the same in every row."
+    )
+    rise = at[paper, last].n_w - at[paper, first].n_w
+    return ClaimOutcome(
+        AGREES if rise > 0.5 else DISAGREES,
+        f"N_w rises by {100 * rise:.0f} points from ε {first:g} to {last:g}",
+        tuple(numbers),
+        "Words whose scores are above the upper end are tied, and no ε tells them apart: among them is mostly the word "
+        "that was there. A wider range unties them, and spreads the same ε over more"
+        + (f": on this model it keeps more meaning from ε {better[0]:g} on." if better else ".")
+        + " At equal N_w the tied words are near in meaning, so that the narrow range may keep more of it; it needs a "
+        "larger ε for that.",
+        figure="clipping",
+        drawn=rows,
+    )
+
+
+@claim()
+def starts_from_what_is_public(runs: Runs) -> ClaimOutcome:
+    rows, system = public_prior.bundled(), "with prior, parallel"
+    found = {(r.data, r.epsilon, r.measure): r for r in rows if r.system == system and r.difference is not None}
+    cells = sorted({(d, e) for d, e, m in found if m == "cosine" and (d, e, "judge_perplexity") in found})
+    if not cells:
+        return ClaimOutcome(missing="bench prior --data DIR --rows FILE --judge NAME --out FILE")
+    nearer = [c for c in cells if found[(*c, "cosine")].significance > 0]
+    fluent = [c for c in cells if found[(*c, "judge_perplexity")].significance < 0]
+    less = [c for c in cells if found[(*c, "judge_perplexity")].significance > 0]
+    numbers = []
+    for d in sorted({d for d, _ in cells}):
+        name, each = title_of_data(d), [e for data, e in cells if data == d]
+
+        def line(measure: str, shown: Callable[[PriorRow], str], d: str = d, each: list[float] = each) -> str:
+            return ", ".join(f"ε {e:g}: {shown(found[d, e, measure])}" for e in each if (d, e, measure) in found)
+
+        cosines = line("cosine", lambda r: f"{r.mean:.2f} ({r.difference or 0.0:+.2f})")
+        words = line("judge_perplexity", lambda r: f"{math.exp(r.mean):,.0f} (× {math.exp(r.difference or 0.0):.2f})")
+        named = line(
+            public_prior.STRONGEST, lambda r: f"{100 * r.mean:.1f}% ({100 * (r.difference or 0.0):+.1f} points)"
+        )
+        numbers += [
+            f"{name}, cosine, and its difference to the best of DP-MLM's rows: {cosines}.",
+            f"{name}, perplexity a word, and its ratio: {words}.",
+            f"{name}, drawn words that the best of all attackers names: {named}.",
+        ]
+    numbers.append(
+        f"Beyond chance, nearer in meaning in {len(nearer)} of {len(cells)} cells, more fluent in {len(fluent)}, and "
+        f"less fluent in {len(less)}."
+    )
+    numbers.append("Measured by: python -m dptext_core bench prior --data DIR --rows FILE --judge NAME --out FILE.")
+    together = set(nearer) & set(fluent)
+    gains = sorted(found[(*c, "cosine")].difference or 0.0 for c in cells)
+    return ClaimOutcome(
+        AGREES if len(together) == len(cells) else PARTLY if nearer or fluent else DISAGREES,
+        f"cosine {gains[len(gains) // 2]:+.2f} ({gains[0]:+.2f} to {gains[-1]:+.2f})",
+        tuple(numbers),
+        "Where the private signal fades, DP-MLM draws among all words alike, and the prior among those that fit. A "
+        "polish makes any release fluent at no ε. What is easy to propose is also drawn more often where it was the "
+        "original: the attackers' success rises with it, and at equal N_w no more of the meaning is kept.",
+        figure="public_prior",
+        drawn=rows,
+    )
+
+
+#: Judges that share nothing with the first classifier, and one that shares its encoder.
+OTHERS = ("accuracy_bag", "chrf", "bleu_uncased", "cosine")
+
+
+@claim()
+def judges_agree(runs: Runs) -> ClaimOutcome:
+    equal = bundled_runs("equal")
+    first, by_judge = ClaimEvidence(), {judge: ClaimEvidence() for judge in OTHERS}
+    pairs: list[tuple[float, Row, Row]] = []
+    for n_w in (0.1, 0.3, 0.5):
+        there = sorted(equal.near_n_w("sst2", "accuracy", n_w, 0.02), key=lambda r: -r.value)
+        for a, b in combinations(there, 2):
+            first.add(equal.compare(a, b))
+            pairs.append((n_w, a, b))
+    told = [pairs[i] for i in first.significant(1)]
+    every, numbers, absent = ClaimEvidence(), [], []
+    for judge, tally in by_judge.items():
+        kept = []
+        for n_w, a, b in told:
+            comparison = equal.compare(equal.at_same_point(a, judge), equal.at_same_point(b, judge))
+            if comparison is not None:
+                kept.append((n_w, a, b))
+                tally.add(comparison)
+                every.add(comparison)
+        if not tally.n:
+            absent.append(measure(judge).title)
+            continue
+        numbers.append(tally.sentence(measure(judge).title))
+        names = labels([r for _, *pair in kept for r in pair])
+        turned = [
+            f"{names[b.setting.key()]} over {names[a.setting.key()]} at N_w {n_w:g}"
+            for n_w, a, b in map(kept.__getitem__, tally.significant(-1))
+        ]
+        if turned:
+            more = f", and {len(turned) - 4} more" if len(turned) > 4 else ""
+            numbers.append(f"Turned round beyond doubt by {measure(judge).title}: {'; '.join(turned[:4])}{more}.")
+    if not every.n:
+        return ClaimOutcome(missing=EQUAL)
+    numbers.insert(0, f"The first classifier tells {len(told)} of {len(pairs)} pairs apart.")
+    if absent:
+        numbers.append(f"Not measured there: {', '.join(absent)}.")
+    return ClaimOutcome(
+        conjunction(*(tally.verdict for tally in by_judge.values())),
+        f"{every.yes} of {every.n} the same beyond doubt, {every.no} turned round",
+        tuple(numbers),
+        "What keeps the sentiment need not keep the words: chrF and BLEU count what stays as it was, a classifier what "
+        "points to a class.",
+        tuple({id(r): r for _, *pair in told for r in pair}.values()),
+    )
+
+
+@claim()
+def at_equal_privacy(runs: Runs) -> ClaimOutcome:
+    equal = bundled_runs("equal")
+    tally, cosine, numbers, rows, names_of = ClaimEvidence(), ClaimEvidence(), [], [], []
+    for n_w in (0.1, 0.3, 0.5):
+        there = equal.near_n_w("sst2", "accuracy", n_w, 0.02)
+        near, wide = ([r for r in there if r.mechanism in kind] for kind in (NEAR, WIDE))
+        names = labels(there)
+        for a in near:
+            for b in wide:
+                tally.add(equal.compare(a, b))
+                names_of.append(f"{names[b.setting.key()]} beats {names[a.setting.key()]} at N_w {n_w:g}")
+                cosine.add(equal.compare(equal.at_same_point(a, "cosine"), equal.at_same_point(b, "cosine")))
+        rows += [*near, *wide]
+        close = [c for r in there if (c := equal.at_same_point(r, "cosine")) is not None]
+        for metric, found_there in (("Cosine", close), ("Accuracy", there)):
+            ranked = sorted(found_there, key=lambda r: -r.value)
+            listed = ", ".join(f"{names[r.setting.key()]} {value_text(r)}" for r in ranked)
+            if listed:
+                numbers.append(f"{metric} on SST-2 where N_w is {n_w:g}: {listed}.")
+    if not tally.n:
+        return ClaimOutcome(missing=EQUAL)
+    return ClaimOutcome(
+        tally.verdict,
+        tally.effect,
+        (
+            tally.sentence("Accuracy, few or fitting candidates against the whole space"),
+            *(
+                [f"Against it: {'; '.join(names_of[i] for i in against)}."]
+                if (against := tally.significant(-1))
+                else []
+            ),
+            cosine.sentence("Cosine (by the encoder that is the classifier's features and a word space, too)"),
+            *numbers,
+        ),
+        "N_w says how often a word stays, not how well a changed one can be guessed. What is kept at equal success of "
+        "an attacker is in Explore, under Same privacy elsewhere.",
+        tuple(rows),
+    )

@@ -1,0 +1,141 @@
+"""Our rows, found by their settings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dptext_core.mechanisms.setting import Setting
+
+from ..results import equal_privacy
+from ..results.curves import title
+from ..results.differences import LEAST, PAIRED, Difference, Paired, full_options, half, value_text
+from ..results.papers import PaperRow, paper_rows
+from ..results.rows import BASELINE, Gate, Row
+
+
+class Runs:
+    """Our rows, found by mechanism, data set, metric and options (those not given may be anything).
+
+    paired: where rows carry their outcomes text by text, what compares two of them.
+    """
+
+    def __init__(self, rows: Iterable[Row], gates: Iterable[Gate] = (), paired: Paired | None = None):
+        self.gates = list(gates)
+        self._paired = PAIRED if paired is None else paired
+        self._rows: dict[tuple[str, str], list[tuple[Row, dict[str, Any]]]] = {}
+        self._points: dict[tuple, Row] = {}
+        for row in sorted(rows, key=lambda row: row.epsilon or 0.0):
+            if row.value is not None:
+                self._rows.setdefault((row.data, row.metric), []).append((row, full_options(row)))
+                self._points[row.metric, *_point(row)] = row
+
+    def compare(self, more: Row | None, less: Row | None, least: float | None = None) -> Difference | None:
+        """Return the difference of two rows, ``more`` less ``less``; None where one is missing."""
+        if more is None or less is None:
+            return None
+        smallest = LEAST.get(more.metric, 0.0) if least is None else least
+        known = self._paired(more, less) if self._paired is not None else None
+        if known is not None:
+            wide = max(known.high - known.difference, known.difference - known.low)
+            return Difference(known.difference, wide, known.p, smallest, more.metric, more.n or 0)
+        wide = math.hypot(half(more), half(less))
+        return Difference(more.value - less.value, wide, None, smallest, more.metric, min(more.n or 0, less.n or 0))
+
+    def share_lost(self, base: Row, row: Row, guess: float) -> tuple[float, float]:
+        """Return the share that ``row`` has lost of what unprotected text has above always guessing, and half of its
+        95% interval."""
+        above = base.value - guess
+        share = share_lost(row.value, base.value, guess)
+        if (known := self._paired(base, row) if self._paired is not None else None) is not None:
+            return share, math.hypot((known.high - known.low) / 2, share * half(base)) / above
+        # Of (w − s)/(w − g): the scores' intervals through both places where they stand.
+        return share, math.hypot(half(row), half(base) * (row.value - guess) / above) / above
+
+    def find(self, data: str, metric: str, mechanism: str | None = None, **options: Any) -> list[Row]:
+        """Return rows in the order of ε; options are compared with a row's own after its defaults are filled in."""
+        return [
+            row
+            for row, filled in self._rows.get((data, metric), [])
+            if mechanism in (None, row.mechanism) and all(filled.get(k) == v for k, v in options.items())
+        ]
+
+    def one(self, data: str, metric: str, mechanism: str, epsilon: float | None = None, **options: Any) -> Row | None:
+        """Return the only such row at this ε; None where there is none, or more than one."""
+        found = [row for row in self.find(data, metric, mechanism, **options) if row.epsilon == epsilon]
+        return found[0] if len(found) == 1 else None
+
+    def lines(self, data: str, metric: str, mechanism: str | None = None) -> list[list[Row]]:
+        """Return rows that differ in ε only, in the order of ε, two at least."""
+        groups: dict[str, list[Row]] = {}
+        for row in self.find(data, metric, mechanism):
+            if row.epsilon is not None:
+                groups.setdefault(row.setting.key(), []).append(row)
+        return [line for line in groups.values() if len(line) > 1]
+
+    def at_same_point(self, row: Row, metric: str) -> Row | None:
+        """Return the row of another metric at the same point."""
+        return self._points.get((metric, *_point(row)))
+
+    def near_n_w(self, data: str, metric: str, n_w: float, within: float) -> list[Row]:
+        """Return of each setting the row whose measured N_w is nearest to ``n_w``, where it is as near as
+        ``within``."""
+        best: dict[Setting, tuple[float, Row]] = {}
+        for row in self.find(data, metric):
+            kept = self.at_same_point(row, "n_w")
+            if row.mechanism != BASELINE and kept is not None and (off := abs(kept.value - n_w)) <= within:
+                which = row.setting.at(None)
+                best[which] = min(best.get(which, (off, row)), (off, row), key=lambda pair: pair[0])
+        return [row for _, row in best.values()]
+
+
+def bundled_runs(what: str) -> Runs:
+    """Return the bundled rows of points at equal privacy ("equal") or of single lists ("lists"); none where there are
+    none."""
+    points = equal_privacy.bundled(what)
+    return Runs(()) if points is None else Runs(points.rows, points.gates)
+
+
+def _point(row: Row) -> tuple:
+    return row.data, row.setting
+
+
+def per_epsilon(rows: Sequence[Row]) -> str:
+    return ", ".join(f"ε {row.epsilon:g}: {value_text(row)}" for row in rows)
+
+
+def title_with_noise(row: Row | PaperRow) -> str:
+    """Return TEM's window too where it is not the paper's."""
+    noise, gamma = row.options.get("noise"), row.options.get("gamma")
+    parts = [title(row.mechanism), *([noise] if noise else []), *([] if gamma is None else [f"γ = {gamma:g}"])]
+    return ", ".join(parts)
+
+
+def paper_values(
+    paper: str, table: str, data: str, mechanism: str | None, metric: str, **options: Any
+) -> list[tuple[float, PaperRow]]:
+    """Return (value on our scale, row) of one table of a paper, in its order."""
+    return [
+        (row.value * row.scale, row)
+        for row in paper_rows(data, mechanism, metric)
+        if (row.paper, row.table) == (paper, table)
+        and row.value is not None
+        and all(row.options.get(k) == v for k, v in options.items())
+    ]
+
+
+def trend(places: Sequence[float], rows: Sequence[Row], least: float) -> Difference:
+    """Return the slope of values over places, by weighted least squares. Sharing texts only narrows its interval."""
+    x, y = np.array(places, float), np.array([row.value for row in rows])
+    weight = 1 / np.maximum([half(row) for row in rows], 1e-9) ** 2
+    off = x - (weight * x).sum() / weight.sum()
+    spread = float((weight * off**2).sum())
+    return Difference(float((weight * off * y).sum()) / spread, 1 / math.sqrt(spread), None, least, rows[0].metric)
+
+
+def share_lost(score: float, whole: float, guess: float) -> float:
+    """Return the share that is lost of what unprotected text has above always guessing. 0: nothing, 1: all."""
+    return (whole - score) / (whole - guess)

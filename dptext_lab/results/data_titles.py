@@ -1,0 +1,22 @@
+"""Titles of the public data sets that the benchmarks read."""
+
+from __future__ import annotations
+
+#: Name → title.
+TITLES = {
+    "sst2": "SST-2",
+    "cola": "CoLA",
+    "mrpc": "MRPC",
+    "rte": "RTE",
+    "wnli": "WNLI",
+    "atis": "ATIS",
+    "snips": "Snips",
+    "reviews": "Film reviews",
+    "authors": "Presidents' speeches",
+    "builtin": "Invented notes",
+}
+
+
+def title(name: str) -> str:
+    """Return the title of a data set; its name where it is unknown."""
+    return TITLES.get(name, name)

@@ -1,0 +1,248 @@
+"""A leaderboard in words and as tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dptext_core.measure.metrics.registry import measure
+from dptext_core.mechanisms.registry import mechanisms
+
+from .latex import tabular
+from .leaderboard import Board, BoardEntry, Rows, board
+
+
+def score_text(value: float, metric: str) -> str:
+    return f"{value:{measure(metric).digits}}"
+
+
+def with_interval(entry: BoardEntry, metric: str) -> str:
+    if entry.low is None or entry.high is None:
+        return score_text(entry.value, metric)
+    return f"{score_text(entry.value, metric)} ± {score_text((entry.high - entry.low) / 2, metric)}"
+
+
+#: Levels of privacy in plain words; of the shares so many of 100.
+_LEVELS = {
+    "attack_best": "the best of all attackers names {} of 100 drawn words",
+    "attack_best_few": "the best of same word, best guess and language model names {} of 100 drawn words",
+    "attack_two_texts": "{} of 100 rewrites are told from those of a text with one other word",
+    "attack_reader": "a reader finds {} of 100 drawn words",
+    "n_w": "{} of 100 drawn words stay as they were",
+    "attack_bayes": "the best guess is right for {} of 100 drawn words",
+    "attack_nearest": "{} of 100 drawn words are among the ten nearest to what was released",
+    "attack_mask": "a language model names {} of 100 drawn words at once",
+    "attack_query": "100 answers give {} of 100 drawn words away",
+}
+
+
+def level_text(privacy: str, at: float) -> str:
+    """Return a level of privacy in plain words."""
+    if privacy in _LEVELS:
+        return _LEVELS[privacy].format(round(100 * at))
+    if privacy == "s_w":
+        return f"100 draws of a word give {at:g} different ones"
+    return f"{measure(privacy).title} is {score_text(at, privacy)}"
+
+
+def join_names(names: Sequence[str], among: Sequence[str] = ()) -> str:
+    """Return names in a row, parted by semicolons where one of them (or of ``among``) has a comma of its own."""
+    return ("; " if any("," in name for name in (*names, *among)) else ", ").join(names)
+
+
+def _beaten_text(n: int) -> str:
+    return "1 other keeps less" if n == 1 else f"{n} others keep less"
+
+
+def answer(ranking: Board, title_of_data: str) -> tuple[str, str]:
+    """Return which keeps most, in a sentence made from the rows; and how sure that is."""
+    first = ranking.first
+    where = f"Where {level_text(ranking.privacy, ranking.at)}"
+    if first is None and ranking.left_out:
+        off = "What was measured lies further off: choose another level or judge, or measure more ε."
+        return f"{where}, no setting has points near on {title_of_data}.", off
+    if first is None:
+        return f"{where}, no setting was measured on {title_of_data}.", "Choose another level, or another judge."
+    if not ranking.entries[1:]:
+        return f"{where}, only {first.label} was measured on {title_of_data}.", "There is nothing to compare it with."
+    name = measure(ranking.judge).title
+    kept = f"{name[0].lower() + name[1:] if not name[:2].isupper() else name} {with_interval(first, ranking.judge)}"
+    whole = "" if ranking.whole is None else f", of {score_text(ranking.whole.value, ranking.judge)} without rewriting"
+    nothing = {spec.name for spec in mechanisms() if spec.notion == "none"}
+    bare = ", which promises nothing," if first.mechanism in nothing else ""
+    sentence = f"{where}, {first.label}{bare} keeps most on {title_of_data}: {kept}{whole}."
+    told = [e for e in ranking.entries[1:] if e.is_significant]
+    near = ranking.together
+    if not near:
+        doubt = f"{_beaten_text(len(told))}, beyond doubt."
+    else:
+        some = [e.label for e in near[:3]] + ([f"{len(near) - 3} more"] if len(near) > 3 else [])
+        names = some[0] if len(some) == 1 else f"{join_names(some[:-1], among=some)} and {some[-1]}"
+        doubt = f"It cannot be told from {names}"
+        doubt += f". {_beaten_text(len(told))}, beyond doubt." if told else ": none is beyond doubt the best."
+    between = [e for e in ranking.entries if e.between]
+    if between:
+        doubt += f" {len(between)} of {len(ranking.entries)} were read between two measured points."
+    if first.different_words is not None and (
+        others := [e for e in ranking.entries[1:] if e.different_words is not None]
+    ):
+        second = others[0]
+        doubt += (
+            f" How often a word stays is not all of privacy: 100 draws of a word give {first.different_words:.0f} "
+            f"different ones with {first.label}, {second.different_words:.0f} with {second.label}."
+        )
+    return sentence, doubt
+
+
+def other_judges(rows: Rows, ranking: Board) -> list[tuple[str, str]]:
+    """Return (judge, first by it) for every other judge of the data set that saw at least half of the settings, at the
+    same privacy."""
+    out = []
+    for judge in rows.judges(ranking.data):
+        if judge != ranking.judge:
+            other = board(rows, ranking.data, judge, ranking.privacy, ranking.at, ranking.stop_words, ranking.every)
+            both = {e.setting for e in other.entries} & {e.setting for e in ranking.entries}
+            if other.first is not None and len(both) > 1 and 2 * len(both) >= len(ranking.entries):
+                out.append((measure(judge).title, other.first.label))
+    return out
+
+
+def agreement(rows: Rows, ranking: Board) -> str:
+    """Return whether the other judges name the same one."""
+    first, others = ranking.first, other_judges(rows, ranking)
+    if first is None or not others:
+        return ""
+    named: dict[str, list[str]] = {}
+    for judge, name in others:
+        named.setdefault(name, []).append(judge)
+    same = named.pop(first.label, [])
+    if not named:
+        return f"All {len(others)} other judges name it, too: {join_names(same)}."
+    start = f"{len(same)} of {len(others)} other judges name it, too" if same else "No other judge names it"
+    instead = join_names([f"{name} ({join_names(judges)})" for name, judges in named.items()])
+    return f"{start}. Named instead: {instead}."
+
+
+def rankings(rows: Rows, ranking: Board) -> tuple[list[dict[str, Any]], dict[str, float]]:
+    """Return one line a setting with its place by every judge, at the same privacy; and the rank correlation (Kendall's
+    τ-b) of every other judge's values with those of the board's own, over the settings that both have, three at least.
+    """
+    from scipy.stats import kendalltau
+
+    boards = {ranking.judge: ranking} | {
+        judge: board(rows, ranking.data, judge, ranking.privacy, ranking.at, ranking.stop_words, ranking.every)
+        for judge in rows.judges(ranking.data)
+        if judge != ranking.judge
+    }
+    alike, own = {}, {e.setting: measure(ranking.judge).better * e.value for e in ranking.entries}
+    shared = {j: [e for e in b.entries if e.setting in own] for j, b in boards.items()}
+    places = {
+        measure(j).title: {e.setting: place for place, e in enumerate(some, 1)} for j, some in shared.items() if some
+    }
+    table = [{"mechanism": e.label} | {t: by.get(e.setting) for t, by in places.items()} for e in ranking.entries]
+    for judge, some in shared.items():
+        values = {e.setting: measure(judge).better * e.value for e in some}
+        if judge != ranking.judge and len(values) > 2:
+            tau = float(kendalltau([own[k] for k in values], list(values.values())).statistic)
+            if math.isfinite(tau):
+                alike[measure(judge).title] = tau
+    return table, alike
+
+
+def correlation_text(ranking: Board, alike: Mapping[str, float]) -> str:
+    """Return the rank correlations in a sentence; "" where there are none."""
+    if not alike:
+        return ""
+    others = join_names([f"{name} {tau:+.2f}" for name, tau in alike.items()])
+    return f"Rank correlation (Kendall's τ) with {measure(ranking.judge).title}: {others}. 1 is the same order, 0 none."
+
+
+def elsewhere(rows: Rows, ranking: Board) -> tuple[str, ...]:
+    """Return which is first where another measure of privacy is the same, if it is another mechanism, a sentence for
+    each: of boards that have at least half as many settings."""
+    out = []
+    for privacy in rows.measures(ranking.data):
+        steps = rows.levels(ranking.data, privacy)
+        if privacy == ranking.privacy or ranking.first is None:
+            continue
+        other = board(rows, ranking.data, ranking.judge, privacy, steps[1], ranking.stop_words, ranking.every)
+        few = len(other.entries) < 2 or 2 * len(other.entries) < len(ranking.entries)
+        if few or other.first is None or other.first.mechanism == ranking.first.mechanism:
+            continue
+        beaten = [e.is_significant for e in other.entries if e.mechanism == ranking.first.mechanism]
+        sure = "beyond doubt" if beaten and all(beaten) else "within doubt"
+        why = "" if beaten else f" ({ranking.first.label} has no point there)"
+        out.append(f"Where {level_text(privacy, steps[1])}, {other.first.label} is first, {sure}{why}.")
+    return tuple(out)
+
+
+def table(ranking: Board) -> list[dict[str, Any]]:
+    """Return one line a setting, as a file has it."""
+    return [
+        {
+            "place": e.place,
+            "mechanism": e.label,
+            "data": ranking.data,
+            "judge": ranking.judge,
+            "value": e.value,
+            "low": e.low,
+            "high": e.high,
+            "privacy": ranking.privacy,
+            "at": ranking.at,
+            "measured": e.privacy,
+            "epsilon": None if e.between else e.epsilon,
+            "between": " and ".join(f"{x:g}" for x in e.between),
+            "p to the first (Holm)": e.p,
+            "told from the first": e.is_significant,
+            "n": e.n,
+            "seeds": e.seeds,
+            "point": e.point,
+        }
+        | ({"best attacker": e.strongest} if e.strongest else {})
+        for e in ranking.entries
+    ]
+
+
+def display_rows(ranking: Board) -> list[dict[str, Any]]:
+    """Return one line a setting, as it is read, without columns in which nothing would stand."""
+    table = [
+        {
+            "place": e.place,
+            "mechanism": e.label,
+            measure(ranking.judge).title: with_interval(e, ranking.judge),
+            "ε": " to ".join(f"{x:g}" for x in e.between) or f"{e.epsilon:g}",
+            measure(ranking.privacy).title: e.privacy,
+            "different words in 100 draws": e.different_words,
+            "p to the first": e.p,
+            "less beyond doubt": e.is_significant,
+            "texts": e.n,
+            "seeds": e.seeds,
+            "point": e.point,
+        }
+        for e in ranking.entries
+    ]
+    empty = {k for k in (table[0] if table else ()) if all(line[k] is None for line in table)}
+    return [{k: v for k, v in line.items() if k not in empty} for line in table]
+
+
+def to_latex(ranking: Board, title_of_data: str) -> str:
+    """Return the board as a paper prints it."""
+    name = measure(ranking.judge).title
+    columns = (("", "r"), ("Mechanism", "l"), ("ε", "r"), (name, "r"), ("S_w", "r"), ("p", "r"))
+    rows = [
+        (
+            str(e.place),
+            e.label,
+            " to ".join(f"{x:g}" for x in e.between) or f"{e.epsilon:g}",
+            with_interval(e, ranking.judge),
+            "" if e.different_words is None else f"{e.different_words:.1f}",
+            "" if e.p is None else "<0.001" if e.p < 0.001 else f"{e.p:.3f}",
+        )
+        for e in ranking.entries
+    ]
+    caption = (
+        f"{name} on {title_of_data} where {level_text(ranking.privacy, ranking.at)}, with 95% intervals; p of no "
+        "difference to the first, corrected by Holm's method."
+    )
+    return tabular(columns, rows, caption, f"tab:{ranking.data}-{ranking.judge}".replace("_", "-"))

@@ -1,0 +1,162 @@
+"""Comparisons on the same test texts: tests of their differences, how large these are, and how many were looked at.
+
+Two settings are measured on the same texts, and with the same training sample at each seed, so that what the texts have
+in common cancels: of two accuracies whose intervals overlap widely, the difference may still be certain.
+
+* ``compare``: of any score that each text has, over seeds. A text's difference is that of its means over the seeds; the
+  interval has the sampling of texts (texts are the clusters) and the spread of the differences of the seeds that both
+  have, as the root of the sum of their squares. With one seed and right or wrong it is McNemar's test.
+
+``pack`` writes what each text has into a short text, which lines and rows of a benchmark hold.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dptext_core.errors import InputError
+from dptext_core.measure.metrics.registry import measure
+from dptext_core.support.statistics import NORMAL, standard_error, student, two_sided
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from .rows import Row
+
+_SIGNS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
+#: The finest steps of what a text has.
+STEPS = len(_SIGNS) - 1
+
+
+# --- what each text has ---------------------------------------------------------------------------------------------
+
+
+def pack(values: ArrayLike, low: float = 0.0, high: float = 1.0, steps: int = STEPS, short: bool = False) -> str:
+    """Return one value a text as a text: "low high steps signs", values rounded to so many steps from low to high.
+
+    Right and wrong with 1 step, and shares of n seeds with n, are exact. short: the signs are compressed.
+    """
+    x = np.clip((np.asarray(values, float) - low) / (high - low), 0.0, 1.0)
+    if not 1 <= steps <= STEPS or not np.isfinite(x).all():
+        raise InputError(f"What a text has is a finite number, in 1 to {STEPS} steps.")
+    levels = np.rint(x * steps).astype(np.uint8)
+    if short:
+        signs = "." + base64.b64encode(zlib.compress(levels.tobytes(), 9)).decode("ascii")
+    else:
+        signs = "".join(_SIGNS[i] for i in levels.tolist())
+    return f"{low:g} {high:g} {steps} {signs}"
+
+
+def unpack(packed: str) -> NDArray[np.float64]:
+    """Return what ``pack`` was given, float64 (texts,), rounded. Raises InputError for anything else."""
+    try:
+        low, high, steps, signs = packed.split(" ")
+        if signs.startswith("."):
+            levels = np.frombuffer(zlib.decompress(base64.b64decode(signs[1:], validate=True)), np.uint8)
+        else:
+            levels = np.array([_SIGNS.index(s) for s in signs], np.uint8)
+        if levels.max(initial=0) > int(steps):
+            raise ValueError
+        return float(low) + levels / int(steps) * (float(high) - float(low))
+    except (ValueError, zlib.error) as error:
+        raise InputError("what the texts have is no packed text") from error
+
+
+def mean_outcomes(packed: Sequence[str]) -> str:
+    """Return the mean of each text over seeds, of what ``pack`` wrote for each seed; compressed."""
+    low, high, steps, _ = packed[0].split(" ")
+    values = np.array([unpack(p) for p in packed])
+    # Of right and wrong the mean over few seeds is kept as it is.
+    fine = len(packed) if steps == "1" and len(packed) <= STEPS else STEPS
+    return pack(values.mean(axis=0), float(low), float(high), fine, short=True)
+
+
+# --- tests ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PairedComparison:
+    """The difference of two settings, a − b, with its 95% interval.
+
+    p: two-sided, of no difference. texts, seeds: behind it; seeds is 1 where the two have no seeds in common. g:
+    Cohen's g of the texts where they differ: how far the share of a in what separates them lies from one half; for any
+    score, by the size of the differences.
+    """
+
+    difference: float
+    low: float
+    high: float
+    p: float
+    texts: int
+    seeds: int
+    g: float
+
+
+def compare(a: ArrayLike, b: ArrayLike, runs_a: Sequence[float] = (), runs_b: Sequence[float] = ()) -> PairedComparison:
+    """Return two settings by what each test text has, (texts,) or (seeds, texts), and, of several seeds, by each seed's
+    mean.
+
+    Of (seeds, texts) the seeds' means are taken from there. The score test of the texts is McNemar's where there is one
+    seed and each text is right or wrong: (Σd)² / Σd², as Obuchowski (1998) has it for clusters.
+    """
+    one, other = np.asarray(a, float), np.asarray(b, float)
+    if one.shape != other.shape or not one.size:
+        raise InputError("A paired comparison needs the same test texts, and the same seeds, on both sides.")
+    if one.ndim == 2:
+        runs_a, runs_b = one.mean(axis=1).tolist(), other.mean(axis=1).tolist()
+        one, other = one.mean(axis=0), other.mean(axis=0)
+    d = one - other
+    n = len(d)
+    between, spread, seeds = _of_seeds(runs_a, runs_b)
+    # The runs are exact where the texts' values are rounded.
+    difference = float(d.mean()) if between is None else between
+    of_texts = standard_error(d)
+    half = math.inf if of_texts is None else NORMAL * math.hypot(of_texts, spread)
+    # Under no difference the spread is that around 0.
+    error = math.hypot(math.sqrt(float((d**2).sum())) / n, spread)
+    p = two_sided(difference / error) if error > 0 else (1.0 if difference == 0 else 0.0)
+    apart = float(np.abs(d).sum())
+    g = float(np.maximum(d, 0).sum()) / apart - 0.5 if apart else 0.0
+    return PairedComparison(difference, difference - half, difference + half, p, n, seeds, g)
+
+
+def _of_seeds(runs_a: Sequence[float], runs_b: Sequence[float]) -> tuple[float | None, float, int]:
+    """Return the mean difference of the seeds that both have (the first ones of each), None for fewer than two; what
+    seeds add to its standard error, as wide as Student's t makes it; and how many seeds both have, at least 1.
+
+    Where one side has a single seed, its spread is taken to be that of the other's seeds; of two single ones nothing
+    is known, and 0 is added.
+    """
+    both = min(len(runs_a), len(runs_b))
+    if both > 1:
+        between = np.array(runs_a[:both], float) - np.array(runs_b[:both], float)
+        return float(between.mean()), _t(both) * (standard_error(between) or 0.0), both
+    longer = max(runs_a, runs_b, key=len)
+    if len(longer) > 1:
+        spread = float(np.std(longer, ddof=1)) * math.sqrt(1 + 1 / len(longer))
+        return None, _t(len(longer)) * spread, 1
+    return None, 0.0, 1
+
+
+def _t(n: int) -> float:
+    """Return how much wider Student's t makes an interval than the normal distribution does."""
+    return student(n) / NORMAL
+
+
+def compare_rows(a: Row, b: Row) -> PairedComparison | None:
+    """Return two rows of results by their texts; None where they have none, not the same ones, or of different metrics.
+    Two attackers who guess the same of the same texts can be compared: a static and an adaptive one."""
+    attackers = {measure(row.metric).kind for row in (a, b)} == {"privacy"}
+    if a.data != b.data or not (a.metric == b.metric or attackers) or not a.texts or not b.texts:
+        return None
+    one, other = unpack(a.texts), unpack(b.texts)
+    if one.shape != other.shape:
+        return None
+    return compare(one, other, a.runs, b.runs)

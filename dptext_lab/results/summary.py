@@ -1,0 +1,191 @@
+"""The summary of a benchmark run over its seeds, which the pages read, and the lines that it is made of.
+
+A line is one point as JSON. It is self-contained, so that a run that was killed continues where it stopped; a last line
+that was cut off is dropped and its point run again. ``runner.merging`` makes the summary of any number of such files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+from dptext_core.errors import InputError
+from dptext_core.models.registry import WEIGHTS_FILE, masked_lm_spec
+from dptext_core.support import assets, hosting
+from dptext_core.support.whole_files import write_whole
+
+from .rows import Gate, Row, RunLine
+
+ABOUT = (
+    "command",
+    "version",
+    "machine",
+    "device",
+    "finished",
+    "seeds",
+    "points",
+    "missing",
+    "core_minutes",
+    "cut",
+    "data",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """A summary: about (see ABOUT), gates and rows. It equals itself alone, so that what is made of it can be kept."""
+
+    about: dict[str, Any]
+    gates: tuple[Gate, ...]
+    rows: tuple[Row, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        return {
+            "about": self.about,
+            "gates": [g.to_dict() for g in self.gates],
+            "rows": [r.to_dict() for r in self.rows],
+        }
+
+
+# --- lines ----------------------------------------------------------------------------------------------------------
+
+
+def read_lines(path: Path) -> list[RunLine]:
+    """Return the points in a file; [] where there is none. A last line without its end is left out.
+
+    Raises InputError where another line cannot be read, or is not what its id says.
+    """
+    if not path.exists():
+        return []
+    try:
+        text = path.read_bytes().decode("utf-8", "replace")
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
+    found = []
+    for number, part in enumerate(text.split("\n")[:-1], 1):
+        try:
+            found.append(RunLine.read(json.loads(part)))
+        except InputError as error:
+            raise InputError(
+                f"{path.name}, line {number}, is no point that can be used: {error}. Delete that line and run again."
+            ) from error
+        except ValueError as error:
+            raise InputError(
+                f"{path.name}, line {number}, is no JSON: {error}. Delete that line and run again."
+            ) from error
+    return found
+
+
+# --- the summary ----------------------------------------------------------------------------------------------------
+
+
+def write(results: Results, path: Path) -> None:
+    """One gate and one row a line, so that changes are easy to read."""
+
+    def block(records: Sequence[Gate | Row]) -> str:
+        return "[" + ",".join("\n" + json.dumps(r.to_dict(), ensure_ascii=False) for r in records) + "\n]"
+
+    about = json.dumps(results.about, ensure_ascii=False, indent=1)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = f'{{"about": {about},\n"gates": {block(results.gates)},\n"rows": {block(results.rows)}}}\n'
+    write_whole(path, text.encode())
+
+
+def read(path: Path) -> Results:
+    """Return a summary, checked. Raises InputError that says what is wrong with it."""
+    again = "Make it again with: python -m dptext_core bench run --grid full --merge FILES --summary FILE"
+    try:
+        content = assets.read_json(path)
+    except InputError as error:
+        raise InputError(f"{error} {again}") from error
+    if not isinstance(content, dict) or set(content) != {"about", "gates", "rows"}:
+        raise InputError(f"{path.name} needs exactly about, gates and rows. {again}")
+    if not isinstance(content["about"], dict) or not set(ABOUT) <= set(content["about"]):
+        raise InputError(f"{path.name}: about needs {', '.join(ABOUT)}. {again}")
+    if not isinstance(content["gates"], list) or not isinstance(content["rows"], list):
+        raise InputError(f"{path.name}: gates and rows must be lists. {again}")
+    part: Any = None
+    try:
+        gates = tuple(Gate.read(part := gate) for gate in content["gates"])
+        return Results(content["about"], gates, tuple(Row.read(part := row) for row in content["rows"]))
+    except InputError as error:
+        raise InputError(f"{path.name}: {error}: {part}. {again}") from error
+
+
+def bundled() -> Results | None:
+    """Return the results that come with the program; None where there are none."""
+    return assets.bundled("benchmarks/results.json", read, None)
+
+
+def added_summaries() -> list[Results]:
+    """Return the summaries that DPTEXT_RESULTS names. Raises InputError that names the file which cannot be read."""
+    found = []
+    for path in hosting.results():
+        try:
+            found.append(_read_cached(path, path.stat().st_mtime_ns))
+        except OSError as error:
+            raise InputError(
+                f"DPTEXT_RESULTS names {path}, which cannot be read: {error.strerror or error}."
+            ) from error
+    return found
+
+
+@lru_cache(maxsize=16)
+def _read_cached(path: Path, _changed: int) -> Results:
+    return read(path)
+
+
+def displayed_results() -> Results | None:
+    """Return what pages show: the bundled results, and those of one's own beside them. Raises InputError."""
+    whole = bundled()
+    return _combine_all(whole, tuple(added)) if (added := added_summaries()) else whole
+
+
+@lru_cache(maxsize=4)
+def _combine_all(whole: Results | None, added: tuple[Results, ...]) -> Results:
+    for new in added:
+        whole = new if whole is None else combine(whole, new)
+    assert whole is not None
+    return whole
+
+
+def combine(old: Results, new: Results) -> Results:
+    """Return two summaries to be looked at together; what is said about the whole is of the first one. Raises
+    InputError where they share a data set and were not made alike."""
+    shared = [name for name in new.about["data"] if name in old.about["data"]]
+    for what in ("version", "stopwords"):
+        if shared and old.about[what] != new.about[what]:
+            raise InputError(
+                f"These results of {', '.join(shared)} differ in {what}: {old.about[what]} and {new.about[what]}. Run "
+                "yours with the same."
+            )
+    if changed := [name for name in shared if old.about["data"][name] != new.about["data"][name]]:
+        raise InputError(f"The two summaries were made from different files of {', '.join(changed)}.")
+    there = {(r.setting, r.data) for r in old.rows}
+    return Results(
+        old.about | {"data": new.about["data"] | old.about["data"]},
+        (*old.gates, *(g for g in new.gates if g.data not in shared)),
+        (*old.rows, *(r for r in new.rows if (r.setting, r.data) not in there)),
+    )
+
+
+#: SHA-256 of the weights of the training that the bundled results were measured with. They were measured before its
+#: weights were rounded to 8 bits, which changes cosine at N_w by 0.002 (assets/models/masked_lm/README.md).
+MEASURED_WITH = "fa94a97419cae2e8718d0038ad0fe4b6963a663a4fbc657edc8813b70129f039"
+
+
+@cache
+def other_model() -> str:
+    """Return a sentence where today's bundled language model is not the one of the bundled results; else empty."""
+    spec = masked_lm_spec()
+    if assets.sha256_of(spec.folder / WEIGHTS_FILE) == MEASURED_WITH:
+        return ""
+    return (
+        "DP-MLM and the attacker that fills masks were measured with another training of the bundled language model. "
+        "Measured again, they come out a little different."
+    )

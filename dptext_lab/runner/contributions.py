@@ -1,0 +1,232 @@
+"""Whether points that somebody else measured can join the results: what each line must be, and some measured again.
+
+A line says itself what made it. Checked are its id, which is a hash of its setting; that the mechanism takes its
+options; that scores lie in their metric's bounds and belong to as many texts as it names; the program's version, the
+stop words and the hashes of the data, which must be those of the bundled results; that a setting has three seeds or
+more, which an interval needs; and that nothing stands there twice. What a file cannot show is that somebody ran it:
+points measured again have to fall inside the interval of their setting. Which ones follows from the file's own hash, so
+that who made it could not choose.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from dptext_core.errors import DPTextError, InputError
+from dptext_core.measure.metrics.registry import measure
+from dptext_core.mechanisms.registry import mechanisms
+from dptext_core.mechanisms.setting import Setting
+
+from ..results import summary as store
+from ..results.rows import BASELINE, Row, RunLine
+from ..results.summary import Results
+from . import group_run, merging
+from .grid import GridPoint, Size
+
+#: Fewer seeds tell nothing of how far a mean over seeds can be off.
+LEAST_SEEDS = 3
+#: What only the machine decides.
+SPEED = "speed"
+
+
+@dataclass(frozen=True)
+class RepeatedScore:
+    """A point that was measured again: a score, the interval of its setting, and whether it lies inside."""
+
+    point: str
+    metric: str
+    value: float
+    low: float
+    high: float
+
+    @property
+    def inside(self) -> bool:
+        return self.low - 1e-9 <= self.value <= self.high + 1e-9
+
+
+def check(lines: Sequence[RunLine], against: Results) -> list[str]:
+    """Return what is wrong with these points, in sentences; none where nothing is."""
+    if not lines:
+        return ["The file holds no points. Run bench run with --out first."]
+    faults: list[str] = []
+    known = {s.name for s in mechanisms()}
+    twice = [i for i, n in _count(line.id for line in lines).items() if n > 1]
+    if twice:
+        faults.append(f"{len(twice)} points stand there twice, such as {twice[0]}. Leave one of each.")
+    for line in lines:
+        faults += [f"Point {line.id}: {fault}" for fault in _line(line, known)]
+    faults += _provenance(lines, against)
+    faults += _seeds(lines)
+    faults += _check_baseline(lines, against)
+    return faults
+
+
+def _count(values: Iterable[Any]) -> dict[Any, int]:
+    found: dict[Any, int] = {}
+    for value in values:
+        found[value] = found.get(value, 0) + 1
+    return found
+
+
+def _line(line: RunLine, known: set[str]) -> list[str]:
+    faults = []
+    if line.mechanism != BASELINE:
+        if line.mechanism not in known:
+            return [f"there is no mechanism {line.mechanism!r} here. Install its package, or add it, and check again."]
+        if line.epsilon is None or line.epsilon <= 0:
+            faults.append("its ε is not above 0.")
+        try:
+            line.setting.at(line.epsilon or 1.0).make()
+        except DPTextError as error:
+            faults.append(f"its options do not make the mechanism: {error}")
+    if line.seconds < 0 or line.tokens < 1:
+        faults.append("seconds or tokens are not those of a run.")
+    for metric, value in line.scores.items():
+        m = measure(metric)
+        if m.kind == "other":
+            faults.append(f"{metric} is no metric that is known here.")
+        elif not m.low - 1e-9 <= value <= m.high + 1e-9:
+            faults.append(f"{metric} is {value:g}, which is not between {m.low:g} and {m.high:g}.")
+        off, n = line.errors.get(metric), line.counts.get(metric)
+        if off is not None and off < 0:
+            faults.append(f"the standard error of {metric} is negative.")
+        if n is None or n < 1:
+            faults.append(f"it does not say how many texts or words {metric} is of.")
+        elif m.kind in ("utility", "privacy") and line.n_test is not None and n > line.n_test:
+            faults.append(f"{metric} is of {n} texts, more than the {line.n_test} that were tested.")
+    if not line.scores:
+        faults.append("it has no scores.")
+    return faults
+
+
+def _provenance(lines: Sequence[RunLine], against: Results) -> list[str]:
+    about, faults = against.about, []
+    for name, wanted in (("version", about["version"]), ("stopwords", about.get("stopwords", ""))):
+        other = sorted({getattr(line.provenance, name) for line in lines} - set(str(wanted).split("; ")))
+        if other:
+            faults.append(
+                f"The {name} of the results is {wanted}, and some points have {', '.join(other)}. Run them "
+                "again with the same."
+            )
+    data = about.get("data", {})
+    for name in sorted({line.data for line in lines}):
+        hashes = {line.provenance.data_sha256 for line in lines if line.data == name}
+        if name in data and hashes != {data[name].get("sha256")}:
+            faults.append(
+                f"The files of {name} are others than those of the results. Take those with the hash "
+                f"{data[name].get('sha256')}."
+            )
+    now = datetime.now(UTC)
+    for line in lines:
+        try:
+            finished = datetime.strptime(line.provenance.finished, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+        except ValueError:
+            faults.append(f"Point {line.id}: when it was finished is no time such as 2026-01-31T12:00:00Z.")
+            continue
+        if finished > now:
+            faults.append(f"Point {line.id}: it says that it was finished in the future.")
+        if not line.provenance.command.strip() or not line.provenance.machine.strip():
+            faults.append(f"Point {line.id}: it names no command or no machine.")
+    return faults
+
+
+def _seeds(lines: Sequence[RunLine]) -> list[str]:
+    seeds = _count(_setting(line) for line in lines if line.mechanism != BASELINE)
+    few = {setting: n for setting, n in seeds.items() if n < LEAST_SEEDS}
+    if not few:
+        return []
+    (one, data), n = next(iter(few.items()))
+    return [
+        f"{len(few)} settings have fewer than {LEAST_SEEDS} seeds, such as {one.mechanism} at ε {one.epsilon} on "
+        f"{data} ({n}). An interval needs that many."
+    ]
+
+
+def _setting(line: RunLine) -> tuple[Setting, str]:
+    return line.setting, line.data
+
+
+def _check_baseline(lines: Sequence[RunLine], against: Results) -> list[str]:
+    """Check that unprotected text is there, and scores as in the results: the same texts, the same classifier."""
+    faults = []
+    for name in sorted({line.data for line in lines}):
+        base = next((line for line in lines if (line.data, line.mechanism) == (name, BASELINE)), None)
+        if base is None:
+            faults.append(f"Unprotected text is missing for {name}. Run bench run with --only baseline/{name}, too.")
+            continue
+        for row in against.rows:
+            if (row.data, row.mechanism) != (name, BASELINE) or row.metric not in base.scores:
+                continue
+            if not _is_inside(row, base.scores[row.metric]):
+                faults.append(
+                    f"Unprotected text of {name} has {row.metric} {base.scores[row.metric]:.4g} here, and "
+                    f"{row.value:.4g} in the results, outside its interval. Was it another classifier, or other texts?"
+                )
+    return faults
+
+
+def _is_inside(row: Row, value: float) -> bool:
+    if row.low is None or row.high is None:
+        return abs(row.value - value) <= 1e-6
+    return row.low - 1e-9 <= value <= row.high + 1e-9
+
+
+def choose_points(lines: Sequence[RunLine], n: int, digest: str) -> list[RunLine]:
+    """n points by the hash of the file, none of unprotected text; each setting at most once as long as there are
+    others."""
+    some = [line for line in lines if line.mechanism != BASELINE]
+    ordered = sorted(some, key=lambda line: hashlib.sha256(f"{digest} {line.id}".encode()).hexdigest())
+    first = list({_setting(line): line for line in reversed(ordered)}.values())[::-1]
+    return (first + [line for line in ordered if line not in first])[:n]
+
+
+def repeat_points(lines: Sequence[RunLine], some: Sequence[RunLine], setup: group_run.RunConfig) -> list[RepeatedScore]:
+    """Return these points, run here: every score but speed beside the interval that the file's own seeds give."""
+    found = []
+    for line in some:
+        size = Size(line.n_train, line.n_test, line.max_words, 14.0)
+        point = GridPoint(line.setting, line.data, line.seed, size)
+        (here,) = group_run.run_group([point], setup)
+        same = [other for other in lines if _setting(other) == _setting(line)]
+        for metric, value in here.scores.items():
+            if measure(metric).kind == SPEED or metric not in line.scores:
+                continue
+            values = [other.scores[metric] for other in same if metric in other.scores]
+            errors = [other.errors.get(metric) for other in same if metric in other.scores]
+            ends = merging.interval(metric, values, errors) or (line.scores[metric], line.scores[metric])
+            found.append(RepeatedScore(line.id, metric, value, *ends))
+    return found
+
+
+def main(path: Path, data: Path | None, stopwords: str | None, reruns: int) -> int:
+    """Return ``bench leaderboard --check``: prints what is wrong; 1 where something is."""
+    if not path.is_file():
+        raise InputError(f"There is no file {path}.")
+    lines = store.read_lines(path)
+    against = store.bundled()
+    if against is None:
+        raise InputError("There are no bundled results to hold the points against: assets/benchmarks/results.json.")
+    faults = check(lines, against)
+    for fault in faults:
+        print(fault)
+    kept = sum(line.mechanism != BASELINE for line in lines)
+    print(f"{path.name}: {kept} points of {len({_setting(x) for x in lines})} settings, {len(faults)} faults.")
+    if reruns and not faults:
+        setup = group_run.RunConfig(None if data is None else str(data), stopwords, lines[0].provenance.command)
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        found = repeat_points(lines, choose_points(lines, reruns, digest), setup)
+        for a in found:
+            where = "inside" if a.inside else "OUTSIDE"
+            print(f"{a.point} {a.metric:18s} {a.value:10.5g}  {where} {a.low:.5g} to {a.high:.5g}")
+        outside = sum(not a.inside for a in found)
+        print(f"{reruns} points measured again: {len(found) - outside} of {len(found)} scores inside.")
+        return int(outside > 0)
+    if reruns:
+        print("No point was measured again: mend the faults first.", file=sys.stderr)
+    return int(bool(faults))

@@ -1,0 +1,284 @@
+"""Make one summary of the lines of a run over its seeds, and join summaries.
+
+Intervals are 95%: 1.96 standard errors over the test texts (or words) and Student's t over the seeds, as the root of
+the sum of their squares. All seeds have the same test texts, so their mean is no surer of the texts than one seed is.
+Each seed trains on a sample of texts of its own, so that the choice of these is in the interval too. Where neither is
+known they are None. Rows keep each seed's value and what each test text has, so that two of them can be compared on the
+same texts (``paired_comparison.compare_rows``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from dptext_core.errors import InputError
+from dptext_core.measure.metrics.registry import judged, measure
+from dptext_core.mechanisms.registry import mechanism_class
+from dptext_core.mechanisms.setting import Setting
+from dptext_core.privacy.distribution import CURVE_DRAWS
+from dptext_core.support.statistics import NORMAL, standard_error, student
+
+from ..results.paired_comparison import mean_outcomes
+from ..results.rows import Gate, Row, RunLine, six_digits
+from ..results.summary import Results
+from .grid import BASELINE, GridPoint
+
+_MISSING = " Declared and not measured yet: "
+
+
+def interval(metric: str, values: Sequence[float], errors: Sequence[float | None]) -> tuple[float, float] | None:
+    """Return 95% interval of the mean of one score a seed, with their standard errors over the test texts; None: not
+    known."""
+    mean, n = sum(values) / len(values), len(values)
+    known = [e for e in errors if e is not None]
+    halves = [NORMAL * sum(known) / len(known)] if known else []
+    if (error := standard_error(values)) is not None:
+        halves.append(student(n) * error)
+    if not halves:
+        return None
+    half = math.hypot(*halves)
+    bounds = measure(metric)
+    return max(bounds.low, mean - half), min(bounds.high, mean + half)
+
+
+def merge(lines: Iterable[RunLine], points: Sequence[GridPoint], command: str, cut: str) -> tuple[Results, list[str]]:
+    """Return the summary over seeds of those lines that belong to ``points``, and what has to be said about it.
+
+    Scores of a task that the classifier cannot do on unprotected text make no rows: they would be noise. Of two lines
+    of one point the newer counts, and the older one for the scores that the newer lacks. Raises InputError where none
+    belongs, where unprotected text is missing for a data set, or where lines were made from other files or with other
+    stop words.
+    """
+    declared = {p.id: p for p in points}
+    newest: dict[str, RunLine] = {}
+    notes, extra, twice = [], set(), 0
+    read: dict[str, list[RunLine]] = {}
+    for line in lines:
+        if line.id not in declared:
+            extra.add(line.id)
+            continue
+        if line in read.setdefault(line.id, []):
+            continue  # of a file that is named twice
+        read[line.id].append(line)
+        twice += line.id in newest
+        newest[line.id] = _both(newest[line.id], line) if line.id in newest else line
+    if not newest:
+        raise InputError(
+            "None of these lines is a point of this grid. Name the grid they were run for, and its --max-texts."
+        )
+    missing = [p for p in points if p.id not in newest]
+    if missing:
+        notes.append(f"{len(missing)} of the {len(declared)} points of the grid are missing.")
+        cut += f"{_MISSING}{_named(missing)}."
+    if extra:
+        notes.append(f"{len(extra)} points are not in the grid and are left out.")
+    if twice:
+        notes.append(f"{twice} lines repeat a point; the newest score of each counts.")
+    ordered = [newest[p.id] for p in points if p.id in newest]
+    # The gates are those of the first seed.
+    bases = {line.data: line for line in reversed(ordered) if line.mechanism == BASELINE}
+    if lost := sorted({line.data for line in ordered} - set(bases)):
+        raise InputError(f"Unprotected text is missing for {', '.join(lost)}. Run the grid again with --only baseline.")
+    _check_alike(ordered)
+    about = _about(ordered, bases, command, cut) | {"missing": len(missing)}
+    gates = tuple(g for base in bases.values() for g in base.gates or ())
+    return Results(about, gates, tuple(r for r in _rows(ordered) if _enters(r, gates))), notes
+
+
+def _both(one: RunLine, other: RunLine) -> RunLine:
+    """Return two lines of one point: the newer one, with the scores that only the older has, such as a trained
+    encoder's."""
+    old, new = sorted((one, other), key=lambda line: line.provenance.finished)
+    gates = None
+    if new.gates is not None:
+        own = {(g.task, g.role, g.metric) for g in new.gates}
+        gates = (*new.gates, *(g for g in old.gates or () if (g.task, g.role, g.metric) not in own))
+        gates = tuple(sorted(gates, key=lambda gate: judged(gate.metric)[1]))
+    return replace(
+        new,
+        gates=gates,
+        seconds=old.seconds + new.seconds,
+        scores={**old.scores, **new.scores},
+        errors={**old.errors, **new.errors},
+        counts={**old.counts, **new.counts},
+        outcomes={**old.outcomes, **new.outcomes},
+    )
+
+
+def join_summaries(old: Results, new: Results, declared: int, cut: str) -> Results:
+    """Return a summary with the settings of another one, for what was added to a grid later or measured anew.
+
+    A setting that both have is the newer one's: seeds cannot be added up. declared: how many points the grid has; cut:
+    what it leaves out. core_minutes counts what is replaced, too. Raises InputError where the two were made by
+    different versions, with other stop words or from other files, and where fewer seeds would replace more.
+    """
+    for what in ("version", "stopwords"):
+        if old.about[what] != new.about[what]:
+            raise InputError(f"The two summaries differ in {what}: {old.about[what]} and {new.about[what]}.")
+    if changed := [name for name, one in new.about["data"].items() if old.about["data"].get(name, one) != one]:
+        raise InputError(f"The two summaries were made from different files of {', '.join(changed)}.")
+
+    known = set(old.about["data"])
+    added = [r for r in new.rows if r.mechanism != BASELINE or r.data not in known]
+    before, after = _seeds(old.rows), _seeds(added)
+    if fewer := [key for key in before.keys() & after.keys() if after[key] < before[key]]:
+        raise InputError(
+            f"{len(fewer)} settings would be replaced by fewer seeds than they have. Leave them out of the new summary."
+        )
+    kept = [r for r in old.rows if (r.setting, r.data) not in after]
+    points = old.about["points"] + sum(after.values()) - sum(before[key] for key in before.keys() & after.keys())
+    left = old.about["cut"].partition(_MISSING)
+    about = old.about | {
+        "finished": max(old.about["finished"], new.about["finished"]),
+        "points": points,
+        "core_minutes": round(old.about["core_minutes"] + new.about["core_minutes"], 1),
+        "machine": "; ".join(dict.fromkeys([old.about["machine"], new.about["machine"]])),
+        "missing": declared - points,
+        "cut": cut + left[1] + left[2],
+        "data": new.about["data"] | old.about["data"],
+    }
+    gates = [g for g in new.gates if g.data not in known]
+    return Results(about, (*old.gates, *gates), (*kept, *added))
+
+
+def replace_word_rows(old: Results, lines: Sequence[RunLine], metrics: Sequence[str] = ()) -> Results:
+    """Return a summary with what these lines say of words, in the place of what it says there; all else stays. metrics:
+    which of it, all without them.
+
+    Raises InputError where it lacks a setting of theirs, or was made by another version, with other stop words or from
+    other files.
+    """
+    if not lines:
+        raise InputError("These files hold no points.")
+    _check_alike(lines)
+    told = lines[0].provenance
+    for what in ("version", "stopwords"):
+        if old.about[what] != getattr(told, what):
+            raise InputError(f"The two differ in {what}: {old.about[what]} and {getattr(told, what)}.")
+    there = {(r.setting, r.data) for r in old.rows}
+    for line in lines:
+        if (line.setting, line.data) not in there:
+            raise InputError(f"The summary has no rows of {line.mechanism} on {line.data} at ε = {line.epsilon:g}.")
+        if old.about["data"][line.data]["sha256"] != line.provenance.data_sha256:
+            raise InputError(f"The two were made from different files of {line.data}.")
+    told_of = [r for r in _rows(lines) if measure(r.metric).kind == "deniability"]
+    new = {(r.setting, r.data, r.metric): r for r in told_of if not metrics or r.metric in metrics}
+    rows = [new.pop((r.setting, r.data, r.metric), r) for r in old.rows]
+    about = old.about | {
+        "finished": max(old.about["finished"], *(line.provenance.finished for line in lines)),
+        "core_minutes": round(old.about["core_minutes"] + sum(line.seconds for line in lines) / 60, 1),
+        "machine": "; ".join(
+            dict.fromkeys([*old.about["machine"].split("; "), *(line.provenance.machine for line in lines)])
+        ),
+    }
+    return Results(about, old.gates, (*rows, *new.values()))
+
+
+def _seeds(rows: Iterable[Row]) -> dict[tuple[Setting, str], int]:
+    """Return how many seeds each setting has on each data set."""
+    found: dict[tuple[Setting, str], int] = {}
+    for r in rows:
+        key = r.setting, r.data
+        found[key] = max(found.get(key, 0), r.seeds)
+    return found
+
+
+def _named(points: Sequence[GridPoint]) -> str:
+    """Return points by mechanism and options, with how many there are of each."""
+    count: dict[str, int] = {}
+    for p in points:
+        options = ", ".join(f"{k} {'+'.join(v) if isinstance(v, list) else v}" for k, v in p.named["options"].items())
+        name = f"{p.mechanism} ({options})" if options else p.mechanism
+        count[name] = count.get(name, 0) + 1
+    return "; ".join(f"{name}: {n} points" for name, n in count.items())
+
+
+def _enters(row: Row, gates: Sequence[Gate]) -> bool:
+    """Return whether the classifier can do the tasks that a score stands on; of those it cannot do there are the gates.
+
+    Each classifier has gates of its own; one without any, those of the first one."""
+    needs = {"utility", "privacy"} if measure(row.metric).kind == "gain" else {row.task}
+    found = [g for g in gates if g.data == row.data and g.role in needs]
+    own = [g for g in found if judged(g.metric)[1] == judged(row.metric)[1]]
+    return all(g.enters for g in own or found)
+
+
+def _check_alike(lines: Sequence[RunLine]) -> None:
+    for what, key in (("version", "versions of the program"), ("stopwords", "lists of stop words")):
+        if len(found := sorted({getattr(line.provenance, what) for line in lines})) > 1:
+            raise InputError(f"These lines come from several {key}: {', '.join(found)}. Run the older ones again.")
+    for name in {line.data for line in lines}:
+        if len({line.provenance.data_sha256 for line in lines if line.data == name}) > 1:
+            raise InputError(f"These lines come from different files of {name}. Run the older ones again.")
+
+
+def _about(lines: Sequence[RunLine], bases: Mapping[str, RunLine], command: str, cut: str) -> dict[str, Any]:
+    def each(key: str) -> str:
+        return "; ".join(sorted({getattr(line.provenance, key) for line in lines}))
+
+    return {
+        "command": command,
+        "version": each("version"),
+        "machine": each("machine"),
+        "device": each("device"),
+        "stopwords": each("stopwords"),
+        "finished": max(line.provenance.finished for line in lines),
+        "seeds": sorted({line.seed for line in lines if line.mechanism != BASELINE}),
+        "points": len(lines),
+        "core_minutes": round(sum(line.seconds for line in lines) / 60, 1),
+        "cut": cut,
+        "data": {name: line.dataset for name, line in bases.items()},
+    }
+
+
+def _rows(lines: Sequence[RunLine]) -> list[Row]:
+    settings: dict[tuple[Setting, str], list[RunLine]] = {}
+    for line in lines:
+        settings.setdefault((line.setting, line.data), []).append(line)
+    rows = []
+    for same in settings.values():
+        same = sorted(same, key=lambda line: line.seed)
+        for metric in dict.fromkeys(m for line in same for m in line.scores):
+            have = [line for line in same if metric in line.scores]
+            # Every seed's line repeats what was measured once: that is one measurement, and not as many as seeds.
+            have = have[:1] if measure(metric).once else have
+            values = [line.scores[metric] for line in have]
+            if metric == "n_w":
+                errors = [_with_shared(line) for line in have]
+                rows.append(_row(have, metric, values, errors))
+                continue
+            rows.append(_row(have, metric, values, [line.errors.get(metric) for line in have]))
+    return rows
+
+
+def _row(lines: Sequence[RunLine], metric: str, values: Sequence[float], errors: Sequence[float | None]) -> Row:
+    first = lines[0]
+    between = interval(metric, values, errors)
+    low, high = (None, None) if between is None else (six_digits(between[0]), six_digits(between[1]))
+    packed = [line.outcomes[metric] for line in lines if metric in line.outcomes]
+    return Row(
+        setting=first.setting,
+        data=first.data,
+        task=measure(metric).task,
+        metric=metric,
+        value=six_digits(sum(values) / len(values)),
+        low=low,
+        high=high,
+        n=first.counts.get(metric, first.tokens),
+        seeds=len(values),
+        point=first.id,
+        runs=tuple(map(six_digits, values)) if len(values) > 1 else (),
+        texts=mean_outcomes(packed) if len(packed) == len(lines) else "",
+    )
+
+
+def _with_shared(line: RunLine) -> float | None:
+    """Return the standard error of N_w. Estimates share their draws among all words: at most, words are fully
+    dependent."""
+    error, p = line.errors.get("n_w"), line.scores["n_w"]
+    if error is None or mechanism_class(line.mechanism).closed_form:
+        return error
+    return math.hypot(error, math.sqrt(max(0.0, p * (1 - p)) / CURVE_DRAWS))

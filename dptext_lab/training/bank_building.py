@@ -1,0 +1,209 @@
+"""How a bank of public sentences is made from texts (``words.bank``): cut, filtered, each once, and encoded.
+
+What is left out is found by rules and a list of words: names, addresses, long numbers and abusive language. Rules miss
+some. A bank is public: whoever has it can read all of it, and every sentence of it can be released.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import re
+import shutil
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dptext_core.errors import ConfigError, InputError
+from dptext_core.measure.pii_survival import telling
+from dptext_core.support import folder_lock as held
+from dptext_core.support.assets import assets_folder
+from dptext_core.support.checks import each_text, usable_path, whole
+from dptext_core.support.task import UNWATCHED, Task
+from dptext_core.text.document import Document
+from dptext_core.text.lexicons import read_lines
+from dptext_core.words.bank import ABOUT, BANK_STEPS, BankAbout, bank_codes, write_bank
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: One abusive word a line, below ``assets``.
+ABUSIVE = "bank/abusive.txt"
+#: Words of the shortest and the longest sentence that is taken.
+SHORTEST, LONGEST = 4, 40
+#: Digits of a number that may be somebody's.
+DIGITS = 5
+#: Sentences that are encoded between two looks at whether to stop, and kept then.
+PART = 1024
+_PARTS = ".parts"
+_PERSONAL = frozenset({"name", "phone number", "e-mail address", "web address"})
+_LONG_NUMBER = re.compile(rf"\d(?:[ .,/-]?\d){{{DIGITS - 1},}}")
+_LETTERS = re.compile(r"[\W_]+")
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Sentences for a bank, in the order of the texts, and how many were left out, by reason."""
+
+    sentences: tuple[str, ...]
+    left_out: dict[str, int]
+
+
+def abusive_words() -> frozenset[str]:
+    """Return the bundled list. Raises InputError where it cannot be read."""
+    return frozenset(read_lines(str(assets_folder() / ABUSIVE)))
+
+
+def gather(
+    texts: Iterable[str],
+    avoid: Iterable[str] = (),
+    shortest: int = SHORTEST,
+    longest: int = LONGEST,
+    task: Task = UNWATCHED,
+) -> Gathered:
+    """Return the sentences of texts that a bank may hold.
+
+    Parameters
+    ----------
+    texts
+        Public texts.
+    avoid
+        Words besides the bundled list of abusive ones; a sentence with one of them is left out.
+    shortest, longest
+        Words of a sentence.
+    task
+        Stops between texts.
+
+    Returns
+    -------
+    Gathered
+        Each sentence once, whatever its capitals and marks.
+    """
+    if whole("shortest", shortest, least=1) > whole("longest", longest):
+        raise ConfigError("The shortest sentence of a bank has no more words than the longest. Change one of the two.")
+    avoided = abusive_words() | {word.casefold() for word in avoid}
+    found: dict[str, str] = {}
+    left_out: Counter[str] = Counter()
+    for text in each_text(texts):
+        task.check()
+        document = Document.parse(text)
+        for a, b in document.sentences:
+            sentence = " ".join(text[a:b].split())
+            key = _LETTERS.sub(" ", sentence.casefold()).strip()
+            if why := "twice" if key in found else _unfit(sentence, avoided, shortest, longest):
+                left_out[why] += 1
+            else:
+                found[key] = sentence
+    return Gathered(tuple(found.values()), dict(sorted(left_out.items())))
+
+
+def _unfit(sentence: str, avoided: frozenset[str], shortest: int, longest: int) -> str:
+    """Return why a sentence is left out; empty where it is not."""
+    words = [word.casefold() for word in Document.parse(sentence).words if any(map(str.isalpha, word))]
+    if len(words) < shortest:
+        return f"fewer than {shortest} words"
+    if len(words) > longest:
+        return f"more than {longest} words"
+    parts = [part for word in words for part in (word, *_LETTERS.split(word))]
+    if not avoided.isdisjoint([*parts, *(part.removesuffix("s") for part in parts)]):
+        return "a word on the list"
+    if _LONG_NUMBER.search(sentence):
+        return "a long number"
+    if any(t.kind in _PERSONAL or (t.kind == "place" and any(map(str.isdigit, t.text))) for t in telling(sentence)):
+        return "a name or an address"
+    return ""
+
+
+def build_bank(
+    gathered: Gathered,
+    out: str | Path,
+    *,
+    title: str,
+    origin: str,
+    licence: str,
+    steps: int = BANK_STEPS,
+    task: Task = UNWATCHED,
+) -> BankAbout:
+    """Encode sentences and write them as a bank.
+
+    Parameters
+    ----------
+    gathered
+        What :func:`gather` found.
+    out
+        A new or empty folder, or one in which the same sentences were begun: those that are encoded are not encoded
+        again.
+    title, origin, licence
+        As in :class:`~dptext_core.words.bank.BankAbout`.
+    steps
+        Steps of a coordinate from 0 to 1.
+    task
+        Told how many sentences are encoded; stops between parts.
+
+    Returns
+    -------
+    BankAbout
+        What the bank says of itself.
+
+    Raises
+    ------
+    InputError
+        There is no sentence, or the folder holds something else or cannot be written to.
+    """
+    sentences = gathered.sentences
+    if not sentences:
+        raise InputError("No sentence is left for a bank. Give more texts, or leave out less.")
+    folder = usable_path(out)
+    digest = hashlib.sha256("\n".join((str(whole("steps", steps, least=16)), *sentences)).encode()).hexdigest()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with held.exclusive(folder):
+            parts = _begun(folder, digest)
+            vectors = _encoded(sentences, parts, task)
+            codes, largest, usual = bank_codes(vectors, steps)
+            said: dict[str, Any] = {"title": title, "origin": origin, "licence": licence, "steps": steps}
+            said |= {"largest_error": float(f"{largest:.3g}"), "usual_error": float(f"{usual:.3g}")}
+            about = write_bank(folder, sentences, codes, said | {"left_out": gathered.left_out})
+            shutil.rmtree(folder / _PARTS)
+    except OSError as error:
+        raise InputError(
+            f"The folder {folder.name} cannot be written to: {error.strerror or error}. Name another one."
+        ) from error
+    return about
+
+
+def _begun(folder: Path, digest: str) -> Path:
+    """Return the folder of the parts that were encoded already, for the sentences with this digest."""
+    there = sorted(p.name for p in folder.iterdir()) if folder.is_dir() else []
+    parts = folder / _PARTS / digest
+    if there and _PARTS not in there:
+        what = "a bank" if ABOUT in there else "other files"
+        raise InputError(f"The folder {folder.name} holds {what}. Name an empty or a new one.")
+    parts.mkdir(parents=True, exist_ok=True)
+    return parts
+
+
+def _encoded(sentences: tuple[str, ...], parts: Path, task: Task) -> NDArray[np.float32]:
+    """Return the sentences' vectors, float32 (n, 384)."""
+    from dptext_core.models.sentence_encoder import embed
+
+    found = []
+    for start in range(0, len(sentences), PART):
+        task.check("Stopped. The same command goes on from here.")
+        file = parts / f"{start:09d}.npy"
+        block = None
+        with contextlib.suppress(OSError, ValueError, EOFError):  # not there, or cut off
+            block = np.load(file, allow_pickle=False)
+        if block is None:
+            block = embed(sentences[start : start + PART])
+            beside = file.with_suffix(".tmp")
+            with beside.open("wb") as opened:
+                np.save(opened, block)
+            beside.replace(file)
+        found.append(block)
+        task.report(min(start + PART, len(sentences)), len(sentences))
+    return np.concatenate(found)

@@ -1,0 +1,461 @@
+"""A data set that somebody uploaded, in a folder of its own: a look at ten rows, all of them, and what they come to.
+
+The folder holds the file as it was given, ``job.json`` and ``run``, which is the folder of a run as ``rewrite-data``
+makes it. So a run that was stopped goes on, and the command that :func:`command` writes does the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import itertools
+import re
+import secrets
+import shlex
+import shutil
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+from dptext_core.data import release_files, tables
+from dptext_core.data.folder import RESULT, read_lines, some_lines
+from dptext_core.data.reading_notes import ReadingNote
+from dptext_core.data.records import Unread, rewrite_records
+from dptext_core.data.rewriting import OWN, errors_of, measured, polished, promise_of, rewrite_data, so_far
+from dptext_core.data.tables import Source
+from dptext_core.errors import ConfigError, DPTextError, InputError
+from dptext_core.measure import pii_survival as leaks
+from dptext_core.mechanisms.base import Mechanism
+from dptext_core.mechanisms.option_meta import option_meta
+from dptext_core.mechanisms.registry import fields_of
+from dptext_core.mechanisms.setting import OfSetting, Setting
+from dptext_core.privacy.guarantee import Guarantee
+from dptext_core.support.assets import examples, read_json
+from dptext_core.support.private import Private
+from dptext_core.support.task import UNWATCHED, Task
+from dptext_core.text import names
+from dptext_core.text.document import has_more, too_long
+
+#: Rows of the first look; rows that measures look at; errors that are shown.
+FIRST, MEASURED, ERRORS = 10, 2000, 500
+#: Rows that are searched for names and the like, and those of them that are shown.
+LOOKED, SHOWN = 500, 20
+_RUN, _NAME = "run", "noise-id.txt"
+_naming = threading.Lock()
+_NOT_IN_NAMES = re.compile(r"[^\w .()-]+")
+
+
+@dataclass(frozen=True)
+class Asked(OfSetting, Private):
+    """What is to be done with a file. file: its name; header: whether the first row of a table names the columns;
+    column: the one that is rewritten; keep: those that go out as they are; setting: what rewrites it;
+    polish: whether each rewrite is written out as it is read."""
+
+    file: str
+    column: str
+    header: bool
+    keep: tuple[str, ...]
+    setting: Setting
+    polish: bool = False
+
+    _shown: ClassVar[tuple[str, ...]] = ("mechanism",)
+
+    def to_dict(self) -> dict[str, Any]:
+        options = self.setting.to_query()
+        del options["mechanism"]
+        return {
+            "file": self.file,
+            "column": self.column,
+            "header": self.header,
+            "keep": list(self.keep),
+            "mechanism": self.mechanism,
+            "options": options,
+            **({"polish": True} if self.polish else {}),
+        }
+
+    @classmethod
+    def from_dict(cls, about: dict[str, Any]) -> Asked:
+        """Raises InputError for what is none."""
+        try:
+            setting = Setting.from_query({**about["options"], "mechanism": about["mechanism"]})
+            return cls(
+                about["file"],
+                about["column"],
+                about["header"],
+                tuple(about["keep"]),
+                setting,
+                about.get("polish") is True,
+            )
+        except (KeyError, TypeError, AttributeError, ConfigError):
+            raise InputError("This job was made by another version of the program. Begin it anew.") from None
+
+
+@dataclass(frozen=True)
+class Pair(Private):
+    """A row for its owner's eyes: its number from 1, original and rewrite, or why there is none."""
+
+    row: int
+    original: str
+    text: str
+    error: str
+
+    _shown: ClassVar[tuple[str, ...]] = ("row",)
+
+
+@dataclass(frozen=True)
+class Look(Private):
+    """What is in a file: its columns, how many rows, how many of them cannot be read, the first ones, and what was left
+    out."""
+
+    columns: tuple[str, ...]
+    count: int
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    unread: int = 0
+    notes: tuple[ReadingNote, ...] = ()
+
+    _shown: ClassVar[tuple[str, ...]] = ("count", "unread")
+
+    def longest(self) -> str:
+        """The column that is most likely the text: the one named so, else the one with the longest cells."""
+        named = [c for c in self.columns if c.strip().lower() in ("text", "texts", "message", "sentence", "review")]
+
+        def size(column: str) -> int:
+            return sum(len(v) for row in self.rows if isinstance(v := row[column], str))
+
+        return named[0] if named else max(self.columns, key=size)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the rows that are written come to. promise: as result.json has it, with its sentences; errors: (row, why),
+    the first of them; measures: of the rewrites against their originals; left: what of names, dates and places still
+    stands; polish: what the polish changed, empty where there was none."""
+
+    rows: int
+    promise: dict[str, Any]
+    errors: tuple[tuple[int, str], ...]
+    measures: dict[str, dict[str, float]]
+    left: Left
+    polish: str = ""
+
+
+@dataclass(frozen=True)
+class Left(Private):
+    """Names, numbers, dates and places of originals that still stand in their rewrites, by simple rules. looked: how
+    many rows were looked at. rows: in how many of them something stands; first: (row, (kind, text) of each that stands
+    there), the first of them."""
+
+    looked: int
+    rows: int
+    first: tuple[tuple[int, tuple[tuple[str, str], ...]], ...]
+
+    _shown: ClassVar[tuple[str, ...]] = ("looked", "rows")
+
+
+def file_name(given: str) -> str:
+    """A name of somebody's file as one of a file here. Raises InputError where its kind is not known."""
+    name = _NOT_IN_NAMES.sub("_", given.replace("\\", "/").rpartition("/")[2]).lstrip(". ")[-80:]
+    if Path(name).suffix.lower() not in tables.KINDS:
+        raise InputError(
+            f"This file is none of {', '.join(tables.KINDS)}. Save the data as one of these, and name it so."
+        )
+    return name if Path(name).stem else f"data{Path(name).suffix}"
+
+
+def example() -> bytes:
+    """A small table of invented texts, as a CSV file."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(["source", "text"])
+    for one in examples():
+        sentences = re.split(r"(?<=[.!?])\s+", " ".join(one.text.split()))
+        writer.writerows([one.title, sentence] for sentence in sentences)
+    return out.getvalue().encode("utf-8")
+
+
+def look(
+    path: Path,
+    header: bool = True,
+    rows: int = FIRST,
+    most: int | None = None,
+    wide: int | None = None,
+    task: Task = UNWATCHED,
+) -> Look:
+    """Read all of a file once. most, wide: rows and columns that are taken. Raises InputError, Cancelled."""
+    columns = tables.heading(path, header, task)
+    if not columns:
+        raise InputError(f"{path.name} is empty. Choose a file with rows in it.")
+    if wide is not None and len(columns) > wide:
+        raise InputError(
+            f"{path.name} has {len(columns):,} columns, and this page takes up to {wide:,}. Save the columns that you "
+            "need as a file of their own."
+        )
+    data = tables.source(path, columns, header, each=True, task=task, most=most)
+    return Look(columns, data.count, list(itertools.islice(data.rows(), rows)), data.unread, data.notes)
+
+
+class Batch(Private):
+    """A file in its folder, and what is asked of it. words: the words and marks of a row that is rewritten at most; one
+    that has more comes out as an error."""
+
+    def __init__(self, folder: Path, asked: Asked, words: int | None = None):
+        self.folder, self.asked, self.words = folder, asked, words
+        self._data: Source | None = None
+        self._long: dict[int, str] = {}
+        self._guard = threading.Lock()
+
+    @property
+    def run(self) -> Path:
+        """The folder of the run."""
+        return self.folder / _RUN
+
+    @property
+    def stem(self) -> str:
+        """The name of its file without the ending."""
+        return Path(self.asked.file).stem
+
+    @cached_property
+    def mechanism(self) -> Mechanism:
+        return self.asked.setting.make()
+
+    def data(self, task: Task = UNWATCHED) -> Source:
+        """The rows, whose file is read through the first time. Raises InputError, Cancelled."""
+        a = self.asked
+        with self._guard:
+            if self._data is None:
+                columns = (a.column, *a.keep)
+                data = tables.source(self.folder / a.file, columns, a.header, each=True, task=task)
+                self._data = data if self.words is None else replace(data, rows=partial(self._short, data))
+            return self._data
+
+    def _short(self, data: Source) -> Iterator[dict[str, Any]]:
+        column, most = self.asked.column, self.words
+        assert most is not None
+        for number, row in enumerate(data.rows()):
+            if not isinstance(text := row[column], str) or len(text) <= most:
+                yield row
+                continue
+            # The rows are read many times, and their words counted once.
+            if (why := self._long.get(number)) is None:
+                why = self._long[number] = _too_long(text, most)
+            yield Unread(row, why) if why else row
+
+    def first(self, n: int = FIRST, task: Task = UNWATCHED) -> list[Pair]:
+        """The first rows rewritten, for a look: drawn for themselves, and written nowhere."""
+        column = self.asked.column
+        rows = list(itertools.islice(self.data(task).rows(), n))
+        records = rewrite_records(rows, self.mechanism, column, polish=self.asked.polish, task=task)
+        return [
+            Pair(i, _shown(row[column]), record.text or "", record.error or "")
+            for i, (row, record) in enumerate(zip(rows, records, strict=True), 1)
+        ]
+
+    def rewrite(self, task: Task = UNWATCHED) -> Found:
+        """All rows; goes on where it was stopped. Raises Cancelled with all finished rows in the folder."""
+        a = self.asked
+        rewrite_data(
+            self.data(task), self.mechanism, self.run, column=a.column, keep=a.keep, polish=a.polish, task=task
+        )
+        return self.found(task=task)
+
+    def found(self, task: Task = UNWATCHED) -> Found:
+        """Summarise the rows written so far."""
+        whole = so_far(self.run, self.mechanism.shares_draws)
+        errors = itertools.islice(errors_of(self.run), ERRORS)
+        measures = self.measure(("unchanged",), task=task.quiet) if whole.rows else {}
+        polish = polished(self.data(task), self.run, self.asked.column)["sentence"] if self.asked.polish else ""
+        return Found(whole.rows, whole.to_dict(), tuple(errors), measures, self.left(task.quiet), polish)
+
+    def left(self, task: Task = UNWATCHED) -> Left:
+        """Return the names, numbers, dates and places that survive, in about :data:`LOOKED` evenly spaced rows at
+        most."""
+        step = max(1, self.written // LOOKED)
+        column, looked, rows = self.asked.column, 0, 0
+        first: list[tuple[int, tuple[tuple[str, str], ...]]] = []
+        aligned = "alignment" in self.mechanism.can and not self.asked.polish
+        pairs = itertools.islice(zip(self.data(task).rows(), read_lines(self.run), strict=False), None, None, step)
+        for row, line in pairs:
+            task.check()
+            if not isinstance(original := row[column], str) or not isinstance(text := line.get(column), str):
+                continue
+            looked += 1
+            if found := leaks.still_there(original, text, self.mechanism.language, names.finder(), aligned):
+                rows += 1
+                if len(first) < SHOWN:
+                    each = {(t.kind, t.text.casefold()): (t.kind, t.text) for t in reversed(found)}
+                    first.append((line[OWN]["row"] + 1, tuple(reversed(each.values()))))
+        return Left(looked, rows, tuple(first))
+
+    def measure(self, names: Sequence[str], task: Task = UNWATCHED) -> dict[str, dict[str, float]]:
+        """Metrics over at most about :data:`MEASURED` rows, evenly taken."""
+        step = max(1, self.written // MEASURED)
+        return measured(self.data(task), self.run, self.asked.column, names, task, step)
+
+    @property
+    def noise_id(self) -> str:
+        """A name of this run, by which a ledger knows what it has rewritten again. Raises InputError."""
+        try:
+            with _naming, contextlib.suppress(FileExistsError), (self.run / _NAME).open("x", encoding="ascii") as file:
+                file.write(secrets.token_hex(8))
+            with _naming:  # so that nobody reads one that is half written
+                return (self.run / _NAME).read_text(encoding="ascii")
+        except OSError as error:
+            raise InputError(f"The folder of this job cannot be used: {error.strerror}. Begin it anew.") from error
+
+    def promised(self) -> Iterator[tuple[str, Guarantee | None]]:
+        """The texts of the rows that are written, each with the promise of its rewrite; None where it has none."""
+        column = self.asked.column
+        for row, line in zip(self.data().rows(), read_lines(self.run), strict=False):
+            g = promise_of(line[OWN])
+            yield _shown(row[column]), replace(g, draws=0) if g and line[OWN].get("untouched") else g
+
+    @property
+    def written(self) -> int:
+        """Return how many rows are done."""
+        try:
+            with (self.run / tables.ROWS).open("rb") as file:
+                return sum(part.count(b"\n") for part in iter(lambda: file.read(1 << 20), b""))
+        except FileNotFoundError:
+            return 0
+
+    @property
+    def done(self) -> bool:
+        """Return True if all rows are done."""
+        return (self.run / RESULT).is_file()
+
+    def meaning(self) -> tuple[str, ...]:
+        """Explain in plain words what a guarantee about many rows means."""
+        once = self.mechanism.guarantee("a").unit.counts_distinct_words
+        if self.mechanism.shares_draws:
+            return (
+                "Each distinct word of the whole data set is drawn once, and the same word becomes the same word in "
+                "every row. So everyone can see which rows share a word.",
+                "The total is that of the distinct words. It is the same for a person who wrote one row as for one who "
+                "wrote all of them.",
+                "The random key that makes equal words equal lives in this server's memory while the job runs. It is "
+                "never written to a file. So a job of this kind that was stopped cannot go on; it can only begin anew.",
+            )
+        same = (
+            "Within a row, a word that is repeated is drawn once and shown the same each time: this costs less, and "
+            "everyone can see where a row repeats a word. Between rows nothing is shared."
+            if once
+            else "Each row has noise of its own, and so has each place in it: a repeated word comes out anew."
+        )
+        return (
+            "The promise of a row is about its text alone. It holds even against somebody who knows all other rows.",
+            "A person who wrote several rows is protected by the sum over these rows, which is a weaker promise.",
+            same,
+        )
+
+    def first_promise(self) -> str:
+        """The promise of the first row with a text, in plain words; empty where it is that of all rows."""
+        column = self.asked.column
+        if self.mechanism.shares_draws:
+            return ""
+        texts = (row[column] for row in itertools.islice(self.data().rows(), FIRST))
+        for text in (t for t in texts if isinstance(t, str) and t.strip()):
+            with contextlib.suppress(DPTextError):
+                return self.mechanism.guarantee(text).sentence()
+        return ""
+
+    @property
+    def strategies(self) -> dict[str, str]:
+        """Return what each strategy would change, by name; empty if the mechanism has none."""
+        meanings = (option_meta(f).row_meanings for f in fields_of(self.asked.mechanism).values())
+        return next((dict(m) for m in meanings if m is not None), {})
+
+    def forget_run(self) -> None:
+        """Take away what was rewritten, to begin anew."""
+        shutil.rmtree(self.run, ignore_errors=True)
+
+    def page(self, start: int, n: int) -> list[Pair]:
+        """So many rows from one on (from 0), as far as they are written."""
+        column = self.asked.column
+        rows = itertools.islice(self.data().rows(), start, start + n)
+        return [
+            Pair(line[OWN]["row"] + 1, _shown(row[column]), line[column] or "", line[OWN]["error"] or "")
+            for row, line in zip(rows, some_lines(self.run, start, n), strict=False)
+        ]
+
+    def release(self, suffix: str, exact: bool = False) -> Path:
+        """The release as a file in the folder."""
+        out = self.folder / f"{self.stem}-release{suffix}"
+        release_files.release(self.run, self.asked.column, self.asked.keep, out, exact=exact)
+        return out
+
+    def inspection(self, suffix: str, exact: bool = False) -> Path:
+        """The inspection as a file in the folder: private, in name and content."""
+        out = self.folder / f"{self.stem}-PRIVATE-with-originals{suffix}"
+        release_files.inspection(self.data(), self.run, self.asked.column, self.asked.keep, out, exact=exact)
+        return out
+
+    def promise(self) -> dict[str, Any]:
+        """Return the guarantee in a finished run's result.json."""
+        return read_json(self.run / RESULT)
+
+
+def _too_long(text: str, most: int) -> str:
+    """Explain why a row is too long; empty if it has no more words and marks than this."""
+    if why := too_long(text):
+        return why
+    if not has_more(text, most):
+        return ""
+    many = f"more than {most:,} words and marks"
+    return f"This row has {many}, which is as many as this server rewrites in one row. Split it."
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+# --- the same elsewhere ---------------------------------------------------------------------------------------------
+
+
+def command(asked: Asked, release: str = ".csv") -> str:
+    """The command that does the same with the same file."""
+    stem = Path(asked.file).stem
+    words = ["rewrite-data", *_given("--data", asked.file), *_given("--text-column", asked.column)]
+    if asked.keep:
+        words += _given("--keep", _listed(asked.keep))
+    if (flag := _header(asked)) is not None:
+        words.append("--header" if flag else "--no-header")
+    words += ["--mechanism", asked.mechanism, *asked.setting.flags(), *(["--polish"] if asked.polish else [])]
+    words += [*_given("--out", f"{stem}-run"), *_given("--release", f"{stem}-release{release}")]
+    return "python -m dptext_core " + shlex.join(words)
+
+
+def snippet(asked: Asked) -> str:
+    """Python that does the same with the same file."""
+    header = "" if (flag := _header(asked)) is None else f", header={flag}"
+    polish = ", polish=True" if asked.polish else ""
+    return (
+        "import dptext_core as dpt\n"
+        "from dptext_core.data import tables\n\n"
+        f"mechanism = {asked.setting.call()}\n"
+        f"data = tables.source({asked.file!r}, {(asked.column, *asked.keep)!r}{header}, each=True)\n"
+        f"for record in dpt.rewrite_records(data.rows(), mechanism, column={asked.column!r}{polish}):\n"
+        "    print(record.error or record.text, dict(record.row))\n"
+    )
+
+
+def _header(asked: Asked) -> bool | None:
+    """Return the note about the header; None if no note is needed."""
+    if Path(asked.file).suffix.lower() not in tables.TABLES:
+        return None
+    usual = not all(c.isdecimal() for c in (asked.column, *asked.keep))
+    return None if asked.header == usual else asked.header
+
+
+def _given(flag: str, value: str) -> Iterator[str]:
+    """A flag with its value, in one word where the value looks like a flag."""
+    return iter([f"{flag}={value}"] if value.startswith("-") else [flag, value])
+
+
+def _listed(names: Sequence[str]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="").writerow(names)
+    return out.getvalue()

@@ -1,0 +1,166 @@
+"""Folders on the server for data that somebody uploaded, and when they die.
+
+A session's folder lives as long as its owner says, and never longer than its process: what a killed one left is taken
+away at the next start. A kept folder outlives the session, because its owner asked for it: it is named by a hash of a
+code that only the owner has, and is deleted after :data:`HOURS`, at the next start where they are over, or when asked.
+All lie below the folder that the environment variable DPTEXT_JOBS names, else ``dptext/jobs`` in the user's cache
+folder, and only the user who runs the server can read them. That folder has nothing else in it: one that has is refused
+before anything is changed or deleted there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import secrets
+import shutil
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from dptext_core.errors import ConfigError, InputError
+from dptext_core.support import folder_lock as held
+from dptext_core.support.checks import many, usable_path
+
+VARIABLE = "DPTEXT_JOBS"
+#: Hours that a kept folder lives, and how many there can be at a time.
+HOURS, MOST = 24, 100
+#: What a kept folder says of itself: when it ends, and what was asked.
+ABOUT = "job.json"
+_SESSION, _KEPT = "session-", "kept-"
+_OURS = re.compile(rf"{_SESSION}[0-9a-f]{{24}}|{_KEPT}[0-9a-f]{{64}}")
+
+_held: dict[Path, Any] = {}
+_guard, _keeping = threading.Lock(), threading.Lock()
+
+
+def base() -> Path:
+    """The folder of all, made where it is missing. Raises InputError where it cannot be, or has other files in it."""
+    if named := os.environ.get(VARIABLE, "").strip():
+        path = usable_path(named, ConfigError).absolute()
+    else:
+        default = "~/AppData/Local" if sys.platform == "win32" else "~/.cache"
+        path = usable_path(os.environ.get("XDG_CACHE_HOME") or default, ConfigError).absolute() / "dptext" / "jobs"
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        others = sum(not _OURS.fullmatch(name) for name in os.listdir(path))
+        if not others:
+            path.chmod(0o700)
+    except OSError as error:
+        raise InputError(
+            f"The server cannot make the folder for uploaded data: {error.strerror}. Name another one in the "
+            f"environment variable {VARIABLE}, or use the command line."
+        ) from error
+    if others:
+        raise InputError(
+            f"The folder for uploaded data has {many(others, 'other file')} in it, and what lies there is deleted with "
+            f"the jobs. Name a folder that is empty or not there yet in the environment variable {VARIABLE}, or use "
+            "the command line."
+        )
+    return path
+
+
+def session_folder() -> Path:
+    """A new folder that ends with this process at the latest."""
+    path, lock = held.made_and_held(_made)
+    with _guard:
+        _held[path] = lock
+    return path
+
+
+def _made() -> Path:
+    path = base() / f"{_SESSION}{secrets.token_hex(12)}"
+    path.mkdir(mode=0o700)
+    return path
+
+
+def keep(folder: Path, about: dict[str, Any], now: float | None = None) -> tuple[str, Path]:
+    """Make a session's folder one that outlives it; the code, which is written down nowhere, and the new folder.
+    Raises InputError where too many are kept."""
+    now = time.time() if now is None else now
+    code = secrets.token_urlsafe(18)
+    there = _of(code)
+    with _keeping:
+        if len(list(base().glob(f"{_KEPT}*"))) >= MOST:
+            raise InputError(
+                "This server keeps as many jobs as it can. Try again later, run it without keeping it, or use the "
+                "command line."
+            )
+        write(folder, about | {"expires": now + 3600 * HOURS})
+        folder.rename(there)
+    _release(folder)
+    (there / held.LOCK).unlink(missing_ok=True)
+    return code, there
+
+
+def write(folder: Path, about: dict[str, Any]) -> None:
+    """Say in the folder what was asked."""
+    beside = folder / f".{ABOUT}.tmp"
+    beside.write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")
+    beside.replace(folder / ABOUT)
+
+
+def find(code: str, now: float | None = None) -> tuple[Path, dict[str, Any]]:
+    """The folder of a code and what it says of itself. Raises InputError where there is none."""
+    folder = _of(code.strip())
+    about = _about(folder)
+    if about is None or about["expires"] <= (time.time() if now is None else now):
+        raise InputError(
+            f"No job has this code. Check it letter by letter. Jobs are deleted {HOURS} hours after they began, and "
+            "when their owner asks for it."
+        )
+    return folder, about
+
+
+def delete(folder: Path) -> None:
+    """Take a folder away with all that is in it, whatever still writes into it."""
+    _release(folder)
+    with contextlib.suppress(OSError):
+        # Under another name nobody finds it. What a kill leaves of it is swept with sessions' folders.
+        folder = folder.rename(folder.with_name(f"{_SESSION}{secrets.token_hex(12)}"))
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def sweep(now: float | None = None) -> list[Path]:
+    """Delete kept folders whose time is over, and sessions' folders whose process has ended; which they were."""
+    now = time.time() if now is None else now
+    over = []
+    for path in list(base().iterdir()):
+        if path.name.startswith(_KEPT):
+            about = _about(path)
+            ends = about["expires"] if about else held.changed(path) + 3600 * HOURS
+            if ends <= now:
+                over.append(path)
+                delete(path)
+        elif path.name.startswith(_SESSION) and path not in _held:
+            with held.abandoned(path, now, 3600 * HOURS) as free:
+                if free:
+                    over.append(path)
+                    delete(path)
+    return over
+
+
+def _of(code: str) -> Path:
+    return base() / f"{_KEPT}{hashlib.sha256(code.encode('utf-8', 'replace')).hexdigest()}"
+
+
+def _about(folder: Path) -> dict[str, Any] | None:
+    try:
+        about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+        about["expires"] = float(about["expires"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return about
+
+
+def _release(folder: Path) -> None:
+    with _guard:
+        lock = _held.pop(folder, None)
+    if lock is not None:
+        with contextlib.suppress(OSError):
+            lock.close()
