@@ -12,6 +12,24 @@ from pathlib import Path
 from ..glossary import said_of
 
 _HERE = Path(__file__).parent
+#: Files of the script, in the order in which they are joined.
+_SCRIPTS = (
+    "token_math.js",
+    "belief_panel.js",
+    "strip_dom.js",
+    "strip_slider.js",
+    "strip_words.js",
+    "strip_choice.js",
+    "strip_identifiers.js",
+    "strip_tint.js",
+    "strip_curves.js",
+    "strip_inspector.js",
+    "strip_steps.js",
+    "strip_server.js",
+    "strip_copy.js",
+    "strip_listeners.js",
+    "token_strip.js",
+)
 
 
 def markup() -> str:
@@ -35,7 +53,7 @@ def style() -> str:
 
 def script() -> str:
     """Its script as a module, whose default export takes ``{parentElement, data, setStateValue}``."""
-    return "\n".join(_read(name) for name in ("token_math.js", "belief_panel.js", "token_strip.js"))
+    return "\n".join(_read(name) for name in _SCRIPTS)
 
 
 def plain_script() -> str:
