@@ -18,7 +18,7 @@ import streamlit as st
 
 from ..figures import browser
 from ..figures.belief_view import BeliefView
-from ..figures.token_view import Here, Meaning, Payload
+from ..figures.token_payload import Here, Meaning, Payload
 from .text import number
 
 #: Facts whose alternatives a visitor may name, and letters of each list.
@@ -104,7 +104,7 @@ def token_strip(
     """Show a rewrite whose ε the user moves, and return what the user looks at.
 
     Args:
-        payload: What the strip shows; :class:`dptext_studio.figures.token_view.Payload` says what each key holds.
+        payload: What the strip shows; :class:`dptext_studio.figures.token_payload.Payload` says what each key holds.
         key: Name of this strip in the session. The browser keeps ε and the chosen word under it.
         on_view_change: Called with no argument before the rerun that a new view starts; the view is then in
             ``st.session_state[key]["view"]``.

@@ -9,7 +9,8 @@ from dptext_core.result import RewriteResult
 from dptext_core.support.task import UNWATCHED, Task
 
 from ..figures import browser
-from ..figures.token_view import Payload, here, payload
+from ..figures.token_payload import Payload
+from ..figures.token_view import here, payload
 from . import html
 from .parts import again, mechanism_of, promise, setting
 

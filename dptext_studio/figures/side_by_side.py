@@ -13,7 +13,7 @@ OTHERS = "all others"
 
 
 def word_bars(word: OneWord, which: int, *, dark: bool = False) -> dict[str, Any]:
-    """The chances of the shared words under rewrite number ``which``, on an axis that all of them share.
+    """Draw the chances of the shared words under rewrite number ``which``, on an axis that all of them share.
 
     The original word is striped, and the one that was drawn is named at its bar.
     """
@@ -56,25 +56,30 @@ def word_bars(word: OneWord, which: int, *, dark: bool = False) -> dict[str, Any
                 "hovertemplate": "%{customdata}: %{x:.2%}<extra></extra>",
             }
         ],
-        "layout": {
-            "height": 26 * len(names) + 12,
-            "margin": {"l": 0, "r": 4, "t": 4, "b": 4},
-            "showlegend": False,
-            "bargap": 0.25,
-            "dragmode": False,
-            "paper_bgcolor": "rgba(0,0,0,0)",
-            "plot_bgcolor": "rgba(0,0,0,0)",
-            "font": {"color": colours["ink"], "size": 12, "family": FONT},
-            "xaxis": {"visible": False, "range": [0, 1.75 * most], "fixedrange": True},
-            "yaxis": {
-                "range": [len(names) - 0.4, -0.6],
-                "automargin": True,
-                "fixedrange": True,
-                "zeroline": False,
-                "tickvals": places,
-                "ticktext": [escaped(n) for n in labels],
-                "showgrid": False,
-            },
-            "hoverlabel": {"bgcolor": colours["page"], "font": {"color": colours["ink"], "family": FONT}},
+        "layout": _layout([escaped(n) for n in labels], places, most, colours),
+    }
+
+
+def _layout(labels: list[str], places: list[int], most: float, colours: dict[str, str]) -> dict[str, Any]:
+    """Return the layout of a row for each label; ``most``: the longest bar of all rewrites."""
+    return {
+        "height": 26 * len(labels) + 12,
+        "margin": {"l": 0, "r": 4, "t": 4, "b": 4},
+        "showlegend": False,
+        "bargap": 0.25,
+        "dragmode": False,
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"color": colours["ink"], "size": 12, "family": FONT},
+        "xaxis": {"visible": False, "range": [0, 1.75 * most], "fixedrange": True},
+        "yaxis": {
+            "range": [len(labels) - 0.4, -0.6],
+            "automargin": True,
+            "fixedrange": True,
+            "zeroline": False,
+            "tickvals": places,
+            "ticktext": labels,
+            "showgrid": False,
         },
+        "hoverlabel": {"bgcolor": colours["page"], "font": {"color": colours["ink"], "family": FONT}},
     }

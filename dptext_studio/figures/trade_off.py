@@ -70,76 +70,81 @@ def trade_off(
     here = None if first is None else _start(at[id(first)], ends, (low, high), log, colours)
     shapes, notes = [], _labels(lines, ends, (low, high), log, height, colours, here)
     if limit is not None and not log:
-        shapes.append(
-            {
-                "type": "line",
-                "x0": 1 - limit,
-                "x1": 1 - limit,
-                "yref": "paper",
-                "y0": 0,
-                "y1": 1,
-                "layer": "below",
-                "line": {"color": colours["soft"], "width": 1.5, "dash": "dot"},
-            }
-        )
-        notes.append(
-            {
-                "x": 1 - limit,
-                "y": 0,
-                "yref": "paper",
-                "text": "hides enough →",
-                "showarrow": False,
-                "xanchor": "left",
-                "yanchor": "bottom",
-                "xshift": 4,
-                "font": {"color": colours["soft"], "size": 12},
-            }
-        )
+        line, note = _limit(limit, colours)
+        shapes.append(line)
+        notes.append(note)
     for key, ring in ((chosen, "circle-open"), (best, "star-open")):
         p = next((p for p in shown if (p.setting, p.epsilon) == key), None)
         if p is not None:
             traces.append(_ring(at[id(p)], ring, colours))
     notes += [here] if here else []
+    notes += [_corner(hidden, colours)]
+    axes = _axes(hidden, kept, xs, ends, [low, high], colours)
+    return {"data": traces, "layout": _layout(height, colours) | axes | {"shapes": shapes, "annotations": notes}}
+
+
+def _axes(
+    hidden: str, kept: str, xs: Sequence[float], ends: list[float], y_ends: list[float], colours: dict[str, str]
+) -> dict[str, Any]:
+    """Return the axes: utility upwards, what is hidden or ε across."""
     axis = {"linecolor": colours["line"], "gridcolor": colours["line"], "zeroline": False, "automargin": True}
     titled = {"font": {"color": colours["soft"], "size": 13}}
     x_axis: dict[str, Any] = axis | {"range": ends, "title": titled | {"text": AXES[hidden]}}
-    if log:
+    if hidden == "epsilon":
         ticks = epsilon_ticks(min(xs), max(xs))
         x_axis |= {"type": "log", "tickvals": ticks, "ticktext": [f"{v:g}" for v in ticks]}
     else:
         x_axis |= {"tickformat": ".0%", "nticks": 7}
+    what = about(kept).title
+    y_title = f"Kept: {what.lower()}" if what[1:2].islower() else f"Kept: {what}"
+    return {"xaxis": x_axis, "yaxis": axis | {"range": y_ends, "title": titled | {"text": y_title}}}
+
+
+def _layout(height: int, colours: dict[str, str]) -> dict[str, Any]:
+    """Return the frame without its axes."""
+    font = {"color": colours["ink"], "size": 13, "family": FONT}
     return {
-        "data": traces,
-        "layout": {
-            "height": height,
-            "margin": {"l": 8, "r": 12, "t": 28, "b": 8},
-            "showlegend": False,
-            "hovermode": "closest",
-            "paper_bgcolor": colours["page"],
-            "plot_bgcolor": colours["page"],
-            "font": {"color": colours["ink"], "size": 13, "family": FONT},
-            "xaxis": x_axis,
-            "yaxis": axis
-            | {
-                "range": [low, high],
-                "title": titled
-                | {
-                    "text": f"Kept: {about(kept).title.lower()}"
-                    if about(kept).title[1:2].islower()
-                    else f"Kept: {about(kept).title}"
-                },
-            },
-            "shapes": shapes,
-            "annotations": [*notes, _corner(hidden, colours)],
-            "dragmode": False,
-            "hoverlabel": {
-                "bgcolor": colours["page"],
-                "bordercolor": colours["line"],
-                "align": "left",
-                "font": {"color": colours["ink"], "size": 13, "family": FONT},
-            },
+        "height": height,
+        "margin": {"l": 8, "r": 12, "t": 28, "b": 8},
+        "showlegend": False,
+        "hovermode": "closest",
+        "paper_bgcolor": colours["page"],
+        "plot_bgcolor": colours["page"],
+        "font": font,
+        "dragmode": False,
+        "hoverlabel": {
+            "bgcolor": colours["page"],
+            "bordercolor": colours["line"],
+            "align": "left",
+            "font": font,
         },
     }
+
+
+def _limit(limit: float, colours: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a line across the limit, and its note."""
+    line = {
+        "type": "line",
+        "x0": 1 - limit,
+        "x1": 1 - limit,
+        "yref": "paper",
+        "y0": 0,
+        "y1": 1,
+        "layer": "below",
+        "line": {"color": colours["soft"], "width": 1.5, "dash": "dot"},
+    }
+    note = {
+        "x": 1 - limit,
+        "y": 0,
+        "yref": "paper",
+        "text": "hides enough →",
+        "showarrow": False,
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "xshift": 4,
+        "font": {"color": colours["soft"], "size": 12},
+    }
+    return line, note
 
 
 def _across(point: TradeOffPoint, hidden: str) -> float:
@@ -258,13 +263,7 @@ def _labels(
         across = (x - ends[0]) / ((ends[1] - ends[0]) or 1) * _WIDTH
         return across, (y_ends[1] - y) / ((y_ends[1] - y_ends[0]) or 1) * (height - 80)
 
-    drawn: list[tuple[float, float]] = []
-    for _, _, spots in lines:
-        at = [pixels(*spot) for spot in spots]
-        drawn += at * 3  # a mark hides more of a name than a line does
-        for (a, b), (c, d) in itertools.pairwise(at):
-            n = max(2, int(math.hypot(c - a, d - b) / 8))
-            drawn += [(a + (c - a) * k / n, b + (d - b) * k / n) for k in range(1, n)]
+    drawn = _covered([[pixels(*spot) for spot in spots] for _, _, spots in lines])
     placed: list[tuple[float, float, float, float]] = []
     if here is not None:
         x, y = pixels(10 ** here["x"] if log else here["x"], here["y"])
@@ -273,17 +272,7 @@ def _labels(
     for label, colour, spots in lines:
         name = short(label, 34)
         wide, tall = width_of(name, _SIZE) * 1.08 + 6, _SIZE + 6
-        tries = []
-        for k, (x, y) in enumerate(spots):
-            px, py = pixels(x, y)
-            for right, up in ((1, 1), (-1, -1), (-1, 1), (1, -1)):
-                left, top = px + 9 if right > 0 else px - 9 - wide, py - tall - 7 if up > 0 else py + 7
-                box = (left, top, left + wide, top + tall)
-                outside = left < 0 or left + wide > _WIDTH or top < 0 or top + tall > height - 80
-                covers = sum(box[0] < a < box[2] and box[1] < b < box[3] for a, b in drawn)
-                over = sum(a < box[2] and box[0] < c and b < box[3] and box[1] < d for a, b, c, d in placed)
-                tries.append((40 * over + 30 * outside + covers, abs(k - len(spots) // 2), k, right, up, box))
-        *_, k, right, up, box = min(tries)
+        k, right, up, box = _best_place([pixels(*spot) for spot in spots], wide, tall, height, drawn, placed)
         placed.append(box)
         x, y = spots[k]
         out.append(
@@ -303,6 +292,39 @@ def _labels(
             }
         )
     return out
+
+
+def _covered(lines: Sequence[Sequence[tuple[float, float]]]) -> list[tuple[float, float]]:
+    """Return points, in pixels, that a name should not cover: marks, and steps along the lines between them."""
+    drawn: list[tuple[float, float]] = []
+    for at in lines:
+        drawn += list(at) * 3  # a mark hides more of a name than a line does
+        for (a, b), (c, d) in itertools.pairwise(at):
+            n = max(2, int(math.hypot(c - a, d - b) / 8))
+            drawn += [(a + (c - a) * k / n, b + (d - b) * k / n) for k in range(1, n)]
+    return drawn
+
+
+def _best_place(
+    spots: Sequence[tuple[float, float]],
+    wide: float,
+    tall: float,
+    height: int,
+    drawn: Sequence[tuple[float, float]],
+    placed: Sequence[tuple[float, float, float, float]],
+) -> tuple[int, int, int, tuple[float, float, float, float]]:
+    """Return the mark and the side of it where a name covers least, and the box of the name."""
+    tries = []
+    for k, (px, py) in enumerate(spots):
+        for right, up in ((1, 1), (-1, -1), (-1, 1), (1, -1)):
+            left, top = px + 9 if right > 0 else px - 9 - wide, py - tall - 7 if up > 0 else py + 7
+            box = (left, top, left + wide, top + tall)
+            outside = left < 0 or left + wide > _WIDTH or top < 0 or top + tall > height - 80
+            covers = sum(box[0] < a < box[2] and box[1] < b < box[3] for a, b in drawn)
+            over = sum(a < box[2] and box[0] < c and b < box[3] and box[1] < d for a, b, c, d in placed)
+            tries.append((40 * over + 30 * outside + covers, abs(k - len(spots) // 2), k, right, up, box))
+    *_, k, right, up, box = min(tries)
+    return k, right, up, box
 
 
 def _start(

@@ -15,7 +15,8 @@ from dptext_core.support.task import UNWATCHED, Task
 
 from ..figures.belief_view import exactness
 from ..figures.how import how
-from ..figures.token_view import Payload, payload
+from ..figures.token_payload import Payload
+from ..figures.token_view import payload
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from dptext_studio.figures.glossary import said_of
 from dptext_studio.server import compared
 from dptext_studio.server.rewrite_cache import Kept
 from dptext_studio.server.session import Session
-from dptext_studio.views.compare import cards, equal_privacy
+from dptext_studio.views.compare import card_settings, cards, equal_privacy
 
 PAGE = Path(__file__).resolve().parents[2] / "pages" / "compare.py"
 TEXT = "My doctor sent a letter to my sister Halvorsen."
@@ -126,17 +126,17 @@ def test_a_slider_reaches_to_what_was_calibrated():
 def test_it_begins_and_goes_on_with_where_the_slider_of_explore_stands(monkeypatch):
     run = SimpleNamespace(payload={"eps": 1.1}, spread=False, inputs=SimpleNamespace(setting=dpt.Setting("diffractor")))
     mine = Session(run=run, epsilon=0.7)
-    monkeypatch.setattr(cards, "session", lambda: mine)
-    monkeypatch.setattr(cards, "state", {})
-    cards.settle()
+    monkeypatch.setattr(card_settings, "session", lambda: mine)
+    monkeypatch.setattr(card_settings, "state", {})
+    card_settings.sync_settings()
     (_, first), (_, other) = mine.columns
     assert first == dpt.Setting("diffractor", {}, 0.7)
     mine.epsilon = 0.9
-    cards.settle()
+    card_settings.sync_settings()
     assert [s for _, s in mine.columns] == [dpt.Setting("diffractor", {}, 0.9), other]
     mine.columns[0] = (mine.columns[0][0], dpt.Setting("diffractor", {}, 2.0))
     mine.epsilon = 0.5
-    cards.settle()
+    card_settings.sync_settings()
     assert mine.columns[0][1].epsilon == 2.0, "what was set here stays"
 
 

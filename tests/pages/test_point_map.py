@@ -20,7 +20,7 @@ from dptext_studio.exports import FILE
 from dptext_studio.figures.glossary import said_of
 from dptext_studio.figures.trade_off import AXES
 from dptext_studio.server.session import Session
-from dptext_studio.views.compare import point_map
+from dptext_studio.views.compare import plot_axes
 
 PAGE = Path(__file__).resolve().parents[2] / "pages" / "compare.py"
 TEXT = "My doctor sent a letter to my sister."
@@ -230,7 +230,7 @@ def test_no_text_no_mechanism_and_too_long_a_text_say_what_to_do():
 
 
 def test_whatever_can_be_hidden_has_a_limit_an_axis_and_a_measure():
-    measured = set(point_map.HIDDEN) - {"epsilon"}
-    assert set(point_map.LIMITS) == measured <= set(trade_off.MEASURES) and next(iter(point_map.HIDDEN)) == "best"
-    assert set(AXES) == set(point_map.HIDDEN)
+    measured = set(plot_axes.HIDDEN) - {"epsilon"}
+    assert set(plot_axes.LIMITS) == measured <= set(trade_off.MEASURES) and next(iter(plot_axes.HIDDEN)) == "best"
+    assert set(AXES) == set(plot_axes.HIDDEN)
     assert all(trade_off.hides(name) and trade_off.about(name).title for name in measured)

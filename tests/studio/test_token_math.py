@@ -35,9 +35,9 @@ from dptext_core.models import sentence_encoder
 from dptext_core.text.document import Document
 from dptext_core.text.languages import ENGLISH
 from dptext_core.text.skeleton import Edit
-from dptext_studio.figures import browser, token_view
+from dptext_studio.figures import browser, token_channels
 from dptext_studio.figures.belief_view import belief_curve, belief_view
-from dptext_studio.figures.token_view import (
+from dptext_studio.figures.token_payload import (
     Attack,
     Command,
     DrawnToken,
@@ -46,10 +46,8 @@ from dptext_studio.figures.token_view import (
     PlacedToken,
     ScoredToken,
     Telling,
-    attack_marks,
-    here,
-    payload,
 )
+from dptext_studio.figures.token_view import attack_marks, here, payload
 
 LOW, HIGH = 5.0, 500.0
 TEXT = "The doctor told my friend that the pain was bad.\nShe went home 🙂 <b>again</b>! i'm sick."
@@ -339,7 +337,7 @@ def test_a_chance_is_unknown_only_where_the_word_is_not_released():
 def test_a_chance_beside_an_impossible_one_lies_on_a_line(impossible):
     """Of six points around a place none may be impossible: ln p has no smooth curve through it."""
     row = [-0.5 * j for j in range(10)]
-    row[impossible] = token_view.FLOOR
+    row[impossible] = token_channels.FLOOR
     token = {"lp": [row], "off": [0], "last": 9, "draws": 0}
     ends = np.exp(row[4:6])
     expected = np.mean(ends) if 2 <= impossible <= 7 else np.sqrt(np.prod(ends))
@@ -431,7 +429,7 @@ def test_a_payload_has_the_keys_of_its_types(tiny_model):
             assert keys(kind, needed=True) <= set(token) <= keys(kind)
     assert kinds == {ScoredToken, GridToken, PlacedToken}
     assert {t["o"] for t in listed["tokens"] if "c" not in t} >= STOP & set(LIST_TEXT.split())
-    assert listed["lp_grid"] == token_view.N_CHANNEL_GRID
+    assert listed["lp_grid"] == token_channels.N_CHANNEL_GRID
 
 
 GROUPS = {"k": 4, "mapping": "conservative"}

@@ -10,9 +10,10 @@ from ...components.sticky_widgets import stay
 from ...components.text import too_long
 from ...components.text_box import text_box
 from ...server.session import session
-from . import cards, point_map
+from . import card_settings, cards, plot_settings, point_map
+from .card_settings import PAGE
 
-PAGE, BOX, VIEW = "compare", "compare_text", "compare_view"
+BOX, VIEW = "compare_text", "compare_view"
 VIEWS = {"cards": "Side by side", "map": "On a map"}
 ABOUT = {
     "cards": "Two to four mechanisms or settings. Underlined words differ from your text.",
@@ -41,7 +42,7 @@ def main() -> None:
     )
     view = view or "cards"
     st.caption(ABOUT[view])
-    (point_map if view == "map" else cards).follow_link()
+    (plot_settings if view == "map" else card_settings).follow_link()
     text = text_box(BOX, 110)
     work = mine.at("compare")
     waits = live.waits(text, mine.kept.seconds)
@@ -53,11 +54,11 @@ def main() -> None:
             st.info("Type a text, and what becomes of it appears here.")
     elif view == "map":
         st.caption(live.said("The points are measured anew"))
-        point_map.point_map(text)
+        point_map.trade_off_view(text)
     else:
         if waits:
             st.caption(waits)
-        cards.compared(text)
+        cards.columns_view(text)
     if view == "map":
         live.follow(BOX, busy=False, patient=True)
     else:

@@ -7,7 +7,7 @@ from typing import Any
 import dptext_core as dpt
 from dptext_core.measure.meaning import MOST, MeaningKept, meaning_kept
 
-from ...figures.token_view import Meaning
+from ...figures.token_payload import Meaning
 from ...server import runs, sessions
 from ...server.session import session
 

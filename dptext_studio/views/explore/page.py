@@ -14,7 +14,8 @@ from ...components import address, hide, ledger, links, live
 from ...components.shell import last_page, within_app
 from ...components.text import literal, too_long
 from ...components.token_strip import tell, token_strip, view_of
-from ...figures.token_view import Payload, here
+from ...figures.token_payload import Payload
+from ...figures.token_view import here
 from ...server import model, runs
 from ...server.session import session
 from ..compare import equal_privacy

@@ -11,7 +11,8 @@ import dptext_core as dpt
 from dptext_core.attacks import risk
 from dptext_core.privacy.guarantee import number
 
-from ...figures.token_view import Attack, attack_marks
+from ...figures.token_payload import Attack
+from ...figures.token_view import attack_marks
 from ...server import jobs, runs
 from ...server.session import session
 

@@ -84,7 +84,7 @@ def _ways_out(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bo
         moves = run.payload["live"] and not run.spread
         label = "A page in which ε can be dragged" if moves else "A page with the words to click"
         _file(label, "inspection", "slider", "html", partial(exports.inspection, result, run.payload))
-        found = attackers.worked_out(run, result)
+        found = attackers.finished_attacks(run, result)
         named = f" and {len(found)} attacker{'s' if len(found) > 1 else ''}" if found else ""
         _file(
             f"Report with originals{named}",
