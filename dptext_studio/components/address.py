@@ -14,21 +14,9 @@ import streamlit as st
 from ..server.session import session
 from . import hide
 from .shell import last_page
+from .style import read_beside
 
-_JS = """
-const paths = new WeakMap();
-export default function ({ data, parentElement }) {
-  // What comes late, when another page is on the screen, is not for the address of that one.
-  if (!paths.has(parentElement)) paths.set(parentElement, location.pathname);
-  if (paths.get(parentElement) !== location.pathname) return;
-  const here = new URLSearchParams(location.search);
-  const next = new URLSearchParams(data.query);
-  for (const [name, value] of here) if (name.startsWith("embed")) next.append(name, value);
-  if (next.toString() === here.toString()) return;
-  history.replaceState(history.state, "", `${location.pathname}?${next}${location.hash}`);
-}
-"""
-_mount = st.components.v2.component("dptext_address", js=_JS)
+_mount = st.components.v2.component("dptext_address", js=read_beside(__file__, "address.js"))
 #: What to say of an address of which :func:`only_here` is true.
 ONLY_HERE = (
     "This address works on this machine only. For others, start the app with `--server.address 0.0.0.0` and open it by "

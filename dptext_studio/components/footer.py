@@ -20,20 +20,11 @@ from .. import references
 from ..server import forget
 from . import download
 from .shell import drawn_when_open
+from .style import add_style
 from .text import literal
 
 #: Of what opens over the page, in pixels.
 WIDE = 640
-LOOK = """<style>
-.st-key-footer { border-top: 1px solid light-dark(#e3e2df, #3a3936); margin-top: 0.25rem; padding-top: 0.1rem;
-  gap: 0 1.1rem; }
-.st-key-footer :is([data-testid=stCaptionContainer] p, button p, a p) {
-  font-size: 13px; line-height: 1.5rem; margin: 0; }
-.st-key-footer [data-testid=stCaptionContainer] { margin: 0; }
-.st-key-footer :is(button, [data-testid=stLinkButton] a) {
-  min-height: 1.5rem; padding: 0; color: light-dark(#5d5b57, #b3b0a9) !important; }
-.st-key-footer button:is(:hover, [aria-expanded=true]) { color: light-dark(#0b62ad, #8fc1f2) !important; }
-</style>"""
 LIMITS = (
     "**English.** What is bundled (the language models, word spaces, lists, stop words) is English. The program itself "
     "takes another language as a plugin.",
@@ -128,5 +119,5 @@ def parts() -> None:
 
 
 def footer() -> None:
-    st.html(LOOK)
+    add_style(__file__, "footer.css")
     parts()

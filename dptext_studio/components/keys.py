@@ -6,23 +6,9 @@ from collections.abc import Callable
 
 import streamlit as st
 
-_JS = """
-const STEPS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1, Escape: 0 };
-export default function ({ setTriggerValue }) {
-  const pressed = (event) => {
-    if (!(event.key in STEPS) || event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return;
-    // What is typed, and what a slider or a list does with its arrows, stays theirs.
-    const at = event.composedPath()[0];
-    if (at instanceof Element && at.closest("input, textarea, select, [role=slider], [role=listbox]")) return;
-    event.preventDefault();
-    setTriggerValue("step", STEPS[event.key]);
-  };
-  document.addEventListener("keydown", pressed);
-  return () => document.removeEventListener("keydown", pressed);
-}
-"""
+from .style import read_beside
 
-_mount = st.components.v2.component("dptext_keys", html="<span hidden></span>", js=_JS)
+_mount = st.components.v2.component("dptext_keys", html="<span hidden></span>", js=read_beside(__file__, "keys.js"))
 
 
 def keys(on_step: Callable[[int], None], *, key: str = "presenter_keys") -> None:

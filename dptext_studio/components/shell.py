@@ -10,6 +10,7 @@ from streamlit.elements.lib.mutable_popover_container import PopoverContainer
 
 from dptext_core.support import plugins
 
+from .style import add_style, read_beside
 from .text import literal
 
 state = st.session_state
@@ -17,15 +18,14 @@ state = st.session_state
 _MARKS = st.components.v2.component(
     "dptext_help_marks",
     html="<span hidden></span>",
-    js="""const still = (event) => {
-      const at = event.target instanceof Element ? event.target : null;
-      const mark = at?.closest("[data-testid=stCheckbox] [data-testid=stTooltipIcon]");
-      // The mark itself hears of it on the way down, and the switch would on the way up.
-      mark?.addEventListener("pointerdown", (event) => event.stopPropagation(), { once: true });
-    };
-    export default function () { document.addEventListener("pointerdown", still, true); }""",
+    js=read_beside(__file__, "help_marks.js"),
 )
 _ROOM = '<div style="height: 420px; width: 10px"></div>'
+
+
+def add_app_style() -> None:
+    """Add the style of every page."""
+    add_style(__file__, "app.css")
 
 
 def within_app(page: str) -> None:
@@ -65,16 +65,7 @@ def compact(width: str) -> None:
 def beside(key: str) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
     """Places for a text, the result and the options: the text on the left with the options below it, the result on the
     right; one below the other where it is narrow, the result before the options."""
-    st.html(f"""<style>
-.st-key-{key}_page {{ display: grid; gap: 0.6rem 2rem; align-items: start;
-  grid-template: "text result" auto "options result" 1fr / 272px minmax(0, 1fr); }}
-.st-key-{key}_page > :has(> .st-key-{key}_top) {{ grid-area: text; }}
-.st-key-{key}_page > :has(> .st-key-{key}_result) {{ grid-area: result; }}
-.st-key-{key}_page > :has(> .st-key-{key}_options) {{ grid-area: options; }}
-@media (max-width: 860px) {{
-  .st-key-{key}_page {{ grid-template: "text" "result" "options" / minmax(0, 1fr); }}
-}}
-</style>""")
+    add_style(__file__, "beside.css", KEY=key)
     with st.container(key=f"{key}_page"):
         top, result, options = (st.container(key=f"{key}_{name}") for name in ("top", "result", "options"))
     return top, result, options

@@ -10,6 +10,7 @@ import hashlib
 import inspect
 import json
 import sys
+from pathlib import Path
 
 from dptext_core.support.task import UNWATCHED, Task
 from dptext_core.support.version import __version__
@@ -22,18 +23,7 @@ from . import html
 STYLE = "lesson.css"
 NOTE = "Figures were worked out when this page was made. Texts are made up."
 
-_PAGE = """
-.p-question { max-width: 72ch; margin: 28px 0 0; padding: 14px 18px; border: 1px solid var(--rule);
-  border-radius: 10px; }
-.p-question ol { list-style: upper-alpha; margin: 8px 0 0; padding-inline-start: 1.8em; }
-.p-lesson { max-width: 46rem; }
-.p-lesson .part { margin: 16px 0 0; }
-.p-lesson figcaption { color: inherit; font-size: 1em; }
-.p-lesson details { margin-top: 4px; }
-.p-lesson summary { padding: 6px 0; color: var(--cool); font-size: 16px; }
-.p-right { font-weight: 650; }
-.p-lesson .facts { overflow-wrap: break-word; }
-"""
+_PAGE = (Path(__file__).parent / "lesson.css").read_text(encoding="utf-8")
 
 
 def style() -> str:

@@ -24,7 +24,7 @@ PATIENCE = 0.8
 #: Seconds that the rest must take for it to be told.
 TELL = 10.0
 #: Seconds after which a waiting run of a page looks whether another one is wanted.
-LOOK = 0.05
+POLL_SECONDS = 0.05
 GONE = "The connection to this page was lost for some seconds, so this was stopped. Start it again to get its result."
 
 
@@ -89,7 +89,7 @@ class Job:
         try:
             while (rest := self._started + after - time.monotonic()) > 0:
                 self.task.check()
-                time.sleep(min(LOOK, rest))
+                time.sleep(min(POLL_SECONDS, rest))
             with all_turns.take(self._turn):
                 result = work(self.task)
             self.result = None if self._forgotten else result
@@ -244,7 +244,7 @@ def _ends(job: Job, seconds: float) -> bool:
     """Whether it is finished, after waiting at most so long. A run of the page that is to make way for another one ends
     here: what was typed meanwhile does not wait for the answer to what was typed before."""
     end = time.monotonic() + seconds
-    while not job.wait(max(0.0, min(LOOK, end - time.monotonic()))):
+    while not job.wait(max(0.0, min(POLL_SECONDS, end - time.monotonic()))):
         if time.monotonic() >= end:
             return False
         st.session_state.get("session")  # where Streamlit looks whether another run is wanted

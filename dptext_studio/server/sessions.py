@@ -25,7 +25,7 @@ from .streamlit_patches import SETTLE
 #: Seconds without a connection after which work stops (a browser that lost it is back sooner), and after which the
 #: session is closed: somewhat below the two minutes in which Streamlit lets a browser come back to it.
 STOP, CLOSE = 5.0, 100.0
-LOOK = 1.0
+CHECK_SECONDS = 1.0
 #: Seconds until a browser that was told asks.
 ASK = 0.2
 
@@ -149,7 +149,7 @@ def _watch() -> None:
     closed = False
     try:
         while True:
-            time.sleep(LOOK)
+            time.sleep(CHECK_SECONDS)
             if closed:
                 gc.collect()  # what only cycles hold
             with _lock:

@@ -20,7 +20,7 @@ from streamlit.web.server.starlette import starlette_websocket
 #: Seconds until a page that runs is looked at again.
 SETTLE = 0.05
 #: Seconds that a browser has to come for a file that it was told of, and until files that were made are looked at.
-FETCH, LOOK = 20.0, 1.0
+FETCH, CHECK_SECONDS = 20.0, 1.0
 
 
 def apply() -> None:
@@ -120,7 +120,7 @@ def let_files_arrive() -> None:
 def file_made() -> None:
     """Have the file that is made now go in time, though no page runs any more."""
     if runtime.exists():
-        _later(LOOK, runtime.get_instance().media_file_mgr.remove_orphaned_files)
+        _later(CHECK_SECONDS, runtime.get_instance().media_file_mgr.remove_orphaned_files)
 
 
 def _later(seconds: float, call: Callable[..., object], *given: Any) -> None:

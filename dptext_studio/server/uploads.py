@@ -22,7 +22,7 @@ from .public import limits
 
 NONE_KEPT = "This server keeps no job. Stay on the page until it is done, or use the program on a machine of yours."
 #: Seconds between two looks for jobs whose time is over.
-LOOK = 60.0
+CHECK_SECONDS = 60.0
 
 _running: dict[Path, Job] = {}
 _guard = threading.Lock()
@@ -147,7 +147,7 @@ def _watch() -> None:
     while True:
         with contextlib.suppress(DPTextError, OSError):
             sweep()
-        time.sleep(LOOK)
+        time.sleep(CHECK_SECONDS)
 
 
 def sweep(now: float | None = None) -> None:

@@ -19,6 +19,7 @@ from ...components import controls, download
 from ...components.charts import chart, dark
 from ...components.shell import within_app
 from ...components.sticky_widgets import stay, stay_all
+from ...components.style import add_style
 from ...components.text import literal, too_long
 from ...figures import audit_figure
 from ...figures.glossary import said_of
@@ -26,18 +27,6 @@ from ...server.session import session
 from ..compare import distinguishability as told_apart
 
 MAX_LINES = 500
-#: The choice with its button on the left and the rest of the options below it, the verdict on the right; one below the
-#: other where it is narrow, the verdict before the options.
-LOOK = """<style>
-.st-key-audit_page { display: grid; grid-template: "choice result" auto "options result" 1fr / 300px minmax(0, 1fr);
-  gap: 0.8rem 2rem; align-items: start; }
-.st-key-audit_page > :has(> .st-key-audit_choice) { grid-area: choice; }
-.st-key-audit_page > :has(> .st-key-audit_result) { grid-area: result; }
-.st-key-audit_page > :has(> .st-key-audit_options) { grid-area: options; }
-@media (max-width: 860px) {
-  .st-key-audit_page { grid-template: "choice" "result" "options" / minmax(0, 1fr); }
-}
-</style>"""
 
 
 @dataclass(frozen=True)
@@ -260,7 +249,7 @@ def table() -> None:
 def main() -> None:
     st.markdown("## Audit")
     st.caption("What a mechanism promises, against the largest loss that can be measured of it.")
-    st.html(LOOK)
+    add_style(__file__, "page.css")
     with st.container(key="audit_page"):
         choice, result, below = (st.container(key=f"audit_{name}") for name in ("choice", "result", "options"))
     wanted, pressed = request(choice, below)

@@ -5,20 +5,17 @@ from __future__ import annotations
 import streamlit as st
 
 from ...components.shell import within_app
+from ...components.style import add_style
 from ...components.text import literal
 from ...server.session import session
 from .data_choice import choose_data
 from .job import job_view
 from .setup import file_setup
 
-#: Long words of a cell are broken.
-STYLE = "<style>[class*='st-key-batch_pairs'] td {overflow-wrap: anywhere; vertical-align: top; width: 50%} "
-STYLE += "[class*='st-key-batch_pairs'] td:first-child {width: auto; overflow-wrap: normal}</style>"
-
 
 def main() -> None:
     st.markdown("## Batch")
-    st.html(STYLE)
+    add_style(__file__, "page.css")
     st.caption("Rewrite a whole table of texts, row by row. Look at ten rows first, then do all of them.")
     mine = session()
     if mine.batch_error:

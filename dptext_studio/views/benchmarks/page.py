@@ -22,6 +22,7 @@ from ...components.charts import chart as plain_chart
 from ...components.charts import dark
 from ...components.shell import within_app
 from ...components.sticky_widgets import stay
+from ...components.style import add_style
 from ...components.text import literal
 from ...figures import benchmarks as figures
 from ...figures import total_budget as budget_chart
@@ -41,12 +42,6 @@ HIDDEN = ("privacy", "deniability", "gain")
 SHORT = {"n_w": "N_w"}
 
 state = st.session_state
-
-
-LOOK = """<style>
-.st-key-bench_card { position: sticky; top: 4.5rem; }
-[data-testid=stColumn]:has(.st-key-bench_card) > div { height: 100%; }
-</style>"""
 
 
 def chosen_data(found: results.Results) -> tuple[str, list[str]]:
@@ -412,7 +407,7 @@ def main() -> None:
         return
     if "bench_opened" in state:
         open_point(found)
-    st.html(LOOK)
+    add_style(__file__, "page.css")
     bought()
     st.markdown("### Every mechanism, over its own ε")
     data, names = chosen_data(found)

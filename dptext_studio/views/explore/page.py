@@ -12,6 +12,7 @@ from dptext_core.support.assets import examples
 
 from ...components import address, hide, ledger, links, live
 from ...components.shell import last_page, within_app
+from ...components.style import add_style
 from ...components.text import literal, too_long
 from ...components.token_strip import tell, token_strip, view_of
 from ...figures.token_payload import Payload
@@ -39,52 +40,6 @@ from .rewriting import (
 from .text_input import headline, keep_what_fits, suit_example, text_box, typing_pause, use_mechanism
 from .word import chosen_token, word_panel
 
-LOOK = """<style>
-[data-testid=stMainBlockContainer] { padding: 3.2rem 2rem 0.5rem; }
-[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] { gap: 0.15rem; }
-:is(.st-key-play_head, .st-key-play_result, .st-key-play_before) { gap: 0; }
-.st-key-play_before > * > [data-testid=stVerticalBlock] { gap: 0.2rem; }
-.st-key-play_result { margin-top: 0.2rem; }
-.st-key-play_far { margin-top: 0.5rem; }
-:is(.st-key-play_far, .st-key-play_options, .st-key-play_further) { scroll-margin-top: 4rem; }
-.st-key-play_families { gap: 0.3rem; margin-top: 0.1rem; }
-:is(.st-key-play_head, .st-key-play_about, .st-key-play_says) [data-testid=stMarkdownContainer] { margin-bottom: 0; }
-.st-key-play_head h1 { font-size: 1.75rem; line-height: 1.2; padding: 0; }
-.st-key-play_about { flex-wrap: nowrap; }
-.st-key-play_about [data-testid=stMarkdown] { flex: 1; }
-.st-key-play_about p { font-size: 0.9rem; line-height: 1.4; max-width: none !important; margin: 0; }
-.st-key-play_about button { min-height: 2.1rem; padding-block: 0; }
-.st-key-play_says { flex-wrap: nowrap; margin-top: 0.2rem; transition: opacity 0.15s; }
-:root:is([data-dragging], [data-behind]) :is(.st-key-play_says, .st-key-play_does) { opacity: 0.4; }
-:root[data-behind] .st-key-play_does { pointer-events: none; }
-.st-key-play_says [data-testid=stMarkdown] { flex: 1; }
-.st-key-play_says [data-testid=stMarkdown] p { font-size: 0.8125rem; line-height: 1.3; }
-.st-key-play_before { position: relative; }
-.st-key-play_prompt { position: absolute; top: 0.3rem; z-index: 1; width: 34%; gap: 0.4rem; }
-.st-key-play_prompt p, .st-key-play_says p { font-size: 0.875rem; max-width: none; margin: 0; }
-.st-key-play_prompt [data-testid=stMarkdownContainer] { margin: 0; }
-.st-key-play_prompt button { min-height: 0; padding: 0; text-decoration: underline; }
-.st-key-play_families button { min-height: 3rem; padding: 0.25rem 0.3rem; }
-.st-key-play_families button p { font-size: 0.875rem; line-height: 1.3; max-width: none; white-space: normal; }
-@media (max-width: 1180px) {
-  .st-key-play_prompt { display: none; }
-  .st-key-play_families [class*=st-key-play_family] button { min-height: 4.4rem; }
-  .st-key-play_does button { padding-inline: 0.3rem; }
-  .st-key-play_does button span:has(> [data-testid=stIconMaterial]) { display: none; }
-}
-@media (max-width: 860px) {
-  [data-testid=stMainBlockContainer] { padding: 3.4rem 1rem 1rem; }
-  .st-key-play_head h1 { font-size: 1.15rem; padding-bottom: 0.3rem; }
-  .st-key-play_about { flex-wrap: wrap; justify-content: end; row-gap: 0; }
-  .st-key-play_about [data-testid=stMarkdown] { flex: 1 0 100%; }
-}
-@media (max-width: 640px) {
-  :is(.st-key-play_does, .st-key-play_families) [data-testid=stHorizontalBlock]:has(> [data-testid=stColumn]) {
-    gap: 0.5rem; }
-  .st-key-play_does [data-testid=stColumn] { min-width: calc(33% - 0.5rem); flex: 1 1 calc(33% - 0.5rem); }
-  .st-key-play_families [data-testid=stColumn] { min-width: calc(50% - 0.5rem); flex: 1 1 calc(50% - 0.5rem); }
-}
-</style>"""
 #: Up to so many words the chances of all are told anew at each ε, where those beside the rewrite bend; of more, those
 #: of the chosen one.
 WORDS_TOLD = 200
@@ -235,7 +190,7 @@ def further_panels(run: runs.Run, result: dpt.RewriteResult, token: int | None, 
 
 
 def main() -> None:
-    st.html(LOOK)
+    add_style(__file__, "page.css")
     mine = session()
     if "play_text" not in state:
         # Streamlit forgets a control's value when another page is shown.

@@ -14,6 +14,7 @@ from dptext_core.errors import InputError
 from ... import exports
 from ...components import address, download, links
 from ...components.shell import drawn_when_open
+from ...components.style import add_style
 from ...components.text import literal
 from ...server import runs
 from ...server.session import session
@@ -23,7 +24,6 @@ state = st.session_state
 KINDS = {"html": "text/html", "json": "application/json", "csv": "text/csv"}
 #: Of the panel, whichever tab is open.
 WIDTH = 560
-TABS = "<style>.st-key-share_ways { min-height: min(28.5rem, 65vh); }</style>"
 VOID = "No promise holds any more for this draw: two versions of it were released."
 
 
@@ -49,7 +49,7 @@ def _ways_out(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bo
     query, left_out = links.of(run.inputs, epsilon)
     mechanism = type(run.mechanism)(result.config)
     # The popover stands on its lower edge: with one height for all of them the tabs stay where they are.
-    st.html(TABS)
+    add_style(__file__, "share.css")
     with st.container(key="share_ways"):
         setting, without, originals, keep = st.tabs(["Setting", "Release", "With originals", "Save"])
     with setting:

@@ -8,6 +8,7 @@ import dptext_core as dpt
 from dptext_core.support.assets import Example, examples
 
 from ...components import live
+from ...components.style import add_style
 from ...components.text import decode, literal, shortened, too_long
 from ...server.session import session
 from . import share
@@ -17,8 +18,6 @@ state = st.session_state
 OWN_TEXT = "Choose a word that should stay private."
 #: What to do, after what the text gives away.
 DRAG = "Drag to the left until a reader can no longer tell. Drag to the right to get the meaning back."
-#: On a phone the examples wait behind the button with the text.
-NARROW = "<style>@media (max-width: 860px) { .st-key-play_example { display: none; } }</style>"
 
 
 def use_text(text: str) -> None:
@@ -131,7 +130,7 @@ def text_box() -> None:
     """The text, behind its button; the rewrite follows the typing."""
     hide_until_open("play_editor", "play_editing")
     if not state.get("play_editing"):
-        st.html(NARROW)
+        add_style(__file__, "editor_closed.css")
     st.text_area(
         "Text",
         state.play_text,

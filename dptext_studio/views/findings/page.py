@@ -18,6 +18,7 @@ from ...components import download
 from ...components.charts import chart, dark
 from ...components.shell import compact, within_app
 from ...components.sticky_widgets import stay
+from ...components.style import add_style
 from ...components.text import literal
 
 ICONS = {
@@ -37,19 +38,6 @@ MEANS = {
     MISSING: "Not measured yet. The claim says which command would.",
 }
 CLAIM = "claim_"
-#: A row of the table of claims is the label of what opens: verdict, claim, effect.
-LOOK = f"""<style>
-[class*=st-key-{CLAIM}] summary p, .st-key-claims_head p {{ display: grid; gap: 0 1rem; align-items: baseline;
-  grid-template-columns: 8.6rem minmax(0, 1fr) 15rem; max-width: none; justify-items: start; }}
-[class*=st-key-{CLAIM}] summary p strong {{ font-weight: 400; }}
-.st-key-claims_head p {{ padding: 0 0.8rem 0 2.4rem; }}
-[class*=st-key-{CLAIM}] summary [data-testid=stMarkdownContainer] {{ width: 100%; }}
-[class*=st-key-{CLAIM}] [data-testid=stExpander] details {{ border-radius: 0.4rem; }}
-@media (max-width: 700px) {{
-  [class*=st-key-{CLAIM}] summary p {{ grid-template-columns: minmax(0, 1fr); gap: 0.2rem; }}
-  .st-key-claims_head {{ display: none; }}
-}}
-</style>"""
 
 
 # --- the question ---------------------------------------------------------------------------------------------------
@@ -256,7 +244,7 @@ def main() -> None:
             "them; `--grid full --merge FILE --summary assets/benchmarks/results.json` puts them where this page looks."
         )
         return
-    st.html(LOOK)
+    add_style(__file__, "page.css")
     question(rows)
     claims(all_of_them, measured)
     about = measured.about

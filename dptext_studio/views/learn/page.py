@@ -16,6 +16,7 @@ from ...components import address, hide, links
 from ...components.drawing import drawing
 from ...components.keys import keys
 from ...components.shell import compact, last_page, within_app
+from ...components.style import add_style
 from ...components.text import literal
 from ...lessons import LESSONS, Lesson, Question, Reveal
 from ...server import votes
@@ -364,25 +365,13 @@ def present() -> None:
 
 #: Widths on a slide of what is said and of what is drawn; of the answer and what is said of it, above what is drawn.
 BESIDE, ABOVE = (2, 3), (1, 3)
-#: Large type, nothing around: everything of Streamlit is measured in the size of the root. Words fill a slide by
-#: themselves; a drawing has its height.
-WALL = """<style>
-html { font-size: clamp(17px, min(1.7vw, 3vh), 54px); --curve-width: min(100%, 96vh); }
-html:has(.wall-across) { font-size: clamp(17px, min(1.5vw, 2.7vh), 48px); }
-html:has(.wall-words) { font-size: clamp(20px, min(2.2vw, 3.9vh), 72px); }
-html:has(.wall-words) [data-testid=stMainBlockContainer] { min-height: 92vh; justify-content: center; }
-[data-testid=stHeader], [data-testid=stToolbar], [data-testid=stDecoration], .st-key-footer { display: none; }
-[data-testid=stMainBlockContainer] { max-width: 64rem; padding-top: 0; padding-bottom: 2.2rem; }
-[data-testid=stMarkdownContainer] :is(p, li) { max-width: none; }
-.st-key-wall_turn { position: fixed; right: 1rem; bottom: 0.8rem; width: auto; z-index: 9; font-size: 1rem; }
-</style>"""
 
 
 def presenting() -> None:
     """One thing at a time."""
     mine = learning()
     lesson, step = mine.lesson, STEPS[mine.step]
-    st.html(WALL)
+    add_style(__file__, "presenter.css")
     if step not in ("shown", "found"):
         st.html("<span class='wall-words'></span>")
     elif step == "found" and lesson.across:
