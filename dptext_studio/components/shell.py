@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
-from streamlit.elements.lib.mutable_popover_container import PopoverContainer
 
 from dptext_core.support import plugins
 
+from ..server.streamlit_patches import DeltaGenerator, PopoverContainer
 from .style import add_style, read_beside
 from .text import literal
 

@@ -6,12 +6,12 @@ import threading
 import time
 from contextlib import suppress
 
-from streamlit import runtime
-
 from dptext_core import Document, DPTextError, models
 from dptext_core.mechanisms import recommended
 from dptext_core.models.worker import Engine
 from dptext_core.support.assets import examples
+
+from . import streamlit_patches
 
 #: Mechanisms whose vocabularies are read once the model is there, so that a first rewrite with them waits for nothing.
 SOON = recommended.ORDER[1:4]
@@ -25,7 +25,7 @@ def warm() -> Engine:
         _done["words"] = True
         # The first text to be cut into words imports NLTK.
         threading.Thread(target=Document.parse, args=("@ ready.",), daemon=True).start()
-    if not _done["soon"] and runtime.exists():
+    if not _done["soon"] and streamlit_patches.is_serving():
         _done["soon"] = True
         threading.Thread(target=_read_vocabularies, args=(engine,), daemon=True).start()
     engine.warm()

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
-from streamlit import config, runtime
 
 from dptext_core import models, words
 from dptext_core.data import tables
 from dptext_core.support import hosting
 from dptext_core.words import space
 
-from . import sessions
+from . import sessions, streamlit_patches
 
 FULL = "As many people are here as this server has room for. Load the page again in some minutes."
 NO_HOST = (
@@ -85,9 +84,13 @@ def enter() -> None:
     mine = limits()
     if mine.lists is not None:
         space.hold_at_most(mine.lists)
-    if config.get_option("server.maxUploadSize") > mine.upload:  # what is sent past the page
-        config.set_option("server.maxUploadSize", mine.upload)
-    if hosting.public() and runtime.exists() and not set(config.get_option("server.allowedHosts")) - {"*"}:
+    if streamlit_patches.option("server.maxUploadSize") > mine.upload:  # what is sent past the page
+        streamlit_patches.set_option("server.maxUploadSize", mine.upload)
+    if (
+        hosting.public()
+        and streamlit_patches.is_serving()
+        and not set(streamlit_patches.option("server.allowedHosts")) - {"*"}
+    ):
         st.error(NO_HOST)
         st.stop()
     if mine.sessions is not None and sessions.before() >= mine.sessions:

@@ -10,13 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from streamlit import runtime
-
 from dptext_core import DPTextError, InputError, Task
 from dptext_core.data import job_folders, tables
 from dptext_core.data.batch import Asked, Batch, Look, file_name
 
-from . import sessions
+from . import sessions, streamlit_patches
 from .jobs import Job, Work
 from .public import limits
 
@@ -137,7 +135,7 @@ def watch() -> None:
     """From the first visit on, delete what is over. Outside of a server it does nothing."""
     global _watching
     with _guard:
-        if _watching or not runtime.exists():
+        if _watching or not streamlit_patches.is_serving():
             return
         _watching = True
     threading.Thread(target=_watch, name="uploads", daemon=True).start()

@@ -28,7 +28,7 @@ from dptext_core.support import hosting, plugins
 from dptext_core.text import document
 from dptext_core.words import space as word_spaces
 from dptext_studio.components import download, links, text
-from dptext_studio.server import jobs, public, sessions, uploads
+from dptext_studio.server import jobs, public, sessions, streamlit_patches, uploads
 from dptext_studio.server.jobs import Work
 from dptext_studio.server.public import OWN, PUBLIC
 
@@ -295,8 +295,9 @@ def test_marks_and_clitics_count_like_words_in_every_limit(monkeypatch, tmp_path
 
 def test_a_full_house_says_so_and_runs_no_page(strangers, monkeypatch):
     stopped: list[str] = []
-    monkeypatch.setattr(public.config, "get_option", lambda name: ["host"] if name == "server.allowedHosts" else 50)
-    monkeypatch.setattr(public.config, "set_option", lambda name, value: stopped.append(f"{name}={value}"))
+    options = {"server.allowedHosts": ["host"], "server.maxUploadSize": 50}
+    monkeypatch.setattr(streamlit_patches.config, "get_option", options.__getitem__)
+    monkeypatch.setattr(streamlit_patches.config, "set_option", lambda name, value: stopped.append(f"{name}={value}"))
     monkeypatch.setattr(public.st, "error", stopped.append)
     monkeypatch.setattr(public.st, "stop", lambda: stopped.append("stop"))
     monkeypatch.setattr(sessions, "_visits", {k: None for k in range(205)})
@@ -316,14 +317,14 @@ def test_a_full_house_says_so_and_runs_no_page(strangers, monkeypatch):
 def test_a_public_server_says_under_which_names_it_is_reached(strangers, monkeypatch):
     """Else another site could lead its own name here, and a browser would take both for one."""
     stopped: list[str] = []
-    monkeypatch.setattr(public.config, "set_option", lambda name, value: None)
+    monkeypatch.setattr(streamlit_patches.config, "set_option", lambda name, value: None)
     monkeypatch.setattr(public.st, "error", stopped.append)
     monkeypatch.setattr(public.st, "stop", lambda: stopped.append("stop"))
-    monkeypatch.setattr(public.runtime, "exists", lambda: True)
+    monkeypatch.setattr(streamlit_patches.runtime, "exists", lambda: True)
     for hosts, named in (([], False), (["*"], False), (["demo.example.org"], True)):
         stopped.clear()
         options = {"server.allowedHosts": hosts, "server.maxUploadSize": 2}
-        monkeypatch.setattr(public.config, "get_option", options.__getitem__)
+        monkeypatch.setattr(streamlit_patches.config, "get_option", options.__getitem__)
         public.enter()
         assert stopped == ([] if named else [public.NO_HOST, "stop"])
 
@@ -347,7 +348,7 @@ def test_one_visitor_has_few_pieces_of_work_under_way(monkeypatch):
 #: Lessons are about a word of at most 40 letters, and these are the words of a text that is short enough for a page.
 BRIEF = {
     ("dptext_studio/views/learn/page.py", "work()"),
-    ("dptext_studio/views/explore/attackers.py", "which_text.content_words(mechanism, result.original)"),
+    ("dptext_studio/views/explore/attack_work.py", "which_text.content_words(mechanism, result.original)"),
 }
 
 

@@ -205,7 +205,12 @@ def trade_off_view(text: str) -> None:
         work, after = mine.at("trade-off"), mine.at("trade-off more")
         if tried != before:
             start_points(tried)
-            while not mine.points and work.job is not None and work.job.age < FIRST_AFTER and not work.job.wait(POLL_SECONDS):
+            while (
+                not mine.points
+                and work.job is not None
+                and work.job.age < FIRST_AFTER
+                and not work.job.wait(POLL_SECONDS)
+            ):
                 state.get("session")  # where a run of the page ends that is to make way for another one
         if not work.running(0) and work.error is None:
             wanted = missing_values(mine.points, [n for n in (kept, hidden) if n not in ("epsilon", *CHEAP)])
