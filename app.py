@@ -4,8 +4,15 @@ import streamlit as st
 
 from dptext_core.support.assets import assets_folder
 from dptext_core.support.device import let_threads_sleep
-from dptext_studio.components import footer, hide, shell
-from dptext_studio.server import ast_lock, forget, public, sessions, streamlit_patches, uploads
+from dptext_studio.components import footer, hidden_controls, shell
+from dptext_studio.server import (
+    ast_lock,
+    public_hosting,
+    session_reset,
+    sessions,
+    streamlit_patches,
+    uploads,
+)
 
 ast_lock.install()  # before threads of ours load models and files
 let_threads_sleep()  # a room of visitors needs the processor for its pages
@@ -50,16 +57,16 @@ def run() -> None:
     # Streamlit says this of the page, but not of what opens over it.
     st.html(f"<style>:root {{ color-scheme: {st.context.theme.type or 'light'}; }}</style>")
     page = st.navigation(shown, position="top")
-    if forget.reload():
+    if session_reset.reload():
         st.stop()
     st.session_state.app = True
     sessions.watch()
-    public.enter()
+    public_hosting.enter()
     uploads.watch()
     if wanted := st.session_state.pop("app_wanted", None):
         st.switch_page(pages[wanted], query_params=st.query_params.to_dict())
-    hide.take()
-    hide.apply()
+    hidden_controls.take()
+    hidden_controls.apply()
     shell.plugin_problems()
     page.run()
     footer.footer()

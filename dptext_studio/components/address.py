@@ -12,7 +12,7 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 import streamlit as st
 
 from ..server.session import session
-from . import hide
+from . import hidden_controls
 from .shell import last_page
 from .style import read_beside
 
@@ -43,7 +43,7 @@ def write(query: Mapping[str, str]) -> None:
 def keep(page: str) -> bool:
     """Take what a link asks of this page out of the address, before the way through the app loses it; whether there is
     something. To be called before the page is within the app."""
-    hide.take()
+    hidden_controls.take()
     mine, before = session(), last_page()
     if before not in (None, page):
         mine.link_problem = ""
@@ -60,7 +60,7 @@ def asked(page: str, before: str | None) -> dict[str, str] | None:
     before: the page that ran last. On the same page an address that was written there may come back late, with a click
     that was made before it; what comes with a change of pages was asked for, unless it is what the page was left with.
     """
-    params, known = hide.without(st.query_params.to_dict()), session().addresses
+    params, known = hidden_controls.without(st.query_params.to_dict()), session().addresses
     last = next(reversed(known), None)
     if not params or _key(params) == last or (before == page and _key(params) in known):
         return None
@@ -90,4 +90,4 @@ def _remember(query: Mapping[str, str]) -> None:
 
 
 def _key(query: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted(hide.without(query).items()))
+    return tuple(sorted(hidden_controls.without(query).items()))

@@ -12,7 +12,7 @@ from dptext_core.mechanisms import blocklist, codec, recommended
 from dptext_core.privacy.guarantee import blocklist_note
 from dptext_core.words.lists import CONFIGURATIONS
 
-from ..server import public
+from ..server import public_hosting
 from .text import literal
 
 #: Names of lists that a control or a link takes: as many as L1 has.
@@ -28,7 +28,7 @@ def options(spec: MechanismSpec, key: str, skip: frozenset[str] = frozenset()) -
         if f.name not in skip
         and f.metadata["kind"] != "epsilon"
         and not f.metadata.get("apart")
-        and public.page_has(f.metadata)
+        and public_hosting.page_has(f.metadata)
     ]
     values: dict[str, Any] = {}
     cls = mechanism_class(spec.name)
@@ -90,7 +90,7 @@ def _asked(cls: type[Mechanism], field: dataclasses.Field, key: str) -> Any:
     """The value that the control of an option is at. Raises ConfigError for what was typed and is none."""
     meta, default = field.metadata, field.default
     label, help, kind = meta["label"], meta["help"], meta["kind"]
-    if (known := public.offered(meta, default)) is not None:
+    if (known := public_hosting.offered(meta, default)) is not None:
         titles = {s.name: s.title for s in words.word_spaces()} if meta.get("spaces") else {}
         return st.selectbox(label, known, format_func=lambda n: titles.get(n, n), help=help, key=key)
     if meta.get("lists"):

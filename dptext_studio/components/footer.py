@@ -17,7 +17,7 @@ from dptext_core.support import assets, hosting
 from dptext_core.support.version import __version__
 
 from .. import references
-from ..server import forget
+from ..server import session_reset
 from . import download
 from .shell import drawn_when_open
 from .style import add_style
@@ -99,7 +99,7 @@ def licences() -> None:
 #: What is called how → what opens there.
 PARTS = {
     "Limits": limits,
-    "What is kept": lambda: forget.panel("footer_forget"),
+    "What is kept": lambda: session_reset.panel("footer_forget"),
     "How to cite": cite,
     "Licences": licences,
 }
@@ -108,7 +108,7 @@ PARTS = {
 @st.fragment
 def parts() -> None:
     """Opening one runs only this, and nothing is worked out for what is shut."""
-    if forget.forgotten():
+    if session_reset.forgotten():
         st.rerun(scope="app")
     with st.container(key="footer", horizontal=True, vertical_alignment="center"):
         st.caption(f"DP-Text Studio {__version__} · no text leaves the machine that runs it", width="content")

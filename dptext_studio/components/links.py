@@ -19,7 +19,7 @@ from dptext_core.mechanisms.registry import fields_of
 from dptext_core.support.checks import shown, told
 from dptext_core.words.lists import CONFIGURATIONS
 
-from ..server import public
+from ..server import public_hosting
 from ..server.runs import Inputs
 from ..server.session import session
 from . import controls
@@ -158,7 +158,7 @@ def _fields(mechanism: str) -> dict[str, dataclasses.Field]:
     return {
         name: field
         for name, field in fields_of(mechanism).items()
-        if name != "epsilon" and public.page_has(field.metadata) and not field.metadata.get("apart")
+        if name != "epsilon" and public_hosting.page_has(field.metadata) and not field.metadata.get("apart")
     }
 
 
@@ -181,7 +181,7 @@ def _same(field: dataclasses.Field, value: Any) -> bool:
 def _check_offered(field: dataclasses.Field, value: Any) -> None:
     """Raises ConfigError for a value that the control of the option does not offer."""
     meta, name = field.metadata, field.name
-    offered = public.offered(meta, field.default)
+    offered = public_hosting.offered(meta, field.default)
     if offered is not None and value not in offered:
         raise dpt.ConfigError(f"{name} is one of {', '.join(offered)} on this machine, not {shown(value)}.")
     if meta.get("lists") and not (len(value) == 1 and value[0] in CONFIGURATIONS):

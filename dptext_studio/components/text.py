@@ -11,7 +11,7 @@ from dptext_core.support.checks import without_marks
 from dptext_core.text import document
 from dptext_core.text.document import LETTERS, has_more
 
-from ..server.public import limits
+from ..server.public_hosting import limits
 
 #: The largest file that is read, in MB as Streamlit counts them.
 MAX_MB = 1

@@ -11,7 +11,7 @@ import json
 
 from dptext_core.result import RewriteResult
 
-from .chances import LIKELIEST, chances_csv, chances_json
+from .candidate_table import LIKELIEST, chances_csv, chances_json
 from .inspection import PRIVATE, inspection, view_of
 from .notebook import as_notebook
 from .parts import FILE, as_command, as_python

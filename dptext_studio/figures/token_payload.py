@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, NotRequired, TypeAlias, TypedDict
 
 from .belief_view import Exactness
-from .how import How
+from .mechanism_steps import How
 
 Flips = list[tuple[float, int]]
 Action = Literal["replace", "keep", "insert", "delete", "whole"]

@@ -14,16 +14,16 @@ from __future__ import annotations
 from dptext_core.errors import InputError
 
 from .base import Bars, Control, Curves, Facts, Lane, Lesson, Marked, Part, Question, Reveal, Row
-from .come_back import ComeBack
-from .equal import Equal
+from .equal_epsilon import Equal
 from .group import Group
-from .leaks import Leaks
-from .line import LineLesson
-from .memory import Memory
-from .one_word import OneWord
+from .memorisation import Memory
+from .original_returns import ComeBack
+from .remaining_leaks import Leaks
+from .repeated_answers import Twice
+from .sentence_bank import Whole
+from .single_word import OneWord
 from .temperature import Temperature
-from .twice import Twice
-from .whole import Whole
+from .word_lines import LineLesson
 
 #: In the order in which they are told.
 LESSONS: tuple[Lesson, ...] = (

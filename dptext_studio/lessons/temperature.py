@@ -10,7 +10,7 @@ from dptext_core.mechanisms.setting import Setting
 from dptext_core.privacy.distribution import TokenDistribution, logsumexp
 from dptext_core.privacy.guarantee import percent
 
-from . import note
+from . import example_text
 from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, epsilon_text, likely
 
 EPSILON = 50.0
@@ -24,11 +24,11 @@ def named(width: float) -> str:
 def drawn_from(width: float) -> tuple[TokenDistribution, TokenDistribution, float]:
     """What the mechanism draws the word from with a range of that width; the softmax of the model's scores, cut to the
     same range and divided by the temperature; and that temperature."""
-    m, result = note.mechanism(), note.rewritten(EPSILON)
+    m, result = example_text.mechanism(), example_text.rewritten(EPSILON)
     low, high = m.config.clip_min, m.config.clip_min + width * (m.config.clip_max - m.config.clip_min)
     there = m.replace(epsilon=EPSILON, clip_min=low, clip_max=high)
-    place = note.place(result)
-    own = there.rewrite(note.prepared(), seed=note.SEED).distribution(place)
+    place = example_text.place(result)
+    own = there.rewrite(example_text.prepared(), seed=example_text.SEED).distribution(place)
     logits = result.logits(place)
     assert logits is not None
     temperature = 2 * (high - low) / EPSILON
@@ -48,14 +48,14 @@ class Temperature(Lesson):
         f"With a temperature of 2 × width / ε it is differential privacy. Here ε is {EPSILON:g}: change the range.",
     )
     control = Control("The range of scores", WIDTHS, 1.0, named)
-    door: ClassVar[Setting] = Setting(note.MECHANISM, {}, EPSILON)
+    door: ClassVar[Setting] = Setting(example_text.MECHANISM, {}, EPSILON)
 
     def show(self, value: Any) -> tuple[Part, ...]:
         own, _, temperature = drawn_from(value)
         title = (
             f"What comes in the place of “{own.source}”: the range {named(value)}, a temperature of {temperature:.3g}"
         )
-        return note.in_its_sentence(), Bars(title, likely(own), top=1.0)
+        return example_text.in_its_sentence(), Bars(title, likely(own), top=1.0)
 
     def ask(self, value: Any) -> Question:
         source = drawn_from(1.0)[0].source

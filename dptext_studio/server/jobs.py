@@ -16,7 +16,7 @@ from dptext_core.support.checks import many
 from dptext_core.support.task import Listener
 
 from . import sessions
-from .public import limits
+from .public_hosting import limits
 from .scheduler import Turn, all_turns
 
 #: Seconds that a run of a page waits for work before it shows progress and a way to stop.

@@ -14,7 +14,7 @@ from dptext_core.support.private import Private
 from dptext_core.support.task import UNWATCHED, Task
 
 from ..figures.belief_view import exactness
-from ..figures.how import how
+from ..figures.mechanism_steps import how
 from ..figures.token_payload import Payload
 from ..figures.token_view import payload
 

@@ -13,11 +13,11 @@ from dptext_core.measure.budget import Budget
 from dptext_core.measure.ledger import Ledger
 from dptext_core.measure.trade_off import TradeOffPoint
 
-from .compared import Asked, ComparedOutcome
+from .comparison import Asked, ComparedOutcome
 from .jobs import Work
+from .plot_request import Tried
 from .rewrite_cache import Kept
 from .runs import Run
-from .tried import Tried
 from .uploads import Upload
 
 #: Runs whose copies can still be told: a message from the browser may be older than what it shows by then.

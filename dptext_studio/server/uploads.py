@@ -16,7 +16,7 @@ from dptext_core.data.batch import Asked, Batch, Look, file_name
 
 from . import sessions, streamlit_patches
 from .jobs import Job, Work
-from .public import limits
+from .public_hosting import limits
 
 NONE_KEPT = "This server keeps no job. Stay on the page until it is done, or use the program on a machine of yours."
 #: Seconds between two looks for jobs whose time is over.

@@ -21,7 +21,7 @@ from dptext_studio.components.text import literal
 from dptext_studio.figures.glossary import said_of
 from dptext_studio.server import uploads
 from dptext_studio.server.jobs import Work
-from dptext_studio.server.public import OWN
+from dptext_studio.server.public_hosting import OWN
 from dptext_studio.server.session import Session
 
 TOP = Path(__file__).resolve().parents[2]

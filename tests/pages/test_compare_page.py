@@ -22,7 +22,7 @@ from dptext_core.mechanisms.recommended import ORDER
 from dptext_core.privacy.guarantee import percent
 from dptext_studio.components.rewrite_view import copies_of, word_of
 from dptext_studio.figures.glossary import said_of
-from dptext_studio.server import compared
+from dptext_studio.server import comparison
 from dptext_studio.server.rewrite_cache import Kept
 from dptext_studio.server.session import Session
 from dptext_studio.views.compare import card_settings, cards, equal_privacy
@@ -326,8 +326,8 @@ def test_a_comparison_for_which_a_model_was_loaded_says_nothing_of_the_next(monk
 
     def compared_of(text: str, ready: bool) -> float | None:
         monkeypatch.setattr(dpt.mechanism_class("custext"), "model_ready", ready)
-        asked = compared.Asked(text, (compared.Column(1, one),), None, 0)
-        (found,) = compared.rewrites(asked, kept, None, Ledger(), None, dpt.Task())
+        asked = comparison.Asked(text, (comparison.Column(1, one),), None, 0)
+        (found,) = comparison.rewrites(asked, kept, None, Ledger(), None, dpt.Task())
         assert found.looked is not None
         return kept.seconds
 

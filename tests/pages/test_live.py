@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
-from dptext_studio.components import live
+from dptext_studio.components import live_text
 from dptext_studio.server import runs
 from dptext_studio.server.jobs import Work
 
@@ -73,10 +73,14 @@ def test_an_edit_is_told_from_another_text(before, after, edited):
 
 
 def test_what_takes_long_waits_and_says_so():
-    assert live.waits("a short text", None) == live.waits("a short text", 0.4) == ""
-    assert "took 3.2 seconds" in live.waits("a short text", 3.21)
-    long = live.waits("word " * (live.WORDS + 1), 0.1)
-    assert f"more than {live.WORDS} words" in long and "Ctrl+Enter" in long and f"{live.LONG_PAUSE:g} seconds" in long
+    assert live_text.waits("a short text", None) == live_text.waits("a short text", 0.4) == ""
+    assert "took 3.2 seconds" in live_text.waits("a short text", 3.21)
+    long = live_text.waits("word " * (live_text.WORDS + 1), 0.1)
+    assert (
+        f"more than {live_text.WORDS} words" in long
+        and "Ctrl+Enter" in long
+        and f"{live_text.LONG_PAUSE:g} seconds" in long
+    )
 
 
 def test_a_rewrite_takes_as_long_as_its_draws_do_too(monkeypatch):
@@ -213,7 +217,7 @@ def test_the_page_asks_for_a_long_pause_where_answers_take_long(monkeypatch):
 
     assert asked() == told("My doctor paid.") | {"pause": 250.0, "along": True}
     assert not [b for b in at.button if b.label == "Rewrite"]
-    monkeypatch.setattr(live, "SECONDS", 0.0)
+    monkeypatch.setattr(live_text, "SECONDS", 0.0)
     typed(at, "My doctor paid again.")
     at.run()
     assert asked() == told("My doctor paid again.") | {"pause": 1500.0, "along": False}

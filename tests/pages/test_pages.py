@@ -24,7 +24,7 @@ from dptext_core.support.assets import examples
 from dptext_studio import exports, precomputed
 from dptext_studio.components import address, links
 from dptext_studio.components.text import decode, literal
-from dptext_studio.server import public, runs, sessions
+from dptext_studio.server import public_hosting, runs, sessions
 from dptext_studio.server.jobs import Job
 from dptext_studio.server.session import Session
 from dptext_studio.views.explore import belief, meaning
@@ -655,7 +655,7 @@ def test_totals_of_the_page_are_never_rounded_down(monkeypatch):
 
 @pytest.mark.slow
 def test_a_text_over_the_limit_is_explained_where_the_result_stands(monkeypatch):
-    monkeypatch.setattr(public, "OWN", replace(public.OWN, words=20))
+    monkeypatch.setattr(public_hosting, "OWN", replace(public_hosting.OWN, words=20))
     at = app()
     at.session_state["play_text"], at.session_state["play_mechanism"] = "My doctor paid.", "diffractor"
     settle(at)

@@ -28,9 +28,9 @@ from dptext_core.support import hosting, plugins
 from dptext_core.text import document
 from dptext_core.words import space as word_spaces
 from dptext_studio.components import download, links, text
-from dptext_studio.server import jobs, public, sessions, streamlit_patches, uploads
+from dptext_studio.server import jobs, public_hosting, sessions, streamlit_patches, uploads
 from dptext_studio.server.jobs import Work
-from dptext_studio.server.public import OWN, PUBLIC
+from dptext_studio.server.public_hosting import OWN, PUBLIC
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = (ROOT / "docs" / "development" / "security.md").read_text(encoding="utf-8")
@@ -86,7 +86,7 @@ def test_the_limits_are_those_of_the_document(monkeypatch):
             assert numbers[key] == ("none" if value is None else f"{value:g}"), key
     for value, on in {"": False, "0": False, "no": False, "OFF": False, "1": True, "yes": True, "2": True}.items():
         monkeypatch.setenv(hosting.VARIABLE, value)
-        assert hosting.public() is on and public.limits() is (PUBLIC if on else OWN)
+        assert hosting.public() is on and public_hosting.limits() is (PUBLIC if on else OWN)
 
 
 def test_the_settings_of_the_server_keep_others_out():
@@ -195,11 +195,11 @@ def test_no_link_and_no_file_names_a_path(option_named):
 def test_strangers_choose_no_model_and_type_no_name(strangers, monkeypatch):
     for kind in ("text", "texts"):
         typed = option(None, label="Path", kind=kind, help="A file.").metadata
-        assert not public.page_has(typed) and public.page_has({**typed, "lists": True})
-    monkeypatch.setattr(public.models, "list_models", lambda: pytest.fail("what is installed is of no use"))
+        assert not public_hosting.page_has(typed) and public_hosting.page_has({**typed, "lists": True})
+    monkeypatch.setattr(public_hosting.models, "list_models", lambda: pytest.fail("what is installed is of no use"))
     for spec in dpt.mechanisms():
         for name, field in links._fields(spec.name).items():
-            if (offered := public.offered(field.metadata, field.default)) is None:
+            if (offered := public_hosting.offered(field.metadata, field.default)) is None:
                 assert field.metadata["kind"] not in ("text", "texts") or field.metadata.get("lists"), (spec.name, name)
             elif field.metadata.get("spaces"):
                 assert set(offered) <= set(word_spaces.SPACES)
@@ -233,7 +233,7 @@ def test_strangers_upload_little_and_keep_no_job(strangers, monkeypatch, tmp_pat
         uploads.taken("a.parquet", b"PAR1")
     upload = uploads.taken("a.txt", b"one\n" * 1001)
     with pytest.raises(dpt.InputError, match="more than 1,000 rows, and up to 1,000 are taken here"):
-        batch.look(upload.path, most=public.limits().rows)
+        batch.look(upload.path, most=public_hosting.limits().rows)
     with pytest.raises(dpt.InputError, match="keeps no job"):
         upload.keep(batch.Asked("a.txt", "text", False, (), dpt.Setting("santext")))
     with pytest.raises(dpt.InputError, match="keeps no job"):
@@ -298,19 +298,19 @@ def test_a_full_house_says_so_and_runs_no_page(strangers, monkeypatch):
     options = {"server.allowedHosts": ["host"], "server.maxUploadSize": 50}
     monkeypatch.setattr(streamlit_patches.config, "get_option", options.__getitem__)
     monkeypatch.setattr(streamlit_patches.config, "set_option", lambda name, value: stopped.append(f"{name}={value}"))
-    monkeypatch.setattr(public.st, "error", stopped.append)
-    monkeypatch.setattr(public.st, "stop", lambda: stopped.append("stop"))
+    monkeypatch.setattr(public_hosting.st, "error", stopped.append)
+    monkeypatch.setattr(public_hosting.st, "stop", lambda: stopped.append("stop"))
     monkeypatch.setattr(sessions, "_visits", {k: None for k in range(205)})
     monkeypatch.setattr(sessions, "visitor", lambda: 199)
-    public.enter()
+    public_hosting.enter()
     assert stopped == ["server.maxUploadSize=2"], "who is in stays in"
     assert word_spaces.most_smaller == PUBLIC.lists
     monkeypatch.setattr(sessions, "visitor", lambda: 200)
-    public.enter()
-    assert stopped[-2:] == [public.FULL, "stop"]
+    public_hosting.enter()
+    assert stopped[-2:] == [public_hosting.FULL, "stop"]
     stopped.clear()
     del sessions._visits[7]
-    public.enter()
+    public_hosting.enter()
     assert stopped == ["server.maxUploadSize=2"], "a place is free"
 
 
@@ -318,15 +318,15 @@ def test_a_public_server_says_under_which_names_it_is_reached(strangers, monkeyp
     """Else another site could lead its own name here, and a browser would take both for one."""
     stopped: list[str] = []
     monkeypatch.setattr(streamlit_patches.config, "set_option", lambda name, value: None)
-    monkeypatch.setattr(public.st, "error", stopped.append)
-    monkeypatch.setattr(public.st, "stop", lambda: stopped.append("stop"))
+    monkeypatch.setattr(public_hosting.st, "error", stopped.append)
+    monkeypatch.setattr(public_hosting.st, "stop", lambda: stopped.append("stop"))
     monkeypatch.setattr(streamlit_patches.runtime, "exists", lambda: True)
     for hosts, named in (([], False), (["*"], False), (["demo.example.org"], True)):
         stopped.clear()
         options = {"server.allowedHosts": hosts, "server.maxUploadSize": 2}
         monkeypatch.setattr(streamlit_patches.config, "get_option", options.__getitem__)
-        public.enter()
-        assert stopped == ([] if named else [public.NO_HOST, "stop"])
+        public_hosting.enter()
+        assert stopped == ([] if named else [public_hosting.NO_HOST, "stop"])
 
 
 def test_one_visitor_has_few_pieces_of_work_under_way(monkeypatch):

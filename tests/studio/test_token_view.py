@@ -15,7 +15,7 @@ from token_engine import texts
 
 import dptext_core as dpt
 from dptext_studio.figures import token_channels, token_view
-from dptext_studio.figures.how import how
+from dptext_studio.figures.mechanism_steps import how
 
 TEXT = "The doctor told my friend that the pain was bad.\nShe went home 🙂 <b>again</b>!"
 LOW, HIGH = 5.0, 500.0

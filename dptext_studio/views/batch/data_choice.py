@@ -8,7 +8,7 @@ import dptext_core as dpt
 from dptext_core.data import batch as core
 from dptext_core.data import documents
 
-from ...server.public import limits
+from ...server.public_hosting import limits
 from ...server.session import session
 from ...server.uploads import opened, taken
 

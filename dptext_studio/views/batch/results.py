@@ -7,7 +7,7 @@ import streamlit as st
 from dptext_core.data import batch as core
 from dptext_core.measure.metrics.registry import measure
 
-from ...components import standing
+from ...components import identifier_table
 from ...components.text import literal
 from ...server.session import session
 from .downloads import download_boxes
@@ -75,7 +75,7 @@ def remaining_identifiers(found: core.Found) -> None:
         return
     with st.expander(f"Still standing: names, numbers, dates or places in {left.rows:,} of {of}", key="batch_left"):
         st.caption(f"{rules} What a mechanism keeps, it keeps at every ε.")
-        standing.table(left.first, key="batch_standing")
+        identifier_table.table(left.first, key="batch_standing")
         if left.rows > len(left.first):
             st.caption(f"The first {len(left.first):,} of these rows.")
 

@@ -15,7 +15,7 @@ from ...components import controls
 from ...components.sticky_widgets import stay, stay_all
 from ...components.text import literal
 from ...figures.glossary import said_of
-from ...server.public import limits
+from ...server.public_hosting import limits
 from ...server.session import session
 from ...server.uploads import Upload
 from .data_choice import error_text, leave_job

@@ -12,7 +12,7 @@ from dptext_core.mechanisms.registry import mechanism_of
 from dptext_core.privacy.guarantee import percent
 
 from ...components.text import literal
-from ...server.compared import Asked, Column, ComparedOutcome
+from ...server.comparison import Asked, Column, ComparedOutcome
 from ...server.session import session
 
 

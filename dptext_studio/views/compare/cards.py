@@ -12,11 +12,11 @@ import dptext_core as dpt
 from dptext_core.measure import side_by_side
 from dptext_core.support.checks import many
 
-from ...components import address, hide, ledger, links, live
+from ...components import address, hidden_controls, ledger, links, live_text
 from ...components.sticky_widgets import stay
 from ...components.text import literal
 from ...figures.glossary import said_of
-from ...server.compared import Asked, Column, ComparedOutcome, rewrites
+from ...server.comparison import Asked, Column, ComparedOutcome, rewrites
 from ...server.runs import from_edit
 from ...server.session import COLUMNS, session
 from ..explore import share
@@ -82,7 +82,7 @@ def columns_view(text: str) -> None:
     with one_slider:
         target = target_controls(mode, [c.setting for c in columns], text)
     query = query_of(mode, target)
-    address.show(query | hide.query())
+    address.show(query | hidden_controls.query())
     with st.container(horizontal=True):
         if len(columns) < COLUMNS:
             st.button("Add a mechanism", icon=":material/add:", key="compare_add", on_click=add_column)
@@ -114,9 +114,9 @@ def columns_view(text: str) -> None:
 def dim_outdated(shown: Asked, asked: Asked) -> None:
     """What is shown is of before, and says so."""
     if shown.text == asked.text:
-        live.dimmed(BEFORE)
+        live_text.dimmed(BEFORE)
     else:
-        live.of_another_text(BEFORE, "are the rewrites")
+        live_text.of_another_text(BEFORE, "are the rewrites")
 
 
 def show_new(asked: Asked, outcomes: list[ComparedOutcome], places: Mapping[int, Any]) -> None:

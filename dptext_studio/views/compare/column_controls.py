@@ -15,7 +15,7 @@ from ...components import controls
 from ...components.sticky_widgets import stay
 from ...components.text import literal
 from ...figures.glossary import said_of
-from ...server.compared import Column
+from ...server.comparison import Column
 from .card_settings import SHARES, remove_column
 
 state = st.session_state

@@ -14,7 +14,7 @@ from dptext_lab.results import curves
 
 from ...components.text import literal
 from ...figures.glossary import said_of
-from ...server.compared import Asked, Column, ComparedOutcome
+from ...server.comparison import Asked, Column, ComparedOutcome
 from ...server.session import session
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ...components import address, live
+from ...components import address, live_text
 from ...components.shell import within_app
 from ...components.sticky_widgets import stay
 from ...components.text import too_long
 from ...components.text_box import text_box
 from ...server.session import session
-from . import card_settings, cards, plot_settings, point_map
+from . import card_settings, cards, plot_settings, trade_off_plot
 from .card_settings import PAGE
 
 BOX, VIEW = "compare_text", "compare_view"
@@ -45,7 +45,7 @@ def main() -> None:
     (plot_settings if view == "map" else card_settings).follow_link()
     text = text_box(BOX, 110)
     work = mine.at("compare")
-    waits = live.waits(text, mine.kept.seconds)
+    waits = live_text.waits(text, mine.kept.seconds)
     if not text.strip() or (said := too_long(text)):
         work.stop()
         if text.strip():
@@ -53,16 +53,16 @@ def main() -> None:
         else:
             st.info("Type a text, and what becomes of it appears here.")
     elif view == "map":
-        st.caption(live.said("The points are measured anew"))
-        point_map.trade_off_view(text)
+        st.caption(live_text.said("The points are measured anew"))
+        trade_off_plot.trade_off_view(text)
     else:
         if waits:
             st.caption(waits)
         cards.columns_view(text)
     if view == "map":
-        live.follow(BOX, busy=False, patient=True)
+        live_text.follow(BOX, busy=False, patient=True)
     else:
-        live.follow(BOX, busy=work.job is not None, patient=bool(waits), shows=cards.BEFORE)
+        live_text.follow(BOX, busy=work.job is not None, patient=bool(waits), shows=cards.BEFORE)
 
 
 def render() -> None:

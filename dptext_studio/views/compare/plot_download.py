@@ -11,7 +11,7 @@ from ... import figures
 from ...components import download
 from ...exports import FILE
 from ...figures import to_html
-from ...server.tried import Tried
+from ...server.plot_request import Tried
 from ..explore import share
 from .plot_settings import query_of
 from .plot_work import CHEAP

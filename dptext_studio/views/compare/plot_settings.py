@@ -16,8 +16,8 @@ from ...components import links
 from ...components.sticky_widgets import stay
 from ...components.text import literal
 from ...figures.glossary import said_of
+from ...server.plot_request import Tried
 from ...server.session import session
-from ...server.tried import Tried
 from .plot_axes import HIDDEN, KEPT
 
 state = st.session_state

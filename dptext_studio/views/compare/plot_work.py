@@ -11,8 +11,8 @@ from dptext_core.measure import trade_off
 from dptext_core.measure.trade_off import TradeOffPoint
 
 from ...server.jobs import Work, under_way
+from ...server.plot_request import Tried
 from ...server.session import session
-from ...server.tried import Tried
 
 #: Measured with every point, as it costs next to nothing.
 CHEAP = ("unchanged", "bleu", "n_w")

@@ -14,7 +14,7 @@ from ... import figures
 from ...components import download, links
 from ...components.rewrite_view import payload, rewrite_view, word_of
 from ...components.text import literal
-from ...server.compared import Column, ComparedOutcome
+from ...server.comparison import Column, ComparedOutcome
 from ...server.session import session
 from .card_settings import PAGE
 

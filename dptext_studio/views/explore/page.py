@@ -10,14 +10,14 @@ import dptext_core as dpt
 from dptext_core.measure.coverage import WAITS, coverage_note
 from dptext_core.support.assets import examples
 
-from ...components import address, hide, ledger, links, live
+from ...components import address, hidden_controls, ledger, links, live_text
 from ...components.shell import last_page, within_app
 from ...components.style import add_style
 from ...components.text import literal, too_long
 from ...components.token_strip import tell, token_strip, view_of
 from ...figures.token_payload import Payload
 from ...figures.token_view import here
-from ...server import model, runs
+from ...server import model_warmup, runs
 from ...server.session import session
 from ..compare import equal_privacy
 from . import attackers, belief, evidence, meaning, polish, risk
@@ -108,7 +108,7 @@ def empty_view() -> None:
     if session().run is None:
         options_drawer()
     else:
-        live.of_another_text(BEFORE, REWRITE)
+        live_text.of_another_text(BEFORE, REWRITE)
         with st.container(key=BEFORE):
             result_view()
 
@@ -172,7 +172,7 @@ def result_view() -> None:
     tell(run.payload, epsilon, known, meaning.of(run, result), believed, key="play_strip")
     belief.follow()
     meaning.follow()
-    address.show(links.of(run.inputs, epsilon)[0] | hide.query())
+    address.show(links.of(run.inputs, epsilon)[0] | hidden_controls.query())
 
 
 def further_panels(run: runs.Run, result: dpt.RewriteResult, token: int | None, epsilon: float) -> None:
@@ -211,11 +211,11 @@ def main() -> None:
     with right:
         result_column(inputs)
     busy = session().at("rewrite").job is not None
-    live.follow("play_text", busy=busy, patient=bool(typing_pause()), shows=BEFORE)
-    engine = model.warm()
+    live_text.follow("play_text", busy=busy, patient=bool(typing_pause()), shows=BEFORE)
+    engine = model_warmup.warm()
     if "masked language model" in dpt.mechanism_class(state.play_mechanism).needs:
         with left:
-            st.caption(f"Language model: {literal(model.where(engine))}")
+            st.caption(f"Language model: {literal(model_warmup.where(engine))}")
 
 
 def result_column(inputs: runs.Inputs | None) -> None:
@@ -246,9 +246,9 @@ def result_column(inputs: runs.Inputs | None) -> None:
             st.button("Try again", key="play_retry", on_click=start, args=(inputs, axis, False))
         if mine.run is not None and running:
             if mine.run.inputs.text == work.asked.text:
-                live.dimmed(BEFORE)
+                live_text.dimmed(BEFORE)
             else:
-                live.of_another_text(BEFORE, REWRITE)
+                live_text.of_another_text(BEFORE, REWRITE)
     with st.container():  # there in any case, so that what follows keeps its place
         if mine.run is None:
             options_drawer()

@@ -7,7 +7,7 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core.support.assets import Example, examples
 
-from ...components import live
+from ...components import live_text
 from ...components.style import add_style
 from ...components.text import decode, literal, shortened, too_long
 from ...server.session import session
@@ -152,4 +152,4 @@ def text_box() -> None:
 def typing_pause() -> str:
     """Why the rewrite waits for a longer pause in typing; empty where it follows at once."""
     run = session().run
-    return live.waits(state.play_text, None if run is None else run.seconds)
+    return live_text.waits(state.play_text, None if run is None else run.seconds)

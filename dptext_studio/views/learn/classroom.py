@@ -12,7 +12,7 @@ import streamlit as st
 from dptext_core.mechanisms import recommended
 
 from ... import lessons
-from ...components import download, hide, links
+from ...components import download, hidden_controls, links
 from ...components.address import ONLY_HERE, only_here
 from ...components.text import literal
 from ...figures.handout import handout
@@ -53,7 +53,7 @@ def panel(number: int, lesson: Lesson, value: Any, room: str = "") -> None:
     """What a teacher gives to a class. room: where its answers are counted, "" for nowhere."""
     st.markdown("**An address for your class**")
     target = st.radio("It opens", ["this lesson", "Explore with its setting"], horizontal=True, key="learn_target")
-    known = {title: name for name, (_, title) in hide.KNOWN.items()}
+    known = {title: name for name, (_, title) in hidden_controls.KNOWN.items()}
     there = ("control", "answer", "door", "lessons", "teacher")
     lesson_opens = target == "this lesson"
     offered = [t for t, n in known.items() if (n in there) == lesson_opens]
@@ -62,7 +62,7 @@ def panel(number: int, lesson: Lesson, value: Any, room: str = "") -> None:
         {"lesson": str(number)} if lesson_opens else dict(links.to_query(recommended.beginning(lesson.setting(value))))
     )
     if hidden:
-        query[hide.PARAMETER] = ",".join(known[t] for t in hidden)
+        query[hidden_controls.PARAMETER] = ",".join(known[t] for t in hidden)
     if lesson_opens and room:
         query[votes.PARAMETER] = room
     if lesson_opens and st.checkbox("In the presenter view", key="learn_presenting"):

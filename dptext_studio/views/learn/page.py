@@ -12,9 +12,9 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core.mechanisms import recommended
 
-from ...components import address, hide, links
+from ...components import address, hidden_controls, links
 from ...components.drawing import drawing
-from ...components.keys import keys
+from ...components.presenter_keys import keys
 from ...components.shell import compact, last_page, within_app
 from ...components.style import add_style
 from ...components.text import literal
@@ -85,7 +85,7 @@ def learning() -> Learning:
 
 def follow_link() -> None:
     """Go where the address says, unless this page has written it."""
-    mine, params = learning(), hide.without(st.query_params.to_dict())
+    mine, params = learning(), hidden_controls.without(st.query_params.to_dict())
     if params == mine.address or not params:
         return
     number = params.get("lesson", "")
@@ -99,7 +99,7 @@ def write_address(came: bool) -> None:
     """came: from another page, whose entry of the browser's history Streamlit would add another one to."""
     mine = learning()
     mine.address = mine.query()
-    if hide.without(st.query_params.to_dict()) == mine.address:
+    if hidden_controls.without(st.query_params.to_dict()) == mine.address:
         return
     if came:
         address.write(mine.address)
@@ -425,7 +425,7 @@ def presenting() -> None:
 
 def render() -> None:
     """Draw the page."""
-    hide.take()
+    hidden_controls.take()
     follow_link()
     came = last_page() != "learn"
     within_app("learn")

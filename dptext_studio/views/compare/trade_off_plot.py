@@ -11,13 +11,13 @@ from dptext_core.measure import trade_off
 from dptext_core.measure.trade_off import Advice, TradeOffPoint
 
 from ... import figures
-from ...components import address, hide
+from ...components import address, hidden_controls
 from ...components.shell import beside
 from ...components.sticky_widgets import stay
 from ...components.text import literal
 from ...server.jobs import POLL_SECONDS
+from ...server.plot_request import Tried
 from ...server.session import session
-from ...server.tried import Tried
 from .plot_axes import HIDDEN, HIDDEN_HELP, KEPT, LIMITS
 from .plot_download import download_controls
 from .plot_settings import query_of, settings_controls
@@ -166,7 +166,7 @@ def plot_view(tried: Tried, hidden: str, kept: str) -> None:
         advice_text(advice, live, early)
     else:
         st.caption("Choose something that is measured under “What is hidden” to get an answer. ε alone measures none.")
-    address.show(query_of(tried, hidden, kept) | hide.query())
+    address.show(query_of(tried, hidden, kept) | hidden_controls.query())
     reasons = {p.label: p.error or p.reasons.get(hidden, "") or p.reasons.get(kept, "") for p in points}
     for reason in dict.fromkeys(r for r in reasons.values() if r):
         st.caption(literal(reason))

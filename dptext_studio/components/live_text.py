@@ -24,7 +24,7 @@ _BEFORE = "<style>[class*=st-key-{}] {{ opacity: 0.45; {} }}</style>"
 _mount = st.components.v2.component(
     "dptext_live",
     html="<span hidden></span>",
-    js=(Path(__file__).parent / "live.js").read_text(encoding="utf-8"),
+    js=(Path(__file__).parent / "live_text.js").read_text(encoding="utf-8"),
 )
 
 

@@ -12,7 +12,7 @@ from dptext_core.mechanisms.base import Mechanism, Prepared
 from dptext_core.mechanisms.recommended import recommended
 from dptext_core.mechanisms.setting import Setting
 
-from . import note
+from . import example_text
 from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, epsilon_text, likely
 
 TOTALS = (10.0, 20.0, 50.0, 100.0, 200.0, 400.0)
@@ -25,9 +25,9 @@ SAME = 0.02
 @lru_cache(maxsize=1)
 def _whole() -> tuple[Mechanism, Prepared]:
     """The mechanism, and the sentence of the example with note.WORD in it, or its first."""
-    document = note.prepared().document
+    document = example_text.prepared().document
     every = [document.text[a:b] for a, b in document.sentences]
-    sentence = next((s for s in every if note.WORD in s), every[0])
+    sentence = next((s for s in every if example_text.WORD in s), every[0])
     mechanism = recommended(Whole.door.mechanism)
     return mechanism, mechanism.prepare(sentence)
 
@@ -35,7 +35,7 @@ def _whole() -> tuple[Mechanism, Prepared]:
 @lru_cache(maxsize=1)
 def _words() -> tuple[Prepared, int]:
     """The same sentence for what draws its words, and how many are drawn."""
-    m = note.mechanism()
+    m = example_text.mechanism()
     prepared = m.prepare(_whole()[1].text)
     return prepared, m.guarantee(prepared).draws
 
@@ -44,9 +44,12 @@ def _words() -> tuple[Prepared, int]:
 def both(total: float) -> tuple[list[str], list[str], np.ndarray, np.ndarray]:
     """Rewrites that spend ``total`` each, by a whole draw and word by word, and how near each comes to the sentence."""
     mechanism, prepared = _whole()
-    ours = [r.text for r in mechanism.replace(epsilon=total).rewrites(prepared, DRAWS, seed=note.SEED)]
+    ours = [r.text for r in mechanism.replace(epsilon=total).rewrites(prepared, DRAWS, seed=example_text.SEED)]
     words, n = _words()
-    theirs = [r.text for r in note.mechanism().replace(epsilon=total / n).rewrites(words, DRAWS, seed=note.SEED)]
+    theirs = [
+        r.text
+        for r in example_text.mechanism().replace(epsilon=total / n).rewrites(words, DRAWS, seed=example_text.SEED)
+    ]
     cosines = np.asarray(score("cosine", [prepared.text] * (2 * DRAWS), ours + theirs), np.float64)
     return ours, theirs, cosines[:DRAWS], cosines[DRAWS:]
 
@@ -70,7 +73,7 @@ class Whole(Lesson):
 
     def show(self, value: Any) -> tuple[Part, ...]:
         mechanism, prepared = _whole()
-        result = mechanism.replace(epsilon=value).rewrite(prepared, seed=note.SEED)
+        result = mechanism.replace(epsilon=value).rewrite(prepared, seed=example_text.SEED)
         title = f"What may come in the place of “{prepared.text}”, with {epsilon_text(value)}"
         return (Bars(title, likely(result.distribution(0), released=result.text), top=1.0),)
 

@@ -9,7 +9,7 @@ import numpy as np
 from dptext_core.mechanisms.setting import Setting
 from dptext_core.privacy.guarantee import percent
 
-from . import note
+from . import example_text
 from .base import Bars, Control, Curves, Lesson, Part, Question, Reveal, epsilon_text, likely
 
 OFFERED = (10.0, 50.0, 100.0, 500.0)
@@ -27,19 +27,19 @@ class OneWord(Lesson):
         "Move ε and watch the chances of one word of a doctor's note.",
     )
     control = Control("Privacy budget", (5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0), 20.0, epsilon_text)
-    door: ClassVar[Setting] = Setting(note.MECHANISM, {}, 20.0)
+    door: ClassVar[Setting] = Setting(example_text.MECHANISM, {}, 20.0)
 
     def setting(self, value: Any) -> Setting:
         return self.door.at(float(value))
 
     def show(self, value: Any) -> tuple[Part, ...]:
-        result = note.rewritten(value)
-        d = result.distribution(note.place(result))
+        result = example_text.rewritten(value)
+        d = result.distribution(example_text.place(result))
         title = f"What comes in the place of “{d.source}” at {epsilon_text(value)}"
-        return note.in_its_sentence(), Bars(title, likely(d), top=1.0)
+        return example_text.in_its_sentence(), Bars(title, likely(d), top=1.0)
 
     def ask(self, value: Any) -> Question:
-        n = len(note.drawn(note.rewritten(note.mechanism().config.epsilon)))
+        n = len(example_text.drawn(example_text.rewritten(example_text.mechanism().config.epsilon)))
         return Question(
             f"The note has {n} words that are drawn like this one. At which ε do about half of them stay what "
             "they were?",
@@ -47,13 +47,15 @@ class OneWord(Lesson):
         )
 
     def reveal(self, value: Any) -> Reveal:
-        low, high, _ = type(note.mechanism()).epsilon_range({})
+        low, high, _ = type(example_text.mechanism()).epsilon_range({})
         at = np.unique([*np.geomspace(low, high, POINTS), *OFFERED])
-        kept = dict(zip(at.tolist(), note.kept(at.tolist()).tolist(), strict=True))
+        kept = dict(zip(at.tolist(), example_text.kept(at.tolist()).tolist(), strict=True))
         right = min(range(len(OFFERED)), key=lambda i: abs(kept[OFFERED[i]] - 0.5))
         each = "; ".join(f"{percent(kept[e])} at {epsilon_text(e)}" for e in OFFERED)
         best = max(kept, key=lambda e: kept[e])
-        words = len(note.rewritten(OFFERED[0]).distribution(note.place(note.rewritten(OFFERED[0]))))
+        words = len(
+            example_text.rewritten(OFFERED[0]).distribution(example_text.place(example_text.rewritten(OFFERED[0])))
+        )
         curve = Curves(
             "All drawn words of the note",
             "share that stays",

@@ -8,7 +8,9 @@ import streamlit as st
 
 from .style import read_beside
 
-_mount = st.components.v2.component("dptext_keys", html="<span hidden></span>", js=read_beside(__file__, "keys.js"))
+_mount = st.components.v2.component(
+    "dptext_keys", html="<span hidden></span>", js=read_beside(__file__, "presenter_keys.js")
+)
 
 
 def keys(on_step: Callable[[int], None], *, key: str = "presenter_keys") -> None:

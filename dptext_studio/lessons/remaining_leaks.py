@@ -8,7 +8,7 @@ from dptext_core.mechanisms.setting import Setting
 from dptext_core.privacy.guarantee import percent
 from dptext_core.result import RewriteResult
 
-from . import note
+from . import example_text
 from .base import Control, Facts, Lesson, Marked, Part, Question, Reveal, bin_of, epsilon_text
 
 LEGEND = {
@@ -54,13 +54,13 @@ class Leaks(Lesson):
     beside = 2
     across = True
     control = Control("Privacy budget", (10.0, 50.0, 100.0, 200.0), 50.0, epsilon_text)
-    door: ClassVar[Setting] = Setting(note.MECHANISM, {}, 50.0)
+    door: ClassVar[Setting] = Setting(example_text.MECHANISM, {}, 50.0)
 
     def setting(self, value: Any) -> Setting:
         return self.door.at(float(value))
 
     def show(self, value: Any) -> tuple[Part, ...]:
-        return (Marked(f"The note at {epsilon_text(value)}", ((note.rewritten(value).text, ""),), {}),)
+        return (Marked(f"The note at {epsilon_text(value)}", ((example_text.rewritten(value).text, ""),), {}),)
 
     def ask(self, value: Any) -> Question:
         return Question(
@@ -69,7 +69,7 @@ class Leaks(Lesson):
         )
 
     def reveal(self, value: Any) -> Reveal:
-        result = note.rewritten(value)
+        result = example_text.rewritten(value)
         found = words(result)
         every = sum(found.values())
         there = found["kept"] + found["same"]
