@@ -65,8 +65,8 @@ def run() -> None:
     uploads.watch()
     if wanted := st.session_state.pop("app_wanted", None):
         st.switch_page(pages[wanted], query_params=st.query_params.to_dict())
-    hidden_controls.take()
-    hidden_controls.apply()
+    hidden_controls.read_address()
+    hidden_controls.add_hiding_style()
     shell.plugin_problems()
     page.run()
     footer.footer()

@@ -58,7 +58,7 @@ def save(mechanism: Mechanism, prepared: Sequence[Prepared], folder: Path | None
 
 
 @cache
-def _about() -> dict[str, Any] | None:
+def _description() -> dict[str, Any] | None:
     path = assets_folder() / "examples" / _FILE
     if not path.exists() or not _model_folder().is_dir():
         return None
@@ -74,7 +74,7 @@ def _scores(k: int) -> np.ndarray:
 
 def load(text: str, setting: Setting) -> Prepared | None:
     """A bundled text as if it had just been prepared; None for any other text, mechanism or options."""
-    if (about := _about()) is None or about["mechanism"] != setting.mechanism:
+    if (about := _description()) is None or about["mechanism"] != setting.mechanism:
         return None
     fields = fields_of(setting.mechanism)
     if not all(fields[name].metadata.get("everyones") for name in setting.options):
@@ -88,7 +88,7 @@ def load(text: str, setting: Setting) -> Prepared | None:
 @lru_cache(maxsize=4)
 def _prepared(k: int, setting: Setting) -> Prepared | None:
     """A bundled text for a mechanism: one for all who look at it, since everybody knows it."""
-    text = (_about() or {})["texts"][k]
+    text = (_description() or {})["texts"][k]
     # The tokens are bundled too, so that nothing of the language is loaded for them.
     document = Document(text["text"], tuple(Token(*t) for t in text["tokens"]))
     kept = setting.make().kept_scores

@@ -273,7 +273,7 @@ def address(params: dict[str, str]) -> None:
     if setting is not None:
         assert links.from_query(links.to_file(setting)) == (setting, None)
     links.several_from_query(params)
-    hidden_controls.checked(params.get("hide", ""))
+    hidden_controls.known_names(params.get("hide", ""))
 
 
 def message(given: Any) -> None:

@@ -68,7 +68,7 @@ UNFINISHED = "unfinished.txt"
 
 
 @dataclass(frozen=True)
-class Made:
+class SiteSummary:
     """A finished site. files: the bytes of each on the wire, by its path; total: all of them."""
 
     files: dict[str, int]
@@ -80,7 +80,7 @@ class Made:
 
 def write_site(
     out: Path, say: Callable[[str], None] = lambda line: None, *, shown: Sequence[str] | None = None
-) -> Made:
+) -> SiteSummary:
     """Write the site into the folder ``out``. say: hears of each large file. shown: mechanisms whose rewritten examples
     stand beside it as finished pages, to which it leads (``exports.gallery``): all where none is named; None: no pages.
 
@@ -94,12 +94,12 @@ def write_site(
             raise InputError(f"{out.name} holds something else than this site: give a new folder, or an empty one.")
         with write_errors(out / UNFINISHED):
             (out / UNFINISHED).write_bytes(b"This site is not written whole: give the same command again.\n")
-        made = _written(out, say, shown)
+        made = _write_parts(out, say, shown)
         (out / UNFINISHED).unlink()
     return made
 
 
-def _written(out: Path, say: Callable[[str], None], shown: Sequence[str] | None) -> Made:
+def _write_parts(out: Path, say: Callable[[str], None], shown: Sequence[str] | None) -> SiteSummary:
     """Write all files of a site into its folder."""
     files: dict[str, int] = {}
 
@@ -114,7 +114,7 @@ def _written(out: Path, say: Callable[[str], None], shown: Sequence[str] | None)
     packed: dict[str, dict[str, Any]] = {}
     candidates: list[tuple[int, int]] = []
     for name, path, data in _large(candidates):
-        small = _packed(data)
+        small = _pack(data)
         write(path, small)
         packed[name] = {"path": path, "bytes": len(small), "sha256": hashlib.sha256(data).hexdigest()}
         say(f"{path}: {len(small) / 1e6:.1f} MB")
@@ -139,10 +139,10 @@ def _written(out: Path, say: Callable[[str], None], shown: Sequence[str] | None)
     version = hashlib.sha256("".join(f"{p}{_digest(out / p)}" for p in sorted(files)).encode()).hexdigest()[:16]
     worker = (_HERE / "sw.js").read_text(encoding="utf-8")
     write("sw.js", f"const VERSION = {json.dumps(version)};\nconst SHELL = {json.dumps(shell)};\n{worker}")
-    return Made(files)
+    return SiteSummary(files)
 
 
-def _packed(data: bytes) -> bytes:
+def _pack(data: bytes) -> bytes:
     """As a gzip file: by the frequency of numbers alone where that is smaller, as of vectors, which a part tells."""
 
     def by(way: int, data: bytes) -> bytes:
@@ -245,7 +245,7 @@ def _core(packed: dict[str, dict[str, Any]], candidates: list[tuple[int, int]]) 
     made = {name: mechanism_data(m, FROZEN.get(name, ())) for name, m in mechanisms.items()}
     for name in ("dp-mlm", "dp-mlm-prior"):
         made[name]["max_length"] = masked_lm_spec(mechanisms[name].config.model).max_length
-    made["dp-mlm-prior"]["shape"] = _shape(mechanisms["dp-mlm-prior"].config.model)
+    made["dp-mlm-prior"]["shape"] = _model_shape(mechanisms["dp-mlm-prior"].config.model)
     made["dp-sentence"]["max_length"] = sentence_encoder.PIECES + 2
     return {
         "version": __version__,
@@ -264,7 +264,7 @@ def _core(packed: dict[str, dict[str, Any]], candidates: list[tuple[int, int]]) 
     }
 
 
-def _shape(model: str) -> dict[str, float]:
+def _model_shape(model: str) -> dict[str, float]:
     """What the range of the private shift and the weight of the proposal follow from at any ε."""
     of = dp_mlm_prior
     numbers = {"low": of.LOW, "width": of.WIDTH, "growth": of.GROWTH, "widest": of.WIDEST, "firm": of.FIRM}

@@ -27,40 +27,40 @@ ONLY_HERE = (
 RECENT = 500
 
 
-def show(query: Mapping[str, str]) -> None:
+def show_query(query: Mapping[str, str]) -> None:
     """Make this the address. It is a setting, never a text."""
     _remember(query)
-    write(query)
+    write_query(query)
 
 
-def write(query: Mapping[str, str]) -> None:
+def write_query(query: Mapping[str, str]) -> None:
     """Put this into the browser's address, in the place of what is there."""
     # The browser looks at it again only where it is not what was sent last: an address that was asked for since then
     # and refused would stay.
     _mount(key="address", data={"query": urlencode(query), "asked": session().asked})
 
 
-def keep(page: str) -> bool:
+def take_link(page: str) -> bool:
     """Take what a link asks of this page out of the address, before the way through the app loses it; whether there is
     something. To be called before the page is within the app."""
-    hidden_controls.take()
+    hidden_controls.read_address()
     mine, before = session(), last_page()
     if before not in (None, page):
         mine.link_problem = ""
-    params = asked(page, before)
+    params = requested_query(page, before)
     # Another page of this session may have asked for more than an address carries.
     if params is not None and (mine.query is None or before in (None, page)):
         mine.query = params
     return params is not None
 
 
-def asked(page: str, before: str | None) -> dict[str, str] | None:
+def requested_query(page: str, before: str | None) -> dict[str, str] | None:
     """What the address asks for that this page has not answered yet; None for nothing.
 
     before: the page that ran last. On the same page an address that was written there may come back late, with a click
     that was made before it; what comes with a change of pages was asked for, unless it is what the page was left with.
     """
-    params, known = hidden_controls.without(st.query_params.to_dict()), session().addresses
+    params, known = hidden_controls.without_hidden(st.query_params.to_dict()), session().addresses
     last = next(reversed(known), None)
     if not params or _key(params) == last or (before == page and _key(params) in known):
         return None
@@ -90,4 +90,4 @@ def _remember(query: Mapping[str, str]) -> None:
 
 
 def _key(query: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted(hidden_controls.without(query).items()))
+    return tuple(sorted(hidden_controls.without_hidden(query).items()))

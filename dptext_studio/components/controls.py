@@ -28,7 +28,7 @@ def options(spec: MechanismSpec, key: str, skip: frozenset[str] = frozenset()) -
         if f.name not in skip
         and f.metadata["kind"] != "epsilon"
         and not f.metadata.get("apart")
-        and public_hosting.page_has(f.metadata)
+        and public_hosting.is_offered(f.metadata)
     ]
     values: dict[str, Any] = {}
     cls = mechanism_class(spec.name)
@@ -42,25 +42,25 @@ def options(spec: MechanismSpec, key: str, skip: frozenset[str] = frozenset()) -
     return values
 
 
-def one(spec: MechanismSpec, name: str, key: str) -> dict[str, Any]:
+def option_control(spec: MechanismSpec, name: str, key: str) -> dict[str, Any]:
     """The control of one option, where a page places it by itself; its value if that is not the default."""
     field = next(f for f in dataclasses.fields(spec.config_cls) if f.name == name)
     return _control(mechanism_class(spec.name), field, f"{key}-{spec.name}-{field.name}")
 
 
-def held(field: dataclasses.Field, value: Any, key: str) -> dict[str, Any]:
+def widget_values(field: dataclasses.Field, value: Any, key: str) -> dict[str, Any]:
     """What the session holds under ``key`` where the control of this option shows ``value``."""
     if field.metadata.get("lists"):
         if len(value) == 1 and value[0] in CONFIGURATIONS:
             return {key: value[0]}
         return {key: "", f"{key}-names": list(value)}
-    return {key: _shown(field, value)}
+    return {key: _widget_value(field, value)}
 
 
-def _shown(field: dataclasses.Field, value: Any) -> Any:
+def _widget_value(field: dataclasses.Field, value: Any) -> Any:
     """A value as its control has it: text where it is typed or a flag that may be neither, else itself."""
     kind = field.metadata["kind"]
-    if _picked(field) or (kind == "flag" and field.default is not None):
+    if _is_pill_choice(field) or (kind == "flag" and field.default is not None):
         return value
     if kind in ("number", "integer"):
         return None if value is None else int(value) if kind == "integer" else float(value)
@@ -71,7 +71,7 @@ def _shown(field: dataclasses.Field, value: Any) -> Any:
     return codec.write(field, value) if value else ""
 
 
-def _picked(field: dataclasses.Field) -> bool:
+def _is_pill_choice(field: dataclasses.Field) -> bool:
     meta = field.metadata
     offered = meta.get("models") or meta.get("generators") or meta.get("spaces") or meta.get("offered")
     return bool(meta["kind"] == "choice" or offered)
@@ -79,18 +79,18 @@ def _picked(field: dataclasses.Field) -> bool:
 
 def _control(cls: type[Mechanism], field: dataclasses.Field, key: str) -> dict[str, Any]:
     try:
-        value = _asked(cls, field, key)
+        value = _typed_value(cls, field, key)
     except ConfigError as error:
         st.error(literal(f"{error} Until then the default is used."))
         return {}
     return {} if value is None or value == field.default else {field.name: value}
 
 
-def _asked(cls: type[Mechanism], field: dataclasses.Field, key: str) -> Any:
+def _typed_value(cls: type[Mechanism], field: dataclasses.Field, key: str) -> Any:
     """The value that the control of an option is at. Raises ConfigError for what was typed and is none."""
     meta, default = field.metadata, field.default
     label, help, kind = meta["label"], meta["help"], meta["kind"]
-    if (known := public_hosting.offered(meta, default)) is not None:
+    if (known := public_hosting.offered_values(meta, default)) is not None:
         titles = {s.name: s.title for s in words.word_spaces()} if meta.get("spaces") else {}
         return st.selectbox(label, known, format_func=lambda n: titles.get(n, n), help=help, key=key)
     if meta.get("lists"):
@@ -98,7 +98,7 @@ def _asked(cls: type[Mechanism], field: dataclasses.Field, key: str) -> Any:
     if kind == "choice":
         index = None if default is None else meta["choices"].index(default)
         return st.selectbox(label, meta["choices"], index=index, format_func=str.capitalize, help=help, key=key)
-    start = _shown(field, recommended.begins(field))
+    start = _widget_value(field, recommended.begins(field))
     if kind == "flag" and default is not None:
         return st.toggle(label, value=start, help=help, key=key)
     if kind == "flag":

@@ -19,7 +19,7 @@ from dptext_core.support.version import __version__
 from .. import references
 from ..server import session_reset
 from . import download
-from .shell import drawn_when_open
+from .shell import draw_when_open
 from .style import add_style
 from .text import literal
 
@@ -108,14 +108,14 @@ PARTS = {
 @st.fragment
 def parts() -> None:
     """Opening one runs only this, and nothing is worked out for what is shut."""
-    if session_reset.forgotten():
+    if session_reset.reset_note():
         st.rerun(scope="app")
     with st.container(key="footer", horizontal=True, vertical_alignment="center"):
         st.caption(f"DP-Text Studio {__version__} · no text leaves the machine that runs it", width="content")
         if address := hosting.pocket():
             st.link_button("Compute in my browser", address, type="tertiary")
         for title, part in PARTS.items():
-            drawn_when_open(st.popover(title, type="tertiary", key=f"footer_{title}", on_change="rerun"), WIDE, part)
+            draw_when_open(st.popover(title, type="tertiary", key=f"footer_{title}", on_change="rerun"), WIDE, part)
 
 
 def footer() -> None:

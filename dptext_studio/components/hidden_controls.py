@@ -49,29 +49,29 @@ def _options() -> frozenset[str]:
     return frozenset(f.name for s in dpt.mechanisms() for f in dataclasses.fields(s.config_cls)) - {"epsilon"}
 
 
-def checked(text: str) -> tuple[str, ...]:
+def known_names(text: str) -> tuple[str, ...]:
     """The names of a link that stand for something; all else is left out."""
     names = dict.fromkeys(name.strip() for name in text.split(","))
     return tuple(n for n in names if n in KNOWN or n in _options())
 
 
-def take() -> None:
+def read_address() -> None:
     """Take what is to be hidden from the address, where it stands there. An empty list shows everything again."""
     if PARAMETER in st.query_params:
-        session().hidden = checked(st.query_params[PARAMETER])
+        session().hidden = known_names(st.query_params[PARAMETER])
 
 
-def query() -> dict[str, str]:
+def to_query() -> dict[str, str]:
     """What is hidden, as a parameter of an address."""
     return {PARAMETER: ",".join(session().hidden)} if session().hidden else {}
 
 
-def without(params: Mapping[str, str]) -> dict[str, str]:
+def without_hidden(params: Mapping[str, str]) -> dict[str, str]:
     """The parameters of an address but this one."""
     return {name: value for name, value in params.items() if name != PARAMETER}
 
 
-def apply() -> None:
+def add_hiding_style() -> None:
     """Hide it on the page that is being made."""
     selectors = [KNOWN[n][0] if n in KNOWN else f'[class*="st-key-play-"][class*="-{n}"]' for n in session().hidden]
     if selectors:

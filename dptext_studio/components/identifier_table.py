@@ -20,7 +20,7 @@ COLORS = {
 }
 
 
-def table(rows: Sequence[tuple[int, Sequence[tuple[str, str]]]], key: str) -> None:
+def identifier_table(rows: Sequence[tuple[int, Sequence[tuple[str, str]]]], key: str) -> None:
     """rows: the number of each, and (kind, text) of what stands there. Kinds that nowhere stand have no column."""
     kinds = [k for k in KINDS if any(k == kind for _, found in rows for kind, _ in found)]
     st.dataframe(

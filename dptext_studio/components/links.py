@@ -32,7 +32,7 @@ def to_query(setting: Setting) -> dict[str, str]:
 
     Raises ConfigError for a value that its option does not take.
     """
-    return _query(setting, _linked(setting.mechanism))
+    return _query(setting, _linked_fields(setting.mechanism))
 
 
 def to_file(setting: Setting) -> dict[str, str]:
@@ -55,26 +55,26 @@ def _query(setting: Setting, fields: Mapping[str, dataclasses.Field], file: bool
         name: value
         for name, value in (elsewhere | dict(setting.options)).items()
         if name in fields
-        and not _lies(fields[name], value)
-        and (not _same(fields[name], value) or (file and name in elsewhere))
+        and not _can_link(fields[name], value)
+        and (not _equals_default(fields[name], value) or (file and name in elsewhere))
     }
     return dataclasses.replace(setting, options=told).to_query()
 
 
-def _lies(field: dataclasses.Field, value: Any) -> bool:
+def _can_link(field: dataclasses.Field, value: Any) -> bool:
     """Whether a value says where something lies on this machine: that goes into no address and no file."""
     return told(field, value) != value
 
 
-def of(inputs: Inputs, epsilon: float, file: bool = False) -> tuple[dict[str, str], list[str]]:
+def link_of_run(inputs: Inputs, epsilon: float, file: bool = False) -> tuple[dict[str, str], list[str]]:
     """The parameters for what a page shows at this ε, and what of it no link (no ``file``) can carry."""
     missing = [] if inputs.seed is None else ["the seed"]
     setting = inputs.setting.at(float(f"{epsilon:.6g}"))
     if inputs.epsilon is not None:
         missing.append("the ε of each word")
         setting = setting.at(None)
-    fields = (_fields if file else _linked)(inputs.mechanism)
-    return _query(setting, fields, file), missing + left_out([setting], fields)
+    fields = (_fields if file else _linked_fields)(inputs.mechanism)
+    return _query(setting, fields, file), missing + omitted_options([setting], fields)
 
 
 def from_query(
@@ -130,16 +130,16 @@ def several_from_query(params: Mapping[str, str]) -> tuple[list[Setting], str]:
     return found, ""
 
 
-def left_out(settings: Sequence[Setting], fields: Mapping[str, dataclasses.Field] | None = None) -> list[str]:
+def omitted_options(settings: Sequence[Setting], fields: Mapping[str, dataclasses.Field] | None = None) -> list[str]:
     """Which options of these no link can carry, as people read them. fields: those that can, where it is no link."""
     said: dict[str, None] = {}
     for setting in settings:
-        known = _linked(setting.mechanism) if fields is None else fields
+        known = _linked_fields(setting.mechanism) if fields is None else fields
         config = fields_of(setting.mechanism)
         said |= dict.fromkeys(
             config[name].metadata["label"]
             for name, value in setting.options.items()
-            if name not in known or _lies(known[name], value)
+            if name not in known or _can_link(known[name], value)
         )
     return list(said)
 
@@ -149,7 +149,7 @@ def widget_state(setting: Setting, key: str) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for name, field in _fields(setting.mechanism).items():
         value = setting.options.get(name, field.default)
-        values |= controls.held(field, value, f"{key}-{setting.mechanism}-{name}")
+        values |= controls.widget_values(field, value, f"{key}-{setting.mechanism}-{name}")
     return values
 
 
@@ -158,11 +158,11 @@ def _fields(mechanism: str) -> dict[str, dataclasses.Field]:
     return {
         name: field
         for name, field in fields_of(mechanism).items()
-        if name != "epsilon" and public_hosting.page_has(field.metadata) and not field.metadata.get("apart")
+        if name != "epsilon" and public_hosting.is_offered(field.metadata) and not field.metadata.get("apart")
     }
 
 
-def _linked(mechanism: str) -> dict[str, dataclasses.Field]:
+def _linked_fields(mechanism: str) -> dict[str, dataclasses.Field]:
     """Those of them that an address may have."""
     return {name: field for name, field in _fields(mechanism).items() if field.metadata.get("link", True)}
 
@@ -173,7 +173,7 @@ def open_explore(setting: Setting) -> None:
     st.switch_page("pages/explore.py", query_params=to_query(setting))
 
 
-def _same(field: dataclasses.Field, value: Any) -> bool:
+def _equals_default(field: dataclasses.Field, value: Any) -> bool:
     """Whether pages begin with it."""
     return value is None or value == recommended.begins(field)
 
@@ -181,7 +181,7 @@ def _same(field: dataclasses.Field, value: Any) -> bool:
 def _check_offered(field: dataclasses.Field, value: Any) -> None:
     """Raises ConfigError for a value that the control of the option does not offer."""
     meta, name = field.metadata, field.name
-    offered = public_hosting.offered(meta, field.default)
+    offered = public_hosting.offered_values(meta, field.default)
     if offered is not None and value not in offered:
         raise dpt.ConfigError(f"{name} is one of {', '.join(offered)} on this machine, not {shown(value)}.")
     if meta.get("lists") and not (len(value) == 1 and value[0] in CONFIGURATIONS):

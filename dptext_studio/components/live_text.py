@@ -28,33 +28,33 @@ _mount = st.components.v2.component(
 )
 
 
-def waits(text: str, seconds: float | None) -> str:
+def pause_reason(text: str, seconds: float | None) -> str:
     """Why the answer to a text waits for a longer rest, in a sentence; empty where it does not. seconds: that the last
     answer took, None where that is not known."""
     if seconds is not None and seconds > SECONDS:
-        return f"The last rewrite took {seconds:.1f} seconds. {said('The next one follows')}"
+        return f"The last rewrite took {seconds:.1f} seconds. {pause_note('The next one follows')}"
     if len(text.split()) > WORDS:
-        return f"This text has more than {WORDS} words. {said('Its rewrite follows')}"
+        return f"This text has more than {WORDS} words. {pause_note('Its rewrite follows')}"
     return ""
 
 
-def said(what: str) -> str:
+def pause_note(what: str) -> str:
     """When something that takes long begins anew. what: the beginning of the sentence."""
     return f"{what} when you pause for {LONG_PAUSE:g} seconds in typing, or press Ctrl+Enter."
 
 
-def dimmed(shows: str) -> None:
+def dim(shows: str) -> None:
     """What is shown is of the same text, and newer is on its way. shows: what the keys of its containers begin with."""
     st.html(_BEFORE.format(shows, "transition: opacity 200ms 300ms;"))
 
 
-def of_another_text(shows: str, what: str) -> None:
+def dim_other_text(shows: str, what: str) -> None:
     """What is shown is of another text than that in the box: it is dimmed, and cannot be used. what: it, in words."""
     st.caption(f"Below {what} of the text before.")
     st.html(_BEFORE.format(shows, "pointer-events: none;"))
 
 
-def follow(box: str, *, busy: bool, patient: bool, shows: str = "") -> None:
+def send_while_typing(box: str, *, busy: bool, patient: bool, shows: str = "") -> None:
     """Send what is typed into a text area while this is on the page.
 
     box: the key of the area. busy: whether what was sent is still worked on. patient: whether a longer rest is waited

@@ -27,7 +27,7 @@ def add_app_style() -> None:
     add_style(__file__, "app.css")
 
 
-def within_app(page: str) -> None:
+def enter_app(page: str) -> None:
     """Go through app.py, once a session, where a page's own address was asked for first.
 
     A server that nobody has visited yet does not know the app's navigation and would show the bare page.
@@ -54,14 +54,14 @@ def help_marks() -> None:
     _MARKS(key="help_marks")
 
 
-def compact(width: str) -> None:
+def limit_width(width: str) -> None:
     """Keep lines readable on a wide screen, from the left edge of every page."""
     st.html(
         f"<style>[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] {{ max-width: {width}; }}</style>"
     )
 
 
-def beside(key: str) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
+def three_places(key: str) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
     """Places for a text, the result and the options: the text on the left with the options below it, the result on the
     right; one below the other where it is narrow, the result before the options."""
     add_style(__file__, "beside.css", KEY=key)
@@ -70,7 +70,7 @@ def beside(key: str) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
     return top, result, options
 
 
-def drawn_when_open(popover: PopoverContainer, width: int, draw: Callable[[], object]) -> None:
+def draw_when_open(popover: PopoverContainer, width: int, draw: Callable[[], object]) -> None:
     """Work out what a popover holds when it is opened.
 
     It holds room of that height until all is there: a popover is put where the size fits that it has when it opens.

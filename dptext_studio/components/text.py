@@ -47,7 +47,7 @@ def too_long(text: str, otherwise: str = "") -> str:
     return f"This page takes up to {most:,} words and marks, and this text has {has}. Shorten it{further}."
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """As much of the beginning of a text as a page takes."""
     most = limits().words
     text = text[: LETTERS * most]

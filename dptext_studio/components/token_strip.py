@@ -18,7 +18,7 @@ import streamlit as st
 
 from ..figures import browser
 from ..figures.belief_view import BeliefView
-from ..figures.token_payload import Here, Meaning, Payload
+from ..figures.token_payload import Payload, ProbabilitiesAt, Similarity
 from .text import number
 
 #: Facts whose alternatives a visitor may name, and letters of each list.
@@ -121,11 +121,11 @@ def token_strip(
     return _read_view(result.get("view"))
 
 
-def tell(
+def send_state(
     payload: Payload,
     epsilon: float,
-    here: Here | None,
-    meaning: Meaning | None,
+    here: ProbabilitiesAt | None,
+    meaning: Similarity | None,
     belief: BeliefView | None = None,
     *,
     key: str,

@@ -19,7 +19,7 @@ LIKELIEST = 100
 OTHERS = "(all others)"
 
 
-class Chances(TypedDict):
+class CandidateTable(TypedDict):
     """The chances of one word or piece. index: of the unit, from 0. token: the original word, or the piece where
     nothing answers to words. epsilon: that it was drawn with. candidates: [word, probability], the likeliest first.
     others: how many more there are, and the probability of all of them. draws: where it is estimated, from how many.
@@ -34,7 +34,7 @@ class Chances(TypedDict):
     draws: int | None
 
 
-def chances(result: RewriteResult, most: int = LIKELIEST) -> Iterator[Chances]:
+def candidate_table(result: RewriteResult, most: int = LIKELIEST) -> Iterator[CandidateTable]:
     """What each unit that was drawn was drawn from. Raises NoDistribution where the mechanism has none."""
     for k, d in result.distributions():
         unit, top = result.units[k], d.top(most)
@@ -49,17 +49,22 @@ def chances(result: RewriteResult, most: int = LIKELIEST) -> Iterator[Chances]:
         }
 
 
-def chances_json(result: RewriteResult, most: int = LIKELIEST) -> str:
+def candidates_json(result: RewriteResult, most: int = LIKELIEST) -> str:
     """As JSON, with the setting."""
-    about = {"kind": "inspection", "private": PRIVATE, "mechanism": result.mechanism, "words": [*chances(result, most)]}
+    about = {
+        "kind": "inspection",
+        "private": PRIVATE,
+        "mechanism": result.mechanism,
+        "words": [*candidate_table(result, most)],
+    }
     return json.dumps(about, ensure_ascii=False, indent=1) + "\n"
 
 
-def chances_csv(result: RewriteResult, most: int = LIKELIEST) -> str:
+def candidates_csv(result: RewriteResult, most: int = LIKELIEST) -> str:
     """As CSV: index, token, candidate, probability, epsilon; the last row of a token is all its other candidates."""
     names = ("index", "token", "candidate", "probability", "epsilon")
     rows: list[tuple] = []
-    for one in chances(result, most):
+    for one in candidate_table(result, most):
         both = [*one["candidates"], *[(OTHERS, one["others"][1])] * bool(one["others"][0])]
         rows += [(one["index"], one["token"], word, p, one["epsilon"]) for word, p in both]
     return to_csv([dict(zip(names, row, strict=True)) for row in rows], names)

@@ -59,7 +59,7 @@ class Page:
 
 
 @dataclass(frozen=True)
-class Made:
+class GallerySummary:
     """A finished gallery. pages: all that it shows; kept: how many of them were there. left_out: why a mechanism or a
     lesson has no pages, by its name."""
 
@@ -78,20 +78,20 @@ def gallery(
     seed: int = SEED,
     say: Callable[[str], None] = lambda line: None,
     task: Task = UNWATCHED,
-) -> Made:
+) -> GallerySummary:
     """Write the gallery into the folder ``out``, and go on where it was stopped.
 
     names: of mechanisms, chosen: of examples, lessons: of lessons. Without any name, all; else what is named. say:
     hears of each page. Raises InputError for a name that there is not, and for a folder that holds something else.
     """
-    specs = _picked(mechanisms(), names, lambda s: s.name, "mechanism")
-    texts = _picked(examples(), chosen, slug, "example")
-    told = _picked(LESSONS, lessons, lambda one: one.name, "lesson")
+    specs = _pick(mechanisms(), names, lambda s: s.name, "mechanism")
+    texts = _pick(examples(), chosen, slug, "example")
+    told = _pick(LESSONS, lessons, lambda one: one.name, "lesson")
     if lessons and not (names or chosen):
         specs = []
     elif (names or chosen) and not lessons:
         told = []
-    state = _opened(out)
+    state = _open_folder(out)
     assets = {html.STYLE: html.style(), html.SCRIPT: html.script()}
     drawn_by = hashlib.sha256("".join(assets.values()).encode()).hexdigest()
     assets[lessons_as.STYLE] = lessons_as.style()
@@ -102,7 +102,7 @@ def gallery(
             for example in texts:
                 task.check()
                 key = f"{spec.name}-{slug(example)}.html"
-                made_of = _made_of(mechanism, example, seed, drawn_by)
+                made_of = _source_hash(mechanism, example, seed, drawn_by)
                 if key in state and state[key].made_of == made_of and (out / key).is_file():
                     kept += 1
                     continue
@@ -116,7 +116,7 @@ def gallery(
             say(f"{spec.name}: left out. {error}")
     for lesson in told:
         task.check()
-        key, made_of = lessons_as.file_of(lesson), lessons_as.made_of(lesson, assets[lessons_as.STYLE])
+        key, made_of = lessons_as.file_of(lesson), lessons_as.source_hash(lesson, assets[lessons_as.STYLE])
         if key in state and state[key].made_of == made_of and (out / key).is_file():
             kept += 1
             continue
@@ -136,7 +136,7 @@ def gallery(
         _write(out / name, content)
     _write(out / "index.html", _index(tuple(state.values()), seed))
     size = sum((out / name).stat().st_size for name in (*state, *assets, "index.html"))
-    return Made(tuple(state.values()), kept, left_out, size)
+    return GallerySummary(tuple(state.values()), kept, left_out, size)
 
 
 def slug(example: Example) -> str:
@@ -144,7 +144,7 @@ def slug(example: Example) -> str:
     return re.sub(r"[^a-z0-9]+", "-", example.title.lower()).strip("-")
 
 
-def _picked(there: Sequence[Any], names: Sequence[str], name: Callable[[Any], str], what: str) -> list[Any]:
+def _pick(there: Sequence[Any], names: Sequence[str], name: Callable[[Any], str], what: str) -> list[Any]:
     by_name = {name(one): one for one in there}
     for wanted in names:
         if wanted not in by_name:
@@ -152,7 +152,7 @@ def _picked(there: Sequence[Any], names: Sequence[str], name: Callable[[Any], st
     return [by_name[n] for n in dict.fromkeys(names)] if names else list(there)
 
 
-def _made_of(mechanism: Mechanism, example: Example, seed: int, drawn_by: str) -> str:
+def _source_hash(mechanism: Mechanism, example: Example, seed: int, drawn_by: str) -> str:
     facts = [__version__, mechanism.name, repr(mechanism.config), dict(mechanism.loads()), example.text, seed, drawn_by]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
@@ -234,7 +234,7 @@ def _card(spec: MechanismSpec, pages: Sequence[Page], titles: dict[str, Example]
 # --- files
 
 
-def _opened(out: Path) -> dict[str, Page]:
+def _open_folder(out: Path) -> dict[str, Page]:
     """The pages that are in the folder. Makes it where it is not there."""
     try:
         out.mkdir(parents=True, exist_ok=True)

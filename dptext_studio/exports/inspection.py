@@ -10,9 +10,9 @@ from dptext_core.support.task import UNWATCHED, Task
 
 from ..figures import browser
 from ..figures.token_payload import Payload
-from ..figures.token_view import here, payload
+from ..figures.token_view import payload, probabilities_at
 from . import html
-from .parts import again, mechanism_of, promise, setting
+from .parts import mechanism_of, promise, reproduction, setting
 
 PRIVATE = "This file shows the original words: do not publish it for a private text."
 _DRAG = (
@@ -45,7 +45,7 @@ def inspection(
     mechanism = mechanism_of(result)
     view = view or view_of(result)
     title = title or f"A text rewritten with {mechanism.title}"
-    shown = standing(result, view)
+    shown = identifiers_below(result, view)
     movable = "spread" not in shown
     chances = any("c" in token for token in shown["tokens"])
     how = _DRAG if movable else _STAY if chances else _WHOLE
@@ -70,7 +70,7 @@ def inspection(
 <h2>Setting</h2>
 {setting(result)}
 <h2>Make it again</h2>
-{again(result)}
+{reproduction(result)}
 </div>
 <footer>Made by DP-Text Studio. This page tells nobody what is looked at.</footer>
 {html.data("payload", shown)}"""
@@ -87,11 +87,11 @@ def view_of(result: RewriteResult, *, task: Task = UNWATCHED) -> Payload:
     return payload(result, run=1, low=low, high=high, default=default, task=task)
 
 
-def standing(result: RewriteResult, view: Payload) -> Payload:
+def identifiers_below(result: RewriteResult, view: Payload) -> Payload:
     """The view where no server stands behind it: at the ε of the result, and without a slider where that would have to
     be asked for the words at another ε."""
     shown = dict(view) | {"run": 1}
-    if (exact := here(result, view)) is not None:
+    if (exact := probabilities_at(result, view)) is not None:
         shown["here"] = exact
     for name in ("key", "cmd"):
         shown.pop(name, None)

@@ -37,7 +37,7 @@ def file_of(lesson: Lesson) -> str:
     return f"lesson-{lesson.name}.html"
 
 
-def made_of(lesson: Lesson, drawn_by: str) -> str:
+def source_hash(lesson: Lesson, drawn_by: str) -> str:
     """A hash of what its page is made from."""
     facts = [__version__, *(inspect.getsource(part) for part in (sys.modules[__name__], drawn, type(lesson))), drawn_by]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()

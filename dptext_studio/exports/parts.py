@@ -49,13 +49,13 @@ def setting(result: RewriteResult) -> str:
         ("Privacy budget ε", f"{result.guarantee.each()} {epsilon.metadata.get('unit', '')}".strip()),
     ]
     for name, value in mechanism.setting.options.items():
-        pairs.append((fields[name].metadata["label"], codec.plain(_listed(told(fields[name], value)))))
+        pairs.append((fields[name].metadata["label"], codec.plain(_list_text(told(fields[name], value)))))
     pairs.append(("Seed", "" if result.seed is None else f"{result.seed}: a demonstration, not private"))
     pairs.append(("Made by", f"DP-Text Studio {__version__}"))
     return rows(pairs) + '<p class="p-small">Every option that is not named has its default.</p>'
 
 
-def _listed(value: Any) -> Any:
+def _list_text(value: Any) -> Any:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else value
 
 
@@ -70,7 +70,7 @@ def promise(result: RewriteResult, formal: bool = True) -> str:
     return out
 
 
-def again(result: RewriteResult) -> str:
+def reproduction(result: RewriteResult) -> str:
     """How to rewrite another text in the same way."""
     command = as_command(mechanism_of(result), result.seed, places=False)
     return (

@@ -14,7 +14,7 @@ from dptext_lab.measurements import deniability
 
 from . import html, svg
 from .inspection import PRIVATE
-from .parts import again, promise, setting
+from .parts import promise, reproduction, setting
 
 #: Words of the text that are pictured, at most.
 MOST = 12
@@ -59,15 +59,15 @@ def report(
     parts.append(f"<h2>What is promised</h2>{promise(result)}")
     parts.append(f"<h2>Setting</h2>{setting(result)}")
     if findings:
-        parts.append(f"<h2>What attackers got</h2>{_found(findings)}")
-    if pictures := [p for p in (_typical(result), _staying(result) if private else "") if p]:
+        parts.append(f"<h2>What attackers got</h2>{_findings(findings)}")
+    if pictures := [p for p in (_typical(result), _unchanged_share(result) if private else "") if p]:
         parts.append(f"<h2>How often a word stays</h2>{''.join(pictures)}")
-    parts.append(f"<h2>Make it again</h2>{again(result)}")
+    parts.append(f"<h2>Make it again</h2>{reproduction(result)}")
     parts.append("<footer>Made by DP-Text Studio.</footer>")
     return html.page(title, "\n".join(parts), private=private, wide=False)
 
 
-def _found(findings: Sequence[tuple[str, AttackFinding]]) -> str:
+def _findings(findings: Sequence[tuple[str, AttackFinding]]) -> str:
     said = []
     for title, found in findings:
         figures = f"right {percent(found.success)}, without the rewrite {percent(found.chance)}"
@@ -86,7 +86,7 @@ def _typical(result: RewriteResult) -> str:
     return svg.curve(mean.epsilons.tolist(), mean.n_w.tolist(), at, caption + (", dashed: here." if at else "."))
 
 
-def _staying(result: RewriteResult) -> str:
+def _unchanged_share(result: RewriteResult) -> str:
     """The chance of each word of this text."""
     if not {"distribution", "alignment"} <= result.can:
         return ""

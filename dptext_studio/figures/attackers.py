@@ -19,7 +19,7 @@ from .theme import (
     SYMBOLS,
     Plot,
     epsilon_ticks,
-    escaped,
+    escape,
     layout,
     with_hover,
 )
@@ -52,11 +52,11 @@ def query_figure(
             x=curve.epsilons,
             y=np.where(lost, never, n),
             mode="lines+markers",
-            name=escaped(label),
+            name=escape(label),
             line={"color": paint[j % len(paint)], "width": 2, "dash": DASHES[j % len(DASHES)]},
             marker={"color": paint[j % len(paint)], "symbol": SYMBOLS[j % len(SYMBOLS)], "size": 7},
             customdata=said,
-            hovertemplate=f"<b>{escaped(label)}</b><br>ε = %{{x:.3g}}<br>%{{customdata}}<extra></extra>",
+            hovertemplate=f"<b>{escape(label)}</b><br>ε = %{{x:.3g}}<br>%{{customdata}}<extra></extra>",
         )
     if epsilon is not None:
         figure.add_vline(x=epsilon, line={"width": 1, "dash": "dot", "color": colours["soft"]})

@@ -10,7 +10,7 @@ import numpy as np
 
 from dptext_core.explain import CloudView, same_word
 
-from .theme import DARK, LIGHT, PAD, Plot, add_labels, escaped, layout, short, width_of, with_hover
+from .theme import DARK, LIGHT, PAD, Plot, add_labels, escape, layout, shorten, width_of, with_hover
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -95,7 +95,7 @@ def _add_noise(figure: Plot, view: CloudView, others: list[int], colours: dict[s
         y=view.xy[others, 1],
         mode="markers",
         marker={"size": 6, "color": colours["bar"]},
-        customdata=[escaped(view.words[i]) for i in others],
+        customdata=[escape(view.words[i]) for i in others],
         hovertemplate="%{customdata}<extra></extra>",
         name="words",
         showlegend=False,
@@ -125,7 +125,7 @@ def _add_draw(figure: Plot, view: CloudView, released: int, colours: dict[str, s
             mode="markers",
             showlegend=False,
             name=name,
-            customdata=[escaped(view.words[i])],
+            customdata=[escape(view.words[i])],
             hovertemplate=f"<b>%{{customdata}}</b><br>{role}<extra></extra>",
             marker={"size": 11, "color": colour, "line": {"width": 2 if unchanged else 0, "color": colours["new"]}},
         )
@@ -152,7 +152,7 @@ def _labels(
     labels = []
     for i in dict.fromkeys([0, released, *others]):
         special = i in (0, released)
-        text, size = short(view.words[i], 18), 14 if special else 12
+        text, size = shorten(view.words[i], 18), 14 if special else 12
         place = _place(at[i], width_of(text, size), size + 3, 8 if special else 5, taken, frame.inner, skip=i)
         if place is None and special:  # these two are named whatever they cover
             place = _place(at[i], width_of(text, size), size + 3, 8, [], frame.inner, skip=-1)
@@ -164,7 +164,7 @@ def _labels(
         edge = box[0] if "right" in name else box[2] if "left" in name else (box[0] + box[2]) / 2
         x, y = np.array([edge, middle_y]) / frame.scale + frame.corner
         colour = colours["keep"] if i == 0 else colours["new"] if special else colours["soft"]
-        shown = f"<b>{escaped(text)}</b>" if special else escaped(text)
+        shown = f"<b>{escape(text)}</b>" if special else escape(text)
         labels.append((x, y, shown, colour, size, f"middle {name.split()[1]}"))
     return labels
 

@@ -14,7 +14,7 @@ import numpy as np
 from dptext_core.explain import DiffractionView, ListNeighbourhood
 from dptext_core.privacy.guarantee import percent
 
-from .theme import DARK, LIGHT, PAD, Plot, add_labels, escaped, layout, short, width_of, with_hover
+from .theme import DARK, LIGHT, PAD, Plot, add_labels, escape, layout, shorten, width_of, with_hover
 from .view_captions import shift_text
 
 #: Pixels of a row of words, between lanes, and of the lowest and highest bars.
@@ -93,14 +93,14 @@ class _Parts:
 def diffraction_figure(view: DiffractionView, dark: bool = False, height: int = 300, width: int = 450) -> Plot:
     """Draw one lane for each list, with the chances of the words near the original."""
     colours = DARK if dark else LIGHT
-    ends = [short(w, 13) for w in (view.source, view.released)]
+    ends = [shorten(w, 13) for w in (view.source, view.released)]
     g = _Geometry.of(view, ends, height, width)
     peak = max(float(h.probs[np.abs(h.offsets) <= g.radius].max()) for h in view.lists) or 1.0
     figure, parts = Plot(), _Parts()
     for j, hood in enumerate(view.lists):
         chosen, top = j == view.chosen, g.top(j)
         base = top - g.levels * _ROW - g.bars
-        name = escaped(short(hood.name, int((g.x1 - g.x0 + g.fan) / 6)))
+        name = escape(shorten(hood.name, int((g.x1 - g.x0 + g.fan) / 6)))
         parts.labels.append((g.x0, top - _ROW / 2, name, colours["soft"], 11, "middle right"))
         shown = [i for i, k in enumerate(hood.offsets) if abs(k) <= g.radius]
         _add_bars(figure, hood, shown, g, base, peak, chosen, colours)
@@ -128,7 +128,7 @@ def _add_bars(
 ) -> None:
     """Draw the chance of each word near the original."""
     x = [g.x(int(hood.offsets[i])) for i in shown]
-    hover = [[escaped(hood.words[i]), _distance(int(hood.offsets[i])), percent(hood.probs[i])] for i in shown]
+    hover = [[escape(hood.words[i]), _distance(int(hood.offsets[i])), percent(hood.probs[i])] for i in shown]
     paint = [
         colours["keep"]
         if hood.offsets[i] == 0
@@ -146,17 +146,17 @@ def _add_bars(
         customdata=hover,
         marker={"color": "rgba(0,0,0,0)"},
         hovertemplate="<b>%{customdata[0]}</b><br>%{customdata[1]}<br>chance %{customdata[2]}<extra></extra>",
-        name=escaped(hood.name),
+        name=escape(hood.name),
     )
     figure.add_bar(
         x=x,
         y=[g.bars * hood.probs[i] / peak for i in shown],
         base=base,
         width=min(0.62 * g.step, 16),
-        customdata=[[escaped(hood.words[i]), float(hood.probs[i])] for i in shown],
+        customdata=[[escape(hood.words[i]), float(hood.probs[i])] for i in shown],
         hoverinfo="skip",
         marker={"color": paint, "line": {"width": 0}},
-        name=escaped(hood.name),
+        name=escape(hood.name),
     )
 
 
@@ -179,7 +179,7 @@ def _candidate(
         assert where is not None
         chance = "chance " + percent(hood.probs[where])
     symbol = "circle" if inside else "triangle-right" if k > 0 else "triangle-left"
-    hover = [escaped(hood.candidate), _distance(k), chance]
+    hover = [escape(hood.candidate), _distance(k), chance]
     return at, base, symbol, ring if chosen else "rgba(0,0,0,0)", ring, hover
 
 
@@ -200,7 +200,7 @@ def _add_words(
     for offset in [k, *sorted(places, key=abs)]:
         candidate, free = offset == k, inside or offset != k
         word = hood.candidate if candidate else hood.words[int(np.searchsorted(hood.offsets, offset))]
-        text, size = short(word, 14), 13 if candidate else 12
+        text, size = shorten(word, 14), 13 if candidate else 12
         away = "" if free else f"  {k:+,}".replace("-", "−")
         wide = width_of(text + away, size)
         middle_x = g.x(offset)
@@ -213,7 +213,7 @@ def _add_words(
             continue
         rows[level].append(span)
         kind = "new" if candidate and chosen else "keep" if offset == 0 else "ink" if candidate else "soft"
-        text = f"<b>{escaped(text)}</b>" if candidate else escaped(text)
+        text = f"<b>{escape(text)}</b>" if candidate else escape(text)
         if away:
             text += f"<span style='color:{colours['soft']}'>{away}</span>"
         end = "middle center" if free else "middle left" if k > 0 else "middle right"
@@ -258,7 +258,7 @@ def _add_boxes(figure: Plot, ends: list[str], g: _Geometry, colours: dict[str, s
         figure.add_annotation(
             x=edge,
             y=g.middle,
-            text=f"<b>{escaped(text)}</b>",
+            text=f"<b>{escape(text)}</b>",
             showarrow=False,
             xanchor=anchor,
             yanchor="middle",
@@ -273,7 +273,7 @@ def _add_boxes(figure: Plot, ends: list[str], g: _Geometry, colours: dict[str, s
 def _radius(lists: Sequence[ListNeighbourhood], room: float) -> int:
     """Return how many places fit on either side of the original, by the words' usual width; at most 10."""
     near = [w for h in lists for w, k in zip(h.words, h.offsets, strict=True) if abs(k) <= 4]
-    usual = float(np.median([width_of(short(w, 14), 12) for w in near])) + 8
+    usual = float(np.median([width_of(shorten(w, 14), 12) for w in near])) + 8
     widest = max(int(np.abs(h.offsets).max()) for h in lists)
     # A few bars more than there are labels for: their words are in the hover.
     return max(1, min(widest, int(np.clip((room / usual - 1) // 2, 3, 10))))

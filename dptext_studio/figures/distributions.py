@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from .theme import DARK, LIGHT, Plot, escaped, layout
+from .theme import DARK, LIGHT, Plot, escape, layout
 
 
 def logit_histogram(
@@ -65,7 +65,7 @@ def _add_ranges(
             x=ends[1],
             y=top * (0.62 - 0.12 * j),
             yref="y",
-            text=escaped(name),
+            text=escape(name),
             showarrow=False,
             xanchor="right",
             xshift=-4,
@@ -82,7 +82,7 @@ def _add_words(figure: Plot, marks: Mapping[str, float], top: float, colours: di
             x=x,
             y=top * (0.98 - 0.14 * j),
             yref="y",
-            text=escaped(word),
+            text=escape(word),
             showarrow=False,
             xanchor="left",
             xshift=4,

@@ -19,9 +19,9 @@ from .theme import (
     SYMBOLS,
     Plot,
     epsilon_ticks,
-    escaped,
-    faint,
+    escape,
     layout,
+    translucent,
     width_of,
     with_hover,
 )
@@ -58,7 +58,7 @@ def curves(
     highest, ends = 0.0, []
     for j, (label, (epsilons, mean, low, high)) in enumerate(lines.items()):
         x, y, band = _checked(label, epsilons, mean, low, high)
-        colour, name = paint[j % len(paint)], escaped(label)
+        colour, name = paint[j % len(paint)], escape(label)
         highest = max(highest, float(y.max()), 0.0 if band is None else float(band[1].max()))
         ends += [float(x.min()), float(x.max())]
         _add_curve(figure, j, name, colour, x, y, band)
@@ -93,7 +93,7 @@ def _add_curve(figure: Plot, j: int, name: str, colour: str, x: NDArray, y: NDAr
             fill="toself",
             mode="lines",
             line={"width": 0},
-            fillcolor=faint(colour, 0.18),
+            fillcolor=translucent(colour, 0.18),
             hoverinfo="skip",
             showlegend=False,
             legendgroup=name,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .theme import escaped
+from .theme import escape
 
 
 def to_html(figure: Mapping[str, Any], title: str) -> str:
@@ -16,4 +16,4 @@ def to_html(figure: Mapping[str, Any], title: str) -> str:
     page = plotly.io.to_html(
         figure, config=config, include_plotlyjs=True, include_mathjax=False, full_html=True, validate=False
     )
-    return page.replace("<head>", f"<head><title>{escaped(title)}</title>", 1)
+    return page.replace("<head>", f"<head><title>{escape(title)}</title>", 1)

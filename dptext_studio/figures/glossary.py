@@ -21,7 +21,7 @@ _SAID = {
 }
 
 
-def said_of(name: str) -> str:
+def definition(name: str) -> str:
     """What this symbol or figure means."""
     return _SAID[name]
 

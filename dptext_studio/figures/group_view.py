@@ -8,7 +8,7 @@ from dptext_core.explain import GroupView, same_word
 from dptext_core.privacy.guarantee import percent
 
 from .labelled_rows import add_heading, labelled_rows, row_bars
-from .theme import DARK, LIGHT, PAD, Plot, escaped, short, width_of
+from .theme import DARK, LIGHT, PAD, Plot, escape, shorten, width_of
 
 #: Rows of words; the others are one hatched bar.
 MAX_ROWS = 24
@@ -46,7 +46,7 @@ def group_figure(view: GroupView, dark: bool = False, height: int = 300, width: 
             "<span style='color:rgba(0,0,0,0)'>●</span>"
         )
         _add_others(figure, float(view.probs[rest].sum()), len(shown), colours)
-    room = max(width_of(short(view.words[i], 16), 13) for i in shown) + 22
+    room = max(width_of(shorten(view.words[i], 16), 13) for i in shown) + 22
     low = min(0.0, float(similar.min()))
     high = max(float(similar.max()), low + 1e-9)
     top = max(float(chance.max()), float(view.probs[rest].sum()) if rest else 0.0) or 1.0
@@ -82,12 +82,12 @@ def _labels(view: GroupView, shown: list[int], colours: dict[str, str]) -> tuple
         source, released = same_word(word, view.source), same_word(word, view.released)
         colour = colours["keep"] if source else colours["new"] if released else colours["bar"]
         paint.append(colour)
-        text = escaped(short(word, 16))
+        text = escape(shorten(word, 16))
         if source or released:
             text = f"<b><span style='color:{colour}'>{text}</span></b>"
         dot = f" <span style='color:{colours['soft']}'>●</span>"
         labels.append(text + (dot if word.lower() in crowd else " <span style='color:rgba(0,0,0,0)'>●</span>"))
-        hover.append(escaped(word))
+        hover.append(escape(word))
     return paint, labels, hover
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dptext_core.measure.metrics.registry import measure
 from dptext_lab.results.leaderboard import Board, with_interval
 
-from .theme import DARK, LIGHT, Plot, escaped, layout, short, with_hover
+from .theme import DARK, LIGHT, Plot, escape, layout, shorten, with_hover
 
 #: Pixels of a line, and of the axis below.
 LINE, AXIS = 30, 48
@@ -27,13 +27,13 @@ def leaderboard(board: Board, *, dark: bool = False, narrow: int = 34) -> Plot:
         known = "less than the first, beyond doubt" if e.told else "not told from the first"
         told = "" if e.p is None else f"<br>{known}"
         seeds = "one seed" if e.seeds == 1 else f"{e.seeds} seeds"
-        said = f"{escaped(e.label)}: {with_interval(e, board.judge)}<br>{where}, {seeds}{told}"
+        said = f"{escape(e.label)}: {with_interval(e, board.judge)}<br>{where}, {seeds}{told}"
         figure.add_scatter(
             x=[unit * e.value],
             y=[i],
             mode="markers",
             hovertemplate=f"{said}<extra></extra>",
-            name=escaped(e.label),
+            name=escape(e.label),
             error_x={
                 "type": "data",
                 "symmetric": False,
@@ -63,7 +63,7 @@ def leaderboard(board: Board, *, dark: bool = False, narrow: int = 34) -> Plot:
         tickvals=list(range(len(entries))),
         fixedrange=True,
         showgrid=False,
-        ticktext=[escaped(short(e.label, narrow)) for e in entries],
+        ticktext=[escape(shorten(e.label, narrow)) for e in entries],
         ticks="",
     )
     figure.update_layout(dragmode=False)

@@ -17,7 +17,7 @@ from dptext_core.result import RewriteResult
 BARS = 40
 
 
-class Scored(TypedDict):
+class ScoreSummary(TypedDict):
     """Of one piece: ``bars``: how many candidates have a score in each of :data:`BARS` equal parts of the axis.
     ``tied``: how many scores are at the upper end of the range or above it."""
 
@@ -25,7 +25,7 @@ class Scored(TypedDict):
     tied: int
 
 
-class How(TypedDict):
+class MechanismSteps(TypedDict):
     """``steps``: sentences with places for numbers. ``low``, ``high``: the range that scores are cut to. ``axis``: the
     ends of the axis of scores before they are cut. ``unit``: how much of that axis one unit of ``s`` of the tokens is,
     where the cut scores are all that ``s`` comes from; its end is ``high`` at ``s`` 0. ``scored``: for each token;
@@ -36,12 +36,12 @@ class How(TypedDict):
     high: NotRequired[float]
     axis: NotRequired[tuple[float, float]]
     unit: NotRequired[float]
-    scored: NotRequired[list[Scored | None]]
+    scored: NotRequired[list[ScoreSummary | None]]
 
 
-def how(mechanism: Mechanism, result: RewriteResult) -> How:
+def mechanism_steps(mechanism: Mechanism, result: RewriteResult) -> MechanismSteps:
     """The steps of a rewrite of this mechanism."""
-    made: How = {"steps": list(mechanism.steps)}
+    made: MechanismSteps = {"steps": list(mechanism.steps)}
     clipping: Any = mechanism.clipping
     if clipping is None or not mechanism.clips_alone:  # type: ignore[attr-defined]
         return made
@@ -51,7 +51,7 @@ def how(mechanism: Mechanism, result: RewriteResult) -> How:
     low, high = (float(getattr(mechanism.config, end)) for end in (clipping.low, clipping.high))
     first = min(low, *(float(x.min()) for x in logits.values()))
     last = max(high, *(float(x.max()) for x in logits.values()))
-    scored: list[Scored | None] = [None] * len(result.units)
+    scored: list[ScoreSummary | None] = [None] * len(result.units)
     for k, x in logits.items():
         bars = ((x - first) * (BARS / max(last - first, 1e-9))).astype(np.intp)  # half as long as np.histogram
         counts = np.bincount(np.minimum(bars, BARS - 1), minlength=BARS)

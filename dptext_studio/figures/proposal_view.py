@@ -6,7 +6,7 @@ from dptext_core.explain import ProposalView, same_word
 from dptext_core.privacy.guarantee import odds_text, percent
 
 from .labelled_rows import add_heading, labelled_rows, row_bars
-from .theme import DARK, LIGHT, PAD, Plot, escaped, short, width_of
+from .theme import DARK, LIGHT, PAD, Plot, escape, shorten, width_of
 
 
 def proposal_figure(view: ProposalView, dark: bool = False, height: int = 300, width: int = 450) -> Plot:
@@ -16,11 +16,11 @@ def proposal_figure(view: ProposalView, dark: bool = False, height: int = 300, w
     for word, p in zip(view.words, view.probs, strict=True):
         source, released = bool(view.source) and same_word(word, view.source), same_word(word, view.released)
         colour = colours["keep"] if source else colours["new"] if released else colours["bar"]
-        text = escaped(short(word, 16))
+        text = escape(shorten(word, 16))
         # A narrow blank keeps the words off the bars.
         labels.append((f"<b><span style='color:{colour}'>{text}</span></b>" if source or released else text) + "\u2009")
         paint.append(colour)
-        hover.append(f"<b>{escaped(word)}</b><br>chance {percent(p)}")
+        hover.append(f"<b>{escape(word)}</b><br>chance {percent(p)}")
     rows, head, least = len(view.words), 22, 17
     height = max(height, 2 * PAD + head + rows * least)
     common = row_bars(rows, paint, hover)
@@ -41,7 +41,7 @@ def proposal_figure(view: ProposalView, dark: bool = False, height: int = 300, w
         **common,
         hovertemplate="%{customdata}<br>%{x:.2f} nats<extra></extra>",
     )
-    room = max(width_of(short(w, 16), 13) for w in view.words) + 8
+    room = max(width_of(shorten(w, 16), 13) for w in view.words) + 8
     figure.update_layout(
         xaxis={"domain": [0, 0.45], "range": [0, (float(view.proposed.max()) or 1.0) * 1.45]},
         xaxis2={"domain": [0.53, 1], "range": [0, (float(view.shift.max()) or 1.0) * 1.6], "anchor": "y"},

@@ -184,7 +184,7 @@ def with_hover(figure: Figure, colours: dict[str, str]) -> Figure:
     return figure
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Plotly reads a little HTML in its labels: what a user typed is shown literally."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
@@ -216,7 +216,7 @@ def epsilon_ticks(low: float, high: float) -> list[float]:
     return [v for v in found if low / 1.001 <= v <= high * 1.001] or [low]
 
 
-def faint(colour: str, alpha: float) -> str:
+def translucent(colour: str, alpha: float) -> str:
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return f"rgba({red},{green},{blue},{alpha})"
 
@@ -235,6 +235,6 @@ def width_of(text: str, size: float) -> float:
     return em * size
 
 
-def short(text: str, most: int) -> str:
+def shorten(text: str, most: int) -> str:
     """At most that many characters; the hover has the whole word."""
     return text if len(text) <= most else text[: most - 1] + "…"

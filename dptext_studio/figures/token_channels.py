@@ -70,10 +70,10 @@ def drawn_from_scores(
 ) -> ScoredToken:
     """A drawn unit whose channel is a score table without a proposal."""
     scores = table.scores
-    chosen = _chosen(likeliest(table), table, flips)
+    chosen = _choose(likeliest(table), table, flips)
     ranks = len(scores) - np.searchsorted(table.ascending, scores[chosen], side="right") + 1
     return {
-        **_drawn(placed, result, k, table, chosen, flips),
+        **_drawn_token(placed, result, k, table, chosen, flips),
         "s": [round(float(scores[i]), 8) if np.isfinite(scores[i]) else FLOOR for i in chosen],
         "rank": [int(r) for r in ranks],
         "z": [round(float(x), 6) for x in z],
@@ -91,11 +91,11 @@ def drawn_from_channel(
 ) -> Iterator[tuple[int, GridToken]]:
     """The drawn units of one channel, with the flips of each: the channel is asked for its probabilities once."""
     best = channel.shown(n, low, high)
-    everywhere = set(_chosen(best, channel, []))
-    asked = np.array(_chosen(best, channel, [f for flips in found.values() for f in flips]), np.int64)
+    everywhere = set(_choose(best, channel, []))
+    asked = np.array(_choose(best, channel, [f for flips in found.values() for f in flips]), np.int64)
     curves = dict(zip(asked.tolist(), channel.log_p(np.geomspace(low, high, N_CHANNEL_GRID), asked), strict=True))
     for k, flips in found.items():
-        chosen = _chosen(best, channel, flips)
+        chosen = _choose(best, channel, flips)
         ends = [e for e, _ in flips[1:]] + [high]
         span = {i: (0, N_CHANNEL_GRID) for i in everywhere}
         for (start, i), stop in zip(flips, ends, strict=True):
@@ -108,7 +108,7 @@ def drawn_from_channel(
                     max(old[1], min(N_CHANNEL_GRID, max(b + 4, 6))),
                 )
         token: GridToken = {
-            **_drawn(placed[k], result, k, channel, chosen, flips),
+            **_drawn_token(placed[k], result, k, channel, chosen, flips),
             "lp": [rounded_log(curves[i][slice(*span[i])]) for i in chosen],
             "off": [span[i][0] for i in chosen],
         }
@@ -119,12 +119,12 @@ def drawn_from_channel(
         yield k, token
 
 
-def _chosen(best: np.ndarray, channel: Channel, flips: Flips) -> list[int]:
+def _choose(best: np.ndarray, channel: Channel, flips: Flips) -> list[int]:
     """The best candidates, then those that are released somewhere and the original word where they are not among."""
     return list(dict.fromkeys([*best.tolist(), *(int(w) for _, w in flips), *channel.source_index[:1].tolist()]))
 
 
-def _drawn(
+def _drawn_token(
     placed: PlacedToken, result: RewriteResult, k: int, channel: Channel, chosen: list[int], flips: Flips
 ) -> DrawnToken:
     place = {i: j for j, i in enumerate(chosen)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, NotRequired, TypeAlias, TypedDict
 
 from .belief_view import Exactness
-from .mechanism_steps import How
+from .mechanism_steps import MechanismSteps
 
 Flips = list[tuple[float, int]]
 Action = Literal["replace", "keep", "insert", "delete", "whole"]
@@ -74,7 +74,7 @@ class GridToken(DrawnToken):
 PayloadToken: TypeAlias = PlacedToken | DrawnToken | ScoredToken | GridToken
 
 
-class Telling(TypedDict):
+class Identifier(TypedDict):
     """A name, number, date or place that rules found in the original. Equal ones of one kind are one.
 
     ``kind``: one of :data:`dptext_core.measure.pii_survival.KINDS`. ``kinds``: the word for several. ``text``: as it
@@ -91,7 +91,7 @@ class Telling(TypedDict):
     among: NotRequired[list[list[int]]]
 
 
-class Attack(TypedDict):
+class AttackMarks(TypedDict):
     """How often the attacker's best guess names each word, before it is drawn (``dptext_core.attacks.risk``).
 
     ``why``: why there is no figure, or none yet; the others are missing then. ``eps``: the ε that ``p`` belongs to.
@@ -109,7 +109,7 @@ class Attack(TypedDict):
     guess: NotRequired[str]
 
 
-class Meaning(TypedDict):
+class Similarity(TypedDict):
     """How much of the meaning is kept. ``at``: values of ε, ascending. ``cosine``: of the text that is released from
     each on, with the original. ``all``: whether every text on the axis is among them."""
 
@@ -118,7 +118,7 @@ class Meaning(TypedDict):
     all: bool
 
 
-class Here(TypedDict):
+class ProbabilitiesAt(TypedDict):
     """Chances at one ε of tokens whose chances bend along it. ``eps``: that ε. ``lp``: for the index of a token ln p
     of each of its ``c``."""
 
@@ -175,13 +175,13 @@ class Payload(TypedDict):
     total_candidates: int
     aligned: bool
     original: NotRequired[str]
-    telling: NotRequired[list[Telling]]
+    telling: NotRequired[list[Identifier]]
     finder: NotRequired[str]
-    attack: NotRequired[Attack]
+    attack: NotRequired[AttackMarks]
     pin: NotRequired[int]
-    here: NotRequired[Here]
+    here: NotRequired[ProbabilitiesAt]
     stage: NotRequired[bool]
-    how: NotRequired[How]
+    how: NotRequired[MechanismSteps]
     tour: NotRequired[bool]
     belief: NotRequired[Exactness]
     tokens: list[PayloadToken]

@@ -36,15 +36,15 @@ from .token_channels import (
 )
 from .token_payload import (
     Action,
-    Attack,
+    AttackMarks,
     DrawnToken,
     Flips,
     GridToken,
-    Here,
+    Identifier,
     Payload,
     PlacedToken,
+    ProbabilitiesAt,
     ScoredToken,
-    Telling,
 )
 
 
@@ -86,11 +86,11 @@ def payload(
         made["original"] = result.original
     elif pin and (at := [k for k, t in drawn.items() if t["o"].casefold() == pin.casefold()]):
         made["pin"] = min(at)
-    made["telling"] = _telling(result, aligned) if aligned or not live else _telling_among(result, drawn)
+    made["telling"] = _identifiers(result, aligned) if aligned or not live else _identifiers_among(result, drawn)
     if (finder := names.finder()) is not None:
         made["finder"] = finder.title
     if isinstance(epsilon, tuple):
-        made["spread"] = _spread(result)
+        made["spread"] = _spread_text(result)
     return made
 
 
@@ -110,7 +110,7 @@ def _place_units(
         before = result.text[end : unit.out[0]]
         if live and not aligned and k and not (unit.text and unit.out[0]):
             before = " "  # where at another ε something stands in it, or before it
-        placed.append(_placed(unit, before, aligned, chances))
+        placed.append(_placed_token(unit, before, aligned, chances))
         if unit.action != "delete":
             end = unit.out[1]
         if chances:
@@ -163,7 +163,9 @@ def _draw_units(
     return drawn
 
 
-def here(result: RewriteResult, shown: Payload, tokens: Iterable[int] | None = None) -> Here | None:
+def probabilities_at(
+    result: RewriteResult, shown: Payload, tokens: Iterable[int] | None = None
+) -> ProbabilitiesAt | None:
     """The chances at the ε of a rewrite of those ``tokens`` (None: all) that have none between points; None where there
     are no such tokens. shown: the view, at whatever ε it was made."""
     found = {}
@@ -173,11 +175,11 @@ def here(result: RewriteResult, shown: Payload, tokens: Iterable[int] | None = N
     return {"eps": float(result.config.epsilon), "lp": found} if found else None
 
 
-def attack_marks(result: RewriteResult, found: WordSuccess) -> Attack:
+def attack_marks(result: RewriteResult, found: WordSuccess) -> AttackMarks:
     """What the browser needs to mark the words of a rewrite by what an attacker would get."""
     drawn = {k: step.index for k, step in enumerate(result.steps) if step.action == "replace"}
     # A word that is drawn without being looked at is in no vocabulary: nobody guesses it.
-    marks: Attack = {
+    marks: AttackMarks = {
         "eps": found.epsilon,
         "p": [found.success.get(drawn[k], 0.0) if k in drawn else None for k in range(len(result.steps))],
         "chance": found.chance,
@@ -198,8 +200,8 @@ def _lead(lead: Lead) -> tuple[list[float], list[float], list[list[float]]]:
     )
 
 
-def _telling(result: RewriteResult, aligned: bool) -> list[Telling]:
-    tellings: dict[tuple[str, str], Telling] = {}
+def _identifiers(result: RewriteResult, aligned: bool) -> list[Identifier]:
+    tellings: dict[tuple[str, str], Identifier] = {}
     drawn = "distribution" in result.can
     for t, units in traced(result):
         said = tellings.setdefault(
@@ -211,20 +213,20 @@ def _telling(result: RewriteResult, aligned: bool) -> list[Telling]:
     return list(tellings.values())
 
 
-def _telling_among(result: RewriteResult, drawn: Mapping[int, DrawnToken]) -> list[Telling]:
+def _identifiers_among(result: RewriteResult, drawn: Mapping[int, DrawnToken]) -> list[Identifier]:
     """Of pieces that answer to no words: the candidates that are released at some ε are looked through."""
     places = [(k, j) for k, token in sorted(drawn.items()) for j in sorted({int(j) for _, j in token["flips"]})]
-    tellings: dict[tuple[str, str], Telling] = {}
+    tellings: dict[tuple[str, str], Identifier] = {}
     for t, numbers in standing_among(result, [drawn[k]["c"][j] for k, j in places]):
         where: dict[int, list[int]] = {}
         for n in numbers:
             where.setdefault(places[n][0], []).append(places[n][1])
-        said: Telling = {"kind": t.kind, "kinds": KINDS[t.kind], "text": t.text, "at": [*where]}
+        said: Identifier = {"kind": t.kind, "kinds": KINDS[t.kind], "text": t.text, "at": [*where]}
         tellings.setdefault((t.kind, t.text.casefold()), {**said, "among": [*where.values()]})
     return list(tellings.values())
 
 
-def _placed(unit: Unit, before: str, aligned: bool, chances: bool) -> PlacedToken:
+def _placed_token(unit: Unit, before: str, aligned: bool, chances: bool) -> PlacedToken:
     return {
         "pre": "" if unit.action == "delete" else before,
         "o": unit.original if chances or (aligned and not unit.drawn) else unit.text,
@@ -233,7 +235,7 @@ def _placed(unit: Unit, before: str, aligned: bool, chances: bool) -> PlacedToke
     }
 
 
-def _spread(result: RewriteResult) -> str:
+def _spread_text(result: RewriteResult) -> str:
     """What is spent where each word has an ε of its own."""
     each = [u.epsilon for u in result.units if u.epsilon > 0] or [0.0]
     low, high = bound(min(each)), bound(max(each))

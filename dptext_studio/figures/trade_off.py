@@ -13,7 +13,7 @@ from dptext_core.measure.trade_off import TradeOffPoint, Value, about, front, un
 from dptext_core.mechanisms.registry import counted
 from dptext_core.privacy.guarantee import number
 
-from .theme import DARK, DASHES, FONT, LIGHT, LINES_DARK, LINES_LIGHT, SYMBOLS, epsilon_ticks, escaped, short, width_of
+from .theme import DARK, DASHES, FONT, LIGHT, LINES_DARK, LINES_LIGHT, SYMBOLS, epsilon_ticks, escape, shorten, width_of
 
 #: Names of the axes of what is hidden, all but that of ε rising with what is hidden.
 AXES = {
@@ -190,7 +190,7 @@ def _line(
     trace: dict[str, Any] = {
         "type": "scatter",
         "mode": "lines+markers",
-        "name": escaped(mine[0].label),
+        "name": escape(mine[0].label),
         "cliponaxis": False,
         "x": [at[id(p)][0] for p in mine],
         "y": [at[id(p)][1] for p in mine],
@@ -202,7 +202,7 @@ def _line(
             "symbol": [symbol if id(p) in filled else f"{symbol}-open" for p in mine],
         },
         "error_y": bars | {"array": [p.value(kept).spread or 0 for p in mine]},
-        "customdata": [[p.setting, p.epsilon, _said(p, hidden, kept, id(p) in filled)] for p in mine],
+        "customdata": [[p.setting, p.epsilon, _hover_text(p, hidden, kept, id(p) in filled)] for p in mine],
         "hovertemplate": "%{customdata[2]}<extra></extra>",
         "selected": {"marker": {"opacity": 1}},
         "unselected": {"marker": {"opacity": 1}},
@@ -222,8 +222,8 @@ def _pale(colour: str) -> str:
     return f"rgba({red}, {green}, {blue}, 0.35)"
 
 
-def _said(p: TradeOffPoint, hidden: str, kept: str, on_front: bool) -> str:
-    lines = [f"<b>{escaped(p.label)}</b>", f"ε = {number(p.epsilon)}, {counted(p.mechanism.name)}"]
+def _hover_text(p: TradeOffPoint, hidden: str, kept: str, on_front: bool) -> str:
+    lines = [f"<b>{escape(p.label)}</b>", f"ε = {number(p.epsilon)}, {counted(p.mechanism.name)}"]
     for name in dict.fromkeys((kept, hidden)):
         if name != "epsilon":
             by = f", “{title(p.measured[name].by)}”" if name in p.measured and p.measured[name].by else ""
@@ -263,14 +263,14 @@ def _labels(
         across = (x - ends[0]) / ((ends[1] - ends[0]) or 1) * _WIDTH
         return across, (y_ends[1] - y) / ((y_ends[1] - y_ends[0]) or 1) * (height - 80)
 
-    drawn = _covered([[pixels(*spot) for spot in spots] for _, _, spots in lines])
+    drawn = _covered_points([[pixels(*spot) for spot in spots] for _, _, spots in lines])
     placed: list[tuple[float, float, float, float]] = []
     if here is not None:
         x, y = pixels(10 ** here["x"] if log else here["x"], here["y"])
         placed.append((x + here["ax"] - 40, y + here["ay"] - 12, x + here["ax"] + 40, y + here["ay"] + 12))
     out = []
     for label, colour, spots in lines:
-        name = short(label, 34)
+        name = shorten(label, 34)
         wide, tall = width_of(name, _SIZE) * 1.08 + 6, _SIZE + 6
         k, right, up, box = _best_place([pixels(*spot) for spot in spots], wide, tall, height, drawn, placed)
         placed.append(box)
@@ -279,7 +279,7 @@ def _labels(
             {
                 "x": math.log10(x) if log else x,
                 "y": y,
-                "text": f"<b>{escaped(name)}</b>",
+                "text": f"<b>{escape(name)}</b>",
                 "showarrow": False,
                 "xanchor": "left" if right > 0 else "right",
                 "yanchor": "bottom" if up > 0 else "top",
@@ -294,7 +294,7 @@ def _labels(
     return out
 
 
-def _covered(lines: Sequence[Sequence[tuple[float, float]]]) -> list[tuple[float, float]]:
+def _covered_points(lines: Sequence[Sequence[tuple[float, float]]]) -> list[tuple[float, float]]:
     """Return points, in pixels, that a name should not cover: marks, and steps along the lines between them."""
     drawn: list[tuple[float, float]] = []
     for at in lines:

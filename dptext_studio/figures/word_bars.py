@@ -7,7 +7,7 @@ from typing import Any
 from dptext_core.measure.side_by_side import OneWord
 from dptext_core.privacy.guarantee import percent
 
-from .theme import DARK, FONT, LIGHT, escaped, short
+from .theme import DARK, FONT, LIGHT, escape, shorten
 
 OTHERS = "all others"
 
@@ -29,7 +29,7 @@ def word_bars(word: OneWord, which: int, *, dark: bool = False) -> dict[str, Any
         said.append((percent(p) if possible else never) + (" ← drawn" if n.casefold() == released else ""))
     most = max(max((*c.probabilities, c.rest)) for c in word.each if c.probabilities)
     fill = [colours["keep"] if n.casefold() == yours else colours["new"] for n in names[:-1]] + [colours["bar"]]
-    labels = [f"{short(n, 16)} (yours)" if n.casefold() == yours else short(n, 18) for n in names]
+    labels = [f"{shorten(n, 16)} (yours)" if n.casefold() == yours else shorten(n, 18) for n in names]
     # Two long words may begin alike: places keep them apart, and their names stand beside these.
     places = list(range(len(names)))
     return {
@@ -42,7 +42,7 @@ def word_bars(word: OneWord, which: int, *, dark: bool = False) -> dict[str, Any
                 "text": said,
                 "textposition": "outside",
                 "cliponaxis": False,
-                "customdata": [escaped(n) for n in names],
+                "customdata": [escape(n) for n in names],
                 "textfont": {"color": colours["ink"], "size": 12},
                 "marker": {
                     "color": fill,
@@ -56,7 +56,7 @@ def word_bars(word: OneWord, which: int, *, dark: bool = False) -> dict[str, Any
                 "hovertemplate": "%{customdata}: %{x:.2%}<extra></extra>",
             }
         ],
-        "layout": _layout([escaped(n) for n in labels], places, most, colours),
+        "layout": _layout([escape(n) for n in labels], places, most, colours),
     }
 
 

@@ -14,29 +14,29 @@ from __future__ import annotations
 from dptext_core.errors import InputError
 
 from .base import Bars, Control, Curves, Facts, Lane, Lesson, Marked, Part, Question, Reveal, Row
-from .equal_epsilon import Equal
+from .equal_epsilon import EqualEpsilon
 from .group import Group
-from .memorisation import Memory
-from .original_returns import ComeBack
-from .remaining_leaks import Leaks
-from .repeated_answers import Twice
-from .sentence_bank import Whole
-from .single_word import OneWord
+from .memorisation import Memorisation
+from .original_returns import OriginalReturns
+from .remaining_leaks import RemainingLeaks
+from .repeated_answers import RepeatedAnswers
+from .sentence_bank import SentenceBank
+from .single_word import SingleWord
 from .temperature import Temperature
-from .word_lines import LineLesson
+from .word_lines import WordLines
 
 #: In the order in which they are told.
 LESSONS: tuple[Lesson, ...] = (
-    OneWord(),
-    ComeBack(),
+    SingleWord(),
+    OriginalReturns(),
     Temperature(),
-    LineLesson(),
+    WordLines(),
     Group(),
-    Twice(),
-    Leaks(),
-    Equal(),
-    Memory(),
-    Whole(),
+    RepeatedAnswers(),
+    RemainingLeaks(),
+    EqualEpsilon(),
+    Memorisation(),
+    SentenceBank(),
 )
 
 __all__ = [

@@ -35,16 +35,18 @@ def _channels(mechanism: Mechanism) -> tuple[Channel, ...]:
 
 
 @lru_cache(maxsize=1)
-def _held() -> dict[str, tuple[Mechanism, tuple[Channel, ...]]]:
+def _unchanged() -> dict[str, tuple[Mechanism, tuple[Channel, ...]]]:
     return {m.name: (m, _channels(m)) for m in mechanisms()}
 
 
-def stays(epsilon: float) -> dict[str, float]:
+def unchanged_at(epsilon: float) -> dict[str, float]:
     """The mean chance that one of WORDS stays what it is, by the title of the mechanism."""
-    return {m.title: float(np.mean([c.at(epsilon).p_keep() for c in channels])) for m, channels in _held().values()}
+    return {
+        m.title: float(np.mean([c.at(epsilon).p_keep() for c in channels])) for m, channels in _unchanged().values()
+    }
 
 
-class Equal(Lesson):
+class EqualEpsilon(Lesson):
     name = "equal"
     title = "Why equal ε is not equal privacy"
     promise = "three mechanisms, one number, three meanings"
@@ -60,7 +62,7 @@ class Equal(Lesson):
         return self.door.at(float(value))
 
     def show(self, value: Any) -> tuple[Part, ...]:
-        title, p = next(iter(stays(value).items()))
+        title, p = next(iter(unchanged_at(value).items()))
         return (
             Bars(f"Chance that a word stays what it is, at {epsilon_text(value)}", (Row(title, p, percent(p)),), 1.0),
         )
@@ -77,10 +79,10 @@ class Equal(Lesson):
         )
 
     def reveal(self, value: Any) -> Reveal:
-        at = stays(value)
+        at = unchanged_at(value)
         low, high = min(at.values()), max(at.values())
         ratio = high / low if low > 0 else float("inf")
-        made = [m for m, _ in _held().values()]
+        made = [m for m, _ in _unchanged().values()]
         points = equal_privacy(made, {"n_w": TARGET}, words=WORDS)
         rows = tuple(Row(title, p, percent(p)) for title, p in at.items())
         return Reveal(

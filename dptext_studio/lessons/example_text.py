@@ -47,25 +47,25 @@ def prepared() -> Prepared:
 
 
 @lru_cache(maxsize=16)
-def rewritten(epsilon: float) -> RewriteResult:
+def rewrite_at(epsilon: float) -> RewriteResult:
     """The one draw, at this ε."""
     return mechanism().replace(epsilon=float(epsilon)).rewrite(prepared(), seed=SEED)
 
 
-def drawn(result: RewriteResult) -> list[int]:
+def drawn_words(result: RewriteResult) -> list[int]:
     """The steps whose word was drawn by looking at it."""
     return [i for i, s in enumerate(result.steps) if s.by_looking]
 
 
 def place(result: RewriteResult) -> int:
     """The step of WORD, or the first that was drawn."""
-    there = drawn(result)
+    there = drawn_words(result)
     return next((i for i in there if result.steps[i].original.lower() == WORD), there[0])
 
 
-def in_its_sentence() -> Marked:
+def sentence_with_word() -> Marked:
     """The word of :func:`place` where it stands in the note."""
-    document, result = prepared().document, rewritten(float(mechanism().config.epsilon))
+    document, result = prepared().document, rewrite_at(float(mechanism().config.epsilon))
     word, text = result.steps[place(result)].original, document.text
     a, b = next((a, b) for a, b in document.sentences if word in text[a:b])
     at = text.index(word, a)
@@ -73,8 +73,8 @@ def in_its_sentence() -> Marked:
     return Marked("From a doctor's note", pieces, {})
 
 
-def kept(epsilons: Sequence[float]) -> np.ndarray:
+def kept_shares(epsilons: Sequence[float]) -> np.ndarray:
     """The mean chance at each ε that a drawn word stays what it is (N_w), float64."""
-    result = rewritten(float(mechanism().config.epsilon))
-    channels = [result.locked(i)[0] for i in drawn(result)]
+    result = rewrite_at(float(mechanism().config.epsilon))
+    channels = [result.locked(i)[0] for i in drawn_words(result)]
     return np.array([np.mean([c.at(e).p_keep() for c in channels]) for e in epsilons])

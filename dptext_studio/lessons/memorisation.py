@@ -16,7 +16,7 @@ from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, bin
 
 
 @lru_cache(maxsize=4)
-def rewritten(pretrained: str) -> RewriteResult:
+def rewrites(pretrained: str) -> RewriteResult:
     """The example of the case study, without noise, by the model that was pre-trained on that set."""
     return case_study.rewriter(pretrained, None).rewrite(case_study.EXAMPLE)
 
@@ -30,7 +30,7 @@ def shares(epsilon: float | None) -> dict[tuple[str, str], float]:
     return {(r["pretrained"], r["data"]): float(r["verbatim"]) for r in rows}
 
 
-class Memory(Lesson):
+class Memorisation(Lesson):
     name = "memory"
     title = "A model that memorised"
     promise = "what no ε of a rewrite covers"
@@ -55,7 +55,7 @@ class Memory(Lesson):
         return Setting(case_study.MECHANISM, {"checkpoint": value}, default)
 
     def show(self, value: Any) -> tuple[Part, ...]:
-        result = rewritten(value)
+        result = rewrites(value)
         return (Facts((), (("What was written", result.original), ("What the network makes of it", result.text))),)
 
     def ask(self, value: Any) -> Question:

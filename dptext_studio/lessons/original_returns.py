@@ -22,7 +22,7 @@ WORD, OTHER = "doctor", "nurse"
 @lru_cache(maxsize=1)
 def channels() -> tuple[Channel, Channel]:
     """What the two words are drawn from."""
-    by_word = recommended(ComeBack.door.mechanism).by_word
+    by_word = recommended(OriginalReturns.door.mechanism).by_word
     assert by_word is not None
     words = [w.lower() for w in by_word.vocabulary.words]
     one, other = by_word.channels(np.array([words.index(WORD), words.index(OTHER)]))
@@ -43,7 +43,7 @@ def odds(epsilon: float, banned: bool) -> tuple[float, float, float]:
     return float(p[at[0]].sum()), float(q[at[0]].sum()), float(np.nanmax(loss))
 
 
-class ComeBack(Lesson):
+class OriginalReturns(Lesson):
     name = "come-back"
     title = "Why the original can come back"
     promise = "a ban that would make it worse"

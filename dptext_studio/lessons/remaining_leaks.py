@@ -42,7 +42,7 @@ def words(result: RewriteResult) -> dict[str, int]:
     return found
 
 
-class Leaks(Lesson):
+class RemainingLeaks(Lesson):
     name = "leaks"
     title = "What still leaks"
     promise = "what a rewritten note shows to everyone"
@@ -60,7 +60,7 @@ class Leaks(Lesson):
         return self.door.at(float(value))
 
     def show(self, value: Any) -> tuple[Part, ...]:
-        return (Marked(f"The note at {epsilon_text(value)}", ((example_text.rewritten(value).text, ""),), {}),)
+        return (Marked(f"The note at {epsilon_text(value)}", ((example_text.rewrite_at(value).text, ""),), {}),)
 
     def ask(self, value: Any) -> Question:
         return Question(
@@ -69,7 +69,7 @@ class Leaks(Lesson):
         )
 
     def reveal(self, value: Any) -> Reveal:
-        result = example_text.rewritten(value)
+        result = example_text.rewrite_at(value)
         found = words(result)
         every = sum(found.values())
         there = found["kept"] + found["same"]

@@ -25,16 +25,16 @@ WORDS = ("doctor", "sister", "letter", "music", "winter", "money", "river", "sch
 
 
 def mechanism() -> Mechanism:
-    return recommended(Twice.door.mechanism, epsilon=EPSILON)
+    return recommended(RepeatedAnswers.door.mechanism, epsilon=EPSILON)
 
 
 @lru_cache(maxsize=1)
 def answers() -> tuple[RewriteResult, ...]:
     """Fresh answers for the one word, as many as the control goes to; drawn once, so that everybody sees the same."""
-    return tuple(mechanism().rewrites(WORD, max(Twice.control.values)))
+    return tuple(mechanism().rewrites(WORD, max(RepeatedAnswers.control.values)))
 
 
-def spent(n: int) -> float:
+def total_spent(n: int) -> float:
     """What releasing n of them adds up to, by the ledger."""
     book = Ledger()
     for result in answers()[:n]:
@@ -43,7 +43,7 @@ def spent(n: int) -> float:
 
 
 @lru_cache(maxsize=1)
-def guessed() -> np.ndarray:
+def guess_rates() -> np.ndarray:
     """In how many rooms the best guess is right after 1, 2, … MANY answers, as shares, float64 (MANY,)."""
     m = mechanism()
     right = np.zeros(MANY)
@@ -55,7 +55,7 @@ def guessed() -> np.ndarray:
     return right / (ROOMS * len(WORDS))
 
 
-class Twice(Lesson):
+class RepeatedAnswers(Lesson):
     name = "twice"
     title = "The budget adds up, and asking twice"
     promise = "why one answer is not like ten"
@@ -82,7 +82,7 @@ class Twice(Lesson):
     def ask(self, value: Any) -> Question:
         return Question(
             f"Over {len(WORDS)} everyday words, the attacker's best guess after one answer is right "
-            f"{percent(float(guessed()[0]))} of the time. How often after {MANY} answers, each with fresh noise?",
+            f"{percent(float(guess_rates()[0]))} of the time. How often after {MANY} answers, each with fresh noise?",
             (
                 "Hardly more often: every answer keeps its promise.",
                 "More often, but in less than three of four cases.",
@@ -91,7 +91,7 @@ class Twice(Lesson):
         )
 
     def reveal(self, value: Any) -> Reveal:
-        share = guessed()
+        share = guess_rates()
         rows = tuple(
             Row(self.control.said(n), float(share[n - 1]), percent(float(share[n - 1]))) for n in (1, 2, 5, MANY)
         )
@@ -101,7 +101,7 @@ class Twice(Lesson):
                 f"After {MANY} answers the best guess is right {percent(float(share[-1]))} of the time, measured "
                 f"{ROOMS} times for each of these words.",
                 f"The ledger says why: one answer spends ε = {number(EPSILON)} for each place on the line, and {MANY} "
-                f"of them spend {bound(spent(MANY))}.",
+                f"of them spend {bound(total_spent(MANY))}.",
             ),
             (
                 "Each answer keeps its own promise. Together they have the promise of one answer with the sum of their "
@@ -110,6 +110,6 @@ class Twice(Lesson):
             ),
             (
                 Bars("How often the best guess is right", rows, top=1.0),
-                Facts(("answers", "ε together"), tuple((f"{n}", bound(spent(n))) for n in self.control.values)),
+                Facts(("answers", "ε together"), tuple((f"{n}", bound(total_spent(n))) for n in self.control.values)),
             ),
         )

@@ -23,29 +23,29 @@ SAME = 0.02
 
 
 @lru_cache(maxsize=1)
-def _whole() -> tuple[Mechanism, Prepared]:
+def _sentence_mechanism() -> tuple[Mechanism, Prepared]:
     """The mechanism, and the sentence of the example with note.WORD in it, or its first."""
     document = example_text.prepared().document
     every = [document.text[a:b] for a, b in document.sentences]
     sentence = next((s for s in every if example_text.WORD in s), every[0])
-    mechanism = recommended(Whole.door.mechanism)
+    mechanism = recommended(SentenceBank.door.mechanism)
     return mechanism, mechanism.prepare(sentence)
 
 
 @lru_cache(maxsize=1)
-def _words() -> tuple[Prepared, int]:
+def _word_mechanism() -> tuple[Prepared, int]:
     """The same sentence for what draws its words, and how many are drawn."""
     m = example_text.mechanism()
-    prepared = m.prepare(_whole()[1].text)
+    prepared = m.prepare(_sentence_mechanism()[1].text)
     return prepared, m.guarantee(prepared).draws
 
 
 @lru_cache(maxsize=len(TOTALS))
 def both(total: float) -> tuple[list[str], list[str], np.ndarray, np.ndarray]:
     """Rewrites that spend ``total`` each, by a whole draw and word by word, and how near each comes to the sentence."""
-    mechanism, prepared = _whole()
+    mechanism, prepared = _sentence_mechanism()
     ours = [r.text for r in mechanism.replace(epsilon=total).rewrites(prepared, DRAWS, seed=example_text.SEED)]
-    words, n = _words()
+    words, n = _word_mechanism()
     theirs = [
         r.text
         for r in example_text.mechanism().replace(epsilon=total / n).rewrites(words, DRAWS, seed=example_text.SEED)
@@ -54,7 +54,7 @@ def both(total: float) -> tuple[list[str], list[str], np.ndarray, np.ndarray]:
     return ours, theirs, cosines[:DRAWS], cosines[DRAWS:]
 
 
-class Whole(Lesson):
+class SentenceBank(Lesson):
     name = "whole-sentence"
     title = "A sentence drawn whole"
     promise = "one ε for a sentence, and what becomes of its facts"
@@ -72,21 +72,22 @@ class Whole(Lesson):
         return Setting(self.door.mechanism, {}, value)
 
     def show(self, value: Any) -> tuple[Part, ...]:
-        mechanism, prepared = _whole()
+        mechanism, prepared = _sentence_mechanism()
         result = mechanism.replace(epsilon=value).rewrite(prepared, seed=example_text.SEED)
         title = f"What may come in the place of “{prepared.text}”, with {epsilon_text(value)}"
         return (Bars(title, likely(result.distribution(0), released=result.text), top=1.0),)
 
     def ask(self, value: Any) -> Question:
         return Question(
-            f"Or the words are drawn one by one, and share the same {epsilon_text(value)}: {_words()[1]} of them, the "
-            f"stop words stay. Of {DRAWS} rewrites of each kind, which are nearer to the sentence in meaning?",
+            f"Or the words are drawn one by one, and share the same {epsilon_text(value)}: {_word_mechanism()[1]} of "
+            f"them, the stop words stay. Of {DRAWS} rewrites of each kind, which are nearer to the sentence "
+            f"in meaning?",
             ("Those drawn whole.", "Those drawn word by word.", "They are as near as each other."),
         )
 
     def reveal(self, value: Any) -> Reveal:
         ours, theirs, whole, words = both(value)
-        n = _words()[1]
+        n = _word_mechanism()[1]
         apart = float(whole.mean() - words.mean())
         right = 2 if abs(apart) <= SAME else 0 if apart > 0 else 1
         means = (("drawn whole", whole), ("word by word", words))

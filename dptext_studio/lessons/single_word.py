@@ -16,7 +16,7 @@ OFFERED = (10.0, 50.0, 100.0, 500.0)
 POINTS = 9
 
 
-class OneWord(Lesson):
+class SingleWord(Lesson):
     name = "one-word"
     title = "What ε does to one word"
     promise = "one slider, one word"
@@ -33,13 +33,13 @@ class OneWord(Lesson):
         return self.door.at(float(value))
 
     def show(self, value: Any) -> tuple[Part, ...]:
-        result = example_text.rewritten(value)
+        result = example_text.rewrite_at(value)
         d = result.distribution(example_text.place(result))
         title = f"What comes in the place of “{d.source}” at {epsilon_text(value)}"
-        return example_text.in_its_sentence(), Bars(title, likely(d), top=1.0)
+        return example_text.sentence_with_word(), Bars(title, likely(d), top=1.0)
 
     def ask(self, value: Any) -> Question:
-        n = len(example_text.drawn(example_text.rewritten(example_text.mechanism().config.epsilon)))
+        n = len(example_text.drawn_words(example_text.rewrite_at(example_text.mechanism().config.epsilon)))
         return Question(
             f"The note has {n} words that are drawn like this one. At which ε do about half of them stay what "
             "they were?",
@@ -49,12 +49,12 @@ class OneWord(Lesson):
     def reveal(self, value: Any) -> Reveal:
         low, high, _ = type(example_text.mechanism()).epsilon_range({})
         at = np.unique([*np.geomspace(low, high, POINTS), *OFFERED])
-        kept = dict(zip(at.tolist(), example_text.kept(at.tolist()).tolist(), strict=True))
+        kept = dict(zip(at.tolist(), example_text.kept_shares(at.tolist()).tolist(), strict=True))
         right = min(range(len(OFFERED)), key=lambda i: abs(kept[OFFERED[i]] - 0.5))
         each = "; ".join(f"{percent(kept[e])} at {epsilon_text(e)}" for e in OFFERED)
         best = max(kept, key=lambda e: kept[e])
         words = len(
-            example_text.rewritten(OFFERED[0]).distribution(example_text.place(example_text.rewritten(OFFERED[0])))
+            example_text.rewrite_at(OFFERED[0]).distribution(example_text.place(example_text.rewrite_at(OFFERED[0])))
         )
         curve = Curves(
             "All drawn words of the note",

@@ -20,21 +20,21 @@ EPSILON = 0.5
 NEAREST, BESIDE = 10, 10
 
 
-def line() -> WordList:
+def word_line() -> WordList:
     """The row of words, those that are left out by default left out."""
-    m: Any = recommended(LineLesson.door.mechanism)
+    m: Any = recommended(WordLines.door.mechanism)
     return m.vocabulary.lists[0]
 
 
 def nearest(word: str) -> tuple[str, ...]:
     """The nearest of these words in the space of the list."""
     near = word_space(list_space(word_lists()[0])).neighbours(word, 3 * NEAREST)
-    return tuple(w for w, _ in near if line().index(w) is not None)[:NEAREST]
+    return tuple(w for w, _ in near if word_line().index(w) is not None)[:NEAREST]
 
 
 def places(word: str) -> dict[str, int]:
     """How far from the word its nearest words stand on the line, the sign saying on which side."""
-    row = line()
+    row = word_line()
     own = row.index(word)
     assert own is not None
     found = {w: row.index(w) for w in nearest(word)}
@@ -43,7 +43,7 @@ def places(word: str) -> dict[str, int]:
 
 def walk(word: str) -> DiffractionView:
     """The words around it on the line, with their chances."""
-    m = recommended(LineLesson.door.mechanism, epsilon=EPSILON, keep_stopwords=False)
+    m = recommended(WordLines.door.mechanism, epsilon=EPSILON, keep_stopwords=False)
     result = m.rewrite(word, seed=1)
     for i in range(len(result.units)):
         for view in result.views(i):
@@ -52,7 +52,7 @@ def walk(word: str) -> DiffractionView:
     raise InputError("This is not one of the words on the line. Type another English word.")
 
 
-class LineLesson(Lesson):
+class WordLines(Lesson):
     name = "line"
     title = "Words as points, words on a line"
     promise = "walk the list of 1-Diffractor with a word of yours"
@@ -68,7 +68,7 @@ class LineLesson(Lesson):
 
     def checked(self, value: Any) -> str:
         word = super().checked(value)
-        if line().index(word) is None:
+        if word_line().index(word) is None:
             raise InputError("This is not one of the words on the line. Type another English word.")
         return word
 

@@ -15,7 +15,7 @@ from dptext_core.mechanisms import recommended
 from dptext_core.mechanisms.setting import OfSetting
 from dptext_core.support.private import Private
 
-from .rewrite_cache import Draw, Kept, Looked
+from .rewrite_cache import Draw, RewriteCache, ViewedRewrite
 from .runs import Run
 
 #: How far from the wanted N_w a search may end: less than anybody sees.
@@ -35,7 +35,7 @@ class Column(OfSetting):
 
 
 @dataclass(frozen=True)
-class Asked(Private):
+class ComparisonRequest(Private):
     """What the columns show. target: what is equal, and how much of it. draw: how often it was drawn again."""
 
     text: str
@@ -47,12 +47,12 @@ class Asked(Private):
 
 
 @dataclass(frozen=True)
-class ComparedOutcome(Private):
+class ColumnOutcome(Private):
     """What became of a column. figures: over the words that all columns draw. error: why there is no rewrite, where
     there is none."""
 
     epsilon: float | None = None
-    looked: Looked | None = None
+    looked: ViewedRewrite | None = None
     figures: side_by_side.Figures | None = None
     error: str = ""
 
@@ -60,8 +60,8 @@ class ComparedOutcome(Private):
 
 
 def rewrites(
-    asked: Asked, kept: Kept, run: Run | None, ledger: Ledger, edited: str | None, task: dpt.Task
-) -> list[ComparedOutcome]:
+    asked: ComparisonRequest, kept: RewriteCache, run: Run | None, ledger: Ledger, edited: str | None, task: dpt.Task
+) -> list[ColumnOutcome]:
     """What becomes of each column. What is kept, and what Explore's run has, is used again. edited: the text
     that this one was edited from; where it was, its noise is kept unless the ledger has it as released."""
     of = len(asked.columns)
@@ -77,7 +77,7 @@ def rewrites(
             draws.append(str(error))
         task.report(len(draws), 3 * of)
     epsilons = _epsilons(asked, draws, task.child(1, 2, 3))
-    found: list[ComparedOutcome] = []
+    found: list[ColumnOutcome] = []
     for draw, epsilon in zip(draws, epsilons, strict=True):
         found.append(_outcome(kept, draw, epsilon, task))
         task.report(2 * of + len(found), 3 * of)
@@ -98,18 +98,18 @@ def _ready(column: Column) -> bool:
         return True
 
 
-def _outcome(kept: Kept, draw: Draw | str, epsilon: float | str, task: dpt.Task) -> ComparedOutcome:
+def _outcome(kept: RewriteCache, draw: Draw | str, epsilon: float | str, task: dpt.Task) -> ColumnOutcome:
     if isinstance(draw, str) or isinstance(epsilon, str):
-        return ComparedOutcome(error=draw if isinstance(draw, str) else str(epsilon))
+        return ColumnOutcome(error=draw if isinstance(draw, str) else str(epsilon))
     try:
-        return ComparedOutcome(epsilon, kept.look(draw, epsilon, task))
+        return ColumnOutcome(epsilon, kept.look(draw, epsilon, task))
     except dpt.Cancelled:
         raise
     except dpt.DPTextError as error:
-        return ComparedOutcome(epsilon, error=str(error))
+        return ColumnOutcome(epsilon, error=str(error))
 
 
-def _epsilons(asked: Asked, draws: Sequence[Draw | str], task: dpt.Task) -> list[float | str]:
+def _epsilons(asked: ComparisonRequest, draws: Sequence[Draw | str], task: dpt.Task) -> list[float | str]:
     """The ε of each column, or why it has none."""
     if asked.target is None:
         return [c.epsilon or 1.0 for c in asked.columns]

@@ -34,11 +34,11 @@ MANY = (
 LONG = "This took longer than the {:g} minutes that this server gives to one piece of work. Ask for less at once."
 
 
-class _Left(Cancelled):
+class _Abandoned(Cancelled):
     """Stopped because the visitor had gone, or its time was over."""
 
 
-class _Until(Task):
+class _TimedTask(Task):
     """Cancelled by itself when the time is over. seconds: None for no end."""
 
     def __init__(self, listener: Listener, seconds: float | None) -> None:
@@ -66,7 +66,7 @@ class Job:
     ):
         self.label = label
         minutes = limits().minutes
-        self.task = _Until(self._told, None if minutes is None or stays else 60.0 * minutes)
+        self.task = _TimedTask(self._told, None if minutes is None or stays else 60.0 * minutes)
         self.result: Any = None
         self.error: BaseException | None = None
         self._started = time.monotonic()
@@ -77,7 +77,7 @@ class Job:
         self._ended = threading.Event()
         #: The fragment of a page that waits for its end, and is told of it; and how often that asks until then.
         self.awaited: str | None = None
-        self.every = _often()
+        self.every = _interval()
         self._visitor = sessions.visitor()
         self._turn = Turn(self._visitor or self, self.task, last=last)
         self._thread = threading.Thread(target=self._run, args=(work, after), daemon=True)
@@ -95,7 +95,7 @@ class Job:
             self.result = None if self._forgotten else result
         except Cancelled as error:
             why = GONE if self._left else LONG.format(limits().minutes) if self.task.over else ""
-            self.error = _Left(why) if why else error
+            self.error = _Abandoned(why) if why else error
         except BaseException as error:
             self.error = error
         finally:
@@ -176,7 +176,7 @@ class Work:
         """Begin after so many seconds, in the place of what runs there; or say in ``error`` that the visitor has too
         much under way. last: where nobody waits for anything else."""
         self.stop()
-        under_way = [w for w in sessions.mine() if isinstance(w, Job) and not (w.task.cancelled or w.wait(0))]
+        under_way = [w for w in sessions.own_work() if isinstance(w, Job) and not (w.task.cancelled or w.wait(0))]
         if (most := limits().pieces) <= len(under_way):
             self.asked, self.result, self.error = asked, None, Busy(MANY.format(most))
             return
@@ -223,21 +223,21 @@ class Work:
 
     def said(self, stopped: str) -> str:
         """Why there is no result, in plain words; empty where nothing went wrong. stopped: of what the user stopped."""
-        if isinstance(self.error, Cancelled) and not isinstance(self.error, _Left):
+        if isinstance(self.error, Cancelled) and not isinstance(self.error, _Abandoned):
             return stopped
         return "" if self.error is None else str(self.error)
 
     def waiting(self, key: str, text: Callable[[], str] | None = None) -> None:
         """Progress and a way to stop, where it runs."""
         if self.job is not None:
-            self.job.every = _often()
-            st.fragment(_waiting, run_every=self.job.every)(self.job, key, text)
+            self.job.every = _interval()
+            st.fragment(_progress_bar, run_every=self.job.every)(self.job, key, text)
 
     def follow(self) -> None:
         """Have the page run again when it has ended, and show nothing meanwhile."""
         if self.job is not None:
-            self.job.every = _often()
-            st.fragment(_look, run_every=self.job.every)(self.job)
+            self.job.every = _interval()
+            st.fragment(_refresh, run_every=self.job.every)(self.job)
 
 
 def _ends(job: Job, seconds: float) -> bool:
@@ -251,41 +251,41 @@ def _ends(job: Job, seconds: float) -> bool:
     return True
 
 
-def lasting(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """A time in the unit in which one would say it."""
     if seconds < 90:
         return f"{max(1, math.ceil(seconds))} s"
     return f"{math.ceil(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
-def under_way(job: Job) -> str:
+def progress_text(job: Job) -> str:
     """What it does, and how long that takes where it is worth telling."""
     left = job.left
-    return f"{job.label} …" + ("" if left is None or left <= TELL else f" about {lasting(left)} left")
+    return f"{job.label} …" + ("" if left is None or left <= TELL else f" about {duration_text(left)} left")
 
 
-def _often(age: float = 0.0) -> float:
+def _interval(age: float = 0.0) -> float:
     """Seconds from one look at work to the next: each look of so many pages costs the work a little, and what has taken
     long changes slowly."""
     return max(1.0, all_turns.waiting / 2, age / 10)
 
 
-def _look(job: Job) -> None:
+def _refresh(job: Job) -> None:
     """The page is told when the work has ended, and looks for it now and then."""
     job.awaited = me = sessions.fragment()
     if job.wait(0):
         job.awaited = None
         st.rerun(scope="app")
-    if me is not None and (every := _often(job.age)) > 1.5 * job.every:
+    if me is not None and (every := _interval(job.age)) > 1.5 * job.every:
         job.every = every
         sessions.ask_every(every, me)
 
 
-def _waiting(job: Job, key: str, text: Callable[[], str] | None = None) -> None:
+def _progress_bar(job: Job, key: str, text: Callable[[], str] | None = None) -> None:
     """Progress and a way to stop."""
-    _look(job)
+    _refresh(job)
     bar, stop = st.columns([5, 1], vertical_alignment="center")
     said = f"Waits for {many(others, 'other')} …" if (others := job.before) else ""
-    bar.progress(job.share, text=said or (text() if text else under_way(job)))
+    bar.progress(job.share, text=said or (text() if text else progress_text(job)))
     if stop.button("Stop", key=key, width="stretch"):
         job.task.cancel()

@@ -10,7 +10,7 @@ from dptext_core.support.private import Private
 
 
 @dataclass(frozen=True)
-class Tried(Private):
+class PlotRequest(Private):
     """What the points are measured for. draw: how often it was drawn again."""
 
     text: str

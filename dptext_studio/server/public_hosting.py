@@ -93,12 +93,12 @@ def enter() -> None:
     ):
         st.error(NO_HOST)
         st.stop()
-    if mine.sessions is not None and sessions.before() >= mine.sessions:
+    if mine.sessions is not None and sessions.earlier_sessions() >= mine.sessions:
         st.error(FULL)
         st.stop()
 
 
-def offered(meta: Mapping[str, Any], default: Any) -> list[str] | None:
+def offered_values(meta: Mapping[str, Any], default: Any) -> list[str] | None:
     """What a page offers of an option whose value is a name, by its metadata; None where it names none."""
     if meta.get("offered"):
         return list(meta["offered"])
@@ -110,7 +110,7 @@ def offered(meta: Mapping[str, Any], default: Any) -> list[str] | None:
     return models.offered(meta, str(default))
 
 
-def page_has(meta: Mapping[str, Any]) -> bool:
+def is_offered(meta: Mapping[str, Any]) -> bool:
     """Whether a page has a control for an option, by its metadata."""
     if not meta.get("page", True):
         return False

@@ -24,7 +24,7 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True)
-class Looked(Private):
+class ViewedRewrite(Private):
     """One setting at one ε. number: names it in messages from the browser."""
 
     number: int
@@ -40,7 +40,7 @@ class Draw(Private):
     mechanism: dpt.Mechanism
     prepared: dpt.Prepared
     stream: dpt.NoiseStream
-    at: dict[float, Looked] = field(default_factory=dict)
+    at: dict[float, ViewedRewrite] = field(default_factory=dict)
 
     _shown: ClassVar[tuple[str, ...]] = ("mechanism", "at")
 
@@ -50,7 +50,7 @@ class Draw(Private):
 
 
 @dataclass(eq=False)
-class Kept(Private):
+class RewriteCache(Private):
     """Of one session. Jobs beside the page use it too, so it asks for nothing of Streamlit's. seconds: that the
     settings of Compare took on the newest text."""
 
@@ -81,7 +81,7 @@ class Kept(Private):
         if found is None:
             found = mechanism.prepare(text, task=task.quiet)
         with self.lock:
-            return _newest(self.scores, key, found, TEXTS)
+            return _store_newest(self.scores, key, found, TEXTS)
 
     def draw(
         self,
@@ -107,9 +107,9 @@ class Kept(Private):
             stream = next((s for s in streams if not ledger.spent(noise_of(s), text)), None)
             found = Draw(mechanism, prepared, stream or dpt.NoiseStream())
         with self.lock:
-            return _newest(self.draws, key, found, SETTINGS)
+            return _store_newest(self.draws, key, found, SETTINGS)
 
-    def look(self, draw: Draw, epsilon: float, task: Task = UNWATCHED) -> Looked:
+    def look(self, draw: Draw, epsilon: float, task: Task = UNWATCHED) -> ViewedRewrite:
         """What a draw is at an ε."""
         found = draw.at.get(epsilon)
         if found is None:
@@ -118,11 +118,11 @@ class Kept(Private):
             with self.lock:
                 self.number += 1
                 number = self.number
-            found = Looked(number, result)
+            found = ViewedRewrite(number, result)
         with self.lock:
             # A copy may be told after something else is shown.
-            _newest(self.shown, found.number, found.result, SETTINGS * 4)
-            return _newest(draw.at, epsilon, found, EPSILONS)
+            _store_newest(self.shown, found.number, found.result, SETTINGS * 4)
+            return _store_newest(draw.at, epsilon, found, EPSILONS)
 
     def like(self, original: str, rewrites: list[str], task: Task = UNWATCHED) -> list[float]:
         """The cosine of each with the original."""
@@ -130,7 +130,7 @@ class Kept(Private):
         missing = [r for r in dict.fromkeys(rewrites) if (original, r) not in self.likeness]
         for r, value in zip(missing, metrics.score("cosine", [original] * len(missing), missing), strict=True):
             with self.lock:
-                _newest(self.likeness, (original, r), value, SETTINGS * EPSILONS)
+                _store_newest(self.likeness, (original, r), value, SETTINGS * EPSILONS)
         return [self.likeness[original, r] for r in rewrites]
 
     def forget_draws(self, text: str) -> None:
@@ -146,7 +146,7 @@ def noise_of(stream: dpt.NoiseStream) -> str:
     return stream.at(0).noise_id
 
 
-def _newest(held: dict[K, V], key: K, value: V, most: int) -> V:
+def _store_newest(held: dict[K, V], key: K, value: V, most: int) -> V:
     """Hold it as what was looked at last, and forget what is too many."""
     held.pop(key, None)
     held[key] = value

@@ -14,7 +14,7 @@ from dptext_core.support.private import Private
 from dptext_core.support.task import UNWATCHED, Task
 
 from ..figures.belief_view import exactness
-from ..figures.mechanism_steps import how
+from ..figures.mechanism_steps import mechanism_steps
 from ..figures.token_payload import Payload
 from ..figures.token_view import payload
 
@@ -91,7 +91,7 @@ class Run(Private):
         return self._plain_at[epsilon]
 
 
-def make(
+def make_run(
     inputs: Inputs,
     number: int,
     epsilon: float,
@@ -111,7 +111,7 @@ def make(
     """
     mechanism = inputs.setting.at(epsilon if inputs.epsilon is None else inputs.epsilon).make()
     same_text = before is not None and before.inputs.text == inputs.text
-    edited = before.inputs.text if before is not None and from_edit(before.inputs.text, inputs.text) else None
+    edited = before.inputs.text if before is not None and is_edit(before.inputs.text, inputs.text) else None
     begun, ready, took, bundled = time.monotonic(), mechanism.model_ready, None, False
     if before is not None and same_text and before.prepared.key == mechanism.key:
         prepared, took, bundled = before.prepared, before.seconds, before.bundled
@@ -125,7 +125,7 @@ def make(
     stream = before.stream if before is not None and keep_stream else dpt.NoiseStream(inputs.seed)
     result = mechanism.rewrite(prepared, stream=stream, task=task)
     shown = _payload(result, number, axis, task, pin)
-    shown["how"], shown["belief"] = how(mechanism, result), exactness(mechanism)
+    shown["how"], shown["belief"] = mechanism_steps(mechanism, result), exactness(mechanism)
     if before is not None and (before.payload["lo"], before.payload["hi"]) != axis[:2]:
         # Another slider: the browser moves to its default instead of clamping where the last one stood.
         shown["cmd"] = {"n": number, "eps": epsilon}
@@ -138,7 +138,7 @@ def make(
     return replace(made, secret=pin, bundled=bundled)
 
 
-def from_edit(before: str, after: str) -> bool:
+def is_edit(before: str, after: str) -> bool:
     """Whether a text is another one that was edited: it continues it or is its beginning, or at the beginning and the
     end together at least half of the words of the shorter one are the same."""
     if before == after or not (before.strip() and after.strip()):
@@ -152,7 +152,7 @@ def from_edit(before: str, after: str) -> bool:
     return 2 * (head + tail) >= n
 
 
-def differ_by_the_prior(run: Run, inputs: Inputs) -> bool:
+def differs_by_prior(run: Run, inputs: Inputs) -> bool:
     """Whether the run and what is asked for are one mechanism with and without its public prior, whatever the text:
     who types meanwhile keeps ε too."""
     if run.inputs.mechanism == inputs.mechanism:
@@ -176,11 +176,11 @@ def _plain(mechanism: dpt.Mechanism, prepared: dpt.Prepared, task: Task) -> tupl
     return plain, again or plain.prepare(prepared.text, task=task.quiet)
 
 
-def moved(run: Run, epsilon: float, axis: tuple[float, float, float], number: int) -> Run:
+def run_at(run: Run, epsilon: float, axis: tuple[float, float, float], number: int) -> Run:
     """The run at another ε with the same stream, where the browser cannot work it out by itself."""
     result = run.at(epsilon)
     shown = _payload(result, number, axis)
-    shown["how"] = how(run.mechanism, result)
+    shown["how"] = mechanism_steps(run.mechanism, result)
     return replace(run, number=number, result=result, payload=shown)
 
 

@@ -36,7 +36,7 @@ class Turn:
 
 
 @dataclass(eq=False)
-class Turns:
+class Scheduler:
     """A queue with so many places."""
 
     places: int = PLACES
@@ -110,4 +110,4 @@ class Turns:
 
 
 #: Of all visitors of this server.
-all_turns = Turns()
+all_turns = Scheduler()

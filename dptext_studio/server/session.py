@@ -13,10 +13,10 @@ from dptext_core.measure.budget import Budget
 from dptext_core.measure.ledger import Ledger
 from dptext_core.measure.trade_off import TradeOffPoint
 
-from .comparison import Asked, ComparedOutcome
+from .comparison import ColumnOutcome, ComparisonRequest
 from .jobs import Work
-from .plot_request import Tried
-from .rewrite_cache import Kept
+from .plot_request import PlotRequest
+from .rewrite_cache import RewriteCache
 from .runs import Run
 from .uploads import Upload
 
@@ -76,14 +76,14 @@ class Session:
     upload: Upload | None = None
     uploads: int = 0
     batch_error: str = ""
-    kept: Kept = field(default_factory=Kept)
+    kept: RewriteCache = field(default_factory=RewriteCache)
     columns: list[tuple[int, dpt.Setting]] = field(default_factory=list)
     columns_new: bool = False
     word: int | None = None
     compared: tuple[str, str | None] = ("", None)
-    beside: tuple[Asked, list[ComparedOutcome]] | None = None
+    beside: tuple[ComparisonRequest, list[ColumnOutcome]] | None = None
     points: list[TradeOffPoint] = field(default_factory=list)
-    tried: Tried | None = None
+    tried: PlotRequest | None = None
     chosen_in: str | None = None
     chosen_word: str | None = None
     followed: set[str] = field(default_factory=set)

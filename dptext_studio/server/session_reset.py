@@ -43,7 +43,7 @@ def forget() -> None:
     st.session_state.forgotten = True
 
 
-def forgotten() -> bool:
+def reset_note() -> bool:
     """Whether the session is to be emptied, and its page is not loaded anew yet."""
     return bool(st.session_state.get("forgotten"))
 
@@ -51,7 +51,7 @@ def forgotten() -> bool:
 def reload() -> bool:
     """Empty the session where that was asked for, and load the page anew, which empties the tab: whether that is under
     way."""
-    if not forgotten():
+    if not reset_note():
         return False
     st.session_state.clear()
     st.session_state.forgotten = True

@@ -66,20 +66,20 @@ def visitor() -> str | None:
     return inner.session_name()
 
 
-def before() -> int:
+def earlier_sessions() -> int:
     """How many sessions are here that came before the one that runs this. Outside of a server: none."""
     with _lock:
         here = list(_visits)
     return here.index(me) if (me := visitor()) in here else 0
 
 
-def here() -> int:
+def session_count() -> int:
     """How many sessions are here. Outside of a server: none."""
     with _lock:
         return len(_visits)
 
 
-def mine() -> list[Any]:
+def own_work() -> list[Any]:
     """The work of the session that runs this. Outside of a server: none."""
     with _lock:
         visit = _visits.get(visitor() or "")

@@ -96,7 +96,7 @@ class Upload:
         work.attach(batch, job)
 
 
-def taken(name: str, data: bytes) -> Upload:
+def store_upload(name: str, data: bytes) -> Upload:
     """A new upload of what a browser sent. Raises InputError."""
     file = file_name(name)
     if (kind := Path(file).suffix.lower()) in tables.KINDS and kind not in limits().kinds:
@@ -109,7 +109,7 @@ def taken(name: str, data: bytes) -> Upload:
     return upload
 
 
-def opened(code: str, work: Work, label: str) -> Upload:
+def open_upload(code: str, work: Work, label: str) -> Upload:
     """A kept job, with its progress or its results in ``work``. Raises InputError."""
     if not limits().keeps:
         raise InputError(NONE_KEPT)
@@ -122,11 +122,11 @@ def opened(code: str, work: Work, label: str) -> Upload:
     if job is not None:
         work.attach(upload.batch, job)
     else:
-        work.start(upload.batch, finder(upload.batch), label)
+        work.start(upload.batch, results_reader(upload.batch), label)
     return upload
 
 
-def finder(batch: Batch) -> Callable[[Task], Any]:
+def results_reader(batch: Batch) -> Callable[[Task], Any]:
     """Work that reads what is written by now."""
     return batch.found
 

@@ -87,6 +87,6 @@ class Votes:
 VOTES = Votes()
 
 
-def named(text: str) -> str:
+def voter_name(text: str) -> str:
     """The name of a room as it stands in an address; "" for what can be none."""
     return text if re.fullmatch(f"[{_LETTERS}]{{{_LENGTH}}}", text) else ""

@@ -21,9 +21,9 @@ from dptext_core.measure.ledger import Ledger
 from dptext_core.mechanisms.recommended import ORDER
 from dptext_core.privacy.guarantee import percent
 from dptext_studio.components.rewrite_view import copies_of, word_of
-from dptext_studio.figures.glossary import said_of
+from dptext_studio.figures.glossary import definition
 from dptext_studio.server import comparison
-from dptext_studio.server.rewrite_cache import Kept
+from dptext_studio.server.rewrite_cache import RewriteCache
 from dptext_studio.server.session import Session
 from dptext_studio.views.compare import card_settings, cards, equal_privacy
 
@@ -103,7 +103,7 @@ def test_two_settings_stand_beside_each_other_with_what_changed(page):
     assert [n for _, n in left] == [1, 1] and list(table["identifying words left"]) == [f"{k} of 1" for k, _ in left]
     for (k, _), said in zip(left, [v["count"] for v in views(page, "count")], strict=True):
         assert said.startswith(f"{k} of 1 identifying words left, ") and " change" in said
-    assert page.select_slider[0].help == said_of("ε")
+    assert page.select_slider[0].help == definition("ε")
     assert len({r.noise_id for r in results}) == 2 and len(mine(page).ledger.entries) == 2 and not released(page)
 
 
@@ -322,11 +322,11 @@ def test_a_text_that_was_emptied_while_it_was_worked_on_is_rewritten_when_it_is_
 
 
 def test_a_comparison_for_which_a_model_was_loaded_says_nothing_of_the_next(monkeypatch):
-    kept, one = Kept(), dpt.Setting("custext", {}, 5.0)
+    kept, one = RewriteCache(), dpt.Setting("custext", {}, 5.0)
 
     def compared_of(text: str, ready: bool) -> float | None:
         monkeypatch.setattr(dpt.mechanism_class("custext"), "model_ready", ready)
-        asked = comparison.Asked(text, (comparison.Column(1, one),), None, 0)
+        asked = comparison.ComparisonRequest(text, (comparison.Column(1, one),), None, 0)
         (found,) = comparison.rewrites(asked, kept, None, Ledger(), None, dpt.Task())
         assert found.looked is not None
         return kept.seconds

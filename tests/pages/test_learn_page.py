@@ -176,8 +176,8 @@ def test_a_code_is_a_drawing_without_an_address():
 
 
 def test_only_known_names_are_hidden():
-    assert hidden_controls.checked("mechanism, seed,k") == ("mechanism", "seed", "k")
-    assert hidden_controls.checked("}body{display:none,[x],..,") == ()
+    assert hidden_controls.known_names("mechanism, seed,k") == ("mechanism", "seed", "k")
+    assert hidden_controls.known_names("}body{display:none,[x],..,") == ()
 
 
 @pytest.mark.slow

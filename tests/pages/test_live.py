@@ -21,7 +21,7 @@ TEXT = "My doctor told the lawyer that her son sold an old house in Lisbon last 
 
 def run_of(name: str, text: str, before: runs.Run | None = None, **given) -> runs.Run:
     axis = dpt.mechanism_class(name).epsilon_range({})
-    return runs.make(runs.Inputs(text, dpt.Setting(name), None), 1, axis[2], axis, before=before, **given)
+    return runs.make_run(runs.Inputs(text, dpt.Setting(name), None), 1, axis[2], axis, before=before, **given)
 
 
 def drawn(run: runs.Run, before: int) -> list[str]:
@@ -69,13 +69,13 @@ def test_a_model_draws_each_place_with_its_own_noise_whatever_stands_behind_it()
     ],
 )
 def test_an_edit_is_told_from_another_text(before, after, edited):
-    assert runs.from_edit(before, after) is edited
+    assert runs.is_edit(before, after) is edited
 
 
 def test_what_takes_long_waits_and_says_so():
-    assert live_text.waits("a short text", None) == live_text.waits("a short text", 0.4) == ""
-    assert "took 3.2 seconds" in live_text.waits("a short text", 3.21)
-    long = live_text.waits("word " * (live_text.WORDS + 1), 0.1)
+    assert live_text.pause_reason("a short text", None) == live_text.pause_reason("a short text", 0.4) == ""
+    assert "took 3.2 seconds" in live_text.pause_reason("a short text", 3.21)
+    long = live_text.pause_reason("word " * (live_text.WORDS + 1), 0.1)
     assert (
         f"more than {live_text.WORDS} words" in long
         and "Ctrl+Enter" in long

@@ -112,9 +112,9 @@ def test_a_job_gives_its_result_its_error_or_stops():
 
 def test_a_job_that_begins_later_takes_no_turn_of_others(monkeypatch):
     from dptext_studio.server import jobs
-    from dptext_studio.server.scheduler import Turns
+    from dptext_studio.server.scheduler import Scheduler
 
-    monkeypatch.setattr(jobs, "all_turns", Turns(1))
+    monkeypatch.setattr(jobs, "all_turns", Scheduler(1))
     began = time.monotonic()
     later = Job(lambda task: time.monotonic() - began, "x", after=0.5)
     assert Job(lambda task: 5, "x").wait(0.4) and not later.wait(0)
@@ -454,7 +454,7 @@ def test_a_gauge_waits_for_a_pause_in_typing_and_has_fewer_texts_in_a_crowd(monk
     at.text_area(key="play_text").set_value("My doctor paid my sister for water and bread.")
     settle(at)
     assert held.job is not None and not held.job.wait(1.0)
-    monkeypatch.setattr(sessions, "here", lambda: 60)
+    monkeypatch.setattr(sessions, "session_count", lambda: 60)
     at.text_area(key="play_text").set_value("Nobody else knew where they had been.")
     settle(at)
     assert held.job is None or held.job.wait(60)
@@ -837,20 +837,20 @@ def test_an_address_is_followed_once_and_again_where_it_comes_with_another_page(
     monkeypatch.setattr(address.st, "query_params", SimpleNamespace(to_dict=lambda: dict(query)))
     sent: list[dict] = []
     monkeypatch.setattr(address, "_mount", lambda *, data, key: sent.append(data))
-    ask = functools.partial(address.asked, "explore")
+    ask = functools.partial(address.requested_query, "explore")
     first, second = {"mechanism": "custext", "epsilon": "3"}, {"mechanism": "tem", "epsilon": "9"}
     assert ask(None) is None
     query.update(first)
     assert ask(None) == first and ask("explore") is None
-    address.show(second)
+    address.show_query(second)
     assert ask("explore") is None, "what stood there before came with a click that was made before"
     assert ask("audit") == first, "back, from another page"
-    address.show(second)
+    address.show_query(second)
     query.update(second)
     assert ask("audit") is None, "what the page was left with"
     query["epsilon"] = "8"
     assert ask("explore") == second | {"epsilon": "8"}
-    address.show(second)
+    address.show_query(second)
     assert sent[-1]["query"] == sent[-2]["query"] and sent[-1] != sent[-2], "what was refused is written over"
 
 
@@ -902,7 +902,7 @@ def test_what_is_shared_carries_the_setting_and_a_saved_session_brings_it_back()
     link, command = (c.value for c in at.code[:2])
     assert "never" not in link and "--never heck,sister" in command
     assert any("does not carry" in c.value and "Words never released" in c.value for c in at.caption)
-    assert links.of(run.inputs, 9.0, file=True)[0]["never"] == "heck,sister", "a saved session does"
+    assert links.link_of_run(run.inputs, 9.0, file=True)[0]["never"] == "heck,sister", "a saved session does"
     at.text_area(key="play-diffractor-never").set_value("heck f*ck").run()
     assert any("this is 3 of them" in e.value and "All others are taken out" in e.value for e in at.error)
     at.text_area(key="play-diffractor-never").set_value("mask")
@@ -916,6 +916,6 @@ def test_a_public_start_keeps_epsilon_also_where_the_text_went_on():
     plain = dpt.get_mechanism("dp-mlm")
     before, after = (runs.Inputs(t, dpt.Setting(n), None) for t, n in (("My", "dp-mlm"), ("My doctor", "dp-mlm-prior")))
     shown = SimpleNamespace(inputs=before, plain=None)
-    assert runs.differ_by_the_prior(shown, after)
-    assert runs.differ_by_the_prior(SimpleNamespace(inputs=after, plain=(plain, None)), before)
-    assert not runs.differ_by_the_prior(shown, runs.Inputs("My doctor", dpt.Setting("custext"), None))
+    assert runs.differs_by_prior(shown, after)
+    assert runs.differs_by_prior(SimpleNamespace(inputs=after, plain=(plain, None)), before)
+    assert not runs.differs_by_prior(shown, runs.Inputs("My doctor", dpt.Setting("custext"), None))

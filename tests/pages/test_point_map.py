@@ -17,7 +17,7 @@ from dptext_core.measure import trade_off
 from dptext_core.mechanisms import recommended
 from dptext_core.mechanisms.words import custext
 from dptext_studio.exports import FILE
-from dptext_studio.figures.glossary import said_of
+from dptext_studio.figures.glossary import definition
 from dptext_studio.figures.trade_off import AXES
 from dptext_studio.server.session import Session
 from dptext_studio.views.compare import plot_axes
@@ -67,8 +67,8 @@ def test_the_points_are_measured_and_the_answer_is_that_of_the_core(page):
     assert any("6 points and 3 draws" in c.value for c in page.caption)
     figure = page.get("plotly_chart")[0].proto.spec
     assert "start here" in figure and "doctor" not in figure
-    assert page.select_slider(key="trade_points").help == said_of("ε")
-    assert said_of("N_w") in page.selectbox(key="trade_hidden").help
+    assert page.select_slider(key="trade_points").help == definition("ε")
+    assert definition("N_w") in page.selectbox(key="trade_hidden").help
 
 
 def test_another_measure_or_limit_draws_nothing_again(page):

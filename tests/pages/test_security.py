@@ -195,11 +195,11 @@ def test_no_link_and_no_file_names_a_path(option_named):
 def test_strangers_choose_no_model_and_type_no_name(strangers, monkeypatch):
     for kind in ("text", "texts"):
         typed = option(None, label="Path", kind=kind, help="A file.").metadata
-        assert not public_hosting.page_has(typed) and public_hosting.page_has({**typed, "lists": True})
+        assert not public_hosting.is_offered(typed) and public_hosting.is_offered({**typed, "lists": True})
     monkeypatch.setattr(public_hosting.models, "list_models", lambda: pytest.fail("what is installed is of no use"))
     for spec in dpt.mechanisms():
         for name, field in links._fields(spec.name).items():
-            if (offered := public_hosting.offered(field.metadata, field.default)) is None:
+            if (offered := public_hosting.offered_values(field.metadata, field.default)) is None:
                 assert field.metadata["kind"] not in ("text", "texts") or field.metadata.get("lists"), (spec.name, name)
             elif field.metadata.get("spaces"):
                 assert set(offered) <= set(word_spaces.SPACES)
@@ -228,16 +228,16 @@ def test_strangers_get_no_plugin(strangers, monkeypatch, tmp_path):
 def test_strangers_upload_little_and_keep_no_job(strangers, monkeypatch, tmp_path):
     monkeypatch.setenv(job_folders.VARIABLE, str(tmp_path / "jobs"))
     with pytest.raises(dpt.InputError, match="larger than 2 MB"):
-        uploads.taken("a.csv", b"x" * ((2 << 20) + 1))
+        uploads.store_upload("a.csv", b"x" * ((2 << 20) + 1))
     with pytest.raises(dpt.InputError, match=r"takes no \.parquet file"):
-        uploads.taken("a.parquet", b"PAR1")
-    upload = uploads.taken("a.txt", b"one\n" * 1001)
+        uploads.store_upload("a.parquet", b"PAR1")
+    upload = uploads.store_upload("a.txt", b"one\n" * 1001)
     with pytest.raises(dpt.InputError, match="more than 1,000 rows, and up to 1,000 are taken here"):
         batch.look(upload.path, most=public_hosting.limits().rows)
     with pytest.raises(dpt.InputError, match="keeps no job"):
         upload.keep(batch.Asked("a.txt", "text", False, (), dpt.Setting("santext")))
     with pytest.raises(dpt.InputError, match="keeps no job"):
-        uploads.opened("code", Work(), "")
+        uploads.open_upload("code", Work(), "")
     upload.forget()
     assert not any((tmp_path / "jobs").iterdir())
 
@@ -284,7 +284,7 @@ def test_marks_and_clitics_count_like_words_in_every_limit(monkeypatch, tmp_path
     assert drawn >= 700 and text.too_long(long).startswith(
         f"This page takes up to {most:,} words and marks, and this text has {drawn:,}."
     )
-    kept = text.shortened(long)
+    kept = text.shorten(long)
     assert long.startswith(kept) and not text.too_long(kept) and text.too_long(kept + mark * 2)
     (tmp_path / "a.jsonl").write_text(json.dumps({"text": long}) + '\n{"text": "My doctor."}\n')
     asked = batch.Asked("a.jsonl", "text", False, (), dpt.Setting("santext"))

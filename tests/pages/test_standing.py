@@ -9,7 +9,9 @@ from dptext_studio.components import identifier_table
 def script() -> None:
     from dptext_studio.components import identifier_table
 
-    identifier_table.table([(1, [("place", "Lisbon"), ("number", "3")]), (4, [("place", "<b>Rome</b>")])], key="them")
+    identifier_table.identifier_table(
+        [(1, [("place", "Lisbon"), ("number", "3")]), (4, [("place", "<b>Rome</b>")])], key="them"
+    )
 
 
 def test_a_column_for_each_kind_and_no_other() -> None:

@@ -72,14 +72,14 @@ def test_half_of_the_words_stay_at_the_epsilon_of_the_core():
     prepared, means = example_text.prepared(), []
     places = [
         s.index
-        for i, s in enumerate(example_text.rewritten(50.0).steps)
-        if i in set(example_text.drawn(example_text.rewritten(50.0)))
+        for i, s in enumerate(example_text.rewrite_at(50.0).steps)
+        if i in set(example_text.drawn_words(example_text.rewrite_at(50.0)))
     ]
     for epsilon in single_word.OFFERED:
         m = recommended("dp-mlm", epsilon=epsilon)
         means.append(np.mean([m.distribution(prepared, i).p_keep() for i in places]))
     assert right == int(np.argmin(np.abs(np.array(means) - 0.5)))
-    assert example_text.kept(single_word.OFFERED) == pytest.approx(np.array(means), abs=1e-9)
+    assert example_text.kept_shares(single_word.OFFERED) == pytest.approx(np.array(means), abs=1e-9)
 
 
 def test_a_banned_original_is_told_apart_by_what_cannot_come_out():
@@ -92,7 +92,7 @@ def test_a_banned_original_is_told_apart_by_what_cannot_come_out():
 
 
 def test_clipping_and_temperature_are_what_the_mechanism_draws_from():
-    own, soft, temperature = temperature_of.drawn_from(2.0)
+    own, soft, temperature = temperature_of.distribution_at(2.0)
     config = dpt.get_mechanism("dp-mlm").config
     assert temperature == pytest.approx(2 * 2 * (config.clip_max - config.clip_min) / temperature_of.EPSILON)
     assert own.probs == pytest.approx(soft.probs, abs=1e-12)
@@ -123,7 +123,7 @@ def test_a_value_that_a_control_does_not_have_is_refused():
 
 
 def test_what_leaks_is_counted_on_the_rewrite():
-    result = example_text.rewritten(50.0)
+    result = example_text.rewrite_at(50.0)
     found = remaining_leaks.words(result)
     steps = [s for s in result.steps if any(c.isalnum() for c in s.original)]
     same = sum(not s.changed for s in steps)
@@ -134,14 +134,14 @@ def test_what_leaks_is_counted_on_the_rewrite():
 @pytest.mark.slow
 def test_answers_add_up_by_the_ledger_and_tell_more(monkeypatch):
     m = repeated_answers.mechanism()
-    assert repeated_answers.spent(5) == pytest.approx(5 * m.guarantee(repeated_answers.WORD).total)
+    assert repeated_answers.total_spent(5) == pytest.approx(5 * m.guarantee(repeated_answers.WORD).total)
     monkeypatch.setattr(repeated_answers, "WORDS", ("doctor", "river"))
-    repeated_answers.guessed.cache_clear()
+    repeated_answers.guess_rates.cache_clear()
     try:
-        share = repeated_answers.guessed()
+        share = repeated_answers.guess_rates()
         assert share[-1] > share[0] and told("twice")[2].right == (2 if share[-1] >= 0.75 else 1)
     finally:
-        repeated_answers.guessed.cache_clear()
+        repeated_answers.guess_rates.cache_clear()
 
 
 def sure(p: float) -> TokenDistribution:
@@ -150,17 +150,17 @@ def sure(p: float) -> TokenDistribution:
 
 def test_no_answer_is_written_down(monkeypatch):
     """With other chances another answer is right."""
-    monkeypatch.setattr(example_text, "kept", lambda epsilons: np.where(np.asarray(epsilons) <= 10, 0.5, 1.0))
+    monkeypatch.setattr(example_text, "kept_shares", lambda epsilons: np.where(np.asarray(epsilons) <= 10, 0.5, 1.0))
     assert told("one-word")[2].right == 0
     monkeypatch.setattr(original_returns, "odds", lambda epsilon, banned: (0.2, 0.1, 1.0 if banned else 2.0))
     assert told("come-back")[2].right == 0
-    monkeypatch.setattr(temperature_of, "drawn_from", lambda width: (sure(width / 5), sure(width / 5), 1.0))
+    monkeypatch.setattr(temperature_of, "distribution_at", lambda width: (sure(width / 5), sure(width / 5), 1.0))
     assert told("temperature")[2].right == 0
     monkeypatch.setattr(word_lines, "places", lambda word: dict.fromkeys(word_lines.nearest(word), 500))
     assert told("line")[2].right == 2
     monkeypatch.setattr(remaining_leaks, "words", lambda result: {"kept": 1, "same": 0, "changed": 99})
     assert told("leaks")[2].right == 0
-    monkeypatch.setattr(repeated_answers, "guessed", lambda: np.full(repeated_answers.MANY, 0.5))
+    monkeypatch.setattr(repeated_answers, "guess_rates", lambda: np.full(repeated_answers.MANY, 0.5))
     assert told("twice")[2].right == 0
     monkeypatch.setattr(memorisation, "shares", lambda epsilon: {("snips", "snips"): 0.001})
     assert told("memory")[2].right == 0
@@ -171,7 +171,7 @@ def test_no_answer_is_written_down_where_groups_are_made(monkeypatch):
     monkeypatch.setattr(group, "own_sets", lambda space, word, k: ("x",) * k)
     reveal = told("group")[2]
     assert reveal.right == 2 and "with none" in " ".join(reveal.found)
-    monkeypatch.setattr(equal_epsilon, "stays", lambda epsilon: {"A": 0.5, "B": 0.4})
+    monkeypatch.setattr(equal_epsilon, "unchanged_at", lambda epsilon: {"A": 0.5, "B": 0.4})
     assert told("equal")[2].right == 0
 
 
@@ -187,7 +187,7 @@ def test_words_with_the_very_same_set_are_those_of_the_aggressive_mapping():
 def test_a_whole_draw_and_words_spend_the_same_and_the_nearer_one_is_right(monkeypatch):
     one, right = lessons.lesson("whole-sentence"), {}
     for total in (sentence_bank.TOTALS[2], sentence_bank.TOTALS[-1]):
-        prepared, n = sentence_bank._words()
+        prepared, n = sentence_bank._word_mechanism()
         spent = example_text.mechanism().replace(epsilon=total / n).guarantee(prepared).total
         assert spent == pytest.approx(total) == one.setting(total).make().guarantee(prepared.text).total
         ours, theirs, near, words = sentence_bank.both(total)

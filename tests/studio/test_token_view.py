@@ -15,7 +15,7 @@ from token_engine import texts
 
 import dptext_core as dpt
 from dptext_studio.figures import token_channels, token_view
-from dptext_studio.figures.mechanism_steps import how
+from dptext_studio.figures.mechanism_steps import mechanism_steps
 
 TEXT = "The doctor told my friend that the pain was bad.\nShe went home 🙂 <b>again</b>!"
 LOW, HIGH = 5.0, 500.0
@@ -222,7 +222,7 @@ def test_each_mechanism_says_in_steps_how_it_draws_with_numbers_that_the_view_ha
 def test_the_scores_of_the_steps_are_those_of_the_model(tiny_model):
     m = dpt.get_mechanism("dp-mlm", model=tiny_model)
     r = m.rewrite(TEXT)
-    shown = how(m, r)
+    shown = mechanism_steps(m, r)
     assert (shown["low"], shown["high"]) == (m.config.clip_min, m.config.clip_max)
     assert shown["unit"] == 2 * (m.config.clip_max - m.config.clip_min)
     for k, unit in enumerate(r.units):
@@ -235,4 +235,6 @@ def test_the_scores_of_the_steps_are_those_of_the_model(tiny_model):
         scores = r.locked(k)[0].scores
         cut = np.clip(logits.astype(float), shown["low"], shown["high"])
         assert shown["high"] + scores * shown["unit"] == pytest.approx(cut, abs=1e-9)
-    assert how(dpt.get_mechanism("santext"), dpt.get_mechanism("santext").rewrite("a day", seed=1)).keys() == {"steps"}
+    assert mechanism_steps(
+        dpt.get_mechanism("santext"), dpt.get_mechanism("santext").rewrite("a day", seed=1)
+    ).keys() == {"steps"}

@@ -11,7 +11,7 @@ from dptext_core.privacy.guarantee import number
 from dptext_lab.results import curves as c
 from dptext_lab.results.papers import PaperRow
 
-from ..theme import DASHES, LINES_DARK, LINES_LIGHT, SYMBOLS, Figure, escaped
+from ..theme import DASHES, LINES_DARK, LINES_LIGHT, SYMBOLS, Figure, escape
 
 
 def add_paper_series(figure: Figure, s: c.Series, metric: str, dark: bool, **more: Any) -> None:
@@ -21,7 +21,7 @@ def add_paper_series(figure: Figure, s: c.Series, metric: str, dark: bool, **mor
         x=[p.x for p in s.points],
         y=[p.value for p in s.points],
         mode="lines+markers",
-        name=escaped(s.label),
+        name=escape(s.label),
         line={"color": colour, "width": 1, "dash": "dot"},
         marker=marker(colour, f"{symbol}-open", 8),
         **hover_data([hover_of_point(s.label, p, metric, s.paper) for p in s.points], s),
@@ -36,7 +36,7 @@ def add_series(figure: Figure, s: c.Series, name: str, metric: str, dark: bool, 
         x=[p.x for p in s.points],
         y=[p.value for p in s.points],
         mode="lines+markers",
-        name=escaped(name),
+        name=escape(name),
         line={"color": colour, "width": 2, "dash": dash},
         marker=marker(colour, symbol, 8),
         error_y=error_bars(s.points, colour),
@@ -101,11 +101,11 @@ def hover_of_spot(s: c.Spot, utility: str, privacy: str) -> str:
 def hover_text(label: str, p: c.CurvePoint, lines: list[str], paper: str, shown_n_w: bool = True) -> str:
     """What the hover says: setting, values, and where they are from."""
     row = p.row
-    said = [f"<b>{escaped(label)}</b>", f"ε = {number(float(row.epsilon or 0))}, {counted(row.mechanism)}", *lines]
+    said = [f"<b>{escape(label)}</b>", f"ε = {number(float(row.epsilon or 0))}, {counted(row.mechanism)}", *lines]
     if p.n_w is not None and shown_n_w and row.metric != "n_w":
         said.append(f"N_w: {p.n_w:.3g}")
     if isinstance(row, PaperRow):
-        said += [f"{escaped(paper)}", *([escaped(row.note)] if row.note and len(row.note) < 60 else [])]
+        said += [f"{escape(paper)}", *([escape(row.note)] if row.note and len(row.note) < 60 else [])]
         if row.spread is not None:
             said.append(f"standard deviation {row.spread * row.scale:.2g}")
     else:

@@ -11,7 +11,7 @@ from dptext_core.errors import InputError
 from dptext_core.measure.metrics.registry import measure
 from dptext_lab.results import curves as c
 
-from ..theme import DARK, LIGHT, PAD, Plot, epsilon_ticks, escaped, layout, width_of, with_hover
+from ..theme import DARK, LIGHT, PAD, Plot, epsilon_ticks, escape, layout, width_of, with_hover
 from .marks import add_paper_series, add_ring, add_series, epsilon_title, privacy_title
 
 NARROW = 320  # pixels that a figure has at least, on a telephone
@@ -106,7 +106,7 @@ def _add_axes(
         }
     )
     figure.add_annotation(
-        text=f"<b>{escaped(c.title(names[k]))}</b>",
+        text=f"<b>{escape(c.title(names[k]))}</b>",
         x=ends[0],
         y=min(1.0, high),
         xref="paper",

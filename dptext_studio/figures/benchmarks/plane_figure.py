@@ -10,7 +10,7 @@ from dptext_core.measure.front import pareto
 from dptext_core.measure.metrics.registry import measure
 from dptext_lab.results import curves as c
 
-from ..theme import DARK, LIGHT, escaped
+from ..theme import DARK, LIGHT, escape
 from .frame import UNPROTECTED, add_frame, add_level, add_paper_entry
 from .marks import add_ring, error_bars, hover_data, hover_of_spot, line_style, marker, short_labels
 
@@ -57,7 +57,7 @@ def plane(
             x=[s.x for s in group],
             y=[s.y for s in group],
             mode="lines+markers",
-            name=escaped(name),
+            name=escape(name),
             line={"color": colour, "width": 1, "dash": dash},
             marker=marker(colour, symbol, 9),
             error_x=error_bars([s.x_point for s in group], colour),
@@ -101,7 +101,7 @@ def _add_papers(figure: go.Figure, papers: Sequence[c.Spot], utility: str, priva
             x=[s.x for s in group],
             y=[s.y for s in group],
             mode="lines+markers",
-            name=escaped(label),
+            name=escape(label),
             showlegend=False,
             line={"color": colour, "width": 1, "dash": "dot"},
             marker=marker(colour, f"{symbol}-open", 9),

@@ -9,7 +9,7 @@ import html
 import re
 from pathlib import Path
 
-from ..glossary import said_of
+from ..glossary import definition
 
 _HERE = Path(__file__).parent
 #: Files of the script, in the order in which they are joined.
@@ -39,7 +39,7 @@ def markup() -> str:
 
 def _tip(name: str) -> str:
     """A bubble that says what a symbol means, for the mouse and for the keyboard."""
-    said = html.escape(said_of(name))
+    said = html.escape(definition(name))
     return (
         f'<button type="button" class="tip" aria-label="What is {name}? {said}">?'
         f'<span class="bubble" aria-hidden="true">{said}</span></button>'

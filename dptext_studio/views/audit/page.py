@@ -17,12 +17,12 @@ from dptext_lab.measurements import audit as bench
 
 from ...components import controls, download
 from ...components.charts import chart, dark
-from ...components.shell import within_app
+from ...components.shell import enter_app
 from ...components.sticky_widgets import stay, stay_all
 from ...components.style import add_style
 from ...components.text import literal, too_long
 from ...figures import audit_figure
-from ...figures.glossary import said_of
+from ...figures.glossary import definition
 from ...server.session import session
 from ..compare import distinguishability as told_apart
 
@@ -90,7 +90,7 @@ def epsilon_input(place: Any, default: float, key: str) -> float:
         value=float(default),
         format="%g",
         key=stay(f"audit-epsilon-{key}"),
-        help=said_of("ε"),
+        help=definition("ε"),
     )
 
 
@@ -144,7 +144,7 @@ def start(wanted: Request) -> None:
     session().at("audit").start(wanted, work, "Auditing")
 
 
-def shown(asked: Request, report: core.AuditReport) -> None:
+def report_view(asked: Request, report: core.AuditReport) -> None:
     """The verdict with its numbers."""
     st.subheader(literal(f"{asked.title}, ε = {number(report.epsilon)}"))
     banner = {"holds": st.success, "refuted": st.error, "inconclusive": st.warning}[report.verdict]
@@ -219,7 +219,7 @@ def checks(report: core.AuditReport) -> None:
         )
 
 
-def table() -> None:
+def bundled_table() -> None:
     """The bundled audit of everything that ships."""
     st.subheader("Everything that ships")
     rows = bench.table()
@@ -265,17 +265,17 @@ def main() -> None:
             # The page makes its classes anew in each run.
             if wanted is not None and vars(wanted) != vars(work.asked):
                 st.caption("This is of the last audit. Press “Run the audit” for what is chosen now.")
-            shown(work.asked, work.result)
+            report_view(work.asked, work.result)
         else:
             st.info("Choose a mechanism and press “Run the audit”. The verdict appears here.")
         if wanted is not None:
             st.subheader("Two texts")
             key = wanted.setting, wanted.planted, wanted.twin
             told_apart.panel([told_apart.Subject(wanted.title, key, wanted.make)], "audit_two")
-        table()
+        bundled_table()
 
 
 def render() -> None:
     """Draw the page."""
-    within_app("audit")
+    enter_app("audit")
     main()

@@ -10,7 +10,7 @@ from dptext_core.data import documents
 
 from ...server.public_hosting import limits
 from ...server.session import session
-from ...server.uploads import opened, taken
+from ...server.uploads import open_upload, store_upload
 
 
 def choose_data() -> None:
@@ -55,7 +55,7 @@ def choose_data() -> None:
 def accept_file(name: str, data: bytes) -> None:
     mine = session()
     try:
-        mine.upload = taken(name, data)
+        mine.upload = store_upload(name, data)
     except (dpt.DPTextError, OSError) as error:
         mine.batch_error = error_text(error)
     st.rerun()
@@ -73,7 +73,7 @@ def open_kept(code: str) -> None:
         mine.batch_error = "Type the code of the job first."
     else:
         try:
-            mine.upload = opened(code, mine.at("batch_all"), "Reading the results")
+            mine.upload = open_upload(code, mine.at("batch_all"), "Reading the results")
         except dpt.DPTextError as error:
             mine.batch_error = str(error)
     st.rerun()

@@ -11,9 +11,9 @@ from dptext_core.data import batch as core
 
 from ...components import ledger
 from ...components.text import literal
-from ...server.jobs import Job, lasting
+from ...server.jobs import Job, duration_text
 from ...server.session import session
-from ...server.uploads import Upload, finder
+from ...server.uploads import Upload, results_reader
 from .data_choice import leave_job
 from .downloads import release_download
 from .results import results_view
@@ -48,7 +48,7 @@ def job_view(upload: Upload, batch: core.Batch) -> None:
         # What is written can still be looked at: it is read in the place of what was stopped.
         ended = mine.at("batch_found")
         if ended.asked is not work.error:
-            ended.start(work.error, finder(batch), "Reading the results")
+            ended.start(work.error, results_reader(batch), "Reading the results")
         if ended.running():
             ended.waiting("batch_found_stop")
             return
@@ -73,7 +73,7 @@ def progress_text(running: Job) -> str:
     if done >= of:
         return f"All {of:,} rows are written. Adding up what is promised and what has changed …"
     left = running.left
-    return f"{done:,} of {of:,} rows" + (f" · about {lasting(left)} left" if left is not None else "")
+    return f"{done:,} of {of:,} rows" + (f" · about {duration_text(left)} left" if left is not None else "")
 
 
 def code_box(upload: Upload) -> None:

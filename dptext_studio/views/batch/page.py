@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ...components.shell import within_app
+from ...components.shell import enter_app
 from ...components.style import add_style
 from ...components.text import literal
 from ...server.session import session
@@ -35,5 +35,5 @@ def main() -> None:
 
 def render() -> None:
     """Draw the page."""
-    within_app("batch")
+    enter_app("batch")
     main()

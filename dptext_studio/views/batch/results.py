@@ -75,7 +75,7 @@ def remaining_identifiers(found: core.Found) -> None:
         return
     with st.expander(f"Still standing: names, numbers, dates or places in {left.rows:,} of {of}", key="batch_left"):
         st.caption(f"{rules} What a mechanism keeps, it keeps at every ε.")
-        identifier_table.table(left.first, key="batch_standing")
+        identifier_table.identifier_table(left.first, key="batch_standing")
         if left.rows > len(left.first):
             st.caption(f"The first {len(left.first):,} of these rows.")
 

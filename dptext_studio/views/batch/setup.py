@@ -14,7 +14,7 @@ from dptext_core.data import job_folders, tables
 from ...components import controls
 from ...components.sticky_widgets import stay, stay_all
 from ...components.text import literal
-from ...figures.glossary import said_of
+from ...figures.glossary import definition
 from ...server.public_hosting import limits
 from ...server.session import session
 from ...server.uploads import Upload
@@ -113,7 +113,7 @@ def settings_controls(upload: Upload, look: core.Look, header: bool) -> core.Ask
         value=float(default),
         format="%g",
         key=stay(f"batch-epsilon-{spec.name}-{default:g}", float(default)),
-        help=said_of("ε"),
+        help=definition("ε"),
     )
     polish = st.toggle(
         "Polish the texts",

@@ -20,13 +20,13 @@ from dptext_lab.runner import data_sets
 from ...components import download, links
 from ...components.charts import chart as plain_chart
 from ...components.charts import dark
-from ...components.shell import within_app
+from ...components.shell import enter_app
 from ...components.sticky_widgets import stay
 from ...components.style import add_style
 from ...components.text import literal
 from ...figures import benchmarks as figures
 from ...figures import total_budget as budget_chart
-from ...figures.glossary import said_of
+from ...figures.glossary import definition
 
 #: So many are shown at first, as far as they were measured.
 MOST = 6
@@ -44,7 +44,7 @@ SHORT = {"n_w": "N_w"}
 state = st.session_state
 
 
-def chosen_data(found: results.Results) -> tuple[str, list[str]]:
+def data_controls(found: results.Results) -> tuple[str, list[str]]:
     """Data set and mechanisms."""
     titles = curves.data_sets(found)
     left, right = st.columns([1, 2.4], gap="medium")
@@ -100,7 +100,7 @@ def metric_choice(place: Any, found: results.Results, data: str, label: str, kin
     if not there:
         return ""
     symbols = {"n_w": "N_w", "s_w": "S_w"}
-    help = " ".join(f"{symbols[m]}: {said_of(symbols[m])}" for m in there if m in symbols)
+    help = " ".join(f"{symbols[m]}: {definition(symbols[m])}" for m in there if m in symbols)
     return place.selectbox(label, there, format_func=lambda m: measure(m).title, key=stay(key), help=help or None)
 
 
@@ -118,7 +118,7 @@ def across(data: str, alike: list[str], mixed: bool) -> str:
         required=True,
         key=stay(f"bench_x_{data}_{mixed}"),
         help="Same attacker: curves stand where an attacker is right equally often, at first the best of those that "
-        f"every point was measured by; the reader is not among them. N_w: {said_of('N_w')} ε: {said_of('ε')}",
+        f"every point was measured by; the reader is not among them. N_w: {definition('N_w')} ε: {definition('ε')}",
     )
     if picked != "Same attacker":
         return {"Same N_w": "n_w", "ε": "epsilon"}[picked]
@@ -128,14 +128,14 @@ def across(data: str, alike: list[str], mixed: bool) -> str:
     )
 
 
-def take_point(key: str) -> None:
+def choose_point(key: str) -> None:
     """A click on a mark: its point becomes the chosen one. The papers' marks have none."""
     for point in state[key].selection.points:
         if named := (point.get("customdata") or [""])[0]:
             state.bench_point = named
 
 
-def take_row(points: list[str]) -> None:
+def choose_row(points: list[str]) -> None:
     rows = state.bench_table.selection.rows
     if rows and points[rows[0]]:
         state.bench_point = points[rows[0]]
@@ -148,7 +148,13 @@ def draw(place: Any, figure: Any, key: str, alt: str) -> None:
         "modeBarButtonsToRemove": ["select2d", "lasso2d", "zoomIn2d", "zoomOut2d", "autoScale2d"],
     }
     place.plotly_chart(
-        figure, theme=None, config=config, key=key, on_select=lambda: take_point(key), selection_mode="points", alt=alt
+        figure,
+        theme=None,
+        config=config,
+        key=key,
+        on_select=lambda: choose_point(key),
+        selection_mode="points",
+        alt=alt,
     )
 
 
@@ -336,7 +342,7 @@ BOUGHT = {
 }
 
 
-def bought() -> None:
+def total_budget_note() -> None:
     """What a total ε of a text buys, where it is bundled."""
     rows = total_budget.bundled()
     if not rows:
@@ -408,9 +414,9 @@ def main() -> None:
     if "bench_opened" in state:
         open_point(found)
     add_style(__file__, "page.css")
-    bought()
+    total_budget_note()
     st.markdown("### Every mechanism, over its own ε")
-    data, names = chosen_data(found)
+    data, names = data_controls(found)
     mixed = len(curves.units(names)) > 1
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
         view = st.segmented_control("View", VIEWS, default=VIEWS[0], required=True, key=stay("bench_view"))
@@ -444,7 +450,7 @@ def main() -> None:
             [{k: r[k] for k in COLUMNS} for r in rows],
             hide_index=True,
             key="bench_table",
-            on_select=lambda: take_row(points),
+            on_select=lambda: choose_row(points),
             selection_mode="single-row",
         )
     with narrow, st.container(key="bench_card", border=True):
@@ -467,5 +473,5 @@ def main() -> None:
 
 def render() -> None:
     """Draw the page."""
-    within_app("benchmarks")
+    enter_app("benchmarks")
     main()

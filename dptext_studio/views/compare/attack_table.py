@@ -12,11 +12,11 @@ from dptext_core.mechanisms.registry import mechanism_of
 from dptext_core.privacy.guarantee import percent
 
 from ...components.text import literal
-from ...server.comparison import Asked, Column, ComparedOutcome
+from ...server.comparison import Column, ColumnOutcome, ComparisonRequest
 from ...server.session import session
 
 
-def attack_table(asked: Asked, both: Sequence[tuple[Column, ComparedOutcome]]) -> None:
+def attack_table(asked: ComparisonRequest, both: Sequence[tuple[Column, ColumnOutcome]]) -> None:
     """What the best of all attackers finds under each setting, on demand."""
     able = [(c, o.looked) for c, o in both if o.looked is not None and o.figures is not None and o.figures.words]
     if not able:

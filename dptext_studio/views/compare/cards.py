@@ -15,16 +15,16 @@ from dptext_core.support.checks import many
 from ...components import address, hidden_controls, ledger, links, live_text
 from ...components.sticky_widgets import stay
 from ...components.text import literal
-from ...figures.glossary import said_of
-from ...server.comparison import Asked, Column, ComparedOutcome, rewrites
-from ...server.runs import from_edit
+from ...figures.glossary import definition
+from ...server.comparison import Column, ColumnOutcome, ComparisonRequest, rewrites
+from ...server.runs import is_edit
 from ...server.session import COLUMNS, session
 from ..explore import share
 from . import distinguishability as told_apart
 from .attack_table import attack_table
 from .card_settings import MODES, add_column, query_of, sync_settings
 from .column_controls import column_controls, target_controls
-from .measures import MEASURES_HELP, known_similarities, measures_table, note_differences
+from .measures import MEASURES_HELP, known_similarities, measures_table, warn_of_differences
 from .rewrite_column import show_rewrite, show_word
 
 state = st.session_state
@@ -33,16 +33,16 @@ BEFORE = "compare_before"
 MODES_HELP = (
     "Equal ε and equal total ε set the number that is promised. Equal best attacker and equal N_w set what is "
     "measured: how often the attacker who finds most names a drawn word, and how often a drawn word stays. "
-    f"ε: {said_of('ε')} Total ε: {said_of('Total ε')} N_w: {said_of('N_w')}"
+    f"ε: {definition('ε')} Total ε: {definition('Total ε')} N_w: {definition('N_w')}"
 )
 
 
-def start_rewrites(asked: Asked) -> None:
+def start_rewrites(asked: ComparisonRequest) -> None:
     """Rewrite in a thread. What is kept is used again."""
     mine = session()
     before, edited = mine.compared
     if before != asked.text:
-        edited = before if from_edit(before, asked.text) else None
+        edited = before if is_edit(before, asked.text) else None
     work = partial(rewrites, asked, mine.kept, mine.run, mine.ledger, edited)
     mine.at("compare").start(asked, work, "Rewriting")
 
@@ -82,15 +82,15 @@ def columns_view(text: str) -> None:
     with one_slider:
         target = target_controls(mode, [c.setting for c in columns], text)
     query = query_of(mode, target)
-    address.show(query | hidden_controls.query())
+    address.show_query(query | hidden_controls.to_query())
     with st.container(horizontal=True):
         if len(columns) < COLUMNS:
             st.button("Add a mechanism", icon=":material/add:", key="compare_add", on_click=add_column)
         with st.popover("Link", icon=":material/link:", key="compare_link"):
-            share.link(query, links.left_out([s for _, s in mine.columns]), "this comparison")
+            share.link(query, links.omitted_options([s for _, s in mine.columns]), "this comparison")
     work = mine.at("compare")
     before = work.asked.draw if work.asked is not None else 0
-    asked = Asked(text, tuple(columns), target, before + redraw)
+    asked = ComparisonRequest(text, tuple(columns), target, before + redraw)
     if redraw:
         mine.kept.forget_draws(text)
     if asked != work.asked or (work.job is None and work.result is None and work.error is None):
@@ -111,21 +111,21 @@ def columns_view(text: str) -> None:
     show_new(asked, work.result, of)
 
 
-def dim_outdated(shown: Asked, asked: Asked) -> None:
+def dim_outdated(shown: ComparisonRequest, asked: ComparisonRequest) -> None:
     """What is shown is of before, and says so."""
     if shown.text == asked.text:
-        live_text.dimmed(BEFORE)
+        live_text.dim(BEFORE)
     else:
-        live_text.of_another_text(BEFORE, "are the rewrites")
+        live_text.dim_other_text(BEFORE, "are the rewrites")
 
 
-def show_new(asked: Asked, outcomes: list[ComparedOutcome], places: Mapping[int, Any]) -> None:
+def show_new(asked: ComparisonRequest, outcomes: list[ColumnOutcome], places: Mapping[int, Any]) -> None:
     """What is new: written down, and drawn. places: where each column stands."""
     mine = session()
     results = [o.looked.result if o.looked is not None else None for o in outcomes]
     before, edited = mine.compared
     if before != asked.text:
-        edited = before if from_edit(before, asked.text) else None
+        edited = before if is_edit(before, asked.text) else None
         mine.compared = asked.text, edited
     for result in results:
         if result is not None and not mine.ledger.knows(result.noise_id, asked.text):
@@ -137,7 +137,7 @@ def show_new(asked: Asked, outcomes: list[ComparedOutcome], places: Mapping[int,
         st.rerun()
 
 
-def draw_columns(asked: Asked, outcomes: list[ComparedOutcome], places: Mapping[int, Any]) -> None:
+def draw_columns(asked: ComparisonRequest, outcomes: list[ColumnOutcome], places: Mapping[int, Any]) -> None:
     """The rewrites, what one word was drawn from, and what is measured, of columns that still stand there."""
     both = [(c, o) for c, o in zip(asked.columns, outcomes, strict=True) if c.id in places]
     results = [o.looked.result if o.looked is not None else None for _, o in both]
@@ -153,14 +153,14 @@ def draw_columns(asked: Asked, outcomes: list[ComparedOutcome], places: Mapping[
 
 
 def below_columns(
-    asked: Asked,
-    both: Sequence[tuple[Column, ComparedOutcome]],
+    asked: ComparisonRequest,
+    both: Sequence[tuple[Column, ColumnOutcome]],
     results: Sequence[dpt.RewriteResult | None],
     word: side_by_side.OneWord | None,
 ) -> None:
     """What stands below the columns. results: of each, as far as there is one. word: the one that is chosen."""
     mine = session()
-    note_differences(asked)
+    warn_of_differences(asked)
     if word is not None:
         st.subheader("What one word was drawn from")
         st.caption("Click a word above to choose it. The same words in the same order everywhere; striped: yours.")
@@ -196,6 +196,6 @@ def below_columns(
     st.caption("Looking is free. What is downloaded or copied counts as released. Settings of one draw share noise.")
 
 
-def _subject(column: Column, outcome: ComparedOutcome) -> told_apart.Subject:
+def _subject(column: Column, outcome: ColumnOutcome) -> told_apart.Subject:
     setting = column.setting.at(outcome.epsilon)
     return told_apart.Subject(column.title, setting, setting.make)

@@ -14,7 +14,7 @@ from dptext_core.privacy.guarantee import number
 from ...components import controls
 from ...components.sticky_widgets import stay
 from ...components.text import literal
-from ...figures.glossary import said_of
+from ...figures.glossary import definition
 from ...server.comparison import Column
 from .card_settings import SHARES, remove_column
 
@@ -59,7 +59,7 @@ def epsilon_slider(label: str, low: float, high: float, now: float, key: str, sy
     marks = {float(f"{e:.3g}") for e in np.geomspace(low, high, STEPS)}
     epsilons = sorted({e for e in marks if low <= e <= high} | {now, low, high})
     state[key] = now
-    return st.select_slider(label, epsilons, format_func=number, key=key, help=said_of(symbol))
+    return st.select_slider(label, epsilons, format_func=number, key=key, help=definition(symbol))
 
 
 def target_controls(mode: str, drafts: Sequence[dpt.Setting], text: str) -> tuple[str, float] | None:
@@ -76,7 +76,7 @@ def target_controls(mode: str, drafts: Sequence[dpt.Setting], text: str) -> tupl
             step=5,
             format="%d%%",
             key=stay(f"compare_{mode}", first),
-            help=f"{said_of('N_w')} Each mechanism gets the ε at which it keeps so many of the words that all draw."
+            help=f"{definition('N_w')} Each mechanism gets the ε at which it keeps so many of the words that all draw."
             if mode == "n_w"
             else "Each mechanism gets the ε at which so many of the words that all draw are found. Rewrites are read "
             "at some ε for each: half a minute, or minutes where words are drawn by the words around them.",

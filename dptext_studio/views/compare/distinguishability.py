@@ -16,7 +16,7 @@ from dptext_core.privacy.guarantee import at_least, bound, percent
 
 from ...components.sticky_widgets import stay
 from ...components.text import literal
-from ...figures.glossary import said_of
+from ...figures.glossary import definition
 from ...server.session import session
 
 _BOUND = "A measured lower bound of ε between these two texts, and no promise: others may find more."
@@ -26,9 +26,9 @@ def show(found: TwoTexts) -> None:
     """One finding."""
     right, advantage, least, most = st.columns(4)
     right.metric("Right", percent(found.success), help="A coin is right 50% of the time.")
-    advantage.metric("Advantage", f"{found.advantage:.2f}", help=said_of("advantage"))
-    least.metric("ε at least", at_least(found.epsilon), help=said_of("ε at least"))
-    most.metric("Draws could show", at_least(found.most), help=said_of("could show"))
+    advantage.metric("Advantage", f"{found.advantage:.2f}", help=definition("advantage"))
+    least.metric("ε at least", at_least(found.epsilon), help=definition("ε at least"))
+    most.metric("Draws could show", at_least(found.most), help=definition("could show"))
     st.dataframe(
         {
             "classifier": [c.title for c in found.classifiers],
@@ -112,7 +112,8 @@ def _table(subjects: Sequence[Subject], found: Sequence[TwoTexts | str]) -> None
             hide_index=True,
             key="told_apart_table",
             column_config={
-                name: st.column_config.Column(help=said_of(name)) for name in ("advantage", "ε at least", "could show")
+                name: st.column_config.Column(help=definition(name))
+                for name in ("advantage", "ε at least", "could show")
             },
         )
         st.caption(_BOUND)

@@ -57,7 +57,9 @@ def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
         key=f"equal_with_{run.inputs.mechanism}",
     )
     work = session().at("equal privacy")
-    asked = Asked(run.inputs.text, result.config if value is None else run.inputs.setting, kind, value, tuple(chosen))
+    asked = EqualPrivacyRequest(
+        run.inputs.text, result.config if value is None else run.inputs.setting, kind, value, tuple(chosen)
+    )
     if st.button("Find their ε", key="equal_start", disabled=work.running(0)):
         start(asked, run, result, chosen, kind, value)
     if work.running():
@@ -77,7 +79,7 @@ def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
 
 
 @dataclasses.dataclass(frozen=True)
-class Asked:
+class EqualPrivacyRequest:
     """What a table answers. setting: the configuration of the run, with its ε where that sets the value."""
 
     text: str
@@ -95,7 +97,12 @@ def _value(kind: str, result: dpt.RewriteResult) -> float:
 
 
 def start(
-    asked: Asked, run: runs.Run, result: dpt.RewriteResult, others: list[str], kind: str, value: float | None
+    asked: EqualPrivacyRequest,
+    run: runs.Run,
+    result: dpt.RewriteResult,
+    others: list[str],
+    kind: str,
+    value: float | None,
 ) -> None:
     """Calibrate the mechanism of the run and the others in a thread."""
     epsilon = result.config.epsilon

@@ -13,12 +13,12 @@ from dptext_core.privacy.guarantee import bound, number, percent
 from dptext_lab.results import curves
 
 from ...components.text import literal
-from ...figures.glossary import said_of
-from ...server.comparison import Asked, Column, ComparedOutcome
+from ...figures.glossary import definition
+from ...server.comparison import Column, ColumnOutcome, ComparisonRequest
 from ...server.session import session
 
 
-def known_similarities(asked: Asked, both: Sequence[tuple[Column, ComparedOutcome]]) -> Mapping[str, float]:
+def known_similarities(asked: ComparisonRequest, both: Sequence[tuple[Column, ColumnOutcome]]) -> Mapping[str, float]:
     """The cosine of each rewrite with the original, as far as it is known; what is not is measured beside the page,
     after what others wait for."""
     kept = session().kept
@@ -39,7 +39,7 @@ def known_similarities(asked: Asked, both: Sequence[tuple[Column, ComparedOutcom
 
 
 def measures_table(
-    asked: Asked, both: Sequence[tuple[Column, ComparedOutcome]], like: Mapping[str, float]
+    asked: ComparisonRequest, both: Sequence[tuple[Column, ColumnOutcome]], like: Mapping[str, float]
 ) -> dict[str, list[str]]:
     """The table: a row for each setting. like: the cosine of each rewrite with the original, where it is known."""
     rows = [(c, o, o.looked.result, o.figures) for c, o in both if o.looked is not None and o.figures is not None]
@@ -62,11 +62,11 @@ def estimate_text(value: float | None, form: str, found: side_by_side.Figures) -
 
 
 MEASURES_HELP = {
-    "ε": said_of("ε"),
+    "ε": definition("ε"),
     "counts": "What is promised, and what ε is counted by.",
-    "total ε": said_of("Total ε"),
-    "words stay (N_w)": said_of("N_w"),
-    "different words (S_w)": said_of("S_w"),
+    "total ε": definition("Total ε"),
+    "words stay (N_w)": definition("N_w"),
+    "different words (S_w)": definition("S_w"),
     "unchanged": "The share of all words that stand unchanged in this rewrite, kept words included.",
     "identifying words left": "Of the different names, dates, numbers and places that rules find in your text, those "
     "of which a word stands in this rewrite.",
@@ -74,7 +74,7 @@ MEASURES_HELP = {
 }
 
 
-def note_differences(asked: Asked) -> None:
+def warn_of_differences(asked: ComparisonRequest) -> None:
     """What can be compared and what cannot."""
     names = [c.mechanism for c in asked.columns]
     mixed = len(curves.units(names)) > 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from ...components import address, live_text
-from ...components.shell import within_app
+from ...components.shell import enter_app
 from ...components.sticky_widgets import stay
 from ...components.text import too_long
 from ...components.text_box import text_box
@@ -45,7 +45,7 @@ def main() -> None:
     (plot_settings if view == "map" else card_settings).follow_link()
     text = text_box(BOX, 110)
     work = mine.at("compare")
-    waits = live_text.waits(text, mine.kept.seconds)
+    waits = live_text.pause_reason(text, mine.kept.seconds)
     if not text.strip() or (said := too_long(text)):
         work.stop()
         if text.strip():
@@ -53,20 +53,20 @@ def main() -> None:
         else:
             st.info("Type a text, and what becomes of it appears here.")
     elif view == "map":
-        st.caption(live_text.said("The points are measured anew"))
+        st.caption(live_text.pause_note("The points are measured anew"))
         trade_off_plot.trade_off_view(text)
     else:
         if waits:
             st.caption(waits)
         cards.columns_view(text)
     if view == "map":
-        live_text.follow(BOX, busy=False, patient=True)
+        live_text.send_while_typing(BOX, busy=False, patient=True)
     else:
-        live_text.follow(BOX, busy=work.job is not None, patient=bool(waits), shows=cards.BEFORE)
+        live_text.send_while_typing(BOX, busy=work.job is not None, patient=bool(waits), shows=cards.BEFORE)
 
 
 def render() -> None:
     """Draw the page."""
-    address.keep(PAGE)
-    within_app(PAGE)
+    address.take_link(PAGE)
+    enter_app(PAGE)
     main()

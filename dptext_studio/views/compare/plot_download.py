@@ -11,13 +11,13 @@ from ... import figures
 from ...components import download
 from ...exports import FILE
 from ...figures import to_html
-from ...server.plot_request import Tried
+from ...server.plot_request import PlotRequest
 from ..explore import share
 from .plot_settings import query_of
 from .plot_work import CHEAP
 
 
-def download_controls(points: list[TradeOffPoint], tried: Tried, hidden: str, kept: str) -> None:
+def download_controls(points: list[TradeOffPoint], tried: PlotRequest, hidden: str, kept: str) -> None:
     """The figure, its data, and the code that makes the same points anew."""
     st.subheader("Take it away")
     dark = st.context.theme.type == "dark"
@@ -59,7 +59,7 @@ def download_controls(points: list[TradeOffPoint], tried: Tried, hidden: str, ke
     st.caption("These figures are measured on your private text: they are for your eyes, unless you mean to tell them.")
 
 
-def python_code(tried: Tried, hidden: str, kept: str) -> str:
+def python_code(tried: PlotRequest, hidden: str, kept: str) -> str:
     made = [f"    {setting.call()},\n" for setting in tried.settings]
     wanted = tuple(n for n in dict.fromkeys((kept, hidden, *CHEAP)) if n != "epsilon")
     return (

@@ -15,8 +15,8 @@ from dptext_lab.results import curves
 from ...components import links
 from ...components.sticky_widgets import stay
 from ...components.text import literal
-from ...figures.glossary import said_of
-from ...server.plot_request import Tried
+from ...figures.glossary import definition
+from ...server.plot_request import PlotRequest
 from ...server.session import session
 from .plot_axes import HIDDEN, KEPT
 
@@ -71,7 +71,7 @@ def apply_link(settings: list[dpt.Setting], query: Mapping[str, str]) -> str:
     return ""
 
 
-def query_of(tried: Tried, hidden: str, kept: str) -> dict[str, str]:
+def query_of(tried: PlotRequest, hidden: str, kept: str) -> dict[str, str]:
     """What the controls are at, as parameters of the address."""
     query = links.several_to_query(tried.settings)
     query |= {"view": "map", "points": str(tried.points), "draws": str(tried.draws), "kept": kept, "hidden": hidden}
@@ -92,7 +92,7 @@ def settings_controls() -> tuple[tuple[dpt.Setting, ...], int, int]:
     )
     found: list[dpt.Setting] = []
     with st.expander("More points"):
-        points = st.select_slider("ε of each mechanism", POINTS, 7, key=stay("trade_points", 7), help=said_of("ε"))
+        points = st.select_slider("ε of each mechanism", POINTS, 7, key=stay("trade_points", 7), help=definition("ε"))
         draws = st.select_slider(
             "Draws at each point",
             DRAWS,

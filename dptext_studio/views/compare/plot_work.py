@@ -10,8 +10,8 @@ import dptext_core as dpt
 from dptext_core.measure import trade_off
 from dptext_core.measure.trade_off import TradeOffPoint
 
-from ...server.jobs import Work, under_way
-from ...server.plot_request import Tried
+from ...server.jobs import Work, progress_text
+from ...server.plot_request import PlotRequest
 from ...server.session import session
 
 #: Measured with every point, as it costs next to nothing.
@@ -20,7 +20,7 @@ CHEAP = ("unchanged", "bleu", "n_w")
 EVERY, FIRST_AFTER = 2.0, 1.2
 
 
-def start_points(tried: Tried) -> None:
+def start_points(tried: PlotRequest) -> None:
     """Measure the points in a thread; they are there one by one."""
     mine = session()
     kept, run = mine.kept, mine.run
@@ -47,7 +47,7 @@ def start_points(tried: Tried) -> None:
     mine.at("trade-off").start(tried, work, "Measuring")
 
 
-def start_measures(tried: Tried, names: tuple[str, ...]) -> None:
+def start_measures(tried: PlotRequest, names: tuple[str, ...]) -> None:
     """Measure something else of the points that are there."""
     mine = session()
     kept, run, found = mine.kept, mine.run, mine.points
@@ -67,9 +67,9 @@ def missing_values(points: Sequence[TradeOffPoint], names: Sequence[str]) -> tup
     return tuple(n for n in names if any(not (p.error or p.has(n) or n in p.reasons) for p in points))
 
 
-def progress_text(work: Work) -> None:
+def progress_bar(work: Work) -> None:
     bar, stop = st.columns([5, 1], vertical_alignment="center")
     job = work.job
-    bar.progress(job.share if job is not None else 0.0, text=under_way(job) if job is not None else "")
+    bar.progress(job.share if job is not None else 0.0, text=progress_text(job) if job is not None else "")
     if stop.button("Stop", key="trade_stop", width="stretch") and job is not None:
         job.task.cancel()

@@ -14,7 +14,7 @@ from ... import figures
 from ...components import download, links
 from ...components.rewrite_view import payload, rewrite_view, word_of
 from ...components.text import literal
-from ...server.comparison import Column, ComparedOutcome
+from ...server.comparison import Column, ColumnOutcome
 from ...server.session import session
 from .card_settings import PAGE
 
@@ -25,7 +25,7 @@ def choose_word(key: str) -> None:
     session().word = word_of(state.get(key))
 
 
-def show_rewrite(column: Column, outcome: ComparedOutcome, word: int | None) -> None:
+def show_rewrite(column: Column, outcome: ColumnOutcome, word: int | None) -> None:
     """The rewrite of one column."""
     if outcome.looked is None:
         st.info(literal(outcome.error or "There is no rewrite here."))

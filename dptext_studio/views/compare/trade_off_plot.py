@@ -12,16 +12,16 @@ from dptext_core.measure.trade_off import Advice, TradeOffPoint
 
 from ... import figures
 from ...components import address, hidden_controls
-from ...components.shell import beside
+from ...components.shell import three_places
 from ...components.sticky_widgets import stay
 from ...components.text import literal
 from ...server.jobs import POLL_SECONDS
-from ...server.plot_request import Tried
+from ...server.plot_request import PlotRequest
 from ...server.session import session
 from .plot_axes import HIDDEN, HIDDEN_HELP, KEPT, LIMITS
 from .plot_download import download_controls
 from .plot_settings import query_of, settings_controls
-from .plot_work import CHEAP, EVERY, FIRST_AFTER, missing_values, progress_text, start_measures, start_points
+from .plot_work import CHEAP, EVERY, FIRST_AFTER, missing_values, progress_bar, start_measures, start_points
 from .point_panel import open_point, point_panel, setting_of
 
 state = st.session_state
@@ -133,7 +133,7 @@ def cost_note() -> None:
         )
 
 
-def plot_view(tried: Tried, hidden: str, kept: str) -> None:
+def plot_view(tried: PlotRequest, hidden: str, kept: str) -> None:
     """Points, advice and what belongs to them; run again every second while points come in."""
     mine = session()
     works = mine.at("trade-off"), mine.at("trade-off more")
@@ -143,7 +143,7 @@ def plot_view(tried: Tried, hidden: str, kept: str) -> None:
         st.rerun(scope="app")  # what was live is done
     live, points = any(running), list(mine.points)
     if live:
-        progress_text(works[0] if running[0] else works[1])
+        progress_bar(works[0] if running[0] else works[1])
     for work, said in zip(works, ("The points that are there stay.", "What was measured stays."), strict=True):
         if message := work.said(f"Stopped. {said} “Draw again” starts anew."):
             st.warning(literal(message))
@@ -166,7 +166,7 @@ def plot_view(tried: Tried, hidden: str, kept: str) -> None:
         advice_text(advice, live, early)
     else:
         st.caption("Choose something that is measured under “What is hidden” to get an answer. ε alone measures none.")
-    address.show(query_of(tried, hidden, kept) | hidden_controls.query())
+    address.show_query(query_of(tried, hidden, kept) | hidden_controls.to_query())
     reasons = {p.label: p.error or p.reasons.get(hidden, "") or p.reasons.get(kept, "") for p in points}
     for reason in dict.fromkeys(r for r in reasons.values() if r):
         st.caption(literal(reason))
@@ -178,7 +178,7 @@ def plot_view(tried: Tried, hidden: str, kept: str) -> None:
 
 def trade_off_view(text: str) -> None:
     """The map of a text: its settings, its points as they come, and what they say."""
-    _, right, left = beside("trade")
+    _, right, left = three_places("trade")
     with left:
         settings, points, draws = settings_controls()
         kept = st.selectbox(
@@ -201,7 +201,7 @@ def trade_off_view(text: str) -> None:
             return
         mine = session()
         before = mine.tried
-        tried = Tried(text, settings, points, draws, (before.draw if before else 0) + again)
+        tried = PlotRequest(text, settings, points, draws, (before.draw if before else 0) + again)
         work, after = mine.at("trade-off"), mine.at("trade-off more")
         if tried != before:
             start_points(tried)

@@ -8,7 +8,7 @@ import dptext_core as dpt
 from dptext_core.mechanisms import recommended
 from dptext_lab.measurements import total_budget
 
-from ...components.shell import drawn_when_open
+from ...components.shell import draw_when_open
 from ...components.text import literal
 from ...server import runs
 from ...server.session import session
@@ -42,7 +42,7 @@ def family_cards(run: runs.Run) -> None:
                 help=literal(bought[name]) if name in bought else None,
             )
         others = further_.popover("More", width="stretch", key="play_others", on_change="rerun")
-        drawn_when_open(others, WIDE, other_mechanisms)
+        draw_when_open(others, WIDE, other_mechanisms)
         with drawers, st.container(horizontal=True, gap="small", horizontal_alignment="right"):
             options_drawer()
             drawer_button("Look further", "play_far_button", "play_far_open")

@@ -9,9 +9,9 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core.privacy.guarantee import bound, number
 
-from ...components.shell import drawn_when_open
+from ...components.shell import draw_when_open
 from ...components.text import literal
-from ...figures.glossary import said_of
+from ...figures.glossary import definition
 from ...server import runs
 from .layout import WIDE
 from .rewriting import current_ledger
@@ -30,7 +30,7 @@ def guarantee_sentence(run: runs.Run, result: dpt.RewriteResult, void: bool) -> 
                 said = f"**{said}**"
         st.markdown(said, width="stretch")
         why = st.popover("Why?", type="tertiary", key="play_why", on_change="rerun")
-        drawn_when_open(why, WIDE, partial(guarantee_panel, run, result, void))
+        draw_when_open(why, WIDE, partial(guarantee_panel, run, result, void))
 
 
 def note_kept_words(run: runs.Run) -> None:
@@ -97,13 +97,13 @@ def guarantee_panel(run: runs.Run, result: dpt.RewriteResult, void: bool) -> Non
         st.caption(literal(f"What you released of this text before has no guarantee: {account.void}."))
     per, drawn, total = st.columns(3)
     one = "word" if "word" in g.unit else g.unit.removeprefix("released ")
-    per.metric(f"ε per {one}, at most" if run.spread else f"ε per {one}", bound(g.epsilon), help=said_of("ε"))
+    per.metric(f"ε per {one}, at most" if run.spread else f"ε per {one}", bound(g.epsilon), help=definition("ε"))
     what = "Words drawn" if "alignment" in result.can else "Pieces drawn"
     spent = sum(u.drawn and u.epsilon > 0 for u in result.units)
     less = "alignment" not in result.can and spent < g.draws
     drawn.metric(what, f"{spent:,} of {g.draws:,}" if less else f"{spent:,}")
     label = "Total ε, worst case" if g.expected is not None else "Total ε"
-    total.metric(label, bound(g.total), help=said_of("Total ε"))
+    total.metric(label, bound(g.total), help=definition("Total ε"))
     if less:
         st.caption("The promise counts what may be drawn, so that it does not tell how much was.")
     if g.expected is not None:

@@ -7,7 +7,7 @@ from typing import Any
 import dptext_core as dpt
 from dptext_core.measure.meaning import MOST, MeaningKept, meaning_kept
 
-from ...figures.token_payload import Meaning
+from ...figures.token_payload import Similarity
 from ...server import runs, sessions
 from ...server.session import session
 
@@ -21,7 +21,7 @@ PAUSE = 1.0
 VISITORS, LEAST = 5, 4
 
 
-def of(run: runs.Run, result: dpt.RewriteResult) -> Meaning | None:
+def similarity_of(run: runs.Run, result: dpt.RewriteResult) -> Similarity | None:
     """What the gauge shows of a run. None before that; it is begun here."""
     held = session().at(PLACE)
     mine = held.asked is not None and held.asked[0] is run and not held.running(patience=0.0)
@@ -42,7 +42,7 @@ def start(asked: tuple[runs.Run, Any], result: dpt.RewriteResult) -> None:
     run = asked[0]
     low, live = run.payload["lo"], run.payload["live"] and not run.spread
     changes = [low, *(max(low, float(f[0])) for t in run.payload["tokens"] for f in t.get("flips", ()))]  # type: ignore[attr-defined]
-    crowd = max(1.0, sessions.here() / VISITORS)
+    crowd = max(1.0, sessions.session_count() / VISITORS)
     most = max(min(MOST, LEAST), int(MOST / crowd))
 
     def work(task: dpt.Task) -> MeaningKept:

@@ -17,7 +17,7 @@ from ... import figures
 from ...components import controls
 from ...components.charts import chart, dark
 from ...components.text import MAX_MB, literal, too_long
-from ...figures.glossary import said_of
+from ...figures.glossary import definition
 from ...server import runs
 from ...server.session import session
 from . import budget
@@ -114,7 +114,7 @@ def clip_control(spec: dpt.MechanismSpec, chosen: dict[str, Any]) -> dict[str, A
     except dpt.DPTextError as error:
         st.error(literal(str(error)))
         return {}
-    values = controls.one(spec, clipping.name, "play") if len(clips) > 1 else {}
+    values = controls.option_control(spec, clipping.name, "play") if len(clips) > 1 else {}
     name = values.get(clipping.name, next(iter(clips), ""))
     exact = (clips[name].low, clips[name].high) if clips else (0.0, 15.0)
     if not clips:
@@ -129,8 +129,8 @@ def clip_control(spec: dpt.MechanismSpec, chosen: dict[str, Any]) -> dict[str, A
         (low, high),
         step=0.1,
         key=f"play_clip_{spec.name}_{chosen.get('model', 'bundled')}_{name}",
-        help=f"{said_of('clipping')} Move an end to set a range of your own. Any range has the same promise, as long "
-        "as it does not depend on the text.",
+        help=f"{definition('clipping')} Move an end to set a range of your own. Any range has the same promise, as "
+        "long as it does not depend on the text.",
     )
     if "masked language model" in spec.needs:
         clip_figure()

@@ -11,12 +11,12 @@ from dptext_core.measure.coverage import WAITS, coverage_note
 from dptext_core.support.assets import examples
 
 from ...components import address, hidden_controls, ledger, links, live_text
-from ...components.shell import last_page, within_app
+from ...components.shell import enter_app, last_page
 from ...components.style import add_style
 from ...components.text import literal, too_long
-from ...components.token_strip import tell, token_strip, view_of
+from ...components.token_strip import send_state, token_strip, view_of
 from ...figures.token_payload import Payload
-from ...figures.token_view import here
+from ...figures.token_view import probabilities_at
 from ...server import model_warmup, runs
 from ...server.session import session
 from ..compare import equal_privacy
@@ -50,7 +50,7 @@ state = st.session_state
 def keep_link() -> None:
     """What a link asks for; else the controls as they were."""
     before = last_page()
-    if not address.keep(PAGE) and before not in (None, PAGE):
+    if not address.take_link(PAGE) and before not in (None, PAGE):
         set_controls()
 
 
@@ -108,7 +108,7 @@ def empty_view() -> None:
     if session().run is None:
         options_drawer()
     else:
-        live_text.of_another_text(BEFORE, REWRITE)
+        live_text.dim_other_text(BEFORE, REWRITE)
         with st.container(key=BEFORE):
             result_view()
 
@@ -133,7 +133,7 @@ def result_view() -> None:
             st.warning(literal(run.note))
         next_prompt(run, epsilon)
     result = run.at(epsilon)
-    marked = risk.asked(view_of(state.get("play_strip")))
+    marked = risk.is_marked(view_of(state.get("play_strip")))
     attack = risk.marks(run, result, marked)
     shown: Payload = {**run.payload, "stage": True, "tour": has_tour(run)}
     if attack is not None:
@@ -142,7 +142,7 @@ def result_view() -> None:
     token_strip(shown, key="play_strip")
     with st.container():
         if marked and attack is not None:
-            risk.below(run, result)
+            risk.progress_below(run, result)
         note_kept_words(run)
         rewrite_without_prior(run, result, epsilon)
         void = warn_if_void(result)
@@ -167,12 +167,12 @@ def result_view() -> None:
         st.html(BRING.format(there), unsafe_allow_javascript=True)
     few = len(run.payload["tokens"]) <= WORDS_TOLD
     tokens = None if few else [] if token is None else [token]
-    known = here(result, run.payload, tokens)
-    believed = belief.of(run, result, token, view_of(state.get("play_strip")))
-    tell(run.payload, epsilon, known, meaning.of(run, result), believed, key="play_strip")
+    known = probabilities_at(result, run.payload, tokens)
+    believed = belief.belief_of(run, result, token, view_of(state.get("play_strip")))
+    send_state(run.payload, epsilon, known, meaning.similarity_of(run, result), believed, key="play_strip")
     belief.follow()
     meaning.follow()
-    address.show(links.of(run.inputs, epsilon)[0] | hidden_controls.query())
+    address.show_query(links.link_of_run(run.inputs, epsilon)[0] | hidden_controls.to_query())
 
 
 def further_panels(run: runs.Run, result: dpt.RewriteResult, token: int | None, epsilon: float) -> None:
@@ -211,7 +211,7 @@ def main() -> None:
     with right:
         result_column(inputs)
     busy = session().at("rewrite").job is not None
-    live_text.follow("play_text", busy=busy, patient=bool(typing_pause()), shows=BEFORE)
+    live_text.send_while_typing("play_text", busy=busy, patient=bool(typing_pause()), shows=BEFORE)
     engine = model_warmup.warm()
     if "masked language model" in dpt.mechanism_class(state.play_mechanism).needs:
         with left:
@@ -246,9 +246,9 @@ def result_column(inputs: runs.Inputs | None) -> None:
             st.button("Try again", key="play_retry", on_click=start, args=(inputs, axis, False))
         if mine.run is not None and running:
             if mine.run.inputs.text == work.asked.text:
-                live_text.dimmed(BEFORE)
+                live_text.dim(BEFORE)
             else:
-                live_text.of_another_text(BEFORE, REWRITE)
+                live_text.dim_other_text(BEFORE, REWRITE)
     with st.container():  # there in any case, so that what follows keeps its place
         if mine.run is None:
             options_drawer()
@@ -261,5 +261,5 @@ def result_column(inputs: runs.Inputs | None) -> None:
 def render() -> None:
     """Draw the page."""
     keep_link()
-    within_app(PAGE)
+    enter_app(PAGE)
     main()

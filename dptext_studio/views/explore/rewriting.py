@@ -40,7 +40,7 @@ def current_epsilon(axis: tuple[float, float, float], inputs: runs.Inputs | None
     run, default = session().run, axis[2]
     if run is not None:
         if (before := axis_of(run.inputs)) != axis:
-            if inputs is None or not runs.differ_by_the_prior(run, inputs):
+            if inputs is None or not runs.differs_by_prior(run, inputs):
                 return default
             return min(max(current_epsilon(before), axis[0]), axis[1])
         default = run.payload["eps"]
@@ -66,7 +66,7 @@ def start(inputs: runs.Inputs, axis: tuple[float, float, float], redraw: bool, l
         mine.at(place).stop()  # nobody asks for it of the text before
 
     def work(task: dpt.Task):
-        made = runs.make(
+        made = runs.make_run(
             inputs,
             number_,
             epsilon,

@@ -11,7 +11,7 @@ import dptext_core as dpt
 from dptext_core.attacks import risk
 from dptext_core.privacy.guarantee import number
 
-from ...figures.token_payload import Attack
+from ...figures.token_payload import AttackMarks
 from ...figures.token_view import attack_marks
 from ...server import jobs, runs
 from ...server.session import session
@@ -19,12 +19,12 @@ from ...server.session import session
 PLACE = "risk"
 
 
-def asked(view: Any) -> bool:
+def is_marked(view: Any) -> bool:
     """Whether the browser shows these marks, by what the session holds of its view."""
     return isinstance(view, Mapping) and view.get("tint") == "attack"
 
 
-def marks(run: runs.Run, result: dpt.RewriteResult, wanted: bool) -> Attack | None:
+def marks(run: runs.Run, result: dpt.RewriteResult, wanted: bool) -> AttackMarks | None:
     """What to mark the words by, or why not yet. None where there is no exact figure, or nothing answers to the words
     that were read: then these marks are not offered."""
     mechanism = type(run.mechanism)(result.config)
@@ -46,7 +46,7 @@ def marks(run: runs.Run, result: dpt.RewriteResult, wanted: bool) -> Attack | No
     return attack_marks(result, held.result) if held.error is None else {"why": held.said("Stopped.")}
 
 
-def below(run: runs.Run, result: dpt.RewriteResult) -> None:
+def progress_below(run: runs.Run, result: dpt.RewriteResult) -> None:
     """Under the words that are marked so: progress, or the button that starts what takes long."""
     held = session().at(PLACE)
     if held.job is not None:

@@ -13,7 +13,7 @@ from dptext_core.errors import InputError
 
 from ... import exports
 from ...components import address, download, links
-from ...components.shell import drawn_when_open
+from ...components.shell import draw_when_open
 from ...components.style import add_style
 from ...components.text import literal
 from ...server import runs
@@ -41,12 +41,12 @@ def link(query: Mapping[str, str], left_out: Sequence[str], to: str) -> None:
 def popover(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool) -> None:
     """Everything by which a rewrite or its setting leaves the page, worked out when it is opened."""
     share = st.popover("Share", icon=":material/share:", width="stretch", key="share", on_change="rerun")
-    drawn_when_open(share, WIDTH, partial(_ways_out, run, result, epsilon, void))
+    draw_when_open(share, WIDTH, partial(_ways_out, run, result, epsilon, void))
 
 
 def _ways_out(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool) -> None:
     """Setting, release, files with originals, session: each behind a tab."""
-    query, left_out = links.of(run.inputs, epsilon)
+    query, left_out = links.link_of_run(run.inputs, epsilon)
     mechanism = type(run.mechanism)(result.config)
     # The popover stands on its lower edge: with one height for all of them the tabs stay where they are.
     add_style(__file__, "share.css")
@@ -98,15 +98,15 @@ def _ways_out(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bo
             st.caption(
                 f"What each word was drawn from: its {exports.LIKELIEST} likeliest words, and all others as one."
             )
-            _file("Chances (CSV)", "inspection", "chances", "csv", partial(exports.chances_csv, result))
-            _file("Chances (JSON)", "inspection", "chances", "json", partial(exports.chances_json, result))
+            _file("Chances (CSV)", "inspection", "chances", "csv", partial(exports.candidates_csv, result))
+            _file("Chances (JSON)", "inspection", "chances", "json", partial(exports.candidates_json, result))
     with keep:
         st.caption(
             "A file with this setting and its seed. “Open a file”, under “Advanced”, brings it back. It never "
             "holds the noise."
         )
         with_text = st.toggle("With my text", key="share_with_text")
-        query, lacks = links.of(run.inputs, epsilon, file=True)
+        query, lacks = links.link_of_run(run.inputs, epsilon, file=True)
         if lacks := [what for what in lacks if what != "the seed"]:
             st.caption(literal(f"The file does not carry {', '.join(lacks)}."))
         saved = exports.SavedSession(query, run.inputs.seed, run.inputs.text if with_text else None)

@@ -9,7 +9,7 @@ from dptext_core.support.assets import Example, examples
 
 from ...components import live_text
 from ...components.style import add_style
-from ...components.text import decode, literal, shortened, too_long
+from ...components.text import decode, literal, shorten, too_long
 from ...server.session import session
 from . import share
 from .layout import hide_until_open, set_open
@@ -28,7 +28,7 @@ def use_text(text: str) -> None:
 
 
 def keep_what_fits(text: str) -> None:
-    kept = shortened(text)
+    kept = shorten(text)
     use_text(kept)
     st.toast(f"The first {len(kept):,} of {len(text):,} characters are kept. “Undo”, below the text, brings all back.")
 
@@ -152,4 +152,4 @@ def text_box() -> None:
 def typing_pause() -> str:
     """Why the rewrite waits for a longer pause in typing; empty where it follows at once."""
     run = session().run
-    return live_text.waits(state.play_text, None if run is None else run.seconds)
+    return live_text.pause_reason(state.play_text, None if run is None else run.seconds)

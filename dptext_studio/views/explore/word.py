@@ -17,7 +17,7 @@ from dptext_lab.measurements import deniability
 from ... import figures
 from ...components.charts import chart, dark
 from ...components.text import literal
-from ...figures.glossary import said_of
+from ...figures.glossary import definition
 from ...server import runs
 from ...server.session import session
 
@@ -151,7 +151,7 @@ def epsilon_panel(run: runs.Run, result: dpt.RewriteResult, token: int, axis: tu
             required=True,
             key="play_statistic",
             format_func=_STATISTICS.__getitem__,
-            help=f"N_w: {said_of('N_w')} S_w: {said_of('S_w')}",
+            help=f"N_w: {definition('N_w')} S_w: {definition('S_w')}",
         )
     y_title, top = (figures.S_W, 100) if which == "S_w" else (figures.N_W, None)
     per = next(f for f in dataclasses.fields(result.config) if f.name == "epsilon").metadata["unit"] or "per word"
@@ -167,8 +167,8 @@ def candidates_panel(d: dpt.TokenDistribution, similarities: Mapping[str, float]
     """The most probable words or pieces, with their likeness to the original where words have vectors; how many there
     are."""
     distinct, support = st.columns(2)
-    distinct.metric("S_w", f"{d.expected_distinct(100):.1f}", help=said_of("S_w"))
-    support.metric("95% set", f"{d.support():,}", help=said_of("95% set"))
+    distinct.metric("S_w", f"{d.expected_distinct(100):.1f}", help=definition("S_w"))
+    support.metric("95% set", f"{d.support():,}", help=definition("95% set"))
     if d.draws is not None:
         low, high = d.keep_interval()
         st.caption(

@@ -16,7 +16,7 @@ from dptext_lab.runner.data_sets import title as title_of_data
 from ... import figures
 from ...components import download
 from ...components.charts import chart, dark
-from ...components.shell import compact, within_app
+from ...components.shell import enter_app, limit_width
 from ...components.sticky_widgets import stay
 from ...components.style import add_style
 from ...components.text import literal
@@ -260,6 +260,6 @@ def main() -> None:
 
 def render() -> None:
     """Draw the page."""
-    within_app("findings")
-    compact("64rem")
+    enter_app("findings")
+    limit_width("64rem")
     main()

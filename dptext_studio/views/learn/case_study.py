@@ -19,18 +19,18 @@ from ...server.session import session
 LONGEST = 500
 
 
-def named(epsilon: float | None) -> str:
+def epsilon_name(epsilon: float | None) -> str:
     return "∞: no noise" if epsilon is None else core.epsilon_text(epsilon)
 
 
 def request(pretrained: str) -> core.Question:
     text = st.text_area("A sentence", core.EXAMPLE, max_chars=LONGEST, height=70, key=stay("case_text"))
-    epsilons = {named(e): e for e in reversed(core.EPSILONS)}
+    epsilons = {epsilon_name(e): e for e in reversed(core.EPSILONS)}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         epsilon = st.select_slider(
             "Privacy budget ε",
             list(epsilons),
-            value=named(1000.0),
+            value=epsilon_name(1000.0),
             key=stay("case_epsilon"),
             help="ε of the whole sentence. Without noise nothing is promised.",
         )
@@ -97,7 +97,7 @@ def live(pretrained: str) -> None:
         show(asked, work.result)
 
 
-def measured() -> None:
+def measured_panel() -> None:
     try:
         study = core.bundled()
     except dpt.DPTextError as error:
@@ -130,7 +130,7 @@ def panel(pretrained: str) -> None:
     """Both, each worked out once it is opened. pretrained: what the network learned from, as the lesson has it."""
     for key, label, icon, part in (
         ("case_live", "Try a sentence of your own", "edit_note", lambda: live(pretrained)),
-        ("case_measured", "The case study: measured over both data sets", "monitoring", measured),
+        ("case_measured", "The case study: measured over both data sets", "monitoring", measured_panel),
     ):
         with st.expander(label, icon=f":material/{icon}:", key=key, on_change="rerun") as opened:
             if opened.open:

@@ -15,7 +15,7 @@ from dptext_core.mechanisms import recommended
 from ...components import address, hidden_controls, links
 from ...components.drawing import drawing
 from ...components.presenter_keys import keys
-from ...components.shell import compact, last_page, within_app
+from ...components.shell import enter_app, last_page, limit_width
 from ...components.style import add_style
 from ...components.text import literal
 from ...lessons import LESSONS, Lesson, Question, Reveal
@@ -45,7 +45,7 @@ class Learning:
 
     at: int = 0
     step: int = 0
-    present: bool = False
+    start_presenting: bool = False
     answers: dict[str, int] = field(default_factory=dict)
     revealed: set[str] = field(default_factory=set)
     values: dict[str, Any] = field(default_factory=dict)
@@ -85,29 +85,29 @@ def learning() -> Learning:
 
 def follow_link() -> None:
     """Go where the address says, unless this page has written it."""
-    mine, params = learning(), hidden_controls.without(st.query_params.to_dict())
+    mine, params = learning(), hidden_controls.without_hidden(st.query_params.to_dict())
     if params == mine.address or not params:
         return
     number = params.get("lesson", "")
     if number.isascii() and number.isdigit() and 1 <= int(number) <= len(LESSONS):
         mine.go(int(number) - 1)
     mine.present = params.get("present") == "1"
-    mine.room = votes.named(params.get(votes.PARAMETER, ""))
+    mine.room = votes.voter_name(params.get(votes.PARAMETER, ""))
 
 
 def write_address(came: bool) -> None:
     """came: from another page, whose entry of the browser's history Streamlit would add another one to."""
     mine = learning()
     mine.address = mine.query()
-    if hidden_controls.without(st.query_params.to_dict()) == mine.address:
+    if hidden_controls.without_hidden(st.query_params.to_dict()) == mine.address:
         return
     if came:
-        address.write(mine.address)
+        address.write_query(mine.address)
     else:
         st.query_params.from_dict(mine.address)
 
 
-def worked(place: str, asked: Any, work: Callable[[], Any]) -> Any:
+def lesson_work(place: str, asked: Any, work: Callable[[], Any]) -> Any:
     """What ``work`` gives for ``asked``; None while it is under way or where it was refused, which is said."""
     there = session().at(f"learn: {place}")
     if there.asked != asked:
@@ -156,9 +156,9 @@ def control(lesson: Lesson) -> Any:
     return mine.values[lesson.name]
 
 
-def shown(lesson: Lesson, value: Any, *, draw: bool = True) -> Question | None:
+def part_view(lesson: Lesson, value: Any, *, draw: bool = True) -> Question | None:
     """What stands there before the question; the question."""
-    found = worked("shown", (lesson.name, value), lambda: (lesson.show(value), lesson.ask(value)))
+    found = lesson_work("shown", (lesson.name, value), lambda: (lesson.show(value), lesson.ask(value)))
     if found is None:
         return None
     parts, question = found
@@ -167,8 +167,8 @@ def shown(lesson: Lesson, value: Any, *, draw: bool = True) -> Question | None:
     return question
 
 
-def found(lesson: Lesson, value: Any) -> Reveal | None:
-    return worked("found", (lesson.name, value), lambda: lesson.reveal(value))
+def reveal_of(lesson: Lesson, value: Any) -> Reveal | None:
+    return lesson_work("found", (lesson.name, value), lambda: lesson.reveal(value))
 
 
 def verdict(lesson: Lesson, question: Question, reveal: Reveal) -> None:
@@ -188,14 +188,14 @@ def sentences(lines: tuple[str, ...]) -> None:
         st.markdown(literal(line))
 
 
-def asked_of_all(lesson: Lesson, value: Any, question: Question) -> tuple[str, Question] | None:
+def class_question(lesson: Lesson, value: Any, question: Question) -> tuple[str, Question] | None:
     """The question as it is counted, at all values of the control at which the same is asked. None without a class, and
     for one about a word of somebody's own: nothing typed is kept."""
     own = not lesson.control.values and value != lesson.control.start
     return (lesson.name, question) if learning().room and not own else None
 
 
-def answered(lesson: Lesson, asked: tuple[str, Question] | None) -> None:
+def record_answer(lesson: Lesson, asked: tuple[str, Question] | None) -> None:
     """Note what was chosen, and count it where there is a class."""
     mine, chosen = learning(), state[f"learn_answer_{lesson.name}"]
     if chosen is None:
@@ -207,28 +207,28 @@ def answered(lesson: Lesson, asked: tuple[str, Question] | None) -> None:
 
 def answers(lesson: Lesson, value: Any, question: Question, *, follow: bool) -> None:
     """What can be answered; with a class, how many of it chose each. follow: as they come in."""
-    if (asked := asked_of_all(lesson, value, question)) is not None:
+    if (asked := class_question(lesson, value, question)) is not None:
         st.fragment(_tally, run_every=2.0 if follow else None)(learning().room, asked, question)
         return
     for i, answer in enumerate(question.answers):
-        st.markdown(lettered(i, answer))
+        st.markdown(answer_text(i, answer))
 
 
-def lettered(i: int, answer: str) -> str:
+def answer_text(i: int, answer: str) -> str:
     return f"**{chr(ord('A') + i)}.** {literal(answer)}"
 
 
 def _tally(room: str, asked: tuple[str, Question], question: Question) -> None:
     counts = votes.VOTES.counts(room, asked, len(question.answers))
     for i, (answer, n) in enumerate(zip(question.answers, counts, strict=True)):
-        st.progress(n / max(1, sum(counts)), f"{lettered(i, answer)} · **{n}**")
+        st.progress(n / max(1, sum(counts)), f"{answer_text(i, answer)} · **{n}**")
     st.caption(f"{sum(counts)} answered." if votes.VOTES.is_open(room) else CLOSED)
 
 
 def ask(lesson: Lesson, question: Question, value: Any) -> None:
     """The question with its answers, and the button that shows which is right."""
     mine = learning()
-    asked = asked_of_all(lesson, value, question)
+    asked = class_question(lesson, value, question)
     with st.container(border=True):
         st.markdown(f"**{literal(question.text)}**")
         chosen = st.radio(
@@ -238,7 +238,7 @@ def ask(lesson: Lesson, question: Question, value: Any) -> None:
             format_func=lambda i: literal(question.answers[i]),
             key=f"learn_answer_{lesson.name}",
             label_visibility="collapsed",
-            on_change=answered,
+            on_change=record_answer,
             args=(lesson, asked),
         )
         if asked is not None:
@@ -266,7 +266,7 @@ def door(lesson: Lesson, value: Any) -> None:
             st.switch_page("pages/explore.py", query_params=query)
 
 
-def begin() -> None:
+def scroll_to_top() -> None:
     """Show the top of a lesson that was opened."""
     mine = learning()
     if mine.begun != mine.at:
@@ -274,7 +274,7 @@ def begin() -> None:
         st.html(BEGIN.format(mine.at), unsafe_allow_javascript=True)
 
 
-def reading() -> None:
+def lesson_view() -> None:
     """The lesson as one page."""
     mine = learning()
     st.markdown("## Lessons")
@@ -295,17 +295,17 @@ def reading() -> None:
         icon=":material/slideshow:",
         key="learn_present",
         width="stretch",
-        on_click=present,
+        on_click=start_presenting,
         help="One thing at a time, in large type. Turn with the arrow keys or a clicker; Escape ends it.",
     )
     lesson = mine.lesson
     st.markdown(f"### {mine.at + 1}. {literal(lesson.title)}")
     sentences(lesson.said)
     value = control(lesson)
-    question = None if value is None else shown(lesson, value)
+    question = None if value is None else part_view(lesson, value)
     if question is not None:
         ask(lesson, question, value)
-        if lesson.name in mine.revealed and (reveal := found(lesson, value)) is not None:
+        if lesson.name in mine.revealed and (reveal := reveal_of(lesson, value)) is not None:
             if mine.room:
                 answers(lesson, value, question, follow=False)
             verdict(lesson, question, reveal)
@@ -342,7 +342,7 @@ def reading() -> None:
             st.toggle(
                 "Count the answers of my class",
                 key="learn_counts",
-                on_change=count,
+                on_change=start_counting,
                 help="The address below gets a room. Whoever answers there is counted, and the presenter view shows "
                 "the numbers as they come in. No names and no texts are kept, and the room is forgotten after some "
                 "hours, or when you switch this off. Whoever else switches it off only leaves the room.",
@@ -352,13 +352,13 @@ def reading() -> None:
             classroom.panel(mine.at + 1, lesson, lesson.control.start if value is None else value, mine.room)
 
 
-def count() -> None:
+def start_counting() -> None:
     mine = learning()
     votes.VOTES.close(mine.room, mine.voter)
     mine.room = votes.VOTES.open(mine.voter) if state.learn_counts else ""
 
 
-def present() -> None:
+def start_presenting() -> None:
     mine = learning()
     mine.present, mine.step = True, 0
 
@@ -367,7 +367,7 @@ def present() -> None:
 BESIDE, ABOVE = (2, 3), (1, 3)
 
 
-def presenting() -> None:
+def presenter_view() -> None:
     """One thing at a time."""
     mine = learning()
     lesson, step = mine.lesson, STEPS[mine.step]
@@ -389,12 +389,12 @@ def presenting() -> None:
             value = control(lesson)
         with right:
             if value is not None:
-                shown(lesson, value)
-    elif (question := shown(lesson, value, draw=False)) is not None:
+                part_view(lesson, value)
+    elif (question := part_view(lesson, value, draw=False)) is not None:
         if step == "asked":
             st.markdown(f"### {literal(question.text)}")
             answers(lesson, value, question, follow=True)
-        elif (reveal := found(lesson, value)) is not None:
+        elif (reveal := reveal_of(lesson, value)) is not None:
             if step == "found":
                 if lesson.across:
                     (first, then), right = st.columns(ABOVE, gap="large"), st.container()
@@ -425,15 +425,15 @@ def presenting() -> None:
 
 def render() -> None:
     """Draw the page."""
-    hidden_controls.take()
+    hidden_controls.read_address()
     follow_link()
     came = last_page() != "learn"
-    within_app("learn")
+    enter_app("learn")
     if learning().present:
-        presenting()
+        presenter_view()
     else:
-        compact("56rem")
-        reading()
-        begin()
+        limit_width("56rem")
+        lesson_view()
+        scroll_to_top()
     # What is there in one run and gone in the next stands below all else: so nothing moves.
     write_address(came)
