@@ -25,7 +25,7 @@ SECTIONS = {
         "batch": "Batch",
         "learn": "Learn",
     },
-    "Research": {"benchmarks": "Benchmarks", "findings": "What we found", "audit": "Audit"},
+    "Research": {"benchmarks": "Benchmarks", "findings": "Findings", "audit": "Audit"},
 }
 #: Opens at the bare address, where links with a setting lead to.
 FIRST = "explore"

@@ -32,7 +32,7 @@ LIMITS = (
     "are added by hand.",
     "**What a promise leaves out.** Kept words, punctuation, spacing, the number of words and the style are not hidden "
     "by most mechanisms. Each result says what everyone can see.",
-    "**A large ε promises little**, whoever makes it. Several answers to one text add up.",
+    "**A large ε promises little** for any mechanism. Several answers to one text add up.",
     "**Research and teaching.** It was not reviewed from outside. Have it reviewed before you rely on it for the data "
     "of others.",
 )
@@ -99,7 +99,7 @@ def licences() -> None:
 #: What is called how → what opens there.
 PARTS = {
     "Limits": limits,
-    "What is kept": lambda: session_reset.panel("footer_forget"),
+    "Your data": lambda: session_reset.panel("footer_forget"),
     "How to cite": cite,
     "Licences": licences,
 }

@@ -26,7 +26,7 @@ from dptext_core.support.task import UNWATCHED, Task
 from dptext_core.support.version import __version__
 from dptext_core.support.whole_files import replacement, sweep, write_errors
 
-from ..lessons import LESSONS
+from ..lessons import LESSONS, Lesson
 from . import html
 from . import lesson as lessons_as
 from .inspection import inspection, view_of
@@ -86,11 +86,11 @@ def gallery(
     """
     specs = _pick(mechanisms(), names, lambda s: s.name, "mechanism")
     texts = _pick(examples(), chosen, slug, "example")
-    told = _pick(LESSONS, lessons, lambda one: one.name, "lesson")
+    wanted = _pick(LESSONS, lessons, lambda one: one.name, "lesson")
     if lessons and not (names or chosen):
         specs = []
     elif (names or chosen) and not lessons:
-        told = []
+        wanted = []
     state = _open_folder(out)
     assets = {html.STYLE: html.style(), html.SCRIPT: html.script()}
     drawn_by = hashlib.sha256("".join(assets.values()).encode()).hexdigest()
@@ -114,9 +114,30 @@ def gallery(
         except ModelUnavailable as error:
             left_out[spec.name] = str(error)
             say(f"{spec.name}: left out. {error}")
-    for lesson in told:
+    kept += _write_lessons(out, wanted, assets[lessons_as.STYLE], state, left_out, say, task)
+    if not state:
+        raise InputError("No page could be made, as no mechanism is on this machine. See: python -m dptext_core models")
+    for name, content in assets.items():
+        _write(out / name, content)
+    _write(out / "index.html", _index(tuple(state.values()), seed))
+    size = sum((out / name).stat().st_size for name in (*state, *assets, "index.html"))
+    return GallerySummary(tuple(state.values()), kept, left_out, size)
+
+
+def _write_lessons(
+    out: Path,
+    lessons: Sequence[Lesson],
+    sheet: str,
+    state: dict[str, Page],
+    left_out: dict[str, str],
+    say: Callable[[str], None],
+    task: Task,
+) -> int:
+    """Write the pages of lessons, and return how many of them were there."""
+    kept = 0
+    for lesson in lessons:
         task.check()
-        key, made_of = lessons_as.file_of(lesson), lessons_as.source_hash(lesson, assets[lessons_as.STYLE])
+        key, made_of = lessons_as.file_of(lesson), lessons_as.source_hash(lesson, sheet)
         if key in state and state[key].made_of == made_of and (out / key).is_file():
             kept += 1
             continue
@@ -130,13 +151,7 @@ def gallery(
         _write(out / key, content)
         _remember(out, state)
         say(f"{key}: {len(content.encode()) // 1000} kB")
-    if not state:
-        raise InputError("No page could be made, as no mechanism is on this machine. See: python -m dptext_core models")
-    for name, content in assets.items():
-        _write(out / name, content)
-    _write(out / "index.html", _index(tuple(state.values()), seed))
-    size = sum((out / name).stat().st_size for name in (*state, *assets, "index.html"))
-    return GallerySummary(tuple(state.values()), kept, left_out, size)
+    return kept
 
 
 def slug(example: Example) -> str:
@@ -177,7 +192,7 @@ def _page(key: str, mechanism: Mechanism, example: Example, seed: int, made_of: 
 def _index(pages: tuple[Page, ...], seed: int) -> str:
     titles = {slug(e): e for e in examples()}
     there = {p.example for p in pages}
-    told = "".join(
+    wanted = "".join(
         f"<li><strong>{html.escape(e.title)}</strong>. {html.escape(e.description)}</li>"
         for name, e in titles.items()
         if name in there
@@ -192,7 +207,7 @@ def _index(pages: tuple[Page, ...], seed: int) -> str:
         if one.name in there_too
     )
     lessons = f"<h2>Lessons of two minutes</h2>\n<ol>{lessons}</ol>" if lessons else ""
-    texts = f"<h2>The texts</h2>\n<ul>{told}</ul>\n<h2>The methods</h2>" if told else ""
+    texts = f"<h2>The texts</h2>\n<ul>{wanted}</ul>\n<h2>The methods</h2>" if wanted else ""
     body = f"""<p class="p-eyebrow">DP-Text Studio</p>
 <h1>The same text, rewritten so that its author can hide</h1>
 <p class="p-lede">A text tells who wrote it and whom it is about, even without a name. These pages show short texts, \
@@ -253,7 +268,7 @@ def _open_folder(out: Path) -> dict[str, Page]:
     except DPTextError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{STATE} in {shown(str(out))} is damaged. Delete it, and begin anew.") from error
+        raise InputError(f"{STATE} in {shown(str(out))} is damaged. Delete it, and start again.") from error
 
 
 def _remember(out: Path, state: dict[str, Page]) -> None:

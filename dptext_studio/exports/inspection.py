@@ -64,7 +64,7 @@ def inspection(
 {html.paragraphs(result.text)}</noscript>
 {browser.markup()}
 <div class="p-prose">
-<h2>What is promised{at}</h2>
+<h2>Guarantee{at}</h2>
 {promise(result)}
 {other}
 <h2>Setting</h2>

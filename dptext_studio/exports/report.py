@@ -56,7 +56,7 @@ def report(
         parts.append(f"<h2>Rewritten text</h2>{html.paragraphs(result.text)}")
     if private:
         parts.append(f"<h2>Original text</h2>{html.paragraphs(result.original, 'p-block p-original')}")
-    parts.append(f"<h2>What is promised</h2>{promise(result)}")
+    parts.append(f"<h2>Guarantee</h2>{promise(result)}")
     parts.append(f"<h2>Setting</h2>{setting(result)}")
     if findings:
         parts.append(f"<h2>What attackers got</h2>{_findings(findings)}")
@@ -82,7 +82,7 @@ def _typical(result: RewriteResult) -> str:
         return ""
     epsilon = result.config.epsilon
     at = epsilon if isinstance(epsilon, float) else None
-    caption = f"Chance that a word stays what it is, mean of {mean.words} words of a dictionary, over ε"
+    caption = f"Chance that a word is unchanged, mean of {mean.words} words of a dictionary, over ε"
     return svg.curve(mean.epsilons.tolist(), mean.n_w.tolist(), at, caption + (", dashed: here." if at else "."))
 
 
@@ -95,6 +95,6 @@ def _unchanged_share(result: RewriteResult) -> str:
         if step.action == "replace":
             chances[step.original] = max(chances.get(step.original, 0.0), result.distribution(k).p_keep())
     rows = sorted(chances.items(), key=lambda row: -row[1])
-    which = "Chance that a drawn word of this text stays what it is"
+    which = "Chance that a drawn word of this text is unchanged"
     which += f": the {MOST} likeliest of {len(rows):,}." if len(rows) > MOST else "."
     return svg.bars(rows[:MOST], which) if rows else ""

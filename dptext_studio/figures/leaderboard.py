@@ -24,7 +24,7 @@ def leaderboard(board: Board, *, dark: bool = False, narrow: int = 34) -> Plot:
     # A trace for each, since an interval has the colour of its trace.
     for i, e in enumerate(entries):
         where = f"read between ε {e.between[0]:g} and {e.between[1]:g}" if e.between else f"at ε {e.epsilon:g}"
-        known = "less than the first, beyond doubt" if e.told else "not told from the first"
+        known = "significantly less than the first" if e.told else "no significant difference from the first"
         told = "" if e.p is None else f"<br>{known}"
         seeds = "one seed" if e.seeds == 1 else f"{e.seeds} seeds"
         said = f"{escape(e.label)}: {with_interval(e, board.judge)}<br>{where}, {seeds}{told}"

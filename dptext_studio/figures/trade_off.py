@@ -17,11 +17,11 @@ from .theme import DARK, DASHES, FONT, LIGHT, LINES_DARK, LINES_LIGHT, SYMBOLS, 
 
 #: Names of the axes of what is hidden, all but that of ε rising with what is hidden.
 AXES = {
-    "best": "Hidden: share of the drawn words that the best of all attackers does not name",
-    "n_w": "Hidden: chance that a drawn word does not stay (1 − N_w)",
-    "bayes": "Hidden: chance that the best guess of a drawn word is wrong",
-    "two_texts": "Hidden: share of rewrites not told from those of another text (a coin: 50%)",
-    "unchanged": "Hidden: share of the words that do not stand unchanged",
+    "best": "Words hidden from the strongest attacker",
+    "n_w": "Probability that a word is replaced (1 − N_w)",
+    "bayes": "Probability that the Bayes-optimal guess is wrong",
+    "two_texts": "Rewrites not distinguished from those of another text (chance 50%)",
+    "unchanged": "Share of words changed",
     "epsilon": "ε, which counts something else for each mechanism",
 }
 _WIDTH, _SIZE = 700, 12
@@ -96,7 +96,7 @@ def _axes(
     else:
         x_axis |= {"tickformat": ".0%", "nticks": 7}
     what = about(kept).title
-    y_title = f"Kept: {what.lower()}" if what[1:2].islower() else f"Kept: {what}"
+    y_title = f"Meaning preserved: {what.lower()}" if what[1:2].islower() else f"Meaning preserved: {what}"
     return {"xaxis": x_axis, "yaxis": axis | {"range": y_ends, "title": titled | {"text": y_title}}}
 
 

@@ -40,7 +40,7 @@ def _unchanged() -> dict[str, tuple[Mechanism, tuple[Channel, ...]]]:
 
 
 def unchanged_at(epsilon: float) -> dict[str, float]:
-    """The mean chance that one of WORDS stays what it is, by the title of the mechanism."""
+    """The mean chance that one of WORDS is unchanged, by the title of the mechanism."""
     return {
         m.title: float(np.mean([c.at(epsilon).p_keep() for c in channels])) for m, channels in _unchanged().values()
     }
@@ -63,9 +63,7 @@ class EqualEpsilon(Lesson):
 
     def show(self, value: Any) -> tuple[Part, ...]:
         title, p = next(iter(unchanged_at(value).items()))
-        return (
-            Bars(f"Chance that a word stays what it is, at {epsilon_text(value)}", (Row(title, p, percent(p)),), 1.0),
-        )
+        return (Bars(f"Chance that a word is unchanged, at {epsilon_text(value)}", (Row(title, p, percent(p)),), 1.0),)
 
     def ask(self, value: Any) -> Question:
         return Question(
@@ -101,7 +99,7 @@ class EqualEpsilon(Lesson):
                 "Even these are not the promise. Ask first what is promised, and between whom.",
             ),
             (
-                Bars(f"Chance that a word stays what it is, all at {epsilon_text(value)}", rows, top=1.0),
+                Bars(f"Chance that a word is unchanged, all at {epsilon_text(value)}", rows, top=1.0),
                 Facts(
                     ("mechanism", "promise", f"ε where {percent(TARGET)} stay"),
                     tuple(

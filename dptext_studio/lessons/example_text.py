@@ -74,7 +74,7 @@ def sentence_with_word() -> Marked:
 
 
 def kept_shares(epsilons: Sequence[float]) -> np.ndarray:
-    """The mean chance at each ε that a drawn word stays what it is (N_w), float64."""
+    """The mean chance at each ε that a drawn word is unchanged (N_w), float64."""
     result = rewrite_at(float(mechanism().config.epsilon))
     channels = [result.locked(i)[0] for i in drawn_words(result)]
     return np.array([np.mean([c.at(e).p_keep() for c in channels]) for e in epsilons])

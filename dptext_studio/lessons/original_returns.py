@@ -68,7 +68,7 @@ class OriginalReturns(Lesson):
             "Is the text better protected then?",
             (
                 "Yes: what was written can never be read.",
-                f"No: whoever reads “{WORD}” knows for certain that it was not “{WORD}”.",
+                f"No: anyone who reads “{WORD}” knows for certain that it was not “{WORD}”.",
                 "It makes no difference.",
             ),
         )

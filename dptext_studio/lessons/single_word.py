@@ -66,8 +66,8 @@ class SingleWord(Lesson):
             right,
             (f"Of the drawn words stay on average: {each}.",),
             (
-                "ε is no percentage. Below some value hardly anything stays, within a short stretch nearly everything "
-                "happens, and beyond it a larger ε gives away privacy for little.",
+                "ε is not a percentage. Below some value almost every word is replaced. Most changes happen within a "
+                "short range, and beyond it a larger ε gives away privacy for little.",
                 f"Even at {epsilon_text(best)} only {percent(kept[best])} stay. Where the model finds another form as "
                 "good (“disease” and “diseases”), it draws that; and rare words, such as “Halvorsen”, are not among "
                 f"the {words:,} that can be drawn.",

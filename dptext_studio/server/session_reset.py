@@ -6,7 +6,7 @@ import streamlit as st
 
 from .session import session
 
-#: What is kept where, as (what, where, until when).
+#: Your data where, as (what, where, until when).
 KEPT = (
     (
         "The text, its rewrites and the ledger",
@@ -21,7 +21,7 @@ KEPT = (
     (
         "What is on the screen, where sliders stand, what was copied",
         "in the memory of this tab",
-        "it is closed or loaded anew",
+        "it is closed or reloaded",
     ),
     ("Light or dark, the width of a bar", "in the storage of the browser, by Streamlit", "its data are cleared"),
     ("A token against forged requests", "in a cookie, by Streamlit", "the browser is closed"),
@@ -55,7 +55,7 @@ def reload() -> bool:
         return False
     st.session_state.clear()
     st.session_state.forgotten = True
-    st.info("Everything in this session was forgotten. The page is loading anew.")
+    st.info("Everything in this session was forgotten. The page is reloading.")
     _RELOAD(key="reload")
     return True
 
@@ -67,7 +67,7 @@ def panel(key: str) -> None:
         icon=":material/delete_sweep:",
         key=key,
         on_click=forget,
-        help="This empties your session and loads the page anew. There is no way back.",
+        help="This empties your session and reloads the page. There is no way back.",
     )
     st.markdown("\n".join(f"- **{what}**: {where}, until {until}." for what, where, until in KEPT))
     st.caption(

@@ -143,13 +143,13 @@ def test_nothing_is_worked_out_for_what_is_shut():
     drawn = {*(b.key for b in at.button), *(b.proto.id for b in at.get("download_button"))}
     assert not any("share_" in str(key) for key in drawn) and not at.get("code")
     assert not any(str(key).startswith("play_family_dp-prompt") for key in drawn)
-    assert "What is promised" not in [s.value for s in at.subheader]
+    assert "Guarantee" not in [s.value for s in at.subheader]
     assert not [s for s in at.subheader if s.value.startswith("More about")]
     for key in SHUT:
         at.session_state[key] = True
     settle(at)
     assert at.get("code") and any(b.key == "play_family_dp-prompt" for b in at.button)
-    assert {"What is promised", "More about a word"} <= {s.value for s in at.subheader}
+    assert {"Guarantee", "More about a word"} <= {s.value for s in at.subheader}
 
 
 def settle(at: AppTest) -> AppTest:
@@ -270,7 +270,7 @@ def test_prompts_lead_through_an_example_one_at_a_time_and_leave_own_texts_alone
     assert "3 of 3" in prompt(), "what was done out of turn is not asked for"
     assert at.button(key="play_prompt_attack").label == "see what an attacker finds in it"
     at.button(key="play_prompt_attack").click().run()
-    assert not at.exception and not prompt() and at.button_group(key="play_further").value == "What an attacker gets"
+    assert not at.exception and not prompt() and at.button_group(key="play_further").value == "Attacks"
     at.text_area(key="play_text").set_value("My doctor paid my sister.")
     settle(at)
     assert "pin" not in payload(at) and not prompt()
@@ -809,7 +809,7 @@ def panel_at(name: str) -> AppTest:
 
 
 def test_find_their_epsilon_can_be_pressed_again_and_its_table_says_when_it_is_old():
-    at = panel_at("Same privacy elsewhere")
+    at = panel_at("Equal privacy")
     # What attackers find of three words may be all of them.
     at.button_group(key="equal_kind_best_n_w_total").set_value("N_w")
     at.run()

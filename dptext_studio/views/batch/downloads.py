@@ -16,7 +16,7 @@ FORMATS = {".csv": "CSV", ".tsv": "TSV", ".jsonl": "JSONL", ".parquet": "Parquet
 
 
 def download_boxes(batch: core.Batch, found: core.Found, done: bool) -> None:
-    st.subheader("Take it away")
+    st.subheader("Downloads")
     left, middle, right = st.columns(3, gap="large")
     with left, st.container(border=True):
         st.markdown("**The release**")

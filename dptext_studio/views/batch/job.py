@@ -31,7 +31,7 @@ def job_view(upload: Upload, batch: core.Batch) -> None:
     else:
         with away.popover("Another file", icon=":material/close:", width="stretch"):
             st.markdown("This deletes your file and all results, and stops what is under way.")
-            st.button("Delete and begin anew", key="batch_away", on_click=leave_job, icon=":material/delete:")
+            st.button("Delete and start again", key="batch_away", on_click=leave_job, icon=":material/delete:")
     if work.running():
         running = work.job
         work.waiting("batch_stop", lambda: progress_text(running) if running else "")
@@ -105,9 +105,9 @@ def resume_controls(upload: Upload, batch: core.Batch) -> None:
     if batch.mechanism.shares_draws and batch.written:
         st.info(
             "With this strategy the draws are for all rows at once, and their random key ended with the job. So it "
-            "cannot go on. It can begin anew; then do not release what was done before too."
+            "cannot go on. You can start from scratch; then do not release what was done before too."
         )
-        if st.button("Begin anew", key="batch_anew"):
+        if st.button("Start from scratch", key="batch_anew"):
             batch.forget_run()
             upload.rewrite(session().at("batch_all"), "Rewriting")
             st.rerun()

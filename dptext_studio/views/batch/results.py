@@ -23,7 +23,7 @@ def results_view(batch: core.Batch, found: core.Found, done: bool) -> None:
     remaining_identifiers(found)
     left, right = st.columns([1.4, 1], gap="large")
     with left:
-        st.subheader("What is promised")
+        st.subheader("Guarantee")
         (st.warning if "none" in found.promise["notions"] else st.info)(literal(found.promise["sentence"]))
         if found.polish:
             st.caption(literal(found.polish))
@@ -37,12 +37,12 @@ def results_view(batch: core.Batch, found: core.Found, done: bool) -> None:
                 for name, line in batch.strategies.items():
                     st.markdown(f"- **{name.capitalize()}.** {literal(line)}")
         if found.promise["exposed"]:
-            with st.expander("What everyone can see in spite of it"):
+            with st.expander("Not protected"):
                 st.caption("Of the first row; each other row shows the same of itself.")
                 for line in found.promise["exposed"]:
                     st.markdown("- " + literal(line))
     with right:
-        st.subheader("How much has changed")
+        st.subheader("Changes")
         measures_view(batch, found)
     download_boxes(batch, found, done)
     if found.errors:

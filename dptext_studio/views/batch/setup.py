@@ -116,7 +116,7 @@ def settings_controls(upload: Upload, look: core.Look, header: bool) -> core.Ask
         help=definition("ε"),
     )
     polish = st.toggle(
-        "Polish the texts",
+        "Clean up the texts",
         key=stay("batch_polish", False),
         help="What was drawn is read again with the bundled language model, and written out as it would most likely "
         "be. Nothing private is looked at, so that this spends no ε: the promise is the same. It may bring back what "
@@ -205,7 +205,7 @@ def all_rows_button(upload: Upload, look: core.Look, asked: core.Asked) -> None:
         if keep:
             st.caption(
                 "The job then goes on when you close this page or lose the connection. You get a code that brings it "
-                "back. Whoever has the code sees the results, so keep it to yourself. Your file, with its original "
+                "back. Anyone with the code sees the results, so keep it to yourself. Your file, with its original "
                 "texts, and the rewrites lie on this server, where its owner can read them. All of it is deleted "
                 f"{job_folders.HOURS} hours from now (if the server is off then, at the first visit after its start), "
                 "or at once when you press “Delete now”."

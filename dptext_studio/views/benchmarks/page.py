@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
@@ -395,6 +396,35 @@ def total_budget_note() -> None:
     )
 
 
+def result_table(place: Any, rows: list[dict[str, Any]]) -> None:
+    """Show all points as rows; a click on one opens it."""
+    points = [r["point"] for r in rows]
+    place.dataframe(
+        [{k: r[k] for k in COLUMNS} for r in rows],
+        hide_index=True,
+        key="bench_table",
+        on_select=lambda: choose_row(points),
+        selection_mode="single-row",
+    )
+
+
+def captions(data: str, names: list[str], kept: str, x: str, ours: Sequence[curves.Series]) -> None:
+    """Say what is shown, and what cannot be compared. ``ours``: empty where all configurations are shown."""
+    named = dict.fromkeys(s.label for s in ours if s.label != curves.title(s.mechanism))
+    if named:
+        st.caption(literal(f"Shown are {'; '.join(named)}. The others are under “All configurations”."))
+    if len(curves.units(names)) > 1:
+        st.caption(literal(curves.not_equal(names)))
+    if note := results.other_model():
+        st.caption(note)
+    if x != "epsilon":
+        st.caption(
+            "Drawn words are counted. CusText's main line and SanText draw stop words too, the others keep them."
+        )
+    if x != "epsilon" and curves.paper_series(data, kept, names):
+        st.caption("The papers print no such measure beside their scores. Their marks are on the axis ε.")
+
+
 def main() -> None:
     st.markdown("## Benchmarks")
     st.caption("What each mechanism keeps of a text and what it hides, measured here, beside what the papers print.")
@@ -428,8 +458,8 @@ def main() -> None:
     wide, narrow = st.columns([2.6, 1], gap="large")
     left, right = wide.columns(2, gap="medium")
     kinds = tuple(k for k in HIDDEN if view != "Plane" or k != "gain")
-    kept = metric_choice(left, found, data, "What is kept", KEPT, f"bench_kept_{data}")
-    hidden = metric_choice(right, found, data, "What is hidden", kinds, f"bench_hidden_{data}_{view}_{x}")
+    kept = metric_choice(left, found, data, "Utility", KEPT, f"bench_kept_{data}")
+    hidden = metric_choice(right, found, data, "Privacy", kinds, f"bench_hidden_{data}_{view}_{x}")
     every, papers = switches(bar, found, data, [m for m in (kept, hidden) if m], x, names, view == "Plane")
     shown = [over_budget(found, data, m, x, names, every, papers) for m in (kept, hidden) if m]
     ours = [s for pair in shown for s in pair[0]]
@@ -445,29 +475,10 @@ def main() -> None:
         with wide:
             plane(found, data, (kept, hidden), names, every, papers)
     else:
-        points = [r["point"] for r in rows]
-        wide.dataframe(
-            [{k: r[k] for k in COLUMNS} for r in rows],
-            hide_index=True,
-            key="bench_table",
-            on_select=lambda: choose_row(points),
-            selection_mode="single-row",
-        )
+        result_table(wide, rows)
     with narrow, st.container(key="bench_card", border=True):
         card(found, ours)
-    named = dict.fromkeys(s.label for s in ours if s.label != curves.title(s.mechanism))
-    if named and not every:
-        st.caption(literal(f"Shown are {'; '.join(named)}. The others are under “All configurations”."))
-    if mixed:
-        st.caption(literal(curves.not_equal(names)))
-    if note := results.other_model():
-        st.caption(note)
-    if x != "epsilon":
-        st.caption(
-            "Drawn words are counted. CusText's main line and SanText draw stop words too, the others keep them."
-        )
-    if x != "epsilon" and curves.paper_series(data, kept, names):
-        st.caption("The papers print no such measure beside their scores. Their marks are on the axis ε.")
+    captions(data, names, kept, x, [] if every else ours)
     notes(found, data, [s for pair in shown for s in pair[1]])
 
 

@@ -22,12 +22,12 @@ MODES = {
     "own": "An ε for each",
     "epsilon": "Equal ε",
     "total": "Equal total ε",
-    "best": "Equal best attacker",
+    "best": "Equal strongest attacker",
     "n_w": "Equal N_w",
 }
 #: Modes in which a share of the drawn words is equal: what their slider says, and where it begins, in percent.
 SHARES = {
-    "best": ("Share of the drawn words that the best of all attackers names", 60),
+    "best": ("Share of the drawn words that the strongest attacker names", 60),
     "n_w": ("Chance that a drawn word stays (N_w)", 40),
 }
 

@@ -19,6 +19,7 @@ from ...figures.glossary import definition
 from ...server.comparison import Column, ColumnOutcome, ComparisonRequest, rewrites
 from ...server.runs import is_edit
 from ...server.session import COLUMNS, session
+from ...server.streamlit_patches import DeltaGenerator
 from ..explore import share
 from . import distinguishability as told_apart
 from .attack_table import attack_table
@@ -31,7 +32,7 @@ state = st.session_state
 #: What the keys of containers begin with that show rewrites, also those of before while new ones come.
 BEFORE = "compare_before"
 MODES_HELP = (
-    "Equal ε and equal total ε set the number that is promised. Equal best attacker and equal N_w set what is "
+    "Equal ε and equal total ε set the number that is promised. Equal strongest attacker and equal N_w set what is "
     "measured: how often the attacker who finds most names a drawn word, and how often a drawn word stays. "
     f"ε: {definition('ε')} Total ε: {definition('Total ε')} N_w: {definition('N_w')}"
 )
@@ -88,27 +89,39 @@ def columns_view(text: str) -> None:
             st.button("Add a mechanism", icon=":material/add:", key="compare_add", on_click=add_column)
         with st.popover("Link", icon=":material/link:", key="compare_link"):
             share.link(query, links.omitted_options([s for _, s in mine.columns]), "this comparison")
+    _rewrites(text, tuple(columns), target, redraw, slot, dict(zip((c.id for c in columns), places, strict=True)))
+
+
+def _rewrites(
+    text: str,
+    columns: tuple[Column, ...],
+    target: tuple[str, float] | None,
+    redraw: bool,
+    slot: DeltaGenerator,
+    places: Mapping[int, Any],
+) -> None:
+    """Show the rewrites in their ``places``, or those of before while new ones come."""
+    mine = session()
     work = mine.at("compare")
     before = work.asked.draw if work.asked is not None else 0
-    asked = ComparisonRequest(text, tuple(columns), target, before + redraw)
+    asked = ComparisonRequest(text, columns, target, before + redraw)
     if redraw:
         mine.kept.forget_draws(text)
     if asked != work.asked or (work.job is None and work.result is None and work.error is None):
         start_rewrites(asked)
-    of = dict(zip((c.id for c in columns), places, strict=True))
     if work.running():
         with slot.container():
             work.waiting("compare_stop")
             if mine.beside is not None:
                 dim_outdated(mine.beside[0], asked)
         if mine.beside is not None:
-            draw_columns(*mine.beside, of)
+            draw_columns(*mine.beside, places)
         return
     if said := work.said("Stopped. Change something, or press “Draw again”, to start again."):
         slot.error(literal(said))
         return
     mine.beside = asked, work.result
-    show_new(asked, work.result, of)
+    show_new(asked, work.result, places)
 
 
 def dim_outdated(shown: ComparisonRequest, asked: ComparisonRequest) -> None:

@@ -1,4 +1,4 @@
-"""Two texts told apart by their rewrites: what was found, and the bundled pairs under settings of a page."""
+"""Two texts distinguished by their rewrites: what was found, and the bundled pairs under settings of a page."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class Subject:
 def panel(subjects: Sequence[Subject], place: str) -> None:
     """A bundled pair under each of these settings, on demand. place: names the work and the controls."""
     st.caption(
-        "Are two public texts told apart by their rewrites? This works for every mechanism, also where no word is kept "
-        "or replaced. Classifiers learn from one half of the rewrites, and are asked about the other."
+        "Can classifiers distinguish two public texts by their rewrites? This works for every "
+        "mechanism. They learn from one half of the rewrites and are tested on the other half."
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = st.segmented_control(

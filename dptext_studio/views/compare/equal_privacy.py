@@ -21,7 +21,7 @@ from ...server.session import COLUMNS, session
 _KINDS = {"Best attacker": "best", "N_w": "n_w", "Bayes success": "bayes", "Total ε": "total"}
 _HELP = (
     "Best attacker: how often the one who finds most of all attackers names a word of yours; reading takes some "
-    "seconds for each ε that is tried. N_w: the chance that a word stays what it is. Bayes success: how often the best "
+    "seconds for each ε that is tried. N_w: the chance that a word is unchanged. Bayes success: how often the best "
     "attacker guesses a word of yours from its replacement. Total ε: the whole budget, which does not measure privacy."
 )
 
@@ -191,7 +191,7 @@ def show(found: list[Calibration], current: bool) -> None:
         if guesses := max((c.guesses or 0 for c in found), default=0):
             st.caption(
                 f"Each figure stands on {guesses:,} guesses, so that it moves in large steps, and so does what is "
-                "nearest to the wanted one. Two whose intervals overlap cannot be told apart."
+                "nearest to the wanted one. Two mechanisms whose intervals overlap are not significantly different."
             )
     for c in found:
         if c.reason:

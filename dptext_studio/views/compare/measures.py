@@ -81,13 +81,15 @@ def warn_of_differences(asked: ComparisonRequest) -> None:
     kind = asked.target[0] if asked.target else "own"
     if kind in ("epsilon", "total") and mixed:
         st.warning(
-            literal(curves.not_equal(names) + " Choose “Equal best attacker” to compare them where as much is found.")
+            literal(
+                curves.not_equal(names) + " Choose “Equal strongest attacker” to compare them where as much is found."
+            )
         )
     elif kind == "total":
         st.caption("A total counts what is spent, not what is hidden.")
     elif kind == "best":
         st.caption(
-            "Where the best of all attackers finds as much, over the words that all of them draw: known roughly, from "
+            "Where the strongest attacker finds as much, over the words that all of them draw: known roughly, from "
             "a few dozen guesses. What they promise differs: see “counts”."
         )
     elif kind == "n_w":

@@ -14,11 +14,10 @@ from . import card_settings, cards, plot_settings, trade_off_plot
 from .card_settings import PAGE
 
 BOX, VIEW = "compare_text", "compare_view"
-VIEWS = {"cards": "Side by side", "map": "On a map"}
+VIEWS = {"cards": "Side by side", "map": "Trade-off plot"}
 ABOUT = {
     "cards": "Two to four mechanisms or settings. Underlined words differ from your text.",
-    "map": "What each mechanism keeps and what it hides, at many ε, measured as you watch. A point can be put side by "
-    "side with others.",
+    "map": "Utility and privacy of each mechanism at many ε, measured as you watch. Click a point to see its rewrites.",
 }
 
 state = st.session_state
@@ -53,7 +52,7 @@ def main() -> None:
         else:
             st.info("Type a text, and what becomes of it appears here.")
     elif view == "map":
-        st.caption(live_text.pause_note("The points are measured anew"))
+        st.caption(live_text.pause_note("The plot updates"))
         trade_off_plot.trade_off_view(text)
     else:
         if waits:

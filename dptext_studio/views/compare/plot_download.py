@@ -19,7 +19,7 @@ from .plot_work import CHEAP
 
 def download_controls(points: list[TradeOffPoint], tried: PlotRequest, hidden: str, kept: str) -> None:
     """The figure, its data, and the code that makes the same points anew."""
-    st.subheader("Take it away")
+    st.subheader("Downloads")
     dark = st.context.theme.type == "dark"
 
     def page() -> str:

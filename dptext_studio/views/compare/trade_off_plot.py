@@ -85,7 +85,7 @@ def advice_panel(points: list[TradeOffPoint], hidden: str, kept: str) -> Advice 
     if hidden == "epsilon":
         return None
     ask = {
-        "best": "The best of all attackers may name at most this many of the drawn words",
+        "best": "The strongest attacker may name at most this many of the drawn words",
         "n_w": "Of the drawn words, at most this many may stay",
         "bayes": "An attacker may guess at most this many of the drawn words",
         "two_texts": "At most this many rewrites may be told from those of your text with one other word",
@@ -145,7 +145,7 @@ def plot_view(tried: PlotRequest, hidden: str, kept: str) -> None:
     if live:
         progress_bar(works[0] if running[0] else works[1])
     for work, said in zip(works, ("The points that are there stay.", "What was measured stays."), strict=True):
-        if message := work.said(f"Stopped. {said} “Draw again” starts anew."):
+        if message := work.said(f"Stopped. {said} Press “Draw again” to start again."):
             st.warning(literal(message))
     shown = kept
     if points and not any(p.has(kept) for p in points):
@@ -165,7 +165,7 @@ def plot_view(tried: PlotRequest, hidden: str, kept: str) -> None:
     if advice is not None:
         advice_text(advice, live, early)
     else:
-        st.caption("Choose something that is measured under “What is hidden” to get an answer. ε alone measures none.")
+        st.caption("Choose a measure other than “ε alone” under “Privacy” to get advice.")
     address.show_query(query_of(tried, hidden, kept) | hidden_controls.to_query())
     reasons = {p.label: p.error or p.reasons.get(hidden, "") or p.reasons.get(kept, "") for p in points}
     for reason in dict.fromkeys(r for r in reasons.values() if r):
@@ -182,17 +182,17 @@ def trade_off_view(text: str) -> None:
     with left:
         settings, points, draws = settings_controls()
         kept = st.selectbox(
-            "What is kept",
+            "Utility",
             KEPT,
             format_func=lambda n: trade_off.about(n).title,
             key=stay("trade_kept"),
             help="How useful the rewrite still is. The cosine compares meanings, by a model of sentences.",
         )
         hidden = st.selectbox(
-            "What is hidden", list(HIDDEN), format_func=HIDDEN.__getitem__, key=stay("trade_hidden"), help=HIDDEN_HELP
+            "Privacy", list(HIDDEN), format_func=HIDDEN.__getitem__, key=stay("trade_hidden"), help=HIDDEN_HELP
         )
         again = st.button(
-            "Draw again", icon=":material/casino:", width="stretch", key="trade_again", help="Every point anew."
+            "Draw again", icon=":material/casino:", width="stretch", key="trade_again", help="Redraws every point."
         )
         cost_note()
     with right:

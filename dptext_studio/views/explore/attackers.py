@@ -28,7 +28,7 @@ OWN = "Each figure is worked out from your own text: for your eyes, not for rele
 def panel(run: runs.Run, result: dpt.RewriteResult, token: int | None) -> None:
     """The attackers on the rewrite ``result`` of ``run``: on its step ``token`` (the first drawn one without it), and
     on the whole text."""
-    st.subheader("What an attacker gets")
+    st.subheader("Attacks")
     mechanism = type(run.mechanism)(result.config)
     every = attacks.attackers("word") + attacks.attackers("text")
     refusals = [_refusal(a, mechanism) for a in every]

@@ -22,7 +22,7 @@ def guarantee_sentence(run: runs.Run, result: dpt.RewriteResult, void: bool) -> 
     g = result.guarantee
     with st.container(key="play_says", horizontal=True, vertical_alignment="center", gap="small"):
         if void:
-            said = "**Nothing is promised any more, see above.**"
+            said = "**The guarantee no longer holds, see above.**"
         else:
             first, dot, _ = g.sentence().partition(". ")
             said = literal(first + dot.strip())
@@ -80,8 +80,8 @@ def why_it_costs_nothing(promise: dpt.Guarantee) -> str:
         moves = "It moves the proposal, by a factor of at most e^(ε/2) for each word up or down."
     return (
         f"{public} This is the same for every private text that the promise compares, so it tells nothing of yours.\n\n"
-        f"**What does your text do?** {moves} When ε is small, hardly anything moves, and what is proposed is drawn. "
-        "Without a proposal, all words are alike then, and the text is word salad.\n\n"
+        f"**What does your text do?** {moves} When ε is small, your text changes almost nothing: the "
+        "proposal is drawn. Without a proposal, all words are alike then, and the text is word salad.\n\n"
         "**What does it not do?** A fitting word is not a similar one: at the same chance of keeping the original, no "
         "more of the meaning is kept. And words that are easy to propose are easy to guess, for everyone."
     )
@@ -90,7 +90,7 @@ def why_it_costs_nothing(promise: dpt.Guarantee) -> str:
 def guarantee_panel(run: runs.Run, result: dpt.RewriteResult, void: bool) -> None:
     """The guarantee in plain words, with its numbers. void: it does not hold, as two versions of it were released."""
     g = result.guarantee
-    st.subheader("What is promised")
+    st.subheader("Guarantee")
     before = "Nothing any more, see above. One version on its own: " if void else ""
     (st.warning if void or g.notion == "none" or g.seeded else st.info)(before + literal(g.sentence()))
     if not void and (account := current_ledger().account(run.inputs.text)).void:
@@ -111,7 +111,7 @@ def guarantee_panel(run: runs.Run, result: dpt.RewriteResult, void: bool) -> Non
             f"Expected: {number(g.expected)}. The expected number of draws is (1−D+A)n; the paper prints (A−D)n. "
             "An expectation is information, not a promise."
         )
-    st.markdown("**Everyone can see** " + literal("; ".join(g.exposed)) + ".")
+    st.markdown("**Not protected:** " + literal("; ".join(g.exposed)) + ".")
     if (draws := current_ledger().draws(run.inputs.text)) > 1:
         said = f"**Drawn {draws:,} times** with fresh noise from this text (see Ledger). "
         if g.notion != "none" and not g.seeded:

@@ -59,7 +59,9 @@ def options_column() -> runs.Inputs | None:
     seed = None
     with st.expander("Repeatable demonstration"):
         if st.toggle(
-            "Use a seed", key="play_seeded", help="This is for teaching. Whoever knows the seed can replay the noise."
+            "Use a seed",
+            key="play_seeded",
+            help="This is for teaching. Anyone who knows the seed can replay the noise.",
         ):
             seed = int(st.number_input("Seed", value=1, step=1, key="play_seed"))
             st.caption("Seeded runs are not private.")

@@ -36,7 +36,7 @@ def warn_if_void(result: dpt.RewriteResult) -> bool:
     at = [e.config.epsilon for e in mine]
     which = f", at ε = {' and '.join(f'{e:g}' for e in at)}" if all(isinstance(e, float) for e in at) else ""
     st.error(
-        f"**No promise holds any more for this draw.** You released {len(mine)} versions of it{which}, and "
+        f"**The guarantee no longer holds for this draw.** You released {len(mine)} versions of it{which}, and "
         f"{SHARED_NOISE}. Rewrite again, and release one version only.",
         icon=":material/warning:",
     )

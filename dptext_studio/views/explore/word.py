@@ -118,7 +118,7 @@ def scores_panel(
             ),
             "stays": st.column_config.TextColumn(
                 f"{'N_w' if aligned else 'best'} at ε {number(step.epsilon)}",
-                help="This is the chance that the word stays what it was."
+                help="This is the chance that the word is unchanged."
                 if aligned
                 else "This is the chance of the token that the model finds best.",
             ),

@@ -69,7 +69,7 @@ def bayes_panel(
     st.markdown(literal(found.sentence()))
     st.caption(
         "The best that anyone can do who knows the mechanism, its ε and how frequent words are, and looks at this word "
-        "alone. Whoever reads the words around it too can do better: see “Language model”."
+        "alone. An attacker who also reads the words around it can do better: see “Language model”."
         + (f" Words beyond the likeliest are off by {found.error:.1g} of themselves at most." if found.error else "")
     )
 

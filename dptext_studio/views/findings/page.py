@@ -1,4 +1,4 @@
-"""What we found: what keeps most at the same measured privacy, and the papers' claims held against our own runs."""
+"""Findings: what keeps most at the same measured privacy, and the papers' claims held against our own runs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ICONS = {
 }
 #: What a verdict means, of a claim and our runs.
 MEANS = {
-    AGREES: "Our runs agree: at least half of the comparisons are for it beyond doubt, none against it.",
+    AGREES: "Our runs agree: at least half of the comparisons support it significantly, none contradict it.",
     PARTLY: "Our runs agree with a part of it, or with the sentence and not with its figure.",
     DISAGREES: "Our runs disagree, or show that a difference is too small to matter.",
     OPEN: "Our runs do not tell: the differences are within doubt, or hang on a setting that the claim does not name, "
@@ -48,7 +48,7 @@ def question(rows: leaderboard.Rows) -> None:
     sets = rows.data_sets()
     if not sets:
         return
-    st.markdown("### Which mechanism keeps most at the same measured privacy?")
+    st.markdown("### Which mechanism preserves the most at equal privacy?")
     place = st.container()
     with st.expander("Another data set, judge, or level of privacy", key="found_choice"):
         data, judge, privacy, at, every, stop_words = choice(rows, sets)
@@ -89,7 +89,7 @@ def choice(rows: leaderboard.Rows, sets: Sequence[str]) -> tuple[str, str, str, 
         rows.judges(data),
         format_func=lambda m: measure(m).title,
         key=stay(f"found_judge_{data}"),
-        help="What is kept of the text, and who says so.",
+        help="The utility measure, and the judge that gives it.",
     )
     privacy = right.selectbox(
         "Same privacy",
@@ -122,7 +122,7 @@ def choice(rows: leaderboard.Rows, sets: Sequence[str]) -> tuple[str, str, str, 
 def legend(found: leaderboard.Board) -> str:
     marks = ["Bars: 95% intervals."]
     if any(e.told for e in found.entries):
-        marks.append("Grey: less than the first, beyond doubt (corrected for the number of comparisons).")
+        marks.append("Grey: significantly less than the first (corrected for the number of comparisons).")
     if any(e.between for e in found.entries):
         marks.append("Hollow: read between two measured points.")
     if found.whole is not None:
@@ -201,8 +201,8 @@ def detail(finding: ClaimFinding, whole: results.Results) -> None:
 def claims(all_of_them: Sequence[ClaimFinding], whole: results.Results) -> None:
     st.markdown("### Claims of the papers, and what our runs say")
     st.caption(
-        "An effect is that of the means, with its range over the comparisons where there are several. The verdict goes "
-        "by what is beyond doubt: open a claim to see how much is. Models, classifiers or data differ from each "
+        "An effect is that of the means, with its range over the comparisons where there are several. The verdict "
+        "counts significant differences: open a claim to see them. Models, classifiers or data differ from each "
         "paper's, so that a verdict is of the direction, and none is a replication."
     )
     counts = {v: sum(f.verdict == v for f in all_of_them) for v in MEANS}
@@ -230,7 +230,7 @@ def claims(all_of_them: Sequence[ClaimFinding], whole: results.Results) -> None:
 
 
 def main() -> None:
-    st.markdown("## What we found")
+    st.markdown("## Findings")
     try:
         measured = results.bundled()
         all_of_them = bundled()
@@ -250,8 +250,8 @@ def main() -> None:
     about = measured.about
     st.caption(
         literal(
-            "Every number above is made from the bundled results. A difference counts where it is beyond doubt "
-            f"after correction for all comparisons of its claim (Holm, 5%), and large enough to matter. "
+            "Every number above is made from the bundled results. A difference counts if it is significant "
+            "after correction for all comparisons of its claim (Holm, 5%) and large enough to matter. "
             f"{about['points']:,} runs, seeds {', '.join(map(str, about['seeds']))}. What was left out stands on the "
             "page Benchmarks, under “How it was measured”."
         )

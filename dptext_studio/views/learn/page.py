@@ -314,6 +314,13 @@ def lesson_view() -> None:
             sentences(reveal.because)
     if value is not None and lesson.name in BELOW:
         BELOW[lesson.name](value)
+    _navigation(lesson, value)
+    _teacher_panel(lesson, value)
+
+
+def _navigation(lesson: Lesson, value: Any) -> None:
+    """Show the ways to the lesson before, to the next one and to Explore."""
+    mine = learning()
     with st.container(horizontal=True):
         if mine.at:
             st.button("Back", icon=":material/arrow_back:", key="learn_back", on_click=mine.go, args=(mine.at - 1,))
@@ -328,6 +335,11 @@ def lesson_view() -> None:
             )
         if value is not None:
             door(lesson, value)
+
+
+def _teacher_panel(lesson: Lesson, value: Any) -> None:
+    """Show what a class needs, worked out when it is opened."""
+    mine = learning()
     with (
         st.container(key="learn_teacher"),
         st.expander(
@@ -343,7 +355,7 @@ def lesson_view() -> None:
                 "Count the answers of my class",
                 key="learn_counts",
                 on_change=start_counting,
-                help="The address below gets a room. Whoever answers there is counted, and the presenter view shows "
+                help="The address below gets a room. Every answer given there is counted, and the presenter view shows "
                 "the numbers as they come in. No names and no texts are kept, and the room is forgotten after some "
                 "hours, or when you switch this off. Whoever else switches it off only leaves the room.",
             )
