@@ -30,6 +30,16 @@ _SCRIPTS = (
     "strip_listeners.js",
     "token_strip.js",
 )
+#: Files of the style, in their order: later ones overrule earlier ones.
+_STYLES = (
+    "token_strip.css",
+    "strip_dial.css",
+    "strip_words.css",
+    "strip_inspector.css",
+    "strip_stage.css",
+    "belief_panel.css",
+    "strip_preferences.css",
+)
 
 
 def markup() -> str:
@@ -48,7 +58,7 @@ def _tip(name: str) -> str:
 
 def style() -> str:
     """Its style. It names its parts without ``.strip`` before them: other things on a page take other names."""
-    return _read("token_strip.css")
+    return "\n".join(_read(name) for name in _STYLES)
 
 
 def script() -> str:
