@@ -36,7 +36,7 @@ def _model_folder() -> Path:
 
 @cache
 def _model_hash() -> str:
-    """Of its weights and of its card, which says how much of a text it reads at once."""
+    """Return the hash of its weights and of its card, which says how much of a text it reads at once."""
     return weights_sha256(_model_folder())
 
 
@@ -73,7 +73,7 @@ def _scores(k: int) -> np.ndarray:
 
 
 def load(text: str, setting: Setting) -> Prepared | None:
-    """A bundled text as if it had just been prepared; None for any other text, mechanism or options."""
+    """Return a bundled text as if it had just been prepared; None for any other text, mechanism or options."""
     if (about := _description()) is None or about["mechanism"] != setting.mechanism:
         return None
     fields = fields_of(setting.mechanism)
@@ -87,7 +87,7 @@ def load(text: str, setting: Setting) -> Prepared | None:
 
 @lru_cache(maxsize=4)
 def _prepared(k: int, setting: Setting) -> Prepared | None:
-    """A bundled text for a mechanism: one for all who look at it, since everybody knows it."""
+    """Return a bundled text for a mechanism: one for all who look at it, since everybody knows it."""
     text = (_description() or {})["texts"][k]
     # The tokens are bundled too, so that nothing of the language is loaded for them.
     document = Document(text["text"], tuple(Token(*t) for t in text["tokens"]))

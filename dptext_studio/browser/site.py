@@ -143,7 +143,8 @@ def _write_parts(out: Path, say: Callable[[str], None], shown: Sequence[str] | N
 
 
 def _pack(data: bytes) -> bytes:
-    """As a gzip file: by the frequency of numbers alone where that is smaller, as of vectors, which a part tells."""
+    """Pack as a gzip file: by the frequency of numbers alone where that is smaller, as for vectors; a part says
+    which."""
 
     def by(way: int, data: bytes) -> bytes:
         packer = zlib.compressobj(6, zlib.DEFLATED, zlib.MAX_WBITS + 16, 9, way)
@@ -156,8 +157,8 @@ def _pack(data: bytes) -> bytes:
 
 
 def _large(candidates: list[tuple[int, int]]) -> Iterator[tuple[str, str, bytes]]:
-    """The large files, each with its name in core.json and its path. candidates: gets the ids of the words that can be
-    drawn, as ranges."""
+    """Return the large files, each with its name in core.json and its path. candidates: gets the ids of the words that
+    can be drawn, as ranges."""
     from dptext_core.models import eight_bits, sentence_encoder
     from dptext_core.models.onnx_masked import stored_candidates
     from dptext_core.models.registry import GRAPH_FILE, WEIGHTS_FILE, masked_lm_spec
@@ -196,12 +197,13 @@ def _file(path: Path) -> bytes:
 
 
 def _words_of(name: str, **options: Any) -> Any:
-    """A mechanism over words: it has a ``vocabulary``, and a ``channel`` for each row of it."""
+    """Return a mechanism over words: it has a ``vocabulary``, and a ``channel`` for each row of it."""
     return get_mechanism(name, **options)
 
 
 def _custext(k: int) -> bytes:
-    """For each word its K outputs, the likest first: scores, float64 (words, K), then places, uint16 (words, K)."""
+    """Return the K outputs of each word, the likest first: scores, float64 (words, K), then places, uint16 (words,
+    K)."""
     mechanism = _words_of("custext", k=k)
     space = mechanism.vocabulary
     places, scores = mechanism.tables(np.arange(len(space)))
@@ -209,7 +211,7 @@ def _custext(k: int) -> bytes:
 
 
 def _codes() -> bytes:
-    """The vectors of the word space of SanText as whole numbers, int8 (axes, words): so they pack smaller."""
+    """Return the vectors of the word space of SanText as whole numbers, int8 (axes, words): so they pack smaller."""
     codes = _words_of("santext").vocabulary.codes
     if codes is None:
         raise ModelUnavailable(
@@ -219,7 +221,7 @@ def _codes() -> bytes:
 
 
 def _nearest() -> bytes:
-    """Of each word of that space the nearest other: distances, float64 (words,), then places, uint16 (words,)."""
+    """Return the nearest other word of each word: distances, float64 (words,), then places, uint16 (words,)."""
     space = _words_of("santext").vocabulary
     places, distances = space.nearest(np.arange(len(space)), 2)
     return distances[:, 1].astype("<f8").tobytes() + places[:, 1].astype("<u2").tobytes()
@@ -265,14 +267,15 @@ def _core(packed: dict[str, dict[str, Any]], candidates: list[tuple[int, int]]) 
 
 
 def _model_shape(model: str) -> dict[str, float]:
-    """What the range of the private shift and the weight of the proposal follow from at any ε."""
+    """Return what the range of the private shift and the weight of the proposal follow from at any ε."""
     of = dp_mlm_prior
     numbers = {"low": of.LOW, "width": of.WIDTH, "growth": of.GROWTH, "widest": of.WIDEST, "firm": of.FIRM}
     return {"sigma": of.score_deviation(model), **numbers, "power": of.POWER, "spread": of.SPREAD}
 
 
 def _first() -> dict[str, Any]:
-    """The first example by the first mechanism, to be dragged while the model loads: with a seed, so not private."""
+    """Return the first example by the first mechanism, to be dragged while the model loads: with a seed, so not
+    private."""
     mechanism = get_mechanism(MECHANISMS[0])
     example = examples()[0]
     result = mechanism.rewrite(example.text, seed=1)
@@ -286,8 +289,8 @@ def _first() -> dict[str, Any]:
 
 
 def language_data(language: Language) -> dict[str, Any]:
-    """The lists by which a text is cut and written, as text.js reads them, which has the tokenizer of English, and
-    those by which telling.js finds names and dates."""
+    """Return the lists by which a text is cut and written, as text.js reads them, which has the tokenizer of English,
+    and those by which telling.js finds names and dates."""
     clues = language.clues
     return {
         "clitics": language.clitics,

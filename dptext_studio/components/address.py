@@ -55,7 +55,7 @@ def take_link(page: str) -> bool:
 
 
 def requested_query(page: str, before: str | None) -> dict[str, str] | None:
-    """What the address asks for that this page has not answered yet; None for nothing.
+    """Return what the address asks for that this page has not answered yet; None for nothing.
 
     before: the page that ran last. On the same page an address that was written there may come back late, with a click
     that was made before it; what comes with a change of pages was asked for, unless it is what the page was left with.
@@ -70,13 +70,13 @@ def requested_query(page: str, before: str | None) -> dict[str, str] | None:
 
 
 def link(query: Mapping[str, str]) -> str:
-    """The whole address."""
+    """Return the whole address."""
     base = urlsplit(st.context.url or "")
     return urlunsplit(base._replace(path=base.path or "/", query=urlencode(query), fragment=""))
 
 
 def only_here(url: str) -> bool:
-    """Whether this address means the machine itself, whoever opens it."""
+    """Return whether this address means the machine itself, whoever opens it."""
     host = urlsplit(url).hostname or ""
     return host in ("", "localhost", "::1", "0.0.0.0") or host.startswith("127.")
 

@@ -20,8 +20,8 @@ MAX_LISTS = 10
 
 
 def options(spec: MechanismSpec, key: str, skip: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """Controls for every option of the mechanism but those in ``skip`` and those that have one apart; what differs from
-    the default."""
+    """Show controls for every option of the mechanism but those in ``skip`` and those that have one apart; what differs
+    from the default."""
     fields = [
         f
         for f in dataclasses.fields(spec.config_cls)
@@ -43,13 +43,13 @@ def options(spec: MechanismSpec, key: str, skip: frozenset[str] = frozenset()) -
 
 
 def option_control(spec: MechanismSpec, name: str, key: str) -> dict[str, Any]:
-    """The control of one option, where a page places it by itself; its value if that is not the default."""
+    """Return the control of one option, where a page places it by itself; its value if that is not the default."""
     field = next(f for f in dataclasses.fields(spec.config_cls) if f.name == name)
     return _control(mechanism_class(spec.name), field, f"{key}-{spec.name}-{field.name}")
 
 
 def widget_values(field: dataclasses.Field, value: Any, key: str) -> dict[str, Any]:
-    """What the session holds under ``key`` where the control of this option shows ``value``."""
+    """Return what the session holds under ``key`` where the control of this option shows ``value``."""
     if field.metadata.get("lists"):
         if len(value) == 1 and value[0] in CONFIGURATIONS:
             return {key: value[0]}
@@ -58,7 +58,7 @@ def widget_values(field: dataclasses.Field, value: Any, key: str) -> dict[str, A
 
 
 def _widget_value(field: dataclasses.Field, value: Any) -> Any:
-    """A value as its control has it: text where it is typed or a flag that may be neither, else itself."""
+    """Return a value as its control has it: text where it is typed or a flag that may be neither, else itself."""
     kind = field.metadata["kind"]
     if _is_pill_choice(field) or (kind == "flag" and field.default is not None):
         return value
@@ -87,7 +87,7 @@ def _control(cls: type[Mechanism], field: dataclasses.Field, key: str) -> dict[s
 
 
 def _typed_value(cls: type[Mechanism], field: dataclasses.Field, key: str) -> Any:
-    """The value that the control of an option is at. Raises ConfigError for what was typed and is none."""
+    """Show the value that the control of an option is at. Raise ConfigError for what was typed and is none."""
     meta, default = field.metadata, field.default
     label, help, kind = meta["label"], meta["help"], meta["kind"]
     if (known := public_hosting.offered_values(meta, default)) is not None:
@@ -122,8 +122,8 @@ def _typed_value(cls: type[Mechanism], field: dataclasses.Field, key: str) -> An
 
 
 def _words(cls: type[Mechanism], field: dataclasses.Field, typed: str) -> tuple[tuple[str, ...], str]:
-    """The words of a list, and what is wrong with others: those that can be taken out are, whatever stands beside them.
-    Raises ConfigError where the mechanism takes none."""
+    """Return the words of a list, and what is wrong with others: those that can be taken out are, whatever stands
+    beside them. Raise ConfigError where the mechanism takes none."""
 
     def taken(text: str) -> tuple[str, ...]:
         value = codec.read(field, text)
@@ -147,7 +147,7 @@ def _words(cls: type[Mechanism], field: dataclasses.Field, typed: str) -> tuple[
 
 
 def _lists(label: str, help: str, key: str) -> tuple[str, ...]:
-    """One of the paper's configurations, or lists chosen by name."""
+    """Show one of the paper's configurations, or lists chosen by name."""
     named = {
         "L2": "L2: one list",
         "L0": "L0: five lists, one of each word space",

@@ -107,7 +107,7 @@ PARTS = {
 
 @st.fragment
 def parts() -> None:
-    """Opening one runs only this, and nothing is worked out for what is shut."""
+    """Show the parts of the line. Opening one reruns only this, and nothing is computed for those that are shut."""
     if session_reset.reset_note():
         st.rerun(scope="app")
     with st.container(key="footer", horizontal=True, vertical_alignment="center"):

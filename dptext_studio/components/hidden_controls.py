@@ -45,12 +45,12 @@ KNOWN: dict[str, tuple[str, str]] = {
 
 @lru_cache(maxsize=1)
 def _options() -> frozenset[str]:
-    """Names of options of mechanisms, which are plain words by the rules of the language."""
+    """Return names of options of mechanisms, which are plain words by the rules of the language."""
     return frozenset(f.name for s in dpt.mechanisms() for f in dataclasses.fields(s.config_cls)) - {"epsilon"}
 
 
 def known_names(text: str) -> tuple[str, ...]:
-    """The names of a link that stand for something; all else is left out."""
+    """Return the names of a link that stand for something; all else is left out."""
     names = dict.fromkeys(name.strip() for name in text.split(","))
     return tuple(n for n in names if n in KNOWN or n in _options())
 
@@ -62,12 +62,12 @@ def read_address() -> None:
 
 
 def to_query() -> dict[str, str]:
-    """What is hidden, as a parameter of an address."""
+    """Return what is hidden, as a parameter of an address."""
     return {PARAMETER: ",".join(session().hidden)} if session().hidden else {}
 
 
 def without_hidden(params: Mapping[str, str]) -> dict[str, str]:
-    """The parameters of an address but this one."""
+    """Return the parameters of an address but this one."""
     return {name: value for name, value in params.items() if name != PARAMETER}
 
 

@@ -21,7 +21,7 @@ COLORS = {
 
 
 def identifier_table(rows: Sequence[tuple[int, Sequence[tuple[str, str]]]], key: str) -> None:
-    """rows: the number of each, and (kind, text) of what stands there. Kinds that nowhere stand have no column."""
+    """Show what remains. rows: the number of each, and (kind, text) of it. Kinds that remain nowhere have no column."""
     kinds = [k for k in KINDS if any(k == kind for _, found in rows for kind, _ in found)]
     st.dataframe(
         [{"row": row} | {KINDS[k]: [text for kind, text in found if kind == k] for k in kinds} for row, found in rows],

@@ -18,7 +18,7 @@ from .text import literal
 
 @st.fragment
 def panel(ledger: Ledger, results: Sequence[dpt.RewriteResult] = ()) -> None:
-    """Draws and totals, anew with each download. results: what the user may release now; the panel says what that
+    """Show draws and totals, anew with each download. results: what the user may release now; the panel says what that
     would mean."""
     session().ledger_drawn = (sessions.fragment(),)
     if not ledger.entries and not ledger.taken:
@@ -65,7 +65,7 @@ def _height(rows: dict[str, list]) -> int:
 
 
 def copies_table(ledger: Ledger) -> dict[str, list]:
-    """Columns of what left, the latest first."""
+    """Return columns of what left, the latest first."""
     taken = ledger.taken[::-1]
     return {
         "time (UTC)": [t.time.strftime("%H:%M:%S") for t in taken],
@@ -76,7 +76,7 @@ def copies_table(ledger: Ledger) -> dict[str, list]:
 
 
 def budget_table(ledger: Ledger) -> dict[str, list]:
-    """Columns of the draws, the latest first: each released setting has a row, the others of a draw have one."""
+    """Return columns of the draws, the latest first: each released setting has a row, the others of a draw have one."""
     titles = {s.name: s.title for s in dpt.mechanisms()}
     groups: dict[tuple, list[LedgerEntry]] = {}
     for k, e in enumerate(ledger.entries):
@@ -95,7 +95,7 @@ def budget_table(ledger: Ledger) -> dict[str, list]:
 
 
 def _totals(row: Sequence[LedgerEntry]) -> str:
-    """The total of a row, or from the least to the largest."""
+    """Return the total of a row, or from the least to the largest."""
     totals = [e.total for e in row if e.notion != "none"]
     if not totals:
         return "none"

@@ -27,8 +27,8 @@ from .controls import MAX_LISTS
 
 
 def to_query(setting: Setting) -> dict[str, str]:
-    """The parameters of the address. Options that the page has no control for, what is typed into one, and what pages
-    begin with are left out.
+    """Return the parameters of the address. Options that the page has no control for, what is typed into one, and what
+    pages begin with are left out.
 
     Raises ConfigError for a value that its option does not take.
     """
@@ -36,14 +36,14 @@ def to_query(setting: Setting) -> dict[str, str]:
 
 
 def to_file(setting: Setting) -> dict[str, str]:
-    """As :func:`to_query`, with what is typed, and whatever pages begin with: for what stays with the user.
+    """Return the same with what is typed, and whatever pages begin with: for what stays with the user.
     :func:`from_query` reads it."""
     return _query(setting, _fields(setting.mechanism), True)
 
 
 def from_file(query: Mapping[str, str]) -> dict[str, str]:
-    """What :func:`to_file` wrote, of an older version too, for :func:`from_query`: what it does not name is at its
-    default, whatever pages begin with by now."""
+    """Return what :func:`to_file` wrote, of an older version too, for :func:`from_query`: what it does not name is at
+    its default, whatever pages begin with by now."""
     name = query.get("mechanism", "")
     begun = recommended.begun(name) if any(s.name == name for s in dpt.mechanisms()) else {}
     return {n: codec.write(f, f.default) for n, f in begun.items()} | dict(query)
@@ -62,12 +62,12 @@ def _query(setting: Setting, fields: Mapping[str, dataclasses.Field], file: bool
 
 
 def _can_link(field: dataclasses.Field, value: Any) -> bool:
-    """Whether a value says where something lies on this machine: that goes into no address and no file."""
+    """Return whether a value says where something lies on this machine: that goes into no address and no file."""
     return told(field, value) != value
 
 
 def link_of_run(inputs: Inputs, epsilon: float, file: bool = False) -> tuple[dict[str, str], list[str]]:
-    """The parameters for what a page shows at this ε, and what of it no link (no ``file``) can carry."""
+    """Return the parameters for what a page shows at this ε, and what of it no link (no ``file``) can carry."""
     missing = [] if inputs.seed is None else ["the seed"]
     setting = inputs.setting.at(float(f"{epsilon:.6g}"))
     if inputs.epsilon is not None:
@@ -80,7 +80,8 @@ def link_of_run(inputs: Inputs, epsilon: float, file: bool = False) -> tuple[dic
 def from_query(
     params: Mapping[str, str], refused: str = "This link was not followed"
 ) -> tuple[Setting | None, str | None]:
-    """The setting of an address and None, or None and what is wrong with it; both None where it carries no setting."""
+    """Return the setting of an address and None, or None and what is wrong with it; both None where it carries no
+    setting."""
     if "mechanism" not in params:
         return None, f"{refused}: it has an ε and names no mechanism." if "epsilon" in params else None
     name = params["mechanism"]
@@ -109,12 +110,13 @@ def from_query(
 
 
 def several_to_query(settings: Sequence[Setting]) -> dict[str, str]:
-    """The parameters for settings beside each other: those of each begin with its number."""
+    """Return the parameters for settings beside each other: those of each begin with its number."""
     return {f"{n}.{k}": v for n, setting in enumerate(settings, 1) for k, v in to_query(setting).items()}
 
 
 def several_from_query(params: Mapping[str, str]) -> tuple[list[Setting], str]:
-    """The settings of such an address, and what is wrong with it; no setting where it carries none, or wrong ones."""
+    """Return the settings of such an address, and what is wrong with it; no setting where it carries none, or wrong
+    ones."""
     each: dict[int, dict[str, str]] = {}
     for key, text in params.items():
         place, _, name = key.partition(".")
@@ -131,7 +133,8 @@ def several_from_query(params: Mapping[str, str]) -> tuple[list[Setting], str]:
 
 
 def omitted_options(settings: Sequence[Setting], fields: Mapping[str, dataclasses.Field] | None = None) -> list[str]:
-    """Which options of these no link can carry, as people read them. fields: those that can, where it is no link."""
+    """Return which options of these no link can carry, as people read them. fields: those that can, where it is no
+    link."""
     said: dict[str, None] = {}
     for setting in settings:
         known = _linked_fields(setting.mechanism) if fields is None else fields
@@ -145,7 +148,8 @@ def omitted_options(settings: Sequence[Setting], fields: Mapping[str, dataclasse
 
 
 def widget_state(setting: Setting, key: str) -> dict[str, Any]:
-    """Values for the controls that ``controls.options`` makes under this key: the setting's, for the rest defaults."""
+    """Return values for the controls that ``controls.options`` makes under this key: the setting's, for the rest
+    defaults."""
     values: dict[str, Any] = {}
     for name, field in _fields(setting.mechanism).items():
         value = setting.options.get(name, field.default)
@@ -154,7 +158,7 @@ def widget_state(setting: Setting, key: str) -> dict[str, Any]:
 
 
 def _fields(mechanism: str) -> dict[str, dataclasses.Field]:
-    """The options that the page has controls for."""
+    """Return the options that the page has controls for."""
     return {
         name: field
         for name, field in fields_of(mechanism).items()
@@ -163,7 +167,7 @@ def _fields(mechanism: str) -> dict[str, dataclasses.Field]:
 
 
 def _linked_fields(mechanism: str) -> dict[str, dataclasses.Field]:
-    """Those of them that an address may have."""
+    """Return those of them that an address may have."""
     return {name: field for name, field in _fields(mechanism).items() if field.metadata.get("link", True)}
 
 
@@ -174,12 +178,12 @@ def open_explore(setting: Setting) -> None:
 
 
 def _equals_default(field: dataclasses.Field, value: Any) -> bool:
-    """Whether pages begin with it."""
+    """Return whether pages begin with it."""
     return value is None or value == recommended.begins(field)
 
 
 def _check_offered(field: dataclasses.Field, value: Any) -> None:
-    """Raises ConfigError for a value that the control of the option does not offer."""
+    """Raise ConfigError for a value that the control of the option does not offer."""
     meta, name = field.metadata, field.name
     offered = public_hosting.offered_values(meta, field.default)
     if offered is not None and value not in offered:

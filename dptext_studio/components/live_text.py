@@ -29,8 +29,8 @@ _mount = st.components.v2.component(
 
 
 def pause_reason(text: str, seconds: float | None) -> str:
-    """Why the answer to a text waits for a longer rest, in a sentence; empty where it does not. seconds: that the last
-    answer took, None where that is not known."""
+    """Return why the answer to a text waits for a longer rest, in a sentence; empty where it does not. seconds: that
+    the last answer took, None where that is not known."""
     if seconds is not None and seconds > SECONDS:
         return f"The last rewrite took {seconds:.1f} seconds. {pause_note('The next one follows')}"
     if len(text.split()) > WORDS:
@@ -39,17 +39,18 @@ def pause_reason(text: str, seconds: float | None) -> str:
 
 
 def pause_note(what: str) -> str:
-    """When something that takes long begins anew. what: the beginning of the sentence."""
+    """Return a sentence that says when something slow starts again. what: the beginning of the sentence."""
     return f"{what} when you pause for {LONG_PAUSE:g} seconds in typing, or press Ctrl+Enter."
 
 
 def dim(shows: str) -> None:
-    """What is shown is of the same text, and newer is on its way. shows: what the keys of its containers begin with."""
+    """Dim rewrites of the same text while newer ones are on their way. shows: what the keys of their containers begin
+    with."""
     st.html(_BEFORE.format(shows, "transition: opacity 200ms 300ms;"))
 
 
 def dim_other_text(shows: str, what: str) -> None:
-    """What is shown is of another text than that in the box: it is dimmed, and cannot be used. what: it, in words."""
+    """Dim rewrites of another text than that in the box, so that they cannot be used. what: they, in words."""
     st.caption(f"Below {what} of the text before.")
     st.html(_BEFORE.format(shows, "pointer-events: none;"))
 

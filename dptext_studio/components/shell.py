@@ -39,7 +39,7 @@ def enter_app(page: str) -> None:
 
 
 def last_page() -> str | None:
-    """The page that ran last, before it is said which one runs now; None in a new session."""
+    """Return the page that ran last, before it is said which one runs now; None in a new session."""
     return state.get("page_at")
 
 
@@ -62,8 +62,8 @@ def limit_width(width: str) -> None:
 
 
 def three_places(key: str) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
-    """Places for a text, the result and the options: the text on the left with the options below it, the result on the
-    right; one below the other where it is narrow, the result before the options."""
+    """Return places for a text, the result and the options: the text on the left with the options below it, the result on
+    the right; one below the other where it is narrow, the result before the options."""
     add_style(__file__, "beside.css", KEY=key)
     with st.container(key=f"{key}_page"):
         top, result, options = (st.container(key=f"{key}_{name}") for name in ("top", "result", "options"))

@@ -23,20 +23,20 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~:$&=^@/\"'])")
 
 
 def literal(text: str) -> str:
-    """``text`` so that Streamlit's Markdown shows it as it is: no markup, no link, no picture, no formula."""
+    """Return ``text`` so that Streamlit's Markdown shows it as it is: no markup, no link, no picture, no formula."""
     return _MARKDOWN.sub(r"\\\1", _LINK.sub("\u2060", text))
 
 
 def number(told: Any) -> float | None:
-    """A number that a browser told; None where it is none that counts something."""
+    """Return a number that a browser told; None where it is none that counts something."""
     if isinstance(told, bool) or not isinstance(told, int | float) or not abs(told) < MOST:
         return None
     return told
 
 
 def too_long(text: str, otherwise: str = "") -> str:
-    """What to say of a text that is too long for a page, and what else one can do on one's own machine; empty for any
-    other. Each token counts that a mechanism may draw in the place of: words, what hangs on them, and marks."""
+    """Return what to say of a text that is too long for a page, and what else one can do on one's own machine; empty
+    for any other. Each token counts that a mechanism may draw in the place of: words, what hangs on them, and marks."""
     most = limits().words
     further = "" if hosting.public() else otherwise
     if why := document.too_long(text):
@@ -48,7 +48,7 @@ def too_long(text: str, otherwise: str = "") -> str:
 
 
 def shorten(text: str) -> str:
-    """As much of the beginning of a text as a page takes."""
+    """Return as much of the beginning of a text as a page takes."""
     most = limits().words
     text = text[: LETTERS * most]
     tokens = Document.parse(text).tokens
@@ -56,7 +56,7 @@ def shorten(text: str) -> str:
 
 
 def decode(data: bytes, name: str = "The file") -> str:
-    """The text of an uploaded file. Raises InputError that says what to do."""
+    """Return the text of an uploaded file. Raise InputError that says what to do."""
     if len(data) > MAX_MB << 20:
         raise InputError(
             f"{name} is larger than {MAX_MB} MB. Upload a shorter text"

@@ -35,7 +35,7 @@ class CandidateTable(TypedDict):
 
 
 def candidate_table(result: RewriteResult, most: int = LIKELIEST) -> Iterator[CandidateTable]:
-    """What each unit that was drawn was drawn from. Raises NoDistribution where the mechanism has none."""
+    """Return what each unit that was drawn was drawn from. Raise NoDistribution where the mechanism has none."""
     for k, d in result.distributions():
         unit, top = result.units[k], d.top(most)
         yield {
@@ -50,7 +50,7 @@ def candidate_table(result: RewriteResult, most: int = LIKELIEST) -> Iterator[Ca
 
 
 def candidates_json(result: RewriteResult, most: int = LIKELIEST) -> str:
-    """As JSON, with the setting."""
+    """Return the candidates as JSON, with the setting."""
     about = {
         "kind": "inspection",
         "private": PRIVATE,
@@ -61,7 +61,8 @@ def candidates_json(result: RewriteResult, most: int = LIKELIEST) -> str:
 
 
 def candidates_csv(result: RewriteResult, most: int = LIKELIEST) -> str:
-    """As CSV: index, token, candidate, probability, epsilon; the last row of a token is all its other candidates."""
+    """Return the candidates as CSV: index, token, candidate, probability, epsilon; the last row of a token is all its other
+    candidates."""
     names = ("index", "token", "candidate", "probability", "epsilon")
     rows: list[tuple] = []
     for one in candidate_table(result, most):

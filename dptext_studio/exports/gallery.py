@@ -155,7 +155,7 @@ def _write_lessons(
 
 
 def slug(example: Example) -> str:
-    """The name of an example in an address and on the command line."""
+    """Return the name of an example in an address and on the command line."""
     return re.sub(r"[^a-z0-9]+", "-", example.title.lower()).strip("-")
 
 
@@ -250,7 +250,7 @@ def _card(spec: MechanismSpec, pages: Sequence[Page], titles: dict[str, Example]
 
 
 def _open_folder(out: Path) -> dict[str, Page]:
-    """The pages that are in the folder. Makes it where it is not there."""
+    """Return the pages that are in the folder. Make the folder if it is missing."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         sweep(out)
@@ -277,6 +277,6 @@ def _remember(out: Path, state: dict[str, Page]) -> None:
 
 
 def _write(path: Path, content: str) -> None:
-    """All of it or nothing. Raises InputError."""
+    """Write all of it or nothing. Raise InputError."""
     with write_errors(path), replacement(path) as beside:
         beside.write_text(content, encoding="utf-8", newline="\n")

@@ -36,7 +36,7 @@ def inspection(
     above: str = "",
     shared: bool = False,
 ) -> str:
-    """The file as HTML.
+    """Return the file as HTML.
 
     view: the token view's data of this result, where they are there already (:func:`view_of`). title: what stands on
     top. note: in the place of the warning, for a text that is public. above: HTML of a way back. shared: see
@@ -78,7 +78,7 @@ def inspection(
 
 
 def view_of(result: RewriteResult, *, task: Task = UNWATCHED) -> Payload:
-    """The token view's data, over the mechanism's own axis of ε."""
+    """Return the token view's data, over the mechanism's own axis of ε."""
     mechanism = mechanism_of(result)
     low, high, default = type(mechanism).epsilon_range(mechanism.setting.options)
     epsilon = mechanism.config.epsilon
@@ -88,8 +88,8 @@ def view_of(result: RewriteResult, *, task: Task = UNWATCHED) -> Payload:
 
 
 def identifiers_below(result: RewriteResult, view: Payload) -> Payload:
-    """The view where no server stands behind it: at the ε of the result, and without a slider where that would have to
-    be asked for the words at another ε."""
+    """Return the view where no server stands behind it: at the ε of the result, and without a slider where that would
+    have to be asked for the words at another ε."""
     shown = dict(view) | {"run": 1}
     if (exact := probabilities_at(result, view)) is not None:
         shown["here"] = exact

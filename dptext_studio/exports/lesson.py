@@ -27,7 +27,8 @@ _PAGE = (Path(__file__).parent / "lesson.css").read_text(encoding="utf-8")
 
 
 def style() -> str:
-    """The style of the pages: that of all files, and of the figures of lessons in the colours of light and dark."""
+    """Return the style of the pages: that of all files, and of the figures of lessons in the colours of light and
+    dark."""
     light, dark = drawn.colours(), drawn.colours(dark=True)
     named = "; ".join(f"{name}: light-dark({light[name]}, {dark[name]})" for name in light)
     return html.style(live=False) + _PAGE + f".p-lesson {{ {named} }}\n" + drawn.STYLE
@@ -38,13 +39,13 @@ def file_of(lesson: Lesson) -> str:
 
 
 def source_hash(lesson: Lesson, drawn_by: str) -> str:
-    """A hash of what its page is made from."""
+    """Return a hash of what its page is made from."""
     facts = [__version__, *(inspect.getsource(part) for part in (sys.modules[__name__], drawn, type(lesson))), drawn_by]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 
 def lesson_page(lesson: Lesson, index: str, task: Task = UNWATCHED) -> str:
-    """The page of a lesson, which leads back to ``index``. May take seconds."""
+    """Return the page of a lesson, which leads back to ``index``. May take seconds."""
     at = lesson.control.start
     shown, question, answer = lesson.show(at), lesson.ask(at), lesson.reveal(at)
     others = []

@@ -27,8 +27,8 @@ print(found.sentence())
 
 
 def as_notebook(mechanism: Mechanism, seed: int | None = None) -> str:
-    """A notebook (format 4.5) of this setting, as JSON. It holds no text: it reads one from a file beside it. seed: as
-    in :func:`as_python`."""
+    """Return a notebook (format 4.5) of this setting, as JSON. It holds no text: it reads one from a file beside it.
+    seed: as in :func:`as_python`."""
     can = mechanism.can
     cells = [
         (

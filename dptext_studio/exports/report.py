@@ -29,7 +29,7 @@ def report(
     warning: str = "",
     day: datetime.date | None = None,
 ) -> str:
-    """The page as HTML.
+    """Return the page as HTML.
 
     kind: "release" or "inspection". text: whether a release holds the rewritten text; an inspection does. findings: of
     an inspection, titles of attackers with what they found: it is worked out from the original words. warning: why the
@@ -76,7 +76,7 @@ def _findings(findings: Sequence[tuple[str, AttackFinding]]) -> str:
 
 
 def _typical(result: RewriteResult) -> str:
-    """How often other people's words stay: measured once, and nothing of this text."""
+    """Return how often other people's words stay: measured once, and nothing of this text."""
     mechanism = mechanism_of(result)
     if (mean := deniability.bundled(mechanism)) is None:
         return ""
@@ -87,7 +87,7 @@ def _typical(result: RewriteResult) -> str:
 
 
 def _unchanged_share(result: RewriteResult) -> str:
-    """The chance of each word of this text."""
+    """Return the chance of each word of this text."""
     if not {"distribution", "alignment"} <= result.can:
         return ""
     chances: dict[str, float] = {}

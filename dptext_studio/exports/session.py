@@ -63,7 +63,8 @@ def _no_constant(name: str) -> Any:
 
 
 def read_session(data: bytes, name: str = "The file") -> SavedSession:
-    """What a session file holds. Raises InputError that says what is wrong with it, and quotes nothing of a text."""
+    """Return what a session file holds. Raise InputError that says what is wrong with it, and quotes nothing of a
+    text."""
     if len(data) > MAX_BYTES:
         raise InputError(f"{name} is larger than {MAX_BYTES >> 20} MB, so it is no session file. Choose another one.")
     try:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def query_figure(
     curves: Mapping[str, QueryCurve], *, epsilon: float | None = None, dark: bool = False, height: int = 300
 ) -> Plot:
-    """How many answers give a word away, over ε, both on logarithmic axes; "never" stands at the top.
+    """Draw how many answers give a word away, over ε, both on logarithmic axes; "never" stands at the top.
 
     curves: label → curve. epsilon: where a dotted line marks the ε in use. Raises InputError without a curve.
     """

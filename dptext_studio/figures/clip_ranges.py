@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 
 def clipping(rows: Sequence[Cost], *, dark: bool = False, height: int = 480) -> go.Figure:
-    """Cosine above and N_w below over the width of the clipping range, one line an ε (``measurements.clipping``)."""
+    """Draw cosine above and N_w below over the width of the clipping range, one line an ε
+    (``measurements.clipping``)."""
     import plotly.graph_objects as go
     from plotly.subplots import make_subplots
 

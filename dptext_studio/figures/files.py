@@ -9,7 +9,7 @@ from .theme import escape
 
 
 def to_html(figure: Mapping[str, Any], title: str) -> str:
-    """A page that shows one figure and needs nothing from anywhere: the script that draws it is inside."""
+    """Return a page that shows one figure and needs nothing from anywhere: the script that draws it is inside."""
     import plotly.io
 
     config = {"displaylogo": False, "plotlyServerURL": "", "showSendToCloud": False, "responsive": True}

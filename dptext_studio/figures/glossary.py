@@ -22,7 +22,7 @@ _SAID = {
 
 
 def definition(name: str) -> str:
-    """What this symbol or figure means."""
+    """Return what this symbol or figure means."""
     return _SAID[name]
 
 

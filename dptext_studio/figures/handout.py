@@ -18,7 +18,7 @@ _PAGE = (Path(__file__).parent / "handout.css").read_text(encoding="utf-8")
 
 
 def handout(lessons: Sequence[Lesson] = LESSONS, *, address: str = "", code: str = "") -> str:
-    """The lessons as one HTML document, each with its control where it begins. May take seconds.
+    """Return the lessons as one HTML document, each with its control where it begins. May take seconds.
 
     address: where the lessons can be opened, printed as text. code: an SVG of it that this program made (a QR code);
     it stands there as it is.

@@ -24,18 +24,18 @@ STYLE = (Path(__file__).parent / "lessons.css").read_text(encoding="utf-8")
 
 
 def colours(dark: bool = False) -> dict[str, str]:
-    """The custom properties that STYLE reads, name → colour."""
+    """Return the custom properties that STYLE reads, name → colour."""
     return {f"--{name}": value for name, value in (DARK if dark else LIGHT).items()}
 
 
 def fragment(parts: Iterable[Part]) -> str:
-    """All parts, one below the other."""
+    """Return all parts, one below the other."""
     return "".join(draw(part) for part in parts)
 
 
 @functools.singledispatch
 def draw(part: object) -> str:
-    """A part of a lesson as HTML."""
+    """Return a part of a lesson as HTML."""
     raise InputError(f"There is no figure of {type(part).__name__}: use a part of dptext_studio.lessons.")
 
 

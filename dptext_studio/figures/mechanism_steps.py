@@ -40,7 +40,7 @@ class MechanismSteps(TypedDict):
 
 
 def mechanism_steps(mechanism: Mechanism, result: RewriteResult) -> MechanismSteps:
-    """The steps of a rewrite of this mechanism."""
+    """Return the steps of a rewrite of this mechanism."""
     made: MechanismSteps = {"steps": list(mechanism.steps)}
     clipping: Any = mechanism.clipping
     if clipping is None or not mechanism.clips_alone:  # type: ignore[attr-defined]

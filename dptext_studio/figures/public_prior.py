@@ -31,7 +31,7 @@ PANELS = (
 def public_prior(
     rows: Sequence[Mean], *, data: str = "sst2", dark: bool = False, height: int = 720, logarithms: Sequence[str] = ()
 ) -> go.Figure:
-    """Cosine, perplexity and the best attacker's success over ε, one line a system, with 95% intervals over texts.
+    """Draw cosine, perplexity and the best attacker's success over ε, one line a system, with 95% intervals over texts.
 
     logarithms: measures whose rows hold logarithms; those of ``measurements.public_prior`` where none are given.
     """

@@ -88,7 +88,7 @@ class Plot(dict):
         return plotly.io.to_json(self, validate=False)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        """What a notebook draws."""
+        """Return what a notebook draws."""
         return {"application/vnd.plotly.v1+json": json.loads(self.to_json()), "text/plain": "A figure."}
 
     def _trace(self, kind: str, values: dict[str, Any]) -> Self:
@@ -140,12 +140,12 @@ class Plot(dict):
         return self._more("shapes", values)
 
     def add_vline(self, x: float, **values: Any) -> Self:
-        """A line from the bottom to the top."""
+        """Draw a line from the bottom to the top."""
         ends = {"type": "line", "x0": x, "x1": x, "xref": "x", "y0": 0, "y1": 1, "yref": "y domain"}
         return self._more("shapes", ends | values)
 
     def add_vrect(self, x0: float, x1: float, **values: Any) -> Self:
-        """A band from the bottom to the top."""
+        """Draw a band from the bottom to the top."""
         ends = {"type": "rect", "x0": x0, "x1": x1, "xref": "x", "y0": 0, "y1": 1, "yref": "y domain"}
         return self._more("shapes", ends | values)
 
@@ -185,12 +185,12 @@ def with_hover(figure: Figure, colours: dict[str, str]) -> Figure:
 
 
 def escape(text: str) -> str:
-    """Plotly reads a little HTML in its labels: what a user typed is shown literally."""
+    """Escape a text for plotly, which reads a little HTML in its labels."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def add_labels(figure: Plot, labels: Sequence[tuple[float, float, str, str, int, str]]) -> None:
-    """Words as one trace: x, y, text (escaped), colour, size, position."""
+    """Draw words as one trace: x, y, text (escaped), colour, size, position."""
     if not labels:
         return
     x, y, text, colour, size, position = (list(column) for column in zip(*labels, strict=True))
@@ -209,7 +209,7 @@ def add_labels(figure: Plot, labels: Sequence[tuple[float, float, str, str, int,
 
 
 def epsilon_ticks(low: float, high: float) -> list[float]:
-    """1, 2 and 5 of each power of ten between two ε; over more than three powers the powers alone."""
+    """Return 1, 2 and 5 of each power of ten between two ε; over more than three powers the powers alone."""
     powers = range(int(np.floor(np.log10(low))) - 1, int(np.ceil(np.log10(high))) + 2)
     steps = (1, 2, 5) if high / low <= 1000 else (1,)
     found = [s * 10.0**p for p in powers for s in steps]
@@ -222,7 +222,8 @@ def translucent(colour: str, alpha: float) -> str:
 
 
 def width_of(text: str, size: float) -> float:
-    """Pixels that a text takes at most, nearly: plotly measures only in the browser, and labels are placed before."""
+    """Return pixels that a text takes at most, nearly: plotly measures only in the browser, and labels are placed
+    before."""
     narrow, wide = set(" .,:;'’|!iljtfrI()[]-"), set("mwMW@%&—…")
     em = 0.0
     for c in text:
@@ -236,5 +237,5 @@ def width_of(text: str, size: float) -> float:
 
 
 def shorten(text: str, most: int) -> str:
-    """At most that many characters; the hover has the whole word."""
+    """Return at most that many characters; the hover has the whole word."""
     return text if len(text) <= most else text[: most - 1] + "…"

@@ -166,8 +166,8 @@ def _draw_units(
 def probabilities_at(
     result: RewriteResult, shown: Payload, tokens: Iterable[int] | None = None
 ) -> ProbabilitiesAt | None:
-    """The chances at the ε of a rewrite of those ``tokens`` (None: all) that have none between points; None where there
-    are no such tokens. shown: the view, at whatever ε it was made."""
+    """Return the chances at the ε of a rewrite of those ``tokens`` (None: all) that have none between points; None
+    where there are no such tokens. shown: the view, at whatever ε it was made."""
     found = {}
     for k in range(len(shown["tokens"])) if tokens is None else tokens:
         if bent := cast(DrawnToken, shown["tokens"][k]).get("bent"):
@@ -176,7 +176,7 @@ def probabilities_at(
 
 
 def attack_marks(result: RewriteResult, found: WordSuccess) -> AttackMarks:
-    """What the browser needs to mark the words of a rewrite by what an attacker would get."""
+    """Return what the browser needs to mark the words of a rewrite by what an attacker would get."""
     drawn = {k: step.index for k, step in enumerate(result.steps) if step.action == "replace"}
     # A word that is drawn without being looked at is in no vocabulary: nobody guesses it.
     marks: AttackMarks = {
@@ -214,7 +214,7 @@ def _identifiers(result: RewriteResult, aligned: bool) -> list[Identifier]:
 
 
 def _identifiers_among(result: RewriteResult, drawn: Mapping[int, DrawnToken]) -> list[Identifier]:
-    """Of pieces that answer to no words: the candidates that are released at some ε are looked through."""
+    """Return identifiers among the candidates that are released at some ε, for pieces that answer to no words."""
     places = [(k, j) for k, token in sorted(drawn.items()) for j in sorted({int(j) for _, j in token["flips"]})]
     tellings: dict[tuple[str, str], Identifier] = {}
     for t, numbers in standing_among(result, [drawn[k]["c"][j] for k, j in places]):
@@ -236,7 +236,7 @@ def _placed_token(unit: Unit, before: str, aligned: bool, chances: bool) -> Plac
 
 
 def _spread_text(result: RewriteResult) -> str:
-    """What is spent where each word has an ε of its own."""
+    """Return what is spent where each word has an ε of its own."""
     each = [u.epsilon for u in result.units if u.epsilon > 0] or [0.0]
     low, high = bound(min(each)), bound(max(each))
     said = f"Every word has ε = {low}" if low == high else f"Each word has its own ε, from {low} to {high}"
@@ -245,7 +245,7 @@ def _spread_text(result: RewriteResult) -> str:
 
 
 def _unit(config) -> str:
-    """What one ε is spent on, as the mechanism's option says it."""
+    """Return what one ε is spent on, as the mechanism's option says it."""
     for option in dataclasses.fields(config):
         if option.name == "epsilon":
             return option.metadata.get("unit") or "per word"

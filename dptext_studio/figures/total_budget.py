@@ -17,7 +17,7 @@ _TOPS = {"cosine": 0.85, "task": 1.0, "linked": 1.0, "named": 1.0}
 def total_budget(
     rows: Sequence[Bought], measure: str = "cosine", *, dark: bool = False, height: int = 380, width: int = 760
 ) -> Plot:
-    """What is measured over the total ε of a text, a curve with its 95% interval for each system.
+    """Draw what is measured over the total ε of a text, a curve with its 95% interval for each system.
 
     Parameters
     ----------

@@ -38,8 +38,8 @@ def trade_off(
     dark: bool = False,
     height: int = 420,
 ) -> dict[str, Any]:
-    """Points that have both measures, filled on the front, else hollow. Bars upwards: one standard deviation of the
-    draws; across: the 95% interval of what is hidden, where it is estimated.
+    """Draw points that have both measures, filled on the front, else hollow. Bars upwards: one standard deviation of
+    the draws; across: the 95% interval of what is hidden, where it is estimated.
 
     chosen, best: setting and ε of a point to ring and to name. limit: of what is given away, as a line; points whose
     interval it cuts are pale, since it cannot be told whether they hide enough. A mark's
@@ -253,7 +253,7 @@ def _labels(
     colours: dict[str, str],
     here: dict[str, Any] | None,
 ) -> list[dict[str, Any]]:
-    """Each line's name beside one of its marks, where it covers least of the lines and no other name.
+    """Return each line's name beside one of its marks, where it covers least of the lines and no other name.
 
     here: a note that is there already.
     """
@@ -330,7 +330,7 @@ def _best_place(
 def _start(
     at: tuple[float, float], ends: Sequence[float], y_ends: tuple[float, float], log: bool, colours: dict[str, str]
 ) -> dict[str, Any]:
-    """“start here” with an arrow to a mark, on the side where there is room for it."""
+    """Return the note “start here” with an arrow to a mark, on the side where there is room for it."""
     x, y = math.log10(at[0]) if log else at[0], at[1]
     right = (x - ends[0]) / ((ends[1] - ends[0]) or 1) < 0.8
     up = (y - y_ends[0]) / ((y_ends[1] - y_ends[0]) or 1) < 0.8

@@ -57,7 +57,7 @@ __all__ = [
 
 
 def lesson(name: str) -> Lesson:
-    """The lesson of this name. Raises InputError for one that there is not."""
+    """Return the lesson of this name. Raise InputError for one that there is not."""
     found = next((one for one in LESSONS if one.name == name), None)
     if found is None:
         raise InputError(f"There is no such lesson. There are: {', '.join(one.name for one in LESSONS)}.")

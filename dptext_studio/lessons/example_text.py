@@ -42,29 +42,29 @@ def mechanism() -> Mechanism:
 
 
 def prepared() -> Prepared:
-    """The example with its scores: those that are bundled, so that no model is loaded where they are there."""
+    """Return the example with its scores: those that are bundled, so that no model is loaded where they are there."""
     return _read()[1]
 
 
 @lru_cache(maxsize=16)
 def rewrite_at(epsilon: float) -> RewriteResult:
-    """The one draw, at this ε."""
+    """Return the one draw, at this ε."""
     return mechanism().replace(epsilon=float(epsilon)).rewrite(prepared(), seed=SEED)
 
 
 def drawn_words(result: RewriteResult) -> list[int]:
-    """The steps whose word was drawn by looking at it."""
+    """Return the steps whose word was drawn by looking at it."""
     return [i for i, s in enumerate(result.steps) if s.by_looking]
 
 
 def place(result: RewriteResult) -> int:
-    """The step of WORD, or the first that was drawn."""
+    """Return the step of WORD, or the first that was drawn."""
     there = drawn_words(result)
     return next((i for i in there if result.steps[i].original.lower() == WORD), there[0])
 
 
 def sentence_with_word() -> Marked:
-    """The word of :func:`place` where it stands in the note."""
+    """Return the word of :func:`place` where it stands in the note."""
     document, result = prepared().document, rewrite_at(float(mechanism().config.epsilon))
     word, text = result.steps[place(result)].original, document.text
     a, b = next((a, b) for a, b in document.sentences if word in text[a:b])
@@ -74,7 +74,7 @@ def sentence_with_word() -> Marked:
 
 
 def kept_shares(epsilons: Sequence[float]) -> np.ndarray:
-    """The mean chance at each ε that a drawn word is unchanged (N_w), float64."""
+    """Return the mean chance at each ε that a drawn word is unchanged (N_w), float64."""
     result = rewrite_at(float(mechanism().config.epsilon))
     channels = [result.locked(i)[0] for i in drawn_words(result)]
     return np.array([np.mean([c.at(e).p_keep() for c in channels]) for e in epsilons])

@@ -17,12 +17,13 @@ from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, bin
 
 @lru_cache(maxsize=4)
 def rewrites(pretrained: str) -> RewriteResult:
-    """The example of the case study, without noise, by the model that was pre-trained on that set."""
+    """Return the example of the case study, without noise, by the model that was pre-trained on that set."""
     return case_study.rewriter(pretrained, None).rewrite(case_study.EXAMPLE)
 
 
 def shares(epsilon: float | None) -> dict[tuple[str, str], float]:
-    """Measured: (pre-trained on, rewritten) → the share of rewrites that are a pre-training sentence word for word."""
+    """Return the measured shares: (pre-trained on, rewritten) → the share of rewrites that are a pre-training sentence word for
+    word."""
     study = case_study.bundled()
     if not study:
         raise InputError("The measurements of the case study are missing. Take the folder 'assets' again.")

@@ -21,7 +21,7 @@ WORD, OTHER = "doctor", "nurse"
 
 @lru_cache(maxsize=1)
 def channels() -> tuple[Channel, Channel]:
-    """What the two words are drawn from."""
+    """Return what the two words are drawn from."""
     by_word = recommended(OriginalReturns.door.mechanism).by_word
     assert by_word is not None
     words = [w.lower() for w in by_word.vocabulary.words]
@@ -30,8 +30,8 @@ def channels() -> tuple[Channel, Channel]:
 
 
 def odds(epsilon: float, banned: bool) -> tuple[float, float, float]:
-    """The chance that WORD comes out where WORD stood, and where OTHER stood, and ln of how far these two words can be
-    told apart by any output. banned: no word is released as itself."""
+    """Return the chance that WORD comes out where WORD stood, and where OTHER stood, and ln of how far these two words
+    can be told apart by any output. banned: no word is released as itself."""
     p, q = (c.at(epsilon).probs.copy() for c in channels())
     at = [np.array([same_word(w, name) for w in channels()[0].candidates]) for name in (WORD, OTHER)]
     if banned:

@@ -19,7 +19,7 @@ LEGEND = {
 
 
 def marks(result: RewriteResult) -> list[tuple[str, str]]:
-    """The released text in pieces with what became of each: "" between words, else a key of LEGEND."""
+    """Return the released text in pieces with what became of each: "" between words, else a key of LEGEND."""
     out, end = [], 0
     for step in result.steps:
         if step.action == "delete":
@@ -34,7 +34,7 @@ def marks(result: RewriteResult) -> list[tuple[str, str]]:
 
 
 def words(result: RewriteResult) -> dict[str, int]:
-    """How many words (no marks) have become what."""
+    """Return how many words (no marks) have become what."""
     found = dict.fromkeys(LEGEND, 0)
     for text, mark in marks(result):
         if mark and any(c.isalnum() for c in text):

@@ -30,12 +30,13 @@ def mechanism() -> Mechanism:
 
 @lru_cache(maxsize=1)
 def answers() -> tuple[RewriteResult, ...]:
-    """Fresh answers for the one word, as many as the control goes to; drawn once, so that everybody sees the same."""
+    """Return fresh answers for the one word, as many as the control goes to; drawn once, so that everybody sees the
+    same."""
     return tuple(mechanism().rewrites(WORD, max(RepeatedAnswers.control.values)))
 
 
 def total_spent(n: int) -> float:
-    """What releasing n of them adds up to, by the ledger."""
+    """Return what releasing n of them adds up to, by the ledger."""
     book = Ledger()
     for result in answers()[:n]:
         book.record(result, released=True)
@@ -44,7 +45,7 @@ def total_spent(n: int) -> float:
 
 @lru_cache(maxsize=1)
 def guess_rates() -> np.ndarray:
-    """In how many rooms the best guess is right after 1, 2, … MANY answers, as shares, float64 (MANY,)."""
+    """Return in how many rooms the best guess is right after 1, 2, … MANY answers, as shares, float64 (MANY,)."""
     m = mechanism()
     right = np.zeros(MANY)
     for word in WORDS:

@@ -24,7 +24,7 @@ SAME = 0.02
 
 @lru_cache(maxsize=1)
 def _sentence_mechanism() -> tuple[Mechanism, Prepared]:
-    """The mechanism, and the sentence of the example with note.WORD in it, or its first."""
+    """Return the mechanism, and the sentence of the example with note.WORD in it, or its first."""
     document = example_text.prepared().document
     every = [document.text[a:b] for a, b in document.sentences]
     sentence = next((s for s in every if example_text.WORD in s), every[0])
@@ -34,7 +34,7 @@ def _sentence_mechanism() -> tuple[Mechanism, Prepared]:
 
 @lru_cache(maxsize=1)
 def _word_mechanism() -> tuple[Prepared, int]:
-    """The same sentence for what draws its words, and how many are drawn."""
+    """Return the same sentence for what draws its words, and how many are drawn."""
     m = example_text.mechanism()
     prepared = m.prepare(_sentence_mechanism()[1].text)
     return prepared, m.guarantee(prepared).draws
@@ -42,7 +42,8 @@ def _word_mechanism() -> tuple[Prepared, int]:
 
 @lru_cache(maxsize=len(TOTALS))
 def both(total: float) -> tuple[list[str], list[str], np.ndarray, np.ndarray]:
-    """Rewrites that spend ``total`` each, by a whole draw and word by word, and how near each comes to the sentence."""
+    """Return rewrites that spend ``total`` each, by a whole draw and word by word, and how near each comes to the
+    sentence."""
     mechanism, prepared = _sentence_mechanism()
     ours = [r.text for r in mechanism.replace(epsilon=total).rewrites(prepared, DRAWS, seed=example_text.SEED)]
     words, n = _word_mechanism()

@@ -22,8 +22,8 @@ def width_name(width: float) -> str:
 
 
 def distribution_at(width: float) -> tuple[TokenDistribution, TokenDistribution, float]:
-    """What the mechanism draws the word from with a range of that width; the softmax of the model's scores, cut to the
-    same range and divided by the temperature; and that temperature."""
+    """Return what the mechanism draws the word from with a range of that width; the softmax of the model's scores, cut
+    to the same range and divided by the temperature; and that temperature."""
     m, result = example_text.mechanism(), example_text.rewrite_at(EPSILON)
     low, high = m.config.clip_min, m.config.clip_min + width * (m.config.clip_max - m.config.clip_min)
     there = m.replace(epsilon=EPSILON, clip_min=low, clip_max=high)

@@ -21,19 +21,19 @@ NEAREST, BESIDE = 10, 10
 
 
 def word_line() -> WordList:
-    """The row of words, those that are left out by default left out."""
+    """Return the row of words, those that are left out by default left out."""
     m: Any = recommended(WordLines.door.mechanism)
     return m.vocabulary.lists[0]
 
 
 def nearest(word: str) -> tuple[str, ...]:
-    """The nearest of these words in the space of the list."""
+    """Return the nearest of these words in the space of the list."""
     near = word_space(list_space(word_lists()[0])).neighbours(word, 3 * NEAREST)
     return tuple(w for w, _ in near if word_line().index(w) is not None)[:NEAREST]
 
 
 def places(word: str) -> dict[str, int]:
-    """How far from the word its nearest words stand on the line, the sign saying on which side."""
+    """Return how far from the word its nearest words stand on the line, the sign saying on which side."""
     row = word_line()
     own = row.index(word)
     assert own is not None
@@ -42,7 +42,7 @@ def places(word: str) -> dict[str, int]:
 
 
 def walk(word: str) -> DiffractionView:
-    """The words around it on the line, with their chances."""
+    """Return the words around it on the line, with their chances."""
     m = recommended(WordLines.door.mechanism, epsilon=EPSILON, keep_stopwords=False)
     result = m.rewrite(word, seed=1)
     for i in range(len(result.units)):

@@ -62,7 +62,7 @@ class ColumnOutcome(Private):
 def rewrites(
     asked: ComparisonRequest, kept: RewriteCache, run: Run | None, ledger: Ledger, edited: str | None, task: dpt.Task
 ) -> list[ColumnOutcome]:
-    """What becomes of each column. What is kept, and what Explore's run has, is used again. edited: the text
+    """Return what becomes of each column. What is kept, and what Explore's run has, is used again. edited: the text
     that this one was edited from; where it was, its noise is kept unless the ledger has it as released."""
     of = len(asked.columns)
     begun, known = time.monotonic(), any(text == asked.text for text, *_ in kept.draws)
@@ -91,7 +91,7 @@ def rewrites(
 
 
 def _ready(column: Column) -> bool:
-    """Whether no model is loaded for it."""
+    """Return whether no model is loaded for it."""
     try:
         return column.setting.make().model_ready
     except dpt.DPTextError:  # said where its rewrite would stand
@@ -110,7 +110,7 @@ def _outcome(kept: RewriteCache, draw: Draw | str, epsilon: float | str, task: d
 
 
 def _epsilons(asked: ComparisonRequest, draws: Sequence[Draw | str], task: dpt.Task) -> list[float | str]:
-    """The ε of each column, or why it has none."""
+    """Return the ε of each column, or why it has none."""
     if asked.target is None:
         return [c.epsilon or 1.0 for c in asked.columns]
     kind, value = asked.target

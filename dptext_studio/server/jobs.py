@@ -151,7 +151,7 @@ class Job:
         return time.monotonic() - self._started
 
     def wait(self, seconds: float) -> bool:
-        """Whether it is finished, after waiting at most so long."""
+        """Return whether it is finished, after waiting at most so long."""
         return self._ended.wait(seconds)
 
     @property
@@ -200,8 +200,8 @@ class Work:
             self.job.wait(seconds)
 
     def running(self, patience: float = PATIENCE) -> bool:
-        """Whether it still runs, after waiting until it is so many seconds old. Takes what is finished: its result or
-        its error. What is no error of ours is raised."""
+        """Return whether it still runs, after waiting until it is so many seconds old. Take what is finished: its
+        result or its error. What is no error of ours is raised."""
         job = self.job
         if job is None:
             return False
@@ -217,18 +217,19 @@ class Work:
         return False
 
     def take(self) -> Any:
-        """The result, once."""
+        """Return the result, once."""
         found, self.result = self.result, None
         return found
 
     def said(self, stopped: str) -> str:
-        """Why there is no result, in plain words; empty where nothing went wrong. stopped: of what the user stopped."""
+        """Return why there is no result, in plain words; empty where nothing went wrong. stopped: of what the user
+        stopped."""
         if isinstance(self.error, Cancelled) and not isinstance(self.error, _Abandoned):
             return stopped
         return "" if self.error is None else str(self.error)
 
     def waiting(self, key: str, text: Callable[[], str] | None = None) -> None:
-        """Progress and a way to stop, where it runs."""
+        """Show progress and a way to stop, where it runs."""
         if self.job is not None:
             self.job.every = _interval()
             st.fragment(_progress_bar, run_every=self.job.every)(self.job, key, text)
@@ -241,8 +242,8 @@ class Work:
 
 
 def _ends(job: Job, seconds: float) -> bool:
-    """Whether it is finished, after waiting at most so long. A run of the page that is to make way for another one ends
-    here: what was typed meanwhile does not wait for the answer to what was typed before."""
+    """Return whether it is finished, after waiting at most so long. A run of the page that is to make way for another
+    one ends here: what was typed meanwhile does not wait for the answer to what was typed before."""
     end = time.monotonic() + seconds
     while not job.wait(max(0.0, min(POLL_SECONDS, end - time.monotonic()))):
         if time.monotonic() >= end:
@@ -252,26 +253,26 @@ def _ends(job: Job, seconds: float) -> bool:
 
 
 def duration_text(seconds: float) -> str:
-    """A time in the unit in which one would say it."""
+    """Return a time in the unit in which one would say it."""
     if seconds < 90:
         return f"{max(1, math.ceil(seconds))} s"
     return f"{math.ceil(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
 def progress_text(job: Job) -> str:
-    """What it does, and how long that takes where it is worth telling."""
+    """Return what it does, and how long that takes where it is worth telling."""
     left = job.left
     return f"{job.label} …" + ("" if left is None or left <= TELL else f" about {duration_text(left)} left")
 
 
 def _interval(age: float = 0.0) -> float:
-    """Seconds from one look at work to the next: each look of so many pages costs the work a little, and what has taken
-    long changes slowly."""
+    """Return seconds from one look at work to the next: each look of so many pages costs the work a little, and what
+    has taken long changes slowly."""
     return max(1.0, all_turns.waiting / 2, age / 10)
 
 
 def _refresh(job: Job) -> None:
-    """The page is told when the work has ended, and looks for it now and then."""
+    """Have the page rerun when the work has ended, and now and then before."""
     job.awaited = me = sessions.fragment()
     if job.wait(0):
         job.awaited = None
@@ -282,7 +283,7 @@ def _refresh(job: Job) -> None:
 
 
 def _progress_bar(job: Job, key: str, text: Callable[[], str] | None = None) -> None:
-    """Progress and a way to stop."""
+    """Show progress and a way to stop."""
     _refresh(job)
     bar, stop = st.columns([5, 1], vertical_alignment="center")
     said = f"Waits for {many(others, 'other')} …" if (others := job.before) else ""

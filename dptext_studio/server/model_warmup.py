@@ -19,7 +19,7 @@ _done = {"words": False, "soon": False}
 
 
 def warm() -> Engine:
-    """The engine of the bundled model, loading if it is not loaded yet. Returns at once."""
+    """Return the engine of the bundled model, loading if it is not loaded yet. Returns at once."""
     engine = models.engine("bundled")
     if not _done["words"]:
         _done["words"] = True
@@ -43,7 +43,7 @@ def _read_vocabularies(engine: Engine) -> None:
 
 
 def where(engine: Engine) -> str:
-    """What the engine runs on, in a few words."""
+    """Return what the engine runs on, in a few words."""
     if engine.error is not None:
         return f"not available: {engine.error}"
     if not engine.ready:

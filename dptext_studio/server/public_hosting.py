@@ -80,7 +80,7 @@ def limits() -> Limits:
 
 
 def enter() -> None:
-    """At the door, before a page is run: say where the house is full, and go no further."""
+    """Check at the door, before a page is run: say where the house is full, and go no further."""
     mine = limits()
     if mine.lists is not None:
         space.hold_at_most(mine.lists)
@@ -99,7 +99,7 @@ def enter() -> None:
 
 
 def offered_values(meta: Mapping[str, Any], default: Any) -> list[str] | None:
-    """What a page offers of an option whose value is a name, by its metadata; None where it names none."""
+    """Return what a page offers of an option whose value is a name, by its metadata; None where it names none."""
     if meta.get("offered"):
         return list(meta["offered"])
     if meta.get("spaces"):
@@ -111,7 +111,7 @@ def offered_values(meta: Mapping[str, Any], default: Any) -> list[str] | None:
 
 
 def is_offered(meta: Mapping[str, Any]) -> bool:
-    """Whether a page has a control for an option, by its metadata."""
+    """Return whether a page has a control for an option, by its metadata."""
     if not meta.get("page", True):
         return False
     known = any(meta.get(what) for what in ("offered", "spaces", "models", "generators", "lists"))

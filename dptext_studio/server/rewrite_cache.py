@@ -45,7 +45,7 @@ class Draw(Private):
     _shown: ClassVar[tuple[str, ...]] = ("mechanism", "at")
 
     def free(self, text: str, ledger: Ledger) -> bool:
-        """Whether this text may be released with its noise: no other one was."""
+        """Return whether this text may be released with its noise: no other one was."""
         return not ledger.spent(noise_of(self.stream), text)
 
 
@@ -71,7 +71,7 @@ class RewriteCache(Private):
         run: Run | None = None,
         task: Task = UNWATCHED,
     ) -> dpt.Prepared:
-        """The text with its scores: those that are here, those of Explore's run, bundled ones, or new ones."""
+        """Return the text with its scores: those that are here, those of Explore's run, bundled ones, or new ones."""
         key = (text, mechanism.key)
         found = self.scores.get(key)
         if found is None and run is not None and run.inputs.text == text and run.prepared.key == mechanism.key:
@@ -93,7 +93,7 @@ class RewriteCache(Private):
         ledger: Ledger,
         edited: str | None = None,
     ) -> Draw:
-        """The draw of a setting, made where there is none: that of Explore's run where it is the same one. Else
+        """Return the draw of a setting, made where there is none: that of Explore's run where it is the same one. Else
         it has the noise of this setting on the text that this one was ``edited`` from, so that each place keeps its
         own, unless that was released by the ``ledger``."""
         setting = setting.at(None)
@@ -110,7 +110,7 @@ class RewriteCache(Private):
             return _store_newest(self.draws, key, found, SETTINGS)
 
     def look(self, draw: Draw, epsilon: float, task: Task = UNWATCHED) -> ViewedRewrite:
-        """What a draw is at an ε."""
+        """Return what a draw is at an ε."""
         found = draw.at.get(epsilon)
         if found is None:
             mechanism = draw.mechanism.replace(epsilon=epsilon)
@@ -125,7 +125,7 @@ class RewriteCache(Private):
             return _store_newest(draw.at, epsilon, found, EPSILONS)
 
     def like(self, original: str, rewrites: list[str], task: Task = UNWATCHED) -> list[float]:
-        """The cosine of each with the original."""
+        """Return the cosine of each with the original."""
         task.check()
         missing = [r for r in dict.fromkeys(rewrites) if (original, r) not in self.likeness]
         for r, value in zip(missing, metrics.score("cosine", [original] * len(missing), missing), strict=True):
@@ -142,7 +142,7 @@ class RewriteCache(Private):
 
 
 def noise_of(stream: dpt.NoiseStream) -> str:
-    """By what name the ledger knows the noise of one text under this stream."""
+    """Return by what name the ledger knows the noise of one text under this stream."""
     return stream.at(0).noise_id
 
 

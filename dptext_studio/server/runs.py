@@ -69,7 +69,7 @@ class Run(Private):
         return _is_spread(self.mechanism.config)
 
     def at(self, epsilon: float) -> dpt.RewriteResult:
-        """The same stream at another ε."""
+        """Return the same stream at another ε."""
         if self.spread or epsilon == self.result.config.epsilon:
             return self.result
         if epsilon not in self._at:
@@ -79,7 +79,7 @@ class Run(Private):
         return self._at[epsilon]
 
     def without_prior(self, epsilon: float) -> dpt.RewriteResult | None:
-        """What the mechanism writes at this ε without its public prior, with noise of its own."""
+        """Return what the mechanism writes at this ε without its public prior, with noise of its own."""
         if self.plain is None:
             return None
         mechanism, prepared = self.plain
@@ -139,8 +139,8 @@ def make_run(
 
 
 def is_edit(before: str, after: str) -> bool:
-    """Whether a text is another one that was edited: it continues it or is its beginning, or at the beginning and the
-    end together at least half of the words of the shorter one are the same."""
+    """Return whether a text is another one that was edited: it continues it or is its beginning, or at the beginning
+    and the end together at least half of the words of the shorter one are the same."""
     if before == after or not (before.strip() and after.strip()):
         return False
     if before.startswith(after) or after.startswith(before):
@@ -153,8 +153,8 @@ def is_edit(before: str, after: str) -> bool:
 
 
 def differs_by_prior(run: Run, inputs: Inputs) -> bool:
-    """Whether the run and what is asked for are one mechanism with and without its public prior, whatever the text:
-    who types meanwhile keeps ε too."""
+    """Return whether the run and what is asked for are one mechanism with and without its public prior, whatever the
+    text: who types meanwhile keeps ε too."""
     if run.inputs.mechanism == inputs.mechanism:
         return False
     if run.plain is not None:
@@ -165,7 +165,8 @@ def differs_by_prior(run: Run, inputs: Inputs) -> bool:
 
 
 def _plain(mechanism: dpt.Mechanism, prepared: dpt.Prepared, task: Task) -> tuple[dpt.Mechanism, dpt.Prepared] | None:
-    """The mechanism without its public prior, and the same text for it, with the scores that are there already."""
+    """Return the mechanism without its public prior, and the same text for it, with the scores that are there
+    already."""
     start = mechanism.public_start
     if start is None or (plain := start.without_prior()) is None:
         return None
@@ -177,7 +178,7 @@ def _plain(mechanism: dpt.Mechanism, prepared: dpt.Prepared, task: Task) -> tupl
 
 
 def run_at(run: Run, epsilon: float, axis: tuple[float, float, float], number: int) -> Run:
-    """The run at another ε with the same stream, where the browser cannot work it out by itself."""
+    """Return the run at another ε with the same stream, where the browser cannot work it out by itself."""
     result = run.at(epsilon)
     shown = _payload(result, number, axis)
     shown["how"] = mechanism_steps(run.mechanism, result)

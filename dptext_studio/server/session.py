@@ -91,7 +91,7 @@ class Session:
     chosen: str = ""
 
     def at(self, place: str) -> Work:
-        """The work of a place on a page."""
+        """Return the work of a place on a page."""
         return self.work.setdefault(place, Work())
 
     def show(self, run: Run) -> None:
@@ -112,7 +112,7 @@ class Session:
 
 
 def session() -> Session:
-    """That of the visitor whose page this is."""
+    """Return the session of the visitor whose page this is."""
     if "session" not in st.session_state:
         st.session_state.session = Session()
     return st.session_state.session

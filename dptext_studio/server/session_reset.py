@@ -44,7 +44,7 @@ def forget() -> None:
 
 
 def reset_note() -> bool:
-    """Whether the session is to be emptied, and its page is not loaded anew yet."""
+    """Return whether the session is to be emptied, and its page is not loaded anew yet."""
     return bool(st.session_state.get("forgotten"))
 
 
@@ -61,7 +61,7 @@ def reload() -> bool:
 
 
 def panel(key: str) -> None:
-    """The button, and what is kept where."""
+    """Show the button, and what is kept where."""
     st.button(
         "Forget everything here",
         icon=":material/delete_sweep:",

@@ -67,20 +67,20 @@ def visitor() -> str | None:
 
 
 def earlier_sessions() -> int:
-    """How many sessions are here that came before the one that runs this. Outside of a server: none."""
+    """Return how many sessions are here that came before the one that runs this. Outside of a server: none."""
     with _lock:
         here = list(_visits)
     return here.index(me) if (me := visitor()) in here else 0
 
 
 def session_count() -> int:
-    """How many sessions are here. Outside of a server: none."""
+    """Return how many sessions are here. Outside of a server: none."""
     with _lock:
         return len(_visits)
 
 
 def own_work() -> list[Any]:
-    """The work of the session that runs this. Outside of a server: none."""
+    """Return the work of the session that runs this. Outside of a server: none."""
     with _lock:
         visit = _visits.get(visitor() or "")
         return [] if visit is None else list(visit.work)

@@ -48,7 +48,7 @@ class Upload:
         return self.folder / self.file
 
     def leave(self) -> None:
-        """Its visitor has gone, and may come back: its job is told by itself."""
+        """Note that the visitor has gone, and may come back."""
 
     def forget(self) -> None:
         """Delete it, unless it is to outlive the session."""
@@ -97,7 +97,7 @@ class Upload:
 
 
 def store_upload(name: str, data: bytes) -> Upload:
-    """A new upload of what a browser sent. Raises InputError."""
+    """Return a new upload of what a browser sent. Raise InputError."""
     file = file_name(name)
     if (kind := Path(file).suffix.lower()) in tables.KINDS and kind not in limits().kinds:
         raise InputError(f"This server takes no {kind} file. Give the table as CSV, or use a machine of yours.")
@@ -110,7 +110,7 @@ def store_upload(name: str, data: bytes) -> Upload:
 
 
 def open_upload(code: str, work: Work, label: str) -> Upload:
-    """A kept job, with its progress or its results in ``work``. Raises InputError."""
+    """Return a kept job, with its progress or its results in ``work``. Raise InputError."""
     if not limits().keeps:
         raise InputError(NONE_KEPT)
     folder, about = job_folders.find(code)
@@ -132,7 +132,7 @@ def results_reader(batch: Batch) -> Callable[[Task], Any]:
 
 
 def watch() -> None:
-    """From the first visit on, delete what is over. Outside of a server it does nothing."""
+    """Delete what is over, from the first visit on. Outside of a server, do nothing."""
     global _watching
     with _guard:
         if _watching or not streamlit_patches.is_serving():

@@ -39,7 +39,7 @@ def curves(
     height: int = 360,
     width: int = 340,
 ) -> go.Figure:
-    """A metric over ε (logarithmic) or over one of ``dptext_lab.results.curves.HIDDEN``, with 95% intervals.
+    """Draw a metric over ε (logarithmic) or over one of ``dptext_lab.results.curves.HIDDEN``, with 95% intervals.
 
     baseline, majority: values of unprotected text and of always guessing, as lines across. chosen: a point to ring.
     yours: a user's ε, marked on every curve that reaches it, between the measured points on the logarithmic axis.
@@ -78,7 +78,8 @@ def curves(
 def _add_user_epsilon(
     figure: go.Figure, shown: Sequence[c.Series], epsilon: float, text: float | None, colours: dict[str, str]
 ) -> list[str]:
-    """A user's ε as a line and a star on each curve; the user's text as a hollow star. The names in the legend."""
+    """Draw a user's ε as a line and a star on each curve, and the user's text as a hollow star. Return the names in the
+    legend."""
     figure.add_vline(x=epsilon, line={"color": colours["new"], "width": 1, "dash": "dot"}, layer="below")
     at = []
     for s in shown:

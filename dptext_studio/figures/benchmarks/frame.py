@@ -34,8 +34,8 @@ def add_paper_entry(figure: go.Figure, colours: dict[str, str]) -> str:
 
 
 def add_level(figure: go.Figure, value: float | None, name: str, colours: dict[str, str], side: str = "right") -> None:
-    """A line across with its name: that of unprotected text above the axes, as marks and their bars come near its line
-    at every end; that of guessing below its line, where hardly any are."""
+    """Draw a line across with its name: that of unprotected text above the axes, as marks and their bars come near its
+    line at every end; that of guessing below its line, where hardly any are."""
     if value is None:
         return
     figure.add_hline(y=value, line={"color": colours["soft"], "width": 1, "dash": "dash"}, layer="below")
@@ -52,7 +52,7 @@ def add_level(figure: go.Figure, value: float | None, name: str, colours: dict[s
 
 
 def add_frame(figure: go.Figure, colours: dict[str, str], height: int, width: int, names: Sequence[str]) -> None:
-    """Axes, and a legend under them in as many columns as a narrow figure has room for."""
+    """Draw axes, and a legend under them in as many columns as a narrow figure has room for."""
     layout(figure, colours, height)
     entry = max(width_of(name, 12) for name in names) + 48
     columns = max(1, min(len(names), int((width - 58 - PAD) // entry)))

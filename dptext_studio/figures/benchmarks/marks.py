@@ -15,7 +15,7 @@ from ..theme import DASHES, LINES_DARK, LINES_LIGHT, SYMBOLS, Figure, escape
 
 
 def add_paper_series(figure: Figure, s: c.Series, metric: str, dark: bool, **more: Any) -> None:
-    """What a paper printed: dotted, with hollow marks."""
+    """Draw what a paper printed: dotted, with hollow marks."""
     colour, _, symbol = line_style(s.index, dark)
     figure.add_scatter(
         x=[p.x for p in s.points],
@@ -30,7 +30,7 @@ def add_paper_series(figure: Figure, s: c.Series, metric: str, dark: bool, **mor
 
 
 def add_series(figure: Figure, s: c.Series, name: str, metric: str, dark: bool, **more: Any) -> None:
-    """What was measured here, with its intervals."""
+    """Draw what was measured here, with its intervals."""
     colour, dash, symbol = line_style(s.index, dark)
     figure.add_scatter(
         x=[p.x for p in s.points],
@@ -46,7 +46,8 @@ def add_series(figure: Figure, s: c.Series, name: str, metric: str, dark: bool, 
 
 
 def short_labels(labelled: Sequence[tuple[str, str]]) -> list[str]:
-    """Labels without what is not needed to tell the series of one figure apart, each given with its mechanism."""
+    """Return labels without what is not needed to tell the series of one figure apart, each given with its
+    mechanism."""
     names = [m for _, m in labelled]
     return [c.title(m) if names.count(m) == 1 else label for label, m in labelled]
 
@@ -61,7 +62,7 @@ def marker(colour: str, symbol: str, size: int) -> dict[str, Any]:
 
 
 def error_bars(points: Sequence[c.CurvePoint], colour: str) -> dict[str, Any]:
-    """Intervals as plotly's error bars; a point without one gets none."""
+    """Return intervals as plotly's error bars; a point without one gets none."""
     return {
         "type": "data",
         "symmetric": False,
@@ -74,7 +75,7 @@ def error_bars(points: Sequence[c.CurvePoint], colour: str) -> dict[str, Any]:
 
 
 def hover_data(hover: list[str], s: c.Series | None, ids: Sequence[str] | None = None) -> dict[str, Any]:
-    """Hover texts, behind the points that a click names; a chosen mark fades no other one."""
+    """Return hover texts, behind the points that a click names; a chosen mark fades no other one."""
     if ids is None:
         ids = [p.row.point for p in s.points] if s is not None else [""] * len(hover)
     return {
@@ -99,7 +100,7 @@ def hover_of_spot(s: c.Spot, utility: str, privacy: str) -> str:
 
 
 def hover_text(label: str, p: c.CurvePoint, lines: list[str], paper: str, shown_n_w: bool = True) -> str:
-    """What the hover says: setting, values, and where they are from."""
+    """Return what the hover says: setting, values, and where they are from."""
     row = p.row
     said = [f"<b>{escape(label)}</b>", f"ε = {number(float(row.epsilon or 0))}, {counted(row.mechanism)}", *lines]
     if p.n_w is not None and shown_n_w and row.metric != "n_w":
@@ -130,7 +131,7 @@ def add_ring(figure: Figure, at: Sequence[tuple[float, float]], colours: dict[st
 
 
 def epsilon_title(names: Sequence[str]) -> str:
-    """The unit of the axis where all count alike."""
+    """Return the unit of the axis where all count alike."""
     found = [u.partition(", ")[2] for u in c.units(names)]
     return f"ε {found[0]}" if len(c.units(names)) == 1 and found[0] else "ε (what it counts differs)"
 

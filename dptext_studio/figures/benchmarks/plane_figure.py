@@ -33,7 +33,8 @@ def plane(
     height: int = 440,
     width: int = 340,
 ) -> go.Figure:
-    """Utility upwards, privacy across; the better corner is named, and the front of ours drawn where both have one.
+    """Draw utility upwards, privacy across; the better corner is named, and the front of ours drawn where both have
+    one.
 
     baseline: utility of unprotected text. Raises InputError without a spot.
     """

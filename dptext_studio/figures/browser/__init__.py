@@ -43,12 +43,12 @@ _STYLES = (
 
 
 def markup() -> str:
-    """The empty token view. ``{{tip NAME}}`` becomes a bubble that says what the symbol means."""
+    """Return the empty token view. ``{{tip NAME}}`` becomes a bubble that says what the symbol means."""
     return re.sub(r"\{\{tip (.+?)\}\}", lambda m: _tip(m[1]), _read("token_strip.html"))
 
 
 def _tip(name: str) -> str:
-    """A bubble that says what a symbol means, for the mouse and for the keyboard."""
+    """Return a bubble that says what a symbol means, for the mouse and for the keyboard."""
     said = html.escape(definition(name))
     return (
         f'<button type="button" class="tip" aria-label="What is {name}? {said}">?'
@@ -57,17 +57,17 @@ def _tip(name: str) -> str:
 
 
 def style() -> str:
-    """Its style. It names its parts without ``.strip`` before them: other things on a page take other names."""
+    """Return its style. It names its parts without ``.strip`` before them: other things on a page take other names."""
     return "\n".join(_read(name) for name in _STYLES)
 
 
 def script() -> str:
-    """Its script as a module, whose default export takes ``{parentElement, data, setStateValue}``."""
+    """Return its script as a module, whose default export takes ``{parentElement, data, setStateValue}``."""
     return "\n".join(_read(name) for name in _SCRIPTS)
 
 
 def plain_script() -> str:
-    """The same without an export, as the inside of a function: browsers load no module from a file on a disk."""
+    """Return the same without an export, as the inside of a function: browsers load no module from a file on a disk."""
     code, exported, rest = script().partition("export default ")
     assert exported and "export default " not in rest
     return code + rest

@@ -48,7 +48,7 @@ class Request(Private):
 
 
 def chosen_mechanism(choice: Any, below: Any) -> tuple[str, dpt.Setting, bool, bool]:
-    """Title, setting, planted and twin from the controls: what is audited, and below it how."""
+    """Return title, setting, planted and twin from the controls: what is audited, and below it how."""
     kind = choice.radio(
         "Audit",
         ["A mechanism", "A planted fault"],
@@ -95,7 +95,7 @@ def epsilon_input(place: Any, default: float, key: str) -> float:
 
 
 def request(choice: Any, below: Any) -> tuple[Request | None, bool]:
-    """What the controls ask for, and whether the button was pressed."""
+    """Return what the controls ask for, and whether the button was pressed."""
     title, setting, planted, twin = chosen_mechanism(choice, below)
     pressed = choice.button("Run the audit", type="primary", width="stretch", key="audit_run")
     typed = below.text_area(
@@ -145,7 +145,7 @@ def start(wanted: Request) -> None:
 
 
 def report_view(asked: Request, report: core.AuditReport) -> None:
-    """The verdict with its numbers."""
+    """Show the verdict with its numbers."""
     st.subheader(literal(f"{asked.title}, ε = {number(report.epsilon)}"))
     banner = {"holds": st.success, "refuted": st.error, "inconclusive": st.warning}[report.verdict]
     line, *more = report.lines()
@@ -203,7 +203,7 @@ def report_view(asked: Request, report: core.AuditReport) -> None:
 
 
 def checks(report: core.AuditReport) -> None:
-    """What each look came to."""
+    """Show what each look came to."""
     with st.expander(f"{len(report.checks)} checks"):
         st.dataframe(
             {
@@ -220,7 +220,7 @@ def checks(report: core.AuditReport) -> None:
 
 
 def bundled_table() -> None:
-    """The bundled audit of everything that ships."""
+    """Show the bundled audit of everything that ships."""
     st.subheader("Everything that ships")
     rows = bench.table()
     if not rows:

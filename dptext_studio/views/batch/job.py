@@ -20,7 +20,7 @@ from .results import results_view
 
 
 def job_view(upload: Upload, batch: core.Batch) -> None:
-    """A job under way, or what it came to."""
+    """Show a job under way, or its results."""
     mine = session()
     work = mine.at("batch_all")
     top, away = st.columns([4, 1], vertical_alignment="center")
@@ -77,7 +77,7 @@ def progress_text(running: Job) -> str:
 
 
 def code_box(upload: Upload) -> None:
-    """The code of a kept job, when it ends, and the way to end it now."""
+    """Show the code of a kept job, when it ends, and the way to end it now."""
     with st.container(border=True):
         left, right = st.columns([4, 1], vertical_alignment="center")
         with left:
@@ -99,7 +99,7 @@ def code_box(upload: Upload) -> None:
 
 
 def resume_controls(upload: Upload, batch: core.Batch) -> None:
-    """A job that was stopped can go on, or begin anew where its draws are for all rows at once."""
+    """Offer to go on with a stopped job, or to start again where its draws are for all rows at once."""
     if session().at("batch_all").error is None:  # it was opened by its code
         st.caption(f"{batch.written:,} of {upload.count:,} rows are done.")
     if batch.mechanism.shares_draws and batch.written:

@@ -60,7 +60,7 @@ def results_view(batch: core.Batch, found: core.Found, done: bool) -> None:
 
 
 def remaining_identifiers(found: core.Found) -> None:
-    """Names, numbers, dates and places that still stand, in which rows, and the way to look at one."""
+    """Show names, numbers, dates and places that still stand, in which rows, and the way to look at one."""
     left = found.left
     if not left.looked:
         return
@@ -81,7 +81,7 @@ def remaining_identifiers(found: core.Found) -> None:
 
 
 def measures_view(batch: core.Batch, found: core.Found) -> None:
-    """Shares of unchanged words always; the rest when asked for, since it takes its time."""
+    """Show shares of unchanged words always; the rest when asked for, since it takes its time."""
     work = session().at("batch_measure")
     if work.asked is not batch:
         work.stop()

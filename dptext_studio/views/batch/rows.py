@@ -19,7 +19,7 @@ PAGE, CELL = 20, 1000
 
 @st.fragment
 def row_browser(batch: core.Batch, rows: int) -> None:
-    """A page of originals and rewrites: the browser never gets more."""
+    """Show a page of originals and rewrites: the browser never gets more."""
     pages = -(-rows // PAGE)
     page = 1
     if pages > 1:
@@ -41,7 +41,7 @@ def row_browser(batch: core.Batch, rows: int) -> None:
 
 
 def pair_table(found: list[core.Pair], key: str) -> None:
-    """Originals and rewrites side by side, as a table that wraps."""
+    """Show originals and rewrites side by side, as a table that wraps."""
     lines = ["| row | original | rewrite |", "|---:|---|---|"]
     for p in found:
         rewrite = f"*There is none: {cell(p.error)}*" if p.error else cell(p.text)
@@ -53,11 +53,11 @@ def pair_table(found: list[core.Pair], key: str) -> None:
 
 
 def cell(text: str) -> str:
-    """A text in a cell of a Markdown table, as it is."""
+    """Return a text in a cell of a Markdown table, as it is."""
     return literal(" ".join(shortened_cell(text).split()))
 
 
 def shortened_cell(value: Any) -> Any:
-    """A cell of a table on the screen."""
+    """Return a cell of a table on the screen."""
     text = value if isinstance(value, str) else "" if value is None else str(value)
     return text if len(text) <= CELL else f"{text[:CELL]} …"

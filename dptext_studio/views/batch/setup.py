@@ -26,7 +26,7 @@ QUICK = 2.0
 
 
 def file_setup(upload: Upload) -> None:
-    """What is in the file, what is to be done with it, and ten rows of that."""
+    """Show what is in the file, its settings, and ten rows rewritten."""
     left, right = st.columns([1, 1.7], gap="large")
     with left:
         head = st.container()
@@ -71,7 +71,7 @@ def file_setup(upload: Upload) -> None:
 
 
 def settings_controls(upload: Upload, look: core.Look, header: bool) -> core.Asked | None:
-    """Column, mechanism and settings; None where they do not fit together."""
+    """Show column, mechanism and settings; None where they do not fit together."""
     key = f"{upload.folder.name}_{header}"
     column = st.selectbox(
         "Column to rewrite",
@@ -136,7 +136,7 @@ def column_title(header: bool) -> Any:
 
 
 def first_rows(upload: Upload, look: core.Look, asked: core.Asked | None) -> None:
-    """Ten rows rewritten for a look; then all of them can be. They follow the settings where that is quick."""
+    """Show ten rows rewritten; then all of them can be. They follow the settings where that is quick."""
     work = session().at("batch_first")
     n = min(core.FIRST, look.count)
     mine = work.asked is not None and work.asked[0] == upload.folder
@@ -176,8 +176,8 @@ def first_rows(upload: Upload, look: core.Look, asked: core.Asked | None) -> Non
 
 
 def follows_settings(upload: Upload, asked: core.Asked) -> bool:
-    """Whether the first rows of this file follow the settings: as long as they took last time under this mechanism, or
-    before that is known, by what the mechanism says of itself."""
+    """Return whether the first rows of this file follow the settings: as long as they took last time under this
+    mechanism, or before that is known, by what the mechanism says of itself."""
     took = upload.took.get(asked.mechanism)
     return took < QUICK if took is not None else not dpt.mechanism_class(asked.mechanism).slow_to_prepare
 
@@ -199,7 +199,7 @@ def rewrite_first_rows(upload: Upload, asked: core.Asked | None) -> None:
 
 
 def all_rows_button(upload: Upload, look: core.Look, asked: core.Asked) -> None:
-    """The button that rewrites all rows, and whether the job may outlive the session."""
+    """Show the button that rewrites all rows, and whether the job may outlive the session."""
     with st.container(border=True):
         keep = limits().keeps and st.toggle(f"Keep this job for {job_folders.HOURS} hours", key=stay("batch_stay"))
         if keep:

@@ -46,7 +46,7 @@ state = st.session_state
 
 
 def data_controls(found: results.Results) -> tuple[str, list[str]]:
-    """Data set and mechanisms."""
+    """Show data set and mechanisms."""
     titles = curves.data_sets(found)
     left, right = st.columns([1, 2.4], gap="medium")
     data = left.selectbox("Data set", list(titles), format_func=titles.__getitem__, key=stay("bench_data"))
@@ -63,13 +63,13 @@ def data_controls(found: results.Results) -> tuple[str, list[str]]:
 
 
 def switch(place: Any, label: str, key: str, first: bool, shown: bool, **more: Any) -> bool:
-    """A switch that is there where it does something, and keeps what it was set to where it is not."""
+    """Show a switch that is there where it does something, and keeps what it was set to where it is not."""
     stay(key, first)
     return place.toggle(label, key=key, **more) if shown else bool(state[key])
 
 
 def switches(place: Any, found: results.Results, data: str, metrics: list[str], x: str, names: list[str], plane: bool):
-    """Whether all configurations are shown, and whether the papers' numbers are."""
+    """Return whether all configurations are shown, and whether the papers' numbers are."""
     every = [curves.series(found, data, m, names, x) for m in metrics]
     more = any(len(curves.main_series(s)) < len(s) for s in every)
     if plane:
@@ -106,7 +106,7 @@ def metric_choice(place: Any, found: results.Results, data: str, label: str, kin
 
 
 def across(data: str, alike: list[str], mixed: bool) -> str:
-    """What stands on the axis across: ε, or one of the measures that can be the same for all."""
+    """Show what stands on the axis across: ε, or one of the measures that can be the same for all."""
     # Of two texts only some points were measured: they are no axis, but stand among what is hidden.
     few = {"n_w", attacker_rows.TOLD}
     attackers = sorted((m for m in alike if m not in few), key=lambda m: m != attacker_rows.BEST_FEW)
@@ -130,7 +130,7 @@ def across(data: str, alike: list[str], mixed: bool) -> str:
 
 
 def choose_point(key: str) -> None:
-    """A click on a mark: its point becomes the chosen one. The papers' marks have none."""
+    """Choose the point of the mark that was clicked."""
     for point in state[key].selection.points:
         if named := (point.get("customdata") or [""])[0]:
             state.bench_point = named
@@ -162,7 +162,7 @@ def draw(place: Any, figure: Any, key: str, alt: str) -> None:
 def over_budget(
     found: results.Results, data: str, metric: str, x: str, names: list[str], every: bool, papers: bool
 ) -> tuple[list[curves.Series], list[curves.Series]]:
-    """The series of ours and of the papers that are shown for a metric."""
+    """Return the series of ours and of the papers that are shown for a metric."""
     all_ = curves.series(found, data, metric, names, x)
     ours = all_ if every else curves.main_series(all_)
     if not papers or x != "epsilon":
@@ -204,7 +204,7 @@ def chart(place: Any, found: results.Results, data: str, metric: str, x: str, ou
 
 
 def plane(found: results.Results, data: str, metrics: tuple[str, str], names: list[str], every: bool, papers: bool):
-    """The plane, and the spots on it."""
+    """Show the plane, and the spots on it."""
     utility, privacy = metrics
     ours, _ = over_budget(found, data, utility, "epsilon", names, every, False)
     shown = {s.label for s in ours}
@@ -231,7 +231,7 @@ def plane(found: results.Results, data: str, metrics: tuple[str, str], names: li
 
 
 def card(found: results.Results, ours: list[curves.Series]) -> None:
-    """The chosen point: what was measured there, how to measure it again, and the way to Explore."""
+    """Show the chosen point: what was measured there, how to measure it again, and the way to Explore."""
     known = {p.row.point: (curves.name_of(p, s.label), p.row) for s in ours for p in s.points}
     if state.get("bench_point") not in known:
         state.bench_point = None
@@ -297,7 +297,7 @@ def downloads(found: results.Results, rows: list[dict], pictures: bool) -> None:
 
 
 def notes(found: results.Results, data: str, shown: list[curves.Series]) -> None:
-    """What is measured, what is not, and how; of the papers' tables that are shown, what they hold."""
+    """Show what is measured, what is not, and how; of the papers' tables that are shown, what they hold."""
     with st.expander("What is measured"):
         for name in curves.metrics_of(found, data):
             m = measure(name)
@@ -344,7 +344,7 @@ BOUGHT = {
 
 
 def total_budget_note() -> None:
-    """What a total ε of a text buys, where it is bundled."""
+    """Show what a total ε of a text buys, where it is bundled."""
     rows = total_budget.bundled()
     if not rows:
         return

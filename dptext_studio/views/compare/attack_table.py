@@ -17,7 +17,7 @@ from ...server.session import session
 
 
 def attack_table(asked: ComparisonRequest, both: Sequence[tuple[Column, ColumnOutcome]]) -> None:
-    """What the strongest attacker finds under each setting, on demand."""
+    """Show a table. share: the column that is a probability, shown as a bar."""
     able = [(c, o.looked) for c, o in both if o.looked is not None and o.figures is not None and o.figures.words]
     if not able:
         return

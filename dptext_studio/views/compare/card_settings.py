@@ -66,7 +66,7 @@ def apply_link(settings: list[dpt.Setting], query: Mapping[str, str]) -> str:
 
 
 def number_in(text: str) -> float:
-    """How much is equal, as a link has it. Raises ConfigError."""
+    """Return how much is equal, as a link has it. Raise ConfigError."""
     value = codec.real("at", text)
     if not 0 < value < math.inf:
         raise dpt.ConfigError(f"at is a number above 0, not {shown(text)}.")
@@ -74,7 +74,7 @@ def number_in(text: str) -> float:
 
 
 def query_of(mode: str, target: tuple[str, float] | None) -> dict[str, str]:
-    """What the controls are at, as parameters of the address."""
+    """Return what the controls are at, as parameters of the address."""
     settings = [setting for _, setting in session().columns]
     if mode == "own":
         return links.several_to_query(settings)
@@ -83,7 +83,7 @@ def query_of(mode: str, target: tuple[str, float] | None) -> dict[str, str]:
 
 
 def sync_settings() -> None:
-    """The settings of this session, at first those of Explore beside another one; the controls show them."""
+    """Set the controls to the settings of this session, at first those of Explore beside another one."""
     mine = session()
     explored = None if mine.run is None else setting_of_run()
     if not mine.columns:

@@ -50,7 +50,7 @@ def start_rewrites(asked: ComparisonRequest) -> None:
 
 @st.fragment
 def columns_view(text: str) -> None:
-    """Settings and rewrites. Moving a slider reruns only this."""
+    """Show settings and rewrites. Moving a slider reruns only this."""
     sync_settings()
     mine = session()
     top, again = st.columns([4, 1], vertical_alignment="bottom")
@@ -125,7 +125,7 @@ def _rewrites(
 
 
 def dim_outdated(shown: ComparisonRequest, asked: ComparisonRequest) -> None:
-    """What is shown is of before, and says so."""
+    """Dim what is shown while newer rewrites come, and say so."""
     if shown.text == asked.text:
         live_text.dim(BEFORE)
     else:
@@ -133,7 +133,7 @@ def dim_outdated(shown: ComparisonRequest, asked: ComparisonRequest) -> None:
 
 
 def show_new(asked: ComparisonRequest, outcomes: list[ColumnOutcome], places: Mapping[int, Any]) -> None:
-    """What is new: written down, and drawn. places: where each column stands."""
+    """Record and draw new rewrites. places: where each column stands."""
     mine = session()
     results = [o.looked.result if o.looked is not None else None for o in outcomes]
     before, edited = mine.compared
@@ -151,7 +151,7 @@ def show_new(asked: ComparisonRequest, outcomes: list[ColumnOutcome], places: Ma
 
 
 def draw_columns(asked: ComparisonRequest, outcomes: list[ColumnOutcome], places: Mapping[int, Any]) -> None:
-    """The rewrites, what one word was drawn from, and what is measured, of columns that still stand there."""
+    """Show the rewrites, what one word was drawn from, and what is measured, of columns that still stand there."""
     both = [(c, o) for c, o in zip(asked.columns, outcomes, strict=True) if c.id in places]
     results = [o.looked.result if o.looked is not None else None for _, o in both]
     at = session().word
@@ -171,7 +171,7 @@ def below_columns(
     results: Sequence[dpt.RewriteResult | None],
     word: side_by_side.OneWord | None,
 ) -> None:
-    """What stands below the columns. results: of each, as far as there is one. word: the one that is chosen."""
+    """Show what stands below the columns. results: of each, as far as there is one. word: the one that is chosen."""
     mine = session()
     warn_of_differences(asked)
     if word is not None:

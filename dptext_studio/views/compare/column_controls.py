@@ -24,7 +24,7 @@ STEPS = 61
 
 
 def column_controls(id_: int, setting: dpt.Setting, mode: str, more: bool) -> Column:
-    """The controls of one column, and what they are at."""
+    """Show the controls of one column, and return what they are at."""
     specs = {s.name: s for s in dpt.mechanisms()}
     name = st.selectbox(
         "Mechanism",
@@ -54,7 +54,7 @@ def column_controls(id_: int, setting: dpt.Setting, mode: str, more: bool) -> Co
 
 
 def epsilon_slider(label: str, low: float, high: float, now: float, key: str, symbol: str = "ε") -> float:
-    """A slider over ε, evenly on a logarithmic axis; what it stands at need be none of its own marks."""
+    """Show a slider over ε, evenly on a logarithmic axis; what it stands at need be none of its own marks."""
     now = min(max(state.get(key, now), low), high)
     marks = {float(f"{e:.3g}") for e in np.geomspace(low, high, STEPS)}
     epsilons = sorted({e for e in marks if low <= e <= high} | {now, low, high})
@@ -63,7 +63,7 @@ def epsilon_slider(label: str, low: float, high: float, now: float, key: str, sy
 
 
 def target_controls(mode: str, drafts: Sequence[dpt.Setting], text: str) -> tuple[str, float] | None:
-    """The one slider for all, where something is equal."""
+    """Show the one slider for all, where something is equal."""
     if mode == "own":
         return None
     if mode in SHARES:

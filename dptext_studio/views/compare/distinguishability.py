@@ -23,7 +23,7 @@ _BOUND = "A measured lower bound of ε between these two texts, and no promise: 
 
 
 def show(found: TwoTexts) -> None:
-    """One finding."""
+    """Show one finding."""
     right, advantage, least, most = st.columns(4)
     right.metric("Right", percent(found.success), help="A coin is right 50% of the time.")
     advantage.metric("Advantage", f"{found.advantage:.2f}", help=definition("advantage"))
@@ -51,7 +51,7 @@ class Subject:
 
 
 def panel(subjects: Sequence[Subject], place: str) -> None:
-    """A bundled pair under each of these settings, on demand. place: names the work and the controls."""
+    """Show a bundled pair under each of these settings, on demand. place: names the work and the controls."""
     st.caption(
         "Can classifiers distinguish two public texts by their rewrites? This works for every "
         "mechanism. They learn from one half of the rewrites and are tested on the other half."

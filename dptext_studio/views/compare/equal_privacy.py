@@ -118,7 +118,7 @@ def start(
 
 
 def like(run: runs.Run, name: str) -> dpt.Mechanism:
-    """Another mechanism with the options it shares with that of the run."""
+    """Return another mechanism with the options it shares with that of the run."""
     other = dpt.mechanism_class(name)
     alike = ("all", "kind") if other.needs == run.mechanism.needs else ("all",)
     fields = {f.name for f in dataclasses.fields(other.config_cls) if f.metadata.get("shared") in alike}
@@ -127,7 +127,7 @@ def like(run: runs.Run, name: str) -> dpt.Mechanism:
 
 
 def table(found: list[Calibration]) -> dict[str, list[str]]:
-    """Columns of what was found, as text."""
+    """Return columns of what was found, as text."""
 
     def reached(c: Calibration) -> str:
         if math.isnan(c.reached):
@@ -147,7 +147,7 @@ def table(found: list[Calibration]) -> dict[str, list[str]]:
 
 
 def to_compare(found: list[Calibration]) -> None:
-    """A way to see each row's setting beside that of the rewrite, with its words."""
+    """Show a way to see each row's setting beside that of the rewrite, with its words."""
     first, *others = [c for c in found if c.epsilon is not None]
     if not others or found[0].epsilon is None:
         return
@@ -175,7 +175,7 @@ def _unit(mechanism: dpt.Mechanism) -> str:
 
 
 def show(found: list[Calibration], current: bool) -> None:
-    """The table, what it is over, and why some have no ε."""
+    """Show the table, what it is over, and why some have no ε."""
     first = found[0]
     wanted = bound(first.target) if first.kind == "total" else f"{first.target:.1%}"
     words = f"{first.words:,} {'word' if first.words == 1 else 'words'}"

@@ -19,8 +19,8 @@ from ...server.session import session
 
 
 def known_similarities(asked: ComparisonRequest, both: Sequence[tuple[Column, ColumnOutcome]]) -> Mapping[str, float]:
-    """The cosine of each rewrite with the original, as far as it is known; what is not is measured beside the page,
-    after what others wait for."""
+    """Return the cosine of each rewrite with the original, as far as it is known; what is not is measured beside the
+    page, after what others wait for."""
     kept = session().kept
     texts = [o.looked.result.text for _, o in both if o.looked is not None]
     known = {t: c for t in texts if (c := kept.likeness.get((asked.text, t))) is not None}
@@ -41,7 +41,8 @@ def known_similarities(asked: ComparisonRequest, both: Sequence[tuple[Column, Co
 def measures_table(
     asked: ComparisonRequest, both: Sequence[tuple[Column, ColumnOutcome]], like: Mapping[str, float]
 ) -> dict[str, list[str]]:
-    """The table: a row for each setting. like: the cosine of each rewrite with the original, where it is known."""
+    """Return the table: a row for each setting. like: the cosine of each rewrite with the original, where it is
+    known."""
     rows = [(c, o, o.looked.result, o.figures) for c, o in both if o.looked is not None and o.figures is not None]
     table: dict[str, list[str]] = {
         "setting": [c.title for c, *_ in rows],
@@ -75,7 +76,7 @@ MEASURES_HELP = {
 
 
 def warn_of_differences(asked: ComparisonRequest) -> None:
-    """What can be compared and what cannot."""
+    """Say what can be compared and what cannot."""
     names = [c.mechanism for c in asked.columns]
     mixed = len(curves.units(names)) > 1
     kind = asked.target[0] if asked.target else "own"

@@ -18,7 +18,7 @@ from .plot_work import CHEAP
 
 
 def download_controls(points: list[TradeOffPoint], tried: PlotRequest, hidden: str, kept: str) -> None:
-    """The figure, its data, and the code that makes the same points anew."""
+    """Show the figure, its data, and the code that makes the same points again."""
     st.subheader("Downloads")
     dark = st.context.theme.type == "dark"
 

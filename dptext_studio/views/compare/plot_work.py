@@ -63,7 +63,7 @@ def start_measures(tried: PlotRequest, names: tuple[str, ...]) -> None:
 
 
 def missing_values(points: Sequence[TradeOffPoint], names: Sequence[str]) -> tuple[str, ...]:
-    """What is not measured of some point, and was not refused."""
+    """Return what is not measured of some point, and was not refused."""
     return tuple(n for n in names if any(not (p.error or p.has(n) or n in p.reasons) for p in points))
 
 

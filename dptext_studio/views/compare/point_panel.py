@@ -27,7 +27,7 @@ def open_point(point: TradeOffPoint) -> None:
 
 
 def point_panel(points: list[TradeOffPoint], text: str) -> None:
-    """The rewrites of a chosen point."""
+    """Show the rewrites of a chosen point."""
     known = {(p.setting, p.epsilon): p for p in sorted(points, key=lambda p: (p.setting, p.epsilon)) if p.texts}
     if state.get("trade_point") not in known:
         state.trade_point = None
@@ -66,7 +66,7 @@ def point_panel(points: list[TradeOffPoint], text: str) -> None:
 
 
 def record_copies(point: TradeOffPoint, text: str, rewrite: str, number_: int) -> None:
-    """What was selected and copied by hand counts as released."""
+    """Record what was copied in the ledger, as it counts as released."""
     m = point.mechanism
     seed = point.seed
     result = dpt.RewriteResult(

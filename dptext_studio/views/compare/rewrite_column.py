@@ -26,7 +26,7 @@ def choose_word(key: str) -> None:
 
 
 def show_rewrite(column: Column, outcome: ColumnOutcome, word: int | None) -> None:
-    """The rewrite of one column."""
+    """Show the rewrite of one column."""
     if outcome.looked is None:
         st.info(literal(outcome.error or "There is no rewrite here."))
         return
@@ -71,7 +71,7 @@ def show_rewrite(column: Column, outcome: ColumnOutcome, word: int | None) -> No
 
 
 def show_word(column: Column, which: int, word: side_by_side.OneWord, result: dpt.RewriteResult | None) -> None:
-    """What the chosen word was drawn from in one column."""
+    """Show what the chosen word was drawn from in one column."""
     found = word.each[which]
     st.markdown(f"“{literal(word.word)}” → “**{literal(found.released)}**”" if found.released else literal(word.word))
     if found.reason:

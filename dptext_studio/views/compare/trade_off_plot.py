@@ -30,7 +30,7 @@ importlib.import_module("pandas")
 
 
 def choose_point(key: str) -> None:
-    """A click on a mark chooses its point."""
+    """Choose the point of the mark that was clicked."""
     for mark in state[key].selection.points:
         if isinstance(named := mark.get("customdata"), list) and len(named) > 1:
             state.trade_point = (int(named[0]), float(named[1]))
@@ -81,7 +81,7 @@ def plot(points: list[TradeOffPoint], hidden: str, kept: str, advice: Advice | N
 
 
 def advice_panel(points: list[TradeOffPoint], hidden: str, kept: str) -> Advice | None:
-    """The limit that is wanted, and what to start with; None where nothing is measured."""
+    """Show the limit that is wanted, and what to start with; None where nothing is measured."""
     if hidden == "epsilon":
         return None
     ask = {
@@ -134,7 +134,7 @@ def cost_note() -> None:
 
 
 def plot_view(tried: PlotRequest, hidden: str, kept: str) -> None:
-    """Points, advice and what belongs to them; run again every second while points come in."""
+    """Show points, advice and what belongs to them; run again every second while points come in."""
     mine = session()
     works = mine.at("trade-off"), mine.at("trade-off more")
     was = [w.job is not None for w in works]
@@ -177,7 +177,7 @@ def plot_view(tried: PlotRequest, hidden: str, kept: str) -> None:
 
 
 def trade_off_view(text: str) -> None:
-    """The map of a text: its settings, its points as they come, and what they say."""
+    """Show the trade-off plot of a text: its settings, its points as they come, and what they say."""
     _, right, left = three_places("trade")
     with left:
         settings, points, draws = settings_controls()

@@ -22,7 +22,7 @@ REWRITES = (1, 2, 4, 8)
 
 
 def attack_result(name: str, key: tuple, label: str, work: Callable, *, ask: str | None = None, note: str = "") -> Any:
-    """The result of ``work(task)`` for ``key``, or None while it is not there.
+    """Return the result of ``work(task)`` for ``key``, or None while it is not there.
 
     One job a name: another key stops the one before. ask: the label of a button that starts it; without it, it starts
     at once. Errors of the package are shown in place.
@@ -51,7 +51,7 @@ def attack_result(name: str, key: tuple, label: str, work: Callable, *, ask: str
 
 
 def is_replaced(step: dpt.Step) -> bool:
-    """Whether a word was replaced here; says so where not."""
+    """Return whether a word was replaced here; say so where not."""
     try:
         attacks.drawn_by_looking(step)
     except dpt.NoDistribution as reason:
@@ -61,7 +61,7 @@ def is_replaced(step: dpt.Step) -> bool:
 
 
 def attack_table(columns: dict[str, list], share: str = "") -> None:
-    """share: the column that is a probability, shown as a bar."""
+    """Show a table. share: the column that is a probability, shown as a bar."""
     bar = st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1)
     st.dataframe(columns, hide_index=True, height="content", column_config={share: bar} if share else None)
 
@@ -73,8 +73,8 @@ def candidate_texts(
     key: str = "attack_which",
     n: int = which_text.TEXTS,
 ) -> tuple[tuple, Callable[[], attacks.Lineup]] | None:
-    """Controls, with keys that begin so, for the texts that it could have been, n where they are made by exchanging a
-    word: what was asked for, and what makes them."""
+    """Show controls, with keys that begin so, for the texts that it could have been, n where they are made by
+    exchanging a word: what was asked for, and what makes them."""
     words = attack_result(
         f"which words {key}",
         (run.inputs.text, run.inputs.setting),

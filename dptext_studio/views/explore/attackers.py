@@ -26,8 +26,8 @@ OWN = "Each figure is worked out from your own text: for your eyes, not for rele
 
 
 def panel(run: runs.Run, result: dpt.RewriteResult, token: int | None) -> None:
-    """The attackers on the rewrite ``result`` of ``run``: on its step ``token`` (the first drawn one without it), and
-    on the whole text."""
+    """Show the attackers on the rewrite ``result`` of ``run``: on its step ``token`` (the first drawn one without it),
+    and on the whole text."""
     st.subheader("Attacks")
     mechanism = type(run.mechanism)(result.config)
     every = attacks.attackers("word") + attacks.attackers("text")
@@ -54,7 +54,7 @@ def panel(run: runs.Run, result: dpt.RewriteResult, token: int | None) -> None:
 
 
 def _refusal(attacker: attacks.Attacker, mechanism: dpt.Mechanism) -> str:
-    """Why it cannot attack this mechanism; empty where it can."""
+    """Return why it cannot attack this mechanism; empty where it can."""
     try:
         attacker.check(mechanism)
     except dpt.NoDistribution as reason:
@@ -65,7 +65,8 @@ def _refusal(attacker: attacks.Attacker, mechanism: dpt.Mechanism) -> str:
 def _text_panels(
     run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, refusals: dict[attacks.Attacker, str]
 ) -> None:
-    """The attackers where a new text stands in the place of the old one: those of single words have nothing to ask."""
+    """Show the attackers where a new text stands in the place of the old one: those of single words have nothing to
+    ask."""
     st.caption(OWN)
     able = [a for a, refusal in refusals.items() if not refusal]
     for tab, attacker in zip(st.tabs([a.title for a in able]), able, strict=True):
@@ -81,7 +82,7 @@ def _text_panels(
 
 
 def finished_attacks(run: runs.Run, result: dpt.RewriteResult) -> list[tuple[str, attacks.AttackFinding]]:
-    """What attackers have found out about this rewrite so far, with their titles."""
+    """Return what attackers have found out about this rewrite so far, with their titles."""
     titles = {"bayes": "best-guess", "query": "repeated-answers", "nearest": "nearest-words"}
     known = {a.name: a.title for a in attacks.attackers()}
     out = []

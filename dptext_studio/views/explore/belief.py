@@ -126,8 +126,8 @@ def _result_of(run: runs.Run, key: tuple[Fact, Any]) -> Answer | None:
 
 
 def _fact(run: runs.Run, token: int | None, view: Mapping[str, Any]) -> Fact | None:
-    """The word of the chosen token; where pieces answer to no words, the one that the visitor named, or that gives an
-    example away."""
+    """Return the word of the chosen token; where pieces answer to no words, the one that the visitor named, or that
+    gives an example away."""
     word = ""
     if "alignment" in run.result.can:
         at = run.payload.get("pin") if token is None else token
@@ -148,5 +148,5 @@ def _tokens(run: runs.Run, fact: Fact) -> list[int]:
 
 
 def _epsilon(run: runs.Run, result: dpt.RewriteResult) -> float:
-    """Where each word has an ε of its own, the one that the payload is made at."""
+    """Return ε; where each word has one of its own, the one that the payload is made at."""
     return run.payload["eps"] if run.spread else float(result.config.epsilon)

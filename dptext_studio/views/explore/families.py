@@ -25,7 +25,7 @@ FAMILIES = {
 
 
 def family_cards(run: runs.Run) -> None:
-    """What else could be done with the text: a card for each family, and all the others with a line each."""
+    """Show what else could be done with the text: a card for each family, and all the others with a line each."""
     with st.container(key="play_families"):
         bought = total_budget.in_a_sentence(total_budget.bundled())
         *cards, further_, drawers = st.columns([1, 1, 1, 1, 0.6, 1.1], vertical_alignment="center", gap="small")
@@ -51,7 +51,7 @@ def family_cards(run: runs.Run) -> None:
 
 
 def other_mechanisms() -> None:
-    """The mechanisms without a card, each with a line."""
+    """Show the mechanisms without a card, each with a line."""
     for spec in dpt.mechanisms():
         if spec.name not in FAMILIES:
             key = f"play_family_{spec.name}"
@@ -60,5 +60,5 @@ def other_mechanisms() -> None:
 
 
 def choose_mechanism(name: str) -> None:
-    """Another mechanism, by its card. A control outside of the fragment is set by a run of the whole page only."""
+    """Choose another mechanism by its card. A run of the whole page sets a control outside of the fragment."""
     session().chosen = name

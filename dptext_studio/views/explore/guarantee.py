@@ -18,7 +18,7 @@ from .rewriting import current_ledger
 
 
 def guarantee_sentence(run: runs.Run, result: dpt.RewriteResult, void: bool) -> None:
-    """The promise in one sentence; the rest of it behind a button."""
+    """Show the promise in one sentence; the rest of it behind a button."""
     g = result.guarantee
     with st.container(key="play_says", horizontal=True, vertical_alignment="center", gap="small"):
         if void:
@@ -34,7 +34,7 @@ def guarantee_sentence(run: runs.Run, result: dpt.RewriteResult, void: bool) -> 
 
 
 def note_kept_words(run: runs.Run) -> None:
-    """Which names and dates no ε hides, as the mechanism keeps such words, and what does."""
+    """Say which names and dates no ε hides, as the mechanism keeps such words, and what does."""
     tokens = run.payload["tokens"]
     words = dict.fromkeys(
         tokens[k]["o"] for said in run.payload.get("telling", ()) for k in said["at"] if tokens[k]["a"] == "keep"
@@ -50,7 +50,7 @@ def note_kept_words(run: runs.Run) -> None:
 
 
 def rewrite_without_prior(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
-    """Of a mechanism with a public prior: what it writes without it, at the same ε."""
+    """Show what a mechanism with a public prior writes without it, at the same ε."""
     plain = run.without_prior(epsilon)
     if plain is None:
         return
@@ -65,7 +65,7 @@ def rewrite_without_prior(run: runs.Run, result: dpt.RewriteResult, epsilon: flo
 
 
 def why_it_costs_nothing(promise: dpt.Guarantee) -> str:
-    """A small lesson on public priors, for the kind that is in use."""
+    """Return a small lesson on public priors, for the kind that is in use."""
     if promise.among:
         before = " So is every word that was released before." if "released before" in promise.among else ""
         public = (
@@ -88,7 +88,8 @@ def why_it_costs_nothing(promise: dpt.Guarantee) -> str:
 
 
 def guarantee_panel(run: runs.Run, result: dpt.RewriteResult, void: bool) -> None:
-    """The guarantee in plain words, with its numbers. void: it does not hold, as two versions of it were released."""
+    """Show the guarantee in plain words, with its numbers. void: it does not hold, as two versions of it were
+    released."""
     g = result.guarantee
     st.subheader("Guarantee")
     before = "Nothing any more, see above. One version on its own: " if void else ""

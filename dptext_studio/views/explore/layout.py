@@ -39,7 +39,7 @@ def hide_until_open(key: str, opened: str) -> None:
 
 
 def options_drawer() -> None:
-    """The drawer with everything that few need, and its button."""
+    """Show the drawer with everything that few need, and its button."""
     hide_until_open("play_options", "play_options_open")
     drawer_button("Advanced", "play_advanced", "play_options_open")
 

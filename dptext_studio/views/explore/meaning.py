@@ -22,7 +22,7 @@ VISITORS, LEAST = 5, 4
 
 
 def similarity_of(run: runs.Run, result: dpt.RewriteResult) -> Similarity | None:
-    """What the gauge shows of a run. None before that; it is begun here."""
+    """Return what the gauge shows of a run. None before that; it is begun here."""
     held = session().at(PLACE)
     mine = held.asked is not None and held.asked[0] is run and not held.running(patience=0.0)
     if mine and (found := held.take()) is not None:

@@ -48,7 +48,7 @@ state = st.session_state
 
 
 def keep_link() -> None:
-    """What a link asks for; else the controls as they were."""
+    """Take what a link asks for; else keep the controls as they were."""
     before = last_page()
     if not address.take_link(PAGE) and before not in (None, PAGE):
         set_controls()
@@ -85,7 +85,7 @@ def follow_link() -> None:
 
 
 def empty_view() -> None:
-    """Why nothing is rewritten, where the result stands; below it the last result, dimmed."""
+    """Say why nothing is rewritten, and show the last result below, dimmed."""
     text = state.play_text
     if not text.strip():
         st.info("Type a text, or pick an example. Its rewrite appears here, word by word.")
@@ -115,7 +115,7 @@ def empty_view() -> None:
 
 @st.fragment
 def result_view() -> None:
-    """The strip and what belongs to it. Moving ε or choosing a word reruns only this."""
+    """Show the strip and what belongs to it. Moving ε or choosing a word reruns only this."""
     run = session().run
     assert run is not None
     axis = axis_of(run.inputs)
@@ -176,7 +176,7 @@ def result_view() -> None:
 
 
 def further_panels(run: runs.Run, result: dpt.RewriteResult, token: int | None, epsilon: float) -> None:
-    """Panels that are worked out only when they are asked for."""
+    """Show panels that are worked out only when they are asked for."""
     chosen = st.segmented_control("More analyses", PANELS, key="play_further")
     if chosen == PANELS[0]:
         attackers.panel(run, result, token)
@@ -219,7 +219,7 @@ def main() -> None:
 
 
 def result_column(inputs: runs.Inputs | None) -> None:
-    """The rewrite of what was asked for, or why there is none yet."""
+    """Show the rewrite of what was asked for, or why there is none yet."""
     slot = st.empty()
     if inputs is None:
         session().at("rewrite").stop()

@@ -15,7 +15,7 @@ PLACE = "polish"
 
 
 def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
-    """A switch under the rewrite ``result`` of ``run``; while it is on, the polished text."""
+    """Show a switch under the rewrite ``result`` of ``run``; while it is on, the polished text."""
     if not st.toggle(
         "Clean up the text",
         key="play_polish",

@@ -16,12 +16,12 @@ PROMPTS = ("drag", "word", "attack")
 
 
 def has_tour(run: runs.Run) -> bool:
-    """Whether ε moves by itself once: for an example that nobody has touched."""
+    """Return whether ε moves by itself once: for an example that nobody has touched."""
     return example_of(run.inputs.text) is not None and not session().followed and run.number == 1
 
 
 def next_prompt(run: runs.Run, epsilon: float) -> None:
-    """What to try next with an example: one thing at a time, each gone once it was done in this session."""
+    """Show what to try next with an example: one thing at a time, until it was done in this session."""
     done = session().followed
     if epsilon < 0.7 * run.payload["default_eps"]:
         done.add("drag")

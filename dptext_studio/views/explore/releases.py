@@ -29,7 +29,7 @@ def record_copies(copies: list[tuple[str, int, float]]) -> None:
 
 
 def warn_if_void(result: dpt.RewriteResult) -> bool:
-    """Whether the draw on the page has no promise left because two settings of it were released; says so."""
+    """Warn where the draw has no guarantee left because two settings of it were released; return whether that is so."""
     mine = [e for e in current_ledger().entries if e.released and e.noise_id == result.noise_id]
     if len(mine) < 2 or not current_ledger().account(result.original).void:
         return False

@@ -24,7 +24,7 @@ PATIENCE_BUNDLED = 10.0
 
 
 def axis_of(inputs: runs.Inputs) -> tuple[float, float, float]:
-    """Lower end, upper end and default of the ε axis, which reaches to a link's ε."""
+    """Return lower end, upper end and default of the ε axis, which reaches to a link's ε."""
     low, high, default = dpt.mechanism_class(inputs.mechanism).epsilon_range(inputs.options)
     link = session().link
     if link is not None and link.at(None) == inputs.setting and isinstance(link.epsilon, float):
@@ -33,7 +33,7 @@ def axis_of(inputs: runs.Inputs) -> tuple[float, float, float]:
 
 
 def current_epsilon(axis: tuple[float, float, float], inputs: runs.Inputs | None = None) -> float:
-    """Where the user left the slider, as long as it is the slider of this axis; else the axis' default.
+    """Return where the user left the slider, as long as it is the slider of this axis; else the axis' default.
 
     inputs: what is asked for. Where that is what is shown, with or without a public prior, ε stays too.
     """
@@ -88,14 +88,13 @@ def start(inputs: runs.Inputs, axis: tuple[float, float, float], redraw: bool, l
 
 
 def accept_run(run: runs.Run) -> None:
-    """A finished run: it is shown, and written down as a draw."""
+    """Show a finished run, and record it as a draw."""
     session().show(run)
     current_ledger().record(run.result, edited=run.edited)
 
 
 def redraw_if_spent(run: runs.Run) -> bool:
-    """Whether another text left under the noise of this run, as a copy may be told of when the text has gone on. Then
-    it is drawn afresh, so that it can be released too."""
+    """Draw afresh where another text left under the noise of this run, and return whether that was so."""
     work = session().at("rewrite")
     if run.inputs.seed is not None or work.job is not None or work.error is not None:
         return False
@@ -120,7 +119,7 @@ def redraw() -> None:
 
 
 def run_at(run: runs.Run, epsilon: float, axis: tuple[float, float, float]) -> runs.Run:
-    """The run at another ε, where that takes a new pass; the one before where it was stopped or refused.
+    """Return the run at another ε, where that takes a new pass; the one before where it was stopped or refused.
 
     What takes longer goes on beside the page, with progress and a way to stop.
     """
@@ -143,5 +142,5 @@ def run_at(run: runs.Run, epsilon: float, axis: tuple[float, float, float]) -> r
 
 
 def current_ledger() -> Ledger:
-    """The ledger of this session."""
+    """Return the ledger of this session."""
     return session().ledger

@@ -20,13 +20,13 @@ PLACE = "risk"
 
 
 def is_marked(view: Any) -> bool:
-    """Whether the browser shows these marks, by what the session holds of its view."""
+    """Return whether the browser shows these marks, by what the session holds of its view."""
     return isinstance(view, Mapping) and view.get("tint") == "attack"
 
 
 def marks(run: runs.Run, result: dpt.RewriteResult, wanted: bool) -> AttackMarks | None:
-    """What to mark the words by, or why not yet. None where there is no exact figure, or nothing answers to the words
-    that were read: then these marks are not offered."""
+    """Return what to mark the words by, or why not yet. None where there is no exact figure, or nothing answers to the
+    words that were read: then these marks are not offered."""
     mechanism = type(run.mechanism)(result.config)
     if "alignment" not in mechanism.can:
         return None
@@ -47,7 +47,7 @@ def marks(run: runs.Run, result: dpt.RewriteResult, wanted: bool) -> AttackMarks
 
 
 def progress_below(run: runs.Run, result: dpt.RewriteResult) -> None:
-    """Under the words that are marked so: progress, or the button that starts what takes long."""
+    """Show progress under the words that are marked so, or the button that starts what takes long."""
     held = session().at(PLACE)
     if held.job is not None:
         held.waiting("risk_stop")
@@ -74,7 +74,7 @@ def _key(run: runs.Run, result: dpt.RewriteResult) -> tuple:
 
 
 def _answers(held: jobs.Work, run: runs.Run, result: dpt.RewriteResult) -> bool:
-    """Whether what was asked there is this: the same ε, or an answer that holds at every ε of the run."""
+    """Return whether what was asked there is this: the same ε, or an answer that holds at every ε of the run."""
     if held.asked is None or held.asked[0] != run.number:
         return False
     everywhere = isinstance(held.result, risk.WordSuccess) and held.result.leads is not None

@@ -28,7 +28,7 @@ VOID = "The guarantee no longer holds for this draw: two versions of it were rel
 
 
 def link(query: Mapping[str, str], left_out: Sequence[str], to: str) -> None:
-    """The address of a page with what its controls are at, to copy. left_out: what it does not carry."""
+    """Show the address of a page with what its controls are at, to copy. left_out: what it does not carry."""
     st.markdown(f"**Link** to {to}. It holds no text.")
     url = address.link(query)
     st.code(url, language=None, wrap_lines=True)
@@ -39,13 +39,13 @@ def link(query: Mapping[str, str], left_out: Sequence[str], to: str) -> None:
 
 
 def popover(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool) -> None:
-    """Everything by which a rewrite or its setting leaves the page, worked out when it is opened."""
+    """Show every way by which a rewrite or its setting leaves the page, computed when it is opened."""
     share = st.popover("Share", icon=":material/share:", width="stretch", key="share", on_change="rerun")
     draw_when_open(share, WIDTH, partial(_tabs, run, result, epsilon, void))
 
 
 def _tabs(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool) -> None:
-    """Setting, release, files with originals, session: each behind a tab."""
+    """Show setting, release, files with originals, session: each behind a tab."""
     # The popover stands on its lower edge: with one height for all of them the tabs stay where they are.
     add_style(__file__, "share.css")
     with st.container(key="share_ways"):
@@ -148,7 +148,7 @@ def _file(
     make: Callable[[], str],
     released: dpt.RewriteResult | None = None,
 ) -> None:
-    """A file that is made when it is asked for. released: the rewrite in it, where it counts as released."""
+    """Show a file that is made when it is asked for. released: the rewrite in it, where it counts as released."""
     counted: dict[str, Any] = {"holds": "private", "on_click": "ignore"}
     if released is not None:
         counted = {"holds": "rewrite", "release": lambda book: book.record(released, released=True)}
@@ -164,7 +164,7 @@ def _file(
 
 
 def is_session(name: str) -> bool:
-    """Whether a file is taken for a saved session, by its name."""
+    """Return whether a file is taken for a saved session, by its name."""
     return name.lower().endswith(".json")
 
 

@@ -18,7 +18,7 @@ from .attack_work import REWRITES, attack_result, attack_table, candidate_texts
 def reader_panel(
     attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
 ) -> None:
-    """The whole release as somebody reads it who knows the mechanism and the language."""
+    """Show the whole release as somebody reads it who knows the mechanism and the language."""
     seen = st.segmented_control(
         "Rewrites that it reads",
         REWRITES,
@@ -69,7 +69,7 @@ def reader_panel(
 def which_text_panel(
     attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
 ) -> None:
-    """Which text of a few it was."""
+    """Show which of a few texts it was."""
     st.markdown(
         "This attacker knows the mechanism, its ε, and a few texts, one of which is yours. It works out exactly how "
         "likely each of them makes what was released."
@@ -142,7 +142,7 @@ def _measure_on_fresh_rewrites(mechanism: dpt.Mechanism, found: which_text.Which
 
 
 def limit_panel(run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult) -> None:
-    """What the promise says of any guess among a few texts, where no exact one can be worked out."""
+    """Show what the promise says of any guess among a few texts, where no exact one can be worked out."""
     st.markdown("**What holds for any attacker** who knows a few texts, one of which is yours:")
     made = candidate_texts(run, mechanism, result)
     if made is None:
@@ -166,7 +166,7 @@ def limit_panel(run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResu
 def two_texts_panel(
     attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
 ) -> None:
-    """How well the text is told from another one."""
+    """Show how well the text is distinguished from another one."""
     draws = two_texts.fresh(mechanism)
     st.markdown(
         f"Your text and another one are rewritten {draws} times each. Classifiers learn from one half which text a "

@@ -42,12 +42,12 @@ def use_example() -> None:
 
 
 def generates_text(spec: dpt.MechanismSpec) -> bool:
-    """Whether it writes a text of its own by a bundled model, which was trained on single sentences."""
+    """Return whether it writes a text of its own by a bundled model, which was trained on single sentences."""
     return not {"language model", "autoencoder"}.isdisjoint(spec.needs)
 
 
 def offer_title(spec: dpt.MechanismSpec) -> str:
-    """A mechanism as it is offered: what is bundled for writing is small, and is called so."""
+    """Return a mechanism as it is offered: what is bundled for writing is small, and is called so."""
     return f"{spec.title} (small demo model)" if generates_text(spec) else spec.title
 
 
@@ -68,7 +68,7 @@ def suit_example(mechanism: str) -> None:
 
 
 def one_sentence(example: Example) -> str:
-    """The sentence of an example that gives it away."""
+    """Return the sentence of an example that gives it away."""
     spans = dpt.Document.parse(example.text).sentences
     return next((s for a, b in spans if example.sensitive in (s := example.text[a:b])), example.text)
 
@@ -87,22 +87,22 @@ def use_upload() -> None:
 
 
 def forget_problems() -> None:
-    """What was wrong with a file or a link is said until something else is asked for."""
+    """Forget what was wrong with a file or a link, as something else is asked for."""
     session().upload_error = session().link_problem = ""
 
 
 def example_of(text: str) -> Example | None:
-    """The bundled text that this is."""
+    """Return the bundled text that this is."""
     return next((e for e in examples() if e.text == text), None)
 
 
 def origin_of(text: str) -> Example | None:
-    """The bundled text that this is, or of which this is the sentence that gives it away."""
+    """Return the bundled text that this is, or of which this is the sentence that gives it away."""
     return next((e for e in examples() if text in (e.text, one_sentence(e))), None)
 
 
 def headline() -> None:
-    """What this is for, what the text gives away, and the way to another text."""
+    """Show what this is for, what the text gives away, and the way to another text."""
     st.markdown("# Can a reader still tell?")
     # In the place of what the text box showed when the page ran before: it is set by callbacks before this.
     mine = origin_of(state.play_text)
@@ -127,7 +127,7 @@ def headline() -> None:
 
 
 def text_box() -> None:
-    """The text, behind its button; the rewrite follows the typing."""
+    """Show the text, behind its button; the rewrite follows the typing."""
     hide_until_open("play_editor", "play_editing")
     if not state.get("play_editing"):
         add_style(__file__, "editor_closed.css")
@@ -150,6 +150,6 @@ def text_box() -> None:
 
 
 def typing_pause() -> str:
-    """Why the rewrite waits for a longer pause in typing; empty where it follows at once."""
+    """Return why the rewrite waits for a longer pause in typing; empty where it follows at once."""
     run = session().run
     return live_text.pause_reason(state.play_text, None if run is None else run.seconds)

@@ -25,7 +25,7 @@ POINTS = 13
 def bayes_panel(
     attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
 ) -> None:
-    """The posterior over what the word was."""
+    """Show the posterior over what the word was."""
     step = result.steps[token]
     if not is_replaced(step):
         return
@@ -81,7 +81,7 @@ def _largest(result: dpt.RewriteResult) -> float:
 def repeated_answers_panel(
     attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
 ) -> None:
-    """How many answers give the word away."""
+    """Show how many answers give the word away."""
     step = result.steps[token]
     if not is_replaced(step):
         return
@@ -142,7 +142,7 @@ def repeated_answers_panel(
 def nearest_words_panel(
     attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
 ) -> None:
-    """The released word, or its nearest neighbour, as the guess."""
+    """Show the released word, or its nearest neighbour, as the guess."""
     found = attack_result(
         "nearest",
         (run.number, result.config),
@@ -180,7 +180,7 @@ def nearest_words_panel(
 def language_model_panel(
     attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
 ) -> None:
-    """What a language model reads from the words around."""
+    """Show what a language model reads from the words around."""
     assert isinstance(attacker, mask_inference.LanguageModel)
     finding = attack_result(
         attacker.name,
@@ -218,7 +218,7 @@ def language_model_panel(
 def plain_panel(
     attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
 ) -> None:
-    """An attacker without a panel of its own: what it says."""
+    """Show what an attacker without a panel of its own finds."""
     assert isinstance(attacker, attacks.TextAttacker)
     st.caption(literal(attacker.question))
     unit = token if attacker.scope == "word" else None
@@ -238,7 +238,7 @@ def plain_panel(
 def strongest_panel(
     attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
 ) -> None:
-    """Who of all on single words finds most."""
+    """Show which attacker on single words finds most."""
     finding = attack_result(
         attacker.name,
         (run.number, result.config),

@@ -44,7 +44,7 @@ CLAIM = "claim_"
 
 
 def question(rows: leaderboard.Rows) -> None:
-    """Which mechanism keeps most at the same measured privacy: a sentence, its doubt, and the leaderboard."""
+    """Show which mechanism preserves the most at equal privacy: a sentence, its uncertainty, and the leaderboard."""
     sets = rows.data_sets()
     if not sets:
         return
@@ -81,7 +81,8 @@ def question(rows: leaderboard.Rows) -> None:
 
 
 def choice(rows: leaderboard.Rows, sets: Sequence[str]) -> tuple[str, str, str, float, bool, bool]:
-    """Data set, judge, measure of privacy, its level, whether all settings are shown, and whether stop words stay."""
+    """Return data set, judge, measure of privacy, its level, whether all settings are shown, and whether stop words
+    stay."""
     left, middle, right = st.columns(3)
     data = left.selectbox("Data set", sets, format_func=title_of_data, key=stay("found_data"))
     judge = middle.selectbox(
@@ -155,7 +156,7 @@ def files(name: str, csv: str, latex: str) -> None:
 
 
 def row(finding: ClaimFinding, whole: results.Results) -> None:
-    """One line of the table of claims, and what opens under it."""
+    """Show one line of the table of claims, and what opens under it."""
     icon, colour = ICONS[finding.verdict]
     effect = literal(finding.effect) if finding.effect else "–"
     label = f":{colour}-badge[{icon} {finding.verdict}] **{literal(finding.of.claim)}** :gray[{effect}]"
@@ -166,7 +167,7 @@ def row(finding: ClaimFinding, whole: results.Results) -> None:
 
 
 def detail(finding: ClaimFinding, whole: results.Results) -> None:
-    """What the paper says, what decides, the numbers, and what would change the verdict."""
+    """Show what the paper says, what decides, the numbers, and what would change the verdict."""
     of = finding.of
     if of.quote:
         st.markdown(f"> “{literal(of.quote)}”  \n> :small[{literal(of.source)}]")

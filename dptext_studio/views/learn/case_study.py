@@ -53,7 +53,7 @@ def show(asked: core.Question, result: dpt.RewriteResult) -> None:
 
 
 def nearest(asked: core.Question, result: dpt.RewriteResult, folder: Path) -> None:
-    """What the rewrite repeats: looked up after it is shown, since that takes longer."""
+    """Show what the rewrite repeats: looked up after it is shown, since that takes longer."""
     work = session().at("case_nearest")
     if work.asked is not result:
         work.start(
@@ -127,7 +127,7 @@ def measured_panel() -> None:
 
 
 def panel(pretrained: str) -> None:
-    """Both, each worked out once it is opened. pretrained: what the network learned from, as the lesson has it."""
+    """Show both, each worked out once it is opened. pretrained: what the network learned from, as the lesson has it."""
     for key, label, icon, part in (
         ("case_live", "Try a sentence of your own", "edit_note", lambda: live(pretrained)),
         ("case_measured", "The case study: measured over both data sets", "monitoring", measured_panel),

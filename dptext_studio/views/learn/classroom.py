@@ -34,23 +34,23 @@ _QR = st.components.v2.component(
 
 
 def base() -> str:
-    """The address of the app as the browser sees it, with a slash at its end; empty where it is not known."""
+    """Return the address of the app as the browser sees it, with a slash at its end; empty where it is not known."""
     return (st.context.url or "").partition("?")[0].rstrip("/").removesuffix("/learn").removesuffix("learn")
 
 
 def address(page: str, query: Mapping[str, str]) -> str:
-    """An address for others: settings, never a text."""
+    """Return an address for others: settings, never a text."""
     there = base().rstrip("/")
     return f"{there}/{page}" + (f"?{urlencode(query)}" if query else "")
 
 
 def code(text: str) -> str:
-    """A QR code as SVG."""
+    """Return a QR code as SVG."""
     return str(segno.make(text, error="m").svg_inline(border=2, dark="#000000", light="#ffffff", omitsize=True))
 
 
 def panel(number: int, lesson: Lesson, value: Any, room: str = "") -> None:
-    """What a teacher gives to a class. room: where its answers are counted, "" for nowhere."""
+    """Show what a teacher gives to a class. room: where its answers are counted, "" for nowhere."""
     st.markdown("**An address for your class**")
     target = st.radio("It opens", ["this lesson", "Explore with its setting"], horizontal=True, key="learn_target")
     known = {title: name for name, (_, title) in hidden_controls.KNOWN.items()}

@@ -63,7 +63,7 @@ class Learning:
         self.at, self.step = max(0, min(len(LESSONS) - 1, to)), 0
 
     def turn(self, by: int) -> None:
-        """One step of the presenter view on or back, over the ends of lessons."""
+        """Go one step of the presenter view on or back, over the ends of lessons."""
         if by == 0:
             self.present = False
         elif 0 <= self.step + by < len(STEPS):
@@ -96,7 +96,8 @@ def follow_link() -> None:
 
 
 def write_address(came: bool) -> None:
-    """came: from another page, whose entry of the browser's history Streamlit would add another one to."""
+    """Write the lesson into the address. came: from another page, whose entry in the browser's history would be
+    doubled."""
     mine = learning()
     mine.address = mine.query()
     if hidden_controls.without_hidden(st.query_params.to_dict()) == mine.address:
@@ -108,7 +109,7 @@ def write_address(came: bool) -> None:
 
 
 def lesson_work(place: str, asked: Any, work: Callable[[], Any]) -> Any:
-    """What ``work`` gives for ``asked``; None while it is under way or where it was refused, which is said."""
+    """Return what ``work`` gives for ``asked``; None while it is under way or where it was refused, which is said."""
     there = session().at(f"learn: {place}")
     if there.asked != asked:
         there.start(asked, lambda task: work(), "Working it out")
@@ -122,7 +123,7 @@ def lesson_work(place: str, asked: Any, work: Callable[[], Any]) -> Any:
 
 
 def control(lesson: Lesson) -> Any:
-    """The one thing that is moved, and where it stands; None where what was typed is no word of the lesson."""
+    """Show the one thing that is moved, and where it stands; None where what was typed is no word of the lesson."""
     mine, made = learning(), lesson.control
     start = mine.values.get(lesson.name, made.start)
     with st.container(key="learn_control"):
@@ -157,7 +158,7 @@ def control(lesson: Lesson) -> Any:
 
 
 def part_view(lesson: Lesson, value: Any, *, draw: bool = True) -> Question | None:
-    """What stands there before the question; the question."""
+    """Show what comes before the question, and return the question."""
     found = lesson_work("shown", (lesson.name, value), lambda: (lesson.show(value), lesson.ask(value)))
     if found is None:
         return None
@@ -172,7 +173,7 @@ def reveal_of(lesson: Lesson, value: Any) -> Reveal | None:
 
 
 def verdict(lesson: Lesson, question: Question, reveal: Reveal) -> None:
-    """Whether what was chosen is right; what is."""
+    """Say whether the chosen answer is right, and which one is."""
     right = question.answers[reveal.right]
     chosen = learning().answers.get(lesson.name)
     if chosen is None:
@@ -189,8 +190,8 @@ def sentences(lines: tuple[str, ...]) -> None:
 
 
 def class_question(lesson: Lesson, value: Any, question: Question) -> tuple[str, Question] | None:
-    """The question as it is counted, at all values of the control at which the same is asked. None without a class, and
-    for one about a word of somebody's own: nothing typed is kept."""
+    """Return the question as it is counted, at all values of the control at which the same is asked. None without a
+    class, and for one about a word of somebody's own: nothing typed is kept."""
     own = not lesson.control.values and value != lesson.control.start
     return (lesson.name, question) if learning().room and not own else None
 
@@ -206,7 +207,7 @@ def record_answer(lesson: Lesson, asked: tuple[str, Question] | None) -> None:
 
 
 def answers(lesson: Lesson, value: Any, question: Question, *, follow: bool) -> None:
-    """What can be answered; with a class, how many of it chose each. follow: as they come in."""
+    """Show what can be answered; with a class, how many of it chose each. follow: as they come in."""
     if (asked := class_question(lesson, value, question)) is not None:
         st.fragment(_tally, run_every=2.0 if follow else None)(learning().room, asked, question)
         return
@@ -226,7 +227,7 @@ def _tally(room: str, asked: tuple[str, Question], question: Question) -> None:
 
 
 def ask(lesson: Lesson, question: Question, value: Any) -> None:
-    """The question with its answers, and the button that shows which is right."""
+    """Show the question with its answers, and the button that shows which is right."""
     mine = learning()
     asked = class_question(lesson, value, question)
     with st.container(border=True):
@@ -275,7 +276,7 @@ def scroll_to_top() -> None:
 
 
 def lesson_view() -> None:
-    """The lesson as one page."""
+    """Show the lesson as one page."""
     mine = learning()
     st.markdown("## Lessons")
     top, wall = st.columns([5, 1], vertical_alignment="bottom")
@@ -380,7 +381,7 @@ BESIDE, ABOVE = (2, 3), (1, 3)
 
 
 def presenter_view() -> None:
-    """One thing at a time."""
+    """Show one thing at a time."""
     mine = learning()
     lesson, step = mine.lesson, STEPS[mine.step]
     add_style(__file__, "presenter.css")
