@@ -62,8 +62,11 @@ def limit_width(width: str) -> None:
 
 
 def three_places(key: str) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
-    """Return places for a text, the result and the options: the text on the left with the options below it, the result on
-    the right; one below the other where it is narrow, the result before the options."""
+    """Return places for a text, the result and the options.
+
+    The text is on the left with the options below it, the result on the right; on a narrow screen they are one below
+    the other, the result before the options.
+    """
     add_style(__file__, "beside.css", KEY=key)
     with st.container(key=f"{key}_page"):
         top, result, options = (st.container(key=f"{key}_{name}") for name in ("top", "result", "options"))

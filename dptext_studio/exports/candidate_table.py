@@ -61,8 +61,8 @@ def candidates_json(result: RewriteResult, most: int = LIKELIEST) -> str:
 
 
 def candidates_csv(result: RewriteResult, most: int = LIKELIEST) -> str:
-    """Return the candidates as CSV: index, token, candidate, probability, epsilon; the last row of a token is all its other
-    candidates."""
+    """Return the candidates as CSV: index, token, candidate, probability, epsilon; the last row of a token is all
+    its other candidates."""
     names = ("index", "token", "candidate", "probability", "epsilon")
     rows: list[tuple] = []
     for one in candidate_table(result, most):

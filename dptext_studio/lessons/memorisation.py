@@ -22,8 +22,8 @@ def rewrites(pretrained: str) -> RewriteResult:
 
 
 def shares(epsilon: float | None) -> dict[tuple[str, str], float]:
-    """Return the measured shares: (pre-trained on, rewritten) → the share of rewrites that are a pre-training sentence word for
-    word."""
+    """Return the measured shares: (pre-trained on, rewritten) → the share of rewrites that are a pre-training sentence
+    word for word."""
     study = case_study.bundled()
     if not study:
         raise InputError("The measurements of the case study are missing. Take the folder 'assets' again.")
