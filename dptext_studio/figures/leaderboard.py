@@ -13,8 +13,8 @@ LINE, AXIS = 30, 48
 
 def leaderboard(board: Board, *, dark: bool = False, narrow: int = 34) -> Plot:
     """Draw the best at the top. Blue: the first, and those without a significant difference from it; grey:
-    significantly less. Hollow: read between two points. A dotted line: text that was not rewritten. narrow: characters of a name at
-    most."""
+    significantly less. Hollow: read between two points. A dotted line: text that was not rewritten. narrow:
+    characters of a name at most."""
     colours = DARK if dark else LIGHT
     entries = board.entries
     unit = 100 if measure(board.judge).unit == "share" else 1
