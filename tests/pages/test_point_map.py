@@ -189,7 +189,7 @@ def test_what_is_typed_is_measured_at_a_pause_and_the_page_says_so(page):
     (asked,) = [json.loads(c.proto.json) for c in page.get("bidi_component") if '"pause"' in c.proto.json]
     size = len(page.text_area(key="compare_text").value)
     assert asked == {"box": "compare_text", "size": size, "pause": 1500.0, "along": False, "busy": False, "shows": ""}
-    assert any("measured anew when you pause for 1.5 seconds" in c.value for c in page.caption)
+    assert any("plot updates when you pause for 1.5 seconds" in c.value for c in page.caption)
 
 
 def test_stopping_keeps_the_points_that_are_there(monkeypatch):

@@ -333,7 +333,7 @@ def test_one_visitor_has_few_pieces_of_work_under_way(monkeypatch):
     gate = threading.Event()
     mine: list[jobs.Job] = []
     monkeypatch.setattr(jobs, "limits", lambda: replace(PUBLIC, pieces=2))
-    monkeypatch.setattr(jobs.sessions, "mine", lambda: mine)
+    monkeypatch.setattr(jobs.sessions, "own_work", lambda: mine)
     works = [Work() for _ in range(3)]
     for work in works:
         work.start("x", lambda task: gate.wait(5), "x")

@@ -45,7 +45,7 @@ class Learning:
 
     at: int = 0
     step: int = 0
-    start_presenting: bool = False
+    present: bool = False
     answers: dict[str, int] = field(default_factory=dict)
     revealed: set[str] = field(default_factory=set)
     values: dict[str, Any] = field(default_factory=dict)
