@@ -290,7 +290,7 @@ def _first() -> dict[str, Any]:
 
 def language_data(language: Language) -> dict[str, Any]:
     """Return the lists by which a text is cut and written, as text.js reads them, which has the tokenizer of English,
-    and those by which telling.js finds names and dates."""
+    and those by which identifiers.js finds names and dates."""
     clues = language.clues
     return {
         "clitics": language.clitics,

@@ -7,7 +7,7 @@ import { gumbels, logUniform, sign, uniforms } from "./sampling.js";
 /** @typedef {[number, number][]} Flips from which ε on which candidate is released, ascending */
 /** @typedef {{flips: (low: number, high: number) => Flips, at: (epsilon: number) => number}} Noise */
 /**
- * @typedef {object} Law
+ * @typedef {object} Distribution
  * @property {readonly string[]} candidates
  * @property {number} source index of the original word, −1 where it is none
  * @property {Float64Array | null} scores the chance is ∝ exp(ε·score); null where it is not of this form
@@ -103,7 +103,7 @@ export function logZs(/** @type {Float64Array} */ scores, /** @type {number[]} *
 
 /**
  * The exponential mechanism over these scores: the highest ε·score + Gumbel noise.
- * @returns {Law}
+ * @returns {Distribution}
  */
 export function scored(
   /** @type {readonly string[]} */ candidates, /** @type {Float64Array} */ scores, /** @type {number} */ source,
@@ -162,7 +162,7 @@ function envelope(
 
 /**
  * As `scored`, of candidates that stand best first, drawn by one uniform: the last rank whose tail reaches it.
- * @returns {Law}
+ * @returns {Distribution}
  */
 export function ranked(
   /** @type {readonly string[]} */ candidates, /** @type {Float64Array} */ scores, /** @type {number} */ source,
@@ -210,7 +210,7 @@ function falling(/** @type {(epsilon: number) => number} */ at, /** @type {numbe
   }
 }
 
-/** One of the candidates, all alike, at every ε: the word is not looked at. @returns {Law} */
+/** One of the candidates, all alike, at every ε: the word is not looked at. @returns {Distribution} */
 export function constant(/** @type {readonly string[]} */ candidates) {
   const n = candidates.length;
   return {
@@ -227,7 +227,7 @@ export function constant(/** @type {readonly string[]} */ candidates) {
 
 /**
  * Geometric noise on a place of a list, cut at its ends: 1-Diffractor on one list.
- * @returns {Law}
+ * @returns {Distribution}
  */
 export function onList(/** @type {readonly string[]} */ list, /** @type {number} */ place) {
   const last = list.length - 1;
@@ -277,7 +277,7 @@ function sentenceRange(/** @type {number} */ epsilon) {
 
 /**
  * The exponential mechanism over likeness in meaning: cosines within a range that follows from ε, unless it is given.
- * @returns {Law}
+ * @returns {Distribution}
  */
 export function alike(
   /** @type {readonly string[]} */ candidates, /** @type {Float64Array} */ cosines,
@@ -341,7 +341,7 @@ export function alike(
 /**
  * A proposal and a private shift whose clipping depends on ε, as dptext_core/mechanisms/masked/dp_mlm_prior.py has it.
  * proposal, shift: the public scores, and how far the private ones are above them.
- * @returns {Law}
+ * @returns {Distribution}
  */
 export function shifted(
   /** @type {readonly string[]} */ candidates, /** @type {Float64Array} */ proposal, /** @type {Float64Array} */ shift,
