@@ -124,6 +124,11 @@ class StripInspector {
       ui.dot.style.transform = `translateY(${100 * (1 - keep)}%)`;
       ui.riskValue.textContent = t.risk >= 0 ? percent(t.risk) : "…";
     }
+    this.paintSegments(t, eps);
+    this.paintRows(t, p, written);
+  }
+
+  paintSegments(t, eps) {
     const now = Math.max(0, upTo(t.from, eps) - 1);
     if (this.segments.length && this.segment !== now) {
       this.segments.forEach((s, k) => {
@@ -132,6 +137,10 @@ class StripInspector {
       });
       this.segment = now;
     }
+  }
+
+  // p: the probability of a candidate. written: a probability for reading.
+  paintRows(t, p, written) {
     let { order } = t;
     if (t.lp) {
       const all = t.c.map((_, k) => p(k));

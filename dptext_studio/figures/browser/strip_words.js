@@ -18,6 +18,35 @@ class StripWords {
     this.eventToken = events.map((e) => e[1]);
   }
 
+  // The button of a word; before: what stands in front of it.
+  makeWord(t, i, before) {
+    const kind = { replace: "word", insert: "word added", delete: "word gone", keep: "word keep" }[t.a];
+    t.node = make("button", kind);
+    if (t.a === "replace" && t.why) t.node.classList.add("fixed");
+    if (t.a === "delete" && !/\s$/.test(before)) t.node.classList.add("apart");
+    t.node.type = "button";
+    t.node.tabIndex = -1;
+    t.node.dataset.i = i;
+    t.node.setAttribute("aria-pressed", "false");
+    t.word = make("span", "now", t.a === "delete" ? "·" : t.o);
+    t.word.dir = "auto";
+    const below = make("span", "was", t.a === "insert" ? (this.aligned ? "+" : "") : t.a === "keep" ? "" : t.o);
+    below.dir = "auto";
+    t.node.append(t.word, below);
+    const did = { keep: "kept", insert: "added", delete: "deleted" }[t.a];
+    if (did && t.why) t.node.title = `${did}: ${t.why}`;
+    if (t.a === "keep") t.node.setAttribute("aria-label", `${t.o}, kept as it is`);
+    if (t.a === "delete") t.node.setAttribute("aria-label", `${t.o}, deleted`);
+  }
+
+  setDirection() {
+    const { ui } = this;
+    // The direction most of the words have: single words carry their own.
+    const leftward = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}]/u;
+    const rtl = this.words.filter((i) => leftward.test(this.tokens[i].o));
+    ui.text.dir = rtl.length * 2 > this.words.length ? "rtl" : "ltr";
+  }
+
   makeText() {
     const { ui } = this;
     // One block a line of the text: a long text is then laid out only where it is in sight.
@@ -69,23 +98,7 @@ class StripWords {
         text += t.o;
         return;
       }
-      const kind = { replace: "word", insert: "word added", delete: "word gone", keep: "word keep" }[t.a];
-      t.node = make("button", kind);
-      if (t.a === "replace" && t.why) t.node.classList.add("fixed");
-      if (t.a === "delete" && !/\s$/.test(text)) t.node.classList.add("apart");
-      t.node.type = "button";
-      t.node.tabIndex = -1;
-      t.node.dataset.i = i;
-      t.node.setAttribute("aria-pressed", "false");
-      t.word = make("span", "now", t.a === "delete" ? "·" : t.o);
-      t.word.dir = "auto";
-      const below = make("span", "was", t.a === "insert" ? (this.aligned ? "+" : "") : t.a === "keep" ? "" : t.o);
-      below.dir = "auto";
-      t.node.append(t.word, below);
-      const did = { keep: "kept", insert: "added", delete: "deleted" }[t.a];
-      if (did && t.why) t.node.title = `${did}: ${t.why}`;
-      if (t.a === "keep") t.node.setAttribute("aria-label", `${t.o}, kept as it is`);
-      if (t.a === "delete") t.node.setAttribute("aria-label", `${t.o}, deleted`);
+      this.makeWord(t, i, text);
       const shown = t.drawn ? t.shown[winner(t, this.eps)] : t.o;
       lay(t.node, t.a === "delete" ? UNBROKEN + 1 : shown.length);
       this.words.push(i);
@@ -93,10 +106,7 @@ class StripWords {
     text += this.data.tail ?? "";
     lay(null);
     if (!line.hasChildNodes()) line.remove();
-    // The direction most of the words have: single words carry their own.
-    const leftward = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}]/u;
-    const rtl = this.words.filter((i) => leftward.test(this.tokens[i].o));
-    ui.text.dir = rtl.length * 2 > this.words.length ? "rtl" : "ltr";
+    this.setDirection();
     ui.text.classList.toggle("long", this.words.length > LONG_TEXT);
     ui.text.classList.toggle("empty", !this.words.length);
     ui.text.replaceChildren(page);
