@@ -66,7 +66,7 @@ class Job:
     ):
         self.label = label
         minutes = limits().minutes
-        self.task = _TimedTask(self._told, None if minutes is None or stays else 60.0 * minutes)
+        self.task = _TimedTask(self._count, None if minutes is None or stays else 60.0 * minutes)
         self.result: Any = None
         self.error: BaseException | None = None
         self._started = time.monotonic()
@@ -120,7 +120,7 @@ class Job:
         self._forgotten = True
         self.result = self.error = None
 
-    def _told(self, done: int, of: int) -> None:
+    def _count(self, done: int, of: int) -> None:
         self._first = self._first or (time.monotonic(), done)
         self._done, self._of = done, of
         self.task.check()
@@ -132,12 +132,12 @@ class Job:
         return min(1.0, self._done / self._of) if self._of else 0.0
 
     @property
-    def counted(self) -> tuple[int, int]:
+    def counts(self) -> tuple[int, int]:
         """How many are done, and of how many."""
         return self._done, self._of
 
     @property
-    def left(self) -> float | None:
+    def seconds_left(self) -> float | None:
         """Seconds that the rest takes at the speed so far; None before that is known."""
         if self._first is None:
             return None
@@ -155,7 +155,7 @@ class Job:
         return self._ended.wait(seconds)
 
     @property
-    def before(self) -> int:
+    def jobs_ahead(self) -> int:
         """How much other work is to be done before it goes on."""
         return all_turns.before(self._turn)
 
@@ -199,7 +199,7 @@ class Work:
         if self.job is not None:
             self.job.wait(seconds)
 
-    def running(self, patience: float = PATIENCE) -> bool:
+    def is_running(self, patience: float = PATIENCE) -> bool:
         """Return whether it still runs, after waiting until it is so many seconds old. Take what is finished: its
         result or its error. What is no error of ours is raised."""
         job = self.job
@@ -216,19 +216,19 @@ class Work:
             raise job.error
         return False
 
-    def take(self) -> Any:
+    def take_result(self) -> Any:
         """Return the result, once."""
         found, self.result = self.result, None
         return found
 
-    def said(self, stopped: str) -> str:
+    def failure_text(self, stopped: str) -> str:
         """Return why there is no result, in plain words; empty where nothing went wrong. stopped: of what the user
         stopped."""
         if isinstance(self.error, Cancelled) and not isinstance(self.error, _Abandoned):
             return stopped
         return "" if self.error is None else str(self.error)
 
-    def waiting(self, key: str, text: Callable[[], str] | None = None) -> None:
+    def show_progress(self, key: str, text: Callable[[], str] | None = None) -> None:
         """Show progress and a way to stop, where it runs."""
         if self.job is not None:
             self.job.every = _interval()
@@ -261,7 +261,7 @@ def duration_text(seconds: float) -> str:
 
 def progress_text(job: Job) -> str:
     """Return what it does, and how long that takes where it is worth telling."""
-    left = job.left
+    left = job.seconds_left
     return f"{job.label} …" + ("" if left is None or left <= TELL else f" about {duration_text(left)} left")
 
 
@@ -286,7 +286,7 @@ def _progress_bar(job: Job, key: str, text: Callable[[], str] | None = None) -> 
     """Show progress and a way to stop."""
     _refresh(job)
     bar, stop = st.columns([5, 1], vertical_alignment="center")
-    said = f"Waits for {many(others, 'other')} …" if (others := job.before) else ""
+    said = f"Waits for {many(others, 'other')} …" if (others := job.jobs_ahead) else ""
     bar.progress(job.share, text=said or (text() if text else progress_text(job)))
     if stop.button("Stop", key=key, width="stretch"):
         job.task.cancel()

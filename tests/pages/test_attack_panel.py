@@ -45,7 +45,7 @@ def settle(at: AppTest) -> AppTest:
     """Run until no job is under way."""
     at.run()
     end = time.monotonic() + 100
-    while any(w.running(0) for w in jobs(at).values()):
+    while any(w.is_running(0) for w in jobs(at).values()):
         assert time.monotonic() < end, "the work did not end"
         time.sleep(0.2)
         at.run()

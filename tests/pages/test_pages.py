@@ -77,12 +77,12 @@ def test_a_job_tells_how_far_it_is_and_how_long_the_rest_takes(monkeypatch):
     clock = [0.0]
     monkeypatch.setattr(jobs.time, "monotonic", lambda: clock[0])
     job = Job(lambda task: task.report, "x")
-    assert job.wait(5) and job.left is None
+    assert job.wait(5) and job.seconds_left is None
     job.result(50, 200)
-    assert job.left is None and job.counted == (50, 200), "nothing is known of the speed yet"
+    assert job.seconds_left is None and job.counts == (50, 200), "nothing is known of the speed yet"
     clock[0] = 10.0
     job.result(100, 200)
-    assert job.left == 20.0, "what was done before it went on does not count"
+    assert job.seconds_left == 20.0, "what was done before it went on does not count"
 
 
 def test_a_job_gives_its_result_its_error_or_stops():

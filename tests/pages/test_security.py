@@ -338,11 +338,11 @@ def test_one_visitor_has_few_pieces_of_work_under_way(monkeypatch):
     for work in works:
         work.start("x", lambda task: gate.wait(5), "x")
         mine += [work.job] if work.job else []
-    assert len(mine) == 2 and not works[2].running() and "2 pieces of work" in works[2].said("")
+    assert len(mine) == 2 and not works[2].is_running() and "2 pieces of work" in works[2].failure_text("")
     gate.set()
     assert all(job.wait(5) for job in mine)
     works[2].start("x", lambda task: 1, "x")
-    assert not works[2].running(5) and works[2].take() == 1
+    assert not works[2].is_running(5) and works[2].take_result() == 1
 
 
 #: Lessons are about a word of at most 40 letters, and these are the words of a text that is short enough for a page.
@@ -376,4 +376,4 @@ def test_a_piece_of_work_ends_when_its_time_is_over(monkeypatch):
         raise dpt.Cancelled("x")
 
     work.start("x", endless, "x")
-    assert not work.running(5) and "longer than the 0.001 minutes" in work.said("Stopped.")
+    assert not work.is_running(5) and "longer than the 0.001 minutes" in work.failure_text("Stopped.")

@@ -21,8 +21,8 @@ from dptext_studio.server.jobs import GONE, Job, Work
 def said(job: Job, stopped: str = "") -> str:
     """What a page says of a finished job."""
     work = Work(job=job)
-    assert not work.running(0)
-    return work.said(stopped)
+    assert not work.is_running(0)
+    return work.failure_text(stopped)
 
 
 class Server:

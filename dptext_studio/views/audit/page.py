@@ -257,9 +257,9 @@ def main() -> None:
         if wanted is not None and pressed:
             start(wanted)
         work = session().at("audit")
-        if work.running():
-            work.waiting("audit_stop")
-        elif said := work.said("Stopped. Press “Run the audit” to start again."):
+        if work.is_running():
+            work.show_progress("audit_stop")
+        elif said := work.failure_text("Stopped. Press “Run the audit” to start again."):
             st.error(literal(said))
         elif work.result is not None:
             # The page makes its classes anew in each run.

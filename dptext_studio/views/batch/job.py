@@ -32,9 +32,9 @@ def job_view(upload: Upload, batch: core.Batch) -> None:
         with away.popover("Another file", icon=":material/close:", width="stretch"):
             st.markdown("This deletes your file and all results, and stops what is under way.")
             st.button("Delete and start again", key="batch_away", on_click=leave_job, icon=":material/delete:")
-    if work.running():
+    if work.is_running():
         running = work.job
-        work.waiting("batch_stop", lambda: progress_text(running) if running else "")
+        work.show_progress("batch_stop", lambda: progress_text(running) if running else "")
         if batch.mechanism.shares_draws:
             st.caption("With this strategy all rows are looked at once before the first one is rewritten.")
         else:
@@ -43,14 +43,16 @@ def job_view(upload: Upload, batch: core.Batch) -> None:
                 release_download(batch, "so far")
         return
     if work.error is not None and work.result is None:
-        said = work.said(f"Stopped after {batch.written:,} of {upload.count:,} rows. Those are whole, and stay.")
+        said = work.failure_text(
+            f"Stopped after {batch.written:,} of {upload.count:,} rows. Those are whole, and stay."
+        )
         (st.warning if isinstance(work.error, dpt.Cancelled) else st.error)(literal(said))
         # What is written can still be looked at: it is read in the place of what was stopped.
         ended = mine.at("batch_found")
         if ended.asked is not work.error:
             ended.start(work.error, results_reader(batch), "Reading the results")
-        if ended.running():
-            ended.waiting("batch_found_stop")
+        if ended.is_running():
+            ended.show_progress("batch_found_stop")
             return
         found = ended.result
     else:
@@ -67,12 +69,12 @@ def job_view(upload: Upload, batch: core.Batch) -> None:
 
 
 def progress_text(running: Job) -> str:
-    done, of = running.counted
+    done, of = running.counts
     if not of:
         return f"{running.label} …"
     if done >= of:
         return f"All {of:,} rows are written. Adding up what is promised and what has changed …"
-    left = running.left
+    left = running.seconds_left
     return f"{done:,} of {of:,} rows" + (f" · about {duration_text(left)} left" if left is not None else "")
 
 

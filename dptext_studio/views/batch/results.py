@@ -86,7 +86,7 @@ def measures_view(batch: core.Batch, found: core.Found) -> None:
     if work.asked is not batch:
         work.stop()
         work.asked, work.result, work.error = batch, None, None
-    busy = work.running()
+    busy = work.is_running()
     known = {**found.measures, **(work.result or {})}
     for name, value in known.items():
         about = measure(name)
@@ -96,9 +96,9 @@ def measures_view(batch: core.Batch, found: core.Found) -> None:
     if found.rows > core.MEASURED:
         st.caption(f"Measured on about {core.MEASURED:,} rows, evenly taken.")
     if busy:
-        work.waiting("batch_measure_stop")
+        work.show_progress("batch_measure_stop")
     elif work.result is None:
-        if said := work.said("Stopped."):
+        if said := work.failure_text("Stopped."):
             st.error(literal(said))
         if st.button("Measure likeness: cosine and BLEU", key="batch_measure"):
             work.start(batch, lambda task: batch.measure(("cosine", "bleu"), task), "Measuring")

@@ -47,7 +47,7 @@ def file_setup(upload: Upload) -> None:
                 lambda task: core.look(path, header, most=most, wide=wide, task=task),
                 "Reading the file",
             )
-        if work.running():
+        if work.is_running():
             upload.look = None
         elif work.result is not None:
             upload.look, upload.count = work.result, work.result.count
@@ -63,8 +63,8 @@ def file_setup(upload: Upload) -> None:
         asked = settings_controls(upload, upload.look, header) if upload.look else None
     with right:
         if work.job is not None:
-            work.waiting("batch_read_stop")
-        elif said := work.said("Stopped. Choose the file again."):
+            work.show_progress("batch_read_stop")
+        elif said := work.failure_text("Stopped. Choose the file again."):
             st.error(literal(said))
         elif upload.look is not None:
             first_rows(upload, upload.look, asked)
@@ -154,10 +154,10 @@ def first_rows(upload: Upload, look: core.Look, asked: core.Asked | None) -> Non
             on_click=rewrite_first_rows,
             args=(upload, asked),
         )
-    if work.running():
-        work.waiting("batch_ten_stop")
+    if work.is_running():
+        work.show_progress("batch_ten_stop")
         return
-    if said := work.said("Stopped."):
+    if said := work.failure_text("Stopped."):
         st.error(literal(said))
     if work.result is None or not (mine or work.asked == wanted) or asked is None:
         st.caption("The first rows of the file. Nothing is rewritten yet.")

@@ -33,9 +33,9 @@ def attack_table(asked: ComparisonRequest, both: Sequence[tuple[Column, ColumnOu
     if work.asked != key:
         work.stop()
         return
-    if work.running():
-        work.waiting("compare_attack_stop")
-    elif said := work.said("Stopped. Press “Ask all attackers” to start again."):
+    if work.is_running():
+        work.show_progress("compare_attack_stop")
+    elif said := work.failure_text("Stopped. Press “Ask all attackers” to start again."):
         st.error(literal(said))
     elif work.result is not None:
         found = [(c, m) for (c, _), m in zip(able, work.result, strict=True)]

@@ -109,15 +109,15 @@ def _rewrites(
         mine.kept.forget_draws(text)
     if asked != work.asked or (work.job is None and work.result is None and work.error is None):
         start_rewrites(asked)
-    if work.running():
+    if work.is_running():
         with slot.container():
-            work.waiting("compare_stop")
+            work.show_progress("compare_stop")
             if mine.beside is not None:
                 dim_outdated(mine.beside[0], asked)
         if mine.beside is not None:
             draw_columns(*mine.beside, places)
         return
-    if said := work.said("Stopped. Change something, or press “Draw again”, to start again."):
+    if said := work.failure_text("Stopped. Change something, or press “Draw again”, to start again."):
         slot.error(literal(said))
         return
     mine.beside = asked, work.result
@@ -194,7 +194,7 @@ def below_columns(
         over = "of the one word" if words == 1 else f"means over the {many(words, 'word')}"
         st.caption(f"N_w and S_w: {over} that all of them draw. ≈: estimated from draws.")
     reasons = dict.fromkeys(f"{c.title}: {f.reason}" for c, f in counted if f.reason)
-    if said := mine.at("compare likeness").said(""):
+    if said := mine.at("compare likeness").failure_text(""):
         reasons |= {f"Meaning kept: {said}": None}
     for reason in reasons:
         st.caption(literal(reason))

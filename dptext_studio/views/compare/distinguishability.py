@@ -71,9 +71,9 @@ def panel(subjects: Sequence[Subject], place: str) -> None:
     asked = pair, tuple(s.key for s in subjects)
     if pressed:
         work.start((*asked, subjects), lambda task: _measured(subjects, pair, task), "Telling them apart")
-    if work.running():
-        work.waiting(f"{place}_stop")
-    elif said := work.said("Stopped. Press “Tell two texts apart” to start again."):
+    if work.is_running():
+        work.show_progress(f"{place}_stop")
+    elif said := work.failure_text("Stopped. Press “Tell two texts apart” to start again."):
         st.error(literal(said))
     elif work.result is not None:
         if work.asked[:2] != asked:

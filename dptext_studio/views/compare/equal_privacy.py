@@ -60,11 +60,11 @@ def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
     asked = EqualPrivacyRequest(
         run.inputs.text, result.config if value is None else run.inputs.setting, kind, value, tuple(chosen)
     )
-    if st.button("Find their ε", key="equal_start", disabled=work.running(0)):
+    if st.button("Find their ε", key="equal_start", disabled=work.is_running(0)):
         start(asked, run, result, chosen, kind, value)
-    if work.running():
-        work.waiting("equal_stop")
-    if said := work.said("Stopped. Press “Find their ε” to start again."):
+    if work.is_running():
+        work.show_progress("equal_stop")
+    if said := work.failure_text("Stopped. Press “Find their ε” to start again."):
         st.error(literal(said))
     if work.result is not None:
         if work.asked != asked:

@@ -31,7 +31,7 @@ def known_similarities(asked: ComparisonRequest, both: Sequence[tuple[Column, Co
         work.start(
             wanted, lambda task: kept.like(asked.text, texts, task), "Measuring the likeness in meaning", last=True
         )
-    if work.running(0.2):
+    if work.is_running(0.2):
         work.follow()
     elif work.error is None and isinstance(work.result, list) and work.asked == wanted:
         known = dict(zip(texts, work.result, strict=True))

@@ -138,14 +138,14 @@ def plot_view(tried: PlotRequest, hidden: str, kept: str) -> None:
     mine = session()
     works = mine.at("trade-off"), mine.at("trade-off more")
     was = [w.job is not None for w in works]
-    running = [w.running(0) for w in works]
+    running = [w.is_running(0) for w in works]
     if any(a and not b for a, b in zip(was, running, strict=True)):
         st.rerun(scope="app")  # what was live is done
     live, points = any(running), list(mine.points)
     if live:
         progress_bar(works[0] if running[0] else works[1])
     for work, said in zip(works, ("The points that are there stay.", "What was measured stays."), strict=True):
-        if message := work.said(f"Stopped. {said} Press “Draw again” to start again."):
+        if message := work.failure_text(f"Stopped. {said} Press “Draw again” to start again."):
             st.warning(literal(message))
     shown = kept
     if points and not any(p.has(kept) for p in points):
@@ -212,7 +212,7 @@ def trade_off_view(text: str) -> None:
                 and not work.job.wait(POLL_SECONDS)
             ):
                 state.get("session")  # where a run of the page ends that is to make way for another one
-        if not work.running(0) and work.error is None:
+        if not work.is_running(0) and work.error is None:
             wanted = missing_values(mine.points, [n for n in (kept, hidden) if n not in ("epsilon", *CHEAP)])
             if wanted and after.asked != (tried, wanted):
                 start_measures(tried, wanted)

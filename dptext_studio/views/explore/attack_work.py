@@ -37,13 +37,13 @@ def attack_result(name: str, key: tuple, label: str, work: Callable, *, ask: str
             if not st.button(ask, key=f"attack_start_{name}"):
                 return None
         held.start(key, work, label)
-    if held.running(PATIENCE):
-        held.waiting(f"attack_stop_{name}")
+    if held.is_running(PATIENCE):
+        held.show_progress(f"attack_stop_{name}")
         return None
     if held.error is None:
         return held.result
     refused = isinstance(held.error, dpt.NoDistribution)
-    (st.info if refused else st.error)(literal(held.said("Stopped.")))
+    (st.info if refused else st.error)(literal(held.failure_text("Stopped.")))
     if not refused and st.button("Try again", key=f"attack_again_{name}"):
         held.asked = None
         st.rerun()

@@ -108,11 +108,11 @@ def _result_of(run: runs.Run, key: tuple[Fact, Any]) -> Answer | None:
     """Take what has ended; it is kept with the run that it is about."""
     mine = session()
     held = mine.at(PLACE)
-    if held.asked != (run, key) or held.running(patience=0.0):
+    if held.asked != (run, key) or held.is_running(patience=0.0):
         return None
-    answer = held.take()
+    answer = held.take_result()
     if answer is None:
-        answer = Answer(why=held.said("This was stopped. Choose another word, and then this one again."))
+        answer = Answer(why=held.failure_text("This was stopped. Choose another word, and then this one again."))
     if isinstance(held.error, Cancelled | Busy):
         return answer
     run.beliefs[key] = answer

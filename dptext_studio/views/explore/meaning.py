@@ -24,8 +24,8 @@ VISITORS, LEAST = 5, 4
 def similarity_of(run: runs.Run, result: dpt.RewriteResult) -> Similarity | None:
     """Return what the gauge shows of a run. None before that; it is begun here."""
     held = session().at(PLACE)
-    mine = held.asked is not None and held.asked[0] is run and not held.running(patience=0.0)
-    if mine and (found := held.take()) is not None:
+    mine = held.asked is not None and held.asked[0] is run and not held.is_running(patience=0.0)
+    if mine and (found := held.take_result()) is not None:
         run.meaning[held.asked[1]] = found
     live = run.payload["live"] and not run.spread
     config = run.result.config if live else result.config  # a live one has every ε

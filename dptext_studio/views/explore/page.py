@@ -235,13 +235,13 @@ def result_column(inputs: runs.Inputs | None) -> None:
     known += [] if run is None or under_work else [run.inputs]
     if linked or inputs not in known:
         start(inputs, axis, redraw=False, linked=linked)
-    running = work.running()
-    if not running and (made := work.take()) is not None:
+    running = work.is_running()
+    if not running and (made := work.take_result()) is not None:
         accept_run(made)
     with slot.container():
         if running:
-            work.waiting("play_stop", partial(progress_text, inputs))
-        if work.asked == inputs and (said := work.said("Stopped.")):
+            work.show_progress("play_stop", partial(progress_text, inputs))
+        if work.asked == inputs and (said := work.failure_text("Stopped.")):
             st.error(literal(said))
             st.button("Try again", key="play_retry", on_click=start, args=(inputs, axis, False))
         if mine.run is not None and running:

@@ -27,11 +27,11 @@ def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
     held = session().at(PLACE)
     if held.asked != (run.number, result.config):
         held.start((run.number, result.config), lambda task: result.polished(task=task), "Cleaning up the text")
-    if held.running():
-        held.waiting("play_polish_stop")
+    if held.is_running():
+        held.show_progress("play_polish_stop")
         return
     if held.error is not None:
-        (st.info if isinstance(held.error, dpt.NoDistribution) else st.error)(literal(held.said("Stopped.")))
+        (st.info if isinstance(held.error, dpt.NoDistribution) else st.error)(literal(held.failure_text("Stopped.")))
         return
     found = held.result
     with st.container(border=True):

@@ -132,10 +132,10 @@ def run_at(run: runs.Run, epsilon: float, axis: tuple[float, float, float]) -> r
         return run
     mine.moved_to = epsilon
     start(run.inputs, axis, redraw=False)
-    if work.running():
+    if work.is_running():
         st.rerun(scope="app")
-    if (made := work.take()) is None:
-        st.error(literal(work.said("Stopped.")))
+    if (made := work.take_result()) is None:
+        st.error(literal(work.failure_text("Stopped.")))
         return run
     mine.show(made)
     return made

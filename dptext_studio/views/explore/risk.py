@@ -41,16 +41,16 @@ def marks(run: runs.Run, result: dpt.RewriteResult, wanted: bool) -> AttackMarks
         if not risk.is_quick(mechanism, run.prepared):
             return {"why": _ask(mechanism)}
         start(run, result)
-    if held.running():
+    if held.is_running():
         return {"why": "Working out what an attacker would guess …"}
-    return attack_marks(result, held.result) if held.error is None else {"why": held.said("Stopped.")}
+    return attack_marks(result, held.result) if held.error is None else {"why": held.failure_text("Stopped.")}
 
 
 def progress_below(run: runs.Run, result: dpt.RewriteResult) -> None:
     """Show progress under the words that are marked so, or the button that starts what takes long."""
     held = session().at(PLACE)
     if held.job is not None:
-        held.waiting("risk_stop")
+        held.show_progress("risk_stop")
     elif not _answers(held, run, result) or held.error is not None:
         at = number(result.config.epsilon)
         if st.button(f"Work out the attacker's success at ε = {at}", key="risk_start"):

@@ -61,10 +61,10 @@ def nearest(asked: core.Question, result: dpt.RewriteResult, folder: Path) -> No
             lambda task: core.nearest(result.text, asked.pretrained, folder, task),
             "Looking for the nearest sentence of the pre-training set",
         )
-    if work.running():
-        work.waiting("case_nearest_stop")
+    if work.is_running():
+        work.show_progress("case_nearest_stop")
         return
-    if said := work.said("Stopped. The next rewrite has its nearest sentence looked up again."):
+    if said := work.failure_text("Stopped. The next rewrite has its nearest sentence looked up again."):
         st.error(literal(said))
     elif (found := work.result) is not None:
         with st.container(border=True):
@@ -89,9 +89,9 @@ def live(pretrained: str) -> None:
     if work.asked != asked:
         session().at("case_nearest").stop()
         work.start(asked, lambda task: core.rewritten(asked, task), "Rewriting")
-    if work.running():
-        work.waiting("case_stop")
-    elif said := work.said("Stopped. Press “Draw again” to start again."):
+    if work.is_running():
+        work.show_progress("case_stop")
+    elif said := work.failure_text("Stopped. Press “Draw again” to start again."):
         st.error(literal(said))
     elif work.result is not None:
         show(asked, work.result)

@@ -113,10 +113,10 @@ def lesson_work(place: str, asked: Any, work: Callable[[], Any]) -> Any:
     there = session().at(f"learn: {place}")
     if there.asked != asked:
         there.start(asked, lambda task: work(), "Working it out")
-    if there.running():
-        there.waiting(f"learn_stop_{place}")
+    if there.is_running():
+        there.show_progress(f"learn_stop_{place}")
         return None
-    if said := there.said("Stopped. Choose another value to start again."):
+    if said := there.failure_text("Stopped. Choose another value to start again."):
         st.error(literal(said))
         return None
     return there.result
