@@ -318,7 +318,7 @@ def actions(meter: Meter, page: Page, rounds: int) -> None:
     """The common actions of one visitor, after the page is there."""
 
     done = partial(idle, page)
-    for drawer in ("Advanced", "More analyses"):
+    for drawer in ("Advanced", "Analyses"):
         page.get_by_role("button", name=drawer, exact=True).click()
         done()
     for k in range(rounds):

@@ -75,10 +75,10 @@ def editor(page):
 
 
 def open_drawer(page, name: str) -> None:
-    """Open “Advanced” or “More analyses”. As with a switch, a click may be lost in a redraw: then it stays shut."""
+    """Open “Advanced” or “Analyses”. As with a switch, a click may be lost in a redraw: then it stays shut."""
     from playwright.sync_api import expect
 
-    place = page.locator({"Advanced": ".st-key-play_options", "More analyses": ".st-key-play_far"}[name])
+    place = page.locator({"Advanced": ".st-key-play_options", "Analyses": ".st-key-play_far"}[name])
     if place.is_visible():  # another test opened it
         return
     for _ in range(3):
@@ -134,7 +134,7 @@ def test_type_rewrite_drag_choose_download(open_app: Callable) -> None:
     seen = opened(open_app, reduced_motion="no-preference")
     page = seen.page
     assert "Halvorsen" in editor(page).input_value()
-    open_drawer(page, "More analyses")
+    open_drawer(page, "Analyses")
 
     type_text(page, "My doctor in Lisbon treated my sister for diabetes last winter.")
     page.locator(".strip .text .was", has_text="diabetes").wait_for(state="attached", timeout=LONG)
@@ -495,14 +495,14 @@ def test_two_copies_of_one_draw_are_called_out_until_the_next_draw(open_app: Cal
     page.locator(".strip .copy").click()
     settled(page)
     assert "counts as released" in page.locator(".strip .copy").get_attribute("title")
-    assert page.get_by_text("No promise holds any more").count() == 0
+    assert page.get_by_text("The guarantee no longer holds").count() == 0
     epsilon_slider(page).press("Home")
     page.locator(".strip .copy").click()
-    page.get_by_text("No promise holds any more").wait_for(timeout=LONG)
+    page.get_by_text("The guarantee no longer holds").wait_for(timeout=LONG)
     assert page.locator(".strip .copied.caution").is_visible()
     expect(page.locator(".strip .spoken")).to_contain_text("words changed")
     page.get_by_role("button", name="Rewrite again").click()
-    page.get_by_text("No promise holds any more").wait_for(state="detached", timeout=LONG)
+    page.get_by_text("The guarantee no longer holds").wait_for(state="detached", timeout=LONG)
     settled(page)
     page.get_by_role("button", name="Why?").click()
     page.get_by_text("Guarantee").wait_for(timeout=LONG)
@@ -519,7 +519,7 @@ def test_two_copies_of_one_draw_are_called_out_until_the_next_draw(open_app: Cal
     page.get_by_role("link", name="Explore", exact=True).click()
     page.locator(".strip .text button").first.wait_for(timeout=LONG)
     settled(page)
-    open_drawer(page, "More analyses")
+    open_drawer(page, "Analyses")
     page.get_by_text("Ledger", exact=True).click()
     page.get_by_text("It was drawn 2 times").wait_for(timeout=LONG)
     page.get_by_text("share their noise").first.wait_for(timeout=LONG)
@@ -604,7 +604,7 @@ def test_hostile_text_is_shown_literally(open_once: Callable) -> None:
     settled(page)
     assert page.locator(".strip .text img, .strip .text strong, .strip .text a").count() == 0
     page.locator(".strip .text button", has_text="doctor").first.click()
-    open_drawer(page, "More analyses")
+    open_drawer(page, "Analyses")
     page.get_by_text("“doctor” was drawn").wait_for(timeout=LONG)
     assert page.locator("img[src*=example], img[src=x]").count() == 0
     seen.assert_clean()
@@ -784,7 +784,7 @@ def test_the_first_page_opens_at_an_earlier_address_without_what_a_link_hides_an
         assert page.get_by_text(wrong).count() == 0
     open_drawer(page, "Advanced")  # what few need, and what leads further, stay
     page.get_by_text("Open a file").wait_for(timeout=LONG)
-    assert page.get_by_role("button", name="More analyses").is_visible()
+    assert page.get_by_role("button", name="Analyses").is_visible()
     for gone in ("Neighbours", "More", "Mechanism", "More options", "Budget", "Ends of the range", "Clipping range"):
         assert not page.get_by_text(gone, exact=True).first.is_visible(), gone
     for gone in ("Start from what is public", "Show what the width costs", "Repeatable demonstration"):

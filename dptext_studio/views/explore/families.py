@@ -45,7 +45,7 @@ def family_cards(run: runs.Run) -> None:
         draw_when_open(others, WIDE, other_mechanisms)
         with drawers, st.container(horizontal=True, gap="small", horizontal_alignment="right"):
             options_drawer()
-            drawer_button("More analyses", "play_far_button", "play_far_open")
+            drawer_button("Analyses", "play_far_button", "play_far_open")
     if session().chosen:
         st.rerun(scope="app")
 

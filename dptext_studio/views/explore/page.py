@@ -177,7 +177,7 @@ def result_view() -> None:
 
 def further_panels(run: runs.Run, result: dpt.RewriteResult, token: int | None, epsilon: float) -> None:
     """Show panels that are worked out only when they are asked for."""
-    chosen = st.segmented_control("More analyses", PANELS, key="play_further")
+    chosen = st.segmented_control("Analyses", PANELS, key="play_further")
     if chosen == PANELS[0]:
         attackers.panel(run, result, token)
     elif chosen == PANELS[1]:
