@@ -505,7 +505,7 @@ def test_two_copies_of_one_draw_are_called_out_until_the_next_draw(open_app: Cal
     page.get_by_text("The guarantee no longer holds").wait_for(state="detached", timeout=LONG)
     settled(page)
     page.get_by_role("button", name="Why?").click()
-    page.get_by_text("Guarantee").wait_for(timeout=LONG)
+    page.get_by_role("heading", name="Guarantee", exact=True).wait_for(timeout=LONG)
     # What comes once it is open has room.
     page.wait_for_function(
         "document.querySelector('[data-testid=stPopoverBody]')?.getBoundingClientRect().height > 250", timeout=LONG
@@ -798,7 +798,7 @@ def test_the_first_page_opens_at_an_earlier_address_without_what_a_link_hides_an
     expect(foot.get_by_role("button", name="Licences")).to_have_attribute("aria-expanded", "true")
     page.get_by_text("The code is under the MIT licence").wait_for(timeout=LONG)
     page.keyboard.press("Escape")
-    foot.get_by_role("button", name="What is kept").click()
+    foot.get_by_role("button", name="Your data").click()
     page.get_by_role("button", name="Forget everything here").click()
     page.locator(".strip .text .was", has_text="Halvorsen").wait_for(state="attached", timeout=LONG)
     clean(seen)
@@ -996,7 +996,7 @@ def test_points_of_the_trade_off_come_and_one_is_read(open_app: Callable):
     calm(page)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     box, plot = page.get_by_role("textbox", name="Text", exact=True), page.locator(".js-plotly-plot").first
-    option = page.get_by_role("combobox", name="What is kept")
+    option = page.get_by_role("combobox", name="Utility")
     assert box.bounding_box()["y"] < plot.bounding_box()["y"] < option.bounding_box()["y"], "before the options"
     x, y = page.locator(".js-plotly-plot").first.evaluate(LAST_POINT)
     page.mouse.click(x, y)
