@@ -11,7 +11,7 @@ import json
 
 from dptext_core.result import RewriteResult
 
-from .candidate_table import LIKELIEST, candidates_csv, candidates_json
+from .candidate_table import LIKELIEST, chances_csv, chances_json
 from .inspection import PRIVATE, inspection, view_of
 from .notebook import as_notebook
 from .parts import FILE, as_command, as_python
@@ -27,8 +27,8 @@ __all__ = [
     "as_command",
     "as_notebook",
     "as_python",
-    "candidates_csv",
-    "candidates_json",
+    "chances_csv",
+    "chances_json",
     "file_name",
     "inspection",
     "read_session",

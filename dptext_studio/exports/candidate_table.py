@@ -49,7 +49,7 @@ def candidate_table(result: RewriteResult, most: int = LIKELIEST) -> Iterator[Ca
         }
 
 
-def candidates_json(result: RewriteResult, most: int = LIKELIEST) -> str:
+def chances_json(result: RewriteResult, most: int = LIKELIEST) -> str:
     """Return the candidates as JSON, with the setting."""
     about = {
         "kind": "inspection",
@@ -60,7 +60,7 @@ def candidates_json(result: RewriteResult, most: int = LIKELIEST) -> str:
     return json.dumps(about, ensure_ascii=False, indent=1) + "\n"
 
 
-def candidates_csv(result: RewriteResult, most: int = LIKELIEST) -> str:
+def chances_csv(result: RewriteResult, most: int = LIKELIEST) -> str:
     """Return the candidates as CSV: index, token, candidate, probability, epsilon; the last row of a token is all
     its other candidates."""
     names = ("index", "token", "candidate", "probability", "epsilon")

@@ -23,7 +23,7 @@ import dptext_core as dpt
 from dptext_core import cli
 from dptext_core.cli import arguments
 from dptext_studio import exports, lessons
-from dptext_studio.exports import candidates_csv, html, parts
+from dptext_studio.exports import chances_csv, html, parts
 from dptext_studio.exports import lesson as lesson_pages
 from dptext_studio.exports import session as session_file
 from dptext_studio.exports.gallery import gallery
@@ -220,7 +220,7 @@ def settings_of_all():
 
 def test_the_chances_of_all_words_are_one_file_that_adds_up():
     made = Swap.create(epsilon=1.0).rewrite("=2+3 doctor sent water", seed=1)
-    one = json.loads(exports.candidates_json(made))
+    one = json.loads(exports.chances_json(made))
     assert one["kind"] == "inspection" and "do not publish" in one["private"]
     drawn = [k for k, u in enumerate(made.units) if u.drawn]
     assert [w["index"] for w in one["words"]] == drawn and drawn
@@ -229,7 +229,7 @@ def test_the_chances_of_all_words_are_one_file_that_adds_up():
         assert word["token"] == made.units[word["index"]].original and word["epsilon"] == 1.0
         assert word["candidates"] == [[w, p] for w, p in d.top(exports.LIKELIEST)]
         assert sum(p for _, p in word["candidates"]) + word["others"][1] == pytest.approx(1.0)
-    rows = list(csv.DictReader(io.StringIO(candidates_csv(made, most=1))))
+    rows = list(csv.DictReader(io.StringIO(chances_csv(made, most=1))))
     assert {r["token"] for r in rows} == {made.units[k].original for k in drawn}
     for k in drawn:
         mine = [r for r in rows if r["index"] == str(k)]

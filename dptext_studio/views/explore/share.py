@@ -113,8 +113,8 @@ def _originals(run: runs.Run, result: dpt.RewriteResult, warning: str) -> None:
     _file("Data (JSON)", "inspection", "rewrite", "json", partial(exports.record, result, "inspection"))
     if "distribution" in result.can:
         st.caption(f"What each word was drawn from: its {exports.LIKELIEST} likeliest words, and all others as one.")
-        _file("Chances (CSV)", "inspection", "chances", "csv", partial(exports.candidates_csv, result))
-        _file("Chances (JSON)", "inspection", "chances", "json", partial(exports.candidates_json, result))
+        _file("Chances (CSV)", "inspection", "chances", "csv", partial(exports.chances_csv, result))
+        _file("Chances (JSON)", "inspection", "chances", "json", partial(exports.chances_json, result))
 
 
 def _session(run: runs.Run, epsilon: float) -> None:
