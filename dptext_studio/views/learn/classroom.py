@@ -14,6 +14,7 @@ from dptext_core.mechanisms import recommended
 from ... import lessons
 from ...components import download, hidden_controls, links
 from ...components.address import ONLY_HERE, only_here
+from ...components.style import read_beside
 from ...components.text import literal
 from ...figures.handout import handout
 from ...lessons import Lesson
@@ -22,14 +23,8 @@ from ...server import votes
 _QR = st.components.v2.component(
     "dptext_qr",
     html='<div class="qr"></div>',
-    css=".qr { background: #fff; display: inline-block; padding: .5rem; border-radius: 6px; }"
-    " .qr svg { display: block; width: min(70vw, 18rem); height: auto; }",
-    js="""export default function ({ data, parentElement }) {
-      const svg = new DOMParser().parseFromString(data.svg, "text/html").body.firstElementChild;
-      svg.setAttribute("role", "img");
-      svg.setAttribute("aria-label", "QR code of the address");
-      parentElement.querySelector(".qr").replaceChildren(svg);
-    }""",
+    css=read_beside(__file__, "qr.css"),
+    js=read_beside(__file__, "qr.js"),
 )
 
 
