@@ -495,14 +495,14 @@ def test_two_copies_of_one_draw_are_called_out_until_the_next_draw(open_app: Cal
     page.locator(".strip .copy").click()
     settled(page)
     assert "counts as released" in page.locator(".strip .copy").get_attribute("title")
-    assert page.get_by_text("The guarantee no longer holds").count() == 0
+    assert page.get_by_text("The guarantee no longer holds for this draw").count() == 0
     epsilon_slider(page).press("Home")
     page.locator(".strip .copy").click()
-    page.get_by_text("The guarantee no longer holds").wait_for(timeout=LONG)
+    page.get_by_text("The guarantee no longer holds for this draw").wait_for(timeout=LONG)
     assert page.locator(".strip .copied.caution").is_visible()
     expect(page.locator(".strip .spoken")).to_contain_text("words changed")
     page.get_by_role("button", name="Rewrite again").click()
-    page.get_by_text("The guarantee no longer holds").wait_for(state="detached", timeout=LONG)
+    page.get_by_text("The guarantee no longer holds for this draw").wait_for(state="detached", timeout=LONG)
     settled(page)
     page.get_by_role("button", name="Why?").click()
     page.get_by_role("heading", name="Guarantee", exact=True).wait_for(timeout=LONG)
