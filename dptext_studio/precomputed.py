@@ -37,7 +37,7 @@ def _model_folder() -> Path:
 
 @cache
 def _model_hash() -> str:
-    """Of its weights and of its card, which says how much of a text it reads at once."""
+    """Return the hash of its weights and of its card, which says how much of a text it reads at once."""
     return weights_sha256(_model_folder())
 
 
@@ -59,7 +59,7 @@ def save(mechanism: Mechanism, prepared: Sequence[Prepared], folder: Path | None
 
 
 @cache
-def _about() -> dict[str, Any] | None:
+def _description() -> dict[str, Any] | None:
     path = assets_folder() / "examples" / _FILE
     if not path.exists() or not _model_folder().is_dir():
         return None
@@ -74,8 +74,8 @@ def _scores(k: int) -> np.ndarray:
 
 
 def load(text: str, setting: Setting) -> Prepared | None:
-    """A bundled text as if it had just been prepared; None for any other text, mechanism or options."""
-    if (about := _about()) is None or about["mechanism"] != setting.mechanism:
+    """Return a bundled text as if it had just been prepared; None for any other text, mechanism or options."""
+    if (about := _description()) is None or about["mechanism"] != setting.mechanism:
         return None
     fields = fields_of(setting.mechanism)
     if not all(option_meta(fields[name]).is_public_filter for name in setting.options):
@@ -88,8 +88,8 @@ def load(text: str, setting: Setting) -> Prepared | None:
 
 @lru_cache(maxsize=4)
 def _prepared(k: int, setting: Setting) -> Prepared | None:
-    """A bundled text for a mechanism: one for all who look at it, since everybody knows it."""
-    text = (_about() or {})["texts"][k]
+    """Return a bundled text for a mechanism: one for all who look at it, since everybody knows it."""
+    text = (_description() or {})["texts"][k]
     # The tokens are bundled too, so that nothing of the language is loaded for them.
     document = Document(text["text"], tuple(Token(*t) for t in text["tokens"]))
     kept = setting.make().kept_scores

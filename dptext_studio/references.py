@@ -25,12 +25,12 @@ class Reference:
     bibtex: str
 
     def field(self, name: str) -> str:
-        """A field in plain text, without braces; empty where the entry has none of that name."""
+        """Return a field in plain text, without braces; empty where the entry has none of that name."""
         match = re.search(rf"(?ms)^  {re.escape(name)} = \{{(.*?)\}},$", self.bibtex)
         return " ".join(match[1].replace("{", "").replace("}", "").replace("--", "–").split()) if match else ""
 
     def line(self) -> str:
-        """The entry for reading: who, when, what, where."""
+        """Return the entry for reading: who, when, what, where."""
         authors = [" ".join(reversed(a.split(", "))) for a in self.field("author").split(" and ")]
         who = ", ".join(authors[:-1]) + " and " * (len(authors) > 1) + authors[-1]
         when = f" ({year})" if (year := self.field("year")) else ""
@@ -40,7 +40,7 @@ class Reference:
 
 @cache
 def references() -> dict[str, Reference]:
-    """All of them by their key, this program first."""
+    """Return all of them by their key, this program first."""
     text = files(__package__).joinpath("references.bib").read_text(encoding="utf-8")
     entries = re.split(r"\n\n(?=@)", text.replace("VERSION", __version__).strip())
     keys = [entry[entry.index("{") + 1 : entry.index(",")] for entry in entries]
@@ -48,7 +48,7 @@ def references() -> dict[str, Reference]:
 
 
 def reference(key: str) -> Reference:
-    """Raises InputError for a key that there is not."""
+    """Return the entry of this key. Raise InputError for a key that there is not."""
     try:
         return references()[key]
     except KeyError:
@@ -56,5 +56,5 @@ def reference(key: str) -> Reference:
 
 
 def bibtex(keys: tuple[str, ...]) -> str:
-    """Entries as one text for a .bib file, each once."""
+    """Return entries as one text for a .bib file, each once."""
     return "\n\n".join(reference(key).bibtex for key in dict.fromkeys(keys)) + "\n"

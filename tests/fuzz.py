@@ -265,7 +265,7 @@ def session(data: bytes) -> None:
 
 
 def address(params: dict[str, str]) -> None:
-    from dptext_studio.components import hide, links
+    from dptext_studio.components import hidden_controls, links
 
     setting, problem = links.from_query(params)
     assert (setting is None) == (problem is not None)
@@ -273,7 +273,7 @@ def address(params: dict[str, str]) -> None:
     if setting is not None:
         assert links.from_query(links.to_file(setting)) == (setting, None)
     links.several_from_query(params)
-    hide.checked(params.get("hide", ""))
+    hidden_controls.known_names(params.get("hide", ""))
 
 
 def message(given: Any) -> None:

@@ -1,7 +1,7 @@
 """What whoever starts this program for others says, by environment variables.
 
 DPTEXT_PUBLIC: it serves strangers. Then no plugin is loaded, and the pages accept less (limits:
-``dptext_studio/server/public.py``). DPTEXT_POCKET: the address of a site that rewrites in its visitor's browser.
+``dptext_studio/server/public_hosting.py``). DPTEXT_POCKET: the address of a site that rewrites in a browser.
 DPTEXT_RESULTS: files of your own results, which pages show beside the bundled ones.
 """
 

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from .serving import serve
-from .site import Made, write_site
+from .site import SiteSummary, write_site
 
-__all__ = ["Made", "serve", "write_site"]
+__all__ = ["SiteSummary", "serve", "write_site"]

@@ -33,12 +33,12 @@ class _Handler(SimpleHTTPRequestHandler):
         super().end_headers()
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing."""
+        """Log nothing."""
 
 
 @contextmanager
 def serve(folder: Path, port: int = 0) -> Iterator[ThreadingHTTPServer]:
-    """A server on the loopback address; ``server_address`` says where. port: 0 takes a free one.
+    """Return a server on the loopback address; ``server_address`` says where. port: 0 takes a free one.
 
     The caller lets it serve. Raises InputError for a port that cannot be had.
     """

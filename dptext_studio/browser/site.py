@@ -69,7 +69,7 @@ UNFINISHED = "unfinished.txt"
 
 
 @dataclass(frozen=True)
-class Made:
+class SiteSummary:
     """A finished site. files: the bytes of each on the wire, by its path; total: all of them."""
 
     files: dict[str, int]
@@ -81,7 +81,7 @@ class Made:
 
 def write_site(
     out: Path, say: Callable[[str], None] = lambda line: None, *, shown: Sequence[str] | None = None
-) -> Made:
+) -> SiteSummary:
     """Write the site into the folder ``out``. say: hears of each large file. shown: mechanisms whose rewritten examples
     stand beside it as finished pages, to which it leads (``exports.gallery``): all where none is named; None: no pages.
 
@@ -95,12 +95,12 @@ def write_site(
             raise InputError(f"{out.name} holds something else than this site: give a new folder, or an empty one.")
         with write_errors(out / UNFINISHED):
             (out / UNFINISHED).write_bytes(b"This site is not written whole: give the same command again.\n")
-        made = _written(out, say, shown)
+        made = _write_parts(out, say, shown)
         (out / UNFINISHED).unlink()
     return made
 
 
-def _written(out: Path, say: Callable[[str], None], shown: Sequence[str] | None) -> Made:
+def _write_parts(out: Path, say: Callable[[str], None], shown: Sequence[str] | None) -> SiteSummary:
     """Write all files of a site into its folder."""
     files: dict[str, int] = {}
 
@@ -115,7 +115,7 @@ def _written(out: Path, say: Callable[[str], None], shown: Sequence[str] | None)
     packed: dict[str, dict[str, Any]] = {}
     candidates: list[tuple[int, int]] = []
     for name, path, data in _large(candidates):
-        small = _packed(data)
+        small = _pack(data)
         write(path, small)
         packed[name] = {"path": path, "bytes": len(small), "sha256": hashlib.sha256(data).hexdigest()}
         say(f"{path}: {len(small) / 1e6:.1f} MB")
@@ -140,11 +140,12 @@ def _written(out: Path, say: Callable[[str], None], shown: Sequence[str] | None)
     version = hashlib.sha256("".join(f"{p}{_digest(out / p)}" for p in sorted(files)).encode()).hexdigest()[:16]
     worker = (_HERE / "sw.js").read_text(encoding="utf-8")
     write("sw.js", f"const VERSION = {json.dumps(version)};\nconst SHELL = {json.dumps(shell)};\n{worker}")
-    return Made(files)
+    return SiteSummary(files)
 
 
-def _packed(data: bytes) -> bytes:
-    """As a gzip file: by the frequency of numbers alone where that is smaller, as of vectors, which a part tells."""
+def _pack(data: bytes) -> bytes:
+    """Pack as a gzip file: by the frequency of numbers alone where that is smaller, as for vectors; a part says
+    which."""
 
     def by(way: int, data: bytes) -> bytes:
         packer = zlib.compressobj(6, zlib.DEFLATED, zlib.MAX_WBITS + 16, 9, way)
@@ -157,8 +158,8 @@ def _packed(data: bytes) -> bytes:
 
 
 def _large(candidates: list[tuple[int, int]]) -> Iterator[tuple[str, str, bytes]]:
-    """The large files, each with its name in core.json and its path. candidates: gets the ids of the words that can be
-    drawn, as ranges."""
+    """Return the large files, each with its name in core.json and its path. candidates: gets the ids of the words that
+    can be drawn, as ranges."""
     from dptext_core.models import eight_bits, sentence_encoder
     from dptext_core.models.onnx_masked import stored_candidates
     from dptext_core.models.registry import GRAPH_FILE, WEIGHTS_FILE, masked_lm_spec
@@ -197,12 +198,13 @@ def _file(path: Path) -> bytes:
 
 
 def _words_of(name: str, **options: Any) -> Any:
-    """A mechanism over words: it has a ``vocabulary``, and a ``channel`` for each row of it."""
+    """Return a mechanism over words: it has a ``vocabulary``, and a ``channel`` for each row of it."""
     return get_mechanism(name, **options)
 
 
 def _custext(k: int) -> bytes:
-    """For each word its K outputs, the likest first: scores, float64 (words, K), then places, uint16 (words, K)."""
+    """Return the K outputs of each word, the likest first: scores, float64 (words, K), then places, uint16 (words,
+    K)."""
     mechanism = _words_of("custext", k=k)
     space = mechanism.vocabulary
     places, scores = mechanism.tables(np.arange(len(space)))
@@ -210,7 +212,7 @@ def _custext(k: int) -> bytes:
 
 
 def _codes() -> bytes:
-    """The vectors of the word space of SanText as whole numbers, int8 (axes, words): so they pack smaller."""
+    """Return the vectors of the word space of SanText as whole numbers, int8 (axes, words): so they pack smaller."""
     codes = _words_of("santext").vocabulary.codes
     if codes is None:
         raise ModelUnavailable(
@@ -220,7 +222,7 @@ def _codes() -> bytes:
 
 
 def _nearest() -> bytes:
-    """Of each word of that space the nearest other: distances, float64 (words,), then places, uint16 (words,)."""
+    """Return the nearest other word of each word: distances, float64 (words,), then places, uint16 (words,)."""
     space = _words_of("santext").vocabulary
     places, distances = space.nearest(np.arange(len(space)), 2)
     return distances[:, 1].astype("<f8").tobytes() + places[:, 1].astype("<u2").tobytes()
@@ -246,7 +248,7 @@ def _core(packed: dict[str, dict[str, Any]], candidates: list[tuple[int, int]]) 
     made = {name: mechanism_data(m, FROZEN.get(name, ())) for name, m in mechanisms.items()}
     for name in ("dp-mlm", "dp-mlm-prior"):
         made[name]["max_length"] = masked_lm_spec(mechanisms[name].config.model).max_length
-    made["dp-mlm-prior"]["shape"] = _shape(mechanisms["dp-mlm-prior"].config.model)
+    made["dp-mlm-prior"]["shape"] = _model_shape(mechanisms["dp-mlm-prior"].config.model)
     made["dp-sentence"]["max_length"] = sentence_encoder.PIECES + 2
     return {
         "version": __version__,
@@ -265,15 +267,16 @@ def _core(packed: dict[str, dict[str, Any]], candidates: list[tuple[int, int]]) 
     }
 
 
-def _shape(model: str) -> dict[str, float]:
-    """What the range of the private shift and the weight of the proposal follow from at any ε."""
+def _model_shape(model: str) -> dict[str, float]:
+    """Return what the range of the private shift and the weight of the proposal follow from at any ε."""
     of = dp_mlm_prior
     numbers = {"low": of.LOW, "width": of.WIDTH, "growth": of.GROWTH, "widest": of.WIDEST, "firm": of.FIRM}
     return {"sigma": of.score_deviation(model), **numbers, "power": of.POWER, "spread": of.SPREAD}
 
 
 def _first() -> dict[str, Any]:
-    """The first example by the first mechanism, to be dragged while the model loads: with a seed, so not private."""
+    """Return the first example by the first mechanism, to be dragged while the model loads: with a seed, so not
+    private."""
     mechanism = get_mechanism(MECHANISMS[0])
     example = examples()[0]
     result = mechanism.rewrite(example.text, seed=1)
@@ -287,8 +290,8 @@ def _first() -> dict[str, Any]:
 
 
 def language_data(language: Language) -> dict[str, Any]:
-    """The lists by which a text is cut and written, as text.js reads them, which has the tokenizer of English, and
-    those by which telling.js finds names and dates."""
+    """Return the lists by which a text is cut and written, as text.js reads them, which has the tokenizer of English,
+    and those by which identifiers.js finds names and dates."""
     clues = language.clues
     return {
         "clitics": language.clitics,

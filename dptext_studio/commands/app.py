@@ -32,7 +32,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def script() -> Path:
-    """The app's script: inside the package where it was installed, beside it in a checkout. Raises ModelUnavailable."""
+    """Return the app's script: inside the package where it was installed, beside it in a checkout. Raise
+    ModelUnavailable."""
     package = Path(__file__).resolve().parents[1]
     for folder in (package / "app", package.parent):
         if (folder / SCRIPT).is_file() and all((folder / name).is_dir() for name in BESIDE):

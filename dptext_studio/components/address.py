@@ -12,23 +12,11 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 import streamlit as st
 
 from ..server.session import session
-from . import hide
+from . import hidden_controls
 from .shell import last_page
+from .style import read_beside
 
-_JS = """
-const paths = new WeakMap();
-export default function ({ data, parentElement }) {
-  // What comes late, when another page is on the screen, is not for the address of that one.
-  if (!paths.has(parentElement)) paths.set(parentElement, location.pathname);
-  if (paths.get(parentElement) !== location.pathname) return;
-  const here = new URLSearchParams(location.search);
-  const next = new URLSearchParams(data.query);
-  for (const [name, value] of here) if (name.startsWith("embed")) next.append(name, value);
-  if (next.toString() === here.toString()) return;
-  history.replaceState(history.state, "", `${location.pathname}?${next}${location.hash}`);
-}
-"""
-_mount = st.components.v2.component("dptext_address", js=_JS)
+_mount = st.components.v2.component("dptext_address", js=read_beside(__file__, "address.js"))
 #: What to say of an address of which :func:`only_here` is true.
 ONLY_HERE = (
     "This address works on this machine only. For others, start the app with `--server.address 0.0.0.0` and open it by "
@@ -39,40 +27,40 @@ ONLY_HERE = (
 RECENT = 500
 
 
-def show(query: Mapping[str, str]) -> None:
+def show_query(query: Mapping[str, str]) -> None:
     """Make this the address. It is a setting, never a text."""
     _remember(query)
-    write(query)
+    write_query(query)
 
 
-def write(query: Mapping[str, str]) -> None:
+def write_query(query: Mapping[str, str]) -> None:
     """Put this into the browser's address, in the place of what is there."""
     # The browser looks at it again only where it is not what was sent last: an address that was asked for since then
     # and refused would stay.
     _mount(key="address", data={"query": urlencode(query), "asked": session().asked})
 
 
-def keep(page: str) -> bool:
+def take_link(page: str) -> bool:
     """Take what a link asks of this page out of the address, before the way through the app loses it; whether there is
     something. To be called before the page is within the app."""
-    hide.take()
+    hidden_controls.read_address()
     mine, before = session(), last_page()
     if before not in (None, page):
         mine.link_problem = ""
-    params = asked(page, before)
+    params = requested_query(page, before)
     # Another page of this session may have asked for more than an address carries.
     if params is not None and (mine.query is None or before in (None, page)):
         mine.query = params
     return params is not None
 
 
-def asked(page: str, before: str | None) -> dict[str, str] | None:
-    """What the address asks for that this page has not answered yet; None for nothing.
+def requested_query(page: str, before: str | None) -> dict[str, str] | None:
+    """Return what the address asks for that this page has not answered yet; None for nothing.
 
     before: the page that ran last. On the same page an address that was written there may come back late, with a click
     that was made before it; what comes with a change of pages was asked for, unless it is what the page was left with.
     """
-    params, known = hide.without(st.query_params.to_dict()), session().addresses
+    params, known = hidden_controls.without_hidden(st.query_params.to_dict()), session().addresses
     last = next(reversed(known), None)
     if not params or _key(params) == last or (before == page and _key(params) in known):
         return None
@@ -82,13 +70,13 @@ def asked(page: str, before: str | None) -> dict[str, str] | None:
 
 
 def link(query: Mapping[str, str]) -> str:
-    """The whole address."""
+    """Return the whole address."""
     base = urlsplit(st.context.url or "")
     return urlunsplit(base._replace(path=base.path or "/", query=urlencode(query), fragment=""))
 
 
 def only_here(url: str) -> bool:
-    """Whether this address means the machine itself, whoever opens it."""
+    """Return whether this address means the machine itself, whoever opens it."""
     host = urlsplit(url).hostname or ""
     return host in ("", "localhost", "::1", "0.0.0.0") or host.startswith("127.")
 
@@ -102,4 +90,4 @@ def _remember(query: Mapping[str, str]) -> None:
 
 
 def _key(query: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted(hide.without(query).items()))
+    return tuple(sorted(hidden_controls.without_hidden(query).items()))

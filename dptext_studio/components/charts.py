@@ -12,8 +12,8 @@ CONFIG = {"displayModeBar": False}
 
 
 def chart(figure: Any, *, key: str, alt: str, **options: Any) -> Any:
-    """A figure of ``dptext_studio.figures``, as it is: Streamlit has plotly check every dictionary anew, which takes
-    longer than to make it, and adds a template of plotly's to it. alt: what it shows, for who cannot see it."""
+    """Show a figure of ``dptext_studio.figures``, as it is: Streamlit has plotly check every dictionary anew, which
+    takes longer than to make it, and adds a template of plotly's to it. alt: what it shows, for who cannot see it."""
     shown = _checked()(figure) if isinstance(figure, dict) else figure
     return st.plotly_chart(shown, theme=None, config=CONFIG, key=key, alt=alt, **options)
 
@@ -35,5 +35,5 @@ def _checked() -> type:
 
 
 def dark() -> bool:
-    """Whether the page is dark."""
+    """Return whether the page is dark."""
     return st.context.theme.type == "dark"

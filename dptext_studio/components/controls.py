@@ -13,7 +13,7 @@ from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.privacy.guarantee import blocklist_note
 from dptext_core.words.lists import CONFIGURATIONS
 
-from ..server import public
+from ..server import public_hosting
 from .text import literal
 
 #: Names of lists that a control or a link takes: as many as L1 has.
@@ -21,15 +21,15 @@ MAX_LISTS = 10
 
 
 def options(spec: MechanismSpec, key: str, skip: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """Controls for every option of the mechanism but those in ``skip`` and those that have one apart; what differs from
-    the default."""
+    """Show controls for every option of the mechanism but those in ``skip`` and those that have one apart; what differs
+    from the default."""
     fields = [
         f
         for f in dataclasses.fields(spec.config_cls)
         if f.name not in skip
         and option_meta(f).kind != "epsilon"
         and not option_meta(f).has_own_control
-        and public.page_has(option_meta(f))
+        and public_hosting.is_offered(option_meta(f))
     ]
     values: dict[str, Any] = {}
     cls = mechanism_class(spec.name)
@@ -43,25 +43,25 @@ def options(spec: MechanismSpec, key: str, skip: frozenset[str] = frozenset()) -
     return values
 
 
-def one(spec: MechanismSpec, name: str, key: str) -> dict[str, Any]:
-    """The control of one option, where a page places it by itself; its value if that is not the default."""
+def option_control(spec: MechanismSpec, name: str, key: str) -> dict[str, Any]:
+    """Return the control of one option, where a page places it by itself; its value if that is not the default."""
     field = next(f for f in dataclasses.fields(spec.config_cls) if f.name == name)
     return _control(mechanism_class(spec.name), field, f"{key}-{spec.name}-{field.name}")
 
 
-def held(field: dataclasses.Field, value: Any, key: str) -> dict[str, Any]:
-    """What the session holds under ``key`` where the control of this option shows ``value``."""
+def widget_values(field: dataclasses.Field, value: Any, key: str) -> dict[str, Any]:
+    """Return what the session holds under ``key`` where the control of this option shows ``value``."""
     if option_meta(field).word_lists:
         if len(value) == 1 and value[0] in CONFIGURATIONS:
             return {key: value[0]}
         return {key: "", f"{key}-names": list(value)}
-    return {key: _shown(field, value)}
+    return {key: _widget_value(field, value)}
 
 
-def _shown(field: dataclasses.Field, value: Any) -> Any:
-    """A value as its control has it: text where it is typed or a flag that may be neither, else itself."""
+def _widget_value(field: dataclasses.Field, value: Any) -> Any:
+    """Return a value as its control has it: text where it is typed or a flag that may be neither, else itself."""
     kind = option_meta(field).kind
-    if _picked(field) or (kind == "flag" and field.default is not None):
+    if _is_pill_choice(field) or (kind == "flag" and field.default is not None):
         return value
     if kind in ("number", "integer"):
         return None if value is None else int(value) if kind == "integer" else float(value)
@@ -72,25 +72,25 @@ def _shown(field: dataclasses.Field, value: Any) -> Any:
     return codec.write(field, value) if value else ""
 
 
-def _picked(field: dataclasses.Field) -> bool:
+def _is_pill_choice(field: dataclasses.Field) -> bool:
     meta = option_meta(field)
     return meta.kind == "choice" or meta.names_model or meta.word_spaces or bool(meta.offered_names)
 
 
 def _control(cls: type[Mechanism], field: dataclasses.Field, key: str) -> dict[str, Any]:
     try:
-        value = _asked(cls, field, key)
+        value = _typed_value(cls, field, key)
     except ConfigError as error:
         st.error(literal(f"{error} Until then the default is used."))
         return {}
     return {} if value is None or value == field.default else {field.name: value}
 
 
-def _asked(cls: type[Mechanism], field: dataclasses.Field, key: str) -> Any:
-    """The value that the control of an option is at. Raises ConfigError for what was typed and is none."""
+def _typed_value(cls: type[Mechanism], field: dataclasses.Field, key: str) -> Any:
+    """Show the value that the control of an option is at. Raise ConfigError for what was typed and is none."""
     meta, default = option_meta(field), field.default
     label, help, kind = meta.label, meta.help, meta.kind
-    if (known := public.offered(meta, default)) is not None:
+    if (known := public_hosting.offered_values(meta, default)) is not None:
         titles = {s.name: s.title for s in words.word_spaces()} if meta.word_spaces else {}
         return st.selectbox(label, known, format_func=lambda n: titles.get(n, n), help=help, key=key)
     if meta.word_lists:
@@ -99,7 +99,7 @@ def _asked(cls: type[Mechanism], field: dataclasses.Field, key: str) -> Any:
         choices = meta.choices or ()
         index = None if default is None else choices.index(default)
         return st.selectbox(label, choices, index=index, format_func=str.capitalize, help=help, key=key)
-    start = _shown(field, recommended.begins(field))
+    start = _widget_value(field, recommended.begins(field))
     if kind == "flag" and default is not None:
         return st.toggle(label, value=start, help=help, key=key)
     if kind == "flag":
@@ -123,8 +123,8 @@ def _asked(cls: type[Mechanism], field: dataclasses.Field, key: str) -> Any:
 
 
 def _words(cls: type[Mechanism], field: dataclasses.Field, typed: str) -> tuple[tuple[str, ...], str]:
-    """The words of a list, and what is wrong with others: those that can be taken out are, whatever stands beside them.
-    Raises ConfigError where the mechanism takes none."""
+    """Return the words of a list, and what is wrong with others: those that can be taken out are, whatever stands
+    beside them. Raise ConfigError where the mechanism takes none."""
 
     def taken(text: str) -> tuple[str, ...]:
         value = codec.read(field, text)
@@ -148,7 +148,7 @@ def _words(cls: type[Mechanism], field: dataclasses.Field, typed: str) -> tuple[
 
 
 def _lists(label: str, help: str, key: str) -> tuple[str, ...]:
-    """One of the paper's configurations, or lists chosen by name."""
+    """Show one of the paper's configurations, or lists chosen by name."""
     named = {
         "L2": "L2: one list",
         "L0": "L0: five lists, one of each word space",

@@ -28,8 +28,8 @@ def button(
     release: Callable[[Ledger], object] | None = None,
     **given: Any,
 ) -> bool:
-    """A button that downloads a file; whether it was just pressed. data: of the file, or what makes it. kind: its MIME
-    type. holds: of ``ledger.HOLDS``. what: how the ledger calls the file, where its name has parts of a user's.
+    """Show a button that downloads a file; whether it was just pressed. data: of the file, or what makes it. kind: its
+    MIME type. holds: of ``ledger.HOLDS``. what: how the ledger calls the file, where its name has parts of a user's.
     release: writes down the rewrites that are in it; called in other threads than the page, and more than once. given:
     as ``st.download_button`` takes it, always with a key.
 

@@ -8,24 +8,14 @@ import streamlit as st
 
 from ..figures import lessons as figures
 from ..lessons import Part
+from .style import read_beside
 
-_JS = """
-export default function ({ data, parentElement }) {
-  const box = parentElement.querySelector(".drawing");
-  box.classList.toggle("across", data.across);
-  for (const [name, value] of Object.entries(data.colours)) box.style.setProperty(name, value);
-  // Parsed apart: nothing of it can run, whatever stands in it.
-  const parsed = new DOMParser().parseFromString(data.html, "text/html");
-  box.replaceChildren(...parsed.body.childNodes);
-}
-"""
-_CSS = (
-    ".drawing { font-family: var(--st-font), sans-serif; --font: var(--st-font); } @media (min-width: 860px) { "
-    ".across { display: grid; grid-template-columns: 2fr 3fr; gap: 2em; } .across .part { margin: 0; } }"
-    + figures.STYLE
+_mount = st.components.v2.component(
+    "dptext_drawing",
+    html='<div class="drawing"></div>',
+    css=read_beside(__file__, "drawing.css") + figures.STYLE,
+    js=read_beside(__file__, "drawing.js"),
 )
-
-_mount = st.components.v2.component("dptext_drawing", html='<div class="drawing"></div>', css=_CSS, js=_JS)
 
 
 def drawing(parts: Iterable[Part], *, key: str, across: bool = False) -> None:

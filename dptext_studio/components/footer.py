@@ -17,23 +17,14 @@ from dptext_core.support import assets, hosting
 from dptext_core.support.version import __version__
 
 from .. import references
-from ..server import forget
+from ..server import session_reset
 from . import download
-from .shell import drawn_when_open
+from .shell import draw_when_open
+from .style import add_style
 from .text import literal
 
 #: Of what opens over the page, in pixels.
 WIDE = 640
-LOOK = """<style>
-.st-key-footer { border-top: 1px solid light-dark(#e3e2df, #3a3936); margin-top: 0.25rem; padding-top: 0.1rem;
-  gap: 0 1.1rem; }
-.st-key-footer :is([data-testid=stCaptionContainer] p, button p, a p) {
-  font-size: 13px; line-height: 1.5rem; margin: 0; }
-.st-key-footer [data-testid=stCaptionContainer] { margin: 0; }
-.st-key-footer :is(button, [data-testid=stLinkButton] a) {
-  min-height: 1.5rem; padding: 0; color: light-dark(#5d5b57, #b3b0a9) !important; }
-.st-key-footer button:is(:hover, [aria-expanded=true]) { color: light-dark(#0b62ad, #8fc1f2) !important; }
-</style>"""
 LIMITS = (
     "**English.** What is bundled (the language models, word spaces, lists, stop words) is English. The program itself "
     "takes another language as a plugin.",
@@ -41,7 +32,7 @@ LIMITS = (
     "are added by hand.",
     "**What a promise leaves out.** Kept words, punctuation, spacing, the number of words and the style are not hidden "
     "by most mechanisms. Each result says what everyone can see.",
-    "**A large ε promises little**, whoever makes it. Several answers to one text add up.",
+    "**A large ε promises little** for any mechanism. Several answers to one text add up.",
     "**Research and teaching.** It was not reviewed from outside. Have it reviewed before you rely on it for the data "
     "of others.",
 )
@@ -108,7 +99,7 @@ def licences() -> None:
 #: What is called how → what opens there.
 PARTS = {
     "Limits": limits,
-    "What is kept": lambda: forget.panel("footer_forget"),
+    "Your data": lambda: session_reset.panel("footer_forget"),
     "How to cite": cite,
     "Licences": licences,
 }
@@ -116,17 +107,17 @@ PARTS = {
 
 @st.fragment
 def parts() -> None:
-    """Opening one runs only this, and nothing is worked out for what is shut."""
-    if forget.forgotten():
+    """Show the parts of the line. Opening one reruns only this, and nothing is computed for those that are shut."""
+    if session_reset.reset_note():
         st.rerun(scope="app")
     with st.container(key="footer", horizontal=True, vertical_alignment="center"):
         st.caption(f"DP-Text Studio {__version__} · no text leaves the machine that runs it", width="content")
         if address := hosting.pocket():
             st.link_button("Compute in my browser", address, type="tertiary")
         for title, part in PARTS.items():
-            drawn_when_open(st.popover(title, type="tertiary", key=f"footer_{title}", on_change="rerun"), WIDE, part)
+            draw_when_open(st.popover(title, type="tertiary", key=f"footer_{title}", on_change="rerun"), WIDE, part)
 
 
 def footer() -> None:
-    st.html(LOOK)
+    add_style(__file__, "footer.css")
     parts()

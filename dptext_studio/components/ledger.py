@@ -19,7 +19,7 @@ from .text import literal
 
 @st.fragment
 def panel(ledger: Ledger, results: Sequence[dpt.RewriteResult] = ()) -> None:
-    """Draws and totals, anew with each download. results: what the user may release now; the panel says what that
+    """Show draws and totals, anew with each download. results: what the user may release now; the panel says what that
     would mean."""
     session().ledger_drawn = (sessions.fragment(),)
     if not ledger.entries and not ledger.taken:
@@ -38,11 +38,11 @@ def panel(ledger: Ledger, results: Sequence[dpt.RewriteResult] = ()) -> None:
         one = "this one" if len(results) == 1 else f"these {len(results)}"
         st.markdown(f"**If you release {one}:** " + literal(ledger.what_if(results)))
     if ledger.entries:
-        rows = table(ledger)
+        rows = budget_table(ledger)
         st.dataframe(rows, hide_index=True, height=_height(rows))
         st.caption("A row is what was looked at of one draw, or one setting of it that was released.")
     if ledger.taken:
-        files = left(ledger)
+        files = copies_table(ledger)
         st.dataframe(files, hide_index=True, height=_height(files))
         st.caption(
             "What left a page: each file and each copy, once. What your browser does by itself is not seen here: text "
@@ -65,8 +65,8 @@ def _height(rows: dict[str, list]) -> int:
     return min(320, 36 * (1 + len(next(iter(rows.values())))) + 2)
 
 
-def left(ledger: Ledger) -> dict[str, list]:
-    """Columns of what left, the latest first."""
+def copies_table(ledger: Ledger) -> dict[str, list]:
+    """Return columns of what left, the latest first."""
     taken = ledger.taken[::-1]
     return {
         "time (UTC)": [t.time.strftime("%H:%M:%S") for t in taken],
@@ -76,8 +76,8 @@ def left(ledger: Ledger) -> dict[str, list]:
     }
 
 
-def table(ledger: Ledger) -> dict[str, list]:
-    """Columns of the draws, the latest first: each released setting has a row, the others of a draw have one."""
+def budget_table(ledger: Ledger) -> dict[str, list]:
+    """Return columns of the draws, the latest first: each released setting has a row, the others of a draw have one."""
     titles = {s.name: s.title for s in dpt.mechanisms()}
     groups: dict[tuple, list[LedgerEntry]] = {}
     for k, e in enumerate(ledger.entries):
@@ -96,7 +96,7 @@ def table(ledger: Ledger) -> dict[str, list]:
 
 
 def _totals(row: Sequence[LedgerEntry]) -> str:
-    """The total of a row, or from the least to the largest."""
+    """Return the total of a row, or from the least to the largest."""
     totals = [e.total for e in row if e.notion != "none"]
     if not totals:
         return "none"

@@ -20,7 +20,7 @@ from dptext_core.mechanisms.registry import fields_of
 from dptext_core.support.checks import shown, told
 from dptext_core.words.lists import CONFIGURATIONS
 
-from ..server import public
+from ..server import public_hosting
 from ..server.runs import Inputs
 from ..server.session import session
 from . import controls
@@ -28,23 +28,23 @@ from .controls import MAX_LISTS
 
 
 def to_query(setting: Setting) -> dict[str, str]:
-    """The parameters of the address. Options that the page has no control for, what is typed into one, and what pages
-    begin with are left out.
+    """Return the parameters of the address. Options that the page has no control for, what is typed into one, and what
+    pages begin with are left out.
 
     Raises ConfigError for a value that its option does not take.
     """
-    return _query(setting, _linked(setting.mechanism))
+    return _query(setting, _linked_fields(setting.mechanism))
 
 
 def to_file(setting: Setting) -> dict[str, str]:
-    """As :func:`to_query`, with what is typed, and whatever pages begin with: for what stays with the user.
+    """Return the same with what is typed, and whatever pages begin with: for what stays with the user.
     :func:`from_query` reads it."""
     return _query(setting, _fields(setting.mechanism), True)
 
 
 def from_file(query: Mapping[str, str]) -> dict[str, str]:
-    """What :func:`to_file` wrote, of an older version too, for :func:`from_query`: what it does not name is at its
-    default, whatever pages begin with by now."""
+    """Return what :func:`to_file` wrote, of an older version too, for :func:`from_query`: what it does not name is at
+    its default, whatever pages begin with by now."""
     name = query.get("mechanism", "")
     begun = recommended.begun(name) if any(s.name == name for s in dpt.mechanisms()) else {}
     return {n: codec.write(f, f.default) for n, f in begun.items()} | dict(query)
@@ -56,32 +56,33 @@ def _query(setting: Setting, fields: Mapping[str, dataclasses.Field], file: bool
         name: value
         for name, value in (elsewhere | dict(setting.options)).items()
         if name in fields
-        and not _lies(fields[name], value)
-        and (not _same(fields[name], value) or (file and name in elsewhere))
+        and not _can_link(fields[name], value)
+        and (not _equals_default(fields[name], value) or (file and name in elsewhere))
     }
     return dataclasses.replace(setting, options=told).to_query()
 
 
-def _lies(field: dataclasses.Field, value: Any) -> bool:
-    """Whether a value says where something lies on this machine: that goes into no address and no file."""
+def _can_link(field: dataclasses.Field, value: Any) -> bool:
+    """Return whether a value says where something lies on this machine: that goes into no address and no file."""
     return told(field, value) != value
 
 
-def of(inputs: Inputs, epsilon: float, file: bool = False) -> tuple[dict[str, str], list[str]]:
-    """The parameters for what a page shows at this ε, and what of it no link (no ``file``) can carry."""
+def link_of_run(inputs: Inputs, epsilon: float, file: bool = False) -> tuple[dict[str, str], list[str]]:
+    """Return the parameters for what a page shows at this ε, and what of it no link (no ``file``) can carry."""
     missing = [] if inputs.seed is None else ["the seed"]
     setting = inputs.setting.at(float(f"{epsilon:.6g}"))
     if inputs.epsilon is not None:
         missing.append("the ε of each word")
         setting = setting.at(None)
-    fields = (_fields if file else _linked)(inputs.mechanism)
-    return _query(setting, fields, file), missing + left_out([setting], fields)
+    fields = (_fields if file else _linked_fields)(inputs.mechanism)
+    return _query(setting, fields, file), missing + omitted_options([setting], fields)
 
 
 def from_query(
     params: Mapping[str, str], refused: str = "This link was not followed"
 ) -> tuple[Setting | None, str | None]:
-    """The setting of an address and None, or None and what is wrong with it; both None where it carries no setting."""
+    """Return the setting of an address and None, or None and what is wrong with it; both None where it carries no
+    setting."""
     if "mechanism" not in params:
         return None, f"{refused}: it has an ε and names no mechanism." if "epsilon" in params else None
     name = params["mechanism"]
@@ -110,12 +111,13 @@ def from_query(
 
 
 def several_to_query(settings: Sequence[Setting]) -> dict[str, str]:
-    """The parameters for settings beside each other: those of each begin with its number."""
+    """Return the parameters for settings beside each other: those of each begin with its number."""
     return {f"{n}.{k}": v for n, setting in enumerate(settings, 1) for k, v in to_query(setting).items()}
 
 
 def several_from_query(params: Mapping[str, str]) -> tuple[list[Setting], str]:
-    """The settings of such an address, and what is wrong with it; no setting where it carries none, or wrong ones."""
+    """Return the settings of such an address, and what is wrong with it; no setting where it carries none, or wrong
+    ones."""
     each: dict[int, dict[str, str]] = {}
     for key, text in params.items():
         place, _, name = key.partition(".")
@@ -131,40 +133,43 @@ def several_from_query(params: Mapping[str, str]) -> tuple[list[Setting], str]:
     return found, ""
 
 
-def left_out(settings: Sequence[Setting], fields: Mapping[str, dataclasses.Field] | None = None) -> list[str]:
-    """Which options of these no link can carry, as people read them. fields: those that can, where it is no link."""
+def omitted_options(settings: Sequence[Setting], fields: Mapping[str, dataclasses.Field] | None = None) -> list[str]:
+    """Return which options of these no link can carry, as people read them. fields: those that can, where it is no
+    link."""
     said: dict[str, None] = {}
     for setting in settings:
-        known = _linked(setting.mechanism) if fields is None else fields
+        known = _linked_fields(setting.mechanism) if fields is None else fields
         config = fields_of(setting.mechanism)
         said |= dict.fromkeys(
             option_meta(config[name]).label
             for name, value in setting.options.items()
-            if name not in known or _lies(known[name], value)
+            if name not in known or _can_link(known[name], value)
         )
     return list(said)
 
 
 def widget_state(setting: Setting, key: str) -> dict[str, Any]:
-    """Values for the controls that ``controls.options`` makes under this key: the setting's, for the rest defaults."""
+    """Return values for the controls that ``controls.options`` makes under this key: the setting's, for the rest
+    defaults."""
     values: dict[str, Any] = {}
     for name, field in _fields(setting.mechanism).items():
         value = setting.options.get(name, field.default)
-        values |= controls.held(field, value, f"{key}-{setting.mechanism}-{name}")
+        values |= controls.widget_values(field, value, f"{key}-{setting.mechanism}-{name}")
     return values
 
 
 def _fields(mechanism: str) -> dict[str, dataclasses.Field]:
-    """The options that the page has controls for."""
+    """Return the options that the page has controls for."""
+    described = ((name, field, option_meta(field)) for name, field in fields_of(mechanism).items())
     return {
         name: field
-        for name, field in fields_of(mechanism).items()
-        if name != "epsilon" and public.page_has(option_meta(field)) and not option_meta(field).has_own_control
+        for name, field, meta in described
+        if name != "epsilon" and public_hosting.is_offered(meta) and not meta.has_own_control
     }
 
 
-def _linked(mechanism: str) -> dict[str, dataclasses.Field]:
-    """Those of them that an address may have."""
+def _linked_fields(mechanism: str) -> dict[str, dataclasses.Field]:
+    """Return those of them that an address may have."""
     return {name: field for name, field in _fields(mechanism).items() if option_meta(field).in_links}
 
 
@@ -174,15 +179,15 @@ def open_explore(setting: Setting) -> None:
     st.switch_page("pages/explore.py", query_params=to_query(setting))
 
 
-def _same(field: dataclasses.Field, value: Any) -> bool:
-    """Whether pages begin with it."""
+def _equals_default(field: dataclasses.Field, value: Any) -> bool:
+    """Return whether pages begin with it."""
     return value is None or value == recommended.begins(field)
 
 
 def _check_offered(field: dataclasses.Field, value: Any) -> None:
-    """Raises ConfigError for a value that the control of the option does not offer."""
+    """Raise ConfigError for a value that the control of the option does not offer."""
     meta, name = option_meta(field), field.name
-    offered = public.offered(meta, field.default)
+    offered = public_hosting.offered_values(meta, field.default)
     if offered is not None and value not in offered:
         raise dpt.ConfigError(f"{name} is one of {', '.join(offered)} on this machine, not {shown(value)}.")
     if meta.word_lists and not (len(value) == 1 and value[0] in CONFIGURATIONS):

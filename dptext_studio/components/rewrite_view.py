@@ -36,7 +36,7 @@ _mount = st.components.v2.component(
 
 
 def _ignore() -> None:
-    """Streamlit keeps a state attribute only where a callback is given."""
+    """Do nothing: Streamlit keeps a state attribute only where a callback is given."""
 
 
 def payload(
@@ -48,10 +48,10 @@ def payload(
     note: str = "",
     button: bool = True,
 ) -> dict[str, Any]:
-    """What the view shows. chosen: where the chosen word begins in the original. copies: the number under which a copy
-    is told. button: whether there is one that copies; without it the text is to read, and still tells of what is copied
-    by hand. name: whose rewrite it is, for who hears the
-    page. note: stands before the count of changed words."""
+    """Return what the view shows. chosen: where the chosen word begins in the original. copies: the number under
+    which a copy is told. button: whether there is one that copies; without it the text is to read, and still tells
+    of what is copied by hand. name: whose rewrite it is, for who hears the page. note: stands before the count of
+    changed words."""
     words = [p for p in pieces if p.at is not None or p.changed]
     changed = sum(p.changed for p in words)
     return {
@@ -74,13 +74,13 @@ def rewrite_view(data: Mapping[str, Any], *, key: str, on_word: Callable[[], Non
 
 
 def word_of(state: Any) -> int | None:
-    """Where the chosen word begins in the original, from what the session holds under the view's key."""
+    """Return where the chosen word begins in the original, from what the session holds under the view's key."""
     found = state.get("word") if isinstance(state, Mapping) else None
     return None if (found := number(found)) is None else int(found)
 
 
 def copies_of(state: Any) -> list[int]:
-    """The numbers of all rewrites that left by copying so far."""
+    """Return the numbers of all rewrites that left by copying so far."""
     found = state.get("copies") if isinstance(state, Mapping) else None
     if not isinstance(found, Sequence) or isinstance(found, str | bytes):
         return []

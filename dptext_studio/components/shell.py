@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
-from streamlit.elements.lib.mutable_popover_container import PopoverContainer
 
 from dptext_core.support import plugins
 
+from ..server.streamlit_patches import DeltaGenerator, PopoverContainer
+from .style import add_style, read_beside
 from .text import literal
 
 state = st.session_state
@@ -17,18 +17,17 @@ state = st.session_state
 _MARKS = st.components.v2.component(
     "dptext_help_marks",
     html="<span hidden></span>",
-    js="""const still = (event) => {
-      const at = event.target instanceof Element ? event.target : null;
-      const mark = at?.closest("[data-testid=stCheckbox] [data-testid=stTooltipIcon]");
-      // The mark itself hears of it on the way down, and the switch would on the way up.
-      mark?.addEventListener("pointerdown", (event) => event.stopPropagation(), { once: true });
-    };
-    export default function () { document.addEventListener("pointerdown", still, true); }""",
+    js=read_beside(__file__, "help_marks.js"),
 )
 _ROOM = '<div style="height: 420px; width: 10px"></div>'
 
 
-def within_app(page: str) -> None:
+def add_app_style() -> None:
+    """Add the style of every page."""
+    add_style(__file__, "app.css")
+
+
+def enter_app(page: str) -> None:
     """Go through app.py, once a session, where a page's own address was asked for first.
 
     A server that nobody has visited yet does not know the app's navigation and would show the bare page.
@@ -40,7 +39,7 @@ def within_app(page: str) -> None:
 
 
 def last_page() -> str | None:
-    """The page that ran last, before it is said which one runs now; None in a new session."""
+    """Return the page that ran last, before it is said which one runs now; None in a new session."""
     return state.get("page_at")
 
 
@@ -55,32 +54,26 @@ def help_marks() -> None:
     _MARKS(key="help_marks")
 
 
-def compact(width: str) -> None:
+def limit_width(width: str) -> None:
     """Keep lines readable on a wide screen, from the left edge of every page."""
     st.html(
         f"<style>[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] {{ max-width: {width}; }}</style>"
     )
 
 
-def beside(key: str) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
-    """Places for a text, the result and the options: the text on the left with the options below it, the result on the
-    right; one below the other where it is narrow, the result before the options."""
-    st.html(f"""<style>
-.st-key-{key}_page {{ display: grid; gap: 0.6rem 2rem; align-items: start;
-  grid-template: "text result" auto "options result" 1fr / 272px minmax(0, 1fr); }}
-.st-key-{key}_page > :has(> .st-key-{key}_top) {{ grid-area: text; }}
-.st-key-{key}_page > :has(> .st-key-{key}_result) {{ grid-area: result; }}
-.st-key-{key}_page > :has(> .st-key-{key}_options) {{ grid-area: options; }}
-@media (max-width: 860px) {{
-  .st-key-{key}_page {{ grid-template: "text" "result" "options" / minmax(0, 1fr); }}
-}}
-</style>""")
+def three_places(key: str) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
+    """Return places for a text, the result and the options.
+
+    The text is on the left with the options below it, the result on the right; on a narrow screen they are one below
+    the other, the result before the options.
+    """
+    add_style(__file__, "beside.css", KEY=key)
     with st.container(key=f"{key}_page"):
         top, result, options = (st.container(key=f"{key}_{name}") for name in ("top", "result", "options"))
     return top, result, options
 
 
-def drawn_when_open(popover: PopoverContainer, width: int, draw: Callable[[], object]) -> None:
+def draw_when_open(popover: PopoverContainer, width: int, draw: Callable[[], object]) -> None:
     """Work out what a popover holds when it is opened.
 
     It holds room of that height until all is there: a popover is put where the size fits that it has when it opens.

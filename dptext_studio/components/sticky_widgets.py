@@ -12,7 +12,7 @@ state = st.session_state
 
 
 def stay(key: str, default: Any = None) -> str:
-    """Before a control is made under this key: set it to what it was left at.
+    """Set a control that is made next under this key to what it was left at.
 
     default: what it begins with, which the control is given too: a browser that draws two runs of a page at once takes
     the value of a control from the second one, where only its own default stands. None for a control that begins with
@@ -29,6 +29,6 @@ def stay(key: str, default: Any = None) -> str:
 
 
 def stay_all(prefix: str) -> None:
-    """The same for all controls whose keys begin so, such as those of a mechanism's options."""
+    """Do the same for all controls whose keys begin so, such as those of a mechanism's options."""
     for key in {k for k in (*state, *session().controls) if isinstance(k, str) and k.startswith(prefix)}:
         stay(key)

@@ -12,7 +12,7 @@ from dptext_core.text import document
 from dptext_core.text.document import has_more
 from dptext_core.text.tokenizing import LETTERS
 
-from ..server.public import limits
+from ..server.public_hosting import limits
 
 #: The largest file that is read, in MB as Streamlit counts them.
 MAX_MB = 1
@@ -24,20 +24,20 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~:$&=^@/\"'])")
 
 
 def literal(text: str) -> str:
-    """``text`` so that Streamlit's Markdown shows it as it is: no markup, no link, no picture, no formula."""
+    """Return ``text`` so that Streamlit's Markdown shows it as it is: no markup, no link, no picture, no formula."""
     return _MARKDOWN.sub(r"\\\1", _LINK.sub("\u2060", text))
 
 
 def number(told: Any) -> float | None:
-    """A number that a browser told; None where it is none that counts something."""
+    """Return a number that a browser told; None where it is none that counts something."""
     if isinstance(told, bool) or not isinstance(told, int | float) or not abs(told) < MOST:
         return None
     return told
 
 
 def too_long(text: str, otherwise: str = "") -> str:
-    """What to say of a text that is too long for a page, and what else one can do on one's own machine; empty for any
-    other. Each token counts that a mechanism may draw in the place of: words, what hangs on them, and marks."""
+    """Return what to say of a text that is too long for a page, and what else one can do on one's own machine; empty
+    for any other. Each token counts that a mechanism may draw in the place of: words, what hangs on them, and marks."""
     most = limits().words
     further = "" if hosting.public() else otherwise
     if why := document.too_long(text):
@@ -48,8 +48,8 @@ def too_long(text: str, otherwise: str = "") -> str:
     return f"This page takes up to {most:,} words and marks, and this text has {has}. Shorten it{further}."
 
 
-def shortened(text: str) -> str:
-    """As much of the beginning of a text as a page takes."""
+def shorten(text: str) -> str:
+    """Return as much of the beginning of a text as a page takes."""
     most = limits().words
     text = text[: LETTERS * most]
     tokens = Document.parse(text).tokens
@@ -57,7 +57,7 @@ def shortened(text: str) -> str:
 
 
 def decode(data: bytes, name: str = "The file") -> str:
-    """The text of an uploaded file. Raises InputError that says what to do."""
+    """Return the text of an uploaded file. Raise InputError that says what to do."""
     if len(data) > MAX_MB << 20:
         raise InputError(
             f"{name} is larger than {MAX_MB} MB. Upload a shorter text"

@@ -12,7 +12,7 @@ state = st.session_state
 
 
 def text_box(key: str, height: int) -> str:
-    """The box, and what stands in it: the text of the session, or the first example before there is one."""
+    """Show the box, and what stands in it: the text of the session, or the first example before there is one."""
     if key not in state:
         kept = session().text
         state[key] = next((e.text for e in examples()), "") if kept is None else kept

@@ -18,7 +18,7 @@ import streamlit as st
 
 from ..figures import browser
 from ..figures.belief_view import BeliefView
-from ..figures.token_view import Here, Meaning, Payload
+from ..figures.token_payload import Payload, ProbabilitiesAt, Similarity
 from .text import number
 
 #: Facts whose alternatives a visitor may name, and letters of each list.
@@ -50,11 +50,12 @@ export default function ({ data }) {
 
 
 def _ignore() -> None:
-    """Streamlit keeps a state attribute only where a callback is given."""
+    """Do nothing: Streamlit keeps a state attribute only where a callback is given."""
 
 
 def _read_view(raw: Any) -> dict[str, Any] | None:
-    """The browser's snapshot as plain Python values; None where there is none or it does not have the right form."""
+    """Return the browser's snapshot as plain Python values; None where there is none or it does not have the right
+    form."""
     if not isinstance(raw, Mapping):
         return None
     run, eps, token = (number(raw.get(name)) for name in ("run", "eps", "token"))
@@ -73,7 +74,7 @@ def _read_view(raw: Any) -> dict[str, Any] | None:
 
 
 def _read_copies(raw: Any) -> list[tuple[str, int, float]]:
-    """The copies of a snapshot as (draw, run, ε); what does not have that form is left out."""
+    """Return the copies of a snapshot as (draw, run, ε); what does not have that form is left out."""
     out = []
     for copy in raw if isinstance(raw, Sequence) and not isinstance(raw, str | bytes) else ():
         match copy:
@@ -83,7 +84,8 @@ def _read_copies(raw: Any) -> list[tuple[str, int, float]]:
 
 
 def _read_others(raw: Any) -> dict[str, str]:
-    """The alternatives that were named for each fact, as they were typed; what does not have that form is left out."""
+    """Return the alternatives that were named for each fact, as they were typed; what does not have that form is left
+    out."""
     pairs = raw if isinstance(raw, Sequence) and not isinstance(raw, str | bytes) else ()
     out = {}
     for pair in pairs[-MOST_FACTS:]:
@@ -94,7 +96,7 @@ def _read_others(raw: Any) -> dict[str, str]:
 
 
 def view_of(held: Any) -> dict[str, Any]:
-    """The view of what the session holds under a strip's key; empty before the first."""
+    """Return the view of what the session holds under a strip's key; empty before the first."""
     return (_read_view(held.get("view")) if isinstance(held, Mapping) else None) or {}
 
 
@@ -104,7 +106,7 @@ def token_strip(
     """Show a rewrite whose ε the user moves, and return what the user looks at.
 
     Args:
-        payload: What the strip shows; :class:`dptext_studio.figures.token_view.Payload` says what each key holds.
+        payload: What the strip shows; :class:`dptext_studio.figures.token_payload.Payload` says what each key holds.
         key: Name of this strip in the session. The browser keeps ε and the chosen word under it.
         on_view_change: Called with no argument before the rerun that a new view starts; the view is then in
             ``st.session_state[key]["view"]``.
@@ -121,18 +123,18 @@ def token_strip(
     return _read_view(result.get("view"))
 
 
-def tell(
+def send_state(
     payload: Payload,
     epsilon: float,
-    here: Here | None,
-    meaning: Meaning | None,
+    here: ProbabilitiesAt | None,
+    meaning: Similarity | None,
     belief: BeliefView | None = None,
     *,
     key: str,
 ) -> None:
-    """Which ε the page has heard of, what is known at it, how much of the meaning is kept, and what a reader believes:
-    beside the payload of the strip, which is much longer and need not be sent again. In the fragment of the strip,
-    after it."""
+    """Send which ε the page has heard of, what is known at it, how much of the meaning is kept, and what a reader
+    believes: beside the payload of the strip, which is much longer and need not be sent again. In the fragment of the
+    strip, after it."""
     lp = {} if here is None else here["lp"]
     known = {"key": key, "run": payload["run"], "eps": epsilon, "lp": lp, "meaning": meaning, "belief": belief}
     _tell(key=f"{key}_here", data=known)

@@ -11,7 +11,7 @@ import json
 
 from dptext_core.result import RewriteResult
 
-from .chances import LIKELIEST, chances_csv, chances_json
+from .candidate_table import LIKELIEST, chances_csv, chances_json
 from .inspection import PRIVATE, inspection, view_of
 from .notebook import as_notebook
 from .parts import FILE, as_command, as_python
@@ -41,11 +41,12 @@ KINDS = ("release", "inspection")
 
 
 def file_name(kind: str, what: str, suffix: str) -> str:
-    """The name of a file of this kind; one with originals says so."""
+    """Return the name of a file of this kind; one with originals says so."""
     return f"{'PRIVATE' if kind == 'inspection' else 'release'}-{what}.{suffix}"
 
 
 def record(result: RewriteResult, kind: str = "release") -> str:
-    """A rewrite as JSON: its text, setting and promise, and for an inspection every step with its original word."""
+    """Return a rewrite as JSON: its text, setting and promise, and for an inspection every step with its original
+    word."""
     about = {"kind": kind} | ({"private": PRIVATE} if kind == "inspection" else {})
     return json.dumps(about | result.to_dict(trace=kind == "inspection"), ensure_ascii=False, indent=2) + "\n"

@@ -27,7 +27,7 @@ from dptext_core.support.task import UNWATCHED, Task
 from dptext_core.support.version import __version__
 from dptext_core.support.whole_files import replacement, sweep, write_errors
 
-from ..lessons import LESSONS
+from ..lessons import LESSONS, Lesson
 from . import html
 from . import lesson as lessons_as
 from .inspection import inspection, view_of
@@ -60,7 +60,7 @@ class Page:
 
 
 @dataclass(frozen=True)
-class Made:
+class GallerySummary:
     """A finished gallery. pages: all that it shows; kept: how many of them were there. left_out: why a mechanism or a
     lesson has no pages, by its name."""
 
@@ -79,20 +79,20 @@ def gallery(
     seed: int = SEED,
     say: Callable[[str], None] = lambda line: None,
     task: Task = UNWATCHED,
-) -> Made:
+) -> GallerySummary:
     """Write the gallery into the folder ``out``, and go on where it was stopped.
 
     names: of mechanisms, chosen: of examples, lessons: of lessons. Without any name, all; else what is named. say:
     hears of each page. Raises InputError for a name that there is not, and for a folder that holds something else.
     """
-    specs = _picked(mechanisms(), names, lambda s: s.name, "mechanism")
-    texts = _picked(examples(), chosen, slug, "example")
-    told = _picked(LESSONS, lessons, lambda one: one.name, "lesson")
+    specs = _pick(mechanisms(), names, lambda s: s.name, "mechanism")
+    texts = _pick(examples(), chosen, slug, "example")
+    wanted = _pick(LESSONS, lessons, lambda one: one.name, "lesson")
     if lessons and not (names or chosen):
         specs = []
     elif (names or chosen) and not lessons:
-        told = []
-    state = _opened(out)
+        wanted = []
+    state = _open_folder(out)
     assets = {html.STYLE: html.style(), html.SCRIPT: html.script()}
     drawn_by = hashlib.sha256("".join(assets.values()).encode()).hexdigest()
     assets[lessons_as.STYLE] = lessons_as.style()
@@ -103,7 +103,7 @@ def gallery(
             for example in texts:
                 task.check()
                 key = f"{spec.name}-{slug(example)}.html"
-                made_of = _made_of(mechanism, example, seed, drawn_by)
+                made_of = _source_hash(mechanism, example, seed, drawn_by)
                 if key in state and state[key].made_of == made_of and (out / key).is_file():
                     kept += 1
                     continue
@@ -115,9 +115,30 @@ def gallery(
         except ModelUnavailable as error:
             left_out[spec.name] = str(error)
             say(f"{spec.name}: left out. {error}")
-    for lesson in told:
+    kept += _write_lessons(out, wanted, assets[lessons_as.STYLE], state, left_out, say, task)
+    if not state:
+        raise InputError("No page could be made, as no mechanism is on this machine. See: python -m dptext_core models")
+    for name, content in assets.items():
+        _write(out / name, content)
+    _write(out / "index.html", _index(tuple(state.values()), seed))
+    size = sum((out / name).stat().st_size for name in (*state, *assets, "index.html"))
+    return GallerySummary(tuple(state.values()), kept, left_out, size)
+
+
+def _write_lessons(
+    out: Path,
+    lessons: Sequence[Lesson],
+    sheet: str,
+    state: dict[str, Page],
+    left_out: dict[str, str],
+    say: Callable[[str], None],
+    task: Task,
+) -> int:
+    """Write the pages of lessons, and return how many of them were there."""
+    kept = 0
+    for lesson in lessons:
         task.check()
-        key, made_of = lessons_as.file_of(lesson), lessons_as.made_of(lesson, assets[lessons_as.STYLE])
+        key, made_of = lessons_as.file_of(lesson), lessons_as.source_hash(lesson, sheet)
         if key in state and state[key].made_of == made_of and (out / key).is_file():
             kept += 1
             continue
@@ -131,21 +152,15 @@ def gallery(
         _write(out / key, content)
         _remember(out, state)
         say(f"{key}: {len(content.encode()) // 1000} kB")
-    if not state:
-        raise InputError("No page could be made, as no mechanism is on this machine. See: python -m dptext_core models")
-    for name, content in assets.items():
-        _write(out / name, content)
-    _write(out / "index.html", _index(tuple(state.values()), seed))
-    size = sum((out / name).stat().st_size for name in (*state, *assets, "index.html"))
-    return Made(tuple(state.values()), kept, left_out, size)
+    return kept
 
 
 def slug(example: Example) -> str:
-    """The name of an example in an address and on the command line."""
+    """Return the name of an example in an address and on the command line."""
     return re.sub(r"[^a-z0-9]+", "-", example.title.lower()).strip("-")
 
 
-def _picked(there: Sequence[Any], names: Sequence[str], name: Callable[[Any], str], what: str) -> list[Any]:
+def _pick(there: Sequence[Any], names: Sequence[str], name: Callable[[Any], str], what: str) -> list[Any]:
     by_name = {name(one): one for one in there}
     for wanted in names:
         if wanted not in by_name:
@@ -153,7 +168,7 @@ def _picked(there: Sequence[Any], names: Sequence[str], name: Callable[[Any], st
     return [by_name[n] for n in dict.fromkeys(names)] if names else list(there)
 
 
-def _made_of(mechanism: Mechanism, example: Example, seed: int, drawn_by: str) -> str:
+def _source_hash(mechanism: Mechanism, example: Example, seed: int, drawn_by: str) -> str:
     facts = [__version__, mechanism.name, repr(mechanism.config), dict(mechanism.loads()), example.text, seed, drawn_by]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
@@ -178,7 +193,7 @@ def _page(key: str, mechanism: Mechanism, example: Example, seed: int, made_of: 
 def _index(pages: tuple[Page, ...], seed: int) -> str:
     titles = {slug(e): e for e in examples()}
     there = {p.example for p in pages}
-    told = "".join(
+    wanted = "".join(
         f"<li><strong>{html.escape(e.title)}</strong>. {html.escape(e.description)}</li>"
         for name, e in titles.items()
         if name in there
@@ -193,7 +208,7 @@ def _index(pages: tuple[Page, ...], seed: int) -> str:
         if one.name in there_too
     )
     lessons = f"<h2>Lessons of two minutes</h2>\n<ol>{lessons}</ol>" if lessons else ""
-    texts = f"<h2>The texts</h2>\n<ul>{told}</ul>\n<h2>The methods</h2>" if told else ""
+    texts = f"<h2>The texts</h2>\n<ul>{wanted}</ul>\n<h2>The methods</h2>" if wanted else ""
     body = f"""<p class="p-eyebrow">DP-Text Studio</p>
 <h1>The same text, rewritten so that its author can hide</h1>
 <p class="p-lede">A text tells who wrote it and whom it is about, even without a name. These pages show short texts, \
@@ -235,8 +250,8 @@ def _card(spec: MechanismSpec, pages: Sequence[Page], titles: dict[str, Example]
 # --- files
 
 
-def _opened(out: Path) -> dict[str, Page]:
-    """The pages that are in the folder. Makes it where it is not there."""
+def _open_folder(out: Path) -> dict[str, Page]:
+    """Return the pages that are in the folder. Make the folder if it is missing."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         sweep(out)
@@ -254,7 +269,7 @@ def _opened(out: Path) -> dict[str, Page]:
     except DPTextError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{STATE} in {shown(str(out))} is damaged. Delete it, and begin anew.") from error
+        raise InputError(f"{STATE} in {shown(str(out))} is damaged. Delete it, and start again.") from error
 
 
 def _remember(out: Path, state: dict[str, Page]) -> None:
@@ -263,6 +278,6 @@ def _remember(out: Path, state: dict[str, Page]) -> None:
 
 
 def _write(path: Path, content: str) -> None:
-    """All of it or nothing. Raises InputError."""
+    """Write all of it or nothing. Raise InputError."""
     with write_errors(path), replacement(path) as beside:
         beside.write_text(content, encoding="utf-8", newline="\n")

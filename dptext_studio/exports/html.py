@@ -22,12 +22,13 @@ STYLE, SCRIPT = "style.css", "strip.js"
 
 
 def escape(text: object) -> str:
-    """Any text as HTML shows it, in an element or in an attribute between quotes."""
+    """Escape a text for HTML, in an element or in an attribute between quotes."""
     return html.escape(_BROKEN.sub("\ufffd", str(text)))
 
 
 def data(identity: str, value: Any) -> str:
-    """A value for a script to read. Whatever stands in it, it ends neither the element nor a line of a script."""
+    """Return a value for a script to read. Whatever stands in it, it ends neither the element nor a line of a
+    script."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for mark in ("<", ">", "&", "\u2028", "\u2029"):
         text = text.replace(mark, f"\\u{ord(mark):04x}")
@@ -36,22 +37,22 @@ def data(identity: str, value: Any) -> str:
 
 
 def paragraphs(text: str, kind: str = "p-block") -> str:
-    """A text of a user with its own line ends, in the direction that it is read in."""
+    """Return a text of a user with its own line ends, in the direction that it is read in."""
     return f'<div class="{kind}" dir="auto">{escape(text)}</div>'
 
 
 def rows(pairs: Iterable[tuple[str, str]]) -> str:
-    """Names and values, one below the other."""
+    """Return names and values, one below the other."""
     return "<dl>" + "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in pairs if v) + "</dl>"
 
 
 def style(live: bool = True) -> str:
-    """The style of every file, and of the token view where there is one."""
+    """Return the style of every file, and of the token view where there is one."""
     return (browser.style() if live else "") + (_HERE / "page.css").read_text(encoding="utf-8")
 
 
 def script() -> str:
-    """What shows the token view of the data that stand beside it."""
+    """Return what shows the token view of the data that stand beside it."""
     start = (_HERE / "page.js").read_text(encoding="utf-8")
     return f'(() => {{\n"use strict";\n{browser.plain_script()}\n{start}}})();\n'
 
@@ -66,9 +67,9 @@ def page(
     wide: bool = True,
     sheet: str = STYLE,
 ) -> str:
-    """One file. title: plain text. body: HTML. live: whether it has a token view. shared: whether style and script are
-    files beside it instead of inside; sheet: the name of that style. private: whether search engines are asked to leave
-    it out. wide: whether it is more than text to read."""
+    """Return one file. title: plain text. body: HTML. live: whether it has a token view. shared: whether style and
+    script are files beside it instead of inside; sheet: the name of that style. private: whether search engines are
+    asked to leave it out. wide: whether it is more than text to read."""
     if shared:
         policy = "style-src 'self'; script-src 'self'" if live else "style-src 'self'"
         head = f'<link rel="stylesheet" href="{sheet}">'
@@ -104,5 +105,5 @@ form-action 'none'">
 
 
 def _digest(content: str) -> str:
-    """The hash by which a browser knows a style or script that may stand in the page."""
+    """Return the hash by which a browser knows a style or script that may stand in the page."""
     return "sha256-" + base64.b64encode(hashlib.sha256(content.encode("utf-8")).digest()).decode("ascii")

@@ -9,9 +9,10 @@ from dptext_core.result import RewriteResult
 from dptext_core.support.task import UNWATCHED, Task
 
 from ..figures import browser
-from ..figures.token_view import Payload, here, payload
+from ..figures.token_payload import Payload
+from ..figures.token_view import payload, probabilities_at
 from . import html
-from .parts import again, mechanism_of, promise, setting
+from .parts import mechanism_of, promise, reproduction, setting
 
 PRIVATE = "This file shows the original words: do not publish it for a private text."
 _DRAG = (
@@ -35,7 +36,7 @@ def inspection(
     above: str = "",
     shared: bool = False,
 ) -> str:
-    """The file as HTML.
+    """Return the file as HTML.
 
     view: the token view's data of this result, where they are there already (:func:`view_of`). title: what stands on
     top. note: in the place of the warning, for a text that is public. above: HTML of a way back. shared: see
@@ -44,7 +45,7 @@ def inspection(
     mechanism = mechanism_of(result)
     view = view or view_of(result)
     title = title or f"A text rewritten with {mechanism.title}"
-    shown = standing(result, view)
+    shown = identifiers_below(result, view)
     movable = "spread" not in shown
     chances = any("c" in token for token in shown["tokens"])
     how = _DRAG if movable else _STAY if chances else _WHOLE
@@ -63,13 +64,13 @@ def inspection(
 {html.paragraphs(result.text)}</noscript>
 {browser.markup()}
 <div class="p-prose">
-<h2>What is promised{at}</h2>
+<h2>Guarantee{at}</h2>
 {promise(result)}
 {other}
 <h2>Setting</h2>
 {setting(result)}
 <h2>Make it again</h2>
-{again(result)}
+{reproduction(result)}
 </div>
 <footer>Made by DP-Text Studio. This page tells nobody what is looked at.</footer>
 {html.data("payload", shown)}"""
@@ -77,7 +78,7 @@ def inspection(
 
 
 def view_of(result: RewriteResult, *, task: Task = UNWATCHED) -> Payload:
-    """The token view's data, over the mechanism's own axis of ε."""
+    """Return the token view's data, over the mechanism's own axis of ε."""
     mechanism = mechanism_of(result)
     low, high, default = type(mechanism).epsilon_range(mechanism.setting.options)
     epsilon = mechanism.config.epsilon
@@ -86,11 +87,11 @@ def view_of(result: RewriteResult, *, task: Task = UNWATCHED) -> Payload:
     return payload(result, run=1, low=low, high=high, default=default, task=task)
 
 
-def standing(result: RewriteResult, view: Payload) -> Payload:
-    """The view where no server stands behind it: at the ε of the result, and without a slider where that would have to
-    be asked for the words at another ε."""
+def identifiers_below(result: RewriteResult, view: Payload) -> Payload:
+    """Return the view where no server stands behind it: at the ε of the result, and without a slider where that would
+    have to be asked for the words at another ε."""
     shown = dict(view) | {"run": 1}
-    if (exact := here(result, view)) is not None:
+    if (exact := probabilities_at(result, view)) is not None:
         shown["here"] = exact
     for name in ("key", "cmd"):
         shown.pop(name, None)

@@ -10,6 +10,7 @@ import hashlib
 import inspect
 import json
 import sys
+from pathlib import Path
 
 from dptext_core.support.task import UNWATCHED, Task
 from dptext_core.support.version import __version__
@@ -22,22 +23,12 @@ from . import html
 STYLE = "lesson.css"
 NOTE = "Figures were worked out when this page was made. Texts are made up."
 
-_PAGE = """
-.p-question { max-width: 72ch; margin: 28px 0 0; padding: 14px 18px; border: 1px solid var(--rule);
-  border-radius: 10px; }
-.p-question ol { list-style: upper-alpha; margin: 8px 0 0; padding-inline-start: 1.8em; }
-.p-lesson { max-width: 46rem; }
-.p-lesson .part { margin: 16px 0 0; }
-.p-lesson figcaption { color: inherit; font-size: 1em; }
-.p-lesson details { margin-top: 4px; }
-.p-lesson summary { padding: 6px 0; color: var(--cool); font-size: 16px; }
-.p-right { font-weight: 650; }
-.p-lesson .facts { overflow-wrap: break-word; }
-"""
+_PAGE = (Path(__file__).parent / "lesson.css").read_text(encoding="utf-8")
 
 
 def style() -> str:
-    """The style of the pages: that of all files, and of the figures of lessons in the colours of light and dark."""
+    """Return the style of the pages: that of all files, and of the figures of lessons in the colours of light and
+    dark."""
     light, dark = drawn.colours(), drawn.colours(dark=True)
     named = "; ".join(f"{name}: light-dark({light[name]}, {dark[name]})" for name in light)
     return html.style(live=False) + _PAGE + f".p-lesson {{ {named} }}\n" + drawn.STYLE
@@ -47,14 +38,14 @@ def file_of(lesson: Lesson) -> str:
     return f"lesson-{lesson.name}.html"
 
 
-def made_of(lesson: Lesson, drawn_by: str) -> str:
-    """A hash of what its page is made from."""
+def source_hash(lesson: Lesson, drawn_by: str) -> str:
+    """Return a hash of what its page is made from."""
     facts = [__version__, *(inspect.getsource(part) for part in (sys.modules[__name__], drawn, type(lesson))), drawn_by]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 
 def lesson_page(lesson: Lesson, index: str, task: Task = UNWATCHED) -> str:
-    """The page of a lesson, which leads back to ``index``. May take seconds."""
+    """Return the page of a lesson, which leads back to ``index``. May take seconds."""
     at = lesson.control.start
     shown, question, answer = lesson.show(at), lesson.ask(at), lesson.reveal(at)
     others = []

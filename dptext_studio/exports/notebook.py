@@ -27,8 +27,8 @@ print(found.sentence())
 
 
 def as_notebook(mechanism: Mechanism, seed: int | None = None) -> str:
-    """A notebook (format 4.5) of this setting, as JSON. It holds no text: it reads one from a file beside it. seed: as
-    in :func:`as_python`."""
+    """Return a notebook (format 4.5) of this setting, as JSON. It holds no text: it reads one from a file beside it.
+    seed: as in :func:`as_python`."""
     can = mechanism.can
     cells = [
         (
@@ -43,7 +43,7 @@ def as_notebook(mechanism: Mechanism, seed: int | None = None) -> str:
     if "sweep" in can and not isinstance(mechanism.config.epsilon, tuple):
         cells += ["The same text at other ε, each with fresh noise. These are to read, not to release.", _EPSILON]
     if {"alignment", "distribution"} <= can:
-        cells += ["How many of the drawn words the best of all attackers names.", _ATTACKERS]
+        cells += ["How many of the drawn words the strongest attacker names.", _ATTACKERS]
     made = [_cell(k, cell, code=k % 2 == 1) for k, cell in enumerate(cells)]
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     notebook = {"cells": made, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}

@@ -21,8 +21,8 @@ FILE = "text.txt"
 
 
 def as_command(mechanism: Mechanism, seed: int | None = None, places: bool = True) -> str:
-    """The command line that rewrites a text in a file the same way, with the options that are not at their defaults.
-    places: whether it says where files lie, for this machine alone."""
+    """Return the command line that rewrites a text in a file the same way, with the options that are not at their
+    defaults. places: whether it says where files lie, for this machine alone."""
     named = [] if mechanism.name == DEFAULT_MECHANISM else ["--mechanism", mechanism.name]
     seeded = [] if seed is None else [f"--seed={seed}"]
     options = mechanism.setting.flags(places)
@@ -30,7 +30,7 @@ def as_command(mechanism: Mechanism, seed: int | None = None, places: bool = Tru
 
 
 def as_python(mechanism: Mechanism, seed: int | None = None) -> str:
-    """The same in Python, which reads the text from the same file."""
+    """Return the same in Python, which reads the text from the same file."""
     return (
         "from pathlib import Path\n\nimport dptext_core as dpt\n\n"
         f"m = {mechanism.setting.call()}\n"
@@ -41,7 +41,7 @@ def as_python(mechanism: Mechanism, seed: int | None = None) -> str:
 
 
 def setting(result: RewriteResult) -> str:
-    """Mechanism and options; what is not named is at its default."""
+    """Return mechanism and options; what is not named is at its default."""
     mechanism = mechanism_of(result)
     fields = {f.name: f for f in dataclasses.fields(mechanism.config)}
     epsilon = fields.pop("epsilon")
@@ -50,18 +50,18 @@ def setting(result: RewriteResult) -> str:
         ("Privacy budget ε", f"{result.guarantee.each()} {option_meta(epsilon).unit}".strip()),
     ]
     for name, value in mechanism.setting.options.items():
-        pairs.append((option_meta(fields[name]).label, codec.plain(_listed(told(fields[name], value)))))
+        pairs.append((option_meta(fields[name]).label, codec.plain(_list_text(told(fields[name], value)))))
     pairs.append(("Seed", "" if result.seed is None else f"{result.seed}: a demonstration, not private"))
     pairs.append(("Made by", f"DP-Text Studio {__version__}"))
     return rows(pairs) + '<p class="p-small">Every option that is not named has its default.</p>'
 
 
-def _listed(value: Any) -> Any:
+def _list_text(value: Any) -> Any:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else value
 
 
 def promise(result: RewriteResult, formal: bool = True) -> str:
-    """What is promised, in plain words and as the field writes it, and what everyone can see in spite of it."""
+    """Return what is promised, in plain words and as the field writes it, and what everyone can see in spite of it."""
     g = result.guarantee
     out = f"<p>{escape(g.sentence())}</p>"
     if g.exposed:
@@ -71,8 +71,8 @@ def promise(result: RewriteResult, formal: bool = True) -> str:
     return out
 
 
-def again(result: RewriteResult) -> str:
-    """How to rewrite another text in the same way."""
+def reproduction(result: RewriteResult) -> str:
+    """Return how to rewrite another text in the same way."""
     command = as_command(mechanism_of(result), result.seed, places=False)
     return (
         "<p>With DP-Text Studio, a text in a file is rewritten with this setting by</p>"

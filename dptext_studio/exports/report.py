@@ -14,7 +14,7 @@ from dptext_lab.results import deniability
 
 from . import html, svg
 from .inspection import PRIVATE
-from .parts import again, promise, setting
+from .parts import promise, reproduction, setting
 
 #: Words of the text that are pictured, at most.
 MOST = 12
@@ -29,7 +29,7 @@ def report(
     warning: str = "",
     day: datetime.date | None = None,
 ) -> str:
-    """The page as HTML.
+    """Return the page as HTML.
 
     kind: "release" or "inspection". text: whether a release holds the rewritten text; an inspection does. findings: of
     an inspection, titles of attackers with what they found: it is worked out from the original words. warning: why the
@@ -56,18 +56,18 @@ def report(
         parts.append(f"<h2>Rewritten text</h2>{html.paragraphs(result.text)}")
     if private:
         parts.append(f"<h2>Original text</h2>{html.paragraphs(result.original, 'p-block p-original')}")
-    parts.append(f"<h2>What is promised</h2>{promise(result)}")
+    parts.append(f"<h2>Guarantee</h2>{promise(result)}")
     parts.append(f"<h2>Setting</h2>{setting(result)}")
     if findings:
-        parts.append(f"<h2>What attackers got</h2>{_found(findings)}")
-    if pictures := [p for p in (_typical(result), _staying(result) if private else "") if p]:
+        parts.append(f"<h2>What attackers got</h2>{_findings(findings)}")
+    if pictures := [p for p in (_typical(result), _unchanged_share(result) if private else "") if p]:
         parts.append(f"<h2>How often a word stays</h2>{''.join(pictures)}")
-    parts.append(f"<h2>Make it again</h2>{again(result)}")
+    parts.append(f"<h2>Make it again</h2>{reproduction(result)}")
     parts.append("<footer>Made by DP-Text Studio.</footer>")
     return html.page(title, "\n".join(parts), private=private, wide=False)
 
 
-def _found(findings: Sequence[tuple[str, AttackFinding]]) -> str:
+def _findings(findings: Sequence[tuple[str, AttackFinding]]) -> str:
     said = []
     for title, found in findings:
         figures = f"right {percent(found.success)}, without the rewrite {percent(found.chance)}"
@@ -76,18 +76,18 @@ def _found(findings: Sequence[tuple[str, AttackFinding]]) -> str:
 
 
 def _typical(result: RewriteResult) -> str:
-    """How often other people's words stay: measured once, and nothing of this text."""
+    """Return how often other people's words stay: measured once, and nothing of this text."""
     mechanism = mechanism_of(result)
     if (mean := deniability.bundled_curve(mechanism)) is None:
         return ""
     epsilon = result.config.epsilon
     at = epsilon if isinstance(epsilon, float) else None
-    caption = f"Chance that a word stays what it is, mean of {mean.words} words of a dictionary, over ε"
+    caption = f"Chance that a word is unchanged, mean of {mean.words} words of a dictionary, over ε"
     return svg.curve(mean.epsilons.tolist(), mean.n_w.tolist(), at, caption + (", dashed: here." if at else "."))
 
 
-def _staying(result: RewriteResult) -> str:
-    """The chance of each word of this text."""
+def _unchanged_share(result: RewriteResult) -> str:
+    """Return the chance of each word of this text."""
     if not {"distribution", "alignment"} <= result.can:
         return ""
     chances: dict[str, float] = {}
@@ -95,6 +95,6 @@ def _staying(result: RewriteResult) -> str:
         if step.action == "replace":
             chances[step.original] = max(chances.get(step.original, 0.0), result.distribution(k).p_keep())
     rows = sorted(chances.items(), key=lambda row: -row[1])
-    which = "Chance that a drawn word of this text stays what it is"
+    which = "Chance that a drawn word of this text is unchanged"
     which += f": the {MOST} likeliest of {len(rows):,}." if len(rows) > MOST else "."
     return svg.bars(rows[:MOST], which) if rows else ""

@@ -47,14 +47,14 @@ class SavedSession(Private):
         return json.dumps(out, ensure_ascii=False, indent=2) + "\n"
 
 
-class _Twice(ValueError):
+class _DuplicateKey(ValueError):
     """A name that stands twice in one object."""
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise _Twice("a name stands twice in it")
+        raise _DuplicateKey("a name stands twice in it")
     return found
 
 
@@ -63,14 +63,15 @@ def _no_constant(name: str) -> Any:
 
 
 def read_session(data: bytes, name: str = "The file") -> SavedSession:
-    """What a session file holds. Raises InputError that says what is wrong with it, and quotes nothing of a text."""
+    """Return what a session file holds. Raise InputError that says what is wrong with it, and quotes nothing of a
+    text."""
     if len(data) > MAX_BYTES:
         raise InputError(f"{name} is larger than {MAX_BYTES >> 20} MB, so it is no session file. Choose another one.")
     try:
-        content = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_once, parse_constant=_no_constant)
+        content = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_unique_keys, parse_constant=_no_constant)
     except UnicodeDecodeError:
         raise InputError(f"{name} is not UTF-8, so it is no session file. Save the session again.") from None
-    except _Twice as error:
+    except _DuplicateKey as error:
         raise InputError(f"{name} is no session file: {error}. Save the session again.") from None
     except (ValueError, RecursionError):
         raise InputError(f"{name} is cut off or no JSON. Save the session again, and open the whole file.") from None
@@ -84,10 +85,10 @@ def read_session(data: bytes, name: str = "The file") -> SavedSession:
             f"{name} has version {shown(version)}, and this program reads version {VERSION}. Open it with the program "
             "that wrote it."
         )
-    return _checked(content, name)
+    return _check(content, name)
 
 
-def _checked(found: Mapping[str, Any], name: str) -> SavedSession:
+def _check(found: Mapping[str, Any], name: str) -> SavedSession:
     keys = set(found) - {"private"}
     if missing := sorted(_NEEDED - keys):
         raise InputError(f"{name} lacks {', '.join(missing)}. Save the session again.")

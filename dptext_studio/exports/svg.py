@@ -11,7 +11,7 @@ from .html import escape
 
 
 def bars(rows: Sequence[tuple[str, float]], caption: str) -> str:
-    """Names with shares between 0 and 1."""
+    """Draw names with shares between 0 and 1."""
     left, width, step = 170, 380, 22
     out = []
     for k, (name, share) in enumerate(rows):
@@ -26,7 +26,7 @@ def bars(rows: Sequence[tuple[str, float]], caption: str) -> str:
 
 
 def curve(epsilons: Sequence[float], shares: Sequence[float], at: float | None, caption: str) -> str:
-    """Shares between 0 and 1 over ε on a logarithmic axis, with a line at one ε."""
+    """Draw shares between 0 and 1 over ε on a logarithmic axis, with a line at one ε."""
     left, top, width, height = 52, 12, 560, 170
     low, high = float(min(epsilons)), float(max(epsilons))
 

@@ -11,14 +11,14 @@ from .case_study import case_study
 from .clip_ranges import clipping
 from .distributions import logit_histogram
 from .epsilon_curves import N_W, S_W, curves
-from .explanations import caption, draw_view, title
 from .files import to_html
 from .leaderboard import leaderboard
 from .public_prior import public_prior
-from .side_by_side import word_bars
 from .theme import DARK, DASHES, LIGHT, LINES_DARK, LINES_LIGHT, PAD, SYMBOLS
 from .total_budget import total_budget
 from .trade_off import trade_off
+from .word_bars import word_bars
+from .word_views import caption, draw_view, title
 
 __all__ = [
     "DARK",

@@ -19,7 +19,7 @@ from .theme import (
     SYMBOLS,
     Plot,
     epsilon_ticks,
-    escaped,
+    escape,
     layout,
     with_hover,
 )
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def query_figure(
     curves: Mapping[str, QueryCurve], *, epsilon: float | None = None, dark: bool = False, height: int = 300
 ) -> Plot:
-    """How many answers give a word away, over ε, both on logarithmic axes; "never" stands at the top.
+    """Draw how many answers give a word away, over ε, both on logarithmic axes; "never" stands at the top.
 
     curves: label → curve. epsilon: where a dotted line marks the ε in use. Raises InputError without a curve.
     """
@@ -52,11 +52,11 @@ def query_figure(
             x=curve.epsilons,
             y=np.where(lost, never, n),
             mode="lines+markers",
-            name=escaped(label),
+            name=escape(label),
             line={"color": paint[j % len(paint)], "width": 2, "dash": DASHES[j % len(DASHES)]},
             marker={"color": paint[j % len(paint)], "symbol": SYMBOLS[j % len(SYMBOLS)], "size": 7},
             customdata=said,
-            hovertemplate=f"<b>{escaped(label)}</b><br>ε = %{{x:.3g}}<br>%{{customdata}}<extra></extra>",
+            hovertemplate=f"<b>{escape(label)}</b><br>ε = %{{x:.3g}}<br>%{{customdata}}<extra></extra>",
         )
     if epsilon is not None:
         figure.add_vline(x=epsilon, line={"width": 1, "dash": "dot", "color": colours["soft"]})

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 
 def audit_figure(report: AuditReport, dark: bool = False, height: int = 170) -> go.Figure:
-    """Claimed and measured loss as two bars, and how far the audit could see; an infinite bar runs off the axis."""
+    """Draw claimed and measured loss as two bars, and how far the audit could see; an infinite bar runs off the
+    axis."""
     extras.require("plotly")
 
     import plotly.graph_objects as go

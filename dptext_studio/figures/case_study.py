@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dptext_core.support import extras
@@ -17,7 +17,7 @@ _HOLLOW = "hollow: the paper"
 
 
 def case_study(found: Mapping[str, Any], *, dark: bool = False, height: int = 400) -> go.Figure:
-    """Macro F1 over ε for both rewritten sets, a line for each pre-training set, with deviations over seeds.
+    """Draw macro F1 over ε for both rewritten sets, a line for each pre-training set, with deviations over seeds.
 
     The paper's numbers are hollow marks on dotted lines. Levels across: unprotected texts, and no information.
     """
@@ -32,66 +32,12 @@ def case_study(found: Mapping[str, Any], *, dark: bool = False, height: int = 40
     axis = [study.epsilon_text(e) for e in epsilons]
     rows = {(r["pretrained"], r["data"], r["epsilon"]): r for r in found["rows"]}
     for col, name in enumerate(study.SETS, 1):
-        for i, (pre, title) in enumerate(study.SETS.items()):
-            colour, symbol = lines[i], SYMBOLS[i]
-            label = f"pre-trained on {title}"
-            beside = [
-                (study.epsilon_text(e), p) for e in epsilons if (p := study.paper_score(pre, name, e)) is not None
-            ]
-            figure.add_scatter(
-                x=[x for x, _ in beside],
-                y=[p[0] for _, p in beside],
-                mode="lines+markers",
-                showlegend=False,
-                line={"color": colour, "width": 1, "dash": "dot"},
-                marker={"color": colour, "symbol": f"{symbol}-open", "size": 8},
-                name=f"{label}, the paper",
-                hovertemplate=f"the paper, {label}, ε %{{x}}: %{{y:.2f}}<extra></extra>",
-                row=1,
-                col=col,
-            )
-            mine = [(study.epsilon_text(e), r["macro_f1"]) for e in epsilons if (r := rows.get((pre, name, e)))]
-            figure.add_scatter(
-                x=[x for x, _ in mine],
-                y=[f["mean"] for _, f in mine],
-                mode="lines+markers",
-                name=label,
-                error_y={"array": [f["deviation"] or 0 for _, f in mine], "thickness": 1, "width": 2},
-                line={"color": colour, "width": 2, "dash": DASHES[i]},
-                legendgroup=pre,
-                showlegend=col == 1,
-                marker={"color": colour, "symbol": symbol, "size": 8},
-                hovertemplate=f"{label}, ε %{{x}}: %{{y:.3f}}<extra></extra>",
-                row=1,
-                col=col,
-            )
+        for i in range(len(study.SETS)):
+            _add_pretrained(figure, i, name, rows, epsilons, lines[i], col)
         original = rows.get(("", name, None))
         levels = [("unprotected", original["macro_f1"]["mean"])] if original else []
         levels.append(("no information", found["no_information"][name]["macro_f1"]))
-        for text, level in levels:
-            figure.add_scatter(
-                x=axis,
-                y=[level] * len(axis),
-                mode="lines",
-                showlegend=False,
-                name=text,
-                line={"color": colours["soft"], "width": 1, "dash": "dash"},
-                hovertemplate=f"{text}: {level:.3f}<extra></extra>",
-                row=1,
-                col=col,
-            )
-            figure.add_annotation(
-                x=0,
-                y=level,
-                text=text,
-                showarrow=False,
-                xanchor="left",
-                xshift=-24,
-                row=1,
-                col=col,
-                yanchor="bottom",
-                font={"color": colours["soft"], "size": 12},
-            )
+        _add_levels(figure, levels, axis, colours, col)
     figure.add_scatter(
         x=[None],
         y=[None],
@@ -115,3 +61,76 @@ def case_study(found: Mapping[str, Any], *, dark: bool = False, height: int = 40
     figure.update_yaxes(range=[0, 1.03])
     figure.update_yaxes(title="Macro F1 of the intent", title_font={"color": colours["soft"]}, col=1)
     return with_hover(figure, colours)
+
+
+def _add_pretrained(
+    figure: go.Figure,
+    i: int,
+    name: str,
+    rows: Mapping[tuple[str, str, float | None], Any],
+    epsilons: Sequence[float | None],
+    colour: str,
+    col: int,
+) -> None:
+    """Draw the scores on the rewritten set ``name`` after pre-training on set number ``i``: the paper's, then ours."""
+    pre, title = list(study.SETS.items())[i]
+    symbol = SYMBOLS[i]
+    label = f"pre-trained on {title}"
+    beside = [(study.epsilon_text(e), p) for e in epsilons if (p := study.paper_score(pre, name, e)) is not None]
+    figure.add_scatter(
+        x=[x for x, _ in beside],
+        y=[p[0] for _, p in beside],
+        mode="lines+markers",
+        showlegend=False,
+        line={"color": colour, "width": 1, "dash": "dot"},
+        marker={"color": colour, "symbol": f"{symbol}-open", "size": 8},
+        name=f"{label}, the paper",
+        hovertemplate=f"the paper, {label}, ε %{{x}}: %{{y:.2f}}<extra></extra>",
+        row=1,
+        col=col,
+    )
+    mine = [(study.epsilon_text(e), r["macro_f1"]) for e in epsilons if (r := rows.get((pre, name, e)))]
+    figure.add_scatter(
+        x=[x for x, _ in mine],
+        y=[f["mean"] for _, f in mine],
+        mode="lines+markers",
+        name=label,
+        error_y={"array": [f["deviation"] or 0 for _, f in mine], "thickness": 1, "width": 2},
+        line={"color": colour, "width": 2, "dash": DASHES[i]},
+        legendgroup=pre,
+        showlegend=col == 1,
+        marker={"color": colour, "symbol": symbol, "size": 8},
+        hovertemplate=f"{label}, ε %{{x}}: %{{y:.3f}}<extra></extra>",
+        row=1,
+        col=col,
+    )
+
+
+def _add_levels(
+    figure: go.Figure, levels: Sequence[tuple[str, float]], axis: list[str], colours: dict[str, str], col: int
+) -> None:
+    """Draw levels across with their names."""
+    for text, level in levels:
+        figure.add_scatter(
+            x=axis,
+            y=[level] * len(axis),
+            mode="lines",
+            showlegend=False,
+            name=text,
+            line={"color": colours["soft"], "width": 1, "dash": "dash"},
+            hovertemplate=f"{text}: {level:.3f}<extra></extra>",
+            row=1,
+            col=col,
+        )
+        figure.add_annotation(
+            x=0,
+            y=level,
+            text=text,
+            showarrow=False,
+            xanchor="left",
+            xshift=-24,
+            row=1,
+            col=col,
+            yanchor="bottom",
+            font={"color": colours["soft"], "size": 12},
+        )

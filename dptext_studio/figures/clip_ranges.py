@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 
 def clipping(rows: Sequence[ClippingRow], *, dark: bool = False, height: int = 480) -> go.Figure:
-    """Cosine above and N_w below over the width of the clipping range, one line an ε (``results.clipping``)."""
+    """Draw cosine above and N_w below over the width of the clipping range, one line an ε
+    (``results.clipping``)."""
     extras.require("plotly")
 
     import plotly.graph_objects as go

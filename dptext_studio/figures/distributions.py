@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from .theme import DARK, LIGHT, Plot, escaped, layout
+from .theme import DARK, LIGHT, Plot, escape, layout
 
 
 def logit_histogram(
@@ -19,7 +19,7 @@ def logit_histogram(
     dark: bool = False,
     height: int = 260,
 ) -> Plot:
-    """The model's scores of all candidates at one mask, with the clipping range in use shaded.
+    """Draw the model's scores of all candidates at one mask, with the clipping range in use shaded.
 
     logits: raw, (V,). marks: word → its raw score, drawn as labelled lines (original in blue, released in vermillion).
     others: name → other ranges, whose ends are drawn as grey lines with the name at the upper one.
@@ -42,33 +42,49 @@ def logit_histogram(
     for x in (clip_min, clip_max):
         figure.add_vline(x=x, line={"color": colours["keep"], "width": 1.5, "dash": "dot"})
     top = float(np.log10(counts.max() + 1))
+    _add_ranges(figure, others, (clip_min, clip_max), top, colours)
+    _add_words(figure, marks or {}, top, colours)
+    figure.update_yaxes(type="log", title="words", title_font={"color": colours["soft"]}, dtick=1)
+    figure.update_xaxes(title="model score (logit) before clipping", title_font={"color": colours["soft"]})
+    return layout(figure, colours, height)
+
+
+def _add_ranges(
+    figure: Plot,
+    others: Mapping[str, tuple[float, float]],
+    used: tuple[float, float],
+    top: float,
+    colours: dict[str, str],
+) -> None:
+    """Draw the ends of the clipping ranges that are not in use."""
     for j, (name, ends) in enumerate(others.items()):
         for x in ends:
-            if x not in (clip_min, clip_max):
+            if x not in used:
                 figure.add_vline(x=x, line={"color": colours["soft"], "width": 1.5, "dash": "dash"})
         figure.add_annotation(
             x=ends[1],
             y=top * (0.62 - 0.12 * j),
             yref="y",
-            text=escaped(name),
+            text=escape(name),
             showarrow=False,
             xanchor="right",
             xshift=-4,
             font={"color": colours["soft"]},
         )
-    for j, (word, x) in enumerate((marks or {}).items()):
+
+
+def _add_words(figure: Plot, marks: Mapping[str, float], top: float, colours: dict[str, str]) -> None:
+    """Mark the scores of words by lines with their names."""
+    for j, (word, x) in enumerate(marks.items()):
         colour = colours["keep"] if j == 0 else colours["new"]
         figure.add_vline(x=x, line={"color": colour, "width": 2})
         figure.add_annotation(
             x=x,
             y=top * (0.98 - 0.14 * j),
             yref="y",
-            text=escaped(word),
+            text=escape(word),
             showarrow=False,
             xanchor="left",
             xshift=4,
             font={"color": colour},
         )
-    figure.update_yaxes(type="log", title="words", title_font={"color": colours["soft"]}, dtick=1)
-    figure.update_xaxes(title="model score (logit) before clipping", title_font={"color": colours["soft"]})
-    return layout(figure, colours, height)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,15 +19,15 @@ from .theme import (
     SYMBOLS,
     Plot,
     epsilon_ticks,
-    escaped,
-    faint,
+    escape,
     layout,
+    translucent,
     width_of,
     with_hover,
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
 N_W = "N_w: chance that a word stays itself"
 S_W = "S_w: different words in 100 draws"
@@ -46,65 +46,87 @@ def curves(
     height: int = 340,
     width: int = 450,
 ) -> Plot:
-    """Values over ε, one curve a label, with a shaded interval where its ends are given; ε on a logarithmic axis.
+    """Draw values over ε, one curve a label, with a shaded interval where its ends are given.
 
-    lines: label → (epsilons, mean, low, high), low and high both None or both given. y_title: ``N_W`` or ``S_W``, or
-    what else is shown. x_title: what ε is spent on. top: the upper end of the vertical axis; 1 for ``N_W``, else that
-    of the data. The legend comes below these ``height`` pixels, in as many columns as ``width`` pixels have room for.
-    Raises InputError where lengths differ or an ε is not positive.
+    ε is on a logarithmic axis. lines: label → (epsilons, mean, low, high), low and high both None or both given.
+    y_title: ``N_W`` or ``S_W``, or what else is shown. x_title: what ε is spent on. top: the upper end of the vertical
+    axis; 1 for ``N_W``, else that of the data. The legend comes below these ``height`` pixels, in as many columns as
+    ``width`` pixels have room for. Raises InputError where lengths differ or an ε is not positive.
     """
     colours, paint = (DARK, LINES_DARK) if dark else (LIGHT, LINES_LIGHT)
     figure = Plot()
     highest, ends = 0.0, []
     for j, (label, (epsilons, mean, low, high)) in enumerate(lines.items()):
-        x, y = np.asarray(epsilons, dtype=np.float64), np.asarray(mean, dtype=np.float64)
-        band = None if low is None or high is None else np.array([low, high], dtype=np.float64)
-        if x.ndim != 1 or x.shape != y.shape or not len(x) or (band is not None and band.shape != (2, len(x))):
-            raise InputError(f"The curve “{label}” needs as many values as ε, and at least one.")
-        if (low is None) != (high is None) or not (np.all(x > 0) and np.all(np.isfinite(x)) and np.all(np.isfinite(y))):
-            raise InputError(
-                f"The curve “{label}” needs positive ε, finite values, and both ends of an interval or none."
-            )
-        colour, name = paint[j % len(paint)], escaped(label)
+        x, y, band = _checked(label, epsilons, mean, low, high)
+        colour, name = paint[j % len(paint)], escape(label)
         highest = max(highest, float(y.max()), 0.0 if band is None else float(band[1].max()))
         ends += [float(x.min()), float(x.max())]
-        if band is not None:
-            figure.add_scatter(
-                x=np.concatenate([x, x[::-1]]),
-                y=np.concatenate([band[1], band[0][::-1]]),
-                fill="toself",
-                mode="lines",
-                line={"width": 0},
-                fillcolor=faint(colour, 0.18),
-                hoverinfo="skip",
-                showlegend=False,
-                legendgroup=name,
-                name=name,
-            )
-        said = [f"{v:.3g}" for v in y]
-        if band is not None:
-            said = [f"{v} ({a:.3g} to {b:.3g})" for v, a, b in zip(said, *band, strict=True)]
-        figure.add_scatter(
-            x=x,
-            y=y,
-            mode="lines+markers" if len(x) <= 40 else "lines",
-            name=name,
-            legendgroup=name,
-            line={"color": colour, "width": 2, "dash": DASHES[j % len(DASHES)]},
-            marker={"color": colour, "symbol": SYMBOLS[j % len(SYMBOLS)], "size": 6, "maxdisplayed": 9},
-            customdata=said,
-            hovertemplate=f"<b>{name}</b><br>ε = %{{x:.3g}}<br>%{{customdata}}<extra></extra>",
-        )
+        _add_curve(figure, j, name, colour, x, y, band)
     if not lines:
         raise InputError("There is no curve to draw.")
     if top is None:
         top = 1.0 if y_title == N_W else highest or 1.0
+    _add_frame(figure, list(lines), colours, height, width)
+    _add_axes(figure, (x_title, y_title), (min(ends), max(ends)), top, colours)
+    return with_hover(figure, colours)
+
+
+def _checked(
+    label: str, epsilons: ArrayLike, mean: ArrayLike, low: ArrayLike | None, high: ArrayLike | None
+) -> tuple[NDArray, NDArray, NDArray | None]:
+    """Return ε, values and the ends of the interval of a curve as arrays. Raise InputError where they do not fit."""
+    x, y = np.asarray(epsilons, dtype=np.float64), np.asarray(mean, dtype=np.float64)
+    band = None if low is None or high is None else np.array([low, high], dtype=np.float64)
+    if x.ndim != 1 or x.shape != y.shape or not len(x) or (band is not None and band.shape != (2, len(x))):
+        raise InputError(f"The curve “{label}” needs as many values as ε, and at least one.")
+    if (low is None) != (high is None) or not (np.all(x > 0) and np.all(np.isfinite(x)) and np.all(np.isfinite(y))):
+        raise InputError(f"The curve “{label}” needs positive ε, finite values, and both ends of an interval or none.")
+    return x, y, band
+
+
+def _add_curve(figure: Plot, j: int, name: str, colour: str, x: NDArray, y: NDArray, band: NDArray | None) -> None:
+    """Draw curve number ``j`` with its interval."""
+    if band is not None:
+        figure.add_scatter(
+            x=np.concatenate([x, x[::-1]]),
+            y=np.concatenate([band[1], band[0][::-1]]),
+            fill="toself",
+            mode="lines",
+            line={"width": 0},
+            fillcolor=translucent(colour, 0.18),
+            hoverinfo="skip",
+            showlegend=False,
+            legendgroup=name,
+            name=name,
+        )
+    said = [f"{v:.3g}" for v in y]
+    if band is not None:
+        said = [f"{v} ({a:.3g} to {b:.3g})" for v, a, b in zip(said, *band, strict=True)]
+    figure.add_scatter(
+        x=x,
+        y=y,
+        mode="lines+markers" if len(x) <= 40 else "lines",
+        name=name,
+        legendgroup=name,
+        line={"color": colour, "width": 2, "dash": DASHES[j % len(DASHES)]},
+        marker={"color": colour, "symbol": SYMBOLS[j % len(SYMBOLS)], "size": 6, "maxdisplayed": 9},
+        customdata=said,
+        hovertemplate=f"<b>{name}</b><br>ε = %{{x:.3g}}<br>%{{customdata}}<extra></extra>",
+    )
+
+
+def _add_frame(
+    figure: Plot,
+    labels: Sequence[str],
+    colours: dict[str, str],
+    height: int,
+    width: int,
+) -> None:
+    """Add a legend below the axes, in as many columns as ``width`` pixels have room for."""
     layout(figure, colours, height)
-    entry = max(width_of(label, 12) for label in lines) + 52
-    columns = max(1, min(len(lines), int((width - 64) // entry)))
-    legend = 20 * -(-len(lines) // columns)
-    low_end, high_end = min(ends), max(ends)
-    pad = max(0.02 * np.log10(high_end / low_end), 0.02)
+    entry = max(width_of(label, 12) for label in labels) + 52
+    columns = max(1, min(len(labels), int((width - 64) // entry)))
+    legend = 20 * -(-len(labels) // columns)
     figure.update_layout(
         height=height + legend,
         hovermode="closest",
@@ -120,10 +142,18 @@ def curves(
             "font": {"size": 12, "color": colours["ink"]},
         },
     )
+
+
+def _add_axes(
+    figure: Plot, titles: tuple[str, str], ends: tuple[float, float], top: float, colours: dict[str, str]
+) -> None:
+    """Set up a logarithmic axis for ε between its ``ends``, and a vertical one up to ``top``."""
+    low_end, high_end = ends
+    pad = max(0.02 * np.log10(high_end / low_end), 0.02)
     ticks = epsilon_ticks(low_end, high_end)
     figure.update_xaxes(
         type="log",
-        title={"text": x_title, "standoff": 6},
+        title={"text": titles[0], "standoff": 6},
         title_font={"color": colours["soft"], "size": 13},
         automargin=False,
         tickvals=ticks,
@@ -134,9 +164,8 @@ def curves(
         range=[np.log10(low_end) - pad, np.log10(high_end) + pad],
     )
     figure.update_yaxes(
-        title={"text": y_title, "standoff": 8},
+        title={"text": titles[1], "standoff": 8},
         title_font={"color": colours["soft"], "size": 13},
         automargin=False,
         range=[-0.02 * top, 1.04 * top],
     )
-    return with_hover(figure, colours)

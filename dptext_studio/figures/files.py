@@ -7,11 +7,11 @@ from typing import Any
 
 from dptext_core.support import extras
 
-from .theme import escaped
+from .theme import escape
 
 
 def to_html(figure: Mapping[str, Any], title: str) -> str:
-    """A page that shows one figure and needs nothing from anywhere: the script that draws it is inside."""
+    """Return a page that shows one figure and needs nothing from anywhere: the script that draws it is inside."""
     extras.require("plotly")
 
     import plotly.io
@@ -20,4 +20,4 @@ def to_html(figure: Mapping[str, Any], title: str) -> str:
     page = plotly.io.to_html(
         figure, config=config, include_plotlyjs=True, include_mathjax=False, full_html=True, validate=False
     )
-    return page.replace("<head>", f"<head><title>{escaped(title)}</title>", 1)
+    return page.replace("<head>", f"<head><title>{escape(title)}</title>", 1)

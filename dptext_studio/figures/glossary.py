@@ -21,8 +21,8 @@ _SAID = {
 }
 
 
-def said_of(name: str) -> str:
-    """What this symbol or figure means."""
+def definition(name: str) -> str:
+    """Return what this symbol or figure means."""
     return _SAID[name]
 
 

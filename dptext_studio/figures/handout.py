@@ -7,35 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from pathlib import Path
 
 from dptext_core.support.version import __version__
 
 from ..lessons import LESSONS, Lesson
 from .lessons import STYLE, colours, fragment
 
-_PAGE = """
-@page { size: A4; margin: 18mm; }
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1.5rem; max-width: 44rem; background: var(--page); color: var(--ink);
-  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif; }
-h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .4rem; }
-h2 { font-size: 1.35rem; line-height: 1.25; margin: 0 0 .5rem; }
-.soft { color: var(--soft); }
-section { margin-top: 3rem; break-inside: avoid-page; }
-.question { border: 1.5px solid var(--ink); border-radius: 6px; padding: .7rem 1rem; break-inside: avoid; }
-.question ol { list-style: upper-alpha; margin: .4rem 0 .2rem; padding-left: 1.8rem; }
-.answers { break-before: page; }
-.answers section { margin-top: 1.8rem; break-inside: auto; }
-.part, .answers h2 { break-inside: avoid; }
-.right { font-weight: 650; }
-.code svg { display: block; width: 34mm; height: 34mm; }
-@media print { body { padding: 0; max-width: none; font-size: 11.5pt; }
-  section.lesson + section.lesson { break-before: page; } }
-"""
+_PAGE = (Path(__file__).parent / "handout.css").read_text(encoding="utf-8")
 
 
 def handout(lessons: Sequence[Lesson] = LESSONS, *, address: str = "", code: str = "") -> str:
-    """The lessons as one HTML document, each with its control where it begins. May take seconds.
+    """Return the lessons as one HTML document, each with its control where it begins. May take seconds.
 
     address: where the lessons can be opened, printed as text. code: an SVG of it that this program made (a QR code);
     it stands there as it is.

@@ -6,15 +6,16 @@ from dptext_core.measure.metrics.registry import measure
 from dptext_lab.results.leaderboard import Board
 from dptext_lab.results.leaderboard_text import with_interval
 
-from .theme import DARK, LIGHT, Plot, escaped, layout, short, with_hover
+from .theme import DARK, LIGHT, Plot, escape, layout, shorten, with_hover
 
 #: Pixels of a line, and of the axis below.
 LINE, AXIS = 30, 48
 
 
 def leaderboard(board: Board, *, dark: bool = False, narrow: int = 34) -> Plot:
-    """The best at the top. Blue: the first, and those that cannot be told from it; grey: less, beyond doubt. Hollow:
-    read between two points. A dotted line: text that was not rewritten. narrow: characters of a name at most."""
+    """Draw the best at the top. Blue: the first, and those without a significant difference from it; grey:
+    significantly less. Hollow: read between two points. A dotted line: text that was not rewritten. narrow:
+    characters of a name at most."""
     colours = DARK if dark else LIGHT
     entries = board.entries
     unit = 100 if measure(board.judge).unit == "share" else 1
@@ -25,16 +26,16 @@ def leaderboard(board: Board, *, dark: bool = False, narrow: int = 34) -> Plot:
     # A trace for each, since an interval has the colour of its trace.
     for i, e in enumerate(entries):
         where = f"read between ε {e.between[0]:g} and {e.between[1]:g}" if e.between else f"at ε {e.epsilon:g}"
-        known = "less than the first, beyond doubt" if e.is_significant else "not told from the first"
+        known = "significantly less than the first" if e.is_significant else "no significant difference from the first"
         told = "" if e.p is None else f"<br>{known}"
         seeds = "one seed" if e.seeds == 1 else f"{e.seeds} seeds"
-        said = f"{escaped(e.label)}: {with_interval(e, board.judge)}<br>{where}, {seeds}{told}"
+        said = f"{escape(e.label)}: {with_interval(e, board.judge)}<br>{where}, {seeds}{told}"
         figure.add_scatter(
             x=[unit * e.value],
             y=[i],
             mode="markers",
             hovertemplate=f"{said}<extra></extra>",
-            name=escaped(e.label),
+            name=escape(e.label),
             error_x={
                 "type": "data",
                 "symmetric": False,
@@ -64,7 +65,7 @@ def leaderboard(board: Board, *, dark: bool = False, narrow: int = 34) -> Plot:
         tickvals=list(range(len(entries))),
         fixedrange=True,
         showgrid=False,
-        ticktext=[escaped(short(e.label, narrow)) for e in entries],
+        ticktext=[escape(shorten(e.label, narrow)) for e in entries],
         ticks="",
     )
     figure.update_layout(dragmode=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 from html import escape
+from pathlib import Path
 
 import numpy as np
 
@@ -19,62 +20,22 @@ from .theme import DARK, DASHES, LIGHT, epsilon_ticks
 
 _DASH = {"solid": "", "dash": "8 4", "dot": "2 3", "dashdot": "8 3 2 3", "longdash": "12 4"}
 
-STYLE = """
-.part { margin: 0 0 1.2em; color: var(--ink); line-height: 1.45; }
-.part figcaption, .part caption { text-align: left; font-weight: 600; margin: 0 0 .45em; padding: 0; }
-.part svg { display: block; }
-.bars ul { list-style: none; margin: 0; padding: 0; display: grid; gap: .28em;
-  grid-template-columns: minmax(4.5em, max-content) minmax(3em, 1fr) max-content; }
-.bars li { display: grid; grid-template-columns: subgrid; grid-column: 1 / -1; align-items: center; gap: .7em; }
-.bars .label { overflow-wrap: anywhere; max-width: 17em; }
-.bars svg { width: 100%; height: .95em; fill: var(--bar); }
-.bars .original { font-weight: 650; color: var(--keep); }
-.bars .original svg { fill: var(--keep); }
-.bars .released { font-weight: 650; color: var(--new); }
-.bars .released svg { fill: var(--new); }
-.bars .said { font-variant-numeric: tabular-nums; text-align: right; }
-.curves svg { width: 100%; max-width: var(--curve-width, 36em); height: auto; fill: var(--soft);
-  font: 14px var(--font, sans-serif); }
-.lane ol { list-style: none; margin: 0; padding: 0; display: flex; border-top: 2px solid var(--line); }
-.lane .row { display: flex; align-items: flex-end; height: 7em; }
-.lane .row svg, .lane li { flex: 1 1 0; min-width: 0; }
-.lane .row svg { height: 100%; fill: var(--bar); }
-.lane .row .original { fill: var(--keep); }
-.lane li { display: flex; flex-direction: column; align-items: center; padding-top: .35em; }
-.lane li span { writing-mode: vertical-rl; white-space: nowrap; font-size: .92em; }
-.lane li i { font-style: normal; height: 1.2em; line-height: 1.2em; font-size: .8em; }
-.lane li.original { font-weight: 700; color: var(--keep); }
-.lane small { color: var(--soft); display: block; margin-top: .3em; }
-.marked p { white-space: pre-wrap; margin: 0 0 .5em; overflow-wrap: anywhere; }
-.marked .kept { border-bottom: 2px dotted var(--soft); }
-.marked .same { color: var(--keep); font-weight: 650; border-bottom: 2px solid var(--keep); }
-.marked .changed { color: var(--new); font-style: italic; }
-.marked ul { list-style: none; margin: 0; padding: 0; font-size: .92em;
-  display: flex; flex-wrap: wrap; gap: .3em 1.4em; }
-.facts table { border-collapse: collapse; width: 100%; }
-.facts th, .facts td { text-align: left; vertical-align: top; padding: .3em .9em .3em 0;
-  border-bottom: 1px solid var(--line); }
-.facts th { font-weight: 600; }
-.facts tbody td:first-child { color: var(--soft); }
-.facts tbody td:first-child:not(:last-child) { min-width: 7em; }
-.facts.pairs td:first-child { width: 11em; }
-.facts.plain tbody td:first-child { color: var(--ink); }
-"""
+STYLE = (Path(__file__).parent / "lessons.css").read_text(encoding="utf-8")
 
 
 def colours(dark: bool = False) -> dict[str, str]:
-    """The custom properties that STYLE reads, name → colour."""
+    """Return the custom properties that STYLE reads, name → colour."""
     return {f"--{name}": value for name, value in (DARK if dark else LIGHT).items()}
 
 
 def fragment(parts: Iterable[Part]) -> str:
-    """All parts, one below the other."""
+    """Return all parts, one below the other."""
     return "".join(draw(part) for part in parts)
 
 
 @functools.singledispatch
 def draw(part: object) -> str:
-    """A part of a lesson as HTML."""
+    """Return a part of a lesson as HTML."""
     raise InputError(f"There is no figure of {type(part).__name__}: use a part of dptext_studio.lessons.")
 
 

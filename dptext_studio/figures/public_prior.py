@@ -38,7 +38,7 @@ def public_prior(
     height: int = 720,
     logarithms: Sequence[str] = (),
 ) -> go.Figure:
-    """Cosine, perplexity and the best attacker's success over ε, one line a system, with 95% intervals over texts.
+    """Draw cosine, perplexity and the best attacker's success over ε, one line a system, with 95% intervals over texts.
 
     logarithms: measures whose rows hold logarithms; those of ``results.public_prior`` where none are given.
     """

@@ -92,7 +92,7 @@ class Plot(dict):
         return plotly.io.to_json(self, validate=False)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        """What a notebook draws."""
+        """Return what a notebook draws."""
         return {"application/vnd.plotly.v1+json": json.loads(self.to_json()), "text/plain": "A figure."}
 
     def _trace(self, kind: str, values: dict[str, Any]) -> Self:
@@ -144,12 +144,12 @@ class Plot(dict):
         return self._more("shapes", values)
 
     def add_vline(self, x: float, **values: Any) -> Self:
-        """A line from the bottom to the top."""
+        """Draw a line from the bottom to the top."""
         ends = {"type": "line", "x0": x, "x1": x, "xref": "x", "y0": 0, "y1": 1, "yref": "y domain"}
         return self._more("shapes", ends | values)
 
     def add_vrect(self, x0: float, x1: float, **values: Any) -> Self:
-        """A band from the bottom to the top."""
+        """Draw a band from the bottom to the top."""
         ends = {"type": "rect", "x0": x0, "x1": x1, "xref": "x", "y0": 0, "y1": 1, "yref": "y domain"}
         return self._more("shapes", ends | values)
 
@@ -188,13 +188,13 @@ def with_hover(figure: Figure, colours: dict[str, str]) -> Figure:
     return figure
 
 
-def escaped(text: str) -> str:
-    """Plotly reads a little HTML in its labels: what a user typed is shown literally."""
+def escape(text: str) -> str:
+    """Escape a text for plotly, which reads a little HTML in its labels."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def add_labels(figure: Plot, labels: Sequence[tuple[float, float, str, str, int, str]]) -> None:
-    """Words as one trace: x, y, text (escaped), colour, size, position."""
+    """Draw words as one trace: x, y, text (escaped), colour, size, position."""
     if not labels:
         return
     x, y, text, colour, size, position = (list(column) for column in zip(*labels, strict=True))
@@ -213,20 +213,21 @@ def add_labels(figure: Plot, labels: Sequence[tuple[float, float, str, str, int,
 
 
 def epsilon_ticks(low: float, high: float) -> list[float]:
-    """1, 2 and 5 of each power of ten between two ε; over more than three powers the powers alone."""
+    """Return 1, 2 and 5 of each power of ten between two ε; over more than three powers the powers alone."""
     powers = range(int(np.floor(np.log10(low))) - 1, int(np.ceil(np.log10(high))) + 2)
     steps = (1, 2, 5) if high / low <= 1000 else (1,)
     found = [s * 10.0**p for p in powers for s in steps]
     return [v for v in found if low / 1.001 <= v <= high * 1.001] or [low]
 
 
-def faint(colour: str, alpha: float) -> str:
+def translucent(colour: str, alpha: float) -> str:
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return f"rgba({red},{green},{blue},{alpha})"
 
 
 def width_of(text: str, size: float) -> float:
-    """Pixels that a text takes at most, nearly: plotly measures only in the browser, and labels are placed before."""
+    """Return pixels that a text takes at most, nearly: plotly measures only in the browser, and labels are placed
+    before."""
     narrow, wide = set(" .,:;'’|!iljtfrI()[]-"), set("mwMW@%&—…")
     em = 0.0
     for c in text:
@@ -239,6 +240,6 @@ def width_of(text: str, size: float) -> float:
     return em * size
 
 
-def short(text: str, most: int) -> str:
-    """At most that many characters; the hover has the whole word."""
+def shorten(text: str, most: int) -> str:
+    """Return at most that many characters; the hover has the whole word."""
     return text if len(text) <= most else text[: most - 1] + "…"

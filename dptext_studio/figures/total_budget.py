@@ -8,7 +8,7 @@ from dptext_core.errors import InputError
 from dptext_lab.results.total_budget import MEASURES, BudgetRow
 
 from .epsilon_curves import Curve, curves
-from .theme import LINES_DARK, LINES_LIGHT, Plot, escaped
+from .theme import LINES_DARK, LINES_LIGHT, Plot, escape
 
 #: The upper end of the vertical axis, where the data do not set it.
 _TOPS = {"cosine": 0.85, "task": 1.0, "linked": 1.0, "named": 1.0}
@@ -17,7 +17,7 @@ _TOPS = {"cosine": 0.85, "task": 1.0, "linked": 1.0, "named": 1.0}
 def total_budget(
     rows: Sequence[BudgetRow], measure: str = "cosine", *, dark: bool = False, height: int = 380, width: int = 760
 ) -> Plot:
-    """What is measured over the total ε of a text, a curve with its 95% interval for each system.
+    """Draw what is measured over the total ε of a text, a curve with its 95% interval for each system.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def total_budget(
     least, most = min(r.total for r in rows if r.total), max(r.total for r in rows)
     for r in rows:
         if not r.total and r.system in systems:
-            name = escaped(r.system)
+            name = escape(r.system)
             figure.add_scatter(
                 x=[least, most],
                 y=[r.value, r.value],

@@ -14,15 +14,15 @@ from dptext_core.measure.trade_off_advice import unsure
 from dptext_core.mechanisms.registry import counted
 from dptext_core.privacy.guarantee import number
 
-from .theme import DARK, DASHES, FONT, LIGHT, LINES_DARK, LINES_LIGHT, SYMBOLS, epsilon_ticks, escaped, short, width_of
+from .theme import DARK, DASHES, FONT, LIGHT, LINES_DARK, LINES_LIGHT, SYMBOLS, epsilon_ticks, escape, shorten, width_of
 
 #: Names of the axes of what is hidden, all but that of ε rising with what is hidden.
 AXES = {
-    "best": "Hidden: share of the drawn words that the best of all attackers does not name",
-    "n_w": "Hidden: chance that a drawn word does not stay (1 − N_w)",
-    "bayes": "Hidden: chance that the best guess of a drawn word is wrong",
-    "two_texts": "Hidden: share of rewrites not told from those of another text (a coin: 50%)",
-    "unchanged": "Hidden: share of the words that do not stand unchanged",
+    "best": "Words hidden from the strongest attacker",
+    "n_w": "Probability that a word is replaced (1 − N_w)",
+    "bayes": "Probability that the Bayes-optimal guess is wrong",
+    "two_texts": "Rewrites not distinguished from those of another text (chance 50%)",
+    "unchanged": "Share of words changed",
     "epsilon": "ε, which counts something else for each mechanism",
 }
 _WIDTH, _SIZE = 700, 12
@@ -39,8 +39,8 @@ def trade_off(
     dark: bool = False,
     height: int = 420,
 ) -> dict[str, Any]:
-    """Points that have both measures, filled on the front, else hollow. Bars upwards: one standard deviation of the
-    draws; across: the 95% interval of what is hidden, where it is estimated.
+    """Draw points that have both measures, filled on the front, else hollow. Bars upwards: one standard deviation of
+    the draws; across: the 95% interval of what is hidden, where it is estimated.
 
     chosen, best: setting and ε of a point to ring and to name. limit: of what is given away, as a line; points whose
     interval it cuts are pale, since it cannot be told whether they hide enough. A mark's
@@ -71,76 +71,81 @@ def trade_off(
     here = None if first is None else _start(at[id(first)], ends, (low, high), log, colours)
     shapes, notes = [], _labels(lines, ends, (low, high), log, height, colours, here)
     if limit is not None and not log:
-        shapes.append(
-            {
-                "type": "line",
-                "x0": 1 - limit,
-                "x1": 1 - limit,
-                "yref": "paper",
-                "y0": 0,
-                "y1": 1,
-                "layer": "below",
-                "line": {"color": colours["soft"], "width": 1.5, "dash": "dot"},
-            }
-        )
-        notes.append(
-            {
-                "x": 1 - limit,
-                "y": 0,
-                "yref": "paper",
-                "text": "hides enough →",
-                "showarrow": False,
-                "xanchor": "left",
-                "yanchor": "bottom",
-                "xshift": 4,
-                "font": {"color": colours["soft"], "size": 12},
-            }
-        )
+        line, note = _limit(limit, colours)
+        shapes.append(line)
+        notes.append(note)
     for key, ring in ((chosen, "circle-open"), (best, "star-open")):
         p = next((p for p in shown if (p.setting, p.epsilon) == key), None)
         if p is not None:
             traces.append(_ring(at[id(p)], ring, colours))
     notes += [here] if here else []
+    notes += [_corner(hidden, colours)]
+    axes = _axes(hidden, kept, xs, ends, [low, high], colours)
+    return {"data": traces, "layout": _layout(height, colours) | axes | {"shapes": shapes, "annotations": notes}}
+
+
+def _axes(
+    hidden: str, kept: str, xs: Sequence[float], ends: list[float], y_ends: list[float], colours: dict[str, str]
+) -> dict[str, Any]:
+    """Return the axes: utility upwards, what is hidden or ε across."""
     axis = {"linecolor": colours["line"], "gridcolor": colours["line"], "zeroline": False, "automargin": True}
     titled = {"font": {"color": colours["soft"], "size": 13}}
     x_axis: dict[str, Any] = axis | {"range": ends, "title": titled | {"text": AXES[hidden]}}
-    if log:
+    if hidden == "epsilon":
         ticks = epsilon_ticks(min(xs), max(xs))
         x_axis |= {"type": "log", "tickvals": ticks, "ticktext": [f"{v:g}" for v in ticks]}
     else:
         x_axis |= {"tickformat": ".0%", "nticks": 7}
+    what = about(kept).title
+    y_title = f"Meaning preserved: {what.lower()}" if what[1:2].islower() else f"Meaning preserved: {what}"
+    return {"xaxis": x_axis, "yaxis": axis | {"range": y_ends, "title": titled | {"text": y_title}}}
+
+
+def _layout(height: int, colours: dict[str, str]) -> dict[str, Any]:
+    """Return the frame without its axes."""
+    font = {"color": colours["ink"], "size": 13, "family": FONT}
     return {
-        "data": traces,
-        "layout": {
-            "height": height,
-            "margin": {"l": 8, "r": 12, "t": 28, "b": 8},
-            "showlegend": False,
-            "hovermode": "closest",
-            "paper_bgcolor": colours["page"],
-            "plot_bgcolor": colours["page"],
-            "font": {"color": colours["ink"], "size": 13, "family": FONT},
-            "xaxis": x_axis,
-            "yaxis": axis
-            | {
-                "range": [low, high],
-                "title": titled
-                | {
-                    "text": f"Kept: {about(kept).title.lower()}"
-                    if about(kept).title[1:2].islower()
-                    else f"Kept: {about(kept).title}"
-                },
-            },
-            "shapes": shapes,
-            "annotations": [*notes, _corner(hidden, colours)],
-            "dragmode": False,
-            "hoverlabel": {
-                "bgcolor": colours["page"],
-                "bordercolor": colours["line"],
-                "align": "left",
-                "font": {"color": colours["ink"], "size": 13, "family": FONT},
-            },
+        "height": height,
+        "margin": {"l": 8, "r": 12, "t": 28, "b": 8},
+        "showlegend": False,
+        "hovermode": "closest",
+        "paper_bgcolor": colours["page"],
+        "plot_bgcolor": colours["page"],
+        "font": font,
+        "dragmode": False,
+        "hoverlabel": {
+            "bgcolor": colours["page"],
+            "bordercolor": colours["line"],
+            "align": "left",
+            "font": font,
         },
     }
+
+
+def _limit(limit: float, colours: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a line across the limit, and its note."""
+    line = {
+        "type": "line",
+        "x0": 1 - limit,
+        "x1": 1 - limit,
+        "yref": "paper",
+        "y0": 0,
+        "y1": 1,
+        "layer": "below",
+        "line": {"color": colours["soft"], "width": 1.5, "dash": "dot"},
+    }
+    note = {
+        "x": 1 - limit,
+        "y": 0,
+        "yref": "paper",
+        "text": "hides enough →",
+        "showarrow": False,
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "xshift": 4,
+        "font": {"color": colours["soft"], "size": 12},
+    }
+    return line, note
 
 
 def _across(point: TradeOffPoint, hidden: str) -> float:
@@ -186,7 +191,7 @@ def _line(
     trace: dict[str, Any] = {
         "type": "scatter",
         "mode": "lines+markers",
-        "name": escaped(mine[0].label),
+        "name": escape(mine[0].label),
         "cliponaxis": False,
         "x": [at[id(p)][0] for p in mine],
         "y": [at[id(p)][1] for p in mine],
@@ -198,7 +203,7 @@ def _line(
             "symbol": [symbol if id(p) in filled else f"{symbol}-open" for p in mine],
         },
         "error_y": bars | {"array": [p.value(kept).spread or 0 for p in mine]},
-        "customdata": [[p.setting, p.epsilon, _said(p, hidden, kept, id(p) in filled)] for p in mine],
+        "customdata": [[p.setting, p.epsilon, _hover_text(p, hidden, kept, id(p) in filled)] for p in mine],
         "hovertemplate": "%{customdata[2]}<extra></extra>",
         "selected": {"marker": {"opacity": 1}},
         "unselected": {"marker": {"opacity": 1}},
@@ -218,8 +223,8 @@ def _pale(colour: str) -> str:
     return f"rgba({red}, {green}, {blue}, 0.35)"
 
 
-def _said(p: TradeOffPoint, hidden: str, kept: str, on_front: bool) -> str:
-    lines = [f"<b>{escaped(p.label)}</b>", f"ε = {number(p.epsilon)}, {counted(p.mechanism.name)}"]
+def _hover_text(p: TradeOffPoint, hidden: str, kept: str, on_front: bool) -> str:
+    lines = [f"<b>{escape(p.label)}</b>", f"ε = {number(p.epsilon)}, {counted(p.mechanism.name)}"]
     for name in dict.fromkeys((kept, hidden)):
         if name != "epsilon":
             by = f", “{title(p.measured[name].by)}”" if name in p.measured and p.measured[name].by else ""
@@ -249,7 +254,7 @@ def _labels(
     colours: dict[str, str],
     here: dict[str, Any] | None,
 ) -> list[dict[str, Any]]:
-    """Each line's name beside one of its marks, where it covers least of the lines and no other name.
+    """Return each line's name beside one of its marks, where it covers least of the lines and no other name.
 
     here: a note that is there already.
     """
@@ -259,39 +264,23 @@ def _labels(
         across = (x - ends[0]) / ((ends[1] - ends[0]) or 1) * _WIDTH
         return across, (y_ends[1] - y) / ((y_ends[1] - y_ends[0]) or 1) * (height - 80)
 
-    drawn: list[tuple[float, float]] = []
-    for _, _, spots in lines:
-        at = [pixels(*spot) for spot in spots]
-        drawn += at * 3  # a mark hides more of a name than a line does
-        for (a, b), (c, d) in itertools.pairwise(at):
-            n = max(2, int(math.hypot(c - a, d - b) / 8))
-            drawn += [(a + (c - a) * k / n, b + (d - b) * k / n) for k in range(1, n)]
+    drawn = _covered_points([[pixels(*spot) for spot in spots] for _, _, spots in lines])
     placed: list[tuple[float, float, float, float]] = []
     if here is not None:
         x, y = pixels(10 ** here["x"] if log else here["x"], here["y"])
         placed.append((x + here["ax"] - 40, y + here["ay"] - 12, x + here["ax"] + 40, y + here["ay"] + 12))
     out = []
     for label, colour, spots in lines:
-        name = short(label, 34)
+        name = shorten(label, 34)
         wide, tall = width_of(name, _SIZE) * 1.08 + 6, _SIZE + 6
-        tries = []
-        for k, (x, y) in enumerate(spots):
-            px, py = pixels(x, y)
-            for right, up in ((1, 1), (-1, -1), (-1, 1), (1, -1)):
-                left, top = px + 9 if right > 0 else px - 9 - wide, py - tall - 7 if up > 0 else py + 7
-                box = (left, top, left + wide, top + tall)
-                outside = left < 0 or left + wide > _WIDTH or top < 0 or top + tall > height - 80
-                covers = sum(box[0] < a < box[2] and box[1] < b < box[3] for a, b in drawn)
-                over = sum(a < box[2] and box[0] < c and b < box[3] and box[1] < d for a, b, c, d in placed)
-                tries.append((40 * over + 30 * outside + covers, abs(k - len(spots) // 2), k, right, up, box))
-        *_, k, right, up, box = min(tries)
+        k, right, up, box = _best_place([pixels(*spot) for spot in spots], wide, tall, height, drawn, placed)
         placed.append(box)
         x, y = spots[k]
         out.append(
             {
                 "x": math.log10(x) if log else x,
                 "y": y,
-                "text": f"<b>{escaped(name)}</b>",
+                "text": f"<b>{escape(name)}</b>",
                 "showarrow": False,
                 "xanchor": "left" if right > 0 else "right",
                 "yanchor": "bottom" if up > 0 else "top",
@@ -306,10 +295,43 @@ def _labels(
     return out
 
 
+def _covered_points(lines: Sequence[Sequence[tuple[float, float]]]) -> list[tuple[float, float]]:
+    """Return points, in pixels, that a name should not cover: marks, and steps along the lines between them."""
+    drawn: list[tuple[float, float]] = []
+    for at in lines:
+        drawn += list(at) * 3  # a mark hides more of a name than a line does
+        for (a, b), (c, d) in itertools.pairwise(at):
+            n = max(2, int(math.hypot(c - a, d - b) / 8))
+            drawn += [(a + (c - a) * k / n, b + (d - b) * k / n) for k in range(1, n)]
+    return drawn
+
+
+def _best_place(
+    spots: Sequence[tuple[float, float]],
+    wide: float,
+    tall: float,
+    height: int,
+    drawn: Sequence[tuple[float, float]],
+    placed: Sequence[tuple[float, float, float, float]],
+) -> tuple[int, int, int, tuple[float, float, float, float]]:
+    """Return the mark and the side of it where a name covers least, and the box of the name."""
+    tries = []
+    for k, (px, py) in enumerate(spots):
+        for right, up in ((1, 1), (-1, -1), (-1, 1), (1, -1)):
+            left, top = px + 9 if right > 0 else px - 9 - wide, py - tall - 7 if up > 0 else py + 7
+            box = (left, top, left + wide, top + tall)
+            outside = left < 0 or left + wide > _WIDTH or top < 0 or top + tall > height - 80
+            covers = sum(box[0] < a < box[2] and box[1] < b < box[3] for a, b in drawn)
+            over = sum(a < box[2] and box[0] < c and b < box[3] and box[1] < d for a, b, c, d in placed)
+            tries.append((40 * over + 30 * outside + covers, abs(k - len(spots) // 2), k, right, up, box))
+    *_, k, right, up, box = min(tries)
+    return k, right, up, box
+
+
 def _start(
     at: tuple[float, float], ends: Sequence[float], y_ends: tuple[float, float], log: bool, colours: dict[str, str]
 ) -> dict[str, Any]:
-    """“start here” with an arrow to a mark, on the side where there is room for it."""
+    """Return the note “start here” with an arrow to a mark, on the side where there is room for it."""
     x, y = math.log10(at[0]) if log else at[0], at[1]
     right = (x - ends[0]) / ((ends[1] - ends[0]) or 1) < 0.8
     up = (y - y_ends[0]) / ((y_ends[1] - y_ends[0]) or 1) < 0.8

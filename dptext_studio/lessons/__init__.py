@@ -14,29 +14,29 @@ from __future__ import annotations
 from dptext_core.errors import InputError
 
 from .base import Bars, Control, Curves, Facts, Lane, Lesson, Marked, Part, Question, Reveal, Row
-from .come_back import ComeBack
-from .equal import Equal
+from .equal_epsilon import EqualEpsilon
 from .group import Group
-from .leaks import Leaks
-from .line import LineLesson
-from .memory import Memory
-from .one_word import OneWord
+from .memorisation import Memorisation
+from .original_returns import OriginalReturns
+from .remaining_leaks import RemainingLeaks
+from .repeated_answers import RepeatedAnswers
+from .sentence_bank import SentenceBank
+from .single_word import SingleWord
 from .temperature import Temperature
-from .twice import Twice
-from .whole import Whole
+from .word_lines import WordLines
 
 #: In the order in which they are told.
 LESSONS: tuple[Lesson, ...] = (
-    OneWord(),
-    ComeBack(),
+    SingleWord(),
+    OriginalReturns(),
     Temperature(),
-    LineLesson(),
+    WordLines(),
     Group(),
-    Twice(),
-    Leaks(),
-    Equal(),
-    Memory(),
-    Whole(),
+    RepeatedAnswers(),
+    RemainingLeaks(),
+    EqualEpsilon(),
+    Memorisation(),
+    SentenceBank(),
 )
 
 __all__ = [
@@ -57,7 +57,7 @@ __all__ = [
 
 
 def lesson(name: str) -> Lesson:
-    """The lesson of this name. Raises InputError for one that there is not."""
+    """Return the lesson of this name. Raise InputError for one that there is not."""
     found = next((one for one in LESSONS if one.name == name), None)
     if found is None:
         raise InputError(f"There is no such lesson. There are: {', '.join(one.name for one in LESSONS)}.")

@@ -132,22 +132,23 @@ class Lesson(ABC):
 
     @abstractmethod
     def show(self, value: Any) -> tuple[Part, ...]:
-        """What stands there before the question, with the control at ``value``. Raises InputError for a typed one."""
+        """Return what stands there before the question, with the control at ``value``. Raise InputError for a typed
+        one."""
 
     @abstractmethod
     def ask(self, value: Any) -> Question:
-        """The question, with the control at ``value``."""
+        """Return the question, with the control at ``value``."""
 
     @abstractmethod
     def reveal(self, value: Any) -> Reveal:
-        """The answer, worked out."""
+        """Return the answer, worked out."""
 
     def setting(self, value: Any) -> Setting:
-        """What Explore opens with, with the control at ``value``."""
+        """Return what Explore opens with, with the control at ``value``."""
         return self.door
 
     def checked(self, value: Any) -> Any:
-        """A value of the control. Raises InputError for one that it does not have."""
+        """Return a value of the control. Raise InputError for one that it does not have."""
         if self.control.values:
             if value not in self.control.values:
                 raise InputError(
@@ -161,7 +162,7 @@ class Lesson(ABC):
 
 
 def likely(d: TokenDistribution, n: int = 8, released: str = "") -> tuple[Row, ...]:
-    """The likeliest words as bars, the original among them in any case, and all the others as one."""
+    """Return the likeliest words as bars, the original among them in any case, and all the others as one."""
     top = [(w, p) for w, p in d.top(n) if p > 0]
     if d.source and not any(same_word(w, d.source) for w, _ in top) and d.p_keep() > 0:
         top[-1] = (d.source, d.p_keep())
@@ -176,7 +177,7 @@ def likely(d: TokenDistribution, n: int = 8, released: str = "") -> tuple[Row, .
 
 
 def bin_of(value: float, edges: Sequence[float]) -> int:
-    """Between which of the ascending edges a value lies: 0 below the first."""
+    """Return between which of the ascending edges a value lies: 0 below the first."""
     return int(np.searchsorted(np.asarray(edges), value, side="right"))
 
 

@@ -19,7 +19,7 @@ OTHERS = ("sister", "letter", "music", "winter", "money", "river", "garden")
 
 
 def group(k: int) -> GroupView:
-    """The group of WORD in the balanced mapping."""
+    """Return the group of WORD in the balanced mapping."""
     return _result(k).views(0)[0]
 
 
@@ -28,8 +28,8 @@ def _result(k: int) -> Any:
 
 
 def own_sets(space: WordSpace, word: str, k: int) -> tuple[str, ...]:
-    """The words that would have the very same set of outputs, if every word got its own K nearest ones: the word itself
-    is one of them. Only words of its own set can be, since each word is the nearest to itself."""
+    """Return the words that would have the very same set of outputs, if every word got its own K nearest ones: the word
+    itself is one of them. Only words of its own set can be, since each word is the nearest to itself."""
     row = space.index(word)
     assert row is not None
     mine = space.nearest([row], k, "cosine")[0][0]

@@ -10,25 +10,25 @@ from dptext_core.mechanisms.setting import Setting
 from dptext_core.privacy.distribution import TokenDistribution, logsumexp
 from dptext_core.privacy.guarantee import percent
 
-from . import note
+from . import example_text
 from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, epsilon_text, likely
 
 EPSILON = 50.0
 WIDTHS = (0.5, 1.0, 2.0, 4.0)
 
 
-def named(width: float) -> str:
+def width_name(width: float) -> str:
     return {0.5: "half as wide", 1.0: "as it is", 2.0: "twice as wide"}.get(width, f"{width:g} times as wide")
 
 
-def drawn_from(width: float) -> tuple[TokenDistribution, TokenDistribution, float]:
-    """What the mechanism draws the word from with a range of that width; the softmax of the model's scores, cut to the
-    same range and divided by the temperature; and that temperature."""
-    m, result = note.mechanism(), note.rewritten(EPSILON)
+def distribution_at(width: float) -> tuple[TokenDistribution, TokenDistribution, float]:
+    """Return what the mechanism draws the word from with a range of that width; the softmax of the model's scores, cut
+    to the same range and divided by the temperature; and that temperature."""
+    m, result = example_text.mechanism(), example_text.rewrite_at(EPSILON)
     low, high = m.config.clip_min, m.config.clip_min + width * (m.config.clip_max - m.config.clip_min)
     there = m.replace(epsilon=EPSILON, clip_min=low, clip_max=high)
-    place = note.place(result)
-    own = there.rewrite(note.prepared(), seed=note.SEED).distribution(place)
+    place = example_text.place(result)
+    own = there.rewrite(example_text.prepared(), seed=example_text.SEED).distribution(place)
     logits = result.logits(place)
     assert logits is not None
     temperature = 2 * (high - low) / EPSILON
@@ -47,18 +47,17 @@ class Temperature(Lesson):
         "chat program draws its words.",
         f"With a temperature of 2 × width / ε it is differential privacy. Here ε is {EPSILON:g}: change the range.",
     )
-    control = Control("The range of scores", WIDTHS, 1.0, named)
-    door: ClassVar[Setting] = Setting(note.MECHANISM, {}, EPSILON)
+    control = Control("The range of scores", WIDTHS, 1.0, width_name)
+    door: ClassVar[Setting] = Setting(example_text.MECHANISM, {}, EPSILON)
 
     def show(self, value: Any) -> tuple[Part, ...]:
-        own, _, temperature = drawn_from(value)
-        title = (
-            f"What comes in the place of “{own.source}”: the range {named(value)}, a temperature of {temperature:.3g}"
-        )
-        return note.in_its_sentence(), Bars(title, likely(own), top=1.0)
+        own, _, temperature = distribution_at(value)
+        title = f"What comes in the place of “{own.source}”: the range {width_name(value)}, "
+        title += f"a temperature of {temperature:.3g}"
+        return example_text.sentence_with_word(), Bars(title, likely(own), top=1.0)
 
     def ask(self, value: Any) -> Question:
-        source = drawn_from(1.0)[0].source
+        source = distribution_at(1.0)[0].source
         return Question(
             f"The range is made twice as wide, and ε stays {EPSILON:g}. What becomes of the chance that “{source}” "
             "stays?",
@@ -66,11 +65,11 @@ class Temperature(Lesson):
         )
 
     def reveal(self, value: Any) -> Reveal:
-        found = {w: drawn_from(w) for w in WIDTHS}
+        found = {w: distribution_at(w) for w in WIDTHS}
         one, two = found[1.0][0].p_keep(), found[2.0][0].p_keep()
         right = 2 if abs(two - one) <= 0.01 * one else 0 if two > one else 1
         apart = max(float(np.abs(own.probs - soft.probs).max()) for own, soft, _ in found.values())
-        rows = tuple(Row(named(w), d.p_keep(), percent(d.p_keep()), "original") for w, (d, _, _) in found.items())
+        rows = tuple(Row(width_name(w), d.p_keep(), percent(d.p_keep()), "original") for w, (d, _, _) in found.items())
         return Reveal(
             right,
             (
@@ -87,7 +86,7 @@ class Temperature(Lesson):
                 Bars("Chance that the word stays, by the width of the range", rows, top=1.0),
                 Facts(
                     ("range", "temperature", "stays"),
-                    tuple((named(w), f"{t:.3g}", percent(d.p_keep())) for w, (d, _, t) in found.items()),
+                    tuple((width_name(w), f"{t:.3g}", percent(d.p_keep())) for w, (d, _, t) in found.items()),
                 ),
             ),
         )

@@ -16,7 +16,7 @@ from dptext_core.support.checks import many
 from dptext_core.support.task import Listener
 
 from . import sessions
-from .public import limits
+from .public_hosting import limits
 from .scheduler import Turn, all_turns
 
 #: Seconds that a run of a page waits for work before it shows progress and a way to stop.
@@ -24,7 +24,7 @@ PATIENCE = 0.8
 #: Seconds that the rest must take for it to be told.
 TELL = 10.0
 #: Seconds after which a waiting run of a page looks whether another one is wanted.
-LOOK = 0.05
+POLL_SECONDS = 0.05
 GONE = "The connection to this page was lost for some seconds, so this was stopped. Start it again to get its result."
 
 
@@ -34,11 +34,11 @@ MANY = (
 LONG = "This took longer than the {:g} minutes that this server gives to one piece of work. Ask for less at once."
 
 
-class _Left(Cancelled):
+class _Abandoned(Cancelled):
     """Stopped because the visitor had gone, or its time was over."""
 
 
-class _Until(Task):
+class _TimedTask(Task):
     """Cancelled by itself when the time is over. seconds: None for no end."""
 
     def __init__(self, listener: Listener, seconds: float | None) -> None:
@@ -66,7 +66,7 @@ class Job:
     ):
         self.label = label
         minutes = limits().minutes
-        self.task = _Until(self._told, None if minutes is None or stays else 60.0 * minutes)
+        self.task = _TimedTask(self._count, None if minutes is None or stays else 60.0 * minutes)
         self.result: Any = None
         self.error: BaseException | None = None
         self._started = time.monotonic()
@@ -77,7 +77,7 @@ class Job:
         self._ended = threading.Event()
         #: The fragment of a page that waits for its end, and is told of it; and how often that asks until then.
         self.awaited: str | None = None
-        self.every = _often()
+        self.every = _interval()
         self._visitor = sessions.visitor()
         self._turn = Turn(self._visitor or self, self.task, last=last)
         self._thread = threading.Thread(target=self._run, args=(work, after), daemon=True)
@@ -89,13 +89,13 @@ class Job:
         try:
             while (rest := self._started + after - time.monotonic()) > 0:
                 self.task.check()
-                time.sleep(min(LOOK, rest))
+                time.sleep(min(POLL_SECONDS, rest))
             with all_turns.take(self._turn):
                 result = work(self.task)
             self.result = None if self._forgotten else result
         except Cancelled as error:
             why = GONE if self._left else LONG.format(limits().minutes) if self.task.over else ""
-            self.error = _Left(why) if why else error
+            self.error = _Abandoned(why) if why else error
         except BaseException as error:
             self.error = error
         finally:
@@ -120,7 +120,7 @@ class Job:
         self._forgotten = True
         self.result = self.error = None
 
-    def _told(self, done: int, of: int) -> None:
+    def _count(self, done: int, of: int) -> None:
         self._first = self._first or (time.monotonic(), done)
         self._done, self._of = done, of
         self.task.check()
@@ -132,12 +132,12 @@ class Job:
         return min(1.0, self._done / self._of) if self._of else 0.0
 
     @property
-    def counted(self) -> tuple[int, int]:
+    def counts(self) -> tuple[int, int]:
         """How many are done, and of how many."""
         return self._done, self._of
 
     @property
-    def left(self) -> float | None:
+    def seconds_left(self) -> float | None:
         """Seconds that the rest takes at the speed so far; None before that is known."""
         if self._first is None:
             return None
@@ -151,11 +151,11 @@ class Job:
         return time.monotonic() - self._started
 
     def wait(self, seconds: float) -> bool:
-        """Whether it is finished, after waiting at most so long."""
+        """Return whether it is finished, after waiting at most so long."""
         return self._ended.wait(seconds)
 
     @property
-    def before(self) -> int:
+    def jobs_ahead(self) -> int:
         """How much other work is to be done before it goes on."""
         return all_turns.before(self._turn)
 
@@ -176,7 +176,7 @@ class Work:
         """Begin after so many seconds, in the place of what runs there; or say in ``error`` that the visitor has too
         much under way. last: where nobody waits for anything else."""
         self.stop()
-        under_way = [w for w in sessions.mine() if isinstance(w, Job) and not (w.task.cancelled or w.wait(0))]
+        under_way = [w for w in sessions.own_work() if isinstance(w, Job) and not (w.task.cancelled or w.wait(0))]
         if (most := limits().pieces) <= len(under_way):
             self.asked, self.result, self.error = asked, None, Busy(MANY.format(most))
             return
@@ -199,9 +199,9 @@ class Work:
         if self.job is not None:
             self.job.wait(seconds)
 
-    def running(self, patience: float = PATIENCE) -> bool:
-        """Whether it still runs, after waiting until it is so many seconds old. Takes what is finished: its result or
-        its error. What is no error of ours is raised."""
+    def is_running(self, patience: float = PATIENCE) -> bool:
+        """Return whether it still runs, after waiting until it is so many seconds old. Take what is finished: its
+        result or its error. What is no error of ours is raised."""
         job = self.job
         if job is None:
             return False
@@ -216,76 +216,77 @@ class Work:
             raise job.error
         return False
 
-    def take(self) -> Any:
-        """The result, once."""
+    def take_result(self) -> Any:
+        """Return the result, once."""
         found, self.result = self.result, None
         return found
 
-    def said(self, stopped: str) -> str:
-        """Why there is no result, in plain words; empty where nothing went wrong. stopped: of what the user stopped."""
-        if isinstance(self.error, Cancelled) and not isinstance(self.error, _Left):
+    def failure_text(self, stopped: str) -> str:
+        """Return why there is no result, in plain words; empty where nothing went wrong. stopped: of what the user
+        stopped."""
+        if isinstance(self.error, Cancelled) and not isinstance(self.error, _Abandoned):
             return stopped
         return "" if self.error is None else str(self.error)
 
-    def waiting(self, key: str, text: Callable[[], str] | None = None) -> None:
-        """Progress and a way to stop, where it runs."""
+    def show_progress(self, key: str, text: Callable[[], str] | None = None) -> None:
+        """Show progress and a way to stop, where it runs."""
         if self.job is not None:
-            self.job.every = _often()
-            st.fragment(_waiting, run_every=self.job.every)(self.job, key, text)
+            self.job.every = _interval()
+            st.fragment(_progress_bar, run_every=self.job.every)(self.job, key, text)
 
     def follow(self) -> None:
         """Have the page run again when it has ended, and show nothing meanwhile."""
         if self.job is not None:
-            self.job.every = _often()
-            st.fragment(_look, run_every=self.job.every)(self.job)
+            self.job.every = _interval()
+            st.fragment(_refresh, run_every=self.job.every)(self.job)
 
 
 def _ends(job: Job, seconds: float) -> bool:
-    """Whether it is finished, after waiting at most so long. A run of the page that is to make way for another one ends
-    here: what was typed meanwhile does not wait for the answer to what was typed before."""
+    """Return whether it is finished, after waiting at most so long. A run of the page that is to make way for another
+    one ends here: what was typed meanwhile does not wait for the answer to what was typed before."""
     end = time.monotonic() + seconds
-    while not job.wait(max(0.0, min(LOOK, end - time.monotonic()))):
+    while not job.wait(max(0.0, min(POLL_SECONDS, end - time.monotonic()))):
         if time.monotonic() >= end:
             return False
         st.session_state.get("session")  # where Streamlit looks whether another run is wanted
     return True
 
 
-def lasting(seconds: float) -> str:
-    """A time in the unit in which one would say it."""
+def duration_text(seconds: float) -> str:
+    """Return a time in the unit in which one would say it."""
     if seconds < 90:
         return f"{max(1, math.ceil(seconds))} s"
     return f"{math.ceil(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
-def under_way(job: Job) -> str:
-    """What it does, and how long that takes where it is worth telling."""
-    left = job.left
-    return f"{job.label} …" + ("" if left is None or left <= TELL else f" about {lasting(left)} left")
+def progress_text(job: Job) -> str:
+    """Return what it does, and how long that takes where it is worth telling."""
+    left = job.seconds_left
+    return f"{job.label} …" + ("" if left is None or left <= TELL else f" about {duration_text(left)} left")
 
 
-def _often(age: float = 0.0) -> float:
-    """Seconds from one look at work to the next: each look of so many pages costs the work a little, and what has taken
-    long changes slowly."""
+def _interval(age: float = 0.0) -> float:
+    """Return seconds from one look at work to the next: each look of so many pages costs the work a little, and what
+    has taken long changes slowly."""
     return max(1.0, all_turns.waiting / 2, age / 10)
 
 
-def _look(job: Job) -> None:
-    """The page is told when the work has ended, and looks for it now and then."""
+def _refresh(job: Job) -> None:
+    """Have the page rerun when the work has ended, and now and then before."""
     job.awaited = me = sessions.fragment()
     if job.wait(0):
         job.awaited = None
         st.rerun(scope="app")
-    if me is not None and (every := _often(job.age)) > 1.5 * job.every:
+    if me is not None and (every := _interval(job.age)) > 1.5 * job.every:
         job.every = every
         sessions.ask_every(every, me)
 
 
-def _waiting(job: Job, key: str, text: Callable[[], str] | None = None) -> None:
-    """Progress and a way to stop."""
-    _look(job)
+def _progress_bar(job: Job, key: str, text: Callable[[], str] | None = None) -> None:
+    """Show progress and a way to stop."""
+    _refresh(job)
     bar, stop = st.columns([5, 1], vertical_alignment="center")
-    said = f"Waits for {many(others, 'other')} …" if (others := job.before) else ""
-    bar.progress(job.share, text=said or (text() if text else under_way(job)))
+    said = f"Waits for {many(others, 'other')} …" if (others := job.jobs_ahead) else ""
+    bar.progress(job.share, text=said or (text() if text else progress_text(job)))
     if stop.button("Stop", key=key, width="stretch"):
         job.task.cancel()

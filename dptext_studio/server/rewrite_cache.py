@@ -24,7 +24,7 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True)
-class Looked(Private):
+class ViewedRewrite(Private):
     """One setting at one ε. number: names it in messages from the browser."""
 
     number: int
@@ -40,17 +40,17 @@ class Draw(Private):
     mechanism: dpt.Mechanism
     prepared: dpt.Prepared
     stream: dpt.NoiseStream
-    at: dict[float, Looked] = field(default_factory=dict)
+    at: dict[float, ViewedRewrite] = field(default_factory=dict)
 
     _shown: ClassVar[tuple[str, ...]] = ("mechanism", "at")
 
     def free(self, text: str, ledger: Ledger) -> bool:
-        """Whether this text may be released with its noise: no other one was."""
+        """Return whether this text may be released with its noise: no other one was."""
         return not ledger.spent(noise_of(self.stream), text)
 
 
 @dataclass(eq=False)
-class Kept(Private):
+class RewriteCache(Private):
     """Of one session. Jobs beside the page use it too, so it asks for nothing of Streamlit's. seconds: that the
     settings of Compare took on the newest text."""
 
@@ -71,7 +71,7 @@ class Kept(Private):
         run: Run | None = None,
         task: Task = UNWATCHED,
     ) -> dpt.Prepared:
-        """The text with its scores: those that are here, those of Explore's run, bundled ones, or new ones."""
+        """Return the text with its scores: those that are here, those of Explore's run, bundled ones, or new ones."""
         key = (text, mechanism.key)
         found = self.scores.get(key)
         if found is None and run is not None and run.inputs.text == text and run.prepared.key == mechanism.key:
@@ -81,7 +81,7 @@ class Kept(Private):
         if found is None:
             found = mechanism.prepare(text, task=task.quiet)
         with self.lock:
-            return _newest(self.scores, key, found, TEXTS)
+            return _store_newest(self.scores, key, found, TEXTS)
 
     def draw(
         self,
@@ -93,7 +93,7 @@ class Kept(Private):
         ledger: Ledger,
         edited: str | None = None,
     ) -> Draw:
-        """The draw of a setting, made where there is none: that of Explore's run where it is the same one. Else
+        """Return the draw of a setting, made where there is none: that of Explore's run where it is the same one. Else
         it has the noise of this setting on the text that this one was ``edited`` from, so that each place keeps its
         own, unless that was released by the ``ledger``."""
         setting = setting.at(None)
@@ -107,10 +107,10 @@ class Kept(Private):
             stream = next((s for s in streams if not ledger.spent(noise_of(s), text)), None)
             found = Draw(mechanism, prepared, stream or dpt.NoiseStream())
         with self.lock:
-            return _newest(self.draws, key, found, SETTINGS)
+            return _store_newest(self.draws, key, found, SETTINGS)
 
-    def look(self, draw: Draw, epsilon: float, task: Task = UNWATCHED) -> Looked:
-        """What a draw is at an ε."""
+    def look(self, draw: Draw, epsilon: float, task: Task = UNWATCHED) -> ViewedRewrite:
+        """Return what a draw is at an ε."""
         found = draw.at.get(epsilon)
         if found is None:
             mechanism = draw.mechanism.replace(epsilon=epsilon)
@@ -118,19 +118,19 @@ class Kept(Private):
             with self.lock:
                 self.number += 1
                 number = self.number
-            found = Looked(number, result)
+            found = ViewedRewrite(number, result)
         with self.lock:
             # A copy may be told after something else is shown.
-            _newest(self.shown, found.number, found.result, SETTINGS * 4)
-            return _newest(draw.at, epsilon, found, EPSILONS)
+            _store_newest(self.shown, found.number, found.result, SETTINGS * 4)
+            return _store_newest(draw.at, epsilon, found, EPSILONS)
 
     def like(self, original: str, rewrites: list[str], task: Task = UNWATCHED) -> list[float]:
-        """The cosine of each with the original."""
+        """Return the cosine of each with the original."""
         task.check()
         missing = [r for r in dict.fromkeys(rewrites) if (original, r) not in self.likeness]
         for r, value in zip(missing, metrics.score("cosine", [original] * len(missing), missing), strict=True):
             with self.lock:
-                _newest(self.likeness, (original, r), value, SETTINGS * EPSILONS)
+                _store_newest(self.likeness, (original, r), value, SETTINGS * EPSILONS)
         return [self.likeness[original, r] for r in rewrites]
 
     def forget_draws(self, text: str) -> None:
@@ -142,11 +142,11 @@ class Kept(Private):
 
 
 def noise_of(stream: dpt.NoiseStream) -> str:
-    """By what name the ledger knows the noise of one text under this stream."""
+    """Return by what name the ledger knows the noise of one text under this stream."""
     return stream.at(0).noise_id
 
 
-def _newest(held: dict[K, V], key: K, value: V, most: int) -> V:
+def _store_newest(held: dict[K, V], key: K, value: V, most: int) -> V:
     """Hold it as what was looked at last, and forget what is too many."""
     held.pop(key, None)
     held[key] = value

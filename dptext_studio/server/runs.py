@@ -14,8 +14,9 @@ from dptext_core.support.private import Private
 from dptext_core.support.task import UNWATCHED, Task
 
 from ..figures.belief_view import exactness
-from ..figures.how import how
-from ..figures.token_view import Payload, payload
+from ..figures.mechanism_steps import mechanism_steps
+from ..figures.token_payload import Payload
+from ..figures.token_view import payload
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Run(Private):
         return _is_spread(self.mechanism.config)
 
     def at(self, epsilon: float) -> dpt.RewriteResult:
-        """The same stream at another ε."""
+        """Return the same stream at another ε."""
         if self.spread or epsilon == self.result.config.epsilon:
             return self.result
         if epsilon not in self._at:
@@ -78,7 +79,7 @@ class Run(Private):
         return self._at[epsilon]
 
     def without_prior(self, epsilon: float) -> dpt.RewriteResult | None:
-        """What the mechanism writes at this ε without its public prior, with noise of its own."""
+        """Return what the mechanism writes at this ε without its public prior, with noise of its own."""
         if self.plain is None:
             return None
         mechanism, prepared = self.plain
@@ -90,7 +91,7 @@ class Run(Private):
         return self._plain_at[epsilon]
 
 
-def make(
+def make_run(
     inputs: Inputs,
     number: int,
     epsilon: float,
@@ -110,7 +111,7 @@ def make(
     """
     mechanism = inputs.setting.at(epsilon if inputs.epsilon is None else inputs.epsilon).make()
     same_text = before is not None and before.inputs.text == inputs.text
-    edited = before.inputs.text if before is not None and from_edit(before.inputs.text, inputs.text) else None
+    edited = before.inputs.text if before is not None and is_edit(before.inputs.text, inputs.text) else None
     begun, ready, took, bundled = time.monotonic(), mechanism.model_ready, None, False
     if before is not None and same_text and before.prepared.key == mechanism.key:
         prepared, took, bundled = before.prepared, before.seconds, before.bundled
@@ -124,7 +125,7 @@ def make(
     stream = before.stream if before is not None and keep_stream else dpt.NoiseStream(inputs.seed)
     result = mechanism.rewrite(prepared, stream=stream, task=task)
     shown = _payload(result, number, axis, task, pin)
-    shown["how"], shown["belief"] = how(mechanism, result), exactness(mechanism)
+    shown["how"], shown["belief"] = mechanism_steps(mechanism, result), exactness(mechanism)
     if before is not None and (before.payload["lo"], before.payload["hi"]) != axis[:2]:
         # Another slider: the browser moves to its default instead of clamping where the last one stood.
         shown["cmd"] = {"n": number, "eps": epsilon}
@@ -137,9 +138,9 @@ def make(
     return replace(made, secret=pin, bundled=bundled)
 
 
-def from_edit(before: str, after: str) -> bool:
-    """Whether a text is another one that was edited: it continues it or is its beginning, or at the beginning and the
-    end together at least half of the words of the shorter one are the same."""
+def is_edit(before: str, after: str) -> bool:
+    """Return whether a text is another one that was edited: it continues it or is its beginning, or at the beginning
+    and the end together at least half of the words of the shorter one are the same."""
     if before == after or not (before.strip() and after.strip()):
         return False
     if before.startswith(after) or after.startswith(before):
@@ -151,9 +152,9 @@ def from_edit(before: str, after: str) -> bool:
     return 2 * (head + tail) >= n
 
 
-def differ_by_the_prior(run: Run, inputs: Inputs) -> bool:
-    """Whether the run and what is asked for are one mechanism with and without its public prior, whatever the text:
-    who types meanwhile keeps ε too."""
+def differs_by_prior(run: Run, inputs: Inputs) -> bool:
+    """Return whether the run and what is asked for are one mechanism with and without its public prior, whatever the
+    text: who types meanwhile keeps ε too."""
     if run.inputs.mechanism == inputs.mechanism:
         return False
     if run.plain is not None:
@@ -164,7 +165,8 @@ def differ_by_the_prior(run: Run, inputs: Inputs) -> bool:
 
 
 def _plain(mechanism: dpt.Mechanism, prepared: dpt.Prepared, task: Task) -> tuple[dpt.Mechanism, dpt.Prepared] | None:
-    """The mechanism without its public prior, and the same text for it, with the scores that are there already."""
+    """Return the mechanism without its public prior, and the same text for it, with the scores that are there
+    already."""
     start = mechanism.public_start
     if start is None or (plain := start.without_prior()) is None:
         return None
@@ -175,11 +177,11 @@ def _plain(mechanism: dpt.Mechanism, prepared: dpt.Prepared, task: Task) -> tupl
     return plain, again or plain.prepare(prepared.text, task=task.quiet)
 
 
-def moved(run: Run, epsilon: float, axis: tuple[float, float, float], number: int) -> Run:
-    """The run at another ε with the same stream, where the browser cannot work it out by itself."""
+def run_at(run: Run, epsilon: float, axis: tuple[float, float, float], number: int) -> Run:
+    """Return the run at another ε with the same stream, where the browser cannot work it out by itself."""
     result = run.at(epsilon)
     shown = _payload(result, number, axis)
-    shown["how"] = how(run.mechanism, result)
+    shown["how"] = mechanism_steps(run.mechanism, result)
     return replace(run, number=number, result=result, payload=shown)
 
 

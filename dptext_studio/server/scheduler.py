@@ -36,7 +36,7 @@ class Turn:
 
 
 @dataclass(eq=False)
-class Turns:
+class Scheduler:
     """A queue with so many places."""
 
     places: int = PLACES
@@ -60,13 +60,13 @@ class Turns:
             self._enter(turn)
 
     def give_up(self, turn: Turn) -> None:
-        """Nobody wants it any more: it stops, and where it waits, it is no longer in the way of others."""
+        """Cancel the turn: it stops, or leaves the queue."""
         with self._changed:
             turn.task.cancel()
             self._changed.notify_all()
 
     def before(self, turn: Turn) -> int:
-        """How many wait before it; 0 for what runs, or is next."""
+        """Return how many wait before it; 0 for what runs, or is next."""
         with self._changed:
             wanted = self._wanted()
             return wanted.index(turn) if turn in wanted else 0
@@ -105,9 +105,9 @@ class Turns:
         return min(self._wanted(), key=lambda t: (t.last, busy.count(t.whose)), default=None) is turn
 
     def _wanted(self) -> list[Turn]:
-        """Those that wait, without those that were given up."""
+        """Return those that wait, without those that were given up."""
         return [t for t in self._waiting if not t.task.cancelled]
 
 
 #: Of all visitors of this server.
-all_turns = Turns()
+all_turns = Scheduler()

@@ -13,11 +13,11 @@ from dptext_core.measure.budget import Budget
 from dptext_core.measure.ledger import Ledger
 from dptext_core.measure.trade_off import TradeOffPoint
 
-from .compared import Asked, ComparedOutcome
+from .comparison import ColumnOutcome, ComparisonRequest
 from .jobs import Work
-from .rewrite_cache import Kept
+from .plot_request import PlotRequest
+from .rewrite_cache import RewriteCache
 from .runs import Run
-from .tried import Tried
 from .uploads import Upload
 
 #: Runs whose copies can still be told: a message from the browser may be older than what it shows by then.
@@ -76,14 +76,14 @@ class Session:
     upload: Upload | None = None
     uploads: int = 0
     batch_error: str = ""
-    kept: Kept = field(default_factory=Kept)
+    kept: RewriteCache = field(default_factory=RewriteCache)
     columns: list[tuple[int, dpt.Setting]] = field(default_factory=list)
     columns_new: bool = False
     word: int | None = None
     compared: tuple[str, str | None] = ("", None)
-    beside: tuple[Asked, list[ComparedOutcome]] | None = None
+    beside: tuple[ComparisonRequest, list[ColumnOutcome]] | None = None
     points: list[TradeOffPoint] = field(default_factory=list)
-    tried: Tried | None = None
+    tried: PlotRequest | None = None
     chosen_in: str | None = None
     chosen_word: str | None = None
     followed: set[str] = field(default_factory=set)
@@ -91,7 +91,7 @@ class Session:
     chosen: str = ""
 
     def at(self, place: str) -> Work:
-        """The work of a place on a page."""
+        """Return the work of a place on a page."""
         return self.work.setdefault(place, Work())
 
     def show(self, run: Run) -> None:
@@ -112,7 +112,7 @@ class Session:
 
 
 def session() -> Session:
-    """That of the visitor whose page this is."""
+    """Return the session of the visitor whose page this is."""
     if "session" not in st.session_state:
         st.session_state.session = Session()
     return st.session_state.session

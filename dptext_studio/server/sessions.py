@@ -15,17 +15,12 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 from weakref import WeakSet, ref
 
-from streamlit import runtime
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from streamlit.runtime.scriptrunner import get_script_run_ctx
-from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
-
-from .streamlit_patches import SETTLE
+from . import streamlit_patches as inner
 
 #: Seconds without a connection after which work stops (a browser that lost it is back sooner), and after which the
 #: session is closed: somewhat below the two minutes in which Streamlit lets a browser come back to it.
 STOP, CLOSE = 5.0, 100.0
-LOOK = 1.0
+CHECK_SECONDS = 1.0
 #: Seconds until a browser that was told asks.
 ASK = 0.2
 
@@ -51,15 +46,14 @@ _watching = False
 
 
 def watch(work: Work | None = None) -> None:
-    """Look after the session that runs this, and after ``work`` of it. Outside of a server it does nothing."""
+    """Look after the session that runs this, and after ``work`` of it. Outside of a server, do nothing."""
     global _watching
-    context = get_script_run_ctx(suppress_warning=True)
-    if context is None or not runtime.exists():
+    if (name := inner.session_name()) is None:
         return
     with _lock:
-        if (visit := _visits.get(context.session_id)) is None:
-            session = runtime.get_instance().get_app_session(context.session_id)
-            visit = _visits[context.session_id] = _Visit() if session is None else _Visit(ref(session))
+        if (visit := _visits.get(name)) is None:
+            session = inner.session_object(name)
+            visit = _visits[name] = _Visit() if session is None else _Visit(ref(session))
         if work is not None:
             visit.work.add(work)
         if not _watching:
@@ -68,42 +62,38 @@ def watch(work: Work | None = None) -> None:
 
 
 def visitor() -> str | None:
-    """The name of the session that runs this; None outside of a server."""
-    context = get_script_run_ctx(suppress_warning=True)
-    return context.session_id if context is not None and runtime.exists() else None
+    """Return the name of the session that runs this; None outside of a server."""
+    return inner.session_name()
 
 
-def before() -> int:
-    """How many sessions are here that came before the one that runs this. Outside of a server: none."""
+def earlier_sessions() -> int:
+    """Return how many sessions are here that came before the one that runs this. Outside of a server: none."""
     with _lock:
         here = list(_visits)
     return here.index(me) if (me := visitor()) in here else 0
 
 
-def here() -> int:
-    """How many sessions are here. Outside of a server: none."""
+def session_count() -> int:
+    """Return how many sessions are here. Outside of a server: none."""
     with _lock:
         return len(_visits)
 
 
-def mine() -> list[Any]:
-    """The work of the session that runs this. Outside of a server: none."""
+def own_work() -> list[Any]:
+    """Return the work of the session that runs this. Outside of a server: none."""
     with _lock:
         visit = _visits.get(visitor() or "")
         return [] if visit is None else list(visit.work)
 
 
 def fragment() -> str | None:
-    """The name of the fragment of a page that runs this; None outside of one."""
-    if get_script_run_ctx(suppress_warning=True) is None:
-        return None
-    return ThreadState.get().fragment_id
+    """Return the name of the fragment of a page that runs this; None outside of one."""
+    return inner.fragment_name()
 
 
 def ask_every(seconds: float, fragment: str) -> None:
     """Have the browser run a fragment of the page that runs now every so many seconds, from now on."""
-    if (context := get_script_run_ctx(suppress_warning=True)) is not None:
-        context.enqueue(_asking(seconds, fragment))
+    inner.ask_this_browser(seconds, fragment)
 
 
 def wake(name: str, fragment: str, waits: Callable[[], bool]) -> None:
@@ -111,37 +101,27 @@ def wake(name: str, fragment: str, waits: Callable[[], bool]) -> None:
 
     The browser is asked, and not the page run from here: it alone knows what the controls are set to.
     """
-    if runtime.exists():
-        server = runtime.get_instance()
+    if inner.is_serving():
         with suppress(RuntimeError):  # the server has stopped
-            server.stopped.get_loop().call_soon_threadsafe(_wake, server, name, fragment, waits)  # type: ignore[attr-defined]
+            inner.call_in_loop(_wake, name, fragment, waits)
 
 
-def _asking(seconds: float, fragment: str) -> ForwardMsg:
-    message = ForwardMsg()
-    message.auto_rerun.interval, message.auto_rerun.fragment_id = seconds, fragment
-    return message
-
-
-def _wake(server: runtime.Runtime, name: str, fragment: str, waits: Callable[[], bool], told: bool = False) -> None:
-    """told: the browser asks again and again by now, and is to stop once its page has begun to run."""
-    session = server.get_app_session(name) if server.is_active_session(name) else None
+def _wake(name: str, fragment: str, waits: Callable[[], bool], is_asking: bool = False) -> None:
+    """Ask the browser, and stop it once its page has begun to run. ``is_asking``: it asks again and again by now."""
+    session = inner.session_object(name) if inner.is_connected(name) else None
     if session is None or not waits():
         return
     # Whether it still waits is known once its page has run.
-    runs = session._scriptrunner is not None
+    runs = inner.is_running(session)
     if not runs and not session.has_fragment(fragment):
         return
-    if told and runs:
-        message = ForwardMsg()
-        message.stop_auto_rerun.fragment_ids.append(fragment)
-        session._enqueue_forward_msg(message)
-        told = False
-    elif not told and not runs:
-        session._enqueue_forward_msg(_asking(ASK, fragment))
-        told = True
-    loop = server.stopped.get_loop()  # type: ignore[attr-defined]
-    loop.call_later(SETTLE, _wake, server, name, fragment, waits, told)
+    if is_asking and runs:
+        inner.stop_asking(session, fragment)
+        is_asking = False
+    elif not is_asking and not runs:
+        inner.ask_browser(session, ASK, fragment)
+        is_asking = True
+    inner.call_later_in_loop(inner.SETTLE, _wake, name, fragment, waits, is_asking)
 
 
 def _watch() -> None:
@@ -149,7 +129,7 @@ def _watch() -> None:
     closed = False
     try:
         while True:
-            time.sleep(LOOK)
+            time.sleep(CHECK_SECONDS)
             if closed:
                 gc.collect()  # what only cycles hold
             with _lock:
@@ -157,18 +137,18 @@ def _watch() -> None:
                     _watching = False
                     return
                 visits = dict(_visits)
-            closed = _look(runtime.get_instance(), visits, time.monotonic())
+            closed = _look(visits, time.monotonic())
     except RuntimeError:  # the server has stopped, and its sessions with it
         with _lock:
             _visits.clear()
             _watching = False
 
 
-def _look(server: runtime.Runtime, visits: dict[str, _Visit], now: float) -> bool:
-    """Stop the work of those who left, and close their sessions in time. Whether one was closed."""
+def _look(visits: dict[str, _Visit], now: float) -> bool:
+    """Stop the work of those who left, and close their sessions in time. Return whether one was closed."""
     closed = False
     for session, visit in visits.items():
-        if server.is_active_session(session):
+        if inner.is_connected(session):
             visit.gone = None
             continue
         visit.gone = now if visit.gone is None else visit.gone
@@ -183,18 +163,11 @@ def _look(server: runtime.Runtime, visits: dict[str, _Visit], now: float) -> boo
             work.forget()
         with _lock:
             _visits.pop(session, None)
-        # Sessions belong to the thread of the server's loop.
-        server.stopped.get_loop().call_soon_threadsafe(_close, server, session, visit)  # type: ignore[attr-defined]
+        inner.call_in_loop(_close, session, visit)
         closed = True
     return closed
 
 
-def _close(server: runtime.Runtime, name: str, visit: _Visit) -> None:
-    if server.is_active_session(name):  # back in the last moment
-        return
-    server.close_session(name)
-    # The server's loop still holds the session that it served last, for as long as no other one comes: it is emptied.
-    if (session := visit.session()) is not None:
-        session._session_state = type(session.session_state)()  # its clear() leaves the arguments of callbacks
-        session._client_state.Clear()
-        session._fragment_storage.clear()
+def _close(name: str, visit: _Visit) -> None:
+    if not inner.is_connected(name):  # else it is back in the last moment
+        inner.close_session(name, visit.session())

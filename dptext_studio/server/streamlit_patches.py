@@ -1,7 +1,7 @@
-"""Everything that replaces a part of Streamlit, done once when the server starts. Each replacement says what it is for.
+"""The parts of Streamlit that are not public: those that are replaced when the server starts, and those that are used.
 
-``app.py`` calls :func:`apply` and serves :func:`lifespan`. What else of Streamlit is not public is used by
-``sessions.py`` alone, which looks after sessions and replaces nothing.
+``app.py`` calls :func:`apply` and serves :func:`lifespan`. No other module imports more of Streamlit than ``st``, so a
+new version is tried here alone: see ``TESTED``.
 """
 
 from __future__ import annotations
@@ -11,26 +11,49 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+import streamlit as st
 from streamlit import cli_util, config, net_util, runtime
 from streamlit.components.v2.bidi_component import serialization
+from streamlit.delta_generator import DeltaGenerator
+from streamlit.elements.lib.mutable_popover_container import PopoverContainer
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.app_session import AppSession, AppSessionState
 from streamlit.runtime.media_file_manager import MediaFileManager
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
 from streamlit.web.server import server_util
 from streamlit.web.server.starlette import starlette_websocket
 
+__all__ = ["DeltaGenerator", "PopoverContainer"]
+
+#: From the first tested version of Streamlit to the first that was not; pyproject.toml has the same range.
+TESTED = ((1, 67), (1, 68))
 #: Seconds until a page that runs is looked at again.
 SETTLE = 0.05
 #: Seconds that a browser has to come for a file that it was told of, and until files that were made are looked at.
-FETCH, LOOK = 20.0, 1.0
+FETCH, CHECK_SECONDS = 20.0, 1.0
 
 
 def apply() -> None:
     """Replace the parts of Streamlit below, before the server takes its first request."""
+    check_version()
     stay_inside()
     refuse_broken_origins()
     let_runs_end()
     let_files_arrive()
     send_plain_data()
+
+
+def check_version(version: str = st.__version__) -> None:
+    """Raise RuntimeError under a version of Streamlit whose inner parts were not tested with this app."""
+    first, end = TESTED
+    found = tuple(int(part) if part.isdigit() else -1 for part in version.split(".")[:2])
+    if not first <= found < end:
+        low, high = (".".join(map(str, v)) for v in TESTED)
+        raise RuntimeError(
+            f"This app replaces inner parts of Streamlit and was tested with versions from {low} to below {high}, not "
+            f"{version}. Install one of these: pip install 'streamlit>={low},<{high}'"
+        )
 
 
 @asynccontextmanager
@@ -128,7 +151,7 @@ def let_files_arrive() -> None:
 def file_made() -> None:
     """Have the file that is made now go in time, though no page runs any more."""
     if runtime.exists():
-        _later(LOOK, runtime.get_instance().media_file_mgr.remove_orphaned_files)
+        _later(CHECK_SECONDS, runtime.get_instance().media_file_mgr.remove_orphaned_files)
 
 
 def _later(seconds: float, call: Callable[..., object], *given: Any) -> None:
@@ -170,3 +193,89 @@ def _in_time(frees: Callable[[MediaFileManager], None]) -> Callable[[MediaFileMa
 
     free.frees = frees  # type: ignore[attr-defined]
     return free
+
+
+def is_serving() -> bool:
+    """Return whether a server runs in this process."""
+    return runtime.exists()
+
+
+def option(name: str) -> Any:
+    """Return an option of the server."""
+    return config.get_option(name)
+
+
+def set_option(name: str, value: Any) -> None:
+    """Set an option of the server, for all visitors."""
+    config.set_option(name, value)
+
+
+def session_name() -> str | None:
+    """Return the name of the session that runs this; None outside of a server."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return context.session_id if context is not None and runtime.exists() else None
+
+
+def session_object(name: str) -> Any:
+    """Return Streamlit's own object of a session; None where it has ended."""
+    return runtime.get_instance().get_app_session(name)
+
+
+def fragment_name() -> str | None:
+    """Return the name of the fragment of a page that runs this; None outside of one."""
+    if get_script_run_ctx(suppress_warning=True) is None:
+        return None
+    return ThreadState.get().fragment_id
+
+
+def is_connected(name: str) -> bool:
+    """Return whether a browser is connected to a session. Raise RuntimeError where the server has stopped."""
+    return runtime.get_instance().is_active_session(name)
+
+
+def call_in_loop(call: Callable[..., object], *given: Any) -> None:
+    """Call in the thread of the server's loop, to which sessions belong. Raise RuntimeError where it has stopped."""
+    runtime.get_instance().stopped.get_loop().call_soon_threadsafe(call, *given)  # type: ignore[attr-defined]
+
+
+def call_later_in_loop(seconds: float, call: Callable[..., object], *given: Any) -> None:
+    """Call later in the thread of the server's loop, from that thread."""
+    runtime.get_instance().stopped.get_loop().call_later(seconds, call, *given)  # type: ignore[attr-defined]
+
+
+def is_running(session: Any) -> bool:
+    """Return whether the page of a session runs."""
+    return session._scriptrunner is not None
+
+
+def ask_this_browser(seconds: float, fragment: str) -> None:
+    """Have the browser of this session run a fragment of its page every so many seconds."""
+    if (context := get_script_run_ctx(suppress_warning=True)) is not None:
+        context.enqueue(_rerun(seconds, fragment))
+
+
+def ask_browser(session: Any, seconds: float, fragment: str) -> None:
+    """Have the browser of a session run a fragment of its page every so many seconds."""
+    session._enqueue_forward_msg(_rerun(seconds, fragment))
+
+
+def stop_asking(session: Any, fragment: str) -> None:
+    """Have the browser of a session no longer run a fragment again and again."""
+    message = ForwardMsg()
+    message.stop_auto_rerun.fragment_ids.append(fragment)
+    session._enqueue_forward_msg(message)
+
+
+def _rerun(seconds: float, fragment: str) -> ForwardMsg:
+    message = ForwardMsg()
+    message.auto_rerun.interval, message.auto_rerun.fragment_id = seconds, fragment
+    return message
+
+
+def close_session(name: str, session: Any) -> None:
+    """Close a session and empty its object, which the server's loop holds until it serves another one."""
+    runtime.get_instance().close_session(name)
+    if session is not None:
+        session._session_state = type(session.session_state)()  # its clear() leaves the arguments of callbacks
+        session._client_state.Clear()
+        session._fragment_storage.clear()

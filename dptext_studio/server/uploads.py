@@ -10,19 +10,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from streamlit import runtime
-
 from dptext_core import DPTextError, InputError, Task
 from dptext_core.data import tables
 
-from . import job_folders, sessions
+from . import job_folders, sessions, streamlit_patches
 from .batch import Asked, Batch, Look, file_name
 from .jobs import Job, Work
-from .public import limits
+from .public_hosting import limits
 
 NONE_KEPT = "This server keeps no job. Stay on the page until it is done, or use the program on a machine of yours."
 #: Seconds between two looks for jobs whose time is over.
-LOOK = 60.0
+CHECK_SECONDS = 60.0
 
 _running: dict[Path, Job] = {}
 _guard = threading.Lock()
@@ -50,7 +48,7 @@ class Upload:
         return self.folder / self.file
 
     def leave(self) -> None:
-        """Its visitor has gone, and may come back: its job is told by itself."""
+        """Note that the visitor has gone, and may come back."""
 
     def forget(self) -> None:
         """Delete it, unless it is to outlive the session."""
@@ -98,8 +96,8 @@ class Upload:
         work.attach(batch, job)
 
 
-def taken(name: str, data: bytes) -> Upload:
-    """A new upload of what a browser sent. Raises InputError."""
+def store_upload(name: str, data: bytes) -> Upload:
+    """Return a new upload of what a browser sent. Raise InputError."""
     file = file_name(name)
     if (kind := Path(file).suffix.lower()) in tables.KINDS and kind not in limits().kinds:
         raise InputError(f"This server takes no {kind} file. Give the table as CSV, or use a machine of yours.")
@@ -111,8 +109,8 @@ def taken(name: str, data: bytes) -> Upload:
     return upload
 
 
-def opened(code: str, work: Work, label: str) -> Upload:
-    """A kept job, with its progress or its results in ``work``. Raises InputError."""
+def open_upload(code: str, work: Work, label: str) -> Upload:
+    """Return a kept job, with its progress or its results in ``work``. Raise InputError."""
     if not limits().keeps:
         raise InputError(NONE_KEPT)
     folder, about = job_folders.find(code)
@@ -124,20 +122,20 @@ def opened(code: str, work: Work, label: str) -> Upload:
     if job is not None:
         work.attach(upload.batch, job)
     else:
-        work.start(upload.batch, finder(upload.batch), label)
+        work.start(upload.batch, results_reader(upload.batch), label)
     return upload
 
 
-def finder(batch: Batch) -> Callable[[Task], Any]:
+def results_reader(batch: Batch) -> Callable[[Task], Any]:
     """Work that reads what is written by now."""
     return batch.found
 
 
 def watch() -> None:
-    """From the first visit on, delete what is over. Outside of a server it does nothing."""
+    """Delete what is over, from the first visit on. Outside of a server, do nothing."""
     global _watching
     with _guard:
-        if _watching or not runtime.exists():
+        if _watching or not streamlit_patches.is_serving():
             return
         _watching = True
     threading.Thread(target=_watch, name="uploads", daemon=True).start()
@@ -147,7 +145,7 @@ def _watch() -> None:
     while True:
         with contextlib.suppress(DPTextError, OSError):
             sweep()
-        time.sleep(LOOK)
+        time.sleep(CHECK_SECONDS)
 
 
 def sweep(now: float | None = None) -> None:

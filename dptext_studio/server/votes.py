@@ -35,8 +35,8 @@ class Votes:
         self._now, self._rooms, self._lock = now, dict[str, _Room](), threading.Lock()
 
     def open(self, opener: str) -> str:
-        """The name of a new room, which this session alone can close; where there are too many, one without answers
-        makes place, else the one that was idle longest."""
+        """Return the name of a new room, which this session alone can close; where there are too many, one without
+        answers makes place, else the one that was idle longest."""
         with self._lock:
             self._forget()
             while len(self._rooms) >= ROOMS:
@@ -71,7 +71,7 @@ class Votes:
             return True
 
     def counts(self, room: str, question: Hashable, answers: int) -> list[int]:
-        """How many chose each of so many answers."""
+        """Return how many chose each of so many answers."""
         with self._lock:
             self._forget()
             there = self._rooms.get(room)
@@ -87,6 +87,6 @@ class Votes:
 VOTES = Votes()
 
 
-def named(text: str) -> str:
-    """The name of a room as it stands in an address; "" for what can be none."""
+def voter_name(text: str) -> str:
+    """Return the name of a room as it stands in an address; "" for what can be none."""
     return text if re.fullmatch(f"[{_LETTERS}]{{{_LENGTH}}}", text) else ""

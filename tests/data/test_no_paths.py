@@ -94,7 +94,7 @@ def test_no_file_that_leaves_names_a_place_of_the_owners_machine(home, tmp_path,
         points = list(trade_off.tradeoff(TEXT, [m], [epsilon], 2, ("unchanged",)))
         found["trade-off"] = trade_off.to_csv(points)
     found["repr"] = repr(result)
-    query, left_out = links.of(Inputs(TEXT, dpt.Setting(name, given(home, options)), None), epsilon, file=True)
+    query, left_out = links.link_of_run(Inputs(TEXT, dpt.Setting(name, given(home, options)), None), epsilon, file=True)
     found["session"] = exports.SavedSession(query, None, TEXT).to_json()
     files = {option_meta(fields[o]).label for o in options if option_meta(fields[o]).kind.startswith("text")}
     assert files and files <= set(left_out), "whoever opens it is told what it lacks"

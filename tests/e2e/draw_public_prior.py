@@ -2,7 +2,7 @@
 
 Run:  PYTHONPATH=. python tests/e2e/draw_public_prior.py --out assets/pictures/public_prior.png
 
-It is the figure of the page *What we found*, in its light theme, for one data set.
+It is the figure of the page *Findings*, in its light theme, for one data set.
 """
 
 from __future__ import annotations

@@ -318,7 +318,7 @@ def actions(meter: Meter, page: Page, rounds: int) -> None:
     """The common actions of one visitor, after the page is there."""
 
     done = partial(idle, page)
-    for drawer in ("Advanced", "Look further"):
+    for drawer in ("Advanced", "Analyses"):
         page.get_by_role("button", name=drawer, exact=True).click()
         done()
     for k in range(rounds):
@@ -334,7 +334,7 @@ def actions(meter: Meter, page: Page, rounds: int) -> None:
         meter.measure("move ε with that view open", page, partial(drag, page, 0.4 + 0.1 * k), done)
         meter.measure("view: candidates", page, tab(page, "Candidates"), done)
         tab(page, "Candidates")()  # closes it, where it can be closed
-        meter.measure("panel: what an attacker gets", page, tab(page, "What an attacker gets"), done)
+        meter.measure("panel: what an attacker gets", page, tab(page, "Attacks"), done)
         meter.measure("panel: ledger", page, tab(page, "Ledger"), done)
         meter.measure("close the panel", page, tab(page, "Ledger"), done)
         meter.measure("change to CusText", page, partial(choose_mechanism, page, "CusText"), done)

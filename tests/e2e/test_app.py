@@ -75,10 +75,10 @@ def editor(page):
 
 
 def open_drawer(page, name: str) -> None:
-    """Open “Advanced” or “Look further”. As with a switch, a click may be lost in a redraw: then it stays shut."""
+    """Open “Advanced” or “Analyses”. As with a switch, a click may be lost in a redraw: then it stays shut."""
     from playwright.sync_api import expect
 
-    place = page.locator({"Advanced": ".st-key-play_options", "Look further": ".st-key-play_far"}[name])
+    place = page.locator({"Advanced": ".st-key-play_options", "Analyses": ".st-key-play_far"}[name])
     if place.is_visible():  # another test opened it
         return
     for _ in range(3):
@@ -134,7 +134,7 @@ def test_type_rewrite_drag_choose_download(open_app: Callable) -> None:
     seen = opened(open_app, reduced_motion="no-preference")
     page = seen.page
     assert "Halvorsen" in editor(page).input_value()
-    open_drawer(page, "Look further")
+    open_drawer(page, "Analyses")
 
     type_text(page, "My doctor in Lisbon treated my sister for diabetes last winter.")
     page.locator(".strip .text .was", has_text="diabetes").wait_for(state="attached", timeout=LONG)
@@ -437,7 +437,7 @@ def test_the_first_minute(open_app: Callable) -> None:
         page.locator(".strip .text button", has_text="daughter")
     ).first.click()
     page.get_by_role("button", name="see what an attacker finds in it").click()
-    page.get_by_role("heading", name="What an attacker gets").wait_for(timeout=LONG)
+    page.get_by_role("heading", name="Attacks").wait_for(timeout=LONG)
     settled(page)
     page.get_by_text("Try it,").wait_for(state="detached", timeout=LONG)  # each is gone once it was followed
     seen.assert_clean()
@@ -495,17 +495,17 @@ def test_two_copies_of_one_draw_are_called_out_until_the_next_draw(open_app: Cal
     page.locator(".strip .copy").click()
     settled(page)
     assert "counts as released" in page.locator(".strip .copy").get_attribute("title")
-    assert page.get_by_text("No promise holds any more").count() == 0
+    assert page.get_by_text("The guarantee no longer holds for this draw").count() == 0
     epsilon_slider(page).press("Home")
     page.locator(".strip .copy").click()
-    page.get_by_text("No promise holds any more").wait_for(timeout=LONG)
+    page.get_by_text("The guarantee no longer holds for this draw").wait_for(timeout=LONG)
     assert page.locator(".strip .copied.caution").is_visible()
     expect(page.locator(".strip .spoken")).to_contain_text("words changed")
     page.get_by_role("button", name="Rewrite again").click()
-    page.get_by_text("No promise holds any more").wait_for(state="detached", timeout=LONG)
+    page.get_by_text("The guarantee no longer holds for this draw").wait_for(state="detached", timeout=LONG)
     settled(page)
     page.get_by_role("button", name="Why?").click()
-    page.get_by_text("What is promised").wait_for(timeout=LONG)
+    page.get_by_role("heading", name="Guarantee", exact=True).wait_for(timeout=LONG)
     # What comes once it is open has room.
     page.wait_for_function(
         "document.querySelector('[data-testid=stPopoverBody]')?.getBoundingClientRect().height > 250", timeout=LONG
@@ -519,7 +519,7 @@ def test_two_copies_of_one_draw_are_called_out_until_the_next_draw(open_app: Cal
     page.get_by_role("link", name="Explore", exact=True).click()
     page.locator(".strip .text button").first.wait_for(timeout=LONG)
     settled(page)
-    open_drawer(page, "Look further")
+    open_drawer(page, "Analyses")
     page.get_by_text("Ledger", exact=True).click()
     page.get_by_text("It was drawn 2 times").wait_for(timeout=LONG)
     page.get_by_text("share their noise").first.wait_for(timeout=LONG)
@@ -604,7 +604,7 @@ def test_hostile_text_is_shown_literally(open_once: Callable) -> None:
     settled(page)
     assert page.locator(".strip .text img, .strip .text strong, .strip .text a").count() == 0
     page.locator(".strip .text button", has_text="doctor").first.click()
-    open_drawer(page, "Look further")
+    open_drawer(page, "Analyses")
     page.get_by_text("“doctor” was drawn").wait_for(timeout=LONG)
     assert page.locator("img[src*=example], img[src=x]").count() == 0
     seen.assert_clean()
@@ -784,7 +784,7 @@ def test_the_first_page_opens_at_an_earlier_address_without_what_a_link_hides_an
         assert page.get_by_text(wrong).count() == 0
     open_drawer(page, "Advanced")  # what few need, and what leads further, stay
     page.get_by_text("Open a file").wait_for(timeout=LONG)
-    assert page.get_by_role("button", name="Look further").is_visible()
+    assert page.get_by_role("button", name="Analyses").is_visible()
     for gone in ("Neighbours", "More", "Mechanism", "More options", "Budget", "Ends of the range", "Clipping range"):
         assert not page.get_by_text(gone, exact=True).first.is_visible(), gone
     for gone in ("Start from what is public", "Show what the width costs", "Repeatable demonstration"):
@@ -798,7 +798,7 @@ def test_the_first_page_opens_at_an_earlier_address_without_what_a_link_hides_an
     expect(foot.get_by_role("button", name="Licences")).to_have_attribute("aria-expanded", "true")
     page.get_by_text("The code is under the MIT licence").wait_for(timeout=LONG)
     page.keyboard.press("Escape")
-    foot.get_by_role("button", name="What is kept").click()
+    foot.get_by_role("button", name="Your data").click()
     page.get_by_role("button", name="Forget everything here").click()
     page.locator(".strip .text .was", has_text="Halvorsen").wait_for(state="attached", timeout=LONG)
     clean(seen)
@@ -920,7 +920,7 @@ def test_tables_are_rewritten_and_taken_away_and_hostile_cells_stay_text(open_ap
     assert waiting.value.suggested_filename == "notes-release.csv"
     assert text.count("\n") == 31 and "My doctor treated my sister on day 29." not in text
     page.get_by_role("button", name="Another file").click()
-    page.get_by_role("button", name="Delete and begin anew").click()
+    page.get_by_role("button", name="Delete and start again").click()
 
     # On the page and in a spreadsheet.
     hostile = '"<img src=x onerror=alert(1)> www.example.org [l](http://example.org/a.png) $x$ | my doctor"'
@@ -996,7 +996,7 @@ def test_points_of_the_trade_off_come_and_one_is_read(open_app: Callable):
     calm(page)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     box, plot = page.get_by_role("textbox", name="Text", exact=True), page.locator(".js-plotly-plot").first
-    option = page.get_by_role("combobox", name="What is kept")
+    option = page.get_by_role("combobox", name="Utility")
     assert box.bounding_box()["y"] < plot.bounding_box()["y"] < option.bounding_box()["y"], "before the options"
     x, y = page.locator(".js-plotly-plot").first.evaluate(LAST_POINT)
     page.mouse.click(x, y)
@@ -1007,7 +1007,7 @@ def test_points_of_the_trade_off_come_and_one_is_read(open_app: Callable):
     page.get_by_role("radio", name="Side by side", checked=True).wait_for(timeout=LONG)
     page.locator(".rewrite").nth(1).locator(".mark").first.wait_for(timeout=LONG)
     calm(page)
-    page.get_by_role("radio", name="On a map").click()
+    page.get_by_role("radio", name="Trade-off plot").click()
     page.get_by_text("Read the rewrites of a point").wait_for(timeout=LONG)  # the points are still there
     page.wait_for_url(re.compile("view=map"))
     clean(seen)
@@ -1022,7 +1022,7 @@ PAGES = {
     "Batch": ("text=Come back to a job", ""),
     "Learn": ("[role=radiogroup] label", ""),
     "Benchmarks": (".js-plotly-plot .main-svg", "Research"),
-    "What we found": ("text=Which mechanism", "Research"),
+    "Findings": ("text=Which mechanism", "Research"),
     "Audit": ("text=The verdict appears here", "Research"),
 }
 
@@ -1067,14 +1067,14 @@ def test_axe_finds_nothing_serious_on_any_page(open_once: Callable) -> None:
             to_page(page, title, section)
         page.locator(ready).first.wait_for(timeout=LONG)
         found += serious(page, title)
-        if title in ("Batch", "What we found"):  # those that no other test opens on a phone
+        if title in ("Batch", "Findings"):  # those that no other test opens on a phone
             page.set_viewport_size({"width": 390, "height": 844})
             painted(page)
             if page.evaluate("document.documentElement.scrollWidth > window.innerWidth"):
                 found.append((title, "wide"))
             page.set_viewport_size({"width": 1280, "height": 900})
         if title == "Compare":
-            page.get_by_role("radio", name="On a map").click()
+            page.get_by_role("radio", name="Trade-off plot").click()
             page.locator(".js-plotly-plot .main-svg").first.wait_for(timeout=LONG)
             found += serious(page, "the map")
     assert not found

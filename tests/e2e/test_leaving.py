@@ -120,8 +120,8 @@ def test_nothing_is_left_when_the_session_has_ended(shared_context, server, tmp_
     page.get_by_text("Open a file", exact=True).click()
     page.locator("input[type=file]").set_input_files(path)
     page.locator(".strip .text", has_text="letter").or_(page.locator(".strip .text", has_text="The")).first.wait_for()
-    drawer(page, "Look further", "play_far")
-    for name in ("Same privacy elsewhere", "Ledger", "Benchmarks", "What an attacker gets"):
+    drawer(page, "Analyses", "play_far")
+    for name in ("Equal privacy", "Ledger", "Benchmarks", "Attacks"):
         page.get_by_role("button", name=name, exact=True).or_(page.get_by_role("radio", name=name, exact=True)).click()
         page.wait_for_timeout(400)  # until the run that the click starts shows itself
         page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")

@@ -356,7 +356,7 @@ SEEDED = """async () => {
 }"""
 DRAWS = """async ([kind, scores, epsilon, n]) => {
   const SHAPE = { sigma: 2, low: 0, width: 0.4, growth: 0.16, widest: 5, firm: 6, power: 1, spread: 200 };
-  const laws = await import("./laws.js");
+  const laws = await import("./distributions.js");
   const words = scores.map(String);
   const law = kind === "onList" ? laws.onList(words, 4)
     : kind === "alike" ? laws.alike(words, Float64Array.from(scores, (s) => s + 0.4), null)
@@ -753,7 +753,7 @@ def test_the_page_is_heard_while_a_long_text_is_worked_out(page: Page) -> None:
 
 NEAR = """async ([proposal, shift, low, high]) => {
   const SHAPE = { sigma: 2, low: 0, width: 0.4, growth: 0.16, widest: 5, firm: 6, power: 1, spread: 200 };
-  const { shifted } = await import("./laws.js");
+  const { shifted } = await import("./distributions.js");
   const [words, scores] = [proposal.map(String), Float64Array.from(proposal)];
   const law = shifted(words, scores, Float64Array.from(shift), SHAPE, -1, [low, high]);
   return [law.near, [0, 1, 2, 3, 4].map((k) => [...law.logProbs(low * (high / low) ** (k / 4))])];

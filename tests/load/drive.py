@@ -45,7 +45,7 @@ MECHANISMS = ("DP-MLM", "CusText", "SanText", "1-Diffractor")
 #: What has to be on the page for it.
 NEEDS = {"rewrite": "play_text", "type": "play_text", "again": "play_again", "mechanism": "play_mechanism"}
 NEEDS |= {"panel": "play_further"}
-PANELS = ("Ledger", "Same privacy elsewhere")
+PANELS = ("Ledger", "Equal privacy")
 WHO = ("doctor", "lawyer", "teacher", "nurse", "judge", "banker", "farmer", "waiter", "painter", "driver")
 WHERE = ("Lisbon", "Oslo", "Leeds", "Madrid", "Vienna", "Dublin", "Prague", "Athens", "Warsaw", "Rome")
 WHAT = ("money", "tablets", "a house", "the trial", "a debt", "her child", "the school", "a farm", "his wife", "work")

@@ -339,19 +339,19 @@ def test_exports_hold_no_text():
 
 def test_the_page_lists_the_latest_first():
     pytest.importorskip("streamlit")
-    from dptext_studio.components.ledger import table
+    from dptext_studio.components.ledger import budget_table
 
     ledger = Ledger(clock)
     ledger.record(diffractor().rewrite(TEXT, seed=3), released=True)
     ledger.record(dpt.get_mechanism("gumbel").rewrite(TEXT))
-    rows = table(ledger)
+    rows = budget_table(ledger)
     assert rows["mechanism"] == ["Truncated Gumbel", "1-Diffractor"] and rows["released"] == [False, True]
     assert rows["note"] == ["no guarantee", "seeded, not private"] and rows["total ε"] == ["none", "8"]
 
 
 def test_the_page_shows_one_row_for_what_was_looked_at_of_a_draw():
     pytest.importorskip("streamlit")
-    from dptext_studio.components.ledger import table
+    from dptext_studio.components.ledger import budget_table
 
     ledger, stream = Ledger(clock), NoiseStream()
     for e in (1.0, 2.0, 1234.4 / WORDS):
@@ -360,7 +360,7 @@ def test_the_page_shows_one_row_for_what_was_looked_at_of_a_draw():
     ledger.record(diffractor(2.0).rewrite(TEXT, stream=stream), released=True)
     for _ in range(2):
         ledger.record(diffractor().rewrite(TEXT))
-    rows = table(ledger)
+    rows = budget_table(ledger)
     assert rows["draw"] == [3, 2, 1, 1] and rows["settings"] == [1, 1, 1, 3] and len(set(rows["draw"])) == 3
     assert rows["released"] == [False, False, True, False]
     assert rows["total ε"] == ["8", "8", "8", "4 to 1,235"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dptext_core as dpt
 from dptext_core.mechanisms.recommended import ORDER, beginning, begun, label, others, plainly, recommended
 from dptext_lab.results import leaderboard
-from dptext_studio.views.compare import cards, point_map
+from dptext_studio.views.compare import card_settings, plot_settings
 
 
 def test_the_first_is_the_one_that_keeps_most_at_the_same_measured_privacy():
@@ -17,7 +17,10 @@ def test_the_first_is_the_one_that_keeps_most_at_the_same_measured_privacy():
 
 
 def test_pages_follow_it():
-    assert ORDER[:4] == point_map.FIRST and cards.plain(ORDER[1]).options == beginning(dpt.Setting(ORDER[1])).options
+    assert (
+        ORDER[:4] == plot_settings.FIRST
+        and card_settings.default_setting(ORDER[1]).options == beginning(dpt.Setting(ORDER[1])).options
+    )
     assert others(ORDER[1]) == [ORDER[0], *ORDER[2:]]
     for name in ORDER:
         m = recommended(name)

@@ -124,12 +124,12 @@ def test_damaged_weights_are_not_taken_for_another_version(tmp_path):
 
 
 def test_the_page_the_list_of_models_and_the_speed_report_say_it(bert, monkeypatch, capsys):
-    from dptext_studio.server import model as page
+    from dptext_studio.server import model_warmup
 
     lose_output(monkeypatch)
     slow, _ = announced(lambda: loaded(bert))
     monkeypatch.setattr(models, "load_masked_lm", lambda *args, **given: slow)
-    assert page.where(SimpleNamespace(error=None, ready=True)) == f"ready, {slow.description}"
+    assert model_warmup.where(SimpleNamespace(error=None, ready=True)) == f"ready, {slow.description}"
     assert cli.main(["models"]) == 0
     assert f"The bundled model runs {slow.description}." in capsys.readouterr().err
     monkeypatch.setattr(engine, "short_texts", lambda: [TEXT])

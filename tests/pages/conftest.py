@@ -7,7 +7,7 @@ from tiny import bags_of_letters
 
 from dptext_core.attacks import best
 from dptext_core.models import sentence_encoder
-from dptext_studio.server import model
+from dptext_studio.server import model_warmup
 from dptext_studio.views.explore import belief, meaning
 
 
@@ -23,7 +23,7 @@ def gauge(monkeypatch, request):
 @pytest.fixture(autouse=True)
 def no_reading_ahead(monkeypatch):
     """Nor are the vocabularies read of mechanisms that may be chosen next."""
-    monkeypatch.setattr(model, "_read_vocabularies", lambda *_: None)
+    monkeypatch.setattr(model_warmup, "_read_vocabularies", lambda *_: None)
 
 
 @pytest.fixture(scope="module")

@@ -28,7 +28,7 @@ def script() -> None:
     if "run" not in state:
         inputs = runs.Inputs(state["text"], dpt.Setting.of(state["mechanism"], **dict(state["options"])), 3)
         axis = state["axis"]
-        state["run"] = runs.make(inputs, 1, axis[2], axis)
+        state["run"] = runs.make_run(inputs, 1, axis[2], axis)
     run = state["run"]
     attackers.panel(run, run.at(state["epsilon"]) if "epsilon" in state else run.result, state["token"])
 
@@ -45,7 +45,7 @@ def settle(at: AppTest) -> AppTest:
     """Run until no job is under way."""
     at.run()
     end = time.monotonic() + 100
-    while any(w.running(0) for w in jobs(at).values()):
+    while any(w.is_running(0) for w in jobs(at).values()):
         assert time.monotonic() < end, "the work did not end"
         time.sleep(0.2)
         at.run()
@@ -248,7 +248,7 @@ def elsewhere() -> None:
 
     state = st.session_state
     inputs = runs.Inputs(state["text"], dpt.Setting.of(state["mechanism"], **dict(state["options"])), 3)
-    run = runs.make(inputs, 1, state["axis"][2], state["axis"])
+    run = runs.make_run(inputs, 1, state["axis"][2], state["axis"])
     equal_privacy.panel(run, run.result)
 
 

@@ -14,11 +14,11 @@ import dptext_core as dpt
 from dptext_core import auditing as core
 from dptext_core.auditing.broken_mechanisms import FAULTS
 from dptext_core.auditing.broken_mechanisms.stated import TinyLatent
-from dptext_lab.measurements import audit as bench
 from dptext_lab.results import audit as audit_rows
+from dptext_lab.results import audit as bench
 from dptext_studio.components.text import literal
 from dptext_studio.figures import audit_figure
-from dptext_studio.figures.glossary import said_of
+from dptext_studio.figures.glossary import definition
 
 TOP = Path(__file__).resolve().parents[2]
 
@@ -61,7 +61,7 @@ def metric(at: AppTest, label: str) -> str:
 def test_the_empty_page_says_what_to_do():
     at = app()
     assert not at.exception and "Run the audit" in at.info[0].value and not at.metric
-    assert at.number_input[0].help == said_of("ε")
+    assert at.number_input[0].help == definition("ε")
 
 
 @pytest.mark.slow

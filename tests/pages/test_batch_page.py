@@ -16,11 +16,11 @@ from streamlit.testing.v1 import AppTest
 import dptext_core as dpt
 from dptext_core.models import sentence_encoder
 from dptext_studio.components.text import literal
-from dptext_studio.figures.glossary import said_of
+from dptext_studio.figures.glossary import definition
 from dptext_studio.server import batch as core
 from dptext_studio.server import job_folders, uploads
 from dptext_studio.server.jobs import Work
-from dptext_studio.server.public import OWN
+from dptext_studio.server.public_hosting import OWN
 from dptext_studio.server.session import Session
 
 TOP = Path(__file__).resolve().parents[2]
@@ -63,7 +63,7 @@ def page(name: str = "notes.csv", data: str | bytes | None = CSV, **state) -> Ap
     for key, value in state.items():
         at.session_state[key] = value
     if data is not None:
-        mine.upload = uploads.taken(name, data.encode() if isinstance(data, str) else data)
+        mine.upload = uploads.store_upload(name, data.encode() if isinstance(data, str) else data)
     return settle(at.run())
 
 
@@ -96,7 +96,7 @@ def test_ten_rows_then_all_and_what_they_come_to(folder, monkeypatch):
     at = page()
     assert at.selectbox(key=next(s.key for s in at.selectbox if s.label == "Column to rewrite")).value == "text"
     assert "45 rows" in said(at) and not any(b.key == "batch_ten" for b in at.button)
-    assert at.number_input[0].help == said_of("ε")
+    assert at.number_input[0].help == definition("ε")
     assert f"Row 0: {TEXT}." in said(at) and "This text is refused" in said(at) and "drawn afresh" in said(at)
     settle(at.number_input[0].set_value(3.0).run())
     # Another page was shown, where Streamlit forgets the controls.
@@ -230,7 +230,7 @@ def test_a_kept_upload_that_is_deleted_ends_its_job(folder, way):
     if way == "time":
         uploads.sweep(upload.expires + 1)
     else:
-        (upload if way == "its own" else uploads.opened(upload.code, Work(), "Rewriting")).delete()
+        (upload if way == "its own" else uploads.open_upload(upload.code, Work(), "Rewriting")).delete()
     assert job.wait(10) and job.task.cancelled and not list(folder.iterdir())
 
 
@@ -302,7 +302,7 @@ def test_what_is_too_large_or_of_another_kind_is_refused_before_it_is_stored(fol
     monkeypatch.setattr(uploads, "limits", lambda: replace(OWN, upload=0))
     for name, message in (("a.csv", "larger than 0 MB"), ("a.exe", "none of")):
         with pytest.raises(dpt.InputError, match=message):
-            uploads.taken(name, b"text\na\n")
+            uploads.store_upload(name, b"text\na\n")
     assert not folder.exists() or not list(folder.iterdir())
 
 

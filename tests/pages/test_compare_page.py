@@ -21,11 +21,11 @@ from dptext_core.measure.ledger import Ledger
 from dptext_core.mechanisms.recommended import ORDER
 from dptext_core.privacy.guarantee import percent
 from dptext_studio.components.rewrite_view import copies_of, word_of
-from dptext_studio.figures.glossary import said_of
-from dptext_studio.server import compared
-from dptext_studio.server.rewrite_cache import Kept
+from dptext_studio.figures.glossary import definition
+from dptext_studio.server import comparison
+from dptext_studio.server.rewrite_cache import RewriteCache
 from dptext_studio.server.session import Session
-from dptext_studio.views.compare import cards, equal_privacy
+from dptext_studio.views.compare import card_settings, cards, equal_privacy
 
 PAGE = Path(__file__).resolve().parents[2] / "pages" / "compare.py"
 TEXT = "My doctor sent a letter to my sister Halvorsen."
@@ -103,7 +103,7 @@ def test_two_settings_stand_beside_each_other_with_what_changed(page):
     assert [n for _, n in left] == [1, 1] and list(table["identifying words left"]) == [f"{k} of 1" for k, _ in left]
     for (k, _), said in zip(left, [v["count"] for v in views(page, "count")], strict=True):
         assert said.startswith(f"{k} of 1 identifying words left, ") and " change" in said
-    assert page.select_slider[0].help == said_of("ε")
+    assert page.select_slider[0].help == definition("ε")
     assert len({r.noise_id for r in results}) == 2 and len(mine(page).ledger.entries) == 2 and not released(page)
 
 
@@ -126,17 +126,17 @@ def test_a_slider_reaches_to_what_was_calibrated():
 def test_it_begins_and_goes_on_with_where_the_slider_of_explore_stands(monkeypatch):
     run = SimpleNamespace(payload={"eps": 1.1}, spread=False, inputs=SimpleNamespace(setting=dpt.Setting("diffractor")))
     mine = Session(run=run, epsilon=0.7)
-    monkeypatch.setattr(cards, "session", lambda: mine)
-    monkeypatch.setattr(cards, "state", {})
-    cards.settle()
+    monkeypatch.setattr(card_settings, "session", lambda: mine)
+    monkeypatch.setattr(card_settings, "state", {})
+    card_settings.sync_settings()
     (_, first), (_, other) = mine.columns
     assert first == dpt.Setting("diffractor", {}, 0.7)
     mine.epsilon = 0.9
-    cards.settle()
+    card_settings.sync_settings()
     assert [s for _, s in mine.columns] == [dpt.Setting("diffractor", {}, 0.9), other]
     mine.columns[0] = (mine.columns[0][0], dpt.Setting("diffractor", {}, 2.0))
     mine.epsilon = 0.5
-    cards.settle()
+    card_settings.sync_settings()
     assert mine.columns[0][1].epsilon == 2.0, "what was set here stays"
 
 
@@ -322,12 +322,12 @@ def test_a_text_that_was_emptied_while_it_was_worked_on_is_rewritten_when_it_is_
 
 
 def test_a_comparison_for_which_a_model_was_loaded_says_nothing_of_the_next(monkeypatch):
-    kept, one = Kept(), dpt.Setting("custext", {}, 5.0)
+    kept, one = RewriteCache(), dpt.Setting("custext", {}, 5.0)
 
     def compared_of(text: str, ready: bool) -> float | None:
         monkeypatch.setattr(dpt.mechanism_class("custext"), "model_ready", ready)
-        asked = compared.Asked(text, (compared.Column(1, one),), None, 0)
-        (found,) = compared.rewrites(asked, kept, None, Ledger(), None, dpt.Task())
+        asked = comparison.ComparisonRequest(text, (comparison.Column(1, one),), None, 0)
+        (found,) = comparison.rewrites(asked, kept, None, Ledger(), None, dpt.Task())
         assert found.looked is not None
         return kept.seconds
 
@@ -403,7 +403,7 @@ def test_the_share_that_the_best_of_all_attackers_finds_can_be_equal(monkeypatch
     assert not at.exception and at.slider(key="compare_best").value == 75
     outcomes = mine(at).at("compare").result
     assert all(o.epsilon and o.looked is not None for o in outcomes)
-    assert any("Where the best of all attackers finds as much" in c.value for c in at.caption)
+    assert any("Where the strongest attacker finds as much" in c.value for c in at.caption)
 
 
 @pytest.mark.slow

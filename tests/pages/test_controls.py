@@ -147,5 +147,5 @@ def test_every_option_of_every_mechanism_is_held_as_its_control_has_it():
         names = {f"k-{spec.name}-{f.name}" for f in dataclasses.fields(spec.config_cls)}
         assert set(state) <= names and f"k-{spec.name}-epsilon" not in state
     field = next(f for f in dataclasses.fields(dpt.mechanism_class("diffractor").config_cls) if f.name == "lists")
-    assert controls.held(field, ("L0",), "k") == {"k": "L0"}
-    assert controls.held(field, ("minilm-1",), "k") == {"k": "", "k-names": ["minilm-1"]}
+    assert controls.widget_values(field, ("L0",), "k") == {"k": "L0"}
+    assert controls.widget_values(field, ("minilm-1",), "k") == {"k": "", "k-names": ["minilm-1"]}

@@ -42,7 +42,7 @@ def script() -> None:
     state = st.session_state
     if "run" not in state:
         inputs = runs.Inputs(state["text"], dpt.Setting.of("custext", **dict(state["options"])), 3)
-        state["run"] = runs.make(inputs, 1, state["epsilon"], (1.0, 28.0, state["epsilon"]))
+        state["run"] = runs.make_run(inputs, 1, state["epsilon"], (1.0, 28.0, state["epsilon"]))
     evidence.panel(state["run"], state["run"].result, state["epsilon"])
 
 

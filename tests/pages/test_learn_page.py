@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dptext_studio import lessons
-from dptext_studio.components import hide
+from dptext_studio.components import hidden_controls
 from dptext_studio.components.address import only_here
 from dptext_studio.views.learn import classroom
 
@@ -143,7 +143,9 @@ def test_an_address_for_a_class_carries_settings_and_no_text(learn, monkeypatch)
     at.session_state["learn_for_class"] = True
     at.text_input(key="learn_value_line").set_value("garden")
     settle(at)
-    at.multiselect(key="learn_hide_True").set_value([hide.KNOWN["door"][1], hide.KNOWN["answer"][1]])
+    at.multiselect(key="learn_hide_True").set_value(
+        [hidden_controls.KNOWN["door"][1], hidden_controls.KNOWN["answer"][1]]
+    )
     at.checkbox(key="learn_presenting").set_value(True)
     settle(at)
     assert at.code[0].value.endswith("/learn?lesson=4&hide=door%2Canswer&present=1")
@@ -174,8 +176,8 @@ def test_a_code_is_a_drawing_without_an_address():
 
 
 def test_only_known_names_are_hidden():
-    assert hide.checked("mechanism, seed,k") == ("mechanism", "seed", "k")
-    assert hide.checked("}body{display:none,[x],..,") == ()
+    assert hidden_controls.known_names("mechanism, seed,k") == ("mechanism", "seed", "k")
+    assert hidden_controls.known_names("}body{display:none,[x],..,") == ()
 
 
 @pytest.mark.slow

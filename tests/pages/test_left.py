@@ -130,7 +130,7 @@ def opened(page: str, mine: Session | None = None) -> AppTest:
     at.session_state["session"] = mine = mine or Session()
     if page == "batch":
         at.session_state["batch_mechanism"] = mine.controls["batch_mechanism"] = Swap.name
-        mine.upload = uploads.taken("secret-name.csv", CSV.encode())
+        mine.upload = uploads.store_upload("secret-name.csv", CSV.encode())
     for key, value in STATE.get(page, {}).items():
         at.session_state[key] = value
     if page == "compare":

@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
-from dptext_studio.components import live
+from dptext_studio.components import live_text
 from dptext_studio.server import runs
 from dptext_studio.server.jobs import Work
 
@@ -21,7 +21,7 @@ TEXT = "My doctor told the lawyer that her son sold an old house in Lisbon last 
 
 def run_of(name: str, text: str, before: runs.Run | None = None, **given) -> runs.Run:
     axis = dpt.mechanism_class(name).epsilon_range({})
-    return runs.make(runs.Inputs(text, dpt.Setting(name), None), 1, axis[2], axis, before=before, **given)
+    return runs.make_run(runs.Inputs(text, dpt.Setting(name), None), 1, axis[2], axis, before=before, **given)
 
 
 def drawn(run: runs.Run, before: int) -> list[str]:
@@ -69,14 +69,18 @@ def test_a_model_draws_each_place_with_its_own_noise_whatever_stands_behind_it()
     ],
 )
 def test_an_edit_is_told_from_another_text(before, after, edited):
-    assert runs.from_edit(before, after) is edited
+    assert runs.is_edit(before, after) is edited
 
 
 def test_what_takes_long_waits_and_says_so():
-    assert live.waits("a short text", None) == live.waits("a short text", 0.4) == ""
-    assert "took 3.2 seconds" in live.waits("a short text", 3.21)
-    long = live.waits("word " * (live.WORDS + 1), 0.1)
-    assert f"more than {live.WORDS} words" in long and "Ctrl+Enter" in long and f"{live.LONG_PAUSE:g} seconds" in long
+    assert live_text.pause_reason("a short text", None) == live_text.pause_reason("a short text", 0.4) == ""
+    assert "took 3.2 seconds" in live_text.pause_reason("a short text", 3.21)
+    long = live_text.pause_reason("word " * (live_text.WORDS + 1), 0.1)
+    assert (
+        f"more than {live_text.WORDS} words" in long
+        and "Ctrl+Enter" in long
+        and f"{live_text.LONG_PAUSE:g} seconds" in long
+    )
 
 
 def test_a_rewrite_takes_as_long_as_its_draws_do_too(monkeypatch):
@@ -106,10 +110,10 @@ def test_newer_work_takes_the_place_of_older_and_its_answer_alone_is_seen():
     work.start("old text", slow, "x")
     old = work.job
     work.start("new text", lambda task: "new", "x")
-    assert old is not None and old.task.cancelled and not work.running(5)
+    assert old is not None and old.task.cancelled and not work.is_running(5)
     hold.set()
-    assert old.wait(5) and not work.running(0)
-    assert (work.asked, work.take(), work.error) == ("new text", "new", None)
+    assert old.wait(5) and not work.is_running(0)
+    assert (work.asked, work.take_result(), work.error) == ("new text", "new", None)
 
 
 # --- on the page
@@ -213,7 +217,7 @@ def test_the_page_asks_for_a_long_pause_where_answers_take_long(monkeypatch):
 
     assert asked() == told("My doctor paid.") | {"pause": 250.0, "along": True}
     assert not [b for b in at.button if b.label == "Rewrite"]
-    monkeypatch.setattr(live, "SECONDS", 0.0)
+    monkeypatch.setattr(live_text, "SECONDS", 0.0)
     typed(at, "My doctor paid again.")
     at.run()
     assert asked() == told("My doctor paid again.") | {"pause": 1500.0, "along": False}

@@ -21,9 +21,12 @@ from pathlib import Path
 
 import pytest
 
+from dptext_studio.server import streamlit_patches
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests" / "load"))
 
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 HOST = "demo.example.org"
 FOREIGN = "https://elsewhere.example"
 BROKEN = ("http://[::1", "http://[elsewhere]", "//", "http://a]")
@@ -190,3 +193,27 @@ def test_one_module_alone_replaces_parts_of_streamlit():
         if any(isinstance(t, ast.Attribute) and getattr(t.value, "id", None) in imported for t in assigned):
             replaced.add(path.relative_to(ROOT).as_posix())
     assert replaced == {"dptext_studio/server/streamlit_patches.py"}
+
+
+def test_one_module_alone_imports_what_is_not_public_in_streamlit():
+    """Else a new version would have to be tried everywhere."""
+    inner = {}
+    for path in (ROOT / "app.py", *(ROOT / "pages").rglob("*.py"), *(ROOT / "dptext_studio").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "streamlit" and not node.level:
+                inner.setdefault(path.relative_to(ROOT).as_posix(), set()).add(node.module)
+            if isinstance(node, ast.Import):
+                names = {a.name for a in node.names if a.name.startswith("streamlit.")}
+                inner.setdefault(path.relative_to(ROOT).as_posix(), set()).update(names)
+    assert {path for path, names in inner.items() if names} == {"dptext_studio/server/streamlit_patches.py"}
+
+
+def test_an_untested_version_of_streamlit_is_refused():
+    (needed,) = (r for r in PROJECT["optional-dependencies"]["app"] if r.startswith("streamlit"))
+    low, high = (".".join(map(str, v)) for v in streamlit_patches.TESTED)
+    assert needed == f"streamlit>={low},<{high}"
+    streamlit_patches.check_version()
+    streamlit_patches.check_version(f"{low}.3")
+    for other in ("1.66.9", f"{high}.0", "2.67.0", "unknown"):
+        with pytest.raises(RuntimeError, match="tested"):
+            streamlit_patches.check_version(other)

@@ -25,7 +25,7 @@ from dptext_core.support.extras import ENCODER
 from dptext_studio import exports, precomputed
 from dptext_studio.components import address, links
 from dptext_studio.components.text import decode, literal
-from dptext_studio.server import public, runs, sessions
+from dptext_studio.server import public_hosting, runs, sessions
 from dptext_studio.server.jobs import Job
 from dptext_studio.server.session import Session
 from dptext_studio.views.explore import belief, meaning
@@ -78,12 +78,12 @@ def test_a_job_tells_how_far_it_is_and_how_long_the_rest_takes(monkeypatch):
     clock = [0.0]
     monkeypatch.setattr(jobs.time, "monotonic", lambda: clock[0])
     job = Job(lambda task: task.report, "x")
-    assert job.wait(5) and job.left is None
+    assert job.wait(5) and job.seconds_left is None
     job.result(50, 200)
-    assert job.left is None and job.counted == (50, 200), "nothing is known of the speed yet"
+    assert job.seconds_left is None and job.counts == (50, 200), "nothing is known of the speed yet"
     clock[0] = 10.0
     job.result(100, 200)
-    assert job.left == 20.0, "what was done before it went on does not count"
+    assert job.seconds_left == 20.0, "what was done before it went on does not count"
 
 
 def test_a_job_gives_its_result_its_error_or_stops():
@@ -113,9 +113,9 @@ def test_a_job_gives_its_result_its_error_or_stops():
 
 def test_a_job_that_begins_later_takes_no_turn_of_others(monkeypatch):
     from dptext_studio.server import jobs
-    from dptext_studio.server.scheduler import Turns
+    from dptext_studio.server.scheduler import Scheduler
 
-    monkeypatch.setattr(jobs, "all_turns", Turns(1))
+    monkeypatch.setattr(jobs, "all_turns", Scheduler(1))
     began = time.monotonic()
     later = Job(lambda task: time.monotonic() - began, "x", after=0.5)
     assert Job(lambda task: 5, "x").wait(0.4) and not later.wait(0)
@@ -144,13 +144,13 @@ def test_nothing_is_worked_out_for_what_is_shut():
     drawn = {*(b.key for b in at.button), *(b.proto.id for b in at.get("download_button"))}
     assert not any("share_" in str(key) for key in drawn) and not at.get("code")
     assert not any(str(key).startswith("play_family_dp-prompt") for key in drawn)
-    assert "What is promised" not in [s.value for s in at.subheader]
+    assert "Guarantee" not in [s.value for s in at.subheader]
     assert not [s for s in at.subheader if s.value.startswith("More about")]
     for key in SHUT:
         at.session_state[key] = True
     settle(at)
     assert at.get("code") and any(b.key == "play_family_dp-prompt" for b in at.button)
-    assert {"What is promised", "More about a word"} <= {s.value for s in at.subheader}
+    assert {"Guarantee", "More about a word"} <= {s.value for s in at.subheader}
 
 
 def settle(at: AppTest) -> AppTest:
@@ -271,7 +271,7 @@ def test_prompts_lead_through_an_example_one_at_a_time_and_leave_own_texts_alone
     assert "3 of 3" in prompt(), "what was done out of turn is not asked for"
     assert at.button(key="play_prompt_attack").label == "see what an attacker finds in it"
     at.button(key="play_prompt_attack").click().run()
-    assert not at.exception and not prompt() and at.button_group(key="play_further").value == "What an attacker gets"
+    assert not at.exception and not prompt() and at.button_group(key="play_further").value == "Attacks"
     at.text_area(key="play_text").set_value("My doctor paid my sister.")
     settle(at)
     assert "pin" not in payload(at) and not prompt()
@@ -468,7 +468,7 @@ def test_a_gauge_waits_for_a_pause_in_typing_and_has_fewer_texts_in_a_crowd(monk
     at.text_area(key="play_text").set_value("My doctor paid my sister for water and bread.")
     settle(at)
     assert held.job is not None and not held.job.wait(1.0)
-    monkeypatch.setattr(sessions, "here", lambda: 60)
+    monkeypatch.setattr(sessions, "session_count", lambda: 60)
     at.text_area(key="play_text").set_value("Nobody else knew where they had been.")
     settle(at)
     assert held.job is None or held.job.wait(60)
@@ -669,7 +669,7 @@ def test_totals_of_the_page_are_never_rounded_down(monkeypatch):
 
 @pytest.mark.slow
 def test_a_text_over_the_limit_is_explained_where_the_result_stands(monkeypatch):
-    monkeypatch.setattr(public, "OWN", replace(public.OWN, words=20))
+    monkeypatch.setattr(public_hosting, "OWN", replace(public_hosting.OWN, words=20))
     at = app()
     at.session_state["play_text"], at.session_state["play_mechanism"] = "My doctor paid.", "diffractor"
     settle(at)
@@ -823,7 +823,7 @@ def panel_at(name: str) -> AppTest:
 
 
 def test_find_their_epsilon_can_be_pressed_again_and_its_table_says_when_it_is_old():
-    at = panel_at("Same privacy elsewhere")
+    at = panel_at("Equal privacy")
     # What attackers find of three words may be all of them.
     at.button_group(key="equal_kind_best_n_w_total").set_value("N_w")
     at.run()
@@ -851,20 +851,20 @@ def test_an_address_is_followed_once_and_again_where_it_comes_with_another_page(
     monkeypatch.setattr(address.st, "query_params", SimpleNamespace(to_dict=lambda: dict(query)))
     sent: list[dict] = []
     monkeypatch.setattr(address, "_mount", lambda *, data, key: sent.append(data))
-    ask = functools.partial(address.asked, "explore")
+    ask = functools.partial(address.requested_query, "explore")
     first, second = {"mechanism": "custext", "epsilon": "3"}, {"mechanism": "tem", "epsilon": "9"}
     assert ask(None) is None
     query.update(first)
     assert ask(None) == first and ask("explore") is None
-    address.show(second)
+    address.show_query(second)
     assert ask("explore") is None, "what stood there before came with a click that was made before"
     assert ask("audit") == first, "back, from another page"
-    address.show(second)
+    address.show_query(second)
     query.update(second)
     assert ask("audit") is None, "what the page was left with"
     query["epsilon"] = "8"
     assert ask("explore") == second | {"epsilon": "8"}
-    address.show(second)
+    address.show_query(second)
     assert sent[-1]["query"] == sent[-2]["query"] and sent[-1] != sent[-2], "what was refused is written over"
 
 
@@ -916,7 +916,7 @@ def test_what_is_shared_carries_the_setting_and_a_saved_session_brings_it_back()
     link, command = (c.value for c in at.code[:2])
     assert "never" not in link and "--never heck,sister" in command
     assert any("does not carry" in c.value and "Words never released" in c.value for c in at.caption)
-    assert links.of(run.inputs, 9.0, file=True)[0]["never"] == "heck,sister", "a saved session does"
+    assert links.link_of_run(run.inputs, 9.0, file=True)[0]["never"] == "heck,sister", "a saved session does"
     at.text_area(key="play-diffractor-never").set_value("heck f*ck").run()
     assert any("this is 3 of them" in e.value and "All others are taken out" in e.value for e in at.error)
     at.text_area(key="play-diffractor-never").set_value("mask")
@@ -930,6 +930,6 @@ def test_a_public_start_keeps_epsilon_also_where_the_text_went_on():
     plain = dpt.get_mechanism("dp-mlm")
     before, after = (runs.Inputs(t, dpt.Setting(n), None) for t, n in (("My", "dp-mlm"), ("My doctor", "dp-mlm-prior")))
     shown = SimpleNamespace(inputs=before, plain=None)
-    assert runs.differ_by_the_prior(shown, after)
-    assert runs.differ_by_the_prior(SimpleNamespace(inputs=after, plain=(plain, None)), before)
-    assert not runs.differ_by_the_prior(shown, runs.Inputs("My doctor", dpt.Setting("custext"), None))
+    assert runs.differs_by_prior(shown, after)
+    assert runs.differs_by_prior(SimpleNamespace(inputs=after, plain=(plain, None)), before)
+    assert not runs.differs_by_prior(shown, runs.Inputs("My doctor", dpt.Setting("custext"), None))

@@ -17,10 +17,10 @@ from dptext_core.measure import trade_off, trade_off_advice
 from dptext_core.mechanisms import recommended
 from dptext_core.mechanisms.words import custext
 from dptext_studio.exports import FILE
-from dptext_studio.figures.glossary import said_of
+from dptext_studio.figures.glossary import definition
 from dptext_studio.figures.trade_off import AXES
 from dptext_studio.server.session import Session
-from dptext_studio.views.compare import point_map
+from dptext_studio.views.compare import plot_axes
 
 PAGE = Path(__file__).resolve().parents[2] / "pages" / "compare.py"
 TEXT = "My doctor sent a letter to my sister."
@@ -67,8 +67,8 @@ def test_the_points_are_measured_and_the_answer_is_that_of_the_core(page):
     assert any("6 points and 3 draws" in c.value for c in page.caption)
     figure = page.get("plotly_chart")[0].proto.spec
     assert "start here" in figure and "doctor" not in figure
-    assert page.select_slider(key="trade_points").help == said_of("ε")
-    assert said_of("N_w") in page.selectbox(key="trade_hidden").help
+    assert page.select_slider(key="trade_points").help == definition("ε")
+    assert definition("N_w") in page.selectbox(key="trade_hidden").help
 
 
 def test_another_measure_or_limit_draws_nothing_again(page):
@@ -167,7 +167,7 @@ def test_what_is_hidden_is_by_default_what_the_best_of_all_attackers_finds(plain
     assert all(p.value("best").low <= p.value("best").mean <= p.value("best").high for p in points)
     said = [e.value.replace("\\", "") for e in (*at.success, *at.warning)]
     assert trade_off_advice.advise(mine(at).points, "best", 0.4, "bleu").sentence() in said
-    assert any("the best of all attackers names a drawn word" in s for s in said)
+    assert any("the strongest attacker names a drawn word" in s for s in said)
     figure = at.get("plotly_chart")[0].proto.spec
     assert "best of all attackers does not name" in figure and best.title(points[-1].measured["best"].by) in figure
     assert list(at.dataframe[0].value["best_by"]) == [p.measured["best"].by for p in points]
@@ -189,7 +189,7 @@ def test_what_is_typed_is_measured_at_a_pause_and_the_page_says_so(page):
     (asked,) = [json.loads(c.proto.json) for c in page.get("bidi_component") if '"pause"' in c.proto.json]
     size = len(page.text_area(key="compare_text").value)
     assert asked == {"box": "compare_text", "size": size, "pause": 1500.0, "along": False, "busy": False, "shows": ""}
-    assert any("measured anew when you pause for 1.5 seconds" in c.value for c in page.caption)
+    assert any("plot updates when you pause for 1.5 seconds" in c.value for c in page.caption)
 
 
 def test_stopping_keeps_the_points_that_are_there(monkeypatch):
@@ -230,7 +230,7 @@ def test_no_text_no_mechanism_and_too_long_a_text_say_what_to_do():
 
 
 def test_whatever_can_be_hidden_has_a_limit_an_axis_and_a_measure():
-    measured = set(point_map.HIDDEN) - {"epsilon"}
-    assert set(point_map.LIMITS) == measured <= set(trade_off.MEASURES) and next(iter(point_map.HIDDEN)) == "best"
-    assert set(AXES) == set(point_map.HIDDEN)
+    measured = set(plot_axes.HIDDEN) - {"epsilon"}
+    assert set(plot_axes.LIMITS) == measured <= set(trade_off.MEASURES) and next(iter(plot_axes.HIDDEN)) == "best"
+    assert set(AXES) == set(plot_axes.HIDDEN)
     assert all(trade_off.hides(name) and trade_off.about(name).title for name in measured)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import asyncio
-import dataclasses
 import json
 import re
 import threading
@@ -29,9 +28,9 @@ from dptext_core.support import hosting, plugins
 from dptext_core.text import document
 from dptext_core.words import smaller_spaces, space_loading
 from dptext_studio.components import download, links, text
-from dptext_studio.server import batch, job_folders, jobs, public, sessions, uploads
+from dptext_studio.server import batch, job_folders, jobs, public_hosting, sessions, streamlit_patches, uploads
 from dptext_studio.server.jobs import Work
-from dptext_studio.server.public import OWN, PUBLIC
+from dptext_studio.server.public_hosting import OWN, PUBLIC
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = (ROOT / "docs" / "development" / "security.md").read_text(encoding="utf-8")
@@ -87,7 +86,7 @@ def test_the_limits_are_those_of_the_document(monkeypatch):
             assert numbers[key] == ("none" if value is None else f"{value:g}"), key
     for value, on in {"": False, "0": False, "no": False, "OFF": False, "1": True, "yes": True, "2": True}.items():
         monkeypatch.setenv(hosting.VARIABLE, value)
-        assert hosting.public() is on and public.limits() is (PUBLIC if on else OWN)
+        assert hosting.public() is on and public_hosting.limits() is (PUBLIC if on else OWN)
 
 
 def test_the_settings_of_the_server_keep_others_out():
@@ -196,12 +195,13 @@ def test_no_link_and_no_file_names_a_path(option_named):
 def test_strangers_choose_no_model_and_type_no_name(strangers, monkeypatch):
     for kind in ("text", "texts"):
         typed = option_meta(option(None, label="Path", kind=kind, help="A file."))
-        assert not public.page_has(typed) and public.page_has(dataclasses.replace(typed, word_lists=True))
-    monkeypatch.setattr(public.models, "list_models", lambda: pytest.fail("what is installed is of no use"))
+        assert not public_hosting.is_offered(typed)
+        assert public_hosting.is_offered(replace(typed, word_lists=True))
+    monkeypatch.setattr(public_hosting.models, "list_models", lambda: pytest.fail("what is installed is of no use"))
     for spec in dpt.mechanisms():
         for name, field in links._fields(spec.name).items():
             meta = option_meta(field)
-            if (offered := public.offered(meta, field.default)) is None:
+            if (offered := public_hosting.offered_values(meta, field.default)) is None:
                 assert meta.kind not in ("text", "texts") or meta.word_lists, (spec.name, name)
             elif meta.word_spaces:
                 assert set(offered) <= set(space_loading.SPACES)
@@ -230,16 +230,16 @@ def test_strangers_get_no_plugin(strangers, monkeypatch, tmp_path):
 def test_strangers_upload_little_and_keep_no_job(strangers, monkeypatch, tmp_path):
     monkeypatch.setenv(job_folders.VARIABLE, str(tmp_path / "jobs"))
     with pytest.raises(dpt.InputError, match="larger than 2 MB"):
-        uploads.taken("a.csv", b"x" * ((2 << 20) + 1))
+        uploads.store_upload("a.csv", b"x" * ((2 << 20) + 1))
     with pytest.raises(dpt.InputError, match=r"takes no \.parquet file"):
-        uploads.taken("a.parquet", b"PAR1")
-    upload = uploads.taken("a.txt", b"one\n" * 1001)
+        uploads.store_upload("a.parquet", b"PAR1")
+    upload = uploads.store_upload("a.txt", b"one\n" * 1001)
     with pytest.raises(dpt.InputError, match="more than 1,000 rows, and up to 1,000 are taken here"):
-        batch.look(upload.path, most=public.limits().rows)
+        batch.look(upload.path, most=public_hosting.limits().rows)
     with pytest.raises(dpt.InputError, match="keeps no job"):
         upload.keep(batch.Asked("a.txt", "text", False, (), dpt.Setting("santext")))
     with pytest.raises(dpt.InputError, match="keeps no job"):
-        uploads.opened("code", Work(), "")
+        uploads.open_upload("code", Work(), "")
     upload.forget()
     assert not any((tmp_path / "jobs").iterdir())
 
@@ -286,7 +286,7 @@ def test_marks_and_clitics_count_like_words_in_every_limit(monkeypatch, tmp_path
     assert drawn >= 700 and text.too_long(long).startswith(
         f"This page takes up to {most:,} words and marks, and this text has {drawn:,}."
     )
-    kept = text.shortened(long)
+    kept = text.shorten(long)
     assert long.startswith(kept) and not text.too_long(kept) and text.too_long(kept + mark * 2)
     (tmp_path / "a.jsonl").write_text(json.dumps({"text": long}) + '\n{"text": "My doctor."}\n')
     asked = batch.Asked("a.jsonl", "text", False, (), dpt.Setting("santext"))
@@ -297,59 +297,60 @@ def test_marks_and_clitics_count_like_words_in_every_limit(monkeypatch, tmp_path
 
 def test_a_full_house_says_so_and_runs_no_page(strangers, monkeypatch):
     stopped: list[str] = []
-    monkeypatch.setattr(public.config, "get_option", lambda name: ["host"] if name == "server.allowedHosts" else 50)
-    monkeypatch.setattr(public.config, "set_option", lambda name, value: stopped.append(f"{name}={value}"))
-    monkeypatch.setattr(public.st, "error", stopped.append)
-    monkeypatch.setattr(public.st, "stop", lambda: stopped.append("stop"))
+    options = {"server.allowedHosts": ["host"], "server.maxUploadSize": 50}
+    monkeypatch.setattr(streamlit_patches.config, "get_option", options.__getitem__)
+    monkeypatch.setattr(streamlit_patches.config, "set_option", lambda name, value: stopped.append(f"{name}={value}"))
+    monkeypatch.setattr(public_hosting.st, "error", stopped.append)
+    monkeypatch.setattr(public_hosting.st, "stop", lambda: stopped.append("stop"))
     monkeypatch.setattr(sessions, "_visits", {k: None for k in range(205)})
     monkeypatch.setattr(sessions, "visitor", lambda: 199)
-    public.enter()
+    public_hosting.enter()
     assert stopped == ["server.maxUploadSize=2"], "who is in stays in"
     assert smaller_spaces.most_smaller == PUBLIC.lists
     monkeypatch.setattr(sessions, "visitor", lambda: 200)
-    public.enter()
-    assert stopped[-2:] == [public.FULL, "stop"]
+    public_hosting.enter()
+    assert stopped[-2:] == [public_hosting.FULL, "stop"]
     stopped.clear()
     del sessions._visits[7]
-    public.enter()
+    public_hosting.enter()
     assert stopped == ["server.maxUploadSize=2"], "a place is free"
 
 
 def test_a_public_server_says_under_which_names_it_is_reached(strangers, monkeypatch):
     """Else another site could lead its own name here, and a browser would take both for one."""
     stopped: list[str] = []
-    monkeypatch.setattr(public.config, "set_option", lambda name, value: None)
-    monkeypatch.setattr(public.st, "error", stopped.append)
-    monkeypatch.setattr(public.st, "stop", lambda: stopped.append("stop"))
-    monkeypatch.setattr(public.runtime, "exists", lambda: True)
+    monkeypatch.setattr(streamlit_patches.config, "set_option", lambda name, value: None)
+    monkeypatch.setattr(public_hosting.st, "error", stopped.append)
+    monkeypatch.setattr(public_hosting.st, "stop", lambda: stopped.append("stop"))
+    monkeypatch.setattr(streamlit_patches.runtime, "exists", lambda: True)
     for hosts, named in (([], False), (["*"], False), (["demo.example.org"], True)):
         stopped.clear()
         options = {"server.allowedHosts": hosts, "server.maxUploadSize": 2}
-        monkeypatch.setattr(public.config, "get_option", options.__getitem__)
-        public.enter()
-        assert stopped == ([] if named else [public.NO_HOST, "stop"])
+        monkeypatch.setattr(streamlit_patches.config, "get_option", options.__getitem__)
+        public_hosting.enter()
+        assert stopped == ([] if named else [public_hosting.NO_HOST, "stop"])
 
 
 def test_one_visitor_has_few_pieces_of_work_under_way(monkeypatch):
     gate = threading.Event()
     mine: list[jobs.Job] = []
     monkeypatch.setattr(jobs, "limits", lambda: replace(PUBLIC, pieces=2))
-    monkeypatch.setattr(jobs.sessions, "mine", lambda: mine)
+    monkeypatch.setattr(jobs.sessions, "own_work", lambda: mine)
     works = [Work() for _ in range(3)]
     for work in works:
         work.start("x", lambda task: gate.wait(5), "x")
         mine += [work.job] if work.job else []
-    assert len(mine) == 2 and not works[2].running() and "2 pieces of work" in works[2].said("")
+    assert len(mine) == 2 and not works[2].is_running() and "2 pieces of work" in works[2].failure_text("")
     gate.set()
     assert all(job.wait(5) for job in mine)
     works[2].start("x", lambda task: 1, "x")
-    assert not works[2].running(5) and works[2].take() == 1
+    assert not works[2].is_running(5) and works[2].take_result() == 1
 
 
 #: Lessons are about a word of at most 40 letters, and these are the words of a text that is short enough for a page.
 BRIEF = {
     ("dptext_studio/views/learn/page.py", "work()"),
-    ("dptext_studio/views/explore/attackers.py", "which_text.content_words(mechanism, result.original)"),
+    ("dptext_studio/views/explore/attack_work.py", "which_text.content_words(mechanism, result.original)"),
 }
 
 
@@ -377,4 +378,4 @@ def test_a_piece_of_work_ends_when_its_time_is_over(monkeypatch):
         raise dpt.Cancelled("x")
 
     work.start("x", endless, "x")
-    assert not work.running(5) and "longer than the 0.001 minutes" in work.said("Stopped.")
+    assert not work.is_running(5) and "longer than the 0.001 minutes" in work.failure_text("Stopped.")

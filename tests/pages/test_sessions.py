@@ -27,8 +27,8 @@ ROOT = Path(__file__).resolve().parents[2]
 def said(job: Job, stopped: str = "") -> str:
     """What a page says of a finished job."""
     work = Work(job=job)
-    assert not work.running(0)
-    return work.said(stopped)
+    assert not work.is_running(0)
+    return work.failure_text(stopped)
 
 
 class Server:
@@ -176,7 +176,7 @@ class Clock(Server):
         super().__init__()
         self.now, self.later = 1000.0, []
         monkeypatch.setattr(sessions.time, "monotonic", lambda: self.now)
-        monkeypatch.setattr(sessions.runtime, "get_instance", lambda: self)
+        monkeypatch.setattr(streamlit_patches.runtime, "get_instance", lambda: self)
 
     def call_later(self, seconds, call, *given) -> None:
         self.later.append((self.now + seconds, call, given))
@@ -219,11 +219,11 @@ def test_a_file_stays_until_a_browser_has_come_for_it_and_then_goes(monkeypatch)
     assert storage._files_by_id == manager._file_metadata == {}
     manager.remove_orphaned_files()
     assert clock.later == [] and manager.loose == {}
-    monkeypatch.setattr(sessions.runtime, "exists", lambda: True)
+    monkeypatch.setattr(streamlit_patches.runtime, "exists", lambda: True)
     monkeypatch.setattr(clock, "media_file_mgr", manager, raising=False)
     button = manager.add_deferred(lambda: (streamlit_patches.file_made(), "another")[1], "text/plain", "here", "a.txt")
     manager.execute_deferred(button)
-    clock.turn(streamlit_patches.LOOK)
+    clock.turn(streamlit_patches.CHECK_SECONDS)
     clock.turn(streamlit_patches.FETCH - 1)
     assert len(storage._files_by_id) == 1
     clock.turn(1)
@@ -231,7 +231,7 @@ def test_a_file_stays_until_a_browser_has_come_for_it_and_then_goes(monkeypatch)
         "no page runs, and its button stays"
     )
     first = manager.execute_deferred(button)
-    clock.turn(streamlit_patches.LOOK)
+    clock.turn(streamlit_patches.CHECK_SECONDS)
     later = manager.add_deferred(lambda: "a third", "text/plain", "there", "b.txt")
     clock.turn(streamlit_patches.FETCH / 2)
     manager.execute_deferred(later)
@@ -255,13 +255,14 @@ def endless(task):
 
 
 @pytest.fixture
-def visit():
+def visit(monkeypatch):
     """A server, a job of session "a" on it, and a look at it at a second of its clock."""
     server, job = Server(), Job(endless, "x")
+    monkeypatch.setattr(streamlit_patches.runtime, "get_instance", lambda: server)
     server.active.add("a")
     found = sessions._Visit()
     found.work.add(job)
-    yield server, job, lambda now: sessions._look(server, {"a": found}, now)
+    yield server, job, lambda now: sessions._look({"a": found}, now)
     job.task.cancel()
 
 
@@ -354,8 +355,8 @@ def ended(monkeypatch, page: Page | None, awaited: str | None) -> list[float]:
     server.active.update({"a"} if page else ())
     monkeypatch.setattr(server, "get_app_session", lambda name: page, raising=False)
     monkeypatch.setattr(server, "call_later", lambda s, call, *g: (looks.append(s), call(*g)), raising=False)
-    monkeypatch.setattr(sessions.runtime, "exists", lambda: True)
-    monkeypatch.setattr(sessions.runtime, "get_instance", lambda: server)
+    monkeypatch.setattr(streamlit_patches.runtime, "exists", lambda: True)
+    monkeypatch.setattr(streamlit_patches.runtime, "get_instance", lambda: server)
     go = threading.Event()
     job = Job(lambda task: go.wait(5), "x")
     job._visitor, job.awaited = "a", awaited

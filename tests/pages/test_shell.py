@@ -23,5 +23,5 @@ def test_a_popover_has_room_until_all_is_there(is_open: bool, monkeypatch: pytes
     room = SimpleNamespace(html=lambda _: done.append("room"), empty=lambda: done.append("no room"))
     monkeypatch.setattr(shell.st, "empty", lambda: room)
     monkeypatch.setattr(shell.st, "container", lambda **size: done.append(size) or nullcontext())
-    shell.drawn_when_open(_Popover(is_open), 300, lambda: done.append("drawn"))  # type: ignore[arg-type]
+    shell.draw_when_open(_Popover(is_open), 300, lambda: done.append("drawn"))  # type: ignore[arg-type]
     assert done == [{"width": 300}, "room", *(["drawn", "no room"] if is_open else [])]

@@ -3,13 +3,15 @@
 from streamlit.testing.v1 import AppTest
 
 from dptext_core.measure.pii_survival import KINDS
-from dptext_studio.components import standing
+from dptext_studio.components import identifier_table
 
 
 def script() -> None:
-    from dptext_studio.components import standing
+    from dptext_studio.components import identifier_table
 
-    standing.table([(1, [("place", "Lisbon"), ("number", "3")]), (4, [("place", "<b>Rome</b>")])], key="them")
+    identifier_table.identifier_table(
+        [(1, [("place", "Lisbon"), ("number", "3")]), (4, [("place", "<b>Rome</b>")])], key="them"
+    )
 
 
 def test_a_column_for_each_kind_and_no_other() -> None:
@@ -22,4 +24,4 @@ def test_a_column_for_each_kind_and_no_other() -> None:
 
 
 def test_every_kind_has_a_colour() -> None:
-    assert set(standing.COLORS) == set(KINDS)
+    assert set(identifier_table.COLORS) == set(KINDS)

@@ -10,7 +10,7 @@ import pytest
 
 import dptext_core as dpt
 from dptext_studio.server import scheduler as turns
-from dptext_studio.server.scheduler import Turn, Turns
+from dptext_studio.server.scheduler import Scheduler, Turn
 
 
 def turn(whose: str = "a", last: bool = False) -> Turn:
@@ -29,7 +29,7 @@ def until(met) -> bool:
 class Begun(threading.Thread):
     """Takes a turn and keeps it until ``go`` is set; ``order`` tells who had one."""
 
-    def __init__(self, queue: Turns, mine: Turn, order: list[str], go: threading.Event):
+    def __init__(self, queue: Scheduler, mine: Turn, order: list[str], go: threading.Event):
         super().__init__(daemon=True)
         self.queue, self.mine, self.order, self.go = queue, mine, order, go
         self.start()
@@ -41,7 +41,7 @@ class Begun(threading.Thread):
 
 
 def test_no_more_run_than_there_are_places():
-    queue, most, now, guard = Turns(3), [0], [0], threading.Lock()
+    queue, most, now, guard = Scheduler(3), [0], [0], threading.Lock()
 
     def work(i: int) -> None:
         with queue.take(turn(str(i))):
@@ -58,7 +58,7 @@ def test_no_more_run_than_there_are_places():
 
 
 def test_who_has_the_fewest_turns_goes_first_then_who_came_first():
-    queue, order, hold = Turns(2), [], threading.Event()
+    queue, order, hold = Scheduler(2), [], threading.Event()
     first, second = (Begun(queue, turn(w), order, hold if w == "a" else threading.Event()) for w in ("a", "b"))
     assert until(lambda: len(order) == 2)
     waiting = []
@@ -74,7 +74,7 @@ def test_who_has_the_fewest_turns_goes_first_then_who_came_first():
 
 
 def test_what_was_given_up_leaves_the_queue_at_once():
-    queue, order, hold = Turns(1), [], threading.Event()
+    queue, order, hold = Scheduler(1), [], threading.Event()
     first = Begun(queue, turn("a"), order, hold)
     assert until(lambda: order == ["a"])
     stale, other = turn("b"), turn("c")
@@ -100,7 +100,7 @@ def test_what_was_given_up_leaves_the_queue_at_once():
 
 def test_long_work_gives_way_and_comes_again(monkeypatch):
     monkeypatch.setattr(turns, "SLICE", 0.0)
-    queue, order = Turns(1), []
+    queue, order = Scheduler(1), []
     mine, go = turn("long"), threading.Event()
     with queue.take(mine):
         queue.give_way(mine)  # nobody waits
@@ -112,7 +112,7 @@ def test_long_work_gives_way_and_comes_again(monkeypatch):
 
 
 def test_who_waits_can_be_stopped():
-    queue, order, go = Turns(1), [], threading.Event()
+    queue, order, go = Scheduler(1), [], threading.Event()
     Begun(queue, turn("a"), order, go)
     assert until(lambda: order == ["a"])
     mine = turn("b")
@@ -125,7 +125,7 @@ def test_who_waits_can_be_stopped():
 
 
 def test_an_error_in_a_turn_frees_its_place():
-    queue = Turns(1)
+    queue = Scheduler(1)
     with pytest.raises(ValueError), queue.take(turn()):
         raise ValueError
     with queue.take(turn()):
@@ -133,7 +133,7 @@ def test_an_error_in_a_turn_frees_its_place():
 
 
 def test_what_can_wait_goes_after_all_else_and_one_at_a_time():
-    queue, order, first, go = Turns(2), [], threading.Event(), threading.Event()
+    queue, order, first, go = Scheduler(2), [], threading.Event(), threading.Event()
     running = [Begun(queue, turn("a"), order, first), Begun(queue, turn("b"), order, first)]
     assert until(lambda: len(order) == 2)
     for whose, last in (("gauge 1", True), ("gauge 2", True), ("rewrite", False)):

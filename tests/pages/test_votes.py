@@ -20,7 +20,7 @@ def clock(monkeypatch):
 def test_each_voter_counts_once_and_may_think_again(clock):
     mine = Votes(lambda: clock[0])
     room = mine.open("teacher")
-    assert votes.named(room) == room and mine.is_open(room)
+    assert votes.voter_name(room) == room and mine.is_open(room)
     for voter, answer in (("a", 0), ("b", 1), ("a", 2)):
         assert mine.cast(room, "q", voter, answer)
     assert mine.counts(room, "q", 3) == [0, 1, 1] and mine.counts(room, "other", 2) == [0, 0]
@@ -58,7 +58,7 @@ def test_a_room_is_forgotten_after_its_last_answer(clock):
 
 @pytest.mark.parametrize("text", ["", "abc", "ABCDE", "abcdef", "ab<de", "abc\n2", "a" * 5000])
 def test_what_is_no_name_of_a_room_opens_none(text):
-    assert votes.named(text) == ""
+    assert votes.voter_name(text) == ""
 
 
 def answer(pupil, name: str, to: int) -> None:

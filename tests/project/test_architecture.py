@@ -273,10 +273,10 @@ def test_the_page_and_its_panels_take_a_text_that_answers_to_no_word(cls):
     said = " ".join(str(e.value) for group in (at.info, at.caption, at.markdown, at.warning) for e in group)
     assert made.result.guarantee.sentence()[:30] in said.replace("\\", "")
     assert ("as a whole" in said) == (cls is Latent)
-    for panel in ("What an attacker gets", "Same privacy elsewhere", "Ledger", "Benchmarks"):
+    for panel in ("Attacks", "Equal privacy", "Ledger", "Benchmarks"):
         at.segmented_control(key="play_further").set_value(panel).run()
         assert not at.exception, panel
-        if panel == "What an attacker gets":
+        if panel == "Attacks":
             assert any("writes a new text" in str(e.value) for e in (*at.info, *at.caption))
             assert [t.label for t in at.tabs][-1] == "Two texts"
 

@@ -89,7 +89,7 @@ def test_no_repr_of_a_rewrite_shows_a_word(name, small):
     if result.steps[i].action == "replace":
         things += [result.distribution(i), result.views(i), result.locked(i) if "sweep" in result.can else None]
     inputs = runs.Inputs(TEXT, dpt.Setting(name, small[name]), None)
-    things.append(runs.make(inputs, 1, default, (low, high, default)))
+    things.append(runs.make_run(inputs, 1, default, (low, high, default)))
     assert quoted(things) == []
     assert f"mechanism={name!r}" in repr(result) and "pieces drawn" in repr(result)
 

@@ -20,16 +20,16 @@ from dptext_studio.figures.handout import handout
 from dptext_studio.lessons import (
     LESSONS,
     base,
-    come_back,
-    equal,
+    equal_epsilon,
+    example_text,
     group,
-    leaks,
-    line,
-    memory,
-    note,
-    one_word,
-    twice,
-    whole,
+    memorisation,
+    original_returns,
+    remaining_leaks,
+    repeated_answers,
+    sentence_bank,
+    single_word,
+    word_lines,
 )
 from dptext_studio.lessons import temperature as temperature_of
 
@@ -69,40 +69,44 @@ def test_there_are_lessons_each_with_a_name_of_its_own():
 
 def test_half_of_the_words_stay_at_the_epsilon_of_the_core():
     right = told("one-word")[2].right
-    prepared, means = note.prepared(), []
-    places = [s.index for i, s in enumerate(note.rewritten(50.0).steps) if i in set(note.drawn(note.rewritten(50.0)))]
-    for epsilon in one_word.OFFERED:
+    prepared, means = example_text.prepared(), []
+    places = [
+        s.index
+        for i, s in enumerate(example_text.rewrite_at(50.0).steps)
+        if i in set(example_text.drawn_words(example_text.rewrite_at(50.0)))
+    ]
+    for epsilon in single_word.OFFERED:
         m = recommended("dp-mlm", epsilon=epsilon)
         means.append(np.mean([m.distribution(prepared, i).p_keep() for i in places]))
     assert right == int(np.argmin(np.abs(np.array(means) - 0.5)))
-    assert note.kept(one_word.OFFERED) == pytest.approx(np.array(means), abs=1e-9)
+    assert example_text.kept_shares(single_word.OFFERED) == pytest.approx(np.array(means), abs=1e-9)
 
 
 def test_a_banned_original_is_told_apart_by_what_cannot_come_out():
-    stays, other, loss = come_back.odds(15.0, False)
+    stays, other, loss = original_returns.odds(15.0, False)
     m = recommended("santext", epsilon=15.0)
     assert stays == pytest.approx(m.distribution("doctor", 0).p("doctor"))
     assert other == pytest.approx(m.distribution("nurse", 0).p("doctor"))
     assert loss <= 15.0 * m.audited.distances(["doctor", "nurse"])[0, 1] * (1 + 1e-9)
-    assert come_back.odds(15.0, True)[0] == 0.0 and come_back.odds(15.0, True)[2] == float("inf")
+    assert original_returns.odds(15.0, True)[0] == 0.0 and original_returns.odds(15.0, True)[2] == float("inf")
 
 
 def test_clipping_and_temperature_are_what_the_mechanism_draws_from():
-    own, soft, temperature = temperature_of.drawn_from(2.0)
+    own, soft, temperature = temperature_of.distribution_at(2.0)
     config = dpt.get_mechanism("dp-mlm").config
     assert temperature == pytest.approx(2 * 2 * (config.clip_max - config.clip_min) / temperature_of.EPSILON)
     assert own.probs == pytest.approx(soft.probs, abs=1e-12)
 
 
 def test_a_word_of_ones_own_walks_the_list():
-    there = line.places("river")
+    there = word_lines.places("river")
     words = [w for w in dpt.word_list(dpt.word_lists()[0]) if w.lower() not in loaded()]
     assert there and all(words.index(w) - words.index("river") == k for w, k in there.items())
-    beside = sum(abs(k) <= line.BESIDE for k in there.values())
+    beside = sum(abs(k) <= word_lines.BESIDE for k in there.values())
     found = lessons.lesson("line").reveal("river")
     assert found.right == (0 if beside >= 8 else 1 if beside >= 4 else 2) and f"{beside} of the 10" in found.found[0]
     (lane,) = lessons.lesson("line").show("river")
-    m = dpt.get_mechanism("diffractor", epsilon=line.EPSILON)
+    m = dpt.get_mechanism("diffractor", epsilon=word_lines.EPSILON)
     at = lane.offsets.index(0)
     assert lane.words[at] == "river" and lane.probs[at] == pytest.approx(m.distribution("river", 0).p("river"))
 
@@ -119,25 +123,25 @@ def test_a_value_that_a_control_does_not_have_is_refused():
 
 
 def test_what_leaks_is_counted_on_the_rewrite():
-    result = note.rewritten(50.0)
-    found = leaks.words(result)
+    result = example_text.rewrite_at(50.0)
+    found = remaining_leaks.words(result)
     steps = [s for s in result.steps if any(c.isalnum() for c in s.original)]
     same = sum(not s.changed for s in steps)
     assert found["kept"] + found["same"] == same and sum(found.values()) == len(steps)
-    assert "".join(text for text, _ in leaks.marks(result)) == result.text
+    assert "".join(text for text, _ in remaining_leaks.marks(result)) == result.text
 
 
 @pytest.mark.slow
 def test_answers_add_up_by_the_ledger_and_tell_more(monkeypatch):
-    m = twice.mechanism()
-    assert twice.spent(5) == pytest.approx(5 * m.guarantee(twice.WORD).total)
-    monkeypatch.setattr(twice, "WORDS", ("doctor", "river"))
-    twice.guessed.cache_clear()
+    m = repeated_answers.mechanism()
+    assert repeated_answers.total_spent(5) == pytest.approx(5 * m.guarantee(repeated_answers.WORD).total)
+    monkeypatch.setattr(repeated_answers, "WORDS", ("doctor", "river"))
+    repeated_answers.guess_rates.cache_clear()
     try:
-        share = twice.guessed()
+        share = repeated_answers.guess_rates()
         assert share[-1] > share[0] and told("twice")[2].right == (2 if share[-1] >= 0.75 else 1)
     finally:
-        twice.guessed.cache_clear()
+        repeated_answers.guess_rates.cache_clear()
 
 
 def sure(p: float) -> TokenDistribution:
@@ -146,19 +150,19 @@ def sure(p: float) -> TokenDistribution:
 
 def test_no_answer_is_written_down(monkeypatch):
     """With other chances another answer is right."""
-    monkeypatch.setattr(note, "kept", lambda epsilons: np.where(np.asarray(epsilons) <= 10, 0.5, 1.0))
+    monkeypatch.setattr(example_text, "kept_shares", lambda epsilons: np.where(np.asarray(epsilons) <= 10, 0.5, 1.0))
     assert told("one-word")[2].right == 0
-    monkeypatch.setattr(come_back, "odds", lambda epsilon, banned: (0.2, 0.1, 1.0 if banned else 2.0))
+    monkeypatch.setattr(original_returns, "odds", lambda epsilon, banned: (0.2, 0.1, 1.0 if banned else 2.0))
     assert told("come-back")[2].right == 0
-    monkeypatch.setattr(temperature_of, "drawn_from", lambda width: (sure(width / 5), sure(width / 5), 1.0))
+    monkeypatch.setattr(temperature_of, "distribution_at", lambda width: (sure(width / 5), sure(width / 5), 1.0))
     assert told("temperature")[2].right == 0
-    monkeypatch.setattr(line, "places", lambda word: dict.fromkeys(line.nearest(word), 500))
+    monkeypatch.setattr(word_lines, "places", lambda word: dict.fromkeys(word_lines.nearest(word), 500))
     assert told("line")[2].right == 2
-    monkeypatch.setattr(leaks, "words", lambda result: {"kept": 1, "same": 0, "changed": 99})
+    monkeypatch.setattr(remaining_leaks, "words", lambda result: {"kept": 1, "same": 0, "changed": 99})
     assert told("leaks")[2].right == 0
-    monkeypatch.setattr(twice, "guessed", lambda: np.full(twice.MANY, 0.5))
+    monkeypatch.setattr(repeated_answers, "guess_rates", lambda: np.full(repeated_answers.MANY, 0.5))
     assert told("twice")[2].right == 0
-    monkeypatch.setattr(memory, "shares", lambda epsilon: {("snips", "snips"): 0.001})
+    monkeypatch.setattr(memorisation, "shares", lambda epsilon: {("snips", "snips"): 0.001})
     assert told("memory")[2].right == 0
 
 
@@ -167,7 +171,7 @@ def test_no_answer_is_written_down_where_groups_are_made(monkeypatch):
     monkeypatch.setattr(group, "own_sets", lambda space, word, k: ("x",) * k)
     reveal = told("group")[2]
     assert reveal.right == 2 and "with none" in " ".join(reveal.found)
-    monkeypatch.setattr(equal, "stays", lambda epsilon: {"A": 0.5, "B": 0.4})
+    monkeypatch.setattr(equal_epsilon, "unchanged_at", lambda epsilon: {"A": 0.5, "B": 0.4})
     assert told("equal")[2].right == 0
 
 
@@ -182,26 +186,26 @@ def test_words_with_the_very_same_set_are_those_of_the_aggressive_mapping():
 @pytest.mark.slow
 def test_a_whole_draw_and_words_spend_the_same_and_the_nearer_one_is_right(monkeypatch):
     one, right = lessons.lesson("whole-sentence"), {}
-    for total in (whole.TOTALS[2], whole.TOTALS[-1]):
-        prepared, n = whole._words()
-        spent = note.mechanism().replace(epsilon=total / n).guarantee(prepared).total
+    for total in (sentence_bank.TOTALS[2], sentence_bank.TOTALS[-1]):
+        prepared, n = sentence_bank._word_mechanism()
+        spent = example_text.mechanism().replace(epsilon=total / n).guarantee(prepared).total
         assert spent == pytest.approx(total) == one.setting(total).make().guarantee(prepared.text).total
-        ours, theirs, near, words = whole.both(total)
-        assert len(ours) == len(theirs) == len(near) == len(words) == whole.DRAWS
+        ours, theirs, near, words = sentence_bank.both(total)
+        assert len(ours) == len(theirs) == len(near) == len(words) == sentence_bank.DRAWS
         bank = set(one.setting(total).make().candidates)
         assert set(ours) <= bank and not set(theirs) & bank
         right[total] = one.reveal(total).right
         assert right[total] == (0 if near.mean() > words.mean() else 1)
     assert set(right.values()) == {0, 1}, "the answer turns as the total grows"
-    monkeypatch.setattr(whole, "SAME", 2.0)
-    assert one.reveal(whole.TOTALS[2]).right == 2
+    monkeypatch.setattr(sentence_bank, "SAME", 2.0)
+    assert one.reveal(sentence_bank.TOTALS[2]).right == 2
 
 
 def test_equal_privacy_is_that_of_the_core():
     found = told("equal")[2]
     rows = next(p for p in found.parts if isinstance(p, base.Facts)).rows
-    for (title, _, epsilon), name in zip(rows, equal.NAMES, strict=True):
-        c = dpt.calibrate(dpt.get_mechanism(name), {"n_w": equal.TARGET}, words=equal.WORDS)
+    for (title, _, epsilon), name in zip(rows, equal_epsilon.NAMES, strict=True):
+        c = dpt.calibrate(dpt.get_mechanism(name), {"n_w": equal_epsilon.TARGET}, words=equal_epsilon.WORDS)
         assert c.mechanism.title == title and float(epsilon) == pytest.approx(c.epsilon, rel=0.01)
 
 

@@ -36,21 +36,19 @@ from dptext_core.models import sentence_encoder
 from dptext_core.text.document import Document
 from dptext_core.text.languages import ENGLISH
 from dptext_core.text.skeleton import Edit
-from dptext_studio.figures import browser, token_view
+from dptext_studio.figures import browser, token_channels
 from dptext_studio.figures.belief_view import belief_curve, belief_view
-from dptext_studio.figures.token_view import (
-    Attack,
+from dptext_studio.figures.token_payload import (
+    AttackMarks,
     Command,
     DrawnToken,
     GridToken,
+    Identifier,
     Payload,
     PlacedToken,
     ScoredToken,
-    Telling,
-    attack_marks,
-    here,
-    payload,
 )
+from dptext_studio.figures.token_view import attack_marks, payload, probabilities_at
 
 LOW, HIGH = 5.0, 500.0
 TEXT = "The doctor told my friend that the pain was bad.\nShe went home 🙂 <b>again</b>! i'm sick."
@@ -257,9 +255,9 @@ def test_where_the_page_rests_rough_chances_are_exact():
     for epsilon in np.geomspace(low * 1.01, high * 0.99, 2).tolist():
         result = m.replace(epsilon=epsilon).rewrite(prepared, stream=stream)
         drawn = [k for k, t in enumerate(shown["tokens"]) if "c" in t]
-        some = here(result, shown, drawn[:1])
+        some = probabilities_at(result, shown, drawn[:1])
         assert set(some["lp"]) == {str(drawn[0])} and some["eps"] == epsilon
-        told = shown | {"here": here(result, shown)}
+        told = shown | {"here": probabilities_at(result, shown)}
         (at_rest,), (moved,) = chances(told, [epsilon]), chances(told, [epsilon * 1.02])
         assert moved == chances(shown, [epsilon * 1.02])[0], "they are of one ε alone"
         assert call("rough_at", told, epsilon) == [False] * len(drawn)
@@ -271,7 +269,7 @@ def test_where_the_page_rests_rough_chances_are_exact():
             compared += len(exact)
     assert compared > 30
     word = dpt.get_mechanism("mvc").rewrite("My doctor paid.", seed=1)
-    assert here(word, payload(word, run=1, low=1.0, high=9.0, default=2.0)) is None
+    assert probabilities_at(word, payload(word, run=1, low=1.0, high=9.0, default=2.0)) is None
 
 
 def test_what_cannot_be_and_what_hardly_can_are_told_apart():
@@ -340,7 +338,7 @@ def test_a_chance_is_unknown_only_where_the_word_is_not_released():
 def test_a_chance_beside_an_impossible_one_lies_on_a_line(impossible):
     """Of six points around a place none may be impossible: ln p has no smooth curve through it."""
     row = [-0.5 * j for j in range(10)]
-    row[impossible] = token_view.FLOOR
+    row[impossible] = token_channels.FLOOR
     token = {"lp": [row], "off": [0], "last": 9, "draws": 0}
     ends = np.exp(row[4:6])
     expected = np.mean(ends) if 2 <= impossible <= 7 else np.sqrt(np.prod(ends))
@@ -363,7 +361,7 @@ def test_what_an_attacker_would_get_is_that_of_the_core_at_every_epsilon_where_i
     r = m.rewrite(text)
     ends = {"low": 0.5, "high": 30.0} if along else {}
     marks = attack_marks(r, attacks.word_success(m, text, **ends))
-    assert keys(Attack) >= set(marks) and ("along" in marks) == along
+    assert keys(AttackMarks) >= set(marks) and ("along" in marks) == along
     for epsilon in (0.5, 1.7, 4.0, 9.3, 30.0):
         at = on(space, "custext", k=6, epsilon=epsilon)
         expected = attacks.word_success(at, text) if along or epsilon == 4.0 else None
@@ -383,9 +381,9 @@ def test_what_an_attacker_would_get_is_that_of_the_core_at_every_epsilon_where_i
 #: Each definition and the one that it extends.
 TYPES = {
     Payload: None,
-    Attack: None,
+    AttackMarks: None,
     Command: None,
-    Telling: None,
+    Identifier: None,
     PlacedToken: None,
     DrawnToken: PlacedToken,
     ScoredToken: DrawnToken,
@@ -415,7 +413,7 @@ def test_the_browser_reads_what_is_defined_and_all_of_it():
     assert set(re.findall(r"\braw\??\.(\w+)", script)) == keys(ScoredToken) | keys(GridToken) | {"exact"}
     assert set(re.findall(r"\bdata\.cmd\.(\w+)", script)) == keys(Command)
     told = [*re.findall(r"\battack\??\.(\w+)", script), "why", "chance", "guess"]
-    assert set(told) == keys(Attack) and "const { why, chance, guess } = this.data.attack;" in script
+    assert set(told) == keys(AttackMarks) and "const { why, chance, guess } = this.data.attack;" in script
 
 
 def test_a_payload_has_the_keys_of_its_types(tiny_model):
@@ -432,7 +430,7 @@ def test_a_payload_has_the_keys_of_its_types(tiny_model):
             assert keys(kind, needed=True) <= set(token) <= keys(kind)
     assert kinds == {ScoredToken, GridToken, PlacedToken}
     assert {t["o"] for t in listed["tokens"] if "c" not in t} >= STOP & set(LIST_TEXT.split())
-    assert listed["lp_grid"] == token_view.N_CHANNEL_GRID
+    assert listed["lp_grid"] == token_channels.N_CHANNEL_GRID
 
 
 GROUPS = {"k": 4, "mapping": "conservative"}

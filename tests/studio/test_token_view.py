@@ -14,8 +14,8 @@ from e2e.strip_harness import LIST_HI, LIST_LO, LIST_TEXT, LIST_UNIT, VOCABULARY
 from token_engine import texts
 
 import dptext_core as dpt
-from dptext_studio.figures import token_view
-from dptext_studio.figures.how import how
+from dptext_studio.figures import token_channels, token_view
+from dptext_studio.figures.mechanism_steps import mechanism_steps
 
 TEXT = "The doctor told my friend that the pain was bad.\nShe went home 🙂 <b>again</b>!"
 LOW, HIGH = 5.0, 500.0
@@ -48,7 +48,7 @@ def test_candidates_are_ranked_and_hold_original_and_winners(tiny_model):
             assert set(t) == {"pre", "o", "a", "why"} and t["why"]
             continue
         assert len(t["c"]) == len(t["s"]) == len(t["rank"]) == len(set(t["c"]))
-        best = t["s"][: token_view.N_CANDIDATES]
+        best = t["s"][: token_channels.N_CANDIDATES]
         assert best == sorted(best, reverse=True) and t["rank"][0] == 1
         if t["src"] >= 0:
             assert t["c"][t["src"]].casefold() == t["o"].casefold()
@@ -126,7 +126,7 @@ def test_a_released_word_is_known_around_where_it_is_released(listed):
             continue
         assert len(t["c"]) == len(set(t["c"])) == len(t["lp"]) == len(t["off"])
         full = [i for i, row in enumerate(t["lp"]) if len(row) == last + 1]
-        assert len(full) >= min(token_view.N_CHANNEL_CANDIDATES, t.get("total", len(VOCABULARY)))
+        assert len(full) >= min(token_channels.N_CHANNEL_CANDIDATES, t.get("total", len(VOCABULARY)))
         assert t["src"] in full or t["src"] == -1
         ends = [e for e, _ in t["flips"][1:]] + [LIST_HI]
         for (start, i), end in zip(t["flips"], ends, strict=True):
@@ -164,7 +164,7 @@ def test_estimates_say_how_many_draws_they_are_from(listed):
     _, payload, _ = listed
     k, nurse = next((k, t) for k, t in drawn(payload) if t["o"] == "nurse")
     assert nurse["draws"] == 1000 and nurse["total"] == 25
-    assert any(v == token_view.FLOOR for row in nurse["lp"] for v in row)
+    assert any(v == token_channels.FLOOR for row in nurse["lp"] for v in row)
     assert all("draws" not in t for _, t in drawn(payload) if t["o"] != "nurse")
     once = token_view.payload(fake_rewrite(LIST_TEXT, live=False), run=1, low=LIST_LO, high=LIST_HI, default=1.0)
     assert not once["live"] and once["tokens"][k]["draws"] == 1000
@@ -194,7 +194,7 @@ def test_a_channel_can_be_stopped_between_two_words():
 @pytest.mark.slow
 def test_a_thousand_words_fit_three_megabytes(monkeypatch):
     """Each has its own part of them: a hundred words fit a tenth, where they are as many as make a text a long one."""
-    assert token_view.LONG_TEXT < 450
+    assert token_channels.LONG_TEXT < 450
     monkeypatch.setattr(token_view, "LONG_TEXT", 44)
 
     @functools.cache
@@ -207,7 +207,7 @@ def test_a_thousand_words_fit_three_megabytes(monkeypatch):
     assert len(drawn(payload)) == 45
     assert len(json.dumps(payload)) < 3e5
     # The nine words that the inspector has room for, at least.
-    assert min(sum(len(row) == token_view.N_CHANNEL_GRID for row in t["lp"]) for _, t in drawn(payload)) >= 9
+    assert min(sum(len(row) == token_channels.N_CHANNEL_GRID for row in t["lp"]) for _, t in drawn(payload)) >= 9
 
 
 @pytest.mark.parametrize("name", [s.name for s in dpt.mechanisms()])
@@ -222,7 +222,7 @@ def test_each_mechanism_says_in_steps_how_it_draws_with_numbers_that_the_view_ha
 def test_the_scores_of_the_steps_are_those_of_the_model(tiny_model):
     m = dpt.get_mechanism("dp-mlm", model=tiny_model)
     r = m.rewrite(TEXT)
-    shown = how(m, r)
+    shown = mechanism_steps(m, r)
     assert (shown["low"], shown["high"]) == (m.config.clip_min, m.config.clip_max)
     assert shown["unit"] == 2 * (m.config.clip_max - m.config.clip_min)
     for k, unit in enumerate(r.units):
@@ -235,4 +235,6 @@ def test_the_scores_of_the_steps_are_those_of_the_model(tiny_model):
         scores = r.locked(k)[0].scores
         cut = np.clip(logits.astype(float), shown["low"], shown["high"])
         assert shown["high"] + scores * shown["unit"] == pytest.approx(cut, abs=1e-9)
-    assert how(dpt.get_mechanism("santext"), dpt.get_mechanism("santext").rewrite("a day", seed=1)).keys() == {"steps"}
+    assert mechanism_steps(
+        dpt.get_mechanism("santext"), dpt.get_mechanism("santext").rewrite("a day", seed=1)
+    ).keys() == {"steps"}

@@ -5,8 +5,8 @@ import { Never, neverOf } from "./blocklist.js";
 import { Engine, check } from "./engine.js";
 import { json } from "./files.js";
 import mount from "./strip.js";
-import { bound } from "./promise.js";
-import { telling } from "./telling.js";
+import { bound } from "./guarantee.js";
+import { telling } from "./identifiers.js";
 import { payload } from "./view.js";
 
 const EMPTY = "∎"; // as the token view shows a sentence that is empty

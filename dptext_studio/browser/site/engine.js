@@ -2,15 +2,15 @@
 // The mechanisms: from a text to what each of its words is drawn from.
 
 import { Never } from "./blocklist.js";
-import { breather } from "./breath.js";
+import { breather } from "./work_slices.js";
 import { AGAIN, content } from "./files.js";
-import { alike, constant, onList, ranked, scored, shifted } from "./laws.js";
+import { alike, constant, onList, ranked, scored, shifted } from "./distributions.js";
 import { namesAndNumbers } from "./names_and_numbers.js";
-import { guarantee } from "./promise.js";
+import { guarantee } from "./guarantee.js";
 import { Language, begins, skeleton, spaced } from "./text.js";
 import { WordPieces, proposals, queries } from "./wordpiece.js";
 
-/** @typedef {import("./laws.js").Law} Law */
+/** @typedef {import("./distributions.js").Distribution} Distribution */
 /** @typedef {import("./text.js").Document} Document */
 /**
  * @typedef {{options?: Record<string, any>, never?: Never, signal?: AbortSignal}} Choice options of a mechanism, words
@@ -22,7 +22,7 @@ import { WordPieces, proposals, queries } from "./wordpiece.js";
  * @property {Never} never
  * @property {Document} document
  * @property {(string | null)[]} reasons why each token is kept, null where it is drawn
- * @property {(Law | null)[]} laws what each drawn token is drawn from
+ * @property {(Distribution | null)[]} laws what each drawn token is drawn from
  * @property {boolean[]} known whether a drawn token is drawn by looking at it
  * @property {boolean[]} capitals whether the word at each place begins a sentence or a line
  * @property {string[]} gaps the blanks before each token, and after the last
@@ -79,8 +79,8 @@ class Model {
  * @typedef {object} Table
  * @property {string[]} words
  * @property {Map<string, number>} places
- * @property {(row: number) => Law} law
- * @property {(left: number[]) => (row: number) => Law} of the law where only the words at these places are left
+ * @property {(row: number) => Distribution} law
+ * @property {(left: number[]) => (row: number) => Distribution} of the law where only the words at these places are left
  * @property {((left: number[]) => number)} [near] how far the nearest other word is then, as a rule
  */
 
@@ -89,11 +89,11 @@ const NOTHING = new Never([]);
 
 /** What each drawn word is drawn from; null for the others. */
 async function each(
-  /** @type {Document} */ { tokens }, /** @type {boolean[]} */ drawn, /** @type {(i: number) => Law} */ law,
+  /** @type {Document} */ { tokens }, /** @type {boolean[]} */ drawn, /** @type {(i: number) => Distribution} */ law,
   /** @type {AbortSignal | undefined} */ signal,
 ) {
   const breathe = breather(signal);
-  /** @type {(Law | null)[]} */
+  /** @type {(Distribution | null)[]} */
   const found = [];
   for (const i of tokens.keys()) {
     found.push(drawn[i] ? law(i) : null);
@@ -234,7 +234,7 @@ export class Engine {
     const known = document.tokens.map((t, i) => drawn[i] && (!table || place(t) !== undefined));
     const byWord = (/** @type {import("./text.js").Token} */ t) => {
       const row = place(t);
-      return row === undefined ? constant(table?.words ?? []) : /** @type {Law} */ (table?.law(row));
+      return row === undefined ? constant(table?.words ?? []) : /** @type {Distribution} */ (table?.law(row));
     };
     const { laws, ms } = table
       ? { laws: await each(document, drawn, (i) => byWord(document.tokens[i]), signal), ms: 0 }

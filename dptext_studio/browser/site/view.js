@@ -1,19 +1,19 @@
 // @ts-check
 // The data of the token view (dptext_studio/figures/token_view.py), made here from a prepared text and fresh noise.
 
-import { breather } from "./breath.js";
-import { SHOWN, highest, logZs } from "./laws.js";
-import { telling } from "./telling.js";
+import { breather } from "./work_slices.js";
+import { SHOWN, highest, logZs } from "./distributions.js";
+import { telling } from "./identifiers.js";
 import { W, escaped, isDigit } from "./text.js";
 
 /** @typedef {import("./engine.js").Prepared} Prepared */
-/** @typedef {import("./laws.js").Law} Law */
+/** @typedef {import("./distributions.js").Distribution} Distribution */
 
 const N_GRID = 40;
 const FLOOR = -1e4; // ln p of what is impossible
 
 /** The candidates worth showing: the best, those that are released somewhere, and the original word. */
-function chosen(/** @type {number[]} */ best, /** @type {Law} */ law, /** @type {import("./laws.js").Flips} */ flips) {
+function chosen(/** @type {number[]} */ best, /** @type {Distribution} */ law, /** @type {import("./distributions.js").Flips} */ flips) {
   return [...new Set([...best, ...flips.map((f) => f[1]), ...(law.source < 0 ? [] : [law.source])])];
 }
 

@@ -9,19 +9,47 @@ import html
 import re
 from pathlib import Path
 
-from ..glossary import said_of
+from ..glossary import definition
 
 _HERE = Path(__file__).parent
+#: Files of the script, in the order in which they are joined.
+_SCRIPTS = (
+    "token_math.js",
+    "belief_panel.js",
+    "strip_dom.js",
+    "strip_slider.js",
+    "strip_words.js",
+    "strip_choice.js",
+    "strip_identifiers.js",
+    "strip_tint.js",
+    "strip_curves.js",
+    "strip_inspector.js",
+    "strip_steps.js",
+    "strip_server.js",
+    "strip_copy.js",
+    "strip_listeners.js",
+    "token_strip.js",
+)
+#: Files of the style, in their order: later ones overrule earlier ones.
+_STYLES = (
+    "token_strip.css",
+    "strip_dial.css",
+    "strip_words.css",
+    "strip_inspector.css",
+    "strip_stage.css",
+    "belief_panel.css",
+    "strip_preferences.css",
+)
 
 
 def markup() -> str:
-    """The empty token view. ``{{tip NAME}}`` becomes a bubble that says what the symbol means."""
+    """Return the empty token view. ``{{tip NAME}}`` becomes a bubble that says what the symbol means."""
     return re.sub(r"\{\{tip (.+?)\}\}", lambda m: _tip(m[1]), _read("token_strip.html"))
 
 
 def _tip(name: str) -> str:
-    """A bubble that says what a symbol means, for the mouse and for the keyboard."""
-    said = html.escape(said_of(name))
+    """Return a bubble that says what a symbol means, for the mouse and for the keyboard."""
+    said = html.escape(definition(name))
     return (
         f'<button type="button" class="tip" aria-label="What is {name}? {said}">?'
         f'<span class="bubble" aria-hidden="true">{said}</span></button>'
@@ -29,17 +57,17 @@ def _tip(name: str) -> str:
 
 
 def style() -> str:
-    """Its style. It names its parts without ``.strip`` before them: other things on a page take other names."""
-    return _read("token_strip.css")
+    """Return its style. It names its parts without ``.strip`` before them: other things on a page take other names."""
+    return "\n".join(_read(name) for name in _STYLES)
 
 
 def script() -> str:
-    """Its script as a module, whose default export takes ``{parentElement, data, setStateValue}``."""
-    return "\n".join(_read(name) for name in ("token_math.js", "belief_panel.js", "token_strip.js"))
+    """Return its script as a module, whose default export takes ``{parentElement, data, setStateValue}``."""
+    return "\n".join(_read(name) for name in _SCRIPTS)
 
 
 def plain_script() -> str:
-    """The same without an export, as the inside of a function: browsers load no module from a file on a disk."""
+    """Return the same without an export, as the inside of a function: browsers load no module from a file on a disk."""
     code, exported, rest = script().partition("export default ")
     assert exported and "export default " not in rest
     return code + rest

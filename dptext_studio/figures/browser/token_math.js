@@ -1,5 +1,5 @@
 // What the token view works out by itself: chances, released words, capital letters, the text that leaves.
-// Plain functions of the payload (dptext_studio/figures/token_view.py), in front of token_strip.js in one module.
+// Plain functions of the payload (dptext_studio/figures/token_payload.py), in front of token_strip.js in one module.
 // tests/test_token_math.py runs them beside the core on the same cases: keep the page out of this file.
 
 const IMPOSSIBLE = -9999; // a log-probability at most this stands for −∞

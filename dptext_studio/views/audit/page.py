@@ -17,27 +17,16 @@ from dptext_lab.results import audit as bench
 
 from ...components import controls, download
 from ...components.charts import chart, dark
-from ...components.shell import within_app
+from ...components.shell import enter_app
 from ...components.sticky_widgets import stay, stay_all
+from ...components.style import add_style
 from ...components.text import literal, too_long
 from ...figures import audit_figure
-from ...figures.glossary import said_of
+from ...figures.glossary import definition
 from ...server.session import session
 from ..compare import distinguishability as told_apart
 
 MAX_LINES = 500
-#: The choice with its button on the left and the rest of the options below it, the verdict on the right; one below the
-#: other where it is narrow, the verdict before the options.
-LOOK = """<style>
-.st-key-audit_page { display: grid; grid-template: "choice result" auto "options result" 1fr / 300px minmax(0, 1fr);
-  gap: 0.8rem 2rem; align-items: start; }
-.st-key-audit_page > :has(> .st-key-audit_choice) { grid-area: choice; }
-.st-key-audit_page > :has(> .st-key-audit_result) { grid-area: result; }
-.st-key-audit_page > :has(> .st-key-audit_options) { grid-area: options; }
-@media (max-width: 860px) {
-  .st-key-audit_page { grid-template: "choice" "result" "options" / minmax(0, 1fr); }
-}
-</style>"""
 
 
 @dataclass(frozen=True)
@@ -59,7 +48,7 @@ class Request(Private):
 
 
 def chosen_mechanism(choice: Any, below: Any) -> tuple[str, dpt.Setting, bool, bool]:
-    """Title, setting, planted and twin from the controls: what is audited, and below it how."""
+    """Return title, setting, planted and twin from the controls: what is audited, and below it how."""
     kind = choice.radio(
         "Audit",
         ["A mechanism", "A planted fault"],
@@ -101,12 +90,12 @@ def epsilon_input(place: Any, default: float, key: str) -> float:
         value=float(default),
         format="%g",
         key=stay(f"audit-epsilon-{key}"),
-        help=said_of("ε"),
+        help=definition("ε"),
     )
 
 
 def request(choice: Any, below: Any) -> tuple[Request | None, bool]:
-    """What the controls ask for, and whether the button was pressed."""
+    """Return what the controls ask for, and whether the button was pressed."""
     title, setting, planted, twin = chosen_mechanism(choice, below)
     pressed = choice.button("Run the audit", type="primary", width="stretch", key="audit_run")
     typed = below.text_area(
@@ -155,8 +144,8 @@ def start(wanted: Request) -> None:
     session().at("audit").start(wanted, work, "Auditing")
 
 
-def shown(asked: Request, report: core.AuditReport) -> None:
-    """The verdict with its numbers."""
+def report_view(asked: Request, report: core.AuditReport) -> None:
+    """Show the verdict with its numbers."""
     st.subheader(literal(f"{asked.title}, ε = {number(report.epsilon)}"))
     banner = {"holds": st.success, "refuted": st.error, "inconclusive": st.warning}[report.verdict]
     line, *more = report.lines()
@@ -214,7 +203,7 @@ def shown(asked: Request, report: core.AuditReport) -> None:
 
 
 def checks(report: core.AuditReport) -> None:
-    """What each look came to."""
+    """Show what each look came to."""
     with st.expander(f"{len(report.checks)} checks"):
         st.dataframe(
             {
@@ -230,8 +219,8 @@ def checks(report: core.AuditReport) -> None:
         )
 
 
-def table() -> None:
-    """The bundled audit of everything that ships."""
+def bundled_table() -> None:
+    """Show the bundled audit of everything that ships."""
     st.subheader("Everything that ships")
     rows = bench.bundled_rows()
     if not rows:
@@ -260,7 +249,7 @@ def table() -> None:
 def main() -> None:
     st.markdown("## Audit")
     st.caption("What a mechanism promises, against the largest loss that can be measured of it.")
-    st.html(LOOK)
+    add_style(__file__, "page.css")
     with st.container(key="audit_page"):
         choice, result, below = (st.container(key=f"audit_{name}") for name in ("choice", "result", "options"))
     wanted, pressed = request(choice, below)
@@ -268,25 +257,25 @@ def main() -> None:
         if wanted is not None and pressed:
             start(wanted)
         work = session().at("audit")
-        if work.running():
-            work.waiting("audit_stop")
-        elif said := work.said("Stopped. Press “Run the audit” to start again."):
+        if work.is_running():
+            work.show_progress("audit_stop")
+        elif said := work.failure_text("Stopped. Press “Run the audit” to start again."):
             st.error(literal(said))
         elif work.result is not None:
             # The page makes its classes anew in each run.
             if wanted is not None and vars(wanted) != vars(work.asked):
                 st.caption("This is of the last audit. Press “Run the audit” for what is chosen now.")
-            shown(work.asked, work.result)
+            report_view(work.asked, work.result)
         else:
             st.info("Choose a mechanism and press “Run the audit”. The verdict appears here.")
         if wanted is not None:
             st.subheader("Two texts")
             key = wanted.setting, wanted.planted, wanted.twin
             told_apart.panel([told_apart.Subject(wanted.title, key, wanted.make)], "audit_two")
-        table()
+        bundled_table()
 
 
 def render() -> None:
     """Draw the page."""
-    within_app("audit")
+    enter_app("audit")
     main()

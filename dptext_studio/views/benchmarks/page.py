@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
@@ -19,12 +20,13 @@ from dptext_lab.results import summary as results
 from ...components import download, links
 from ...components.charts import chart as plain_chart
 from ...components.charts import dark
-from ...components.shell import within_app
+from ...components.shell import enter_app
 from ...components.sticky_widgets import stay
+from ...components.style import add_style
 from ...components.text import literal
 from ...figures import benchmarks as figures
 from ...figures import total_budget as budget_chart
-from ...figures.glossary import said_of
+from ...figures.glossary import definition
 
 #: So many are shown at first, as far as they were measured.
 MOST = 6
@@ -42,14 +44,8 @@ SHORT = {"n_w": "N_w"}
 state = st.session_state
 
 
-LOOK = """<style>
-.st-key-bench_card { position: sticky; top: 4.5rem; }
-[data-testid=stColumn]:has(.st-key-bench_card) > div { height: 100%; }
-</style>"""
-
-
-def chosen_data(found: results.Results) -> tuple[str, list[str]]:
-    """Data set and mechanisms."""
+def data_controls(found: results.Results) -> tuple[str, list[str]]:
+    """Show data set and mechanisms."""
     titles = curves.data_sets(found)
     left, right = st.columns([1, 2.4], gap="medium")
     data = left.selectbox("Data set", list(titles), format_func=titles.__getitem__, key=stay("bench_data"))
@@ -66,13 +62,13 @@ def chosen_data(found: results.Results) -> tuple[str, list[str]]:
 
 
 def switch(place: Any, label: str, key: str, first: bool, shown: bool, **more: Any) -> bool:
-    """A switch that is there where it does something, and keeps what it was set to where it is not."""
+    """Show a switch that is there where it does something, and keeps what it was set to where it is not."""
     stay(key, first)
     return place.toggle(label, key=key, **more) if shown else bool(state[key])
 
 
 def switches(place: Any, found: results.Results, data: str, metrics: list[str], x: str, names: list[str], plane: bool):
-    """Whether all configurations are shown, and whether the papers' numbers are."""
+    """Return whether all configurations are shown, and whether the papers' numbers are."""
     every = [curves.series(found, data, m, names, x) for m in metrics]
     more = any(len(curves.main_series(s)) < len(s) for s in every)
     if plane:
@@ -104,12 +100,12 @@ def metric_choice(place: Any, found: results.Results, data: str, label: str, kin
     if not there:
         return ""
     symbols = {"n_w": "N_w", "s_w": "S_w"}
-    help = " ".join(f"{symbols[m]}: {said_of(symbols[m])}" for m in there if m in symbols)
+    help = " ".join(f"{symbols[m]}: {definition(symbols[m])}" for m in there if m in symbols)
     return place.selectbox(label, there, format_func=lambda m: measure(m).title, key=stay(key), help=help or None)
 
 
 def across(data: str, alike: list[str], mixed: bool) -> str:
-    """What stands on the axis across: ε, or one of the measures that can be the same for all."""
+    """Show what stands on the axis across: ε, or one of the measures that can be the same for all."""
     # Of two texts only some points were measured: they are no axis, but stand among what is hidden.
     few = {"n_w", attacker_rows.TWO_TEXTS}
     attackers = sorted((m for m in alike if m not in few), key=lambda m: m != attacker_rows.BEST_FEW)
@@ -122,7 +118,7 @@ def across(data: str, alike: list[str], mixed: bool) -> str:
         required=True,
         key=stay(f"bench_x_{data}_{mixed}"),
         help="Same attacker: curves stand where an attacker is right equally often, at first the best of those that "
-        f"every point was measured by; the reader is not among them. N_w: {said_of('N_w')} ε: {said_of('ε')}",
+        f"every point was measured by; the reader is not among them. N_w: {definition('N_w')} ε: {definition('ε')}",
     )
     if picked != "Same attacker":
         return {"Same N_w": "n_w", "ε": "epsilon"}[picked]
@@ -132,14 +128,14 @@ def across(data: str, alike: list[str], mixed: bool) -> str:
     )
 
 
-def take_point(key: str) -> None:
-    """A click on a mark: its point becomes the chosen one. The papers' marks have none."""
+def choose_point(key: str) -> None:
+    """Choose the point of the mark that was clicked."""
     for point in state[key].selection.points:
         if named := (point.get("customdata") or [""])[0]:
             state.bench_point = named
 
 
-def take_row(points: list[str]) -> None:
+def choose_row(points: list[str]) -> None:
     rows = state.bench_table.selection.rows
     if rows and points[rows[0]]:
         state.bench_point = points[rows[0]]
@@ -152,14 +148,20 @@ def draw(place: Any, figure: Any, key: str, alt: str) -> None:
         "modeBarButtonsToRemove": ["select2d", "lasso2d", "zoomIn2d", "zoomOut2d", "autoScale2d"],
     }
     place.plotly_chart(
-        figure, theme=None, config=config, key=key, on_select=lambda: take_point(key), selection_mode="points", alt=alt
+        figure,
+        theme=None,
+        config=config,
+        key=key,
+        on_select=lambda: choose_point(key),
+        selection_mode="points",
+        alt=alt,
     )
 
 
 def over_budget(
     found: results.Results, data: str, metric: str, x: str, names: list[str], every: bool, papers: bool
 ) -> tuple[list[curves.Series], list[curves.Series]]:
-    """The series of ours and of the papers that are shown for a metric."""
+    """Return the series of ours and of the papers that are shown for a metric."""
     all_ = curves.series(found, data, metric, names, x)
     ours = all_ if every else curves.main_series(all_)
     if not papers or x != "epsilon":
@@ -201,7 +203,7 @@ def chart(place: Any, found: results.Results, data: str, metric: str, x: str, ou
 
 
 def plane(found: results.Results, data: str, metrics: tuple[str, str], names: list[str], every: bool, papers: bool):
-    """The plane, and the spots on it."""
+    """Show the plane, and the spots on it."""
     utility, privacy = metrics
     ours, _ = over_budget(found, data, utility, "epsilon", names, every, False)
     shown = {s.label for s in ours}
@@ -228,7 +230,7 @@ def plane(found: results.Results, data: str, metrics: tuple[str, str], names: li
 
 
 def card(found: results.Results, ours: list[curves.Series]) -> None:
-    """The chosen point: what was measured there, how to measure it again, and the way to Explore."""
+    """Show the chosen point: what was measured there, how to measure it again, and the way to Explore."""
     known = {p.row.point: (curves.name_of(p, s.label), p.row) for s in ours for p in s.points}
     if state.get("bench_point") not in known:
         state.bench_point = None
@@ -294,7 +296,7 @@ def downloads(found: results.Results, rows: list[dict], pictures: bool) -> None:
 
 
 def notes(found: results.Results, data: str, shown: list[curves.Series]) -> None:
-    """What is measured, what is not, and how; of the papers' tables that are shown, what they hold."""
+    """Show what is measured, what is not, and how; of the papers' tables that are shown, what they hold."""
     with st.expander("What is measured"):
         for name in curves.metrics_of(found, data):
             m = measure(name)
@@ -340,8 +342,8 @@ BOUGHT = {
 }
 
 
-def bought() -> None:
-    """What a total ε of a text buys, where it is bundled."""
+def total_budget_note() -> None:
+    """Show what a total ε of a text buys, where it is bundled."""
     rows = total_budget.bundled()
     if not rows:
         return
@@ -393,6 +395,35 @@ def bought() -> None:
     )
 
 
+def result_table(place: Any, rows: list[dict[str, Any]]) -> None:
+    """Show all points as rows; a click on one opens it."""
+    points = [r["point"] for r in rows]
+    place.dataframe(
+        [{k: r[k] for k in COLUMNS} for r in rows],
+        hide_index=True,
+        key="bench_table",
+        on_select=lambda: choose_row(points),
+        selection_mode="single-row",
+    )
+
+
+def captions(data: str, names: list[str], kept: str, x: str, ours: Sequence[curves.Series]) -> None:
+    """Say what is shown, and what cannot be compared. ``ours``: empty where all configurations are shown."""
+    named = dict.fromkeys(s.label for s in ours if s.label != curves.title(s.mechanism))
+    if named:
+        st.caption(literal(f"Shown are {'; '.join(named)}. The others are under “All configurations”."))
+    if len(curves.units(names)) > 1:
+        st.caption(literal(curves.units_note(names)))
+    if note := results.other_model():
+        st.caption(note)
+    if x != "epsilon":
+        st.caption(
+            "Drawn words are counted. CusText's main line and SanText draw stop words too, the others keep them."
+        )
+    if x != "epsilon" and curves.paper_series(data, kept, names):
+        st.caption("The papers print no such measure beside their scores. Their marks are on the axis ε.")
+
+
 def main() -> None:
     st.markdown("## Benchmarks")
     st.caption("What each mechanism keeps of a text and what it hides, measured here, beside what the papers print.")
@@ -411,10 +442,10 @@ def main() -> None:
         return
     if "bench_opened" in state:
         open_point(found)
-    st.html(LOOK)
-    bought()
+    add_style(__file__, "page.css")
+    total_budget_note()
     st.markdown("### Every mechanism, over its own ε")
-    data, names = chosen_data(found)
+    data, names = data_controls(found)
     mixed = len(curves.units(names)) > 1
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
         view = st.segmented_control("View", VIEWS, default=VIEWS[0], required=True, key=stay("bench_view"))
@@ -426,8 +457,8 @@ def main() -> None:
     wide, narrow = st.columns([2.6, 1], gap="large")
     left, right = wide.columns(2, gap="medium")
     kinds = tuple(k for k in HIDDEN if view != "Plane" or k != "gain")
-    kept = metric_choice(left, found, data, "What is kept", KEPT, f"bench_kept_{data}")
-    hidden = metric_choice(right, found, data, "What is hidden", kinds, f"bench_hidden_{data}_{view}_{x}")
+    kept = metric_choice(left, found, data, "Utility", KEPT, f"bench_kept_{data}")
+    hidden = metric_choice(right, found, data, "Privacy", kinds, f"bench_hidden_{data}_{view}_{x}")
     every, papers = switches(bar, found, data, [m for m in (kept, hidden) if m], x, names, view == "Plane")
     shown = [over_budget(found, data, m, x, names, every, papers) for m in (kept, hidden) if m]
     ours = [s for pair in shown for s in pair[0]]
@@ -443,33 +474,14 @@ def main() -> None:
         with wide:
             plane(found, data, (kept, hidden), names, every, papers)
     else:
-        points = [r["point"] for r in rows]
-        wide.dataframe(
-            [{k: r[k] for k in COLUMNS} for r in rows],
-            hide_index=True,
-            key="bench_table",
-            on_select=lambda: take_row(points),
-            selection_mode="single-row",
-        )
+        result_table(wide, rows)
     with narrow, st.container(key="bench_card", border=True):
         card(found, ours)
-    named = dict.fromkeys(s.label for s in ours if s.label != curves.title(s.mechanism))
-    if named and not every:
-        st.caption(literal(f"Shown are {'; '.join(named)}. The others are under “All configurations”."))
-    if mixed:
-        st.caption(literal(curves.units_note(names)))
-    if note := results.other_model():
-        st.caption(note)
-    if x != "epsilon":
-        st.caption(
-            "Drawn words are counted. CusText's main line and SanText draw stop words too, the others keep them."
-        )
-    if x != "epsilon" and curves.paper_series(data, kept, names):
-        st.caption("The papers print no such measure beside their scores. Their marks are on the axis ε.")
+    captions(data, names, kept, x, [] if every else ours)
     notes(found, data, [s for pair in shown for s in pair[1]])
 
 
 def render() -> None:
     """Draw the page."""
-    within_app("benchmarks")
+    enter_app("benchmarks")
     main()

@@ -1,4 +1,4 @@
-"""Two texts told apart by their rewrites: what was found, and the bundled pairs under settings of a page."""
+"""Two texts distinguished by their rewrites: what was found, and the bundled pairs under settings of a page."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from dptext_core.privacy.guarantee import at_least, bound, percent
 
 from ...components.sticky_widgets import stay
 from ...components.text import literal
-from ...figures.glossary import said_of
+from ...figures.glossary import definition
 from ...server.session import session
 
 _BOUND = "A measured lower bound of ε between these two texts, and no promise: others may find more."
 
 
 def show(found: TwoTexts) -> None:
-    """One finding."""
+    """Show one finding."""
     right, advantage, least, most = st.columns(4)
     right.metric("Right", percent(found.success), help="A coin is right 50% of the time.")
-    advantage.metric("Advantage", f"{found.advantage:.2f}", help=said_of("advantage"))
-    least.metric("ε at least", at_least(found.epsilon), help=said_of("ε at least"))
-    most.metric("Draws could show", at_least(found.most), help=said_of("could show"))
+    advantage.metric("Advantage", f"{found.advantage:.2f}", help=definition("advantage"))
+    least.metric("ε at least", at_least(found.epsilon), help=definition("ε at least"))
+    most.metric("Draws could show", at_least(found.most), help=definition("could show"))
     st.dataframe(
         {
             "classifier": [c.title for c in found.classifiers],
@@ -51,10 +51,10 @@ class Subject:
 
 
 def panel(subjects: Sequence[Subject], place: str) -> None:
-    """A bundled pair under each of these settings, on demand. place: names the work and the controls."""
+    """Show a bundled pair under each of these settings, on demand. place: names the work and the controls."""
     st.caption(
-        "Are two public texts told apart by their rewrites? This works for every mechanism, also where no word is kept "
-        "or replaced. Classifiers learn from one half of the rewrites, and are asked about the other."
+        "Can classifiers distinguish two public texts by their rewrites? This works for every "
+        "mechanism. They learn from one half of the rewrites and are tested on the other half."
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = st.segmented_control(
@@ -71,9 +71,9 @@ def panel(subjects: Sequence[Subject], place: str) -> None:
     asked = pair, tuple(s.key for s in subjects)
     if pressed:
         work.start((*asked, subjects), lambda task: _measured(subjects, pair, task), "Telling them apart")
-    if work.running():
-        work.waiting(f"{place}_stop")
-    elif said := work.said("Stopped. Press “Tell two texts apart” to start again."):
+    if work.is_running():
+        work.show_progress(f"{place}_stop")
+    elif said := work.failure_text("Stopped. Press “Tell two texts apart” to start again."):
         st.error(literal(said))
     elif work.result is not None:
         if work.asked[:2] != asked:
@@ -112,7 +112,8 @@ def _table(subjects: Sequence[Subject], found: Sequence[TwoTexts | str]) -> None
             hide_index=True,
             key="told_apart_table",
             column_config={
-                name: st.column_config.Column(help=said_of(name)) for name in ("advantage", "ε at least", "could show")
+                name: st.column_config.Column(help=definition(name))
+                for name in ("advantage", "ε at least", "could show")
             },
         )
         st.caption(_BOUND)

@@ -23,7 +23,7 @@ from ...server.session import COLUMNS, session
 _KINDS = {"Best attacker": "best", "N_w": "n_w", "Bayes success": "bayes", "Total ε": "total"}
 _HELP = (
     "Best attacker: how often the one who finds most of all attackers names a word of yours; reading takes some "
-    "seconds for each ε that is tried. N_w: the chance that a word stays what it is. Bayes success: how often the best "
+    "seconds for each ε that is tried. N_w: the chance that a word is unchanged. Bayes success: how often the best "
     "attacker guesses a word of yours from its replacement. Total ε: the whole budget, which does not measure privacy."
 )
 
@@ -59,12 +59,14 @@ def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
         key=f"equal_with_{run.inputs.mechanism}",
     )
     work = session().at("equal privacy")
-    asked = Asked(run.inputs.text, result.config if value is None else run.inputs.setting, kind, value, tuple(chosen))
-    if st.button("Find their ε", key="equal_start", disabled=work.running(0)):
+    asked = EqualPrivacyRequest(
+        run.inputs.text, result.config if value is None else run.inputs.setting, kind, value, tuple(chosen)
+    )
+    if st.button("Find their ε", key="equal_start", disabled=work.is_running(0)):
         start(asked, run, result, chosen, kind, value)
-    if work.running():
-        work.waiting("equal_stop")
-    if said := work.said("Stopped. Press “Find their ε” to start again."):
+    if work.is_running():
+        work.show_progress("equal_stop")
+    if said := work.failure_text("Stopped. Press “Find their ε” to start again."):
         st.error(literal(said))
     if work.result is not None:
         if work.asked != asked:
@@ -79,7 +81,7 @@ def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
 
 
 @dataclasses.dataclass(frozen=True)
-class Asked:
+class EqualPrivacyRequest:
     """What a table answers. setting: the configuration of the run, with its ε where that sets the value."""
 
     text: str
@@ -97,7 +99,12 @@ def _value(kind: str, result: dpt.RewriteResult) -> float:
 
 
 def start(
-    asked: Asked, run: runs.Run, result: dpt.RewriteResult, others: list[str], kind: str, value: float | None
+    asked: EqualPrivacyRequest,
+    run: runs.Run,
+    result: dpt.RewriteResult,
+    others: list[str],
+    kind: str,
+    value: float | None,
 ) -> None:
     """Calibrate the mechanism of the run and the others in a thread."""
     epsilon = result.config.epsilon
@@ -113,7 +120,7 @@ def start(
 
 
 def like(run: runs.Run, name: str) -> dpt.Mechanism:
-    """Another mechanism with the options it shares with that of the run."""
+    """Return another mechanism with the options it shares with that of the run."""
     other = dpt.mechanism_class(name)
     alike = ("all", "kind") if other.needs == run.mechanism.needs else ("all",)
     fields = {f.name for f in dataclasses.fields(other.config_cls) if option_meta(f).shared_with in alike}
@@ -122,7 +129,7 @@ def like(run: runs.Run, name: str) -> dpt.Mechanism:
 
 
 def table(found: list[Calibration]) -> dict[str, list[str]]:
-    """Columns of what was found, as text."""
+    """Return columns of what was found, as text."""
 
     def reached(c: Calibration) -> str:
         if math.isnan(c.reached):
@@ -142,7 +149,7 @@ def table(found: list[Calibration]) -> dict[str, list[str]]:
 
 
 def to_compare(found: list[Calibration]) -> None:
-    """A way to see each row's setting beside that of the rewrite, with its words."""
+    """Show a way to see each row's setting beside that of the rewrite, with its words."""
     first, *others = [c for c in found if c.epsilon is not None]
     if not others or found[0].epsilon is None:
         return
@@ -170,7 +177,7 @@ def _unit(mechanism: dpt.Mechanism) -> str:
 
 
 def show(found: list[Calibration], current: bool) -> None:
-    """The table, what it is over, and why some have no ε."""
+    """Show the table, what it is over, and why some have no ε."""
     first = found[0]
     wanted = bound(first.target) if first.kind == "total" else f"{first.target:.1%}"
     words = f"{first.words:,} {'word' if first.words == 1 else 'words'}"
@@ -186,7 +193,7 @@ def show(found: list[Calibration], current: bool) -> None:
         if guesses := max((c.guesses or 0 for c in found), default=0):
             st.caption(
                 f"Each figure stands on {guesses:,} guesses, so that it moves in large steps, and so does what is "
-                "nearest to the wanted one. Two whose intervals overlap cannot be told apart."
+                "nearest to the wanted one. Two mechanisms whose intervals overlap are not significantly different."
             )
     for c in found:
         if c.reason:

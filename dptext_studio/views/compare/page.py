@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ...components import address, live
-from ...components.shell import within_app
+from ...components import address, live_text
+from ...components.shell import enter_app
 from ...components.sticky_widgets import stay
 from ...components.text import too_long
 from ...components.text_box import text_box
 from ...server.session import session
-from . import cards, point_map
+from . import card_settings, cards, plot_settings, trade_off_plot
+from .card_settings import PAGE
 
-PAGE, BOX, VIEW = "compare", "compare_text", "compare_view"
-VIEWS = {"cards": "Side by side", "map": "On a map"}
+BOX, VIEW = "compare_text", "compare_view"
+VIEWS = {"cards": "Side by side", "map": "Trade-off plot"}
 ABOUT = {
     "cards": "Two to four mechanisms or settings. Underlined words differ from your text.",
-    "map": "What each mechanism keeps and what it hides, at many ε, measured as you watch. A point can be put side by "
-    "side with others.",
+    "map": "Utility and privacy of each mechanism at many ε, measured as you watch. Click a point to see its rewrites.",
 }
 
 state = st.session_state
@@ -41,10 +41,10 @@ def main() -> None:
     )
     view = view or "cards"
     st.caption(ABOUT[view])
-    (point_map if view == "map" else cards).follow_link()
+    (plot_settings if view == "map" else card_settings).follow_link()
     text = text_box(BOX, 110)
     work = mine.at("compare")
-    waits = live.waits(text, mine.kept.seconds)
+    waits = live_text.pause_reason(text, mine.kept.seconds)
     if not text.strip() or (said := too_long(text)):
         work.stop()
         if text.strip():
@@ -52,20 +52,20 @@ def main() -> None:
         else:
             st.info("Type a text, and what becomes of it appears here.")
     elif view == "map":
-        st.caption(live.said("The points are measured anew"))
-        point_map.point_map(text)
+        st.caption(live_text.pause_note("The plot updates"))
+        trade_off_plot.trade_off_view(text)
     else:
         if waits:
             st.caption(waits)
-        cards.compared(text)
+        cards.columns_view(text)
     if view == "map":
-        live.follow(BOX, busy=False, patient=True)
+        live_text.send_while_typing(BOX, busy=False, patient=True)
     else:
-        live.follow(BOX, busy=work.job is not None, patient=bool(waits), shows=cards.BEFORE)
+        live_text.send_while_typing(BOX, busy=work.job is not None, patient=bool(waits), shows=cards.BEFORE)
 
 
 def render() -> None:
     """Draw the page."""
-    address.keep(PAGE)
-    within_app(PAGE)
+    address.take_link(PAGE)
+    enter_app(PAGE)
     main()

@@ -43,7 +43,9 @@ class Answer(Private):
     _shown: ClassVar[tuple[str, ...]] = ()
 
 
-def of(run: runs.Run, result: dpt.RewriteResult, token: int | None, view: Mapping[str, Any]) -> BeliefView | None:
+def belief_of(
+    run: runs.Run, result: dpt.RewriteResult, token: int | None, view: Mapping[str, Any]
+) -> BeliefView | None:
     """Return what is known of the chosen word; what is not is begun here. None where the mechanism has no beliefs.
 
     Parameters
@@ -62,7 +64,7 @@ def of(run: runs.Run, result: dpt.RewriteResult, token: int | None, view: Mappin
         return {"fact": "", "tokens": []}
     live = run.payload["live"] and not run.spread
     key = (fact, (run.result if live else result).config)
-    answer = run.beliefs.get(key) or _finished(run, key)
+    answer = run.beliefs.get(key) or _result_of(run, key)
     made: BeliefView = {"fact": fact.word, "tokens": _tokens(run, fact)}
     if answer is None:
         if session().at(PLACE).asked != (run, key):
@@ -97,20 +99,20 @@ def start(run: runs.Run, key: tuple[Fact, Any], result: dpt.RewriteResult) -> No
         where = points(question, run.payload["lo"], run.payload["hi"]).tolist()
         return Answer(question, belief_curve(question, run.prepared, run.stream, where, task.child(0.4, 1)))
 
-    crowd = max(1.0, sessions.here() / meaning.VISITORS)
+    crowd = max(1.0, sessions.session_count() / meaning.VISITORS)
     after = meaning.PICTURE * crowd if run.number == 1 else 0.0 if run.edited is None else meaning.PAUSE
     mine.at(PLACE).start((run, key), work, "Working out what a reader believes", after, last=True)
 
 
-def _finished(run: runs.Run, key: tuple[Fact, Any]) -> Answer | None:
+def _result_of(run: runs.Run, key: tuple[Fact, Any]) -> Answer | None:
     """Take what has ended; it is kept with the run that it is about."""
     mine = session()
     held = mine.at(PLACE)
-    if held.asked != (run, key) or held.running(patience=0.0):
+    if held.asked != (run, key) or held.is_running(patience=0.0):
         return None
-    answer = held.take()
+    answer = held.take_result()
     if answer is None:
-        answer = Answer(why=held.said("This was stopped. Choose another word, and then this one again."))
+        answer = Answer(why=held.failure_text("This was stopped. Choose another word, and then this one again."))
     if isinstance(held.error, Cancelled | Busy):
         return answer
     run.beliefs[key] = answer
@@ -124,8 +126,8 @@ def _finished(run: runs.Run, key: tuple[Fact, Any]) -> Answer | None:
 
 
 def _fact(run: runs.Run, token: int | None, view: Mapping[str, Any]) -> Fact | None:
-    """The word of the chosen token; where pieces answer to no words, the one that the visitor named, or that gives an
-    example away."""
+    """Return the word of the chosen token; where pieces answer to no words, the one that the visitor named, or that
+    gives an example away."""
     word = ""
     if "alignment" in run.result.can:
         at = run.payload.get("pin") if token is None else token
@@ -146,5 +148,5 @@ def _tokens(run: runs.Run, fact: Fact) -> list[int]:
 
 
 def _epsilon(run: runs.Run, result: dpt.RewriteResult) -> float:
-    """Where each word has an ε of its own, the one that the payload is made at."""
+    """Return ε; where each word has one of its own, the one that the payload is made at."""
     return run.payload["eps"] if run.spread else float(result.config.epsilon)

@@ -25,7 +25,7 @@ _HELP = (
 
 
 def panel(mechanism: dpt.Mechanism, text: str, key: str = "budget") -> tuple[float, ...] | None:
-    """Controls for a total over the words of ``text``; one ε a token, or None where one ε is meant for all."""
+    """Show controls for a total over the words of ``text``; one ε a token, or None where one ε is meant for all."""
     if not st.toggle(
         "One total over the words",
         key=f"{key}_on",
@@ -63,7 +63,7 @@ def panel(mechanism: dpt.Mechanism, text: str, key: str = "budget") -> tuple[flo
 
 
 def _by_what_is_public(mechanism: dpt.Mechanism, text: str, total: float) -> budget.Budget:
-    """The plan, which takes passes of the model: held as long as what it is made from stays."""
+    """Return the plan, which takes passes of the model: held as long as what it is made from stays."""
     mine, key = session(), (text, mechanism.key, total)
     if mine.public_plan is None or mine.public_plan[0] != key:
         with st.spinner("Reading what is public …"):
@@ -77,7 +77,7 @@ def _default(mechanism: dpt.Mechanism) -> float:
 
 
 def _editor(text: str, even: budget.Budget, key: str) -> dict[int, float]:
-    """Shares that were typed in, by token. The table starts anew with another text or another choice of words."""
+    """Show shares that were typed in, by token. The table is reset with another text or another choice of words."""
     held, number_ = session().shares_for.get(key, (None, 0))
     if held != (text, even.drawn):
         number_ += 1
@@ -105,13 +105,14 @@ def _editor(text: str, even: budget.Budget, key: str) -> dict[int, float]:
 
 
 def shares(edited: dict, drawn: tuple[int, ...]) -> dict[int, float]:
-    """What was typed in (row of the table → new values) as token → share of the total; emptied cells are open again."""
+    """Return what was typed in (row of the table → new values) as token → share of the total; emptied cells are open
+    again."""
     typed = {int(row): change.get("share") for row, change in edited.items()}
     return {drawn[row]: percent / 100 for row, percent in typed.items() if percent is not None}
 
 
 def table(text: str, plan: budget.Budget) -> dict[str, list]:
-    """Columns: the drawn words, their ε, their shares in percent."""
+    """Return columns: the drawn words, their ε, their shares in percent."""
     tokens = dpt.Document.parse(text).tokens
     return {
         "word": [tokens[i].text for i in plan.drawn],

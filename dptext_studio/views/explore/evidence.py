@@ -20,7 +20,8 @@ WORDS = 100
 
 
 def panel(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
-    """The curves of the nearest measured configuration, with the user's ε and, where it is cheap, the user's text."""
+    """Show the curves of the nearest measured configuration, with the user's ε and, where it is cheap, the user's
+    text."""
     try:
         found = results.bundled()
     except dpt.DPTextError as error:
@@ -70,7 +71,7 @@ def panel(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
 
 
 def of_text(result: dpt.RewriteResult, metric: str) -> float | None:
-    """The metric of the user's own text; None where it would take long or has no meaning for one text."""
+    """Return the metric of the user's own text; None where it would take long or has no meaning for one text."""
     if metric == "n_w":
         if not {"alignment", "distribution"} <= result.can:
             return None

@@ -9,7 +9,7 @@ from dptext_core.measure.meaning import MOST, MeaningKept, meaning_kept
 from dptext_core.support.extras import ENCODER
 from dptext_core.words.vocabulary import trunk_folder
 
-from ...figures.token_view import Meaning
+from ...figures.token_payload import Similarity
 from ...server import runs, sessions
 from ...server.session import session
 
@@ -32,13 +32,13 @@ def need() -> str:
     return ""
 
 
-def of(run: runs.Run, result: dpt.RewriteResult) -> Meaning | None:
-    """What the gauge shows of a run. None before that; it is begun here."""
+def similarity_of(run: runs.Run, result: dpt.RewriteResult) -> Similarity | None:
+    """Return what the gauge shows of a run. None before that; it is begun here."""
     if need():
         return {"at": [], "cosine": [], "all": False}
     held = session().at(PLACE)
-    mine = held.asked is not None and held.asked[0] is run and not held.running(patience=0.0)
-    if mine and (found := held.take()) is not None:
+    mine = held.asked is not None and held.asked[0] is run and not held.is_running(patience=0.0)
+    if mine and (found := held.take_result()) is not None:
         run.meaning[held.asked[1]] = found
     live = run.payload["live"] and not run.spread
     config = run.result.config if live else result.config  # a live one has every ε
@@ -55,7 +55,7 @@ def start(asked: tuple[runs.Run, Any], result: dpt.RewriteResult) -> None:
     run = asked[0]
     low, live = run.payload["lo"], run.payload["live"] and not run.spread
     changes = [low, *(max(low, float(f[0])) for t in run.payload["tokens"] for f in t.get("flips", ()))]  # type: ignore[attr-defined]
-    crowd = max(1.0, sessions.here() / VISITORS)
+    crowd = max(1.0, sessions.session_count() / VISITORS)
     most = max(min(MOST, LEAST), int(MOST / crowd))
 
     def work(task: dpt.Task) -> MeaningKept:

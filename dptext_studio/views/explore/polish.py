@@ -15,9 +15,9 @@ PLACE = "polish"
 
 
 def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
-    """A switch under the rewrite ``result`` of ``run``; while it is on, the polished text."""
+    """Show a switch under the rewrite ``result`` of ``run``; while it is on, the polished text."""
     if not st.toggle(
-        "Polish the text",
+        "Clean up the text",
         key="play_polish",
         help="What was drawn is read again with the bundled language model, and written out as it would most likely "
         "be. Nothing private is looked at, so that this spends no ε: the promise below holds for the polished text "
@@ -26,12 +26,12 @@ def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
         return
     held = session().at(PLACE)
     if held.asked != (run.number, result.config):
-        held.start((run.number, result.config), lambda task: result.polished(task=task), "Polishing the text")
-    if held.running():
-        held.waiting("play_polish_stop")
+        held.start((run.number, result.config), lambda task: result.polished(task=task), "Cleaning up the text")
+    if held.is_running():
+        held.show_progress("play_polish_stop")
         return
     if held.error is not None:
-        (st.info if isinstance(held.error, dpt.NoDistribution) else st.error)(literal(held.said("Stopped.")))
+        (st.info if isinstance(held.error, dpt.NoDistribution) else st.error)(literal(held.failure_text("Stopped.")))
         return
     found = held.result
     with st.container(border=True):
@@ -40,7 +40,7 @@ def panel(run: runs.Run, result: dpt.RewriteResult) -> None:
     said.caption(literal(found.sentence()) + " To give it away counts as releasing the rewrite.")
     with save:
         download.button(
-            "Download polished text",
+            "Download cleaned text",
             found.text,
             "polished.txt",
             "text/plain",

@@ -11,21 +11,22 @@ import dptext_core as dpt
 from dptext_core.attacks import risk
 from dptext_core.privacy.guarantee import number
 
-from ...figures.token_view import Attack, attack_marks
+from ...figures.token_payload import AttackMarks
+from ...figures.token_view import attack_marks
 from ...server import jobs, runs
 from ...server.session import session
 
 PLACE = "risk"
 
 
-def asked(view: Any) -> bool:
-    """Whether the browser shows these marks, by what the session holds of its view."""
+def is_marked(view: Any) -> bool:
+    """Return whether the browser shows these marks, by what the session holds of its view."""
     return isinstance(view, Mapping) and view.get("tint") == "attack"
 
 
-def marks(run: runs.Run, result: dpt.RewriteResult, wanted: bool) -> Attack | None:
-    """What to mark the words by, or why not yet. None where there is no exact figure, or nothing answers to the words
-    that were read: then these marks are not offered."""
+def marks(run: runs.Run, result: dpt.RewriteResult, wanted: bool) -> AttackMarks | None:
+    """Return what to mark the words by, or why not yet. None where there is no exact figure, or nothing answers to the
+    words that were read: then these marks are not offered."""
     mechanism = type(run.mechanism)(result.config)
     if "alignment" not in mechanism.can:
         return None
@@ -40,16 +41,16 @@ def marks(run: runs.Run, result: dpt.RewriteResult, wanted: bool) -> Attack | No
         if not risk.is_quick(mechanism, run.prepared):
             return {"why": _ask(mechanism)}
         start(run, result)
-    if held.running():
+    if held.is_running():
         return {"why": "Working out what an attacker would guess …"}
-    return attack_marks(result, held.result) if held.error is None else {"why": held.said("Stopped.")}
+    return attack_marks(result, held.result) if held.error is None else {"why": held.failure_text("Stopped.")}
 
 
-def below(run: runs.Run, result: dpt.RewriteResult) -> None:
-    """Under the words that are marked so: progress, or the button that starts what takes long."""
+def progress_below(run: runs.Run, result: dpt.RewriteResult) -> None:
+    """Show progress under the words that are marked so, or the button that starts what takes long."""
     held = session().at(PLACE)
     if held.job is not None:
-        held.waiting("risk_stop")
+        held.show_progress("risk_stop")
     elif not _answers(held, run, result) or held.error is not None:
         at = number(result.config.epsilon)
         if st.button(f"Work out the attacker's success at ε = {at}", key="risk_start"):
@@ -73,7 +74,7 @@ def _key(run: runs.Run, result: dpt.RewriteResult) -> tuple:
 
 
 def _answers(held: jobs.Work, run: runs.Run, result: dpt.RewriteResult) -> bool:
-    """Whether what was asked there is this: the same ε, or an answer that holds at every ε of the run."""
+    """Return whether what was asked there is this: the same ε, or an answer that holds at every ε of the run."""
     if held.asked is None or held.asked[0] != run.number:
         return False
     everywhere = isinstance(held.result, risk.WordSuccess) and held.result.leads is not None

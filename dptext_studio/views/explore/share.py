@@ -13,7 +13,8 @@ from dptext_core.errors import InputError
 
 from ... import exports
 from ...components import address, download, links
-from ...components.shell import drawn_when_open
+from ...components.shell import draw_when_open
+from ...components.style import add_style
 from ...components.text import literal
 from ...server import runs
 from ...server.session import session
@@ -23,12 +24,11 @@ state = st.session_state
 KINDS = {"html": "text/html", "json": "application/json", "csv": "text/csv"}
 #: Of the panel, whichever tab is open.
 WIDTH = 560
-TABS = "<style>.st-key-share_ways { min-height: min(28.5rem, 65vh); }</style>"
-VOID = "No promise holds any more for this draw: two versions of it were released."
+VOID = "The guarantee no longer holds for this draw: two versions of it were released."
 
 
 def link(query: Mapping[str, str], left_out: Sequence[str], to: str) -> None:
-    """The address of a page with what its controls are at, to copy. left_out: what it does not carry."""
+    """Show the address of a page with what its controls are at, to copy. left_out: what it does not carry."""
     st.markdown(f"**Link** to {to}. It holds no text.")
     url = address.link(query)
     st.code(url, language=None, wrap_lines=True)
@@ -39,87 +39,105 @@ def link(query: Mapping[str, str], left_out: Sequence[str], to: str) -> None:
 
 
 def popover(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool) -> None:
-    """Everything by which a rewrite or its setting leaves the page, worked out when it is opened."""
+    """Show every way by which a rewrite or its setting leaves the page, computed when it is opened."""
     share = st.popover("Share", icon=":material/share:", width="stretch", key="share", on_change="rerun")
-    drawn_when_open(share, WIDTH, partial(_ways_out, run, result, epsilon, void))
+    draw_when_open(share, WIDTH, partial(_tabs, run, result, epsilon, void))
 
 
-def _ways_out(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool) -> None:
-    """Setting, release, files with originals, session: each behind a tab."""
-    query, left_out = links.of(run.inputs, epsilon)
-    mechanism = type(run.mechanism)(result.config)
+def _tabs(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool) -> None:
+    """Show setting, release, files with originals, session: each behind a tab."""
     # The popover stands on its lower edge: with one height for all of them the tabs stay where they are.
-    st.html(TABS)
+    add_style(__file__, "share.css")
     with st.container(key="share_ways"):
         setting, without, originals, keep = st.tabs(["Setting", "Release", "With originals", "Save"])
+    warning = VOID if void else ""
     with setting:
-        link(query, left_out, "this setting")
-        st.markdown("**As a command**, with your text in a file")
-        st.code(exports.as_command(mechanism, run.inputs.seed), language="sh", wrap_lines=True)
-        st.markdown("**As Python**, with your text in a file. Without a seed each run draws anew.")
-        st.code(exports.as_python(mechanism, run.inputs.seed), language="python", wrap_lines=True)
-        download.button(
-            "Notebook",
-            partial(exports.as_notebook, mechanism, run.inputs.seed),
-            "setting.ipynb",
-            "application/x-ipynb+json",
-            icon=":material/download:",
-            key="share_notebook",
-            holds="nothing",
-            on_click="ignore",
-            help="Jupyter: the rewrite, what each word was drawn from, and what attackers find. "
-            "It holds no text, and reads yours from a file.",
-        )
+        _setting(run, result, epsilon)
     with without:
-        st.caption(
-            "The rewritten text, its setting and its promise. No original word is in these files but those that "
-            "the rewritten text shows. What you download counts as released in the ledger."
-        )
-        warning = VOID if void else ""
-        short = partial(exports.report, result, warning=warning)
-        _file("Report", "release", "report", "html", short, result)
-        _file("Data (JSON)", "release", "rewrite", "json", partial(exports.record, result), result)
+        _release(result, warning)
     with originals:
-        st.markdown("**These files show the original words: do not publish them for a private text.**")
-        moves = run.payload["live"] and not run.spread
-        label = "A page in which ε can be dragged" if moves else "A page with the words to click"
-        _file(label, "inspection", "slider", "html", partial(exports.inspection, result, run.payload))
-        found = attackers.worked_out(run, result)
-        named = f" and {len(found)} attacker{'s' if len(found) > 1 else ''}" if found else ""
-        _file(
-            f"Report with originals{named}",
-            "inspection",
-            "report",
-            "html",
-            partial(exports.report, result, "inspection", findings=found, warning=warning),
-        )
-        _file("Data (JSON)", "inspection", "rewrite", "json", partial(exports.record, result, "inspection"))
-        if "distribution" in result.can:
-            st.caption(
-                f"What each word was drawn from: its {exports.LIKELIEST} likeliest words, and all others as one."
-            )
-            _file("Chances (CSV)", "inspection", "chances", "csv", partial(exports.chances_csv, result))
-            _file("Chances (JSON)", "inspection", "chances", "json", partial(exports.chances_json, result))
+        _originals(run, result, warning)
     with keep:
-        st.caption(
-            "A file with this setting and its seed. “Open a file”, under “Advanced”, brings it back. It never "
-            "holds the noise."
-        )
-        with_text = st.toggle("With my text", key="share_with_text")
-        query, lacks = links.of(run.inputs, epsilon, file=True)
-        if lacks := [what for what in lacks if what != "the seed"]:
-            st.caption(literal(f"The file does not carry {', '.join(lacks)}."))
-        saved = exports.SavedSession(query, run.inputs.seed, run.inputs.text if with_text else None)
-        download.button(
-            "Save the session",
-            saved.to_json,
-            f"{'PRIVATE-' if with_text else ''}session.json",
-            "application/json",
-            icon=":material/save:",
-            key="share_session",
-            on_click="ignore",
-            holds="private" if with_text else "nothing",
-        )
+        _session(run, epsilon)
+
+
+def _setting(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
+    """Show the setting as a link, a command, Python and a notebook."""
+    query, left_out = links.link_of_run(run.inputs, epsilon)
+    mechanism = type(run.mechanism)(result.config)
+    link(query, left_out, "this setting")
+    st.markdown("**As a command**, with your text in a file")
+    st.code(exports.as_command(mechanism, run.inputs.seed), language="sh", wrap_lines=True)
+    st.markdown("**As Python**, with your text in a file. Without a seed each run uses fresh noise.")
+    st.code(exports.as_python(mechanism, run.inputs.seed), language="python", wrap_lines=True)
+    download.button(
+        "Notebook",
+        partial(exports.as_notebook, mechanism, run.inputs.seed),
+        "setting.ipynb",
+        "application/x-ipynb+json",
+        icon=":material/download:",
+        key="share_notebook",
+        holds="nothing",
+        on_click="ignore",
+        help="Jupyter: the rewrite, what each word was drawn from, and what attackers find. "
+        "It holds no text, and reads yours from a file.",
+    )
+
+
+def _release(result: dpt.RewriteResult, warning: str) -> None:
+    """Offer the files without originals."""
+    st.caption(
+        "The rewritten text, its setting and its promise. No original word is in these files but those that "
+        "the rewritten text shows. What you download counts as released in the ledger."
+    )
+    short = partial(exports.report, result, warning=warning)
+    _file("Report", "release", "report", "html", short, result)
+    _file("Data (JSON)", "release", "rewrite", "json", partial(exports.record, result), result)
+
+
+def _originals(run: runs.Run, result: dpt.RewriteResult, warning: str) -> None:
+    """Offer the files with originals."""
+    st.markdown("**These files show the original words: do not publish them for a private text.**")
+    moves = run.payload["live"] and not run.spread
+    label = "A page in which ε can be dragged" if moves else "A page with the words to click"
+    _file(label, "inspection", "slider", "html", partial(exports.inspection, result, run.payload))
+    found = attackers.finished_attacks(run, result)
+    named = f" and {len(found)} attacker{'s' if len(found) > 1 else ''}" if found else ""
+    _file(
+        f"Report with originals{named}",
+        "inspection",
+        "report",
+        "html",
+        partial(exports.report, result, "inspection", findings=found, warning=warning),
+    )
+    _file("Data (JSON)", "inspection", "rewrite", "json", partial(exports.record, result, "inspection"))
+    if "distribution" in result.can:
+        st.caption(f"What each word was drawn from: its {exports.LIKELIEST} likeliest words, and all others as one.")
+        _file("Chances (CSV)", "inspection", "chances", "csv", partial(exports.chances_csv, result))
+        _file("Chances (JSON)", "inspection", "chances", "json", partial(exports.chances_json, result))
+
+
+def _session(run: runs.Run, epsilon: float) -> None:
+    """Offer the session, to open it again later."""
+    st.caption(
+        "A file with this setting and its seed. “Open a file”, under “Advanced”, brings it back. It never "
+        "holds the noise."
+    )
+    with_text = st.toggle("With my text", key="share_with_text")
+    query, lacks = links.link_of_run(run.inputs, epsilon, file=True)
+    if lacks := [what for what in lacks if what != "the seed"]:
+        st.caption(literal(f"The file does not carry {', '.join(lacks)}."))
+    saved = exports.SavedSession(query, run.inputs.seed, run.inputs.text if with_text else None)
+    download.button(
+        "Save the session",
+        saved.to_json,
+        f"{'PRIVATE-' if with_text else ''}session.json",
+        "application/json",
+        icon=":material/save:",
+        key="share_session",
+        on_click="ignore",
+        holds="private" if with_text else "nothing",
+    )
 
 
 def _file(
@@ -130,7 +148,7 @@ def _file(
     make: Callable[[], str],
     released: dpt.RewriteResult | None = None,
 ) -> None:
-    """A file that is made when it is asked for. released: the rewrite in it, where it counts as released."""
+    """Show a file that is made when it is asked for. released: the rewrite in it, where it counts as released."""
     counted: dict[str, Any] = {"holds": "private", "on_click": "ignore"}
     if released is not None:
         counted = {"holds": "rewrite", "release": lambda book: book.record(released, released=True)}
@@ -146,7 +164,7 @@ def _file(
 
 
 def is_session(name: str) -> bool:
-    """Whether a file is taken for a saved session, by its name."""
+    """Return whether a file is taken for a saved session, by its name."""
     return name.lower().endswith(".json")
 
 

@@ -1,4 +1,4 @@
-"""What we found: what keeps most at the same measured privacy, and the papers' claims held against our own runs."""
+"""Findings: what keeps most at the same measured privacy, and the papers' claims held against our own runs."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from dptext_lab.results.data_titles import title as title_of_data
 from ... import figures
 from ...components import download
 from ...components.charts import chart, dark
-from ...components.shell import compact, within_app
+from ...components.shell import enter_app, limit_width
 from ...components.sticky_widgets import stay
+from ...components.style import add_style
 from ...components.text import literal
 
 ICONS = {
@@ -30,7 +31,7 @@ ICONS = {
 }
 #: What a verdict means, of a claim and our runs.
 MEANS = {
-    AGREES: "Our runs agree: at least half of the comparisons are for it beyond doubt, none against it.",
+    AGREES: "Our runs agree: at least half of the comparisons support it significantly, none contradict it.",
     PARTLY: "Our runs agree with a part of it, or with the sentence and not with its figure.",
     DISAGREES: "Our runs disagree, or show that a difference is too small to matter.",
     OPEN: "Our runs do not tell: the differences are within doubt, or hang on a setting that the claim does not name, "
@@ -38,30 +39,17 @@ MEANS = {
     MISSING: "Not measured yet. The claim says which command would.",
 }
 CLAIM = "claim_"
-#: A row of the table of claims is the label of what opens: verdict, claim, effect.
-LOOK = f"""<style>
-[class*=st-key-{CLAIM}] summary p, .st-key-claims_head p {{ display: grid; gap: 0 1rem; align-items: baseline;
-  grid-template-columns: 8.6rem minmax(0, 1fr) 15rem; max-width: none; justify-items: start; }}
-[class*=st-key-{CLAIM}] summary p strong {{ font-weight: 400; }}
-.st-key-claims_head p {{ padding: 0 0.8rem 0 2.4rem; }}
-[class*=st-key-{CLAIM}] summary [data-testid=stMarkdownContainer] {{ width: 100%; }}
-[class*=st-key-{CLAIM}] [data-testid=stExpander] details {{ border-radius: 0.4rem; }}
-@media (max-width: 700px) {{
-  [class*=st-key-{CLAIM}] summary p {{ grid-template-columns: minmax(0, 1fr); gap: 0.2rem; }}
-  .st-key-claims_head {{ display: none; }}
-}}
-</style>"""
 
 
 # --- the question ---------------------------------------------------------------------------------------------------
 
 
 def question(rows: leaderboard.Rows) -> None:
-    """Which mechanism keeps most at the same measured privacy: a sentence, its doubt, and the leaderboard."""
+    """Show which mechanism preserves the most at equal privacy: a sentence, its uncertainty, and the leaderboard."""
     sets = rows.data_sets()
     if not sets:
         return
-    st.markdown("### Which mechanism keeps most at the same measured privacy?")
+    st.markdown("### Which mechanism preserves the most at equal privacy?")
     place = st.container()
     with st.expander("Another data set, judge, or level of privacy", key="found_choice"):
         data, judge, privacy, at, every, stop_words = choice(rows, sets)
@@ -94,7 +82,8 @@ def question(rows: leaderboard.Rows) -> None:
 
 
 def choice(rows: leaderboard.Rows, sets: Sequence[str]) -> tuple[str, str, str, float, bool, bool]:
-    """Data set, judge, measure of privacy, its level, whether all settings are shown, and whether stop words stay."""
+    """Return data set, judge, measure of privacy, its level, whether all settings are shown, and whether stop words
+    stay."""
     left, middle, right = st.columns(3)
     data = left.selectbox("Data set", sets, format_func=title_of_data, key=stay("found_data"))
     judge = middle.selectbox(
@@ -102,7 +91,7 @@ def choice(rows: leaderboard.Rows, sets: Sequence[str]) -> tuple[str, str, str, 
         rows.judges(data),
         format_func=lambda m: measure(m).title,
         key=stay(f"found_judge_{data}"),
-        help="What is kept of the text, and who says so.",
+        help="The utility measure, and the judge that gives it.",
     )
     privacy = right.selectbox(
         "Same privacy",
@@ -140,7 +129,7 @@ def choice(rows: leaderboard.Rows, sets: Sequence[str]) -> tuple[str, str, str, 
 def legend(found: leaderboard.Board) -> str:
     marks = ["Bars: 95% intervals."]
     if any(e.is_significant for e in found.entries):
-        marks.append("Grey: less than the first, beyond doubt (corrected for the number of comparisons).")
+        marks.append("Grey: significantly less than the first (corrected for the number of comparisons).")
     if any(e.between for e in found.entries):
         marks.append("Hollow: read between two measured points.")
     if found.whole is not None:
@@ -173,7 +162,7 @@ def files(name: str, csv: str, latex: str) -> None:
 
 
 def row(finding: ClaimFinding, whole: results.Results) -> None:
-    """One line of the table of claims, and what opens under it."""
+    """Show one line of the table of claims, and what opens under it."""
     icon, colour = ICONS[finding.verdict]
     effect = literal(finding.effect) if finding.effect else "–"
     label = f":{colour}-badge[{icon} {finding.verdict}] **{literal(finding.of.claim)}** :gray[{effect}]"
@@ -184,7 +173,7 @@ def row(finding: ClaimFinding, whole: results.Results) -> None:
 
 
 def detail(finding: ClaimFinding, whole: results.Results) -> None:
-    """What the paper says, what decides, the numbers, and what would change the verdict."""
+    """Show what the paper says, what decides, the numbers, and what would change the verdict."""
     of = finding.of
     if of.quote:
         st.markdown(f"> “{literal(of.quote)}”  \n> :small[{literal(of.source)}]")
@@ -219,8 +208,8 @@ def detail(finding: ClaimFinding, whole: results.Results) -> None:
 def claims(all_of_them: Sequence[ClaimFinding], whole: results.Results) -> None:
     st.markdown("### Claims of the papers, and what our runs say")
     st.caption(
-        "An effect is that of the means, with its range over the comparisons where there are several. The verdict goes "
-        "by what is beyond doubt: open a claim to see how much is. Models, classifiers or data differ from each "
+        "An effect is that of the means, with its range over the comparisons where there are several. The verdict "
+        "counts significant differences: open a claim to see them. Models, classifiers or data differ from each "
         "paper's, so that a verdict is of the direction, and none is a replication."
     )
     counts = {v: sum(f.verdict == v for f in all_of_them) for v in MEANS}
@@ -248,7 +237,7 @@ def claims(all_of_them: Sequence[ClaimFinding], whole: results.Results) -> None:
 
 
 def main() -> None:
-    st.markdown("## What we found")
+    st.markdown("## Findings")
     try:
         measured = results.bundled()
         all_of_them = bundled()
@@ -262,14 +251,14 @@ def main() -> None:
             "them; `--grid full --merge FILE --summary assets/benchmarks/results.json` puts them where this page looks."
         )
         return
-    st.html(LOOK)
+    add_style(__file__, "page.css")
     question(rows)
     claims(all_of_them, measured)
     about = measured.about
     st.caption(
         literal(
-            "Every number above is made from the bundled results. A difference counts where it is beyond doubt "
-            f"after correction for all comparisons of its claim (Holm, 5%), and large enough to matter. "
+            "Every number above is made from the bundled results. A difference counts if it is significant "
+            "after correction for all comparisons of its claim (Holm, 5%) and large enough to matter. "
             f"{about['points']:,} runs, seeds {', '.join(map(str, about['seeds']))}. What was left out stands on the "
             "page Benchmarks, under “How it was measured”."
         )
@@ -278,6 +267,6 @@ def main() -> None:
 
 def render() -> None:
     """Draw the page."""
-    within_app("findings")
-    compact("64rem")
+    enter_app("findings")
+    limit_width("64rem")
     main()

@@ -20,18 +20,18 @@ from ...server.session import session
 LONGEST = 500
 
 
-def named(epsilon: float | None) -> str:
+def epsilon_name(epsilon: float | None) -> str:
     return "∞: no noise" if epsilon is None else core.epsilon_text(epsilon)
 
 
 def request(pretrained: str) -> case_study_demo.Question:
     text = st.text_area("A sentence", case_study_demo.EXAMPLE, max_chars=LONGEST, height=70, key=stay("case_text"))
-    epsilons = {named(e): e for e in reversed(core.EPSILONS)}
+    epsilons = {epsilon_name(e): e for e in reversed(core.EPSILONS)}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         epsilon = st.select_slider(
             "Privacy budget ε",
             list(epsilons),
-            value=named(1000.0),
+            value=epsilon_name(1000.0),
             key=stay("case_epsilon"),
             help="ε of the whole sentence. Without noise nothing is promised.",
         )
@@ -54,7 +54,7 @@ def show(asked: case_study_demo.Question, result: dpt.RewriteResult) -> None:
 
 
 def nearest(asked: case_study_demo.Question, result: dpt.RewriteResult, folder: Path) -> None:
-    """What the rewrite repeats: looked up after it is shown, since that takes longer."""
+    """Show what the rewrite repeats: looked up after it is shown, since that takes longer."""
     work = session().at("case_nearest")
     if work.asked is not result:
         work.start(
@@ -62,10 +62,10 @@ def nearest(asked: case_study_demo.Question, result: dpt.RewriteResult, folder: 
             lambda task: case_study_demo.nearest_sentence(result.text, asked.pretrained, folder, task),
             "Looking for the nearest sentence of the pre-training set",
         )
-    if work.running():
-        work.waiting("case_nearest_stop")
+    if work.is_running():
+        work.show_progress("case_nearest_stop")
         return
-    if said := work.said("Stopped. The next rewrite has its nearest sentence looked up again."):
+    if said := work.failure_text("Stopped. The next rewrite has its nearest sentence looked up again."):
         st.error(literal(said))
     elif (found := work.result) is not None:
         with st.container(border=True):
@@ -90,15 +90,15 @@ def live(pretrained: str) -> None:
     if work.asked != asked:
         session().at("case_nearest").stop()
         work.start(asked, lambda task: case_study_demo.rewrite_question(asked, task), "Rewriting")
-    if work.running():
-        work.waiting("case_stop")
-    elif said := work.said("Stopped. Press “Draw again” to start again."):
+    if work.is_running():
+        work.show_progress("case_stop")
+    elif said := work.failure_text("Stopped. Press “Draw again” to start again."):
         st.error(literal(said))
     elif work.result is not None:
         show(asked, work.result)
 
 
-def measured() -> None:
+def measured_panel() -> None:
     try:
         study = core.bundled()
     except dpt.DPTextError as error:
@@ -128,10 +128,10 @@ def measured() -> None:
 
 
 def panel(pretrained: str) -> None:
-    """Both, each worked out once it is opened. pretrained: what the network learned from, as the lesson has it."""
+    """Show both, each worked out once it is opened. pretrained: what the network learned from, as the lesson has it."""
     for key, label, icon, part in (
         ("case_live", "Try a sentence of your own", "edit_note", lambda: live(pretrained)),
-        ("case_measured", "The case study: measured over both data sets", "monitoring", measured),
+        ("case_measured", "The case study: measured over both data sets", "monitoring", measured_panel),
     ):
         with st.expander(label, icon=f":material/{icon}:", key=key, on_change="rerun") as opened:
             if opened.open:

@@ -12,8 +12,9 @@ import streamlit as st
 from dptext_core.mechanisms import recommended
 
 from ... import lessons
-from ...components import download, hide, links
+from ...components import download, hidden_controls, links
 from ...components.address import ONLY_HERE, only_here
+from ...components.style import read_beside
 from ...components.text import literal
 from ...figures.handout import handout
 from ...lessons import Lesson
@@ -22,38 +23,32 @@ from ...server import votes
 _QR = st.components.v2.component(
     "dptext_qr",
     html='<div class="qr"></div>',
-    css=".qr { background: #fff; display: inline-block; padding: .5rem; border-radius: 6px; }"
-    " .qr svg { display: block; width: min(70vw, 18rem); height: auto; }",
-    js="""export default function ({ data, parentElement }) {
-      const svg = new DOMParser().parseFromString(data.svg, "text/html").body.firstElementChild;
-      svg.setAttribute("role", "img");
-      svg.setAttribute("aria-label", "QR code of the address");
-      parentElement.querySelector(".qr").replaceChildren(svg);
-    }""",
+    css=read_beside(__file__, "qr.css"),
+    js=read_beside(__file__, "qr.js"),
 )
 
 
 def base() -> str:
-    """The address of the app as the browser sees it, with a slash at its end; empty where it is not known."""
+    """Return the address of the app as the browser sees it, with a slash at its end; empty where it is not known."""
     return (st.context.url or "").partition("?")[0].rstrip("/").removesuffix("/learn").removesuffix("learn")
 
 
 def address(page: str, query: Mapping[str, str]) -> str:
-    """An address for others: settings, never a text."""
+    """Return an address for others: settings, never a text."""
     there = base().rstrip("/")
     return f"{there}/{page}" + (f"?{urlencode(query)}" if query else "")
 
 
 def code(text: str) -> str:
-    """A QR code as SVG."""
+    """Return a QR code as SVG."""
     return str(segno.make(text, error="m").svg_inline(border=2, dark="#000000", light="#ffffff", omitsize=True))
 
 
 def panel(number: int, lesson: Lesson, value: Any, room: str = "") -> None:
-    """What a teacher gives to a class. room: where its answers are counted, "" for nowhere."""
+    """Show what a teacher gives to a class. room: where its answers are counted, "" for nowhere."""
     st.markdown("**An address for your class**")
     target = st.radio("It opens", ["this lesson", "Explore with its setting"], horizontal=True, key="learn_target")
-    known = {title: name for name, (_, title) in hide.KNOWN.items()}
+    known = {title: name for name, (_, title) in hidden_controls.KNOWN.items()}
     there = ("control", "answer", "door", "lessons", "teacher")
     lesson_opens = target == "this lesson"
     offered = [t for t, n in known.items() if (n in there) == lesson_opens]
@@ -62,7 +57,7 @@ def panel(number: int, lesson: Lesson, value: Any, room: str = "") -> None:
         {"lesson": str(number)} if lesson_opens else dict(links.to_query(recommended.beginning(lesson.setting(value))))
     )
     if hidden:
-        query[hide.PARAMETER] = ",".join(known[t] for t in hidden)
+        query[hidden_controls.PARAMETER] = ",".join(known[t] for t in hidden)
     if lesson_opens and room:
         query[votes.PARAMETER] = room
     if lesson_opens and st.checkbox("In the presenter view", key="learn_presenting"):

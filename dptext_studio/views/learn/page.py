@@ -12,10 +12,11 @@ import streamlit as st
 import dptext_core as dpt
 from dptext_core.mechanisms import recommended
 
-from ...components import address, hide, links
+from ...components import address, hidden_controls, links
 from ...components.drawing import drawing
-from ...components.keys import keys
-from ...components.shell import compact, last_page, within_app
+from ...components.presenter_keys import keys
+from ...components.shell import enter_app, last_page, limit_width
+from ...components.style import add_style
 from ...components.text import literal
 from ...lessons import LESSONS, Lesson, Question, Reveal
 from ...server import votes
@@ -62,7 +63,7 @@ class Learning:
         self.at, self.step = max(0, min(len(LESSONS) - 1, to)), 0
 
     def turn(self, by: int) -> None:
-        """One step of the presenter view on or back, over the ends of lessons."""
+        """Go one step of the presenter view on or back, over the ends of lessons."""
         if by == 0:
             self.present = False
         elif 0 <= self.step + by < len(STEPS):
@@ -84,44 +85,45 @@ def learning() -> Learning:
 
 def follow_link() -> None:
     """Go where the address says, unless this page has written it."""
-    mine, params = learning(), hide.without(st.query_params.to_dict())
+    mine, params = learning(), hidden_controls.without_hidden(st.query_params.to_dict())
     if params == mine.address or not params:
         return
     number = params.get("lesson", "")
     if number.isascii() and number.isdigit() and 1 <= int(number) <= len(LESSONS):
         mine.go(int(number) - 1)
     mine.present = params.get("present") == "1"
-    mine.room = votes.named(params.get(votes.PARAMETER, ""))
+    mine.room = votes.voter_name(params.get(votes.PARAMETER, ""))
 
 
 def write_address(came: bool) -> None:
-    """came: from another page, whose entry of the browser's history Streamlit would add another one to."""
+    """Write the lesson into the address. came: from another page, whose entry in the browser's history would be
+    doubled."""
     mine = learning()
     mine.address = mine.query()
-    if hide.without(st.query_params.to_dict()) == mine.address:
+    if hidden_controls.without_hidden(st.query_params.to_dict()) == mine.address:
         return
     if came:
-        address.write(mine.address)
+        address.write_query(mine.address)
     else:
         st.query_params.from_dict(mine.address)
 
 
-def worked(place: str, asked: Any, work: Callable[[], Any]) -> Any:
-    """What ``work`` gives for ``asked``; None while it is under way or where it was refused, which is said."""
+def lesson_work(place: str, asked: Any, work: Callable[[], Any]) -> Any:
+    """Return what ``work`` gives for ``asked``; None while it is under way or where it was refused, which is said."""
     there = session().at(f"learn: {place}")
     if there.asked != asked:
         there.start(asked, lambda task: work(), "Working it out")
-    if there.running():
-        there.waiting(f"learn_stop_{place}")
+    if there.is_running():
+        there.show_progress(f"learn_stop_{place}")
         return None
-    if said := there.said("Stopped. Choose another value to start again."):
+    if said := there.failure_text("Stopped. Choose another value to start again."):
         st.error(literal(said))
         return None
     return there.result
 
 
 def control(lesson: Lesson) -> Any:
-    """The one thing that is moved, and where it stands; None where what was typed is no word of the lesson."""
+    """Show the one thing that is moved, and where it stands; None where what was typed is no word of the lesson."""
     mine, made = learning(), lesson.control
     start = mine.values.get(lesson.name, made.start)
     with st.container(key="learn_control"):
@@ -155,9 +157,9 @@ def control(lesson: Lesson) -> Any:
     return mine.values[lesson.name]
 
 
-def shown(lesson: Lesson, value: Any, *, draw: bool = True) -> Question | None:
-    """What stands there before the question; the question."""
-    found = worked("shown", (lesson.name, value), lambda: (lesson.show(value), lesson.ask(value)))
+def part_view(lesson: Lesson, value: Any, *, draw: bool = True) -> Question | None:
+    """Show what comes before the question, and return the question."""
+    found = lesson_work("shown", (lesson.name, value), lambda: (lesson.show(value), lesson.ask(value)))
     if found is None:
         return None
     parts, question = found
@@ -166,12 +168,12 @@ def shown(lesson: Lesson, value: Any, *, draw: bool = True) -> Question | None:
     return question
 
 
-def found(lesson: Lesson, value: Any) -> Reveal | None:
-    return worked("found", (lesson.name, value), lambda: lesson.reveal(value))
+def reveal_of(lesson: Lesson, value: Any) -> Reveal | None:
+    return lesson_work("found", (lesson.name, value), lambda: lesson.reveal(value))
 
 
 def verdict(lesson: Lesson, question: Question, reveal: Reveal) -> None:
-    """Whether what was chosen is right; what is."""
+    """Say whether the chosen answer is right, and which one is."""
     right = question.answers[reveal.right]
     chosen = learning().answers.get(lesson.name)
     if chosen is None:
@@ -187,14 +189,14 @@ def sentences(lines: tuple[str, ...]) -> None:
         st.markdown(literal(line))
 
 
-def asked_of_all(lesson: Lesson, value: Any, question: Question) -> tuple[str, Question] | None:
-    """The question as it is counted, at all values of the control at which the same is asked. None without a class, and
-    for one about a word of somebody's own: nothing typed is kept."""
+def class_question(lesson: Lesson, value: Any, question: Question) -> tuple[str, Question] | None:
+    """Return the question as it is counted, at all values of the control at which the same is asked. None without a
+    class, and for one about a word of somebody's own: nothing typed is kept."""
     own = not lesson.control.values and value != lesson.control.start
     return (lesson.name, question) if learning().room and not own else None
 
 
-def answered(lesson: Lesson, asked: tuple[str, Question] | None) -> None:
+def record_answer(lesson: Lesson, asked: tuple[str, Question] | None) -> None:
     """Note what was chosen, and count it where there is a class."""
     mine, chosen = learning(), state[f"learn_answer_{lesson.name}"]
     if chosen is None:
@@ -205,29 +207,29 @@ def answered(lesson: Lesson, asked: tuple[str, Question] | None) -> None:
 
 
 def answers(lesson: Lesson, value: Any, question: Question, *, follow: bool) -> None:
-    """What can be answered; with a class, how many of it chose each. follow: as they come in."""
-    if (asked := asked_of_all(lesson, value, question)) is not None:
+    """Show what can be answered; with a class, how many of it chose each. follow: as they come in."""
+    if (asked := class_question(lesson, value, question)) is not None:
         st.fragment(_tally, run_every=2.0 if follow else None)(learning().room, asked, question)
         return
     for i, answer in enumerate(question.answers):
-        st.markdown(lettered(i, answer))
+        st.markdown(answer_text(i, answer))
 
 
-def lettered(i: int, answer: str) -> str:
+def answer_text(i: int, answer: str) -> str:
     return f"**{chr(ord('A') + i)}.** {literal(answer)}"
 
 
 def _tally(room: str, asked: tuple[str, Question], question: Question) -> None:
     counts = votes.VOTES.counts(room, asked, len(question.answers))
     for i, (answer, n) in enumerate(zip(question.answers, counts, strict=True)):
-        st.progress(n / max(1, sum(counts)), f"{lettered(i, answer)} · **{n}**")
+        st.progress(n / max(1, sum(counts)), f"{answer_text(i, answer)} · **{n}**")
     st.caption(f"{sum(counts)} answered." if votes.VOTES.is_open(room) else CLOSED)
 
 
 def ask(lesson: Lesson, question: Question, value: Any) -> None:
-    """The question with its answers, and the button that shows which is right."""
+    """Show the question with its answers, and the button that shows which is right."""
     mine = learning()
-    asked = asked_of_all(lesson, value, question)
+    asked = class_question(lesson, value, question)
     with st.container(border=True):
         st.markdown(f"**{literal(question.text)}**")
         chosen = st.radio(
@@ -237,7 +239,7 @@ def ask(lesson: Lesson, question: Question, value: Any) -> None:
             format_func=lambda i: literal(question.answers[i]),
             key=f"learn_answer_{lesson.name}",
             label_visibility="collapsed",
-            on_change=answered,
+            on_change=record_answer,
             args=(lesson, asked),
         )
         if asked is not None:
@@ -265,7 +267,7 @@ def door(lesson: Lesson, value: Any) -> None:
             st.switch_page("pages/explore.py", query_params=query)
 
 
-def begin() -> None:
+def scroll_to_top() -> None:
     """Show the top of a lesson that was opened."""
     mine = learning()
     if mine.begun != mine.at:
@@ -273,8 +275,8 @@ def begin() -> None:
         st.html(BEGIN.format(mine.at), unsafe_allow_javascript=True)
 
 
-def reading() -> None:
-    """The lesson as one page."""
+def lesson_view() -> None:
+    """Show the lesson as one page."""
     mine = learning()
     st.markdown("## Lessons")
     top, wall = st.columns([5, 1], vertical_alignment="bottom")
@@ -294,17 +296,17 @@ def reading() -> None:
         icon=":material/slideshow:",
         key="learn_present",
         width="stretch",
-        on_click=present,
+        on_click=start_presenting,
         help="One thing at a time, in large type. Turn with the arrow keys or a clicker; Escape ends it.",
     )
     lesson = mine.lesson
     st.markdown(f"### {mine.at + 1}. {literal(lesson.title)}")
     sentences(lesson.said)
     value = control(lesson)
-    question = None if value is None else shown(lesson, value)
+    question = None if value is None else part_view(lesson, value)
     if question is not None:
         ask(lesson, question, value)
-        if lesson.name in mine.revealed and (reveal := found(lesson, value)) is not None:
+        if lesson.name in mine.revealed and (reveal := reveal_of(lesson, value)) is not None:
             if mine.room:
                 answers(lesson, value, question, follow=False)
             verdict(lesson, question, reveal)
@@ -313,6 +315,13 @@ def reading() -> None:
             sentences(reveal.because)
     if value is not None and lesson.name in BELOW:
         BELOW[lesson.name](value)
+    _navigation(lesson, value)
+    _teacher_panel(lesson, value)
+
+
+def _navigation(lesson: Lesson, value: Any) -> None:
+    """Show the ways to the lesson before, to the next one and to Explore."""
+    mine = learning()
     with st.container(horizontal=True):
         if mine.at:
             st.button("Back", icon=":material/arrow_back:", key="learn_back", on_click=mine.go, args=(mine.at - 1,))
@@ -327,6 +336,11 @@ def reading() -> None:
             )
         if value is not None:
             door(lesson, value)
+
+
+def _teacher_panel(lesson: Lesson, value: Any) -> None:
+    """Show what a class needs, worked out when it is opened."""
+    mine = learning()
     with (
         st.container(key="learn_teacher"),
         st.expander(
@@ -341,8 +355,8 @@ def reading() -> None:
             st.toggle(
                 "Count the answers of my class",
                 key="learn_counts",
-                on_change=count,
-                help="The address below gets a room. Whoever answers there is counted, and the presenter view shows "
+                on_change=start_counting,
+                help="The address below gets a room. Every answer given there is counted, and the presenter view shows "
                 "the numbers as they come in. No names and no texts are kept, and the room is forgotten after some "
                 "hours, or when you switch this off. Whoever else switches it off only leaves the room.",
             )
@@ -351,38 +365,26 @@ def reading() -> None:
             classroom.panel(mine.at + 1, lesson, lesson.control.start if value is None else value, mine.room)
 
 
-def count() -> None:
+def start_counting() -> None:
     mine = learning()
     votes.VOTES.close(mine.room, mine.voter)
     mine.room = votes.VOTES.open(mine.voter) if state.learn_counts else ""
 
 
-def present() -> None:
+def start_presenting() -> None:
     mine = learning()
     mine.present, mine.step = True, 0
 
 
 #: Widths on a slide of what is said and of what is drawn; of the answer and what is said of it, above what is drawn.
 BESIDE, ABOVE = (2, 3), (1, 3)
-#: Large type, nothing around: everything of Streamlit is measured in the size of the root. Words fill a slide by
-#: themselves; a drawing has its height.
-WALL = """<style>
-html { font-size: clamp(17px, min(1.7vw, 3vh), 54px); --curve-width: min(100%, 96vh); }
-html:has(.wall-across) { font-size: clamp(17px, min(1.5vw, 2.7vh), 48px); }
-html:has(.wall-words) { font-size: clamp(20px, min(2.2vw, 3.9vh), 72px); }
-html:has(.wall-words) [data-testid=stMainBlockContainer] { min-height: 92vh; justify-content: center; }
-[data-testid=stHeader], [data-testid=stToolbar], [data-testid=stDecoration], .st-key-footer { display: none; }
-[data-testid=stMainBlockContainer] { max-width: 64rem; padding-top: 0; padding-bottom: 2.2rem; }
-[data-testid=stMarkdownContainer] :is(p, li) { max-width: none; }
-.st-key-wall_turn { position: fixed; right: 1rem; bottom: 0.8rem; width: auto; z-index: 9; font-size: 1rem; }
-</style>"""
 
 
-def presenting() -> None:
-    """One thing at a time."""
+def presenter_view() -> None:
+    """Show one thing at a time."""
     mine = learning()
     lesson, step = mine.lesson, STEPS[mine.step]
-    st.html(WALL)
+    add_style(__file__, "presenter.css")
     if step not in ("shown", "found"):
         st.html("<span class='wall-words'></span>")
     elif step == "found" and lesson.across:
@@ -400,12 +402,12 @@ def presenting() -> None:
             value = control(lesson)
         with right:
             if value is not None:
-                shown(lesson, value)
-    elif (question := shown(lesson, value, draw=False)) is not None:
+                part_view(lesson, value)
+    elif (question := part_view(lesson, value, draw=False)) is not None:
         if step == "asked":
             st.markdown(f"### {literal(question.text)}")
             answers(lesson, value, question, follow=True)
-        elif (reveal := found(lesson, value)) is not None:
+        elif (reveal := reveal_of(lesson, value)) is not None:
             if step == "found":
                 if lesson.across:
                     (first, then), right = st.columns(ABOVE, gap="large"), st.container()
@@ -436,15 +438,15 @@ def presenting() -> None:
 
 def render() -> None:
     """Draw the page."""
-    hide.take()
+    hidden_controls.read_address()
     follow_link()
     came = last_page() != "learn"
-    within_app("learn")
+    enter_app("learn")
     if learning().present:
-        presenting()
+        presenter_view()
     else:
-        compact("56rem")
-        reading()
-        begin()
+        limit_width("56rem")
+        lesson_view()
+        scroll_to_top()
     # What is there in one run and gone in the next stands below all else: so nothing moves.
     write_address(came)

@@ -1,0 +1,11 @@
+const paths = new WeakMap();
+export default function ({ data, parentElement }) {
+  // What comes late, when another page is on the screen, is not for the address of that one.
+  if (!paths.has(parentElement)) paths.set(parentElement, location.pathname);
+  if (paths.get(parentElement) !== location.pathname) return;
+  const here = new URLSearchParams(location.search);
+  const next = new URLSearchParams(data.query);
+  for (const [name, value] of here) if (name.startsWith("embed")) next.append(name, value);
+  if (next.toString() === here.toString()) return;
+  history.replaceState(history.state, "", `${location.pathname}?${next}${location.hash}`);
+}

@@ -1,0 +1,78 @@
+"""Controls that a teacher's link hides: ``?hide=mechanism,seed``. For a class's attention, not for security.
+
+A hidden control is still there and keeps the value that the link gave it: it is only not shown, and takes no focus.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from functools import lru_cache
+
+import streamlit as st
+
+import dptext_core as dpt
+
+from ..server.session import session
+
+PARAMETER = "hide"
+#: Name in a link → what it hides, as CSS selectors, and what a teacher reads.
+KNOWN: dict[str, tuple[str, str]] = {
+    # The drawers stand beside the cards, and stay.
+    "mechanism": (
+        ".st-key-play_mechanism, [class*=st-key-play_family_], .st-key-play_families [data-testid=stPopover]",
+        "the choice of the mechanism",
+    ),
+    "options": (
+        '[class*="st-key-play-"], .st-key-play_public, [class*=st-key-play_clip], '
+        '[data-testid=stExpander]:has([class*="st-key-play-"]), '
+        "[data-testid=stExpander]:has([class*=st-key-play_budget])",
+        "all options of the mechanism",
+    ),
+    "text": (".st-key-play_text, .st-key-play_upload, .st-key-play_edit", "the box with the text"),
+    "examples": (".st-key-play_example", "the examples"),
+    "file": ("[data-testid=stExpander]:has(.st-key-play_upload)", "opening a file"),
+    "budget": ("[data-testid=stExpander]:has([class*=st-key-play_budget])", "the budget over the words"),
+    "seed": ("[data-testid=stExpander]:has(.st-key-play_seeded)", "the repeatable demonstration"),
+    "further": (".st-key-play_further, .st-key-play_far_button", "the panels to look further"),
+    "control": (".st-key-learn_control", "what is moved in a lesson"),
+    "answer": (".st-key-learn_check", "showing the answer of a lesson"),
+    "door": (".st-key-learn_door", "the way from a lesson to Explore"),
+    "lessons": (".st-key-learn_lesson", "the choice of the lesson"),
+    "teacher": (".st-key-learn_teacher", "the panel for teachers"),
+}
+
+
+@lru_cache(maxsize=1)
+def _options() -> frozenset[str]:
+    """Return names of options of mechanisms, which are plain words by the rules of the language."""
+    return frozenset(f.name for s in dpt.mechanisms() for f in dataclasses.fields(s.config_cls)) - {"epsilon"}
+
+
+def known_names(text: str) -> tuple[str, ...]:
+    """Return the names of a link that stand for something; all else is left out."""
+    names = dict.fromkeys(name.strip() for name in text.split(","))
+    return tuple(n for n in names if n in KNOWN or n in _options())
+
+
+def read_address() -> None:
+    """Take what is to be hidden from the address, where it stands there. An empty list shows everything again."""
+    if PARAMETER in st.query_params:
+        session().hidden = known_names(st.query_params[PARAMETER])
+
+
+def to_query() -> dict[str, str]:
+    """Return what is hidden, as a parameter of an address."""
+    return {PARAMETER: ",".join(session().hidden)} if session().hidden else {}
+
+
+def without_hidden(params: Mapping[str, str]) -> dict[str, str]:
+    """Return the parameters of an address but this one."""
+    return {name: value for name, value in params.items() if name != PARAMETER}
+
+
+def add_hiding_style() -> None:
+    """Hide it on the page that is being made."""
+    selectors = [KNOWN[n][0] if n in KNOWN else f'[class*="st-key-play-"][class*="-{n}"]' for n in session().hidden]
+    if selectors:
+        st.html(f"<style>{', '.join(selectors)} {{ display: none; }}</style>")

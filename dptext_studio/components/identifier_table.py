@@ -1,0 +1,39 @@
+"""What of names, dates and the like still stands in rewrites: a column and a colour for each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from dptext_core.measure.pii_survival import KINDS
+
+#: Light and dark pages read the text on each of these.
+COLORS = {
+    "name": "blue",
+    "place": "green",
+    "date": "orange",
+    "number": "violet",
+    "phone number": "red",
+    "e-mail address": "red",
+    "web address": "red",
+}
+
+
+def identifier_table(rows: Sequence[tuple[int, Sequence[tuple[str, str]]]], key: str) -> None:
+    """Show what remains. rows: the number of each, and (kind, text) of it. Kinds that remain nowhere have no column."""
+    kinds = [k for k in KINDS if any(k == kind for _, found in rows for kind, _ in found)]
+    st.dataframe(
+        [{"row": row} | {KINDS[k]: [text for kind, text in found if kind == k] for k in kinds} for row, found in rows],
+        column_config={"row": st.column_config.NumberColumn("Row", width="small")}
+        | {
+            KINDS[k]: st.column_config.MultiselectColumn(
+                KINDS[k].capitalize(),
+                options=list(dict.fromkeys(text for _, found in rows for kind, text in found if kind == k)),
+                color=COLORS[k],
+            )
+            for k in kinds
+        },
+        hide_index=True,
+        key=key,
+    )

@@ -1,0 +1,14 @@
+"""Benchmark series and the utility-privacy plane as plotly figures.
+
+Ours are filled marks on lines, the papers' hollow marks on thin dotted lines. A configuration has the same colour, dash
+and mark in every figure, and no two of a figure differ in colour alone. A mark's ``customdata`` begins with its point.
+"""
+
+from __future__ import annotations
+
+from .curve_figure import YOUR_TEXT, YOURS, curves
+from .frame import GUESS, PAPERS, UNPROTECTED
+from .panel_figure import NARROW, panels
+from .plane_figure import FRONT, plane
+
+__all__ = ["FRONT", "GUESS", "NARROW", "PAPERS", "UNPROTECTED", "YOURS", "YOUR_TEXT", "curves", "panels", "plane"]

@@ -1,0 +1,82 @@
+"""The frame of benchmark figures: axes, legend, levels across, and the entry for papers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dptext_lab.results import curves as c
+
+from ..theme import PAD, layout, width_of, with_hover
+from .marks import marker
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+
+#: Legend of the papers' marks: one entry for all of them, as their colours and marks are those of ours.
+PAPERS = "hollow: papers"
+UNPROTECTED = "unprotected"
+GUESS = "always guessing"
+_AXIS = 44  # pixels below the plot for the ticks and the title of its axis
+
+
+def add_paper_entry(figure: go.Figure, colours: dict[str, str]) -> str:
+    figure.add_scatter(
+        x=[None],
+        y=[None],
+        mode="lines+markers",
+        name=PAPERS,
+        marker=marker(colours["soft"], "circle-open", 8),
+        line={"color": colours["soft"], "width": 1, "dash": "dot"},
+    )
+    return PAPERS
+
+
+def add_level(figure: go.Figure, value: float | None, name: str, colours: dict[str, str], side: str = "right") -> None:
+    """Draw a line across with its name: that of unprotected text above the axes, as marks and their bars come near its
+    line at every end; that of guessing below its line, where hardly any are."""
+    if value is None:
+        return
+    figure.add_hline(y=value, line={"color": colours["soft"], "width": 1, "dash": "dash"}, layer="below")
+    above = name == UNPROTECTED
+    figure.add_annotation(
+        text=f"{'╌╌ ' if above else ''}{name}: {c.score_text(value)}",
+        x=1.0 if side == "right" else 0.0,
+        xref="paper",
+        xanchor=side,
+        showarrow=False,
+        font={"color": colours["soft"], "size": 11},
+        **({"y": 1, "yref": "paper", "yanchor": "bottom"} if above else {"y": value, "yanchor": "top"}),
+    )
+
+
+def add_frame(figure: go.Figure, colours: dict[str, str], height: int, width: int, names: Sequence[str]) -> None:
+    """Draw axes, and a legend under them in as many columns as a narrow figure has room for."""
+    layout(figure, colours, height)
+    entry = max(width_of(name, 12) for name in names) + 48
+    columns = max(1, min(len(names), int((width - 58 - PAD) // entry)))
+    legend = 20 * -(-len(names) // columns) + 6
+    top = 22
+    figure.update_layout(
+        height=height + legend,
+        hovermode="closest",
+        showlegend=True,
+        paper_bgcolor=colours["page"],
+        margin={"l": 58, "r": PAD + 4, "t": top, "b": _AXIS + legend, "autoexpand": False},
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "y": -(_AXIS + 2) / (height - top - _AXIS),
+            "yanchor": "top",
+            "entrywidth": entry - 36,
+            "tracegroupgap": 0,
+            "itemsizing": "constant",
+            "bgcolor": "rgba(0,0,0,0)",
+            "font": {"size": 12, "color": colours["ink"]},
+        },
+    )
+    titles = {"title_font": {"color": colours["soft"], "size": 13}, "automargin": False}
+    figure.update_xaxes(ticks="outside", showgrid=False, showline=True, title_standoff=4, **titles)
+    figure.update_yaxes(title_standoff=6, nticks=7, **titles)
+    with_hover(figure, colours)

@@ -1,0 +1,140 @@
+"""Marks, bars, hover texts and labels that all benchmark figures share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dptext_core.measure.metrics.registry import measure
+from dptext_core.mechanisms.registry import counted
+from dptext_core.privacy.guarantee import number
+from dptext_lab.results import curves as c
+from dptext_lab.results.papers import PaperRow
+
+from ..theme import DASHES, LINES_DARK, LINES_LIGHT, SYMBOLS, Figure, escape
+
+
+def add_paper_series(figure: Figure, s: c.Series, metric: str, dark: bool, **more: Any) -> None:
+    """Draw what a paper printed: dotted, with hollow marks."""
+    colour, _, symbol = line_style(s.index, dark)
+    figure.add_scatter(
+        x=[p.x for p in s.points],
+        y=[p.value for p in s.points],
+        mode="lines+markers",
+        name=escape(s.label),
+        line={"color": colour, "width": 1, "dash": "dot"},
+        marker=marker(colour, f"{symbol}-open", 8),
+        **hover_data([hover_of_point(s.label, p, metric, s.paper) for p in s.points], s),
+        **more,
+    )
+
+
+def add_series(figure: Figure, s: c.Series, name: str, metric: str, dark: bool, **more: Any) -> None:
+    """Draw what was measured here, with its intervals."""
+    colour, dash, symbol = line_style(s.index, dark)
+    figure.add_scatter(
+        x=[p.x for p in s.points],
+        y=[p.value for p in s.points],
+        mode="lines+markers",
+        name=escape(name),
+        line={"color": colour, "width": 2, "dash": dash},
+        marker=marker(colour, symbol, 8),
+        error_y=error_bars(s.points, colour),
+        **hover_data([hover_of_point(s.label, p, metric) for p in s.points], s),
+        **more,
+    )
+
+
+def short_labels(labelled: Sequence[tuple[str, str]]) -> list[str]:
+    """Return labels without what is not needed to tell the series of one figure apart, each given with its
+    mechanism."""
+    names = [m for _, m in labelled]
+    return [c.title(m) if names.count(m) == 1 else label for label, m in labelled]
+
+
+def line_style(index: int, dark: bool) -> tuple[str, str, str]:
+    paint = LINES_DARK if dark else LINES_LIGHT
+    return paint[index % len(paint)], DASHES[index % len(DASHES)], SYMBOLS[index % len(SYMBOLS)]
+
+
+def marker(colour: str, symbol: str, size: int) -> dict[str, Any]:
+    return {"color": colour, "symbol": symbol, "size": size, "line": {"width": 1.5, "color": colour}}
+
+
+def error_bars(points: Sequence[c.CurvePoint], colour: str) -> dict[str, Any]:
+    """Return intervals as plotly's error bars; a point without one gets none."""
+    return {
+        "type": "data",
+        "symmetric": False,
+        "thickness": 1,
+        "width": 3,
+        "color": colour,
+        "array": [0 if p.high is None else max(0.0, p.high - p.value) for p in points],
+        "arrayminus": [0 if p.low is None else max(0.0, p.value - p.low) for p in points],
+    }
+
+
+def hover_data(hover: list[str], s: c.Series | None, ids: Sequence[str] | None = None) -> dict[str, Any]:
+    """Return hover texts, behind the points that a click names; a chosen mark fades no other one."""
+    if ids is None:
+        ids = [p.row.point for p in s.points] if s is not None else [""] * len(hover)
+    return {
+        "customdata": list(zip(ids, hover, strict=True)),
+        "hovertemplate": "%{customdata[1]}<extra></extra>",
+        "selected": {"marker": {"opacity": 1}},
+        "unselected": {"marker": {"opacity": 1}},
+    }
+
+
+def hover_of_point(label: str, p: c.CurvePoint, metric: str, paper: str = "") -> str:
+    lines = [f"{measure(metric).title}: {c.score_text(p.value, p.low, p.high)}"]
+    return hover_text(label, p, lines, paper)
+
+
+def hover_of_spot(s: c.Spot, utility: str, privacy: str) -> str:
+    lines = [
+        f"{measure(name).title}: {c.score_text(p.value, p.low, p.high)}"
+        for name, p in ((utility, s.y_point), (privacy, s.x_point))
+    ]
+    return hover_text(s.label, s.y_point, lines, s.paper, shown_n_w=privacy != "n_w")
+
+
+def hover_text(label: str, p: c.CurvePoint, lines: list[str], paper: str, shown_n_w: bool = True) -> str:
+    """Return what the hover says: setting, values, and where they are from."""
+    row = p.row
+    said = [f"<b>{escape(label)}</b>", f"ε = {number(float(row.epsilon or 0))}, {counted(row.mechanism)}", *lines]
+    if p.n_w is not None and shown_n_w and row.metric != "n_w":
+        said.append(f"N_w: {p.n_w:.3g}")
+    if isinstance(row, PaperRow):
+        said += [f"{escape(paper)}", *([escape(row.note)] if row.note and len(row.note) < 60 else [])]
+        if row.spread is not None:
+            said.append(f"standard deviation {row.spread * row.scale:.2g}")
+    else:
+        said.append(f"n = {row.n:,}, {row.measured}" if row.n else row.measured)
+        again = c.command(row).replace(" --grid", "<br>  --grid")
+        said += [f"point {row.point}. To measure it again:", again]
+    return "<br>".join(said)
+
+
+def add_ring(figure: Figure, at: Sequence[tuple[float, float]], colours: dict[str, str], **place: str) -> None:
+    if at:
+        figure.add_scatter(
+            x=[x for x, _ in at],
+            y=[y for _, y in at],
+            mode="markers",
+            hoverinfo="skip",
+            showlegend=False,
+            marker={"symbol": "circle-open", "size": 18, "color": colours["ink"], "line": {"width": 2}},
+            name="chosen",
+            **place,
+        )
+
+
+def epsilon_title(names: Sequence[str]) -> str:
+    """Return the unit of the axis where all count alike."""
+    found = [u.partition(", ")[2] for u in c.units(names)]
+    return f"ε {found[0]}" if len(c.units(names)) == 1 and found[0] else "ε (what it counts differs)"
+
+
+def privacy_title(x: str) -> str:
+    return f"{'N_w' if x == 'n_w' else measure(x).title} (less is more private)"

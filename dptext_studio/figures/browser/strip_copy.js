@@ -1,0 +1,106 @@
+// Copies of the text, by the button or by hand: each counts as a release.
+
+class StripCopy {
+  plainText(tokens = this.tokens) {
+    const text = spliced(tokens);
+    return tokens === this.tokens ? text + (this.data.tail ?? "") : text.slice(tokens[0]?.pre.length ?? 0);
+  }
+
+  async copy() {
+    // An ε that was typed a moment ago: the words are those of the ε that is written down.
+    if (this.frame) this.paint();
+    const text = this.plainText();
+    // Another draw may have come when the browser answers.
+    const { eps, draw, run } = this;
+    let done = false;
+    try {
+      await navigator.clipboard.writeText(text);
+      done = true;
+    } catch {
+      done = this.copyOldWay(text);
+    }
+    if (!done) {
+      this.say("The browser did not allow copying.", true);
+      return;
+    }
+    this.left(draw, run, eps);
+    this.ui.copy.textContent = "Copied ✓";
+    clearTimeout(this.timers.copied);
+    this.timers.copied = setTimeout(() => (this.ui.copy.textContent = "Copy text"), 2000);
+  }
+
+  // A copy counts as released: it is written down here and told to the server at once.
+  left(draw, run, eps) {
+    const { copies } = this.memo;
+    // Two versions from the same locked noise are not covered together by any guarantee.
+    const other = copies.find((c) => c[0] === draw && c[2] !== eps)?.[2];
+    if (!copies.some((c) => c[0] === draw && c[2] === eps)) copies.push([draw, run, eps]);
+    this.queue(0);
+    if (draw !== this.draw) return;
+    const parts = [this.data.spread ? "Copied." : `Copied at ε ${plain(eps)}.`];
+    if (this.data.seeded) parts.push("Demonstration, not private.");
+    else if (other !== undefined) {
+      parts.push(
+        `The version at ε ${plain(other)} was copied too: no guarantee is left for either. Rewrite again, and release one.`,
+      );
+    }
+    this.say(parts.join(" "), parts.length > 1);
+  }
+
+  // Words that were selected by hand leave like those of the button.
+  copiedByHand(event) {
+    if (this.copying || !this.tokens.length || !this.memo) return;
+    const root = this.ui.text.getRootNode();
+    const ranges = [root.getSelection?.(), document.getSelection()].flatMap((s) => selected(s, root));
+    let taken = this.tokens;
+    // A selection from outside into the strip has ends in two trees: which words it holds cannot be asked.
+    const holds = (r) => {
+      const [a, b] = [r.startContainer, r.endContainer].map((node) => node.getRootNode());
+      if (a !== b) return a === root || b === root;
+      const range = document.createRange();
+      range.setStart(r.startContainer, r.startOffset);
+      range.setEnd(r.endContainer, r.endOffset);
+      if (range.collapsed) return false;
+      if (a === root) {
+        const buttons = this.tokens.filter((t) => t.node);
+        const words = buttons.filter((t) => range.intersectsNode(t.node));
+        // Marks between words are no buttons.
+        const [from, to] = [words[0], words.at(-1)].map((t) => this.tokens.indexOf(t));
+        if (words.length < buttons.length) taken = this.tokens.slice(from, to + 1);
+        return words.some((t) => t.drawn) || this.tokens.some((t) => t.a === "whole");
+      }
+      return Boolean(root.host) && range.intersectsNode(root.host);
+    };
+    if (!ranges.some(holds)) return;
+    // Each word is a button of two rows, which the browser would copy on lines of their own.
+    event.clipboardData?.setData("text/plain", this.plainText(taken));
+    event.preventDefault();
+    this.left(this.draw, this.run, this.data.live ? this.eps : this.data.eps);
+  }
+
+  copyOldWay(text) {
+    this.copying = true;
+    const area = make("textarea");
+    area.value = text;
+    area.setAttribute("readonly", "");
+    area.style.cssText = "position:fixed;top:0;left:-9999px";
+    document.body.append(area);
+    area.select();
+    let done = false;
+    try {
+      done = document.execCommand("copy");
+    } catch {
+      done = false;
+    }
+    area.remove();
+    this.copying = false;
+    this.ui.copy.focus();
+    return done;
+  }
+
+  // Plain news is only spoken (the button shows it); a caution stands above the text until the next copy or draw.
+  say(text, caution) {
+    this.ui.copied.classList.toggle("caution", caution);
+    this.ui.copied.textContent = text;
+  }
+}

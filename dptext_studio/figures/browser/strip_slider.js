@@ -1,0 +1,225 @@
+// The slider over ε: its axis, its readings, and the tour in which ε moves on its own.
+
+const SPEAK_MS = 500; // quiet time before a change is spoken
+const SUBSTEPS = 4; // slider steps per grid interval
+const TOUR = [1, 0.1, 1.6, 1]; // where the tour of ε goes: shares of the way to where the slider stands
+const TOUR_MS = 6000;
+const BEGUN = ["pointerdown", "keydown", "wheel"]; // after these the tour does not begin, or ends
+
+class StripSlider {
+  // While ε moves, what the server says of it is of the ε before: the page may look at this.
+  hold(moving) {
+    this.dragging = moving;
+    document.documentElement.toggleAttribute("data-dragging", moving);
+  }
+
+  // ε moves by itself and comes back; whatever the user does ends it. The server hears nothing of it.
+  tour() {
+    if (this.touring || this.dragging || !this.data.live) return;
+    const home = this.eps;
+    const rest = this.where(home);
+    const began = performance.now();
+    this.touring = true;
+    this.hold(true);
+    const end = () => {
+      this.off.signal.removeEventListener("abort", end);
+      for (const kind of BEGUN) window.removeEventListener(kind, end, { capture: true });
+      cancelAnimationFrame(this.tourFrame);
+      if (!this.touring) return;
+      this.touring = false;
+      this.hold(false);
+      this.setEps(home);
+      clearTimeout(this.timers.speak);
+      this.schedule();
+    };
+    this.endTour = end;
+    for (const kind of BEGUN) window.addEventListener(kind, end, { capture: true });
+    this.off.signal.addEventListener("abort", end);
+    const step = (now) => {
+      const way = Math.max(0, now - began) / TOUR_MS * (TOUR.length - 1);
+      if (way >= TOUR.length - 1 || !this.touring) return end();
+      const leg = Math.floor(way);
+      const part = way - leg;
+      const at = TOUR[leg] + (TOUR[leg + 1] - TOUR[leg]) * part * part * (3 - 2 * part);
+      const x = clamp(rest * at, 0, 1);
+      this.setEps(this.stepEps(Math.round(x * this.steps)));
+      clearTimeout(this.timers.speak);
+      this.tourFrame = requestAnimationFrame(step);
+    };
+    this.tourFrame = requestAnimationFrame(step);
+  }
+
+  round(eps) {
+    return clamp(Number(eps.toPrecision(6)), this.lo, this.hi);
+  }
+
+  stepEps(step) {
+    const eps = this.lo * Math.exp((this.span * step) / this.steps);
+    return clamp(Number(eps.toPrecision(this.digits)), this.lo, this.hi);
+  }
+
+  where(eps) {
+    return onAxis(eps, this.lo, this.hi);
+  }
+
+  setEps(eps, fromSlider = false) {
+    const next = this.round(eps);
+    if (next === this.eps) return;
+    this.eps = next;
+    if (!fromSlider) this.syncSlider();
+    this.remember();
+    this.schedule();
+    this.queue();
+    clearTimeout(this.timers.speak);
+    this.timers.speak = setTimeout(() => (this.ui.spoken.textContent = this.spoken), SPEAK_MS);
+  }
+
+  syncSlider() {
+    const { slider } = this.ui;
+    const step = this.where(this.eps) * this.steps;
+    const near = Math.round(step);
+    const exact = this.stepEps(near) === this.eps;
+    slider.step = exact ? "1" : "any";
+    slider.value = exact ? near : step;
+  }
+
+  typed() {
+    if (!this.typing) return;
+    this.typing = false;
+    this.shownLabel = null;
+    const value = this.ui.exact.valueAsNumber;
+    if (value > 0) {
+      if (value < this.lo || value > this.hi) this.warnRange();
+      this.setEps(clamp(value, this.lo, this.hi));
+    }
+    this.schedule();
+  }
+
+  warnRange() {
+    const { limit } = this.ui;
+    limit.textContent = `ε goes from ${plain(this.lo)} to ${plain(this.hi)} here`;
+    clearTimeout(this.timers.limit);
+    this.timers.limit = setTimeout(() => (limit.textContent = ""), 5000);
+  }
+
+  frameDial() {
+    const { data, ui } = this;
+    ui.unit.textContent = data.unit ?? "";
+    ui.seeded.hidden = !data.seeded;
+    ui.spread.textContent = data.spread ?? "";
+    ui.spread.hidden = !data.spread;
+    for (const part of [ui.unit, ui.reading, ui.axis, ui.ends]) part.hidden = Boolean(data.spread);
+    ui.slider.max = this.steps;
+    ui.slider.setAttribute("aria-label", `Privacy budget ε ${data.unit ?? ""}`.trim());
+    ui.exact.setAttribute("aria-label", `Exact ε, ${plain(this.lo)} to ${plain(this.hi)}`);
+    ui.reset.textContent = `back to ${plain(data.default_eps ?? data.eps)}`;
+    this.total = this.tokens.reduce((n, t) => n + t.counts, 0);
+    this.sampled = this.tokens.reduce((n, t) => n + (t.counts && t.a !== "keep"), 0);
+    this.added = this.tokens.reduce((n, t) => n + (t.a === "insert"), 0);
+    this.written = this.tokens.reduce((n, t) => n + (t.drawn || t.a === "whole"), 0);
+    this.el.classList.toggle("unaligned", !this.aligned);
+    ui.before.hidden = this.aligned;
+    ui.beforeText.textContent = this.aligned ? "" : (data.original ?? "");
+    ui.originals.parentElement.hidden = !this.aligned;
+    const replaced = this.tokens.some((t) => t.drawn && t.a === "replace");
+    ui.tint.hidden = !replaced;
+    for (const option of ui.tint.options) {
+      option.disabled = option.value === "stands" && !data.telling?.length;
+      if (option.value === "attack") option.hidden = option.disabled = !data.attack;
+    }
+    if (ui.tint.selectedOptions[0]?.disabled) ui.tint.value = "changed";
+    this.tintBy(ui.tint.hidden ? "changed" : ui.tint.value);
+    const marks = ticks(this.lo, this.hi);
+    ui.ticks.replaceChildren(
+      ...marks.map((x, i) => {
+        const at = this.where(x);
+        const mark = make("span", (marks.length - 1 - i) % 2 ? "minor" : "", plain(x));
+        // What the ends say takes the place of the numbers beside them.
+        mark.classList.toggle("near", i > 0 && i < marks.length - 1 && (at < 0.15 || at > 0.78));
+        mark.classList.toggle("tight", i > 0 && i < marks.length - 1 && (at < 0.1 || at > 0.88));
+        mark.style.left = `${100 * at}%`;
+        if (i === 0) mark.append(make("small", "", " more private"));
+        if (i === marks.length - 1) mark.prepend(make("small", "", "closer to the original "));
+        return mark;
+      }),
+    );
+    this.el.classList.toggle("sequential", !data.live);
+    const kinds = new Set(this.tokens.filter((t) => t.button).map((t) => t.a));
+    if (this.tokens.some((t) => t.a === "replace" && t.why)) kinds.add("fixed");
+    if (data.telling?.some((f) => f.at.some((i) => this.tokens[i]?.button))) kinds.add("stands");
+    const short = data.stage && this.aligned;
+    ui.legend.replaceChildren(
+      ...[
+        ["replace", "lg-chance", "the longer the bar, the likelier the word stays (N_w)"],
+        ["replace", "lg-risk", data.attack ? this.riskSaid() : ""],
+        ["replace", "lg-changed", short ? "replaced" : "changed"],
+        ["replace", "lg-same", short ? "stayed by chance" : "drawn, same word"],
+        ["fixed", "lg-fixed", "replaced whatever ε is"],
+        ["stands", "lg-stands", short ? "still identifies" : "a name, number, date or place that still stands"],
+        ["stands", "lg-rest", "every other word"],
+        ["keep", "lg-keep", short ? "never touched" : "kept as it is, visible to everyone"],
+        ["delete", "lg-del", "deleted"],
+        ["insert", "lg-ins", this.aligned ? "added" : this.data.live ? "drawn" : "drawn, given the pieces before it"],
+      ].filter(([a]) => kinds.has(a)).map(([, name, text]) => make("li", name, text)),
+    );
+  }
+
+  paintDial() {
+    const { ui, eps, data } = this;
+    const label = number(eps);
+    if (eps !== this.shownEps) {
+      this.shownEps = eps;
+      ui.slider.dataset.eps = eps; // of the words that stand there, for a page around them
+      const x = this.where(eps);
+      ui.slider.style.setProperty("--at", x);
+      ui.head.style.transform = `translateX(${100 * x}%)`;
+      const there = eps === (data.default_eps ?? data.eps);
+      ui.reset.classList.toggle("off", there); // it keeps its place, so that nothing moves
+      ui.reset.disabled = there;
+      this.shownLabel = null;
+    }
+    if (!this.typing && this.shownLabel !== label) {
+      this.shownLabel = label;
+      ui.exact.value = label;
+      ui.exact.style.width = `${label.length + (label.includes(".") ? 0 : 0.5)}ch`;
+    }
+    const stale = !data.live && Math.abs(eps - data.eps) > 1e-9 * eps;
+    const count = stale ? "…" : integer.format(this.aligned ? this.changed : this.written);
+    const rest = this.aligned
+      ? ` of ${integer.format(this.total)} ${this.total === 1 ? "word" : "words"} changed`
+      : ` ${this.written === 1 ? "piece" : "pieces"} rewritten`;
+    if (ui.count.textContent !== count) ui.count.textContent = count;
+    const all = rest + (this.added && this.aligned ? `, ${integer.format(this.added)} added` : "");
+    if (ui.ofAll.textContent !== all) ui.ofAll.textContent = all;
+    const spoken = `ε ${label}${stale ? "" : `, ${count}${rest}`}${this.panel.spoken(eps)}`;
+    if (ui.slider.getAttribute("aria-valuetext") !== spoken) ui.slider.setAttribute("aria-valuetext", spoken);
+    this.spoken = spoken;
+    if (stale !== this.stale) {
+      this.stale = stale;
+      this.el.classList.toggle("stale", stale);
+      ui.copy.disabled = stale;
+    }
+    const asked = this.askedEps === eps && !this.dragging;
+    const hint = !stale ? "" : asked ? "rewriting at this ε …" : "release to rewrite at this ε";
+    if (ui.hint.textContent !== hint) ui.hint.textContent = hint;
+  }
+
+  // What is given away and what is kept, which move against each other.
+  paintGauges() {
+    const { ui, data, eps } = this;
+    const stale = !data.live && Math.abs(eps - data.eps) > 1e-9 * eps;
+    const all = this.telling.length;
+    const left = this.telling.filter((f) => f.stands).length;
+    ui.toldGauge.style.visibility = data.telling || data.belief ? "" : "hidden";
+    ui.whichStand.style.visibility = data.telling ? "" : "hidden";
+    put(ui.told, stale || !data.telling ? "…" : all ? `${left} of ${all}` : "none");
+    ui.toldBar.style.transform = `scaleX(${all && !stale ? left / all : 0})`;
+    const found = stale ? null : kept(this.meaning, eps);
+    const unmeasured = this.meaning?.at.length === 0; // without the sentence encoder
+    put(ui.meant, found ? `${found.exact ? "" : "≈ "}${(100 * found.share).toFixed(0)}%` : unmeasured ? "not measured" : "…");
+    ui.meantBar.style.transform = `scaleX(${found ? found.share : 0})`;
+    const [same, many] = [this.sampled - this.changed, this.sampled].map(integer.format);
+    const words = stale ? "…" : `${same} of ${many} words unchanged`;
+    put(ui.unchanged, this.aligned ? words : "similarity to the original");
+  }
+}

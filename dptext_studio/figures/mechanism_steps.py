@@ -1,0 +1,62 @@
+"""How each piece of a rewrite was drawn, in a few steps with its own numbers: what the token view shows beside it.
+
+The steps are sentences of the mechanism (``Mechanism.steps``); the numbers in them, and the scores before they are cut
+to a range, come from the rewrite. They tell of the original words: for the author's screen only.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NotRequired, TypedDict
+
+import numpy as np
+
+from dptext_core.mechanisms.base import Mechanism
+from dptext_core.result import RewriteResult
+
+#: Bars of the picture of all scores of one word.
+BARS = 40
+
+
+class ScoreSummary(TypedDict):
+    """Of one piece: ``bars``: how many candidates have a score in each of :data:`BARS` equal parts of the axis.
+    ``tied``: how many scores are at the upper end of the range or above it."""
+
+    bars: list[int]
+    tied: int
+
+
+class MechanismSteps(TypedDict):
+    """``steps``: sentences with places for numbers. ``low``, ``high``: the range that scores are cut to. ``axis``: the
+    ends of the axis of scores before they are cut. ``unit``: how much of that axis one unit of ``s`` of the tokens is,
+    where the cut scores are all that ``s`` comes from; its end is ``high`` at ``s`` 0. ``scored``: for each token;
+    None where nothing was scored."""
+
+    steps: list[str]
+    low: NotRequired[float]
+    high: NotRequired[float]
+    axis: NotRequired[tuple[float, float]]
+    unit: NotRequired[float]
+    scored: NotRequired[list[ScoreSummary | None]]
+
+
+def mechanism_steps(mechanism: Mechanism, result: RewriteResult) -> MechanismSteps:
+    """Return the steps of a rewrite of this mechanism."""
+    made: MechanismSteps = {"steps": list(mechanism.steps)}
+    clipping: Any = mechanism.clipping
+    if clipping is None or not mechanism.clips_alone:  # type: ignore[attr-defined]
+        return made
+    logits = {k: x for k, u in enumerate(result.units) if u.drawn and (x := result.logits(k)) is not None}
+    if not logits:
+        return made
+    low, high = (float(getattr(mechanism.config, end)) for end in (clipping.low, clipping.high))
+    first = min(low, *(float(x.min()) for x in logits.values()))
+    last = max(high, *(float(x.max()) for x in logits.values()))
+    scored: list[ScoreSummary | None] = [None] * len(result.units)
+    for k, x in logits.items():
+        bars = ((x - first) * (BARS / max(last - first, 1e-9))).astype(np.intp)  # half as long as np.histogram
+        counts = np.bincount(np.minimum(bars, BARS - 1), minlength=BARS)
+        scored[k] = {"bars": [int(n) for n in counts], "tied": int((x >= high).sum())}
+    made |= {"low": low, "high": high, "axis": (first, last), "scored": scored}
+    if "sweep" in result.can:
+        made["unit"] = 2 * (high - low)
+    return made

@@ -1,0 +1,103 @@
+"""Titles and captions of the views of a drawn word, in plain text: callers escape it."""
+
+from __future__ import annotations
+
+import functools
+
+from dptext_core.errors import InputError
+from dptext_core.explain import CloudView, DiffractionView, GroupView, ProposalView, View, same_word
+from dptext_core.privacy.guarantee import odds_text, percent
+from dptext_core.support.checks import many
+
+#: Words that a caption names before it says "…".
+NAMED = 5
+TITLES: dict[type, str] = {
+    DiffractionView: "Lists",
+    GroupView: "Group",
+    CloudView: "Noise cloud",
+    ProposalView: "Proposal and shift",
+}
+
+
+def title(view: View) -> str:
+    """Return the title of a view, which is the name of its tab."""
+    if type(view) not in TITLES:
+        raise unknown_view(view)
+    return TITLES[type(view)]
+
+
+@functools.singledispatch
+def caption(view: View) -> str:
+    """Describe the word of a view in whole sentences."""
+    raise unknown_view(view)
+
+
+@caption.register(DiffractionView)
+def _lists_caption(view: DiffractionView) -> str:
+    drawn = view.lists[view.chosen]
+    where = shift_text(drawn.candidate_offset)
+    if len(view.lists) == 1:
+        at = drawn.at(drawn.candidate_offset)
+        chance = "" if at is None else f", which had a chance of {percent(drawn.probs[at])}"
+        if drawn.candidate_offset == 0:
+            return f"The noise left “{view.source}” in its place on the list {drawn.name}{chance}."
+        return f"The noise moved “{view.source}” {where} on the list {drawn.name}, to “{view.released}”{chance}."
+    return (
+        f"Each of the {len(view.lists)} lists moved “{view.source}” by noise of its own and drew a candidate; the "
+        f"one of {drawn.name} ({where}) was picked at random and released."
+    )
+
+
+@caption.register(GroupView)
+def _group_caption(view: GroupView) -> str:
+    all_of_them = (
+        f"In this mapping of {many(view.groups, 'group')}, {percent(view.alone_share)} of all words stand alone."
+    )
+    if view.alone:
+        return f"Warning: “{view.source}” stands alone in its group: no protection at any ε. {all_of_them}"
+    others = [w for w in view.crowd if not same_word(w, view.source)]
+    names = ", ".join(others[:NAMED]) + (", …" if len(others) > NAMED else "")
+    return (
+        f"“{view.source}” is one of {len(view.crowd):,} words that share this output set, with {names}: only among "
+        f"them does the promise hold. {all_of_them}"
+    )
+
+
+@caption.register(CloudView)
+def _cloud_caption(view: CloudView) -> str:
+    many = "many" if view.dims is None else f"{view.dims:,}"
+    kept = "" if view.share is None else f" (it keeps {percent(view.share)} of the squared ones)"
+    return (
+        f"A projection of {many} dimensions to 2, so distances are only roughly right{kept}: the noise moved "
+        f"“{view.source}” to the ×, and in all dimensions this draw released “{view.released}”."
+    )
+
+
+@caption.register(ProposalView)
+def _proposal_caption(view: ProposalView) -> str:
+    at = next(i for i, w in enumerate(view.words) if same_word(w, view.released))
+    moved_by = "did not make it likelier"
+    if view.shift[at] > 0:
+        moved_by = f"made it {_factor(view.shift[at])} as likely as the words that it made least likely"
+    limit = "" if view.most is None else f"; at this ε it cannot make a word more than {_factor(view.most)} as likely"
+    return (
+        f"What is public proposes “{view.released}” with a chance of {percent(view.proposed[at])}. The private text "
+        f"{moved_by}{limit}. Together that gives {percent(view.probs[at])}."
+    )
+
+
+def _factor(nats: float) -> str:
+    """Write e^nats for reading."""
+    return odds_text(nats).replace(" times", "") + " times"
+
+
+def shift_text(offset: int) -> str:
+    """Write how far a word moved along a list: ``3 places forward``."""
+    if offset == 0:
+        return "in its place"
+    return f"{many(abs(offset), 'place')} {'forward' if offset > 0 else 'back'}"
+
+
+def unknown_view(view: object) -> InputError:
+    """Return the error for a view without a figure."""
+    return InputError(f"There is no figure of {type(view).__name__}: use a view of dptext_core.explain.")

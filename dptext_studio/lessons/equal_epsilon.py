@@ -1,0 +1,115 @@
+"""Why equal ε is not equal privacy."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dptext_core.measure.calibration import equal_privacy
+from dptext_core.mechanisms.base import Mechanism
+from dptext_core.mechanisms.recommended import recommended
+from dptext_core.mechanisms.setting import Setting
+from dptext_core.privacy.distribution import Channel
+from dptext_core.privacy.guarantee import NOTIONS, number, percent
+
+from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, epsilon_text
+
+#: Mechanisms whose words are drawn one by one, each with another kind of promise or distance.
+NAMES = ("diffractor", "custext", "santext")
+WORDS = ("doctor", "sister", "letter", "music", "winter", "money", "river", "school", "teacher", "garden")
+TARGET = 0.5
+
+
+def mechanisms() -> tuple[Mechanism, ...]:
+    return tuple(recommended(name) for name in NAMES)
+
+
+@lru_cache(maxsize=8)
+def _channels(mechanism: Mechanism) -> tuple[Channel, ...]:
+    by_word = mechanism.by_word
+    assert by_word is not None
+    at = {w.lower(): i for i, w in enumerate(by_word.vocabulary.words)}
+    return tuple(by_word.channels(np.array([at[w] for w in WORDS])))
+
+
+@lru_cache(maxsize=1)
+def _unchanged() -> dict[str, tuple[Mechanism, tuple[Channel, ...]]]:
+    return {m.name: (m, _channels(m)) for m in mechanisms()}
+
+
+def unchanged_at(epsilon: float) -> dict[str, float]:
+    """Return the mean chance that one of WORDS is unchanged, by the title of the mechanism."""
+    return {
+        m.title: float(np.mean([c.at(epsilon).p_keep() for c in channels])) for m, channels in _unchanged().values()
+    }
+
+
+class EqualEpsilon(Lesson):
+    name = "equal"
+    title = "Why equal ε is not equal privacy"
+    promise = "three mechanisms, one number, three meanings"
+    said = (
+        "Every mechanism has an ε. It is tempting to compare them at the same one.",
+        "But each counts something else: per word of a group, per unit of distance, per place on a line.",
+        f"Here is one of them, 1-Diffractor, on {len(WORDS)} everyday words. Choose an ε.",
+    )
+    control = Control("Privacy budget", (0.5, 1.0, 2.0, 5.0), 1.0, epsilon_text)
+    door: ClassVar[Setting] = Setting("custext", {}, 1.0)
+
+    def setting(self, value: Any) -> Setting:
+        return self.door.at(float(value))
+
+    def show(self, value: Any) -> tuple[Part, ...]:
+        title, p = next(iter(unchanged_at(value).items()))
+        return (Bars(f"Chance that a word is unchanged, at {epsilon_text(value)}", (Row(title, p, percent(p)),), 1.0),)
+
+    def ask(self, value: Any) -> Question:
+        return Question(
+            f"CusText and SanText rewrite the same words, both at {epsilon_text(value)} too. How far apart are the "
+            "chances that a word stays?",
+            (
+                "Close together: ε is the same.",
+                "The largest is two to ten times the smallest.",
+                "The largest is more than ten times the smallest.",
+            ),
+        )
+
+    def reveal(self, value: Any) -> Reveal:
+        at = unchanged_at(value)
+        low, high = min(at.values()), max(at.values())
+        ratio = high / low if low > 0 else float("inf")
+        made = [m for m, _ in _unchanged().values()]
+        points = equal_privacy(made, {"n_w": TARGET}, words=WORDS)
+        rows = tuple(Row(title, p, percent(p)) for title, p in at.items())
+        return Reveal(
+            0 if ratio < 2 else 1 if ratio <= 10 else 2,
+            (
+                f"At {epsilon_text(value)} a word stays with "
+                + ", ".join(f"{percent(p)} ({t})" for t, p in at.items())
+                + ".",
+                "They hide equally well, in this one sense, where each has an ε of its own: half of the words stay at "
+                + ", ".join(f"{number(c.epsilon)} ({c.mechanism.title})" for c in points if c.epsilon is not None)
+                + ".",
+            ),
+            (
+                "An ε without its unit says nothing. What can be compared is what is measured: how often a word stays, "
+                "or how often the best attacker is right.",
+                "Even these are not the promise. Ask first what is promised, and between whom.",
+            ),
+            (
+                Bars(f"Chance that a word is unchanged, all at {epsilon_text(value)}", rows, top=1.0),
+                Facts(
+                    ("mechanism", "promise", f"ε where {percent(TARGET)} stay"),
+                    tuple(
+                        (
+                            c.mechanism.title,
+                            NOTIONS[type(c.mechanism).notion],
+                            "not reached" if c.epsilon is None else number(c.epsilon),
+                        )
+                        for c in points
+                    ),
+                ),
+            ),
+        )

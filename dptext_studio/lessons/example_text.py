@@ -1,0 +1,80 @@
+"""The example that lessons read: the first bundled text, as DP-MLM rewrites it.
+
+It is fictional and written for this project, so that the process may hold it and one draw of it. The draw has a seed:
+everybody in a room sees the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from dptext_core.errors import ModelUnavailable
+from dptext_core.mechanisms.base import Mechanism, Prepared
+from dptext_core.mechanisms.recommended import ORDER, beginning, recommended
+from dptext_core.mechanisms.setting import Setting
+from dptext_core.result import RewriteResult
+from dptext_core.support.assets import examples
+
+from .. import precomputed
+from .base import Marked
+
+MECHANISM = ORDER[0]
+SEED = 7
+#: The word that lessons look at, where the example has it.
+WORD = "heart"
+
+
+@lru_cache(maxsize=1)
+def _read() -> tuple[Mechanism, Prepared]:
+    every = examples()
+    if not every:
+        raise ModelUnavailable("The bundled examples are missing. Take the folder 'assets' from the repository again.")
+    mechanism = recommended(MECHANISM)
+    given = precomputed.load(every[0].text, beginning(Setting(MECHANISM)))
+    return mechanism, mechanism.prepare(every[0].text) if given is None else given
+
+
+def mechanism() -> Mechanism:
+    return _read()[0]
+
+
+def prepared() -> Prepared:
+    """Return the example with its scores: those that are bundled, so that no model is loaded where they are there."""
+    return _read()[1]
+
+
+@lru_cache(maxsize=16)
+def rewrite_at(epsilon: float) -> RewriteResult:
+    """Return the one draw, at this ε."""
+    return mechanism().replace(epsilon=float(epsilon)).rewrite(prepared(), seed=SEED)
+
+
+def drawn_words(result: RewriteResult) -> list[int]:
+    """Return the steps whose word was drawn by looking at it."""
+    return [i for i, s in enumerate(result.steps) if s.by_looking]
+
+
+def place(result: RewriteResult) -> int:
+    """Return the step of WORD, or the first that was drawn."""
+    there = drawn_words(result)
+    return next((i for i in there if result.steps[i].original.lower() == WORD), there[0])
+
+
+def sentence_with_word() -> Marked:
+    """Return the word of :func:`place` where it stands in the note."""
+    document, result = prepared().document, rewrite_at(float(mechanism().config.epsilon))
+    word, text = result.steps[place(result)].original, document.text
+    a, b = next((a, b) for a, b in document.sentences if word in text[a:b])
+    at = text.index(word, a)
+    pieces = ((text[a:at], ""), (word, "same"), (text[at + len(word) : b], ""))
+    return Marked("From a doctor's note", pieces, {})
+
+
+def kept_shares(epsilons: Sequence[float]) -> np.ndarray:
+    """Return the mean chance at each ε that a drawn word is unchanged (N_w), float64."""
+    result = rewrite_at(float(mechanism().config.epsilon))
+    channels = [result.locked(i)[0] for i in drawn_words(result)]
+    return np.array([np.mean([c.at(e).p_keep() for c in channels]) for e in epsilons])

@@ -1,0 +1,92 @@
+"""A model that memorised."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from dptext_core.errors import InputError
+from dptext_core.mechanisms.registry import mechanism_class
+from dptext_core.mechanisms.setting import Setting
+from dptext_core.privacy.guarantee import percent
+from dptext_core.result import RewriteResult
+from dptext_lab.measurements import case_study_demo
+from dptext_lab.results import case_study
+
+from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, bin_of
+
+
+@lru_cache(maxsize=4)
+def rewrites(pretrained: str) -> RewriteResult:
+    """Return the example of the case study, without noise, by the model that was pre-trained on that set."""
+    return case_study_demo.rewriter(pretrained, None).rewrite(case_study_demo.EXAMPLE)
+
+
+def shares(epsilon: float | None) -> dict[tuple[str, str], float]:
+    """Return the measured shares: (pre-trained on, rewritten) → the share of rewrites that are a pre-training sentence
+    word for word."""
+    study = case_study.bundled()
+    if not study:
+        raise InputError("The measurements of the case study are missing. Take the folder 'assets' again.")
+    rows = [r for r in study["rows"] if r["pretrained"] and r["epsilon"] == epsilon]
+    return {(r["pretrained"], r["data"]): float(r["verbatim"]) for r in rows}
+
+
+class Memorisation(Lesson):
+    name = "memory"
+    title = "A model that memorised"
+    promise = "what no ε of a rewrite covers"
+    said = (
+        "Some mechanisms write a whole new text with a neural network. The network learned to write from other "
+        "people's sentences.",
+        "Noise protects the text that is rewritten. Nothing here protects the sentences that it learned from.",
+        "A sentence about a flight is rewritten without noise. Choose what the network had learned from.",
+    )
+    control = Control(
+        "The network learned from",
+        tuple(case_study.SETS),
+        "snips",
+        lambda n: {"snips": "Snips: music, books, restaurants, weather", "atis": "ATIS: questions about flights"}.get(
+            n, n
+        ),
+    )
+    door: ClassVar[Setting] = Setting(case_study.MECHANISM)
+
+    def setting(self, value: Any) -> Setting:
+        default = mechanism_class(case_study.MECHANISM).epsilon_range({"checkpoint": value})[2]
+        return Setting(case_study.MECHANISM, {"checkpoint": value}, default)
+
+    def show(self, value: Any) -> tuple[Part, ...]:
+        result = rewrites(value)
+        return (Facts((), (("What was written", result.original), ("What the network makes of it", result.text))),)
+
+    def ask(self, value: Any) -> Question:
+        name = case_study.SETS[value]
+        return Question(
+            f"The network that learned from {name} rewrites sentences of {name}, without noise. How many of its "
+            "rewrites are a sentence that it learned from, word for word?",
+            ("Practically none (below 1%)", "A few (below 10%)", "More than one in ten"),
+        )
+
+    def reveal(self, value: Any) -> Reveal:
+        own, noisy = shares(None), shares(1000.0)
+        name = case_study.SETS[value]
+        share = own[value, value]
+        rows = tuple(
+            Row(f"{case_study.SETS[pre]} rewrites {case_study.SETS[data]}", p, percent(p), "original" * (pre == data))
+            for (pre, data), p in own.items()
+        )
+        return Reveal(
+            bin_of(share, (0.01, 0.1)),
+            (
+                f"{percent(share)} of the rewrites of {name} are a sentence of {name} word for word, without noise; at "
+                f"ε = 1000 still {percent(noisy[value, value])}. This was measured, and comes with the program.",
+            ),
+            (
+                "In the first case the network was asked to repeat what it knew. On sentences of the other kind it "
+                "hardly repeats one, but answers in the words and the style of its own: that shows too.",
+                "So there are two questions for such a mechanism. What does it promise to the writer? And to those "
+                "whose texts it was trained on? The sentences themselves do not come with the program.",
+            ),
+            (Bars("Rewrites that are a sentence of the training set, without noise", rows, top=1.0),),
+        )

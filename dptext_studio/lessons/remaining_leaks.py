@@ -1,0 +1,95 @@
+"""What still leaks."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from dptext_core.mechanisms.setting import Setting
+from dptext_core.privacy.guarantee import percent
+from dptext_core.privacy.kinds import NotProtectedKind
+from dptext_core.result import RewriteResult
+
+from . import example_text
+from .base import Control, Facts, Lesson, Marked, Part, Question, Reveal, bin_of, epsilon_text
+
+LEGEND = {
+    "kept": "never drawn: stands there as it was",
+    "same": "drawn, and the same word came back",
+    "changed": "drawn, and another word came",
+}
+
+
+def marks(result: RewriteResult) -> list[tuple[str, str]]:
+    """Return the released text in pieces with what became of each: "" between words, else a key of LEGEND."""
+    out, end = [], 0
+    for step in result.steps:
+        if step.action == "delete":
+            continue
+        start, stop = step.out
+        if start > end:
+            out.append((result.text[end:start], ""))
+        kept = step.action == "keep"
+        out.append((result.text[start:stop], "changed" if step.changed else "kept" if kept else "same"))
+        end = stop
+    return [*out, *([(result.text[end:], "")] if end < len(result.text) else [])]
+
+
+def words(result: RewriteResult) -> dict[str, int]:
+    """Return how many words (no marks) have become what."""
+    found = dict.fromkeys(LEGEND, 0)
+    for text, mark in marks(result):
+        if mark and any(c.isalnum() for c in text):
+            found[mark] += 1
+    return found
+
+
+class RemainingLeaks(Lesson):
+    name = "leaks"
+    title = "What still leaks"
+    promise = "what a rewritten note shows to everyone"
+    said = (
+        "A promise says what it covers. What it does not cover stands in the text for all to read.",
+        "Here is the doctor's note as it would be released. It looks well shuffled.",
+        "Choose an ε and read it as a stranger would: what do you learn?",
+    )
+    beside = 2
+    across = True
+    control = Control("Privacy budget", (10.0, 50.0, 100.0, 200.0), 50.0, epsilon_text)
+    door: ClassVar[Setting] = Setting(example_text.MECHANISM, {}, 50.0)
+
+    def setting(self, value: Any) -> Setting:
+        return self.door.at(float(value))
+
+    def show(self, value: Any) -> tuple[Part, ...]:
+        return (Marked(f"The note at {epsilon_text(value)}", ((example_text.rewrite_at(value).text, ""),), {}),)
+
+    def ask(self, value: Any) -> Question:
+        return Question(
+            f"How many of its words stand there exactly as they were written, at {epsilon_text(value)}?",
+            ("Less than a quarter", "Between a quarter and a half", "Between a half and three quarters", "More"),
+        )
+
+    def reveal(self, value: Any) -> Reveal:
+        result = example_text.rewrite_at(value)
+        found = words(result)
+        every = sum(found.values())
+        there = found["kept"] + found["same"]
+        entries = [entry for entry in result.guarantee.exposed if entry.kind is not NotProtectedKind.SEED]
+        exposed = tuple((entry[:1].upper() + entry[1:],) for entry in entries)
+        return Reveal(
+            bin_of(there / every, (0.25, 0.5, 0.75)),
+            (
+                f"Of {every} words {there} stand there as they were, {percent(there / every)}: {found['kept']} were "
+                f"never drawn, and of {found['same']} the original came back.",
+            ),
+            (
+                "Kept words carry more than one thinks: “she”, “her”, “not” and their order tell a story. The number "
+                "of words, the sentences and the marks tell who writes like that.",
+                "A word that came back looks like any other. The reader cannot be sure of it: that is what ε buys. Of "
+                "the kept ones everyone can be sure.",
+            ),
+            (
+                Marked("The same note, marked", tuple(marks(result)), LEGEND),
+                Facts(("What the promise says that everyone can see",), exposed),
+            ),
+        )

@@ -1,0 +1,116 @@
+"""The budget adds up, and asking twice."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dptext_core.attacks import bayes
+from dptext_core.explain import same_word
+from dptext_core.measure.ledger import Ledger
+from dptext_core.mechanisms.base import Mechanism
+from dptext_core.mechanisms.recommended import recommended
+from dptext_core.mechanisms.setting import Setting
+from dptext_core.privacy.guarantee import bound, number, percent
+from dptext_core.result import RewriteResult
+
+from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, bin_of
+
+WORD, EPSILON, MANY = "doctor", 0.5, 10
+#: Behind the figure of the reveal: in so many rooms for each of these words MANY answers are given.
+ROOMS = 4
+WORDS = ("doctor", "sister", "letter", "music", "winter", "money", "river", "school", "teacher", "garden")
+
+
+def mechanism() -> Mechanism:
+    return recommended(RepeatedAnswers.door.mechanism, epsilon=EPSILON)
+
+
+@lru_cache(maxsize=1)
+def answers() -> tuple[RewriteResult, ...]:
+    """Return fresh answers for the one word, as many as the control goes to; drawn once, so that everybody sees the
+    same."""
+    return tuple(mechanism().rewrites(WORD, max(RepeatedAnswers.control.values)))
+
+
+def total_spent(n: int) -> float:
+    """Return what releasing n of them adds up to, by the ledger."""
+    book = Ledger()
+    for result in answers()[:n]:
+        book.record(result, released=True)
+    return book.account(WORD).totals[0].epsilon
+
+
+@lru_cache(maxsize=1)
+def guess_rates() -> np.ndarray:
+    """Return in how many rooms the best guess is right after 1, 2, … MANY answers, as shares, float64 (MANY,)."""
+    m = mechanism()
+    right = np.zeros(MANY)
+    for word in WORDS:
+        d = m.distribution(word, 0)
+        for room in range(ROOMS):
+            posterior = bayes.answers(m, d.sample(MANY, seed=room), true=word, top=1)
+            right += [p.rank == 1 for p in posterior]
+    return right / (ROOMS * len(WORDS))
+
+
+class RepeatedAnswers(Lesson):
+    name = "twice"
+    title = "The budget adds up, and asking twice"
+    promise = "why one answer is not like ten"
+    said = (
+        "An answer has noise in it, so that one alone tells little. The noise of the next answer is another one.",
+        "Somebody who sees several answers to the same text asks: which word makes all of them likely?",
+        f"“{WORD}” was rewritten with ε = {EPSILON:g} again and again. Choose how many answers the attacker has seen.",
+    )
+    control = Control("Answers seen", (1, 2, 5, 10, 20), 1, lambda n: f"{n} answer{'s' * (n != 1)}")
+    door: ClassVar[Setting] = Setting("diffractor", {}, EPSILON)
+
+    def show(self, value: Any) -> tuple[Part, ...]:
+        words = [r.text for r in answers()[:value]]
+        posterior = bayes.answers(mechanism(), [w.lower() for w in words], true=WORD, top=6)[-1]
+        rows = [Row(w, p, percent(p), "original" if same_word(w, WORD) else "") for w, p, _ in posterior.top]
+        if not any(r.mark for r in rows):
+            p = posterior.p_true or 0.0
+            rows[-1] = Row(f"{WORD} (place {posterior.rank:,})", p, percent(p), "original")
+        return (
+            Facts((), (("The answers", ", ".join(words)),)),
+            Bars("What the attacker believes that the word was", tuple(rows), top=1.0),
+        )
+
+    def ask(self, value: Any) -> Question:
+        return Question(
+            f"Over {len(WORDS)} everyday words, the attacker's best guess after one answer is right "
+            f"{percent(float(guess_rates()[0]))} of the time. How often after {MANY} answers, each with fresh noise?",
+            (
+                "Hardly more often: every answer keeps its promise.",
+                "More often, but in less than three of four cases.",
+                "In three of four cases or more.",
+            ),
+        )
+
+    def reveal(self, value: Any) -> Reveal:
+        share = guess_rates()
+        rows = tuple(
+            Row(self.control.said(n), float(share[n - 1]), percent(float(share[n - 1]))) for n in (1, 2, 5, MANY)
+        )
+        return Reveal(
+            bin_of(float(share[-1]), (float(share[0]) * 1.25 + 0.02, 0.75)),
+            (
+                f"After {MANY} answers the best guess is right {percent(float(share[-1]))} of the time, measured "
+                f"{ROOMS} times for each of these words.",
+                f"The ledger says why: one answer spends ε = {number(EPSILON)} for each place on the line, and {MANY} "
+                f"of them spend {bound(total_spent(MANY))}.",
+            ),
+            (
+                "Each answer keeps its own promise. Together they have the promise of one answer with the sum of their "
+                "ε. So a text is rewritten once, and that one answer is given to everybody who asks.",
+                "Drawing several and choosing the best one counts as well: the choice tells about all of them.",
+            ),
+            (
+                Bars("How often the best guess is right", rows, top=1.0),
+                Facts(("answers", "ε together"), tuple((f"{n}", bound(total_spent(n))) for n in self.control.values)),
+            ),
+        )

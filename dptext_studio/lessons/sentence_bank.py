@@ -1,0 +1,115 @@
+"""A sentence drawn whole, beside words drawn one by one that spend as much together."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dptext_core.measure.metrics import score
+from dptext_core.mechanisms.base import Mechanism, Prepared
+from dptext_core.mechanisms.recommended import recommended
+from dptext_core.mechanisms.setting import Setting
+
+from . import example_text
+from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, Row, epsilon_text, likely
+
+TOTALS = (10.0, 20.0, 50.0, 100.0, 200.0, 400.0)
+#: Rewrites of each kind, and how many of them are shown.
+DRAWS, SHOWN = 10, 3
+#: Cosines that are as good as the same.
+SAME = 0.02
+
+
+@lru_cache(maxsize=1)
+def _sentence_mechanism() -> tuple[Mechanism, Prepared]:
+    """Return the mechanism, and the sentence of the example with note.WORD in it, or its first."""
+    document = example_text.prepared().document
+    every = [document.text[a:b] for a, b in document.sentences]
+    sentence = next((s for s in every if example_text.WORD in s), every[0])
+    mechanism = recommended(SentenceBank.door.mechanism)
+    return mechanism, mechanism.prepare(sentence)
+
+
+@lru_cache(maxsize=1)
+def _word_mechanism() -> tuple[Prepared, int]:
+    """Return the same sentence for what draws its words, and how many are drawn."""
+    m = example_text.mechanism()
+    prepared = m.prepare(_sentence_mechanism()[1].text)
+    return prepared, m.guarantee(prepared).draws
+
+
+@lru_cache(maxsize=len(TOTALS))
+def both(total: float) -> tuple[list[str], list[str], np.ndarray, np.ndarray]:
+    """Return rewrites that spend ``total`` each, by a whole draw and word by word, and how near each comes to the
+    sentence."""
+    mechanism, prepared = _sentence_mechanism()
+    ours = [r.text for r in mechanism.replace(epsilon=total).rewrites(prepared, DRAWS, seed=example_text.SEED)]
+    words, n = _word_mechanism()
+    theirs = [
+        r.text
+        for r in example_text.mechanism().replace(epsilon=total / n).rewrites(words, DRAWS, seed=example_text.SEED)
+    ]
+    cosines = np.asarray(score("cosine", [prepared.text] * (2 * DRAWS), ours + theirs), np.float64)
+    return ours, theirs, cosines[:DRAWS], cosines[DRAWS:]
+
+
+class SentenceBank(Lesson):
+    name = "whole-sentence"
+    title = "A sentence drawn whole"
+    promise = "one ε for a sentence, and what becomes of its facts"
+    said = (
+        "Word by word, a sentence spends ε for every word. It can also be drawn whole: another sentence, out of a "
+        "public bank, comes in its place.",
+        "All of the bank can come out, and the nearer a sentence is in meaning, the likelier it is. ε is spent once, "
+        "however long the sentence.",
+        "Change what the sentence may spend in all.",
+    )
+    control = Control("ε of the whole sentence", TOTALS, 50.0, epsilon_text)
+    door: ClassVar[Setting] = Setting("dp-sentence", {}, 50.0)
+
+    def setting(self, value: Any) -> Setting:
+        return Setting(self.door.mechanism, {}, value)
+
+    def show(self, value: Any) -> tuple[Part, ...]:
+        mechanism, prepared = _sentence_mechanism()
+        result = mechanism.replace(epsilon=value).rewrite(prepared, seed=example_text.SEED)
+        title = f"What may come in the place of “{prepared.text}”, with {epsilon_text(value)}"
+        return (Bars(title, likely(result.distribution(0), released=result.text), top=1.0),)
+
+    def ask(self, value: Any) -> Question:
+        return Question(
+            f"Or the words are drawn one by one, and share the same {epsilon_text(value)}: {_word_mechanism()[1]} of "
+            f"them, the stop words stay. Of {DRAWS} rewrites of each kind, which are nearer to the sentence "
+            f"in meaning?",
+            ("Those drawn whole.", "Those drawn word by word.", "They are as near as each other."),
+        )
+
+    def reveal(self, value: Any) -> Reveal:
+        ours, theirs, whole, words = both(value)
+        n = _word_mechanism()[1]
+        apart = float(whole.mean() - words.mean())
+        right = 2 if abs(apart) <= SAME else 0 if apart > 0 else 1
+        means = (("drawn whole", whole), ("word by word", words))
+        rows = tuple(Row(name, max(0.0, float(x.mean())), f"{x.mean():.2f}") for name, x in means)
+        return Reveal(
+            right,
+            (
+                f"With {epsilon_text(value)} in all, the cosine to the sentence is {whole.mean():.2f} on average where "
+                f"it is drawn whole, and {words.mean():.2f} where {n} words are drawn with ε = {value / n:.3g} each.",
+            ),
+            (
+                "A whole draw spends everything on one question: what is it about? It keeps no fact: who it was, and "
+                "when, is that of another sentence. Its likeness ends at what the bank has.",
+                "Words have to share. With little each is drawn as good as blindly; with much the sentence comes back.",
+            ),
+            (
+                Bars("Likeness to the sentence, on average", rows, top=1.0),
+                Facts(
+                    ("how", "what came out"),
+                    tuple(("drawn whole", text) for text in ours[:SHOWN])
+                    + tuple(("word by word", text) for text in theirs[:SHOWN]),
+                ),
+            ),
+        )

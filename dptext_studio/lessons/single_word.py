@@ -1,0 +1,76 @@
+"""What ε does to one word."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dptext_core.mechanisms.setting import Setting
+from dptext_core.privacy.guarantee import percent
+
+from . import example_text
+from .base import Bars, Control, Curves, Lesson, Part, Question, Reveal, epsilon_text, likely
+
+OFFERED = (10.0, 50.0, 100.0, 500.0)
+POINTS = 9
+
+
+class SingleWord(Lesson):
+    name = "one-word"
+    title = "What ε does to one word"
+    promise = "one slider, one word"
+    said = (
+        "A word is not deleted: another one is drawn in its place, by chance.",
+        "Words that fit have better chances. The number ε says how much better: at a small ε all words are nearly "
+        "alike, at a large one the best fitting words have it all.",
+        "Move ε and watch the chances of one word of a doctor's note.",
+    )
+    control = Control("Privacy budget", (5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0), 20.0, epsilon_text)
+    door: ClassVar[Setting] = Setting(example_text.MECHANISM, {}, 20.0)
+
+    def setting(self, value: Any) -> Setting:
+        return self.door.at(float(value))
+
+    def show(self, value: Any) -> tuple[Part, ...]:
+        result = example_text.rewrite_at(value)
+        d = result.distribution(example_text.place(result))
+        title = f"What comes in the place of “{d.source}” at {epsilon_text(value)}"
+        return example_text.sentence_with_word(), Bars(title, likely(d), top=1.0)
+
+    def ask(self, value: Any) -> Question:
+        n = len(example_text.drawn_words(example_text.rewrite_at(example_text.mechanism().config.epsilon)))
+        return Question(
+            f"The note has {n} words that are drawn like this one. At which ε do about half of them stay what "
+            "they were?",
+            tuple(map(epsilon_text, OFFERED)),
+        )
+
+    def reveal(self, value: Any) -> Reveal:
+        low, high, _ = type(example_text.mechanism()).epsilon_range({})
+        at = np.unique([*np.geomspace(low, high, POINTS), *OFFERED])
+        kept = dict(zip(at.tolist(), example_text.kept_shares(at.tolist()).tolist(), strict=True))
+        right = min(range(len(OFFERED)), key=lambda i: abs(kept[OFFERED[i]] - 0.5))
+        each = "; ".join(f"{percent(kept[e])} at {epsilon_text(e)}" for e in OFFERED)
+        best = max(kept, key=lambda e: kept[e])
+        words = len(
+            example_text.rewrite_at(OFFERED[0]).distribution(example_text.place(example_text.rewrite_at(OFFERED[0])))
+        )
+        curve = Curves(
+            "All drawn words of the note",
+            "share that stays",
+            {"mean chance of staying": (tuple(kept), tuple(kept.values()))},
+            at=(OFFERED[right], epsilon_text(OFFERED[right])),
+        )
+        return Reveal(
+            right,
+            (f"Of the drawn words stay on average: {each}.",),
+            (
+                "ε is not a percentage. Below some value almost every word is replaced. Most changes happen within a "
+                "short range, and beyond it a larger ε gives away privacy for little.",
+                f"Even at {epsilon_text(best)} only {percent(kept[best])} stay. Where the model finds another form as "
+                "good (“disease” and “diseases”), it draws that; and rare words, such as “Halvorsen”, are not among "
+                f"the {words:,} that can be drawn.",
+            ),
+            (curve,),
+        )

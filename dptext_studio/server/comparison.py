@@ -1,0 +1,135 @@
+"""Settings beside each other on one text: what is asked for, and what it gives."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import dptext_core as dpt
+from dptext_core.measure import side_by_side
+from dptext_core.measure.ledger import Ledger
+from dptext_core.mechanisms import recommended
+from dptext_core.mechanisms.setting import OfSetting
+from dptext_core.support.private import Private
+
+from .rewrite_cache import Draw, RewriteCache, ViewedRewrite
+from .runs import Run
+
+#: How far from the wanted N_w a search may end: less than anybody sees.
+NEAR = 0.002
+
+
+@dataclass(frozen=True)
+class Column(OfSetting):
+    """One setting on the page, without ε where that follows from what is equal."""
+
+    id: int
+    setting: dpt.Setting
+
+    @property
+    def title(self) -> str:
+        return recommended.label(self.setting)
+
+
+@dataclass(frozen=True)
+class ComparisonRequest(Private):
+    """What the columns show. target: what is equal, and how much of it. draw: how often it was drawn again."""
+
+    text: str
+    columns: tuple[Column, ...]
+    target: tuple[str, float] | None
+    draw: int
+
+    _shown: ClassVar[tuple[str, ...]] = ("columns", "target")
+
+
+@dataclass(frozen=True)
+class ColumnOutcome(Private):
+    """What became of a column. figures: over the words that all columns draw. error: why there is no rewrite, where
+    there is none."""
+
+    epsilon: float | None = None
+    looked: ViewedRewrite | None = None
+    figures: side_by_side.Figures | None = None
+    error: str = ""
+
+    _shown: ClassVar[tuple[str, ...]] = ("epsilon", "error")
+
+
+def rewrites(
+    asked: ComparisonRequest, kept: RewriteCache, run: Run | None, ledger: Ledger, edited: str | None, task: dpt.Task
+) -> list[ColumnOutcome]:
+    """Return what becomes of each column. What is kept, and what Explore's run has, is used again. edited: the text
+    that this one was edited from; where it was, its noise is kept unless the ledger has it as released."""
+    of = len(asked.columns)
+    begun, known = time.monotonic(), any(text == asked.text for text, *_ in kept.draws)
+    ready = all(map(_ready, asked.columns))
+    draws: list[Draw | str] = []
+    for c in asked.columns:
+        try:
+            draws.append(kept.draw(asked.text, c.setting, run, task, ledger=ledger, edited=edited))
+        except dpt.Cancelled:
+            raise
+        except dpt.DPTextError as error:
+            draws.append(str(error))
+        task.report(len(draws), 3 * of)
+    epsilons = _epsilons(asked, draws, task.child(1, 2, 3))
+    found: list[ColumnOutcome] = []
+    for draw, epsilon in zip(draws, epsilons, strict=True):
+        found.append(_outcome(kept, draw, epsilon, task))
+        task.report(2 * of + len(found), 3 * of)
+    common = side_by_side.drawn_by_all([o.looked.result for o in found if o.looked is not None])
+    found = [
+        dataclasses.replace(o, figures=side_by_side.figures(o.looked.result, common)) if o.looked else o for o in found
+    ]
+    if not known:
+        kept.seconds = time.monotonic() - begun if ready else None  # a model is loaded once
+    return found
+
+
+def _ready(column: Column) -> bool:
+    """Return whether no model is loaded for it."""
+    try:
+        return column.setting.make().model_ready
+    except dpt.DPTextError:  # said where its rewrite would stand
+        return True
+
+
+def _outcome(kept: RewriteCache, draw: Draw | str, epsilon: float | str, task: dpt.Task) -> ColumnOutcome:
+    if isinstance(draw, str) or isinstance(epsilon, str):
+        return ColumnOutcome(error=draw if isinstance(draw, str) else str(epsilon))
+    try:
+        return ColumnOutcome(epsilon, kept.look(draw, epsilon, task))
+    except dpt.Cancelled:
+        raise
+    except dpt.DPTextError as error:
+        return ColumnOutcome(epsilon, error=str(error))
+
+
+def _epsilons(asked: ComparisonRequest, draws: Sequence[Draw | str], task: dpt.Task) -> list[float | str]:
+    """Return the ε of each column, or why it has none."""
+    if asked.target is None:
+        return [c.epsilon or 1.0 for c in asked.columns]
+    kind, value = asked.target
+    if kind == "epsilon":
+        return [value] * len(draws)
+    able = [d for d in draws if not isinstance(d, str)]
+    if not able:
+        return [""] * len(draws)
+    try:
+        points = dpt.equal_privacy(
+            [d.mechanism for d in able],
+            {kind: value},
+            text=[d.prepared for d in able],
+            tolerance=NEAR,
+            task=task,
+        )
+    except dpt.Cancelled:
+        raise
+    except dpt.DPTextError as error:  # such as: no word that all of them draw
+        return [str(error)] * len(draws)
+    of: list[float | str] = [c.reason if c.epsilon is None else c.epsilon for c in points]
+    return ["" if isinstance(d, str) else of.pop(0) for d in draws]

@@ -1,0 +1,56 @@
+"""The bundled model behind the pages: loaded in the background once the first page is painted."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import suppress
+
+from dptext_core import Document, DPTextError, models
+from dptext_core.mechanisms import recommended
+from dptext_core.models.worker import Engine
+from dptext_core.support import heap
+from dptext_core.support.assets import examples
+
+from . import streamlit_patches
+
+#: Mechanisms whose vocabularies are read once the model is there, so that a first rewrite with them waits for nothing.
+SOON = recommended.ORDER[1:4]
+#: Seconds after which gauges of a first visit are loaded too.
+SETTLE = 5.0
+_done = {"words": False, "soon": False}
+
+
+def warm() -> Engine:
+    """Return the engine of the bundled model, loading if it is not loaded yet. Returns at once."""
+    engine = models.engine("bundled")
+    if not _done["words"]:
+        _done["words"] = True
+        # The first text to be cut into words imports NLTK.
+        threading.Thread(target=Document.parse, args=("@ ready.",), daemon=True).start()
+    if not _done["soon"] and streamlit_patches.is_serving():
+        _done["soon"] = True
+        threading.Thread(target=_read_vocabularies, args=(engine,), daemon=True).start()
+    engine.warm()
+    return engine
+
+
+def _read_vocabularies(engine: Engine) -> None:
+    """Rewrite an example with each of them, once nothing else is being loaded."""
+    while not engine.ready and engine.error is None:
+        time.sleep(0.2)
+    for name in SOON:
+        time.sleep(0.5)  # who is at work comes first
+        with suppress(DPTextError):
+            recommended.recommended(name).rewrite(examples()[0].text)
+    time.sleep(SETTLE)
+    heap.give_back()  # all that a first visit loads is loaded
+
+
+def where(engine: Engine) -> str:
+    """Return what the engine runs on, in a few words."""
+    if engine.error is not None:
+        return f"not available: {engine.error}"
+    if not engine.ready:
+        return "loads in the background"
+    return f"ready, {models.load_masked_lm('bundled').description}"

@@ -1,0 +1,25 @@
+"""What the points of a trade-off are measured for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import dptext_core as dpt
+from dptext_core.support.private import Private
+
+
+@dataclass(frozen=True)
+class PlotRequest(Private):
+    """What the points are measured for. draw: how often it was drawn again."""
+
+    text: str
+    settings: tuple[dpt.Setting, ...]
+    points: int
+    draws: int
+    draw: int
+
+    _shown: ClassVar[tuple[str, ...]] = ("settings", "points", "draws")
+
+    def mechanisms(self) -> list[dpt.Mechanism]:
+        return [setting.make() for setting in self.settings]

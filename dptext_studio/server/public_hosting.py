@@ -1,0 +1,118 @@
+"""Limits on what a visitor may ask for, on your own machine and in public (``dptext_core.support.hosting``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from dptext_core import models, words
+from dptext_core.data import tables
+from dptext_core.mechanisms.option_meta import OptionMeta
+from dptext_core.support import hosting
+from dptext_core.words import smaller_spaces, space_loading
+
+from . import sessions, streamlit_patches
+
+FULL = "As many people are here as this server has room for. Load the page again in some minutes."
+NO_HOST = (
+    "This server is set up for strangers (DPTEXT_PUBLIC), and does not say under which name they reach it. Its owner "
+    "starts it with `--server.allowedHosts NAME`."
+)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """words: and marks, of a text that a page rewrites at once. upload, rows, columns: MB, rows and columns of a table,
+    whose kind is one of kinds; row: words and marks of one of its rows. pieces: of work that one session may have under
+    way; minutes: that one of them may take. sessions: at a time. lists: of words that are never released, of which each
+    holds a copy of a word space. keeps: whether a job may outlive its session. chooses: whether a visitor may name what
+    this machine has beside the bundled models and word spaces, or type a name at all. None: no limit."""
+
+    words: int
+    upload: int
+    rows: int | None
+    columns: int
+    row: int | None
+    kinds: tuple[str, ...]
+    pieces: int
+    minutes: float | None
+    sessions: int | None
+    lists: int | None
+    keeps: bool
+    chooses: bool
+
+
+OWN = Limits(
+    1000,
+    50,
+    None,
+    1000,
+    None,
+    tables.KINDS,
+    pieces=24,
+    minutes=None,
+    sessions=None,
+    lists=None,
+    keeps=True,
+    chooses=True,
+)
+# Nothing in a Parquet file says safely how large it is once it is unfolded.
+PUBLIC = Limits(
+    500,
+    2,
+    1000,
+    100,
+    500,
+    tuple(k for k in tables.KINDS if k != ".parquet"),
+    pieces=6,
+    minutes=5.0,
+    sessions=200,
+    lists=12,
+    keeps=False,
+    chooses=False,
+)
+
+
+def limits() -> Limits:
+    return PUBLIC if hosting.public() else OWN
+
+
+def enter() -> None:
+    """Check at the door, before a page is run: say where the house is full, and go no further."""
+    mine = limits()
+    if mine.lists is not None:
+        smaller_spaces.hold_at_most(mine.lists)
+    if streamlit_patches.option("server.maxUploadSize") > mine.upload:  # what is sent past the page
+        streamlit_patches.set_option("server.maxUploadSize", mine.upload)
+    if (
+        hosting.public()
+        and streamlit_patches.is_serving()
+        and not set(streamlit_patches.option("server.allowedHosts")) - {"*"}
+    ):
+        st.error(NO_HOST)
+        st.stop()
+    if mine.sessions is not None and sessions.earlier_sessions() >= mine.sessions:
+        st.error(FULL)
+        st.stop()
+
+
+def offered_values(meta: OptionMeta, default: Any) -> list[str] | None:
+    """Return what a page offers of an option whose value is a name; None where it names none."""
+    if meta.offered_names:
+        return list(meta.offered_names)
+    if meta.word_spaces:
+        known = [s.name for s in words.word_spaces()]
+        return known if limits().chooses else [name for name in known if name in space_loading.SPACES]
+    if not limits().chooses and meta.names_model:
+        return [str(default)]
+    return models.offered(meta, str(default))
+
+
+def is_offered(meta: OptionMeta) -> bool:
+    """Return whether a page has a control for an option."""
+    if not meta.on_pages:
+        return False
+    known = bool(meta.offered_names) or meta.word_spaces or meta.names_model or meta.word_lists
+    return known or limits().chooses or meta.kind not in ("text", "texts")

@@ -1,0 +1,125 @@
+"""A job under way or ended: its progress, its code, and how to resume it."""
+
+from __future__ import annotations
+
+import time
+
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_studio.server import batch as core
+
+from ...components import ledger
+from ...components.text import literal
+from ...server.jobs import Job, duration_text
+from ...server.session import session
+from ...server.uploads import Upload, results_reader
+from .data_choice import leave_job
+from .downloads import release_download
+from .results import results_view
+
+
+def job_view(upload: Upload, batch: core.Batch) -> None:
+    """Show a job under way, or its results."""
+    mine = session()
+    work = mine.at("batch_all")
+    top, away = st.columns([4, 1], vertical_alignment="center")
+    top.markdown(f"**{literal(upload.file)}** · {upload.count:,} rows · {literal(str(batch.mechanism.title))}")
+    if upload.code:
+        away.button("Another file", key="batch_away", on_click=leave_job, icon=":material/close:", width="stretch")
+        code_box(upload)
+    else:
+        with away.popover("Another file", icon=":material/close:", width="stretch"):
+            st.markdown("This deletes your file and all results, and stops what is under way.")
+            st.button("Delete and start again", key="batch_away", on_click=leave_job, icon=":material/delete:")
+    if work.is_running():
+        running = work.job
+        work.show_progress("batch_stop", lambda: progress_text(running) if running else "")
+        if batch.mechanism.shares_draws:
+            st.caption("With this strategy all rows are looked at once before the first one is rewritten.")
+        else:
+            with st.columns([1, 1.5])[0]:
+                st.caption("What is done by now can be downloaded while the rest goes on.")
+                release_download(batch, "so far")
+        return
+    if work.error is not None and work.result is None:
+        said = work.failure_text(
+            f"Stopped after {batch.written:,} of {upload.count:,} rows. Those are whole, and stay."
+        )
+        (st.warning if isinstance(work.error, dpt.Cancelled) else st.error)(literal(said))
+        # What is written can still be looked at: it is read in the place of what was stopped.
+        ended = mine.at("batch_found")
+        if ended.asked is not work.error:
+            ended.start(work.error, results_reader(batch), "Reading the results")
+        if ended.is_running():
+            ended.show_progress("batch_found_stop")
+            return
+        found = ended.result
+    else:
+        found = work.result
+    done = batch.done
+    if not done:
+        resume_controls(upload, batch)
+    if found is not None and found.rows:
+        results_view(batch, found, done)
+    code_snippets(batch.asked)
+    with st.expander("Ledger: what was released", key="batch_ledger", on_change="rerun") as book:
+        if book.open:
+            ledger.panel(mine.ledger)
+
+
+def progress_text(running: Job) -> str:
+    done, of = running.counts
+    if not of:
+        return f"{running.label} …"
+    if done >= of:
+        return f"All {of:,} rows are written. Adding up what is promised and what has changed …"
+    left = running.seconds_left
+    return f"{done:,} of {of:,} rows" + (f" · about {duration_text(left)} left" if left is not None else "")
+
+
+def code_box(upload: Upload) -> None:
+    """Show the code of a kept job, when it ends, and the way to end it now."""
+    with st.container(border=True):
+        left, right = st.columns([4, 1], vertical_alignment="center")
+        with left:
+            st.markdown("**Your job code.** It is shown here and stored nowhere: copy it now.")
+            st.code(upload.code, language=None)
+            st.caption(
+                f"Type it on this page to come back, from any browser. File and results are deleted on "
+                f"{time.strftime('%d %B at %H:%M', time.gmtime(upload.expires))} (UTC)."
+            )
+        right.button(
+            "Delete now",
+            key="batch_delete",
+            on_click=leave_job,
+            args=(True,),
+            icon=":material/delete:",
+            width="stretch",
+            help="This stops the job and deletes your file and all results from this server.",
+        )
+
+
+def resume_controls(upload: Upload, batch: core.Batch) -> None:
+    """Offer to go on with a stopped job, or to start again where its draws are for all rows at once."""
+    if session().at("batch_all").error is None:  # it was opened by its code
+        st.caption(f"{batch.written:,} of {upload.count:,} rows are done.")
+    if batch.mechanism.shares_draws and batch.written:
+        st.info(
+            "With this strategy the draws are for all rows at once, and their random key ended with the job. So it "
+            "cannot go on. You can start from scratch; then do not release what was done before too."
+        )
+        if st.button("Start from scratch", key="batch_anew"):
+            batch.forget_run()
+            upload.rewrite(session().at("batch_all"), "Rewriting")
+            st.rerun()
+    elif st.button("Go on", type="primary", key="batch_on", help="Rows that are done are not drawn again."):
+        upload.rewrite(session().at("batch_all"), "Rewriting")
+        st.rerun()
+
+
+def code_snippets(asked: core.Asked) -> None:
+    with st.expander("The same from the command line and from Python"):
+        st.caption("In the folder of your file. A command that was stopped goes on where it was.")
+        st.code(core.command(asked), language="sh", wrap_lines=True)
+        st.code(core.snippet(asked), language="python", wrap_lines=True)

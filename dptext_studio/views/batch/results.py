@@ -1,0 +1,105 @@
+"""Results of a job: its guarantee, identifiers that remain, and what has changed."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dptext_core.measure.metrics.registry import measure
+from dptext_studio.server import batch as core
+
+from ...components import identifier_table
+from ...components.text import literal
+from ...server.session import session
+from .downloads import download_boxes
+from .rows import row_browser
+
+
+def results_view(batch: core.Batch, found: core.Found, done: bool) -> None:
+    wrong = found.promise["errors"]
+    if done:
+        st.success(f"Done: {found.promise['counted']}")
+    else:
+        st.caption(f"Of what is done: {found.promise['counted']}")
+    remaining_identifiers(found)
+    left, right = st.columns([1.4, 1], gap="large")
+    with left:
+        st.subheader("Guarantee")
+        (st.warning if "none" in found.promise["notions"] else st.info)(literal(found.promise["sentence"]))
+        if found.polish:
+            st.caption(literal(found.polish))
+        for line in batch.meaning():
+            st.markdown("- " + literal(line))
+        if plain := batch.first_promise():
+            with st.expander("What that means, for the first row"):
+                st.markdown(literal(plain))
+        if batch.strategies:
+            with st.expander("What another strategy would change"):
+                for name, line in batch.strategies.items():
+                    st.markdown(f"- **{name.capitalize()}.** {literal(line)}")
+        if found.promise["exposed"]:
+            with st.expander("Not protected"):
+                st.caption("Of the first row; each other row shows the same of itself.")
+                for line in found.promise["exposed"]:
+                    st.markdown("- " + literal(line))
+    with right:
+        st.subheader("Changes")
+        measures_view(batch, found)
+    download_boxes(batch, found, done)
+    if found.errors:
+        st.subheader(f"Rows with an error: {wrong:,}")
+        more = f" The first {len(found.errors):,} are shown." if wrong > len(found.errors) else ""
+        st.caption(f"Nothing of their texts is in the release: their text is empty there.{more}")
+        st.dataframe(
+            [{"row": row, "why": why} for row, why in found.errors],
+            hide_index=True,
+            key="batch_errors",
+            height=min(320, 36 * (1 + len(found.errors)) + 2),
+        )
+    st.subheader("Rows")
+    row_browser(batch, found.rows)
+
+
+def remaining_identifiers(found: core.Found) -> None:
+    """Show names, numbers, dates and places that still stand, in which rows, and the way to look at one."""
+    left = found.left
+    if not left.looked:
+        return
+    of = (
+        f"{left.looked:,} rows"
+        if left.looked + found.promise["errors"] == found.rows
+        else f"{left.looked:,} rows, evenly taken"
+    )
+    rules = "Found by simple rules, which miss some and flag harmless words."
+    if not left.rows:
+        st.caption(f"No name, number, date or place of the originals was found again in {of}. {rules}")
+        return
+    with st.expander(f"Still standing: names, numbers, dates or places in {left.rows:,} of {of}", key="batch_left"):
+        st.caption(f"{rules} What a mechanism keeps, it keeps at every ε.")
+        identifier_table.identifier_table(left.first, key="batch_standing")
+        if left.rows > len(left.first):
+            st.caption(f"The first {len(left.first):,} of these rows.")
+
+
+def measures_view(batch: core.Batch, found: core.Found) -> None:
+    """Show shares of unchanged words always; the rest when asked for, since it takes its time."""
+    work = session().at("batch_measure")
+    if work.asked is not batch:
+        work.stop()
+        work.asked, work.result, work.error = batch, None, None
+    busy = work.is_running()
+    known = {**found.measures, **(work.result or {})}
+    for name, value in known.items():
+        about = measure(name)
+        st.metric(
+            about.title, format(value["mean"], about.digits), help=f"{about.about} The mean over {value['n']:,} rows."
+        )
+    if found.rows > core.MEASURED:
+        st.caption(f"Measured on about {core.MEASURED:,} rows, evenly taken.")
+    if busy:
+        work.show_progress("batch_measure_stop")
+    elif work.result is None:
+        if said := work.failure_text("Stopped."):
+            st.error(literal(said))
+        if st.button("Measure likeness: cosine and BLEU", key="batch_measure"):
+            work.start(batch, lambda task: batch.measure(("cosine", "bleu"), task), "Measuring")
+            st.rerun()

@@ -1,0 +1,63 @@
+"""Originals beside rewrites, as tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from dptext_core.text.visible import count_removed, removed_note
+from dptext_studio.server import batch as core
+
+from ...components import links
+from ...components.text import literal
+from ...server.session import session
+
+#: Rows of results on the screen at a time, and characters of a cell.
+PAGE, CELL = 20, 1000
+
+
+@st.fragment
+def row_browser(batch: core.Batch, rows: int) -> None:
+    """Show a page of originals and rewrites: the browser never gets more."""
+    pages = -(-rows // PAGE)
+    page = 1
+    if pages > 1:
+        page = int(st.number_input(f"Page, 1 to {pages:,}", 1, pages, 1, key="batch_page", width=200))
+    shown = batch.page((page - 1) * PAGE, PAGE)
+    pair_table(shown, "batch_pairs_page")
+    st.caption("For your eyes: the originals stand beside the rewrites.")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        by_row = {p.row: p for p in shown if p.original.strip()}
+        row = st.selectbox("Look at a row word by word", list(by_row), key="batch_row", width=240)
+        if row in by_row and st.button(
+            "Open it in Explore",
+            key="batch_to_explore",
+            help="Its original is drawn afresh there, with noise of its own: to look at, and not to release beside "
+            "the result.",
+        ):
+            session().text = by_row[row].original
+            st.switch_page("pages/explore.py", query_params=links.to_query(batch.asked.setting))
+
+
+def pair_table(found: list[core.Pair], key: str) -> None:
+    """Show originals and rewrites side by side, as a table that wraps."""
+    lines = ["| row | original | rewrite |", "|---:|---|---|"]
+    for p in found:
+        rewrite = f"*There is none: {cell(p.error)}*" if p.error else cell(p.text)
+        lines.append(f"| {p.row} | {cell(p.original)} | {rewrite} |")
+    with st.container(key=key):
+        st.markdown("\n".join(lines))
+        if said := removed_note(sum(count_removed(p.original) for p in found)):
+            st.caption(f"In these rows: {said}")
+
+
+def cell(text: str) -> str:
+    """Return a text in a cell of a Markdown table, as it is."""
+    return literal(" ".join(shortened_cell(text).split()))
+
+
+def shortened_cell(value: Any) -> Any:
+    """Return a cell of a table on the screen."""
+    text = value if isinstance(value, str) else "" if value is None else str(value)
+    return text if len(text) <= CELL else f"{text[:CELL]} …"

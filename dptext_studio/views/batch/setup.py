@@ -1,0 +1,232 @@
+"""Set up a file: its column, mechanism and settings, and its first rows rewritten."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core.data import tables
+from dptext_studio.server import batch as core
+from dptext_studio.server import job_folders
+
+from ...components import controls
+from ...components.sticky_widgets import stay, stay_all
+from ...components.text import literal
+from ...figures.glossary import definition
+from ...server.public_hosting import limits
+from ...server.session import session
+from ...server.uploads import Upload
+from .data_choice import error_text, leave_job
+from .rows import pair_table, shortened_cell
+
+#: Seconds up to which the first rows are rewritten whenever a setting changes.
+QUICK = 2.0
+
+
+def file_setup(upload: Upload) -> None:
+    """Show what is in the file, its settings, and ten rows rewritten."""
+    left, right = st.columns([1, 1.7], gap="large")
+    with left:
+        head = st.container()
+        header = True
+        if upload.path.suffix.lower() in tables.TABLES:
+            header = st.toggle(
+                "The first row names the columns",
+                value=True,
+                key=stay(f"batch_header_{upload.folder.name}", True),
+                help="Turn this off where the first row is data already.",
+            )
+        work = session().at("batch_read")
+        if work.asked != (upload.folder, header):
+            path = upload.path
+            most, wide = limits().rows, limits().columns
+            work.start(
+                (upload.folder, header),
+                lambda task: core.look(path, header, most=most, wide=wide, task=task),
+                "Reading the file",
+            )
+        if work.is_running():
+            upload.look = None
+        elif work.result is not None:
+            upload.look, upload.count = work.result, work.result.count
+        rows = f" · {upload.count:,} rows" if upload.look else ""
+        if upload.look and upload.look.unread:
+            rows += f", {upload.look.unread:,} broken"
+        head.markdown(f"**{literal(upload.file)}**{rows}")
+        if upload.look and upload.look.unread:
+            head.caption("A broken row comes out as an error that says what is wrong. The others are rewritten.")
+        for note in upload.look.notes if upload.look else ():
+            head.caption(literal(note.sentence()))
+        head.button("Another file", key="batch_other", on_click=leave_job, icon=":material/close:")
+        asked = settings_controls(upload, upload.look, header) if upload.look else None
+    with right:
+        if work.job is not None:
+            work.show_progress("batch_read_stop")
+        elif said := work.failure_text("Stopped. Choose the file again."):
+            st.error(literal(said))
+        elif upload.look is not None:
+            first_rows(upload, upload.look, asked)
+
+
+def settings_controls(upload: Upload, look: core.Look, header: bool) -> core.Asked | None:
+    """Show column, mechanism and settings; None where they do not fit together."""
+    key = f"{upload.folder.name}_{header}"
+    column = st.selectbox(
+        "Column to rewrite",
+        look.columns,
+        look.columns.index(look.longest()),
+        format_func=column_title(header),
+        key=stay(f"batch_column_{key}", look.longest()),
+    )
+    keep = st.multiselect(
+        "Columns to keep as they are",
+        [c for c in look.columns if c != column],
+        key=stay(f"batch_keep_{key}_{column}"),
+        format_func=column_title(header),
+        placeholder="None: only the rewrites leave",
+    )
+    if keep:
+        st.warning("Nothing protects the columns that you keep. A name or a date in them tells who wrote the row.")
+    specs = {s.name: s for s in dpt.mechanisms()}
+    # A table is long: begin with a mechanism that is quick.
+    first = next((n for n in specs if not dpt.mechanism_class(n).slow_to_prepare), next(iter(specs)))
+    spec = specs[
+        st.selectbox(
+            "Mechanism",
+            list(specs),
+            list(specs).index(first),
+            format_func=lambda n: specs[n].title,
+            key=stay("batch_mechanism", first),
+        )
+    ]
+    st.caption(spec.summary)
+    budget = st.container()
+    stay_all("batch-")
+    chosen = controls.options(spec, "batch")
+    default = dpt.mechanism_class(spec.name).epsilon_range(chosen)[2]
+    chosen["epsilon"] = budget.number_input(
+        "Privacy budget ε of one draw",
+        min_value=0.001,
+        max_value=dpt.MAX_EPSILON,
+        value=float(default),
+        format="%g",
+        key=stay(f"batch-epsilon-{spec.name}-{default:g}", float(default)),
+        help=definition("ε"),
+    )
+    polish = st.toggle(
+        "Clean up the texts",
+        key=stay("batch_polish", False),
+        help="What was drawn is read again with the bundled language model, and written out as it would most likely "
+        "be. Nothing private is looked at, so that this spends no ε: the promise is the same. It may bring back what "
+        "an attacker who reads the release would have found. What was drawn stays in the run.",
+    )
+    asked = core.Asked(upload.file, column, header, tuple(keep), dpt.Setting.of(spec.name, **chosen), polish)
+    try:
+        asked.setting.make()
+    except dpt.DPTextError as error:
+        st.error(literal(str(error)))
+        return None
+    return asked
+
+
+def column_title(header: bool) -> Any:
+    return (lambda c: c) if header else (lambda c: f"Column {c}")
+
+
+def first_rows(upload: Upload, look: core.Look, asked: core.Asked | None) -> None:
+    """Show ten rows rewritten; then all of them can be. They follow the settings where that is quick."""
+    work = session().at("batch_first")
+    n = min(core.FIRST, look.count)
+    mine = work.asked is not None and work.asked[0] == upload.folder
+    wanted = (upload.folder, asked)
+    done = work.asked == wanted and work.error is None
+    if asked is not None and work.asked != wanted and follows_settings(upload, asked):
+        rewrite_first_rows(upload, asked)
+    elif not done:
+        label = f"Rewrite the first {n} rows" if n > 1 else "Rewrite the row"
+        st.button(
+            label,
+            type="primary",
+            key="batch_ten",
+            disabled=asked is None,
+            on_click=rewrite_first_rows,
+            args=(upload, asked),
+        )
+    if work.is_running():
+        work.show_progress("batch_ten_stop")
+        return
+    if said := work.failure_text("Stopped."):
+        st.error(literal(said))
+    if work.result is None or not (mine or work.asked == wanted) or asked is None:
+        st.caption("The first rows of the file. Nothing is rewritten yet.")
+        st.dataframe(
+            [{k: shortened_cell(v) for k, v in row.items()} for row in look.rows], hide_index=True, key="batch_look"
+        )
+        return
+    pair_table(work.result, "batch_pairs")
+    if work.asked != wanted:
+        st.info("The settings have changed since. Rewrite the first rows again to see what they do.")
+        return
+    st.caption(
+        "These rows are for your eyes. All rows are drawn afresh below: release that result, and not this one too."
+    )
+    all_rows_button(upload, look, asked)
+
+
+def follows_settings(upload: Upload, asked: core.Asked) -> bool:
+    """Return whether the first rows of this file follow the settings: as long as they took last time under this
+    mechanism, or before that is known, by what the mechanism says of itself."""
+    took = upload.took.get(asked.mechanism)
+    return took < QUICK if took is not None else not dpt.mechanism_class(asked.mechanism).slow_to_prepare
+
+
+def rewrite_first_rows(upload: Upload, asked: core.Asked | None) -> None:
+    """Rewrite the first rows, in the place of those that are under way."""
+    if asked is None:
+        return
+    batch = core.Batch(upload.folder, asked, limits().row)
+
+    def work(task: dpt.Task):
+        begun, ready = time.monotonic(), asked.setting.make().model_ready
+        found = batch.first(task=task)
+        if ready:  # a model is loaded once
+            upload.took[asked.mechanism] = time.monotonic() - begun
+        return found
+
+    session().at("batch_first").start((upload.folder, asked), work, "Rewriting")
+
+
+def all_rows_button(upload: Upload, look: core.Look, asked: core.Asked) -> None:
+    """Show the button that rewrites all rows, and whether the job may outlive the session."""
+    with st.container(border=True):
+        keep = limits().keeps and st.toggle(f"Keep this job for {job_folders.HOURS} hours", key=stay("batch_stay"))
+        if keep:
+            st.caption(
+                "The job then goes on when you close this page or lose the connection. You get a code that brings it "
+                "back. Anyone with the code sees the results, so keep it to yourself. Your file, with its original "
+                "texts, and the rewrites lie on this server, where its owner can read them. All of it is deleted "
+                f"{job_folders.HOURS} hours from now (if the server is off then, at the first visit after its start), "
+                "or at once when you press “Delete now”."
+            )
+        else:
+            st.caption("The job stops when you close or reload this page. Your file and its results are then deleted.")
+        if st.button(f"Rewrite all {look.count:,} rows", type="primary", key="batch_start", width="stretch"):
+            start_job(upload, asked, keep)
+
+
+def start_job(upload: Upload, asked: core.Asked, keep: bool) -> None:
+    mine = session()
+    try:
+        if keep:
+            upload.keep(asked)
+    except (dpt.DPTextError, OSError) as error:
+        st.error(literal(error_text(error)))
+        return
+    upload.batch = core.Batch(upload.folder, asked, limits().row)
+    mine.at("batch_first").stop()
+    mine.at("batch_first").result = None
+    upload.rewrite(mine.at("batch_all"), "Rewriting")
+    st.rerun()

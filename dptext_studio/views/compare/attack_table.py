@@ -1,0 +1,59 @@
+"""What the strongest attacker finds under each setting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from dptext_core.attacks import best
+from dptext_core.measure.calibration import Measured, measured_together
+from dptext_core.mechanisms.registry import mechanism_of
+from dptext_core.privacy.guarantee import percent
+
+from ...components.text import literal
+from ...server.comparison import Column, ColumnOutcome, ComparisonRequest
+from ...server.session import session
+
+
+def attack_table(asked: ComparisonRequest, both: Sequence[tuple[Column, ColumnOutcome]]) -> None:
+    """Show a table. share: the column that is a probability, shown as a bar."""
+    able = [(c, o.looked) for c, o in both if o.looked is not None and o.figures is not None and o.figures.words]
+    if not able:
+        return
+    work, key = session().at("compare best"), (asked.text, tuple((c.title, looked.number) for c, looked in able))
+    if st.button(
+        "Ask all attackers",
+        icon=":material/search:",
+        key="compare_attack",
+        help="Fresh rewrites by each setting are read by all attackers on single words. They are not released.",
+    ):
+        made = [mechanism_of(looked.result) for _, looked in able]
+        work.start(key, lambda task: measured_together(made, "best", asked.text, task=task), "Asking all attackers")
+    if work.asked != key:
+        work.stop()
+        return
+    if work.is_running():
+        work.show_progress("compare_attack_stop")
+    elif said := work.failure_text("Stopped. Press “Ask all attackers” to start again."):
+        st.error(literal(said))
+    elif work.result is not None:
+        found = [(c, m) for (c, _), m in zip(able, work.result, strict=True)]
+        st.dataframe(
+            {
+                "setting": [c.title for c, _ in found],
+                "best attacker": [best.title(m.by) if isinstance(m, Measured) else "none" for _, m in found],
+                "right": [percent(m.value) if isinstance(m, Measured) else "" for _, m in found],
+                "95% interval": [
+                    "{} to {}".format(*map(percent, m.interval)) if isinstance(m, Measured) else "" for _, m in found
+                ],
+            },
+            hide_index=True,
+            key="compare_attackers",
+        )
+        st.caption(
+            "How often the attacker who finds most names a word that all of them draw. Intervals are corrected for the "
+            f"choice among {', '.join(best.ASKED.values()).lower()}."
+        )
+        for reason in dict.fromkeys(m for _, m in found if isinstance(m, str)):
+            st.caption(literal(reason))

@@ -1,0 +1,99 @@
+"""The table of measures below the columns, and what can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from dptext_core.measure import side_by_side
+from dptext_core.measure.metrics import score
+from dptext_core.mechanisms.registry import counted
+from dptext_core.privacy.guarantee import bound, number, percent
+from dptext_lab.results import curves
+
+from ...components.text import literal
+from ...figures.glossary import definition
+from ...server.comparison import Column, ColumnOutcome, ComparisonRequest
+from ...server.session import session
+
+
+def known_similarities(asked: ComparisonRequest, both: Sequence[tuple[Column, ColumnOutcome]]) -> Mapping[str, float]:
+    """Return the cosine of each rewrite with the original, as far as it is known; what is not is measured beside the
+    page, after what others wait for."""
+    kept = session().kept
+    texts = [o.looked.result.text for _, o in both if o.looked is not None]
+    known = {t: c for t in texts if (c := kept.likeness.get((asked.text, t))) is not None}
+    work, wanted = session().at("compare likeness"), (asked.text, tuple(texts))
+    if len(known) == len(set(texts)):
+        work.stop()
+    elif work.asked != wanted:
+        work.start(
+            wanted, lambda task: kept.like(asked.text, texts, task), "Measuring the likeness in meaning", last=True
+        )
+    if work.is_running(0.2):
+        work.follow()
+    elif work.error is None and isinstance(work.result, list) and work.asked == wanted:
+        known = dict(zip(texts, work.result, strict=True))
+    return known
+
+
+def measures_table(
+    asked: ComparisonRequest, both: Sequence[tuple[Column, ColumnOutcome]], like: Mapping[str, float]
+) -> dict[str, list[str]]:
+    """Return the table: a row for each setting. like: the cosine of each rewrite with the original, where it is
+    known."""
+    rows = [(c, o, o.looked.result, o.figures) for c, o in both if o.looked is not None and o.figures is not None]
+    table: dict[str, list[str]] = {
+        "setting": [c.title for c, *_ in rows],
+        "ε": [number(o.epsilon or 0) for _, o, *_ in rows],
+        "counts": [counted(c.mechanism) for c, *_ in rows],
+        "total ε": [bound(f.total) for *_, f in rows],
+        "words stay (N_w)": [estimate_text(f.n_w, "{:.0%}", f) for *_, f in rows],
+        "different words (S_w)": [estimate_text(f.s_w, "{:.1f}", f) for *_, f in rows],
+        "unchanged": [percent(score("unchanged", [asked.text], [r.text])[0]) for *_, r, _ in rows],
+    }
+    table["identifying words left"] = [f"{f.left[0]:,} of {f.left[1]:,}" if f.left[1] else "none" for *_, f in rows]
+    table["meaning kept (cosine)"] = [f"{like[r.text]:.2f}" if r.text in like else "…" for _, _, r, _ in rows]
+    return table
+
+
+def estimate_text(value: float | None, form: str, found: side_by_side.Figures) -> str:
+    return "none" if value is None else ("≈ " if found.draws is not None else "") + form.format(value)
+
+
+MEASURES_HELP = {
+    "ε": definition("ε"),
+    "counts": "What is promised, and what ε is counted by.",
+    "total ε": definition("Total ε"),
+    "words stay (N_w)": definition("N_w"),
+    "different words (S_w)": definition("S_w"),
+    "unchanged": "The share of all words that stand unchanged in this rewrite, kept words included.",
+    "identifying words left": "Of the different names, dates, numbers and places that rules find in your text, those "
+    "of which a word stands in this rewrite.",
+    "meaning kept (cosine)": "Likeness in meaning to the original, by a model of sentences: 1 is the same.",
+}
+
+
+def warn_of_differences(asked: ComparisonRequest) -> None:
+    """Say what can be compared and what cannot."""
+    names = [c.mechanism for c in asked.columns]
+    mixed = len(curves.units(names)) > 1
+    kind = asked.target[0] if asked.target else "own"
+    if kind in ("epsilon", "total") and mixed:
+        st.warning(
+            literal(
+                curves.units_note(names) + " Choose “Equal strongest attacker” to compare them where as much is found."
+            )
+        )
+    elif kind == "total":
+        st.caption("A total counts what is spent, not what is hidden.")
+    elif kind == "best":
+        st.caption(
+            "Where the strongest attacker finds as much, over the words that all of them draw: known roughly, from "
+            "a few dozen guesses. What they promise differs: see “counts”."
+        )
+    elif kind == "n_w":
+        st.caption("Equal N_w over the words that all of them draw. What they promise differs: see “counts”.")
+    elif mixed:
+        st.caption(literal(curves.units_note(names)))

@@ -1,0 +1,71 @@
+"""Downloads of the trade-off plot: figure, data and code."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dptext_core.measure import trade_off
+from dptext_core.measure.trade_off import TradeOffPoint
+
+from ... import figures
+from ...components import download
+from ...exports import FILE
+from ...figures import to_html
+from ...server.plot_request import PlotRequest
+from ..explore import share
+from .plot_settings import query_of
+from .plot_work import CHEAP
+
+
+def download_controls(points: list[TradeOffPoint], tried: PlotRequest, hidden: str, kept: str) -> None:
+    """Show the figure, its data, and the code that makes the same points again."""
+    st.subheader("Downloads")
+    dark = st.context.theme.type == "dark"
+
+    def page() -> str:
+        return to_html(figures.trade_off(points, hidden, kept, dark=dark), "Trade-off")
+
+    with st.container(horizontal=True):
+        if any(p.has(hidden) and p.has(kept) for p in points):
+            download.button(
+                "Figure (HTML)",
+                page,
+                "trade-off.html",
+                "text/html",
+                icon=":material/download:",
+                on_click="ignore",
+                key="trade_html",
+                holds="private",
+                help="It needs no network, and holds no text. The camera over the chart saves a PNG.",
+            )
+        download.button(
+            "Data (CSV)",
+            trade_off.to_csv(points),
+            "trade-off.csv",
+            "text/csv",
+            icon=":material/download:",
+            on_click="ignore",
+            key="trade_csv",
+            holds="private",
+            help="It holds figures, and no text.",
+        )
+        with st.popover("Link", icon=":material/link:"):
+            share.link(query_of(tried, hidden, kept), (), "these settings")
+        with st.popover("Code (Python)", icon=":material/code:"):
+            st.caption(f"The same points, with noise of their own. Your text is read from a file {FILE}.")
+            st.code(python_code(tried, hidden, kept), language="python")
+    with st.expander("The numbers"):
+        st.dataframe(trade_off.rows(points), hide_index=True, key="trade_table")
+    st.caption("These figures are measured on your private text: they are for your eyes, unless you mean to tell them.")
+
+
+def python_code(tried: PlotRequest, hidden: str, kept: str) -> str:
+    made = [f"    {setting.call()},\n" for setting in tried.settings]
+    wanted = tuple(n for n in dict.fromkeys((kept, hidden, *CHEAP)) if n != "epsilon")
+    return (
+        f"from pathlib import Path\n\nimport dptext_core as dpt\nfrom dptext_core.measure import trade_off\n\n"
+        f"text = Path({FILE!r}).read_text(encoding='utf-8')\n"
+        f"settings = [\n{''.join(made)}]\n"
+        f"points = list(dpt.tradeoff(text, settings, points={tried.points}, draws={tried.draws}, metrics={wanted!r}))\n"
+        "print(trade_off.to_csv(points))\n"
+    )

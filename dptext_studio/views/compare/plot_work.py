@@ -1,0 +1,75 @@
+"""Measurements of the points, beside the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core.measure import trade_off
+from dptext_core.measure.trade_off import TradeOffPoint
+
+from ...server.jobs import Work, progress_text
+from ...server.plot_request import PlotRequest
+from ...server.session import session
+
+#: Measured with every point, as it costs next to nothing.
+CHEAP = ("unchanged", "bleu", "n_w")
+#: Seconds between two pictures while points come in (each takes time from the work), and until the first one.
+EVERY, FIRST_AFTER = 2.0, 1.2
+
+
+def start_points(tried: PlotRequest) -> None:
+    """Measure the points in a thread; they are there one by one."""
+    mine = session()
+    kept, run = mine.kept, mine.run
+    points: list[TradeOffPoint] = []
+    mine.points, mine.tried = points, tried
+
+    def work(task: dpt.Task) -> None:
+        def prepare(m: dpt.Mechanism) -> dpt.Prepared:
+            return kept.prepared(tried.text, m, run, task)
+
+        for point in trade_off.tradeoff(
+            tried.text,
+            tried.mechanisms(),
+            None,
+            tried.draws,
+            CHEAP,
+            points=tried.points,
+            prepare=prepare,
+            task=task,
+        ):
+            points.append(point)
+
+    mine.at("trade-off more").stop()
+    mine.at("trade-off").start(tried, work, "Measuring")
+
+
+def start_measures(tried: PlotRequest, names: tuple[str, ...]) -> None:
+    """Measure something else of the points that are there."""
+    mine = session()
+    kept, run, found = mine.kept, mine.run, mine.points
+
+    def work(task: dpt.Task) -> None:
+        def prepare(m: dpt.Mechanism) -> dpt.Prepared:
+            return kept.prepared(tried.text, m, run, task)
+
+        for i, point in enumerate(trade_off.more(list(found), names, prepare, task=task)):
+            found[i] = point
+
+    mine.at("trade-off more").start((tried, names), work, "Measuring more")
+
+
+def missing_values(points: Sequence[TradeOffPoint], names: Sequence[str]) -> tuple[str, ...]:
+    """Return what is not measured of some point, and was not refused."""
+    return tuple(n for n in names if any(not (p.error or p.has(n) or n in p.reasons) for p in points))
+
+
+def progress_bar(work: Work) -> None:
+    bar, stop = st.columns([5, 1], vertical_alignment="center")
+    job = work.job
+    bar.progress(job.share if job is not None else 0.0, text=progress_text(job) if job is not None else "")
+    if stop.button("Stop", key="trade_stop", width="stretch") and job is not None:
+        job.task.cancel()

@@ -1,0 +1,91 @@
+"""One column: its rewrite, and what the chosen word was drawn from."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core.measure import side_by_side
+from dptext_core.privacy.guarantee import number, percent
+
+from ... import figures
+from ...components import download, links
+from ...components.rewrite_view import payload, rewrite_view, word_of
+from ...components.text import literal
+from ...server.comparison import Column, ColumnOutcome
+from ...server.session import session
+from .card_settings import PAGE
+
+state = st.session_state
+
+
+def choose_word(key: str) -> None:
+    session().word = word_of(state.get(key))
+
+
+def show_rewrite(column: Column, outcome: ColumnOutcome, word: int | None) -> None:
+    """Show the rewrite of one column."""
+    if outcome.looked is None:
+        st.info(literal(outcome.error or "There is no rewrite here."))
+        return
+    result = outcome.looked.result
+    if column.epsilon is None and outcome.epsilon is not None:
+        st.markdown(f"**ε = {number(outcome.epsilon)}**")
+    key = f"compare{column.id}_view"
+    stand, found = outcome.figures.left if outcome.figures is not None else (0, 0)
+    data = payload(
+        side_by_side.pieces(result),
+        chosen=word,
+        copies=outcome.looked.number,
+        name=f"Rewrite by {column.title}",
+        note=f"{stand:,} of {found:,} identifying words left, " if found else "",
+    )
+    for copy in rewrite_view(data, key=key, on_word=partial(choose_word, key)):
+        if (left := session().kept.shown.get(copy)) is not None:  # exactly the rewrite that stood there
+            mine = session().ledger
+            mine.record(left, released=True)
+            mine.take(PAGE, "copied text", "rewrite")
+    if result.guarantee.notion == "none":
+        st.warning(literal(result.guarantee.sentence()))
+    with st.container(horizontal=True):
+        download.button(
+            "Download",
+            result.text,
+            "rewrite.txt",
+            "text/plain",
+            icon=":material/download:",
+            holds="rewrite",
+            release=lambda book: book.record(result, released=True),
+            key=f"compare{column.id}_download",
+            help="What you download or copy counts as released in the ledger.",
+        )
+        if st.button(
+            "Explore",
+            icon=":material/edit_note:",
+            key=f"compare{column.id}_open",
+            help="Open this setting in Explore",
+        ):
+            links.open_explore(column.setting.at(outcome.epsilon))
+
+
+def show_word(column: Column, which: int, word: side_by_side.OneWord, result: dpt.RewriteResult | None) -> None:
+    """Show what the chosen word was drawn from in one column."""
+    found = word.each[which]
+    st.markdown(f"“{literal(word.word)}” → “**{literal(found.released)}**”" if found.released else literal(word.word))
+    if found.reason:
+        st.caption(literal(found.reason))
+        return
+    if result is not None and not found.known:
+        uncovered = dpt.mechanism_class(column.mechanism)(result.config).reading.uncovered()
+        st.caption(literal(f"“{word.word}” is not in its vocabulary. What happens to such words: {uncovered}"))
+    stays = f"the original stays with {percent(found.keep)}" if found.known else "the original is not among them"
+    figure = figures.word_bars(word, which, dark=st.context.theme.type == "dark")
+    st.plotly_chart(
+        figure,
+        theme=None,
+        config={"displayModeBar": False},
+        key=f"compare{column.id}_bars",
+        alt=f"Chances of the words under {column.title}; {stays}",
+    )

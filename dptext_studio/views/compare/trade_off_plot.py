@@ -1,0 +1,221 @@
+"""What mechanisms keep of one's own text and what they hide, over ε: points on a map, as they are measured."""
+
+from __future__ import annotations
+
+import importlib
+from functools import partial
+
+import streamlit as st
+
+from dptext_core.measure import trade_off, trade_off_advice
+from dptext_core.measure.trade_off import TradeOffPoint
+from dptext_core.measure.trade_off_advice import Advice
+
+from ... import figures
+from ...components import address, hidden_controls
+from ...components.shell import three_places
+from ...components.sticky_widgets import stay
+from ...components.text import literal
+from ...server.jobs import POLL_SECONDS
+from ...server.plot_request import PlotRequest
+from ...server.session import session
+from .plot_axes import HIDDEN, HIDDEN_HELP, KEPT, LIMITS
+from .plot_download import download_controls
+from .plot_settings import query_of, settings_controls
+from .plot_work import CHEAP, EVERY, FIRST_AFTER, missing_values, progress_bar, start_measures, start_points
+from .point_panel import open_point, point_panel, setting_of
+
+state = st.session_state
+# plotly looks into what is loaded of it, and would find half of it while a model loads beside the page.
+importlib.import_module("pandas")
+
+
+def choose_point(key: str) -> None:
+    """Choose the point of the mark that was clicked."""
+    for mark in state[key].selection.points:
+        if isinstance(named := mark.get("customdata"), list) and len(named) > 1:
+            state.trade_point = (int(named[0]), float(named[1]))
+
+
+def plot(points: list[TradeOffPoint], hidden: str, kept: str, advice: Advice | None, live: bool, early: bool) -> None:
+    shown = [p for p in points if p.has(hidden) and p.has(kept)]
+    if not shown:
+        st.info("The first points appear here in a moment." if live else "Nothing was measured for this choice.")
+        return
+    best = advice.best if advice and not early else None
+    figure = figures.trade_off(
+        points,
+        hidden,
+        kept,
+        chosen=state.get("trade_point"),
+        best=None if best is None else (best.setting, best.epsilon),
+        limit=advice.limit if advice else None,
+        dark=st.context.theme.type == "dark",
+    )
+    config = {
+        "displaylogo": False,
+        "toImageButtonOptions": {"format": "png", "filename": "trade-off", "scale": 2},
+        "modeBarButtonsToRemove": ["select2d", "lasso2d", "zoomIn2d", "zoomOut2d", "autoScale2d", "zoom2d", "pan2d"],
+    }
+    alt = f"{trade_off.about(kept).title} over what is hidden; “The numbers” below has them as a table"
+    if live:
+        st.plotly_chart(figure, theme=None, config=config, key="trade_live", alt=alt)
+    else:
+        st.plotly_chart(
+            figure,
+            theme=None,
+            config=config,
+            key="trade_figure",
+            on_select=partial(choose_point, "trade_figure"),
+            selection_mode="points",
+            alt=alt,
+        )
+    said = (
+        "A mark is a mechanism at one ε; filled marks are on the Pareto front (the broad line): no other mark hides "
+        "more and keeps more. Bars upwards: one standard deviation of the draws"
+    )
+    across = any(p.value(hidden).draws for p in shown if hidden != "epsilon")
+    said += "; across: the 95% interval of what is hidden." if across else "."
+    if advice and across:
+        said += " Pale marks have an interval that the limit cuts: the answer below leaves them out."
+    st.caption(f"{said} Every mark has fresh noise.")
+
+
+def advice_panel(points: list[TradeOffPoint], hidden: str, kept: str) -> Advice | None:
+    """Show the limit that is wanted, and what to start with; None where nothing is measured."""
+    if hidden == "epsilon":
+        return None
+    ask = {
+        "best": "The strongest attacker may name at most this many of the drawn words",
+        "n_w": "Of the drawn words, at most this many may stay",
+        "bayes": "An attacker may guess at most this many of the drawn words",
+        "two_texts": "At most this many rewrites may be told from those of your text with one other word",
+        "unchanged": "At most this many of all words may stand unchanged",
+    }[hidden]
+    limit = st.slider(ask, 1, 99, LIMITS[hidden], format="%d%%", key=stay(f"trade_limit_{hidden}", LIMITS[hidden]))
+    return trade_off_advice.advise(points, hidden, limit / 100, kept)
+
+
+def advice_text(advice: Advice, live: bool, early: bool) -> None:
+    if early:
+        st.info("The answer comes when each mechanism has some points.")
+        return
+    (st.success if advice.best else st.warning)(literal(advice.sentence(so_far=live)))
+    if doubt := advice.doubt():
+        st.markdown(literal(doubt))
+    if not advice.points:
+        return
+    one = advice.draws == 1
+    st.caption(
+        f"This stands on your text alone, on {advice.points:,} points{' so far' if live else ''} and "
+        f"{advice.draws:,} {'draw' if one else 'draws'} at each. The best of many points looks better than it is: draw "
+        "again, and see whether it is the best again. What ε promises differs between mechanisms."
+    )
+    if advice.best is None:
+        return
+    with st.container(horizontal=True):
+        if st.button("Open in Explore", icon=":material/edit_note:", key="trade_open_best"):
+            open_point(advice.best)
+        if advice.rivals and st.button(
+            "Side by side with the next best", icon=":material/compare_arrows:", key="trade_compare"
+        ):
+            session().compare([setting_of(p) for p in (advice.best, *advice.rivals[:2])])
+            st.switch_page("pages/compare.py")
+
+
+def cost_note() -> None:
+    with st.expander("Does looking cost anything?"):
+        st.markdown(
+            "**The draws do not**, as long as you release one rewrite at most, and draw that one afresh.\n\n"
+            "**The choice may.** A setting that you choose because of these figures is chosen by looking at your "
+            "private text. Whoever learns which setting you used learns a little about the text from it, and no ε "
+            "counts that. To be safe, choose on a public text of the same kind, and use that setting for the private "
+            "one. Or accept it, and know it."
+        )
+
+
+def plot_view(tried: PlotRequest, hidden: str, kept: str) -> None:
+    """Show points, advice and what belongs to them; run again every second while points come in."""
+    mine = session()
+    works = mine.at("trade-off"), mine.at("trade-off more")
+    was = [w.job is not None for w in works]
+    running = [w.is_running(0) for w in works]
+    if any(a and not b for a, b in zip(was, running, strict=True)):
+        st.rerun(scope="app")  # what was live is done
+    live, points = any(running), list(mine.points)
+    if live:
+        progress_bar(works[0] if running[0] else works[1])
+    for work, said in zip(works, ("The points that are there stay.", "What was measured stays."), strict=True):
+        if message := work.failure_text(f"Stopped. {said} Press “Draw again” to start again."):
+            st.warning(literal(message))
+    shown = kept
+    if points and not any(p.has(kept) for p in points):
+        shown = "bleu"
+        title = trade_off.about(kept).title
+        said = f"{title} is still being measured. Until then," if live else f"{title} was not measured:"
+        st.caption(f"{said} the height shows BLEU, which counts word sequences in common.")
+    early, axis = live and not trade_off_advice.enough(points, len(tried.settings), tried.points, hidden, shown), hidden
+    if early and hidden == "best":
+        axis = "n_w"  # which is there at once, where reading takes some seconds for each mark
+        st.caption("The attackers still read. Until each mechanism has some points, N_w stands in their place.")
+    place = st.container()
+    st.markdown("### Which mechanism and ε should I start with?")
+    advice = advice_panel(points, hidden, shown)
+    with place:
+        plot(points, axis, shown, advice if axis == hidden else None, live, early)
+    if advice is not None:
+        advice_text(advice, live, early)
+    else:
+        st.caption("Choose a measure other than “ε alone” under “Privacy” to get advice.")
+    address.show_query(query_of(tried, hidden, kept) | hidden_controls.to_query())
+    reasons = {p.label: p.error or p.reasons.get(hidden, "") or p.reasons.get(kept, "") for p in points}
+    for reason in dict.fromkeys(r for r in reasons.values() if r):
+        st.caption(literal(reason))
+    if not running[0] and points:
+        point_panel(points, tried.text)
+    if not live and points:
+        download_controls(points, tried, hidden, shown)
+
+
+def trade_off_view(text: str) -> None:
+    """Show the trade-off plot of a text: its settings, its points as they come, and what they say."""
+    _, right, left = three_places("trade")
+    with left:
+        settings, points, draws = settings_controls()
+        kept = st.selectbox(
+            "Utility",
+            KEPT,
+            format_func=lambda n: trade_off.about(n).title,
+            key=stay("trade_kept"),
+            help="How useful the rewrite still is. The cosine compares meanings, by a model of sentences.",
+        )
+        hidden = st.selectbox(
+            "Privacy", list(HIDDEN), format_func=HIDDEN.__getitem__, key=stay("trade_hidden"), help=HIDDEN_HELP
+        )
+        again = st.button(
+            "Draw again", icon=":material/casino:", width="stretch", key="trade_again", help="Redraws every point."
+        )
+        cost_note()
+    with right:
+        if not settings:
+            st.info("Choose a mechanism.")
+            return
+        mine = session()
+        before = mine.tried
+        tried = PlotRequest(text, settings, points, draws, (before.draw if before else 0) + again)
+        work, after = mine.at("trade-off"), mine.at("trade-off more")
+        if tried != before:
+            start_points(tried)
+            while (
+                not mine.points
+                and work.job is not None
+                and work.job.age < FIRST_AFTER
+                and not work.job.wait(POLL_SECONDS)
+            ):
+                state.get("session")  # where a run of the page ends that is to make way for another one
+        if not work.is_running(0) and work.error is None:
+            wanted = missing_values(mine.points, [n for n in (kept, hidden) if n not in ("epsilon", *CHEAP)])
+            if wanted and after.asked != (tried, wanted):
+                start_measures(tried, wanted)
+        under_way = work.job is not None or after.job is not None
+        st.fragment(plot_view, run_every=EVERY if under_way else None)(tried, hidden, kept)

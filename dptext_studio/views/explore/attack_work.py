@@ -1,0 +1,115 @@
+"""Attacks run beside the page, and the tables and controls that their panels share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core import attacks
+from dptext_core.attacks import which_text
+
+from ...components.text import literal, too_long
+from ...server import runs
+from ...server.session import session
+
+#: Seconds that a run of the page waits for work before it shows progress.
+PATIENCE = 0.7
+#: How many rewrites of one text the attacker of whole texts may be given.
+REWRITES = (1, 2, 4, 8)
+
+
+def attack_result(name: str, key: tuple, label: str, work: Callable, *, ask: str | None = None, note: str = "") -> Any:
+    """Return the result of ``work(task)`` for ``key``, or None while it is not there.
+
+    One job a name: another key stops the one before. ask: the label of a button that starts it; without it, it starts
+    at once. Errors of the package are shown in place.
+    """
+    held = session().at(f"attack: {name}")
+    if held.asked != key:
+        held.stop()
+        held.asked = None
+        if ask is not None:
+            if note:
+                st.caption(note)
+            if not st.button(ask, key=f"attack_start_{name}"):
+                return None
+        held.start(key, work, label)
+    if held.is_running(PATIENCE):
+        held.show_progress(f"attack_stop_{name}")
+        return None
+    if held.error is None:
+        return held.result
+    refused = isinstance(held.error, dpt.NoDistribution)
+    (st.info if refused else st.error)(literal(held.failure_text("Stopped.")))
+    if not refused and st.button("Try again", key=f"attack_again_{name}"):
+        held.asked = None
+        st.rerun()
+    return None
+
+
+def is_replaced(step: dpt.Step) -> bool:
+    """Return whether a word was replaced here; say so where not."""
+    try:
+        attacks.drawn_by_looking(step)
+    except dpt.NoDistribution as reason:
+        st.caption(literal(str(reason)))
+        return False
+    return True
+
+
+def attack_table(columns: dict[str, list], share: str = "") -> None:
+    """Show a table. share: the column that is a probability, shown as a bar."""
+    bar = st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1)
+    st.dataframe(columns, hide_index=True, height="content", column_config={share: bar} if share else None)
+
+
+def candidate_texts(
+    run: runs.Run,
+    mechanism: dpt.Mechanism,
+    result: dpt.RewriteResult,
+    key: str = "attack_which",
+    n: int = which_text.TEXTS,
+) -> tuple[tuple, Callable[[], attacks.Lineup]] | None:
+    """Show controls, with keys that begin so, for the texts that it could have been, n where they are made by
+    exchanging a word: what was asked for, and what makes them."""
+    words = attack_result(
+        f"which words {key}",
+        (run.inputs.text, run.inputs.setting),
+        "Looking words up",
+        lambda task: which_text.content_words(mechanism, result.original),
+    )
+    if words is None:
+        return None
+    kinds = ["All but one word", "Another text" if n == 2 else "A list of texts"]
+    default = kinds[0] if words else kinds[1]
+    kind = st.segmented_control("The attacker knows", kinds, default=default, required=True, key=f"{key}_kind")
+    if kind == kinds[0]:
+        if not words:
+            st.info("This text has no word that others could stand in for. Give other texts yourself.")
+            return None
+        if st.session_state.get(f"{key}_word") not in words:
+            st.session_state.pop(f"{key}_word", None)
+        word = st.selectbox(
+            "The word that it does not know",
+            words,
+            key=f"{key}_word",
+            help="The other texts have a word in its place that is near it in the word space.",
+        )
+        return (kind, word), lambda: which_text.lineup(mechanism, result.original, word, n)
+    given = st.text_area(
+        "Another text" if n == 2 else "Other texts that it could have been, one a line",
+        key=f"{key}_list",
+        height=120,
+        help="Yours is added. The list counts as public: the attacker has it.",
+    )
+    others = tuple(line for line in (given or "").splitlines() if line.strip())
+    if not others:
+        st.caption("Type at least one other text, and press Ctrl+Enter.")
+        return None
+    if said := too_long(given):
+        st.error(said)
+        return None
+    return (kind, others), lambda: which_text.listed_lineup(result.original, others)

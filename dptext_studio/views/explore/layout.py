@@ -1,0 +1,64 @@
+"""Names of the page's places, and its drawers, which open and shut."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ...server.session import session
+
+state = st.session_state
+
+PAGE = "explore"
+#: Of the page, from top to bottom.
+PARTS = ("head", "editor", "result", "options")
+#: Of what opens over the page, in pixels.
+WIDE = 560
+PANELS = ("Attacks", "Equal privacy", "Ledger", "Benchmarks")
+#: What is folded away, each under a button of its own.
+SHUT = "<style>.st-key-{} {{ display: {}; }}</style>"
+#: What opens below everything else, and where it stands.
+DRAWERS = {"play_far_open": "play_far", "play_options_open": "play_options"}
+BRING = """<script>
+setTimeout(() => document.querySelector(".st-key-{}")?.scrollIntoView({{ block: "start" }}), 200);
+</script>"""
+#: Where the last result stands, whatever goes on; and what it is called.
+BEFORE, REWRITE = "play_before", "is the rewrite"
+
+
+def set_open(what: str, to: bool) -> None:
+    """Open or shut. A drawer that opens is brought into sight. It is said to what, since a click that comes with a run
+    of the whole page may be heard twice."""
+    state[what] = to
+    session().bring = DRAWERS.get(what, "") if to else ""
+
+
+def hide_until_open(key: str, opened: str) -> None:
+    """Keep a container out of sight and of the keyboard's way until it is opened. What is in it keeps its values."""
+    # Streamlit keeps a style that a part of the page no longer draws: so one is drawn in both cases.
+    st.html(SHUT.format(key, "flex" if state.get(opened, False) else "none"))
+
+
+def options_drawer() -> None:
+    """Show the drawer with everything that few need, and its button."""
+    hide_until_open("play_options", "play_options_open")
+    drawer_button("Advanced", "play_advanced", "play_options_open")
+
+
+def drawer_button(label: str, key: str, opened: str) -> None:
+    is_open = state.get(opened, False)
+    st.button(
+        label,
+        key=key,
+        on_click=set_open,
+        args=(opened, not is_open),
+        type="tertiary",
+        icon=f":material/keyboard_arrow_{'up' if is_open else 'down'}:",
+        help=f"{'Close' if is_open else 'Open'} it, below",
+    )
+
+
+def open_panel(name: str) -> None:
+    """Open a panel, and bring it into sight."""
+    state.play_further = name
+    state.play_far_open = True
+    session().bring = "play_further"

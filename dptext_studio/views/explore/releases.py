@@ -1,0 +1,72 @@
+"""What leaves the page: copies and downloads, which count as released in the ledger."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core.measure.ledger_entries import SHARED_NOISE
+
+from ...components import download
+from ...server import runs
+from ...server.session import session
+from . import share
+from .layout import PAGE
+from .rewriting import current_ledger, redraw
+
+
+def record_copies(copies: list[tuple[str, int, float]]) -> None:
+    """Write down what the browser copied: exactly the rewrite that stood there. Copies told before change nothing."""
+    told = session().copied
+    for copy in copies:
+        noise_id, number_, epsilon = copy
+        run = session().recent.get((noise_id, number_))
+        if copy in told or run is None or not run.payload["lo"] <= epsilon <= run.payload["hi"]:
+            continue
+        told.add(copy)
+        current_ledger().record(run.at(epsilon), released=True)
+        current_ledger().take(PAGE, "copied text", "rewrite")
+
+
+def warn_if_void(result: dpt.RewriteResult) -> bool:
+    """Warn where the draw has no guarantee left because two settings of it were released; return whether that is so."""
+    mine = [e for e in current_ledger().entries if e.released and e.noise_id == result.noise_id]
+    if len(mine) < 2 or not current_ledger().account(result.original).void:
+        return False
+    at = [e.config.epsilon for e in mine]
+    which = f", at ε = {' and '.join(f'{e:g}' for e in at)}" if all(isinstance(e, float) for e in at) else ""
+    st.error(
+        f"**The guarantee no longer holds for this draw.** You released {len(mine)} versions of it{which}, and "
+        f"{SHARED_NOISE}. Rewrite again, and release one version only.",
+        icon=":material/warning:",
+    )
+    return True
+
+
+def action_buttons(run: runs.Run, result: dpt.RewriteResult, epsilon: float, void: bool) -> None:
+    again, save, more = st.columns(3)
+    if again.button(
+        "Rewrite again",
+        icon=":material/casino:",
+        width="stretch",
+        key="play_again",
+        help="This draws with fresh noise. Each rewrite that you release spends its budget. If you choose among "
+        "several, count all of them.",
+    ):
+        redraw()
+        st.rerun(scope="app")
+    with save:
+        download.button(
+            "Download text",
+            result.text,
+            "rewrite.txt",
+            "text/plain",
+            icon=":material/download:",
+            width="stretch",
+            key="play_download",
+            holds="rewrite",
+            release=lambda book: book.record(result, released=True),
+            help="What you download counts as released in the ledger.",
+        )
+    with more:
+        share.popover(run, result, epsilon, void)

@@ -1,0 +1,155 @@
+"""The text: its box, bundled examples and files that you open."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core.support.assets import Example, examples
+
+from ...components import live_text
+from ...components.style import add_style
+from ...components.text import decode, literal, shorten, too_long
+from ...server.session import session
+from . import share
+from .layout import hide_until_open, set_open
+
+state = st.session_state
+OWN_TEXT = "Choose a word that should stay private."
+#: What to do, after what the text gives away.
+DRAG = "Drag to the left until a reader can no longer tell. Drag to the right to get the meaning back."
+
+
+def use_text(text: str) -> None:
+    """Put a text into the box; what stood there can be brought back."""
+    forget_problems()
+    session().undo = state.get("play_text", "")
+    state.play_text = text
+
+
+def keep_what_fits(text: str) -> None:
+    kept = shorten(text)
+    use_text(kept)
+    st.toast(f"The first {len(kept):,} of {len(text):,} characters are kept. “Undo”, below the text, brings all back.")
+
+
+def use_example() -> None:
+    chosen = state.play_example
+    # Nothing stays chosen: a second click on an example would only take the choice back.
+    state.play_example = None
+    if chosen:
+        use_text(next(e.text for e in examples() if e.title == chosen))
+
+
+def generates_text(spec: dpt.MechanismSpec) -> bool:
+    """Return whether it writes a text of its own by a bundled model, which was trained on single sentences."""
+    return not {"language model", "autoencoder"}.isdisjoint(spec.needs)
+
+
+def offer_title(spec: dpt.MechanismSpec) -> str:
+    """Return a mechanism as it is offered: what is bundled for writing is small, and is called so."""
+    return f"{spec.title} (small demo model)" if generates_text(spec) else spec.title
+
+
+def use_mechanism() -> None:
+    forget_problems()
+    suit_example(state.play_mechanism)
+
+
+def suit_example(mechanism: str) -> None:
+    """Put one sentence of the example in its place for a mechanism that writes anew, and the example back for others.
+    A text of one's own stays."""
+    wanted = generates_text(dpt.mechanism_class(mechanism).spec())
+    now = example_of(state.get("play_text") or "")
+    if wanted and now is not None:
+        use_text(one_sentence(now))
+    elif not wanted and (whole := next((e for e in examples() if state.get("play_text") == one_sentence(e)), None)):
+        use_text(whole.text)
+
+
+def one_sentence(example: Example) -> str:
+    """Return the sentence of an example that gives it away."""
+    spans = dpt.Document.parse(example.text).sentences
+    return next((s for a, b in spans if example.sensitive in (s := example.text[a:b])), example.text)
+
+
+def use_upload() -> None:
+    forget_problems()
+    if state.play_upload is not None:
+        try:
+            data, name = state.play_upload.getvalue(), state.play_upload.name
+            if share.is_session(name):
+                share.open_session(data, name, use_text)
+            else:
+                use_text(decode(data, name))
+        except dpt.InputError as error:
+            session().upload_error = str(error)
+
+
+def forget_problems() -> None:
+    """Forget what was wrong with a file or a link, as something else is asked for."""
+    session().upload_error = session().link_problem = ""
+
+
+def example_of(text: str) -> Example | None:
+    """Return the bundled text that this is."""
+    return next((e for e in examples() if e.text == text), None)
+
+
+def origin_of(text: str) -> Example | None:
+    """Return the bundled text that this is, or of which this is the sentence that gives it away."""
+    return next((e for e in examples() if text in (e.text, one_sentence(e))), None)
+
+
+def headline() -> None:
+    """Show what this is for, what the text gives away, and the way to another text."""
+    st.markdown("# Can a reader still tell?")
+    # In the place of what the text box showed when the page ran before: it is set by callbacks before this.
+    mine = origin_of(state.play_text)
+    with st.container(key="play_about", horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f"{literal(mine.problem) if mine else OWN_TEXT} {DRAG}", width="stretch")
+        st.pills(
+            "Examples",
+            [e.title for e in examples()],
+            key="play_example",
+            on_change=use_example,
+            wrap=True,
+            label_visibility="collapsed",
+            width="content",
+        )
+        st.button(
+            "Close the editor" if state.get("play_editing") else "Your text",
+            icon=":material/edit:",
+            key="play_edit",
+            on_click=set_open,
+            args=("play_editing", not state.get("play_editing", False)),
+        )
+
+
+def text_box() -> None:
+    """Show the text, behind its button; the rewrite follows the typing."""
+    hide_until_open("play_editor", "play_editing")
+    if not state.get("play_editing"):
+        add_style(__file__, "editor_closed.css")
+    st.text_area(
+        "Text",
+        state.play_text,
+        key="play_text",
+        height=120,
+        placeholder="Type or paste a text, or pick an example above.",
+        help="It stays in this session. It is not stored and not logged.",
+        on_change=forget_problems,
+    )
+    before = session().undo
+    if before and before != state.play_text:
+        st.button("Undo", on_click=use_text, args=(before,), help="This brings the last text back.")
+    if waits := typing_pause():
+        st.caption(waits)
+    if too_long(state.play_text):
+        st.caption("This text is too long for this page.")
+
+
+def typing_pause() -> str:
+    """Return why the rewrite waits for a longer pause in typing; empty where it follows at once."""
+    run = session().run
+    return live_text.pause_reason(state.play_text, None if run is None else run.seconds)

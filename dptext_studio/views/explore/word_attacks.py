@@ -1,0 +1,273 @@
+"""Panels of the attackers on single words."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core import attacks
+from dptext_core.attacks import bayes, best, mask_inference, nearest, query
+from dptext_core.privacy.guarantee import percent
+from dptext_core.support.checks import many
+
+from ...components.charts import chart
+from ...components.text import literal
+from ...figures import query_figure
+from ...server import runs
+from .attack_work import attack_result, attack_table, is_replaced
+
+POINTS = 13
+
+
+def bayes_panel(
+    attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
+) -> None:
+    """Show the posterior over what the word was."""
+    step = result.steps[token]
+    if not is_replaced(step):
+        return
+    ask, note = None, ""
+    if bayes.is_available(mechanism) and not bayes.is_ready(mechanism, step.epsilon or _largest(result)):
+        ask = "Work out the best guess"
+        note = "Once for these options, the distances of all pairs of words are counted, for ten seconds or so."
+
+    def work(task: dpt.Task):
+        return bayes.attack(mechanism, result, token, task=task)
+
+    key = (run.number, result.config, token)
+    found = attack_result("bayes", key, "Counting distances", work, ask=ask, note=note)
+    if found is None:
+        return
+    guess, rank, chance = st.columns(3)
+    guess.metric(
+        "Best guess right", percent(found.success), help="This counts each word as often as it occurs in public text."
+    )
+    rank.metric("Place of your word", "not listed" if found.rank is None else f"{found.rank:,}")
+    chance.metric(
+        "Without the output",
+        percent(found.chance),
+        help=f"This is what always guessing “{found.chance_guess}” reaches.",
+    )
+    rows = [(i, *row) for i, row in enumerate(found.top, 1)]
+    if found.rank is not None and found.rank > len(found.top):
+        prior = attacks.public_prior(mechanism)
+        at = next(i for i, w in enumerate(prior.words) if w.lower() == step.original.lower())
+        rows.append((found.rank, prior.words[at], found.p_true or 0.0, float(prior.p[at])))
+    attack_table(
+        {
+            "place": [f"{i:,}" for i, *_ in rows],
+            "word": [w for _, w, _, _ in rows],
+            "": ["◀ yours" if w.lower() == step.original.lower() else "" for _, w, _, _ in rows],
+            "probability": [p for _, _, p, _ in rows],
+            "before": [percent(p) for _, _, _, p in rows],
+        },
+        "probability",
+    )
+    st.markdown(literal(found.sentence()))
+    st.caption(
+        "The best that anyone can do who knows the mechanism, its ε and how frequent words are, and looks at this word "
+        "alone. An attacker who also reads the words around it can do better: see “Language model”."
+        + (f" Words beyond the likeliest are off by {found.error:.1g} of themselves at most." if found.error else "")
+    )
+
+
+def _largest(result: dpt.RewriteResult) -> float:
+    return max((s.epsilon for s in result.steps), default=0.0) or 1.0
+
+
+def repeated_answers_panel(
+    attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
+) -> None:
+    """Show how many answers give the word away."""
+    step = result.steps[token]
+    if not is_replaced(step):
+        return
+    if step.reason:
+        st.caption(
+            f"“{literal(step.original)}” is {step.reason}: it is drawn without being looked at. Any number of "
+            "answers tells nothing about it."
+        )
+        return
+    found = attack_result(
+        "query",
+        (run.number, result.config, token),
+        "Asking again and again",
+        lambda task: query.query_number(result.distribution(token), task=task),
+    )
+    if found is not None:
+        number, own, rival = st.columns(3)
+        number.metric("Answers needed", "never" if math.isinf(found.n) else f"about {found.n:,.0f}")
+        own.metric("Your word comes out", percent(found.p_original))
+        rival.metric("Likeliest other word", percent(found.p_rival), help=literal(found.rival))
+        st.markdown(literal(found.sentence()))
+    if "sweep" not in result.can:
+        return
+    channel = result.locked(token)[0]
+    epsilons = np.geomspace(run.payload["lo"], run.payload["hi"], POINTS).tolist()
+    kind = (run.number, channel.draws is None)
+    curve = attack_result(
+        "curve",
+        (*kind, token),
+        "Working out the curve",
+        lambda task: query.query_curve(channel, epsilons, task=task),
+        ask=None if channel.draws is None else "Show the number at every ε",
+    )
+    channels = query.drawn_channels(result)
+    text = None
+    if len(channels) > 1:
+        text = attack_result(
+            "text curve",
+            kind,
+            "Working out the curve of the text",
+            lambda task: query.query_curve(channels, epsilons[::2], task=task),
+            ask=f"Add the curve of all {len(channels)} words",
+        )
+    lines = {f"“{step.original}”": curve} if curve is not None else {}
+    if text is not None:
+        lines[f"half of the {many(text.words, 'word')}"] = text
+    if lines:
+        dark = st.context.theme.type == "dark"
+        figure = query_figure(lines, epsilon=found.epsilon if found is not None else None, dark=dark)
+        chart(figure, key="attack_query", alt="Chance of finding the original over the answers; in words below")
+        st.markdown(literal(" ".join(c.sentence() for c in lines.values())))
+    st.caption(
+        "The most frequent of N fresh answers, in 2,000 simulated repeats. Every answer that you give spends its ε "
+        "again."
+    )
+
+
+def nearest_words_panel(
+    attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
+) -> None:
+    """Show the released word, or its nearest neighbour, as the guess."""
+    found = attack_result(
+        "nearest",
+        (run.number, result.config),
+        "Looking for the nearest words",
+        lambda task: nearest.attack(mechanism, result, task=task),
+    )
+    if found is None:
+        return
+    same, near, chance = st.columns(3)
+    same.metric("Same word", percent(found.same), help="The attacker guesses that nothing was changed.")
+    near.metric("Nearest word", percent(found.nearest), help="The attacker guesses the nearest other word.")
+    chance.metric(
+        "Without the output", percent(found.chance), help="This is what always guessing the most frequent word reaches."
+    )
+    st.markdown(literal(found.sentence()))
+    guess = next((g for g in found.guesses if g.step == token), None)
+    if guess is None:
+        if (reason := result.steps[token].reason) and result.steps[token].drawn:
+            st.caption(f"“{literal(result.steps[token].original)}” is {reason}: it was drawn without being looked at.")
+        return
+    if not guess.neighbours:
+        st.caption(f"“{literal(guess.released)}” is not in the word space {literal(found.space)}.")
+        return
+    words = [guess.released, *guess.neighbours]
+    attack_table(
+        {
+            "guess": words,
+            "": ["◀ yours" if w.lower() == guess.original.lower() else "" for w in words],
+        }
+    )
+    if guess.rank is not None and guess.rank >= len(words):
+        st.caption(f"“{literal(guess.original)}” comes in place {guess.rank + 1:,}.")
+
+
+def language_model_panel(
+    attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
+) -> None:
+    """Show what a language model reads from the words around."""
+    assert isinstance(attacker, mask_inference.LanguageModel)
+    finding = attack_result(
+        attacker.name,
+        (run.number, result.config),
+        "The language model guesses",
+        lambda task: attacker.attack(mechanism, result, task=task),
+        ask="Let the language model guess",
+        note=attacker.how,
+    )
+    if finding is None:
+        return
+    first, ten, chance = st.columns(3)
+    first.metric("First guess right", percent(finding.top1))
+    ten.metric(
+        "Among ten guesses", percent(finding.top10), help=f"Without the output it would be {percent(finding.chance10)}."
+    )
+    chance.metric(
+        "Without the output",
+        percent(finding.chance),
+        help="This is what always guessing the most frequent word reaches.",
+    )
+    st.markdown(literal(finding.sentence()))
+    steps = result.steps
+    attack_table(
+        {
+            "released": [g.released for g in finding.guesses],
+            "your word": [steps[g.step].original for g in finding.guesses],
+            "its place": ["cannot be said" if g.rank is None else f"{g.rank:,}" for g in finding.guesses],
+            "the model's guesses": [", ".join(g.guesses) for g in finding.guesses],
+            "": ["◀ chosen" if g.step == token else "" for g in finding.guesses],
+        }
+    )
+
+
+def plain_panel(
+    attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
+) -> None:
+    """Show what an attacker without a panel of its own finds."""
+    assert isinstance(attacker, attacks.TextAttacker)
+    st.caption(literal(attacker.question))
+    unit = token if attacker.scope == "word" else None
+    finding = attack_result(
+        attacker.name,
+        (run.number, result.config, unit),
+        attacker.title,
+        lambda task: attacker.attack(mechanism, result, unit, task=task),
+    )
+    if finding is not None:
+        success, chance = st.columns(2)
+        success.metric("Right", percent(finding.success))
+        chance.metric("Without the output", percent(finding.chance))
+        st.markdown(literal(finding.sentence()))
+
+
+def strongest_panel(
+    attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
+) -> None:
+    """Show which attacker on single words finds most."""
+    finding = attack_result(
+        attacker.name,
+        (run.number, result.config),
+        "Asking all attackers",
+        lambda task: best.ask(mechanism, [result], task=task),
+        ask="Ask all attackers",
+        note=f"Asked are: {', '.join(best.ASKED.values()).lower()}. They guess the same words of the rewrite above.",
+    )
+    if finding is None:
+        return
+    who, right, chance = st.columns(3)
+    who.metric("Best attacker", finding.title)
+    right.metric(
+        "Right",
+        percent(finding.success),
+        help=f"95% interval, corrected for the choice: {percent(finding.low)} to {percent(finding.high)}.",
+    )
+    chance.metric(
+        "Without the output",
+        percent(finding.chance),
+        help="This is what always guessing the most frequent word reaches.",
+    )
+    attack_table(
+        {
+            "attacker": [best.title(name) for name in finding.shares],
+            "": ["◀ best" if name == finding.name else "" for name in finding.shares],
+            "right": list(finding.shares.values()),
+        },
+        "right",
+    )
+    st.markdown(literal(finding.sentence()))
+    st.caption("The best of several on the same few words looks a little better than it is: read the interval.")
