@@ -794,7 +794,7 @@ def test_how_much_an_audit_looks_at_and_from_which_chance_on_it_refutes():
                 value = getattr(module, name, None)
                 if isinstance(node, ast.Assign) and name.isupper() and isinstance(value, int | float | np.ndarray):
                     found[f"{module.__name__.rpartition('.')[2]} {name.lstrip('_')}"] = plain(value)
-    assert found["outputs DRAWS"] == 2000 and found["seen LEVEL"] == 5e-8 and len(found) > 50
+    assert found["outputs DRAWS"] == 2000 and found["release_statistics LEVEL"] == 5e-8 and len(found) > 50
     held_case("figures", "constants", dict(sorted(found.items())))
 
 

@@ -309,4 +309,5 @@ def test_what_a_mechanism_says_of_itself_is_what_the_class_has():
     for name in names:
         owner, _, attribute = name.rpartition(".")
         cls = type(getattr(word_by_word, owner)) if owner else dpt.Mechanism
-        assert hasattr(cls, attribute) or attribute in cls.__annotations__, name
+        declared = {name for base in cls.__mro__ for name in vars(base).get("__annotations__", {})}
+        assert hasattr(cls, attribute) or attribute in declared, name

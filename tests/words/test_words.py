@@ -25,6 +25,7 @@ from dptext_core.words import (
     WordSpace,
     antonyms,
     common_vocabulary,
+    smaller_spaces,
     space,
     space_loading,
     stop_words,
@@ -670,7 +671,7 @@ def test_vectors_of_codes_are_made_when_all_are_asked_for():
     """A server holds hundreds of thousands of numbers less, and each row has the same bits."""
     whole = word_space("word2vec")
     some = dataclasses.replace(whole, vectors=None)
-    fewer = space.without(some, (3, 9, 100))
+    fewer = smaller_spaces.without(some, (3, 9, 100))
     rows = np.random.default_rng(1).integers(0, len(whole) - 3, (40, 7))
     parts = [some.vectors_at(at) for at in (rows, slice(5, 900), np.array(7))] + [fewer.vectors_at(rows)]
     kept = np.delete(np.arange(len(whole)), (3, 9, 100))
