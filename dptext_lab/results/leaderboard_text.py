@@ -23,17 +23,18 @@ def with_interval(entry: BoardEntry, metric: str) -> str:
     return f"{score_text(entry.value, metric)} ± {score_text((entry.high - entry.low) / 2, metric)}"
 
 
-#: Levels of privacy in plain words; of the shares so many of 100.
+#: Levels of privacy in plain words.
 _LEVELS = {
-    "attack_best": "the best of all attackers names {} of 100 drawn words",
-    "attack_best_few": "the best of same word, best guess and language model names {} of 100 drawn words",
-    "attack_two_texts": "{} of 100 rewrites are told from those of a text with one other word",
-    "attack_reader": "a reader finds {} of 100 drawn words",
-    "n_w": "{} of 100 drawn words stay as they were",
-    "attack_bayes": "the best guess is right for {} of 100 drawn words",
-    "attack_nearest": "{} of 100 drawn words are among the ten nearest to what was released",
-    "attack_mask": "a language model names {} of 100 drawn words at once",
-    "attack_query": "100 answers give {} of 100 drawn words away",
+    "attack_best": "the strongest attacker recovers {}% of the replaced words",
+    "attack_best_few": "the strongest of same word, Bayes-optimal guess and language model recovers {}% of the replaced "
+    "words",
+    "attack_two_texts": "{}% of rewrites are distinguished from those of a text with one other word",
+    "attack_reader": "a contextual Bayes attacker recovers {}% of the replaced words",
+    "n_w": "{}% of the sampled words are unchanged",
+    "attack_bayes": "the Bayes-optimal guess is right for {}% of the replaced words",
+    "attack_nearest": "{}% of the originals are among the ten nearest words of the release",
+    "attack_mask": "a language model recovers {}% of the replaced words",
+    "attack_query": "100 answers give away {}% of the replaced words",
 }
 
 
@@ -42,7 +43,7 @@ def level_text(privacy: str, at: float) -> str:
     if privacy in _LEVELS:
         return _LEVELS[privacy].format(round(100 * at))
     if privacy == "s_w":
-        return f"100 draws of a word give {at:g} different ones"
+        return f"100 samples of a word give {at:g} different words"
     return f"{measure(privacy).title} is {score_text(at, privacy)}"
 
 
@@ -52,15 +53,15 @@ def join_names(names: Sequence[str], among: Sequence[str] = ()) -> str:
 
 
 def _beaten_text(n: int) -> str:
-    return "1 other keeps less" if n == 1 else f"{n} others keep less"
+    return "1 other is significantly lower" if n == 1 else f"{n} others are significantly lower"
 
 
 def answer(ranking: Board, title_of_data: str) -> tuple[str, str]:
     """Return which keeps most, in a sentence made from the rows; and how sure that is."""
     first = ranking.first
-    where = f"Where {level_text(ranking.privacy, ranking.at)}"
+    where = f"When {level_text(ranking.privacy, ranking.at)}"
     if first is None and ranking.left_out:
-        off = "What was measured lies further off: choose another level or judge, or measure more ε."
+        off = "The measured points are too far away: choose another level or judge, or measure more ε."
         return f"{where}, no setting has points near on {title_of_data}.", off
     if first is None:
         return f"{where}, no setting was measured on {title_of_data}.", "Choose another level, or another judge."
@@ -70,27 +71,27 @@ def answer(ranking: Board, title_of_data: str) -> tuple[str, str]:
     kept = f"{name[0].lower() + name[1:] if not name[:2].isupper() else name} {with_interval(first, ranking.judge)}"
     whole = "" if ranking.whole is None else f", of {score_text(ranking.whole.value, ranking.judge)} without rewriting"
     nothing = {spec.name for spec in mechanisms() if spec.notion == "none"}
-    bare = ", which promises nothing," if first.mechanism in nothing else ""
-    sentence = f"{where}, {first.label}{bare} keeps most on {title_of_data}: {kept}{whole}."
+    bare = ", which has no guarantee," if first.mechanism in nothing else ""
+    sentence = f"{where}, {first.label}{bare} preserves the most on {title_of_data}: {kept}{whole}."
     told = [e for e in ranking.entries[1:] if e.is_significant]
     near = ranking.together
     if not near:
-        doubt = f"{_beaten_text(len(told))}, beyond doubt."
+        doubt = f"{_beaten_text(len(told))}."
     else:
         some = [e.label for e in near[:3]] + ([f"{len(near) - 3} more"] if len(near) > 3 else [])
         names = some[0] if len(some) == 1 else f"{join_names(some[:-1], among=some)} and {some[-1]}"
-        doubt = f"It cannot be told from {names}"
-        doubt += f". {_beaten_text(len(told))}, beyond doubt." if told else ": none is beyond doubt the best."
+        doubt = f"{first.label} and {names} are not significantly different."
+        doubt += f" {_beaten_text(len(told))}." if told else ""
     between = [e for e in ranking.entries if e.between]
     if between:
-        doubt += f" {len(between)} of {len(ranking.entries)} were read between two measured points."
+        doubt += f" {len(between)} of {len(ranking.entries)} values are interpolated between two measured points."
     if first.different_words is not None and (
         others := [e for e in ranking.entries[1:] if e.different_words is not None]
     ):
         second = others[0]
         doubt += (
-            f" How often a word stays is not all of privacy: 100 draws of a word give {first.different_words:.0f} "
-            f"different ones with {first.label}, {second.different_words:.0f} with {second.label}."
+            f" An unchanged word is not the whole of privacy: 100 samples of a word give {first.different_words:.0f} "
+            f"different words with {first.label}, {second.different_words:.0f} with {second.label}."
         )
     return sentence, doubt
 
@@ -118,10 +119,10 @@ def agreement(rows: Rows, ranking: Board) -> str:
         named.setdefault(name, []).append(judge)
     same = named.pop(first.label, [])
     if not named:
-        return f"All {len(others)} other judges name it, too: {join_names(same)}."
-    start = f"{len(same)} of {len(others)} other judges name it, too" if same else "No other judge names it"
+        return f"All {len(others)} other judges rank it first too: {join_names(same)}."
+    start = f"{len(same)} of {len(others)} other judges rank it first too" if same else "No other judge ranks it first"
     instead = join_names([f"{name} ({join_names(judges)})" for name, judges in named.items()])
-    return f"{start}. Named instead: {instead}."
+    return f"{start}. First instead: {instead}."
 
 
 def rankings(rows: Rows, ranking: Board) -> tuple[list[dict[str, Any]], dict[str, float]]:
@@ -171,9 +172,9 @@ def elsewhere(rows: Rows, ranking: Board) -> tuple[str, ...]:
         if few or other.first is None or other.first.mechanism == ranking.first.mechanism:
             continue
         beaten = [e.is_significant for e in other.entries if e.mechanism == ranking.first.mechanism]
-        sure = "beyond doubt" if beaten and all(beaten) else "within doubt"
+        sure = "significantly" if beaten and all(beaten) else "not significantly"
         why = "" if beaten else f" ({ranking.first.label} has no point there)"
-        out.append(f"Where {level_text(privacy, steps[1])}, {other.first.label} is first, {sure}{why}.")
+        out.append(f"When {level_text(privacy, steps[1])}, {other.first.label} is first, {sure}{why}.")
     return tuple(out)
 
 
@@ -215,7 +216,7 @@ def display_rows(ranking: Board) -> list[dict[str, Any]]:
             measure(ranking.privacy).title: e.privacy,
             "different words in 100 draws": e.different_words,
             "p to the first": e.p,
-            "less beyond doubt": e.is_significant,
+            "significantly less": e.is_significant,
             "texts": e.n,
             "seeds": e.seeds,
             "point": e.point,
@@ -242,7 +243,7 @@ def to_latex(ranking: Board, title_of_data: str) -> str:
         for e in ranking.entries
     ]
     caption = (
-        f"{name} on {title_of_data} where {level_text(ranking.privacy, ranking.at)}, with 95% intervals; p of no "
+        f"{name} on {title_of_data} when {level_text(ranking.privacy, ranking.at)}, with 95% intervals; p of no "
         "difference to the first, corrected by Holm's method."
     )
     return tabular(columns, rows, caption, f"tab:{ranking.data}-{ranking.judge}".replace("_", "-"))

@@ -151,21 +151,21 @@ def _rows(source: _Source, content: bytes, path: Path) -> list[_Row]:
             table = csv.reader(text, strict=True)
         for line, cells in enumerate(table, 1):
             if len(cells) != len(source.columns):
-                raise InputError(f"{wanted}: row {line} has {len(cells)}. Take the file anew.")
+                raise InputError(f"{wanted}: row {line} has {len(cells)}. Download the file again.")
             if source.header and line == 1:
                 if tuple(cells) != source.columns:
-                    raise InputError(f"{wanted}: its first row has {', '.join(cells)}. Take the file anew.")
+                    raise InputError(f"{wanted}: its first row has {', '.join(cells)}. Download the file again.")
                 continue
             row = dict(zip(source.columns, (cell.strip() for cell in cells), strict=True))
             parts = tuple(row[column] for column in source.texts)
             targets = {target: row[column] for target, column in source.targets.items()}
             if not all((*parts, *targets.values())):
-                raise InputError(f"{wanted}: row {line} has an empty text or label. Take the file anew.")
+                raise InputError(f"{wanted}: row {line} has an empty text or label. Download the file again.")
             rows.append((parts, targets))
     except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{wanted}, in UTF-8: {error}. Take the file anew.") from error
+        raise InputError(f"{wanted}, in UTF-8: {error}. Download the file again.") from error
     if not rows:
-        raise InputError(f"{wanted}, and at least one text: it has none. Take the file anew.")
+        raise InputError(f"{wanted}, and at least one text: it has none. Download the file again.")
     return rows
 
 

@@ -91,7 +91,7 @@ class Asked(OfSetting, Private):
                 about.get("polish") is True,
             )
         except (KeyError, TypeError, AttributeError, ConfigError):
-            raise InputError("This job was made by another version of the program. Begin it anew.") from None
+            raise InputError("This job was made by another version of the program. Start it again.") from None
 
 
 @dataclass(frozen=True)
@@ -304,7 +304,7 @@ class Batch(Private):
             with _naming:  # so that nobody reads one that is half written
                 return (self.run / _NAME).read_text(encoding="ascii")
         except OSError as error:
-            raise InputError(f"The folder of this job cannot be used: {error.strerror}. Begin it anew.") from error
+            raise InputError(f"The folder of this job cannot be used: {error.strerror}. Start it again.") from error
 
     def promised(self) -> Iterator[tuple[str, Guarantee | None]]:
         """The texts of the rows that are written, each with the promise of its rewrite; None where it has none."""
@@ -337,13 +337,13 @@ class Batch(Private):
                 "The total is that of the distinct words. It is the same for a person who wrote one row as for one who "
                 "wrote all of them.",
                 "The random key that makes equal words equal lives in this server's memory while the job runs. It is "
-                "never written to a file. So a job of this kind that was stopped cannot go on; it can only begin anew.",
+                "never written to a file. A stopped job of this kind cannot go on; it can only start again.",
             )
         same = (
             "Within a row, a word that is repeated is drawn once and shown the same each time: this costs less, and "
             "everyone can see where a row repeats a word. Between rows nothing is shared."
             if once
-            else "Each row has noise of its own, and so has each place in it: a repeated word comes out anew."
+            else "Every row and every word has its own noise: a repeated word is replaced again."
         )
         return (
             "The promise of a row is about its text alone. It holds even against somebody who knows all other rows.",

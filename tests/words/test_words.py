@@ -677,7 +677,7 @@ def test_vectors_of_codes_are_made_when_all_are_asked_for():
     kept = np.delete(np.arange(len(whole)), (3, 9, 100))
     for part, places in zip(parts, (rows, np.arange(5, 900), 7, kept[rows]), strict=True):
         np.testing.assert_array_equal(part, whole.vectors[places])
-    same = space.without(dataclasses.replace(whole, step=None), (3, 9, 100))
+    same = smaller_spaces.without(dataclasses.replace(whole, step=None), (3, 9, 100))
     np.testing.assert_array_equal(fewer.nearest(rows[:, 0], 5)[0], same.nearest(rows[:, 0], 5)[0])
     assert not {"vectors"} & (vars(some).keys() | vars(fewer).keys())
     assert some.width == some.vectors.shape[1] and some.vectors is some.vectors and not some.vectors.flags.writeable

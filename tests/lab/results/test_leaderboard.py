@@ -167,18 +167,18 @@ def test_the_sentence_and_its_doubt_are_made_from_the_rows():
     found = board(table_of(*ROWS), "sst2", "accuracy", at=0.3)
     said, doubt = leaderboard_text.answer(found, "SST-2")
     assert said == (
-        "Where 30 of 100 drawn words stay as they were, 1-Diffractor keeps most on SST-2: accuracy 66.5% ± 1.0%, of "
-        "80.0% without rewriting."
+        "When 30% of the sampled words are unchanged, 1-Diffractor preserves the most on SST-2: accuracy 66.5% ± 1.0%, "
+        "of 80.0% without rewriting."
     )
-    assert doubt.startswith("It cannot be told from MVC. 1 other keeps less, beyond doubt. 1 of 3 were read between")
+    assert doubt.startswith("1-Diffractor and MVC are not significantly different. 1 other is significantly lower. ")
     clear = board(
         table_of(*points("tem", (1.0, 0.3, 0.9)), *points("mvc", (1.0, 0.3, 0.5))), "sst2", "accuracy", at=0.3
     )
-    assert leaderboard_text.answer(clear, "SST-2")[1] == "1 other keeps less, beyond doubt."
+    assert leaderboard_text.answer(clear, "SST-2")[1] == "1 other is significantly lower."
     none = board(table_of(*ROWS), "sst2", "accuracy", at=0.77)
     said, what = leaderboard_text.answer(none, "SST-2")
     assert not none.entries and said.endswith("no setting has points near on SST-2.")
-    assert what == "What was measured lies further off: choose another level or judge, or measure more ε."
+    assert what == "The measured points are too far away: choose another level or judge, or measure more ε."
     nothing = leaderboard_text.answer(board(table_of(ROWS[-1]), "sst2", "accuracy"), "SST-2")
     assert "no setting was measured on SST-2." in nothing[0] and nothing[1].startswith("Choose another")
 
@@ -188,13 +188,14 @@ def test_of_one_that_promises_nothing_the_sentence_says_so():
     assert "Truncated Gumbel was measured" in leaderboard_text.answer(found, "SST-2")[0]
     rows = (*points("gumbel", (1.0, 0.3, 0.9)), *points("mvc", (1.0, 0.3, 0.5)))
     found = board(table_of(*rows), "sst2", "accuracy", at=0.3)
-    assert ", Truncated Gumbel, which promises nothing, keeps most on" in leaderboard_text.answer(found, "SST-2")[0]
+    sentence, _ = leaderboard_text.answer(found, "SST-2")
+    assert ", Truncated Gumbel, which has no guarantee, preserves the most on" in sentence
 
 
 def test_what_else_is_known_of_the_first_is_part_of_the_doubt():
     rows = [*ROWS, row("diffractor", "s_w", 0.6, 13.0, lists=["L2"]), row("tem", "s_w", 15.0, 70.0)]
     doubt = leaderboard_text.answer(board(table_of(*rows), "sst2", "accuracy", at=0.3), "SST-2")[1]
-    assert "100 draws of a word give 13 different ones with 1-Diffractor, 70 with TEM." in doubt
+    assert "100 samples of a word give 13 different words with 1-Diffractor, 70 with TEM." in doubt
 
 
 def test_other_judges_agree_or_name_another():
@@ -210,7 +211,7 @@ def test_other_judges_agree_or_name_another():
     found = board(table_of(*rows), "sst2", "accuracy", at=0.3)
     assert (
         leaderboard_text.agreement(table_of(*rows), found)
-        == "1 of 2 other judges name it, too. Named instead: TEM (BLEU)."
+        == "1 of 2 other judges rank it first too. First instead: TEM (BLEU)."
     )
 
 
@@ -233,7 +234,7 @@ def test_judges_and_settings_with_a_comma_in_their_names_are_told_from_each_othe
     found = board(rows, "sst2", "accuracy", at=0.3)
     alone = board(table_of(*ROWS), "sst2", "accuracy", at=0.3)
     assert leaderboard_text.agreement(rows, found) == (
-        "All 2 other judges name it, too: Accuracy, bag of words; Cosine to the original."
+        "All 2 other judges rank it first too: Accuracy, bag of words; Cosine to the original."
     )
     assert leaderboard_text.join_names(("CusText, K = 5", "TEM")) == "CusText, K = 5; TEM"
     assert (
@@ -255,7 +256,8 @@ def test_the_best_possible_guess_comes_before_the_chance_that_a_word_stays():
         more = table_of(*ROWS, row("tem", "attack_bayes", 10.0, 0.3), row("mvc", "attack_bayes", 50.0, 0.7))
         assert more.measures("sst2") == ["n_w", "attack_bayes"]
         assert more.levels("sst2", "attack_bayes") == (0.4, 0.5, 0.6)
-    assert leaderboard_text.level_text("attack_bayes", 0.4) == "the best guess is right for 40 of 100 drawn words"
+    level = leaderboard_text.level_text("attack_bayes", 0.4)
+    assert level == "the Bayes-optimal guess is right for 40% of the replaced words"
 
 
 def test_another_measure_of_privacy_may_name_another():
@@ -272,15 +274,15 @@ def test_another_measure_of_privacy_may_name_another():
     ]
     found = board(table_of(*rows), "sst2", "accuracy", at=0.3)
     assert leaderboard_text.elsewhere(table_of(*rows), found) == (
-        "Where 100 draws of a word give 20 different ones, TEM is first, within doubt (1-Diffractor has no point "
-        "there).",
+        "When 100 samples of a word give 20 different words, TEM is first, not significantly (1-Diffractor has no "
+        "point there).",
     )
     more = [
         *rows,
         row("diffractor", "s_w", 0.7, 20.0, lists=["L2"]),
         row("diffractor", "accuracy", 0.7, 0.3, lists=["L2"]),
     ]
-    assert leaderboard_text.elsewhere(table_of(*more), found)[-1].endswith("TEM is first, beyond doubt.")
+    assert leaderboard_text.elsewhere(table_of(*more), found)[-1].endswith("TEM is first, significantly.")
     few = [r for r in rows if (r.mechanism, r.metric) != ("mvc", "s_w")]
     assert leaderboard_text.elsewhere(table_of(*few), found) == (), "a board of one setting says nothing"
     assert leaderboard_text.elsewhere(table_of(*ROWS), found) == ()
@@ -319,7 +321,7 @@ def test_the_figure_has_a_mark_for_each_setting_hollow_where_it_was_read_between
 def test_the_command_prints_each_form_and_refuses_what_is_not_there(capsys):
     assert bench_leaderboard.main(["--judge", "cosine", "--privacy", "n_w", "--at", "0.1"]) == 0
     said = capsys.readouterr().out
-    assert "keeps most on SST-2" in said and "\n  1 " in said
+    assert "preserves the most on SST-2" in said and "\n  1 " in said
     for form, start in (("csv", "place,mechanism"), ("latex", r"\begin{table}"), ("json", "[")):
         assert bench_leaderboard.main(["--format", form]) == 0 and capsys.readouterr().out.startswith(start)
     assert bench_leaderboard.main(["--judges"]) == 0
