@@ -26,8 +26,8 @@ def with_interval(entry: BoardEntry, metric: str) -> str:
 #: Levels of privacy in plain words.
 _LEVELS = {
     "attack_best": "the strongest attacker recovers {}% of the replaced words",
-    "attack_best_few": "the strongest of same word, Bayes-optimal guess and language model recovers {}% of the replaced "
-    "words",
+    "attack_best_few": "the strongest of same word, Bayes-optimal guess and language model recovers {}% of the "
+    "replaced words",
     "attack_two_texts": "{}% of rewrites are distinguished from those of a text with one other word",
     "attack_reader": "a contextual Bayes attacker recovers {}% of the replaced words",
     "n_w": "{}% of the sampled words are unchanged",
