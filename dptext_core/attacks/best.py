@@ -1,9 +1,9 @@
-"""The best of all attackers: several guess the same drawn words, and what counts is the one that is right most often.
+"""The strongest attacker: several guess the same replaced words, and the one that is right most often counts.
 
-Asked are all who look at one release and name a word: that nothing was changed; the nearest other word; the best guess
-from the released word alone; the language model from the words around; and the reader, who joins both. Which of them is
-strongest differs between mechanisms (Vickrey hides the same word and not the nearest one), so that no single one is a
-fair axis.
+It compares every attacker that sees one release and guesses words: the released word itself; the nearest other word;
+the Bayes-optimal guess from the released word alone; the language model from the context; and the reader, who joins
+both. Which of them is strongest differs between mechanisms (Vickrey hides the same word and not the nearest one), so
+that no single one is a fair axis.
 
 The best of several on the same words looks a little better than it is. The interval is corrected for that choice: each
 attacker's own is so wide (Bonferroni) that all of them hold together with 95%, and then the success of the best lies

@@ -1,8 +1,8 @@
-"""What rewrites of texts released, place by place, as evidence against what is stated of it.
+"""Test whether the words released at each position follow the stated distributions.
 
-Leaks are looked for where hardly a word stays: with an ε much smaller than the mechanism's own (:func:`small`). There
-each word that stays, and each draw of one text that falls like that of another, has a small stated chance, so that a
-few of them in one place of a batch, late in a text or at the first rewrite refute. The chance of so many is bounded by
+Leaks are tested at an ε much smaller than the mechanism's own (:func:`small`), where almost every word is replaced.
+There an unchanged word, or a draw of one text that equals that of another, has a small stated probability, so a few of
+them at one position of a batch, late in a text or at the first rewrite refute. The probability of so many is bounded by
 :func:`too_many`, which holds for draws that depend on earlier ones too.
 """
 

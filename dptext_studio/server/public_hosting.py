@@ -80,7 +80,7 @@ def limits() -> Limits:
 
 
 def enter() -> None:
-    """Check at the door, before a page is run: say where the house is full, and go no further."""
+    """Apply a public server's limits before a page runs; stop it with an error if the server is full."""
     mine = limits()
     if mine.lists is not None:
         smaller_spaces.hold_at_most(mine.lists)

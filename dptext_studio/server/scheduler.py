@@ -1,8 +1,8 @@
-"""Whose turn it is: of all visitors' long work, so much runs at once as the machine carries.
+"""Decide which visitor's long work runs next, up to the machine's capacity.
 
-Threads that take the interpreter from each other at every step do less together than one after the other. Who waits
-goes first who has the fewest turns already, then who came first. Work that tells its progress gives way now and then,
-so that what takes minutes does not hold up what takes a moment.
+Threads that take the interpreter from each other at every step do less together than one after the other. The visitor
+with the fewest turns goes first, then the one who came first. Work that reports progress gives way now and then, so
+that minutes of work do not hold up a moment's work.
 """
 
 from __future__ import annotations

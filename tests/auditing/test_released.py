@@ -1,4 +1,4 @@
-"""Plugins that print the private text, as a stranger would write them: none holds, and what they are made of does."""
+"""Plugins that print the private text: the audit refutes each, and clears the mechanisms that they derive from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is optional is missed in a sentence that names its extra, and all else runs without it."""
+"""A missing optional package gives an error that names the extra, and all else runs without it."""
 
 from __future__ import annotations
 

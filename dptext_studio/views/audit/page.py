@@ -180,8 +180,8 @@ def report_view(asked: Request, report: core.AuditReport) -> None:
         st.caption(literal(f"Losses are per unit of distance: {report.unit}."))
     if report.verdict != "refuted":
         st.caption(
-            "“Holds” is said of what was tried alone: what is proven from formulas of the stated distributions, and "
-            "what was tested on whole rewrites, as far as draws can show it."
+            "“Holds” covers only what this audit tested: what follows from the stated distributions, and whole "
+            "rewrites, as far as samples can show it."
         )
     checks(report)
     if report.skipped:

@@ -206,7 +206,9 @@ def below_columns(
         st.error(literal(f"What you released of this text has no guarantee: {spoilt}."), icon=":material/warning:")
     with st.expander("Ledger: what was drawn and released"):
         ledger.panel(mine.ledger, [r for r in results if r is not None])
-    st.caption("Looking is free. What is downloaded or copied counts as released. Settings of one draw share noise.")
+    st.caption(
+        "Viewing costs no privacy budget. Downloads and copies count as released. Rewrites of one draw share noise."
+    )
 
 
 def _subject(column: Column, outcome: ColumnOutcome) -> told_apart.Subject:

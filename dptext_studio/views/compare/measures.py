@@ -90,10 +90,10 @@ def warn_of_differences(asked: ComparisonRequest) -> None:
         st.caption("A total counts what is spent, not what is hidden.")
     elif kind == "best":
         st.caption(
-            "Where the strongest attacker finds as much, over the words that all of them draw: known roughly, from "
-            "a few dozen guesses. What they promise differs: see “counts”."
+            "Compared at equal success of the strongest attacker, on the words that all of them replace. This is an "
+            "estimate from a few dozen guesses. Their guarantees differ: see “counts”."
         )
     elif kind == "n_w":
-        st.caption("Equal N_w over the words that all of them draw. What they promise differs: see “counts”.")
+        st.caption("Equal N_w over the words that all of them replace. Their guarantees differ: see “counts”.")
     elif mixed:
         st.caption(literal(curves.units_note(names)))
