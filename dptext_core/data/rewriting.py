@@ -180,7 +180,7 @@ def line_of(r: Record, column: str, keep: Sequence[str]) -> dict[str, Any]:
         own |= {"notion": g.notion, **{k: v if math.isfinite(v) else None for k, v in numbers.items()}}
         if g.reason:
             own["reason"] = g.reason
-        own["exposed"] = list(g.exposed)
+        own["exposed"] = [str(entry) for entry in g.exposed]
         if r.untouched:
             own["untouched"] = True
         if g.seeded:

@@ -357,7 +357,7 @@ def keeps(name: str) -> int:
 def hides(name: str) -> str:
     """Describe in words what a privacy measure counts."""
     return {
-        "best": "the best of all attackers names a drawn word",
+        "best": "the strongest attacker names a replaced word",
         "n_w": "a drawn word stays what it is",
         "bayes": "the best guess of a drawn word is right",
         TOLD: "a rewrite is told from one of the text with one other word",

@@ -19,6 +19,7 @@ from dptext_core.mechanisms.masked.dp_mlm import DPMLM, DPMLMPlus
 from dptext_core.mechanisms.words.custext import CusText
 from dptext_core.mechanisms.words.santext import SanText
 from dptext_core.privacy.distribution import ScoreTable
+from dptext_core.privacy.terms import Metric
 
 SPACE = random_space(30, 4)
 NAMES = list(words(30))
@@ -377,8 +378,8 @@ def test_distances_are_those_that_the_promise_names():
     assert longer.measured == pytest.approx(sound.measured, rel=1e-5) and longer.holds
 
     class Unknown(SanText):
-        def _metric_name(self):
-            return "a distance of my own"
+        def _metric(self):
+            return Metric("custom", text="a distance of my own")
 
     assert "not known here" in checked(of(Unknown)).proven
 

@@ -617,7 +617,7 @@ def test_empty_emoji_and_endless_text(open_once: Callable) -> None:
     type_text(page, "   ")
     page.get_by_text("Type a text, or pick an example").wait_for(timeout=LONG)
     type_text(page, "🙂🙂🙂")
-    page.get_by_text("No word of your text was drawn").wait_for(timeout=LONG)
+    page.get_by_text("No word of your text was replaced").wait_for(timeout=LONG)
     type_text(page, "word " * 5000)
     page.get_by_text("This page takes up to 1,000 words and marks").wait_for(timeout=LONG)
     type_text(page, "Back to a short text about my doctor.")

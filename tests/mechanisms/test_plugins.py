@@ -216,7 +216,7 @@ def test_the_commands_and_the_python_of_the_guide_work(run, monkeypatch, capsys,
     }
     guide = (ROOT / "docs" / "plugin.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     monkeypatch.syspath_prepend(str(EXAMPLE.parent))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     try:

@@ -198,7 +198,7 @@ def test_a_folder_of_such_files_is_a_model(tmp_path, lm):
 
 def tool(name):
     spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)  # dataclasses look their module up there
     spec.loader.exec_module(module)
     return module
 

@@ -14,8 +14,8 @@ import dptext_core as dpt
 from dptext_core import auditing as core
 from dptext_core.auditing.broken_mechanisms import FAULTS
 from dptext_core.auditing.broken_mechanisms.stated import TinyLatent
+from dptext_lab.measurements import audit as bench
 from dptext_lab.results import audit as audit_rows
-from dptext_lab.results import audit as bench
 from dptext_studio.components.text import literal
 from dptext_studio.figures import audit_figure
 from dptext_studio.figures.glossary import definition

@@ -13,8 +13,8 @@ from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
 from dptext_core.models import sentence_encoder
+from dptext_lab.measurements import case_study_demo
 from dptext_lab.results import case_study as case_study_rows
-from dptext_lab.results import case_study_demo
 from dptext_studio.figures import case_study as draw
 
 TOP = Path(__file__).resolve().parents[2]

@@ -39,7 +39,8 @@ def ran(folder: Path, *options: str) -> tuple[int, list[str]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", ["0", "1"])
 def test_what_is_skipped_fails_the_run_and_is_named(tmp_path, workers):
-    shutil.copy(CONFTEST, tmp_path)
+    for file in (CONFTEST, CONFTEST.with_name("marks.py")):
+        shutil.copy(file, tmp_path)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "test_none.py").write_text(PASSES)
     (tmp_path / "test_xfail.py").write_text(XFAIL)

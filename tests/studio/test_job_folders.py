@@ -59,7 +59,7 @@ def test_it_dies_when_its_time_is_over_and_when_it_is_asked():
 
 @pytest.mark.slow
 def test_what_a_killed_server_left_is_taken_away_at_the_next_start_and_a_living_one_keeps_its_own(base):
-    code = "from dptext_core.data import job_folders; print(job_folders.session_folder(), flush=True); input()"
+    code = "from dptext_studio.server import job_folders; print(job_folders.session_folder(), flush=True); input()"
     child = subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ
     )

@@ -37,7 +37,6 @@ from ..audited import Audited, apart
 from ..base import NOT_IN_VOCABULARY, in_runs
 from ..blocklist import Never
 from ..capabilities import Aligned, Reading, WordByWord
-from ..config import has_capital
 from ..likelihood import Chances
 from ..preparing import Prepared
 from .word_codes import KEPT, MASK, UNKNOWN, _codes
@@ -396,10 +395,10 @@ class WordMechanism(WordDistributions):
                 words = Constant(self.vocabulary.words, None).each([unknown.at(i) for i in prepared.unknown])
                 drawn = drawn | dict(zip(prepared.unknown, words, strict=True))
         begins = skeleton.starts(prepared.unknown if policy == "drop" else ())
-        how, case = self.config.recase, self.language.case
+        has_capital, case = self._capital, self._case
         for i, word in drawn.items():
-            capitals[i] = capital = has_capital(how, originals[i], begins[i])
-            shown[i] = word if how == "none" else case(word, capital)
+            capitals[i] = capital = has_capital(originals[i], begins[i])
+            shown[i] = case(word, capital)
         spliced = skeleton.fill(shown)
         return RewriteResult.of(
             self,

@@ -79,7 +79,8 @@ def test_the_command_measures_where_the_chance_is_the_same(light, tmp_path, caps
     assert at["geometric", 0.8] == pytest.approx(2.197, abs=2e-3)
     assert at["tem", 0.1] == pytest.approx(0.4014, abs=2e-3)
     capsys.readouterr()
-    monkeypatch.setattr(equal_privacy_rows, "bundled", lambda what: found if what == "equal" else None)
+    for module in (equal_privacy_rows, equal_privacy):
+        monkeypatch.setattr(module, "bundled", lambda what: found if what == "equal" else None)
     (row,) = [r for r in found.rows if r.metric == "cosine" and r.options["noise"] == "tem" and r.epsilon < 1]
     assert equal_privacy_rows.command(row).startswith(
         f"python -m dptext_core bench equal-privacy equal --point {row.point}"
