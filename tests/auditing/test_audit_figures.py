@@ -5,9 +5,11 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import itertools
 import math
+import pkgutil
 from collections import Counter
 from dataclasses import fields, replace
 from types import SimpleNamespace
@@ -21,14 +23,13 @@ from scipy import stats
 from small_spaces import diffractor, on, random_space, shuffled_lists, words
 
 import dptext_core as dpt
+from dptext_core import auditing
 from dptext_core.auditing import (
     batches,
-    distance,
     exact,
     guesses,
     inputs,
     latent,
-    long_texts,
     outputs,
     released,
     releases,
@@ -784,24 +785,7 @@ def test_half_of_the_first_rewrites_are_by_an_instance_of_their_own(m, monkeypat
     assert {n for *_, n in asked} == {times} and f"The first {times} rewrites of {len(asked)} new texts" in check.looked
 
 
-MODULES = (
-    batches,
-    distance,
-    exact,
-    first_calls,
-    inputs,
-    latent,
-    long_texts,
-    outputs,
-    released,
-    releases,
-    rewriting,
-    sampled,
-    seen,
-    told,
-    verdict,
-    vocabulary,
-)
+MODULES = [importlib.import_module(f"{auditing.__name__}.{m.name}") for m in pkgutil.iter_modules(auditing.__path__)]
 
 
 def test_how_much_an_audit_looks_at_and_from_which_chance_on_it_refutes():
