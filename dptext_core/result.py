@@ -30,9 +30,6 @@ from .support.private import Private
 from .text.language import Language
 from .text.languages import ENGLISH
 
-#: What a result can have: a distribution for each drawn piece; the same noise at another ε without a new pass; pieces
-#: that answer to the words that were read.
-PARTS = ("distribution", "sweep", "alignment")
 T = TypeVar("T")
 
 
@@ -44,7 +41,8 @@ class Trace(Private):
     Attributes
     ----------
     can : frozenset of str
-        What it has, see ``PARTS``.
+        What it has of "distribution" (one for each drawn piece), "sweep" (the same noise at another ε without a new
+        pass) and "alignment" (pieces that answer to the words that were read).
     """
 
     can: frozenset[str] = frozenset()

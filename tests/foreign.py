@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import zlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -199,3 +200,12 @@ class Latent(dpt.Mechanism):
 
 
 ALL = (Swap, Generator, Latent)
+
+
+def registered() -> Iterator[None]:
+    """Register all of them; for a fixture."""
+    for cls in ALL:
+        dpt.register(cls)
+    yield
+    for cls in ALL:
+        dpt.unregister(cls.name)

@@ -62,8 +62,17 @@ def _kept(name: str) -> dict[str, Any]:
 def _write(name: str, found: dict[str, Any]) -> None:
     path = FOLDER / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    rows = [f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in found.items()]
+    rows = [f"{json.dumps(key)}: {json.dumps(_rounded(value), ensure_ascii=False)}" for key, value in found.items()]
     path.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
+
+
+def _rounded(value: Any) -> Any:
+    """Nine digits, since no test compares more."""
+    if isinstance(value, dict):
+        return {key: _rounded(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(one) for one in value]
+    return float(f"{value:.9g}") if isinstance(value, float) else value
 
 
 def same(found: Any, kept: Any, where: str, error: float = 1e-4, least: float = 1e-4) -> None:

@@ -31,3 +31,18 @@ def beyond(names: Iterable[str]) -> tuple[str, ...]:
     own = brought_by(names)
     modules = importlib.metadata.packages_distributions()
     return tuple(sorted(m for m, by in modules.items() if not own & {canonicalize_name(d) for d in by}))
+
+
+def hiding(modules: Iterable[str]) -> str:
+    """Return code after which none of these modules can be imported, nor found; it begins a script."""
+    return f"""
+import importlib.util, sys
+HIDDEN = {set(modules)!r}
+class Hide:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in HIDDEN:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Hide())
+find = importlib.util.find_spec
+importlib.util.find_spec = lambda name, package=None: None if name in HIDDEN else find(name, package)
+"""

@@ -50,11 +50,11 @@ MODULES = (
 #: Tests of what decides a promise: those of pages, documents, models and word lists alone would kill nothing more.
 TESTS = (
     *(f"{room}/test_*.py" for room in ("privacy", "mechanisms", "attacks", "auditing")),
-    *("_internal/test_*.py", "text/test_cells.py", "text/test_skeleton.py"),
-    *("models/test_queries.py", "lab/test_attacked.py", "lab/test_measurement.py"),
+    *("support/test_*.py", "text/test_cells.py", "text/test_skeleton.py"),
+    *("models/test_queries.py", "lab/runner/test_word_attacks.py", "lab/results/test_measurement.py"),
     *(f"measure/test_{name}.py" for name in ("budget", "calibrate", "coverage", "ledger")),
     *(f"data/test_{name}.py" for name in ("records", "scale", "no_paths")),
-    *(f"house/test_{name}.py" for name in ("architecture", "foreign", "golden")),
+    *(f"project/test_{name}.py" for name in ("architecture", "foreign", "golden")),
 )
 #: Those that only the whole check runs, too.
 ALL = ("-m", "slow or not slow")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from tiny_generators import byte_pairs
+
 from dptext_core.support.imports import alone
 
 SENTENCE = "the doctor changed a dose on monday nobody here sells any green bicycles and so it goes"
@@ -13,25 +15,7 @@ WORDS = SENTENCE.split()
 
 def write_tokenizer(folder: Path) -> None:
     """Word pieces of one letter or more, as BPE: every text of ASCII letters has one."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-
-    with alone():
-        from transformers import PreTrainedTokenizerFast
-
-    vocab = {"<s>": 0, "</s>": 1}
-    for c in sorted(pre_tokenizers.ByteLevel.alphabet()):
-        vocab[c] = len(vocab)
-    merges = []
-    for word in WORDS:
-        form = "Ġ" + word
-        for n in range(1, len(form)):
-            if form[: n + 1] not in vocab:
-                vocab[form[: n + 1]] = len(vocab)
-                merges.append((form[:n], form[n]))
-    tokenizer = Tokenizer(models.BPE(vocab, merges))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
-    tokenizer.decoder = decoders.ByteLevel()
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>").save_pretrained(folder)
+    byte_pairs(folder, ("<s>", "</s>"), WORDS, True, bos_token="<s>", eos_token="</s>")
 
 
 def write_model(folder: Path, kind: str, **options) -> Path:

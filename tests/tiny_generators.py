@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -13,8 +14,8 @@ from dptext_core.support.imports import alone
 KINDS = ("t5", "gpt2", "gemma3")
 
 
-def _tokenizer(folder: Path, specials: list[str], **named: str):
-    """Byte-level BPE that knows the words of the other tiny models whole."""
+def byte_pairs(folder: Path, specials: Sequence[str], words: Iterable[str], prefix: bool, **named: str):
+    """Byte-level BPE that knows these words whole. prefix: a space is added before a text."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
     with alone():
@@ -24,14 +25,14 @@ def _tokenizer(folder: Path, specials: list[str], **named: str):
     for c in sorted(pre_tokenizers.ByteLevel.alphabet()):
         vocab[c] = len(vocab)
     merges: list[tuple[str, str]] = []
-    for word in vocabulary()[:120]:
+    for word in words:
         form = "Ġ" + word
         for n in range(1, len(form)):
             if form[: n + 1] not in vocab:
                 vocab[form[: n + 1]] = len(vocab)
                 merges.append((form[:n], form[n]))
     tokenizer = Tokenizer(models.BPE(vocab, merges))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix)
     tokenizer.decoder = decoders.ByteLevel()
     fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, **named)
     fast.save_pretrained(folder)
@@ -48,7 +49,8 @@ def tiny_generator(path: str | Path, kind: str, seed: int = 5) -> Path:
     folder = Path(path)
     folder.mkdir(parents=True, exist_ok=True)
     specials = ["<pad>", "</s>", "<s>", "<unused0>"]
-    _, size = _tokenizer(folder, specials, pad_token="<pad>", eos_token="</s>", bos_token="<s>")
+    named = {"pad_token": "<pad>", "eos_token": "</s>", "bos_token": "<s>"}
+    _, size = byte_pairs(folder, specials, vocabulary()[:120], False, **named)
     size += 3  # more rows than the tokenizer has tokens, as T5 has
     ends = {"pad_token_id": 0, "eos_token_id": 1, "bos_token_id": 2}
     with torch.random.fork_rng(devices=[]):

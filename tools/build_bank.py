@@ -99,7 +99,6 @@ MORE = (
     "whoring",
     "bimbo",
 )
-NOTICE = Path("/usr/share/doc/wordnet-base/copyright")
 
 
 def synsets(folder: Path) -> Iterator[tuple[tuple[str, str], list[str], list[tuple[str, int]], str]]:

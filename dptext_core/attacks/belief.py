@@ -88,11 +88,6 @@ class Belief(Private):
         k = len(self.alternatives)
         return k - 1 - self.posterior[..., ::-1].argmax(axis=-1)
 
-    @property
-    def excluded(self) -> np.ndarray:
-        """bool, the shape of ``posterior``: alternatives that cannot have produced the release."""
-        return (self.posterior == 0) & (self.prior > 0)
-
     def sentence(self) -> str:
         """Return the belief in plain words; with a list of ε, one line for each."""
         rows, ceilings, covered = map(np.atleast_2d, (self.posterior, self.ceiling, self.covered))

@@ -414,7 +414,7 @@ class Overall:
             "notions": dict(self.notions),
             **{k: v if promised and math.isfinite(v) else None for k, v in totals.items()},
             "seeded": self.seeded,
-            "exposed": list(self.exposed),
+            "exposed": [str(entry) for entry in self.exposed],
             "counted": self.counted(),
             "sentence": self.sentence(),
         }

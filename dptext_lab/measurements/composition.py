@@ -45,9 +45,6 @@ RELEASES = (1, 2, 5, 10)
 TEXTS: Mapping[int, int] = {20: 24, 100: 12, 400: 6}
 
 
-bundled = MEASUREMENT.bundled
-
-
 def join_texts(texts: Sequence[str], labels: Sequence[str], words: int, n: int) -> list[str]:
     """Return the first n texts of so many words: those of a label one after the other, in their order, cut there. Each
     text is in one of them at most. Raises no error where there are fewer."""

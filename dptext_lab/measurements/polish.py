@@ -43,7 +43,6 @@ def epsilons() -> dict[str, tuple[float, ...]]:
 
 
 _Reads = tuple[float | None, float | None, float | None, float | None, float | None]
-bundled = MEASUREMENT.bundled
 
 
 def measure(data: str, m: Mechanism, texts: Sequence[str], judge: Judge | None = None) -> PolishRow:

@@ -14,7 +14,7 @@ from .epsilon_curves import N_W, S_W, curves
 from .files import to_html
 from .leaderboard import leaderboard
 from .public_prior import public_prior
-from .theme import DARK, DASHES, LIGHT, LINES_DARK, LINES_LIGHT, PAD, SYMBOLS
+from .theme import DARK, LIGHT, LINES_DARK, LINES_LIGHT
 from .total_budget import total_budget
 from .trade_off import trade_off
 from .word_bars import word_bars
@@ -22,13 +22,10 @@ from .word_views import caption, draw_view, title
 
 __all__ = [
     "DARK",
-    "DASHES",
     "LIGHT",
     "LINES_DARK",
     "LINES_LIGHT",
     "N_W",
-    "PAD",
-    "SYMBOLS",
     "S_W",
     "audit_figure",
     "caption",

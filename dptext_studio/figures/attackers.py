@@ -9,20 +9,7 @@ import numpy as np
 
 from dptext_core.errors import InputError
 
-from .theme import (
-    DARK,
-    DASHES,
-    LIGHT,
-    LINES_DARK,
-    LINES_LIGHT,
-    PAD,
-    SYMBOLS,
-    Plot,
-    epsilon_ticks,
-    escape,
-    layout,
-    with_hover,
-)
+from .theme import DARK, LIGHT, PAD, Plot, epsilon_ticks, escape, layout, line_style, with_hover
 
 if TYPE_CHECKING:
     from dptext_core.attacks import QueryCurve
@@ -37,13 +24,14 @@ def query_figure(
     """
     if not curves:
         raise InputError("There is no curve to draw.")
-    colours, paint = (DARK, LINES_DARK) if dark else (LIGHT, LINES_LIGHT)
+    colours = DARK if dark else LIGHT
     finite = [n for c in curves.values() for n in c.n if np.isfinite(n)]
     top = int(np.ceil(np.log10(max(finite, default=10.0)) + 0.05))
     top = max(top, 1)
     never, any_never = 10.0 ** (top + 0.6), False
     figure = Plot()
     for j, (label, curve) in enumerate(curves.items()):
+        colour, dash, symbol = line_style(j, dark)
         n = np.array(curve.n)
         lost = np.isinf(n)
         any_never |= bool(lost.any())
@@ -53,8 +41,8 @@ def query_figure(
             y=np.where(lost, never, n),
             mode="lines+markers",
             name=escape(label),
-            line={"color": paint[j % len(paint)], "width": 2, "dash": DASHES[j % len(DASHES)]},
-            marker={"color": paint[j % len(paint)], "symbol": SYMBOLS[j % len(SYMBOLS)], "size": 7},
+            line={"color": colour, "width": 2, "dash": dash},
+            marker={"color": colour, "symbol": symbol, "size": 7},
             customdata=said,
             hovertemplate=f"<b>{escape(label)}</b><br>ε = %{{x:.3g}}<br>%{{customdata}}<extra></extra>",
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dptext_core.support import extras
 
-from .theme import DARK, DASHES, LIGHT, LINES_DARK, LINES_LIGHT, SYMBOLS, layout
+from .theme import DARK, LIGHT, layout, line_style
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -23,10 +23,11 @@ def clipping(rows: Sequence[ClippingRow], *, dark: bool = False, height: int = 4
     import plotly.graph_objects as go
     from plotly.subplots import make_subplots
 
-    colours, lines = (DARK, LINES_DARK) if dark else (LIGHT, LINES_LIGHT)
+    colours = DARK if dark else LIGHT
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.06)
     for i, epsilon in enumerate(dict.fromkeys(r.epsilon for r in rows)):
         mine = sorted((r for r in rows if r.epsilon == epsilon), key=lambda r: r.width)
+        colour, dash, symbol = line_style(i, dark)
         for row, (name, half) in enumerate((("cosine", "cosine_half"), ("n_w", "n_w_half")), 1):
             figure.add_trace(
                 go.Scatter(
@@ -37,8 +38,8 @@ def clipping(rows: Sequence[ClippingRow], *, dark: bool = False, height: int = 4
                     legendgroup=str(epsilon),
                     showlegend=row == 1,
                     mode="lines+markers",
-                    line={"color": lines[i % len(lines)], "dash": DASHES[i % len(DASHES)], "width": 2},
-                    marker={"symbol": SYMBOLS[i % len(SYMBOLS)], "size": 7},
+                    line={"color": colour, "dash": dash, "width": 2},
+                    marker={"symbol": symbol, "size": 7},
                     hovertemplate=f"ε {epsilon:g}, %{{x:g}}σ: %{{y:.3f}}<extra></extra>",
                 ),
                 row=row,

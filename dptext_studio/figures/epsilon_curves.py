@@ -9,22 +9,7 @@ import numpy as np
 
 from dptext_core.errors import InputError
 
-from .theme import (
-    DARK,
-    DASHES,
-    LIGHT,
-    LINES_DARK,
-    LINES_LIGHT,
-    PAD,
-    SYMBOLS,
-    Plot,
-    epsilon_ticks,
-    escape,
-    layout,
-    translucent,
-    width_of,
-    with_hover,
-)
+from .theme import DARK, LIGHT, PAD, Plot, epsilon_ticks, escape, layout, line_style, translucent, width_of, with_hover
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -53,15 +38,15 @@ def curves(
     axis; 1 for ``N_W``, else that of the data. The legend comes below these ``height`` pixels, in as many columns as
     ``width`` pixels have room for. Raises InputError where lengths differ or an ε is not positive.
     """
-    colours, paint = (DARK, LINES_DARK) if dark else (LIGHT, LINES_LIGHT)
+    colours = DARK if dark else LIGHT
     figure = Plot()
     highest, ends = 0.0, []
     for j, (label, (epsilons, mean, low, high)) in enumerate(lines.items()):
         x, y, band = _checked(label, epsilons, mean, low, high)
-        colour, name = paint[j % len(paint)], escape(label)
+        style, name = line_style(j, dark), escape(label)
         highest = max(highest, float(y.max()), 0.0 if band is None else float(band[1].max()))
         ends += [float(x.min()), float(x.max())]
-        _add_curve(figure, j, name, colour, x, y, band)
+        _add_curve(figure, style, name, x, y, band)
     if not lines:
         raise InputError("There is no curve to draw.")
     if top is None:
@@ -84,8 +69,11 @@ def _checked(
     return x, y, band
 
 
-def _add_curve(figure: Plot, j: int, name: str, colour: str, x: NDArray, y: NDArray, band: NDArray | None) -> None:
-    """Draw curve number ``j`` with its interval."""
+def _add_curve(
+    figure: Plot, style: tuple[str, str, str], name: str, x: NDArray, y: NDArray, band: NDArray | None
+) -> None:
+    """Draw a curve with its interval."""
+    colour, dash, symbol = style
     if band is not None:
         figure.add_scatter(
             x=np.concatenate([x, x[::-1]]),
@@ -108,8 +96,8 @@ def _add_curve(figure: Plot, j: int, name: str, colour: str, x: NDArray, y: NDAr
         mode="lines+markers" if len(x) <= 40 else "lines",
         name=name,
         legendgroup=name,
-        line={"color": colour, "width": 2, "dash": DASHES[j % len(DASHES)]},
-        marker={"color": colour, "symbol": SYMBOLS[j % len(SYMBOLS)], "size": 6, "maxdisplayed": 9},
+        line={"color": colour, "width": 2, "dash": dash},
+        marker={"color": colour, "symbol": symbol, "size": 6, "maxdisplayed": 9},
         customdata=said,
         hovertemplate=f"<b>{name}</b><br>ε = %{{x:.3g}}<br>%{{customdata}}<extra></extra>",
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dptext_core.support import extras
 
-from .theme import DARK, DASHES, LIGHT, LINES_DARK, LINES_LIGHT, SYMBOLS, epsilon_ticks, layout
+from .theme import DARK, LIGHT, epsilon_ticks, layout, line_style
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -49,13 +49,14 @@ def public_prior(
 
     if not logarithms:
         from dptext_lab.results.public_prior import LOGARITHMS as logarithms
-    colours, lines = (DARK, LINES_DARK) if dark else (LIGHT, LINES_LIGHT)
+    colours = DARK if dark else LIGHT
     figure = make_subplots(rows=len(PANELS), cols=1, shared_xaxes=True, vertical_spacing=0.05)
     there = [r for r in rows if r.data == data]
     epsilons = sorted({r.epsilon for r in there})
     for panel, (measure, title) in enumerate(PANELS, 1):
         logarithm = measure in logarithms
         for i, system in enumerate(SYSTEMS):
+            colour, dash, symbol = line_style(i, dark)
             mine = sorted((r for r in there if (r.system, r.measure) == (system, measure)), key=lambda r: r.epsilon)
             shown = [math.exp(r.mean) if logarithm else r.mean for r in mine]
             up, down = (
@@ -74,8 +75,8 @@ def public_prior(
                     legendgroup=system,
                     showlegend=panel == 1,
                     mode="lines+markers",
-                    line={"color": lines[i % len(lines)], "dash": DASHES[i % len(DASHES)], "width": 2},
-                    marker={"symbol": SYMBOLS[i % len(SYMBOLS)], "size": 7},
+                    line={"color": colour, "dash": dash, "width": 2},
+                    marker={"symbol": symbol, "size": 7},
                     hovertemplate=f"{system}, ε %{{x:g}}: %{{y:.4g}}<extra></extra>",
                 ),
                 row=panel,

@@ -61,6 +61,12 @@ PAD = 8  # pixels around every figure
 _WHOLE = frozenset({"paper_bgcolor", "plot_bgcolor", "error_x", "error_y"})
 
 
+def line_style(index: int, dark: bool) -> tuple[str, str, str]:
+    """Return the colour, the dash and the symbol of the curve of this number."""
+    paint = LINES_DARK if dark else LINES_LIGHT
+    return paint[index % len(paint)], DASHES[index % len(DASHES)], SYMBOLS[index % len(SYMBOLS)]
+
+
 def _put(into: dict[str, Any], values: dict[str, Any]) -> None:
     """Set ``values``; what is in both is joined. Underscores in a name are its path, and arrays become lists."""
     for name, value in values.items():

@@ -14,7 +14,7 @@ from dptext_core.measure.trade_off_advice import unsure
 from dptext_core.mechanisms.registry import counted
 from dptext_core.privacy.guarantee import number
 
-from .theme import DARK, DASHES, FONT, LIGHT, LINES_DARK, LINES_LIGHT, SYMBOLS, epsilon_ticks, escape, shorten, width_of
+from .theme import DARK, FONT, LIGHT, epsilon_ticks, escape, line_style, shorten, width_of
 
 #: Names of the axes of what is hidden, all but that of ε rising with what is hidden.
 AXES = {
@@ -49,15 +49,14 @@ def trade_off(
     shown = [p for p in points if p.has(hidden) and p.has(kept)]
     if not shown:
         raise InputError("There is no point to draw yet.")
-    colours, paint = (DARK, LINES_DARK) if dark else (LIGHT, LINES_LIGHT)
+    colours = DARK if dark else LIGHT
     at = {id(p): (_across(p, hidden), p.value(kept).mean) for p in shown}
     best_ones = [shown[i] for i in front(shown, hidden, kept)]
     traces = [_front(best_ones, at, colours)] if len(best_ones) > 1 else []
     lines: list[tuple[str, str, list[tuple[float, float]]]] = []
     for j in sorted({p.setting for p in shown}):
         mine = sorted((p for p in shown if p.setting == j), key=lambda p: p.epsilon)
-        colour = paint[j % len(paint)]
-        symbol, dash = SYMBOLS[j % len(SYMBOLS)], DASHES[j % len(DASHES)]
+        colour, dash, symbol = line_style(j, dark)
         traces.append(_line(mine, at, best_ones, hidden, kept, colour, symbol, dash, limit))
         lines.append((mine[0].label, colour, [at[id(p)] for p in mine]))
     xs, ys = [x for x, _ in at.values()], [y for _, y in at.values()]

@@ -177,14 +177,6 @@ def _plain(mechanism: dpt.Mechanism, prepared: dpt.Prepared, task: Task) -> tupl
     return plain, again or plain.prepare(prepared.text, task=task.quiet)
 
 
-def run_at(run: Run, epsilon: float, axis: tuple[float, float, float], number: int) -> Run:
-    """Return the run at another ε with the same stream, where the browser cannot work it out by itself."""
-    result = run.at(epsilon)
-    shown = _payload(result, number, axis)
-    shown["how"] = mechanism_steps(run.mechanism, result)
-    return replace(run, number=number, result=result, payload=shown)
-
-
 def _payload(
     result: dpt.RewriteResult, number: int, axis: tuple[float, float, float], task: Task = UNWATCHED, pin: str = ""
 ) -> Payload:

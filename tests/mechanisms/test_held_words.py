@@ -112,12 +112,6 @@ FIGURES = {
         for sign in (-1, 1)
         for u, far in ((0.999, 0.1), (0.3, 0.001), (1e-6, 0.5), (0.02, 0.0004))
     ],
-    "chances": lambda: [
-        list_noise.log_pmf(noise, e, at, np.arange(20), 20, gamma)
-        for noise, gamma in (("geometric", None), ("tem", None), ("tem", 3.0))
-        for e in (0.2, 3.0, 40.0)
-        for at in (0, 7, 19)
-    ],
     "clipping": lambda: [
         clip(np.array(x), norm)
         for clip in (adept.clip_l1, adept.clip_l2, dp_bart.clip)

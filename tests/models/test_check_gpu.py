@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import importlib.util
 import json
 import os
 import re
@@ -15,8 +14,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from installed import beyond
+from installed import beyond, hiding
 from safetensors.numpy import load_file
+from scripts import script
 
 import dptext_core as dpt
 from dptext_core.models import masked_lm_spec
@@ -24,9 +24,7 @@ from dptext_core.models.registry import WEIGHTS_FILE
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "tools" / "check_gpu.py"
-spec = importlib.util.spec_from_file_location("check_gpu", FILE)
-check_gpu = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(check_gpu)
+check_gpu = script("tools/check_gpu.py")
 
 NAMES = ("teacher", "doctor", "farmer", "painter", "sailor", "baker", "writer", "singer", "driver", "lawyer")
 PLACES = ("school", "harbour", "village", "market", "garden")
@@ -184,20 +182,6 @@ def test_training_begins_with_the_bundled_weights_and_is_read_back_as_a_model(tm
     np.testing.assert_allclose(ours.distribution(1).log_probs, bundled.distribution(1).log_probs, atol=1e-3)
 
 
-#: Of a machine with the six packages and what these need: what else is installed here cannot be imported, nor found.
-SITE = """
-import importlib.util, sys
-HIDDEN = {hidden}
-class Hide:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in HIDDEN:
-            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
-sys.meta_path.insert(0, Hide())
-find = importlib.util.find_spec
-importlib.util.find_spec = lambda name, package=None: None if name in HIDDEN else find(name, package)
-"""
-
-
 def smaller_tree(folder: Path) -> Path:
     """Return what is left of the repository after the command that the tool's documentation prints."""
     listed = subprocess.run(["git", "ls-files", "-z", "-c", "-o", "--exclude-standard"], cwd=ROOT, capture_output=True)
@@ -228,7 +212,7 @@ def test_the_smaller_tree_trains_and_rehearses_with_six_packages(tmp_path):
     files = [f for f in tree.rglob("*") if f.is_file() and ".git" not in f.parts]
     assert sum(f.stat().st_size for f in files) < 60 << 20
     site.mkdir()
-    (site / "sitecustomize.py").write_text(SITE.format(hidden=set(beyond(check_gpu.NEEDED.values()))))
+    (site / "sitecustomize.py").write_text(hiding(beyond(check_gpu.NEEDED.values())))
     (tmp_path / "text.txt").write_text(TEXT)
     command = [sys.executable, "tools/check_gpu.py", "--device", "cpu", "--small", "--out", out]
     command += ["--train", "0.02", "--text", tmp_path / "text.txt"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import importlib.util
 import json
 import os
 import shutil
@@ -16,6 +15,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from installed import hiding
+from scripts import script
 
 import dptext_core as dpt
 from dptext_core import models
@@ -196,13 +197,6 @@ def test_a_folder_of_such_files_is_a_model(tmp_path, lm):
 # --- how the files are made ------------------------------------------------------------------------------------------
 
 
-def tool(name):
-    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)  # dataclasses look their module up there
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_numbers_of_eight_bits_are_near_and_come_back():
     rng = np.random.default_rng(4)
     weights = {"a.weight": rng.normal(size=(5, 96)).astype(np.float32), "a.bias": np.ones(5, np.float32)}
@@ -225,7 +219,7 @@ def test_the_bundled_graphs_are_those_that_the_tool_writes():
     from dptext_core.models import sentence_encoder
     from dptext_core.words.vocabulary import verified_trunk_folder
 
-    made, trunk = tool("export_models"), verified_trunk_folder()
+    made, trunk = script("tools/export_models.py"), verified_trunk_folder()
     config = json.loads((trunk / "config.json").read_text(encoding="utf-8"))
     folder = masked_lm_spec().folder
     graphs = {folder / GRAPH_FILE: made.masked_lm(made.header_of(folder / WEIGHTS_FILE), config)}
@@ -242,7 +236,7 @@ def test_the_bundled_graphs_are_those_that_the_tool_writes():
 def test_a_checkpoint_of_training_becomes_a_model_of_its_scores(tmp_path):
     import torch
 
-    training, made = tool("train_masked_lm"), tool("export_models")
+    training, made = script("tools/train_masked_lm.py"), script("tools/export_models.py")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(5)
         trained = training.MaskedLM(training.trunk_model(training.verified_trunk_folder())).eval()
@@ -279,18 +273,7 @@ def test_the_bundled_tokenizer_is_that_of_the_sentence_encoders_package():
 
 # --- what is imported ------------------------------------------------------------------------------------------------
 
-#: Runs where none of these can be imported, nor found.
-DEFAULT_PATH = """
-import importlib.util, sys
-HIDDEN = {"torch", "transformers", "sentence_transformers"}
-class Hide:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in HIDDEN:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-sys.meta_path.insert(0, Hide())
-find = importlib.util.find_spec
-importlib.util.find_spec = lambda name, package=None: None if name in HIDDEN else find(name, package)
-
+DEFAULT_PATH = hiding(("torch", "transformers", "sentence_transformers")) + """
 import dptext_core as dpt
 from dptext_core.attacks import get_attacker
 from dptext_core.measure.metrics import score

@@ -139,7 +139,7 @@ FIGURES = {
         [guarantee.odds_text(e) for e in (0.0, 1.0, 9.2, math.log(1e4), 9.2104, 20.0, 23.0, 49.9, 230.2585, 720.0)]
         + [guarantee.odds_or_any(e) for e in (22.9, 23.0, 23.1)]
     ),
-    "distributions": lambda: [t.at(e).log_probs for t in TABLES for e in EPSILONS.tolist()],
+    "distributions": lambda: [t.at(e).log_probs for t in TABLES[:4] for e in EPSILONS.tolist()],
     "normalisers": lambda: [t.log_z(EPSILONS) for t in TABLES] + [TABLES[4].log_z(np.array([-1.0, 0.0]))],
     "deniability": lambda: [t.deniability(e) for t in TABLES for e in EPSILONS.tolist()],
     "shown": lambda: [t.shown(n, 0.1, 9.0) for t in TABLES for n in (1, 3, 50)],

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import foreign
 import pytest
 from foreign import ALL, Generator, Latent, Swap
 from streamlit.testing.v1 import AppTest
@@ -28,13 +29,7 @@ TEXT = "My doctor sent a letter to my sister."
 WORKS = "works"
 
 
-@pytest.fixture(autouse=True, scope="module")
-def registered():
-    for cls in ALL:
-        dpt.register(cls)
-    yield
-    for cls in ALL:
-        dpt.unregister(cls.name)
+registered = pytest.fixture(autouse=True, scope="module")(foreign.registered)
 
 
 pytestmark = pytest.mark.usefixtures("light", "quick_audits")

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import pytest
-
-FILE = Path(__file__).resolve().parents[2] / "tools" / "count_lines.py"
+from scripts import script
 
 
 @pytest.fixture(scope="module")
 def counter():
-    spec = importlib.util.spec_from_file_location("count_lines", FILE)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("tools/count_lines.py")
 
 
 @pytest.mark.parametrize(

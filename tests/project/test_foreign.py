@@ -6,6 +6,7 @@ import dataclasses
 import json
 from pathlib import Path
 
+import foreign
 import numpy as np
 import pytest
 from foreign import ALL, PIECES, Generator, Latent, Swap
@@ -25,13 +26,7 @@ NEW = [Generator, Latent]
 pytestmark = pytest.mark.usefixtures("quick_audits")
 
 
-@pytest.fixture(autouse=True)
-def registered():
-    for cls in ALL:
-        dpt.register(cls)
-    yield
-    for cls in ALL:
-        dpt.unregister(cls.name)
+registered = pytest.fixture(autouse=True)(foreign.registered)
 
 
 def made(cls, **options):

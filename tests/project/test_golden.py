@@ -129,17 +129,15 @@ def test_links_and_commands():
         m = dpt.get_mechanism(name, **options)
         query = links.to_query(dpt.Setting(name, options, 12.5))
         read, problem = links.from_query(query)
+        assert problem is None and read is not None and read.make().config == m.replace(epsilon=12.5).config
         out[f"{name} {json.dumps(options)}"] = {
             "query": query,
             "file": links.to_file(dpt.Setting(name, options)),
-            "read": read and read.to_dict(),
-            "problem": problem,
             "arguments": m.setting.flags(),
             "described": codec.describe(options, name),
             "command": parts.as_command(m, 3),
             "python": parts.as_python(m, 3),
             "asked": rewriting.asked(m),
-            "options": {f.name: codec.write(f, getattr(m.config, f.name)) for f in dataclasses.fields(m.config)},
         }
     held("links", out)
 

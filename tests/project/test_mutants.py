@@ -113,5 +113,10 @@ def test_what_decides_a_promise_is_there():
     assert "tests/privacy/test_noise.py" in tests and "tests/pages/test_pages.py" not in tests
 
 
+def test_every_pattern_finds_a_file():
+    patterns = [*mutants.MODULES, *(f"tests/{name}" for name in (*mutants.TESTS, *mutants.LEFT_OUT))]
+    assert not [pattern for pattern in patterns if not any(ROOT.glob(pattern))]
+
+
 def test_what_is_no_program_is_no_mutant():
     assert mutants.parses("def f(a, *, b=1): return a * b") and not mutants.parses("def f(a, %, b=1): return a * b")

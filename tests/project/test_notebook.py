@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import importlib.util
 import json
 import re
 import sys
@@ -12,6 +11,7 @@ from collections import OrderedDict
 from pathlib import Path
 
 import pytest
+from scripts import script
 
 import dptext_core as dpt
 from dptext_core.mechanisms.words import mvc
@@ -22,11 +22,7 @@ NOTEBOOK = json.loads((ROOT / "docs" / "first_steps.ipynb").read_text(encoding="
 
 
 def tool():
-    spec = importlib.util.spec_from_file_location("run_notebook", ROOT / "tools" / "run_notebook.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("tools/run_notebook.py")
 
 
 def check_format(notebook):

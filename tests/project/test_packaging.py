@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import importlib.util
 import json
 import os
 import re
@@ -21,6 +20,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from scripts import script
 
 from dptext_core.errors import InputError, ModelUnavailable
 from dptext_core.support import assets
@@ -56,28 +56,20 @@ def test_the_build_requirement_lets_the_pinned_setuptools_build():
     assert wanted.specifier.contains(importlib.metadata.version("setuptools"))
 
 
-def build_script():
-    spec = importlib.util.spec_from_file_location("build_script", ROOT / "setup.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_a_package_index_shows_the_readme_with_its_picture_and_its_links():
     """There no file lies beside it: each link leads to the repository, at the tag of the version."""
-    script, url = build_script(), "https://example.org/a/b"
+    setup, url = script("setup.py"), "https://example.org/a/b"
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    made = script.for_an_index(readme, url, "1.2.3")
+    made = setup.for_an_index(readme, url, "1.2.3")
     assert f"]({url}/raw/v1.2.3/assets/pictures/explore.gif)" in made
     assert f"[Install]({url}/blob/v1.2.3/docs/install.md)" in made
     links = re.findall(r"\]\(([^)\s]+)\)", re.sub(r"```.*?```", "", made, flags=re.DOTALL))
     assert len(links) > 10 and all(link.startswith(("https://", "#")) for link in links)
     assert re.findall(r"```.*?```", made, re.DOTALL) == re.findall(r"```.*?```", readme, re.DOTALL)
     names = {"Documentation", "Changelog", "Issues", "Security", "Source"}
-    found = script.urls(url)
+    found = setup.urls(url)
     assert set(found) == names and all(address.startswith(url) for address in found.values())
-    assert script.for_an_index(readme, "", "1.2.3") == readme and script.urls("") == {}
+    assert setup.for_an_index(readme, "", "1.2.3") == readme and setup.urls("") == {}
 
 
 def test_the_licences_of_all_that_is_bundled_are_in_the_metadata():

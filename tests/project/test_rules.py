@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import importlib.metadata
-import importlib.util
 import json
 import os
 import re
@@ -14,6 +13,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from scripts import script
 
 import dptext_core as dpt
 from dptext_core.models.added import SOURCES
@@ -269,11 +269,7 @@ def test_no_path_of_a_machine_and_no_registry_host():
 
 
 def manifest_tool():
-    spec = importlib.util.spec_from_file_location("build_manifest", ROOT / "tools" / "build_manifest.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("tools/build_manifest.py")
 
 
 def test_manifest_matches_the_assets():

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
+from scripts import script
 from small_banks import meaningless
 from tiny_generators import tiny_generator
 
 from dptext_core.models import causal, sentence_encoder
 
-FILE = Path(__file__).resolve().parents[2] / "tools" / "write_bank.py"
-_SPEC = importlib.util.spec_from_file_location("write_bank", FILE)
-assert _SPEC and _SPEC.loader
-write_bank = sys.modules["write_bank"] = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(write_bank)
+write_bank = script("tools/write_bank.py")
 
 
 def test_tokens_are_drawn_from_the_softmax_of_those_that_are_likely_enough():

@@ -13,6 +13,7 @@ import shlex
 from html.parser import HTMLParser
 from pathlib import Path
 
+import foreign
 import pytest
 from foreign import ALL, Generator, Latent, Swap
 from hypothesis import example, given, settings
@@ -82,13 +83,7 @@ OWN = {
 } | set(re.findall(r"<([a-z]\w*)", browser.markup()))
 
 
-@pytest.fixture(autouse=True, scope="module")
-def registered():
-    for cls in ALL:
-        dpt.register(cls)
-    yield
-    for cls in ALL:
-        dpt.unregister(cls.name)
+registered = pytest.fixture(autouse=True, scope="module")(foreign.registered)
 
 
 class Read(HTMLParser):

@@ -27,9 +27,6 @@ from ...text.document import Document
 from .base import Fault
 from .stated import unchanged
 
-#: From which number of a text on ``BlockCusText`` begins with its noise again.
-BLOCK = 32
-
 # --- prepared at one ε, rewritten at another
 
 

@@ -7,8 +7,8 @@ and mark in every figure, and no two of a figure differ in colour alone. A mark'
 from __future__ import annotations
 
 from .curve_figure import YOUR_TEXT, YOURS, curves
-from .frame import GUESS, PAPERS, UNPROTECTED
-from .panel_figure import NARROW, panels
+from .frame import GUESS, PAPERS
+from .panel_figure import panels
 from .plane_figure import FRONT, plane
 
-__all__ = ["FRONT", "GUESS", "NARROW", "PAPERS", "UNPROTECTED", "YOURS", "YOUR_TEXT", "curves", "panels", "plane"]
+__all__ = ["FRONT", "GUESS", "PAPERS", "YOURS", "YOUR_TEXT", "curves", "panels", "plane"]

@@ -11,7 +11,7 @@ from dptext_core.privacy.guarantee import number
 from dptext_lab.results import curves as c
 from dptext_lab.results.papers import PaperRow
 
-from ..theme import DASHES, LINES_DARK, LINES_LIGHT, SYMBOLS, Figure, escape
+from ..theme import Figure, escape, line_style
 
 
 def add_paper_series(figure: Figure, s: c.Series, metric: str, dark: bool, **more: Any) -> None:
@@ -50,11 +50,6 @@ def short_labels(labelled: Sequence[tuple[str, str]]) -> list[str]:
     mechanism."""
     names = [m for _, m in labelled]
     return [c.title(m) if names.count(m) == 1 else label for label, m in labelled]
-
-
-def line_style(index: int, dark: bool) -> tuple[str, str, str]:
-    paint = LINES_DARK if dark else LINES_LIGHT
-    return paint[index % len(paint)], DASHES[index % len(DASHES)], SYMBOLS[index % len(SYMBOLS)]
 
 
 def marker(colour: str, symbol: str, size: int) -> dict[str, Any]:

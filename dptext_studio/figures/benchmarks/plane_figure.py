@@ -11,9 +11,9 @@ from dptext_core.measure.metrics.registry import measure
 from dptext_core.support import extras
 from dptext_lab.results import curves as c
 
-from ..theme import DARK, LIGHT, escape
+from ..theme import DARK, LIGHT, escape, line_style
 from .frame import UNPROTECTED, add_frame, add_level, add_paper_entry
-from .marks import add_ring, error_bars, hover_data, hover_of_spot, line_style, marker, short_labels
+from .marks import add_ring, error_bars, hover_data, hover_of_spot, marker, short_labels
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

@@ -28,7 +28,6 @@ from .column_controls import column_controls, target_controls
 from .measures import MEASURES_HELP, known_similarities, measures_table, warn_of_differences
 from .rewrite_column import show_rewrite, show_word
 
-state = st.session_state
 #: What the keys of containers begin with that show rewrites, also those of before while new ones come.
 BEFORE = "compare_before"
 MODES_HELP = (

@@ -15,19 +15,24 @@ from ..compare import distinguishability as told_apart
 from .attack_work import REWRITES, attack_result, attack_table, candidate_texts
 
 
+def _rewrites_control(label: str, key: str) -> int:
+    """Ask how many rewrites the attacker has."""
+    return st.segmented_control(
+        label,
+        REWRITES,
+        default=1,
+        required=True,
+        key=key,
+        help="1: the one above. More: others of the same text with fresh noise, made for this. To release them "
+        "would spend their ε too.",
+    )
+
+
 def reader_panel(
     attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
 ) -> None:
     """Show the whole release as somebody reads it who knows the mechanism and the language."""
-    seen = st.segmented_control(
-        "Rewrites that it reads",
-        REWRITES,
-        default=1,
-        required=True,
-        key="attack_reader_seen",
-        help="1: the one above. More: others of the same text with fresh noise, made for this. To release them "
-        "would spend their ε too.",
-    )
+    seen = _rewrites_control("Rewrites that it reads", "attack_reader_seen")
 
     def work(task: dpt.Task):
         return reader.read(mechanism, which_text.rewrites_seen(mechanism, result, seen, task=task), task=task)
@@ -78,15 +83,7 @@ def which_text_panel(
     if made is None:
         return
     what, lineup = made
-    seen = st.segmented_control(
-        "Rewrites that it sees",
-        REWRITES,
-        default=1,
-        required=True,
-        key="attack_which_seen",
-        help="1: the one above. More: others of the same text with fresh noise, made for this. To release them "
-        "would spend their ε too.",
-    )
+    seen = _rewrites_control("Rewrites that it sees", "attack_which_seen")
 
     def work(task: dpt.Task):
         texts = lineup()
