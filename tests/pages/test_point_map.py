@@ -169,7 +169,7 @@ def test_what_is_hidden_is_by_default_what_the_best_of_all_attackers_finds(plain
     assert trade_off_advice.advise(mine(at).points, "best", 0.4, "bleu").sentence() in said
     assert any("the strongest attacker names a replaced word" in s for s in said)
     figure = at.get("plotly_chart")[0].proto.spec
-    assert "best of all attackers does not name" in figure and best.title(points[-1].measured["best"].by) in figure
+    assert AXES["best"] in figure and best.title(points[-1].measured["best"].by) in figure
     assert list(at.dataframe[0].value["best_by"]) == [p.measured["best"].by for p in points]
     (code,) = [c.value for c in at.code if c.language == "python"]
     assert "'best'" in code
