@@ -7,7 +7,7 @@ A draw of bounded range, such as one of the exponential mechanism, has log-ratio
 depends on the pair of texts (Dong, Durfee, Rogers 2020). The worst t at each ε' gives
 δ(ε') = (1 − e^((ε' − ε)/2))² / (1 − e^−ε), the curve of a privacy loss with a density proportional to e^(x/2) on
 [−ε, ε]. A pair of distributions with that curve dominates every such draw, so their composition bounds adaptive draws
-too (Zhu, Dong, Wang 2022, Theorem 10). With many draws zCDP with ρ = ε²/8 is smaller, so that the lesser of both counts.
+too (Zhu, Dong, Wang 2022, Theorem 10). With many draws zCDP with ρ = ε²/8 is smaller; the lesser of both counts.
 
 Exact for draws of one ε. Several ε are rounded up to multiples of one step, so the result is an upper bound.
 """
