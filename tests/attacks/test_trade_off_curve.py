@@ -9,9 +9,12 @@ import math
 import numpy as np
 import pytest
 from small_spaces import diffractor, on, random_space, shuffled_lists, words
+from tiny_generators import tiny_generator
 
 import dptext_core as dpt
+from dptext_core import cli
 from dptext_core.attacks import trade_off_curve as module
+from dptext_core.attacks import two_texts
 from dptext_core.attacks.trade_off_curve import trade_off_curve
 from dptext_core.mechanisms.likelihood import stated
 
@@ -89,14 +92,14 @@ def test_many_places_agree_with_a_simulation(space):
     texts = [" ".join(names[rng.integers(0, 12, 30)]) for _ in range(2)]
     found = trade_off_curve(m, *texts, false_alarms=(0.05, 0.2))
     assert not found.is_exact and (found.upper - found.lower).max() < 5e-3
-    prepared, n = [m.prepare(t) for t in texts], 4000
+    prepared, n = [m.prepare(t) for t in texts], 1200
     scores = []
     for p, seed in zip(prepared, (1, 2), strict=True):
         log_p = stated(m).log(prepared, m.rewrites(p, n, seed))
         scores.append(log_p[0] - log_p[1])
     for k, rate in enumerate((0.05, 0.2)):
         detected = float((scores[0] > np.quantile(scores[1], 1 - rate)).mean())
-        assert found.lower[k] - 0.05 < detected < found.upper[k] + 0.05
+        assert found.lower[k] - 0.06 < detected < found.upper[k] + 0.06
 
 
 def test_each_epsilon_has_its_row_and_no_curve_exceeds_the_guarantee(space):
@@ -180,3 +183,22 @@ def test_what_cannot_be_asked_is_refused(space):
             trade_off_curve(m, A, B, **given)
     with pytest.raises(dpt.NoDistribution, match="keeps a word"):
         trade_off_curve(on(space, "santext", epsilon=1.0, oov="keep"), f"{A} unlisted", f"{A} {B}")
+
+
+def test_the_attacker_and_the_command_give_it(capsys):
+    m, text = dpt.get_mechanism("custext", epsilon=8), "My doctor treated my sister."
+    found = dpt.attacks.get_attacker("two-texts").attack(m, m.rewrite(text, seed=1), word="doctor", draws=20)
+    exact = dpt.trade_off_curve(m, *found.texts)
+    assert found.curve is not None and found.curve.to_dict() == exact.to_dict() and exact.places == 1
+    assert found.sentence().endswith(exact.sentence())
+    given = ["attack", "--mechanism", "custext", "--epsilon", "8", "--attacker", "two-texts", "--word", "doctor"]
+    assert cli.main([*given, "--draws", "20", "--json", "--quiet", text]) == 0
+    assert json.loads(capsys.readouterr().out)["curve"] == exact.to_dict()
+    assert cli.main([*given[:-4], "--attacker", "which-text", "--json", text]) == 2
+
+
+def test_a_writer_has_no_exact_curve(tmp_path):
+    m = dpt.get_mechanism("dp-prompt", model=str(tiny_generator(tmp_path, "gpt2")), epsilon=40.0, max_tokens=2)
+    pair = ("The doctor told my friend.", "The lawyer told my friend.")
+    found = two_texts.measure(m, pair, 20, classifiers=("words",))
+    assert two_texts.with_curve(found, m).curve is None and "curve" not in found.to_dict()
