@@ -92,7 +92,8 @@ def _rounded_up(counts: Sequence[tuple[float, int]]) -> Sequence[tuple[float, in
     levels[-1] = counts[-1][0]
     found: Counter[float] = Counter()
     for epsilon, n in counts:
-        found[float(max(epsilon, levels[min(np.searchsorted(levels, epsilon), _LEVELS - 1)]))] += n
+        at = min(int(np.searchsorted(levels, epsilon)), _LEVELS - 1)
+        found[max(epsilon, float(levels[at]))] += n
     return sorted(found.items())
 
 
