@@ -22,7 +22,7 @@ from collections.abc import Sequence
 import numpy as np
 
 #: Multiples of the step that all ε together take. More is more exact and slower.
-_STEPS = 1 << 15
+_STEPS = 1 << 13
 #: Different ε that are kept apart; more are rounded up to so many.
 _LEVELS = 24
 #: Below this δ the rounding errors of a Fourier transform count.
@@ -72,7 +72,8 @@ def _randomised_response(epsilon: float, k: int, delta: float) -> float:
 def _on_steps(counts: Sequence[tuple[float, int]], total: float, delta: float, bounded_range: bool) -> float:
     """Return an upper bound on ε, from losses that are multiples of one step."""
     counts = _rounded_up(counts)
-    step = total / _STEPS
+    largest = counts[-1][0]
+    step = largest / max(1, math.floor(_STEPS * largest / total))  # divides the largest ε
     multiples: Counter[int] = Counter()
     for epsilon, n in counts:
         multiples[math.ceil(epsilon / step * (1 - 1e-12))] += n

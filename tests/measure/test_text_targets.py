@@ -36,6 +36,8 @@ def test_an_enumerated_certainty_is_reached_and_not_exceeded(name, target, space
     assert success(found.epsilon * 1.0001) > target
     assert found.draws is None and found.interval == (found.reached, found.reached)
     assert found.calibrated.config.epsilon == found.epsilon
+    again = dpt.calibrate(m, {"certainty": target}, text=m.prepare(f"{D} {A}"), fact=A, alternatives=[B, C])
+    assert again.epsilon == found.epsilon
 
 
 def test_an_estimated_certainty_is_that_of_fresh_releases(tiny_model):
