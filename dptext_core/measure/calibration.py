@@ -3,11 +3,11 @@
     calibrate(mechanism, {"n_w": 0.5}, text=text).epsilon
 
 Targets: "best", how often the best of all attackers on single words names a drawn word (``attacks.best``); "n_w", the
-mean chance that a drawn word stays what it is (1-Diffractor paper, Section 5.1); "bayes", how often
-the best guess of a word from its replacement is right (``attacks.bayes``); "total", the budget of the whole text. N_w
-and the attacker's success grow with ε, so that bisection finds the ε (of a language model N_w may fall again: then one
-where it rises); what is estimated from draws is estimated from the same ones at every ε. This is how mechanisms whose ε
-cannot be compared stand side by side (the question of that paper's Section 5.3).
+mean chance that a drawn word stays what it is (1-Diffractor paper, Section 5.1); "bayes", how often the best guess of a
+word from its replacement is right (``attacks.bayes``); "total", the budget of the whole text; "certainty" about a fact
+and "meaning" (:mod:`.text_targets`). N_w and the attacker's success grow with ε, so that bisection finds the ε (of a
+language model N_w may fall again: then one where it rises); estimates take the same draws at every ε. This is how
+mechanisms whose ε cannot be compared stand side by side (the question of that paper's Section 5.3).
 
 "bayes" on a text: the share of its drawn words that the attacker guesses who takes every word of the vocabulary into
 account, with its public frequency. It is exact; where words have many outputs, draws find where to look. The best
