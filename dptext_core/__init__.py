@@ -40,6 +40,7 @@ from .text.languages import ENGLISH
 if TYPE_CHECKING:
     from . import attacks, testing
     from .attacks.belief import Belief, BeliefQuestion, belief
+    from .attacks.trade_off_curve import TradeOffCurve, trade_off_curve
     from .auditing import AuditReport, audit
     from .data.components import register_classifier, register_data_set
     from .data.libraries import BatchRewriter
@@ -69,6 +70,8 @@ _LAZY = {
     "rewrite_records": "data.records",
     "Scores": "measure.scored",
     "score": "measure.scored",
+    "TradeOffCurve": "attacks.trade_off_curve",
+    "trade_off_curve": "attacks.trade_off_curve",
     "tradeoff": "measure.trade_off",
     "WordSpace": "words",
     "antonyms": "words",
@@ -119,6 +122,7 @@ __all__ = [
     "Token",
     "TokenDistribution",
     "Trace",
+    "TradeOffCurve",
     "WordSpace",
     "antonyms",
     "attacks",
@@ -140,6 +144,7 @@ __all__ = [
     "score",
     "stop_words",
     "testing",
+    "trade_off_curve",
     "tradeoff",
     "unregister",
     "word_list",

@@ -50,6 +50,7 @@ from . import which_text
 from .base import TextAttacker, register
 from .classifier_scores import Classified, _at_its_best, _epsilon, _provable, _Scores, _scores
 from .text_classifiers import CLASSIFIERS
+from .trade_off_curve import TradeOffCurve, trade_off_curve
 
 #: Rewrites of each text where nothing else is said; of mechanisms that write with a language model, which take long.
 DRAWS, DRAWS_OF_WRITERS = 200, 40
@@ -96,7 +97,8 @@ class TwoTexts(Private):
     interval (low, high) at ``confidence``. epsilon: the lower bound of ε between the two texts, at the same confidence;
     proven_by: the title of the classifier whose test gave it. most: the largest that so many draws can show. promised:
     what the promise lets the two lose, ∞ where it does not compare them; delta: its δ. distance: how far the texts are
-    apart, where that was said. missing: classifiers that could not be asked, with the reason.
+    apart, where that was said. missing: classifiers that could not be asked, with the reason. curve: what the optimal
+    reader of one release detects, where :func:`with_curve` added it.
     """
 
     texts: tuple[str, str]
@@ -113,6 +115,7 @@ class TwoTexts(Private):
     confidence: float
     distance: str = ""
     missing: Mapping[str, str] | None = None
+    curve: TradeOffCurve | None = None
 
     _shown: ClassVar[tuple[str, ...]] = ("draws", "tested", "epsilon", "promised", "confidence")
 
@@ -152,7 +155,7 @@ class TwoTexts(Private):
             "delta": self.delta,
             "confidence": self.confidence,
             "classifiers": [{"name": c.name, "tpr": c.tpr, "fpr": c.fpr} for c in self.classifiers],
-        }
+        } | ({} if self.curve is None else {"curve": self.curve.to_dict()})
 
     def rows(self) -> list[tuple[str, str]]:
         """Each classifier with its advantage."""
@@ -184,7 +187,17 @@ class TwoTexts(Private):
             said += f"Promised between them is {bound(self.promised)} at most. "
         else:
             said += "Nothing is promised between them. "
-        return said if self.exceeds else said + "This is a measured lower bound, and no promise: others may find more."
+        if not self.exceeds:
+            said += "This is a measured lower bound, and no promise: others may find more."
+        return said if self.curve is None else f"{said.rstrip()} {self.curve.sentence()}"
+
+
+def with_curve(found: TwoTexts, mechanism: Mechanism, task: Task = UNWATCHED) -> TwoTexts:
+    """Add the exact trade-off curve of the two texts, where the mechanism has one."""
+    try:
+        return replace(found, curve=trade_off_curve(mechanism, *found.texts, task=task.quiet))
+    except NoDistribution:
+        return found
 
 
 def success(advantage: float) -> float:
@@ -387,4 +400,5 @@ class TwoTextsAttacker(TextAttacker):
             if len(others) > 1:
                 raise InputError(f"Two texts are told apart: give one other text, not {len(others):,}.")
             (other,) = others
-        return measure(mechanism, (one, other), draws, task=task or UNWATCHED)
+        task = task or UNWATCHED
+        return with_curve(measure(mechanism, (one, other), draws, task=task), mechanism, task)

@@ -3,11 +3,11 @@
     calibrate(mechanism, {"n_w": 0.5}, text=text).epsilon
 
 Targets: "best", how often the best of all attackers on single words names a drawn word (``attacks.best``); "n_w", the
-mean chance that a drawn word stays what it is (1-Diffractor paper, Section 5.1); "bayes", how often
-the best guess of a word from its replacement is right (``attacks.bayes``); "total", the budget of the whole text. N_w
-and the attacker's success grow with ε, so that bisection finds the ε (of a language model N_w may fall again: then one
-where it rises); what is estimated from draws is estimated from the same ones at every ε. This is how mechanisms whose ε
-cannot be compared stand side by side (the question of that paper's Section 5.3).
+mean chance that a drawn word stays what it is (1-Diffractor paper, Section 5.1); "bayes", how often the best guess of a
+word from its replacement is right (``attacks.bayes``); "total", the budget of the whole text; "certainty" about a fact
+and "meaning" (:mod:`.text_targets`). N_w and the attacker's success grow with ε, so that bisection finds the ε (of a
+language model N_w may fall again: then one where it rises); estimates take the same draws at every ε. This is how
+mechanisms whose ε cannot be compared stand side by side (the question of that paper's Section 5.3).
 
 "bayes" on a text: the share of its drawn words that the attacker guesses who takes every word of the vocabulary into
 account, with its public frequency. It is exact; where words have many outputs, draws find where to look. The best
@@ -37,8 +37,11 @@ from ..privacy.guarantee import bound, number, rounded
 from ..privacy.sampling import NoiseStream
 from ..support.checks import listed, real, shown
 from ..support.task import UNWATCHED, Task
-from .target_figures import TARGETS, Measured, _channels, _common, _in_turn, _Inputs, _inputs, _measure
+from .target_figures import TARGETS, Measured, _common, _in_turn, _Inputs, _inputs, _measure, _passed
+from .text_targets import TEXT_TARGETS, is_within, text_target
 
+#: All targets with their names in sentences.
+_NAMES = TARGETS | TEXT_TARGETS
 #: Where ε is searched.
 LOW = 0.01
 #: Steps of bisection at most: 45 leave a factor of 1 + 3e-13 between the ends of the search.
@@ -46,11 +49,8 @@ STEPS = 45
 #: Points at which ε is tried first, where the ends do not tell between them whether a target can be reached; where each
 #: is read by all attackers.
 GRID, READ_GRID = 24, 8
-#: How far apart, as a factor, exact figures are taken around an ε that draws found; how many more are taken at most,
-#: and as near to the target as they are near enough.
-_APART, _PASSES, _SURE = 1.2, 3, 0.002
-#: As near, as a factor, as ε is searched by guesses on rewrites.
-_READ_APART = 1.1
+#: As near, as a factor, as ε is searched by guesses on rewrites, and by a reader's posteriors.
+_READ_APART, _POSTERIORS_APART = 1.1, 1.02
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Calibration:
     Attributes
     ----------
     mechanism : Mechanism
-    kind : {"best", "n_w", "bayes", "total"}
+    kind : {"best", "n_w", "bayes", "total", "certainty", "meaning"}
     target : float
         What was wanted.
     epsilon : float or None
@@ -112,11 +112,15 @@ class Calibration:
         how = "" if self.draws is None else f", 95% interval {_shown(self.kind, low)} to {_shown(self.kind, high)}"
         how = f"; by “{_attacker(self.by)}”{how}" if self.by else how
         over = f" ({self.words:,} {'word' if self.words == 1 else 'words'}{how})" if self.words else ""
+        if self.kind in TEXT_TARGETS:
+            over = f" ({how.removeprefix(', ')})" if how else ""
         told = number(self.epsilon)
         if self.kind == "bayes":  # may jump right beside this ε: more digits, to its own side of the jump
             told = f"{rounded(self.epsilon, 6, up=self.reached > self.target):,g}"
+        if self.kind in TEXT_TARGETS:
+            told = f"{rounded(self.epsilon, 4, up=self.kind == 'meaning'):,g}"
         return (
-            f"{self.mechanism.title}: ε = {told} gives a {TARGETS[self.kind]} of "
+            f"{self.mechanism.title}: ε = {told} gives a {_NAMES[self.kind]} of "
             f"{_shown(self.kind, self.reached)}{over}."
         )
 
@@ -127,6 +131,8 @@ def calibrate(
     *,
     text: str | Prepared | None = None,
     words: Sequence[str] | None = None,
+    fact: str | tuple[int, int] | None = None,
+    alternatives: Sequence[str] | None = None,
     task: Task | None = None,
 ) -> Calibration:
     """The ε, one for all words, at which the mechanism reaches the target on a text or on a list of words.
@@ -136,11 +142,15 @@ def calibrate(
     mechanism : Mechanism
         Its ε does not matter.
     target : mapping
-        One of ``{"best": 0.3}``, ``{"n_w": 0.5}``, ``{"bayes": 0.3}`` and ``{"total": 100}``.
+        One of ``{"best": 0.3}``, ``{"n_w": 0.5}``, ``{"bayes": 0.3}`` and ``{"total": 100}``; or, on a text,
+        ``{"certainty": 0.5}``, at most, of the optimal reader about a fact (``attacks.belief``), and
+        ``{"meaning": 0.8}``, the cosine to the original, at least.
     text : str or Prepared, optional
         Its drawn words count, each as often as it stands there; for DP-MLM the chances are those given the original.
     words : sequence of str, optional
         Each counts once; word mechanisms only.
+    fact, alternatives : optional
+        For "certainty", as in :func:`~dptext_core.attacks.belief.belief`.
     task : Task, optional
         Is told how far it is, and may stop it.
 
@@ -157,11 +167,16 @@ def calibrate(
     NoDistribution
         Nothing can be measured.
     """
-    kind, value = _target(target)
+    kind, value = _target(target, _NAMES)
     check_mechanism(mechanism)
-    inputs = _inputs(mechanism, kind, text, words)
-    task = task or UNWATCHED
-    found = _search(mechanism.replace(epsilon=1.0), kind, value, inputs, task)
+    task, plain, measure = task or UNWATCHED, mechanism.replace(epsilon=1.0), None
+    if kind in TEXT_TARGETS:
+        inputs, measure = text_target(plain, kind, text, fact, alternatives, task)
+    elif fact is not None or alternatives is not None:
+        raise ConfigError(f"The target {kind} is not about one fact: leave fact and alternatives out.")
+    else:
+        inputs = _inputs(mechanism, kind, text, words)
+    found = _search(plain, kind, value, inputs, task, measure=measure)
     task.report(1, 1)  # the search may end early
     if found.epsilon is None:
         raise InputError(found.reason)
@@ -330,10 +345,16 @@ def _at_own_epsilon(mechanism: Mechanism, kind: str, epsilon: float, inputs: _In
 
 
 def _search(
-    mechanism: Mechanism, kind: str, target: float, inputs: _Inputs, task: Task, tolerance: float = 1e-9
+    mechanism: Mechanism,
+    kind: str,
+    target: float,
+    inputs: _Inputs,
+    task: Task,
+    tolerance: float = 1e-9,
+    measure: Callable[[float], Measured] | None = None,
 ) -> Calibration:
     """Return the ε at which the figure reaches the target, by bisection."""
-    search = _Search(mechanism, kind, target, inputs, task)
+    search = _Search(mechanism, kind, target, inputs, task, measure)
     crossing = search.crossing()
     if crossing is None:
         return search.unreachable()
@@ -346,11 +367,19 @@ def _search(
 class _Search:
     """Measure a figure at several ε until it reaches a target."""
 
-    def __init__(self, mechanism: Mechanism, kind: str, target: float, inputs: _Inputs, task: Task):
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        kind: str,
+        target: float,
+        inputs: _Inputs,
+        task: Task,
+        measure: Callable[[float], Measured] | None = None,
+    ):
         self.mechanism, self.kind, self.target, self.inputs, self.task = mechanism, kind, target, inputs, task
-        self.measure = _measure(mechanism, kind, inputs, task)
+        self.measure = measure or _measure(mechanism, kind, inputs, task)
         self.most = mechanism.max_epsilon
-        self.rewritten = kind == "best" or (kind == "n_w" and _in_turn(mechanism))
+        self.rewritten = kind in ("best", "meaning") or (kind == "n_w" and _in_turn(mechanism))
         # How many are needed for the nearness that is wanted, the ends too.
         halvings = math.ceil(math.log2(math.log(self.most / LOW) / math.log(_READ_APART))) if self.rewritten else STEPS
         self.likely = 2 + halvings
@@ -407,7 +436,7 @@ class _Search:
         """Return the nearest figure, with the reason why the target is not reached."""
         kind, target, ends = self.kind, self.target, self.ends
         reason = (
-            f"{self.mechanism.title} cannot reach a {TARGETS[kind]} of {_shown(kind, target)} here: between "
+            f"{self.mechanism.title} cannot reach a {_NAMES[kind]} of {_shown(kind, target)} here: between "
             f"ε = {number(LOW)} and {number(self.most)} it lies from {_shown(kind, ends[0])} to "
             f"{_shown(kind, ends[1])}. Choose one in between."
         )
@@ -420,47 +449,25 @@ class _Search:
         best = min((low, high), key=lambda e: abs(seen[e].value - target))
         # Estimates move in steps of one draw: beyond three digits of ε only the draws would be fitted.
         finest = _READ_APART if self.rewritten else 1 + 1e-12 if seen[self.most].draws is None else 1.002
+        if self.kind == "certainty" and seen[self.most].draws is not None:
+            finest = _POSTERIORS_APART
         if self.kind == "total":  # in proportion to ε: the first guess is right
             guess = LOW * target / seen[LOW].value
             low, high = max(low, guess * (1 - 1e-9)), min(high, guess * (1 + 1e-9))
         near = tolerance * max(1.0, abs(target))
         if self.kind == "best":
             near += 1 / ((seen[self.most].draws or 1) * len(self.inputs))
+        is_sided = self.kind in TEXT_TARGETS  # the nearest may lie on the wrong side
         for _ in range(STEPS):
-            if high / low <= finest or abs(seen[best].value - target) <= near:
+            if high / low <= finest or (not is_sided and abs(seen[best].value - target) <= near):
                 break
             middle = math.sqrt(low * high)
             self.at(middle)
             best = min((best, middle), key=lambda e: abs(seen[e].value - target))
             low, high = (middle, high) if (seen[middle].value < target) == rises else (low, middle)
+        if is_sided:
+            best = next((e for e in (low, high) if is_within(self.kind, seen[e].value, target)), best)
         return best, seen[best]
-
-
-def _passed(mechanism: Mechanism, inputs: _Inputs, target: float, near: float, task: Task) -> tuple[float, Measured]:
-    """ε near one that was found from draws, and the exact success there. A pass over all words of the vocabulary is
-    long: one for three ε, and a few where the line between the nearest of them meets the target."""
-    from ..attacks.risk import rows_success
-
-    assert mechanism.by_word is not None
-    rows, counts, _ = _channels(mechanism.by_word, inputs.names)
-    one = mechanism.replace(epsilon=near)
-    found: dict[float, float] = {}
-
-    def add(*epsilons: float) -> None:
-        success = rows_success(one, rows, epsilons, task=task)
-        found.update(zip(epsilons, np.average(success, axis=1, weights=counts).tolist(), strict=True))
-
-    add(*(min(mechanism.max_epsilon, near * by) for by in (1 / _APART, 1.0, _APART)))
-    for _ in range(_PASSES):
-        below = [e for e, x in found.items() if x <= target]
-        above = [e for e, x in found.items() if x > target]
-        if not below or not above or min(abs(x - target) for x in found.values()) < _SURE:
-            break
-        # The nearest on either side: the line between them meets the target, unless the figure jumps there.
-        a, b = max(below, key=found.__getitem__), min(above, key=found.__getitem__)
-        add(math.exp(float(np.interp(target, (found[a], found[b]), (math.log(a), math.log(b))))))
-    best = min(found, key=lambda e: abs(found[e] - target))
-    return best, Measured(found[best], (found[best], found[best]))
 
 
 def _known(kind: str) -> None:
@@ -468,9 +475,9 @@ def _known(kind: str) -> None:
         raise ConfigError(f"A target is one of {', '.join(TARGETS)}, not {shown(kind)}.")
 
 
-def _target(target: Mapping[str, float]) -> tuple[str, float]:
-    if not isinstance(target, Mapping) or len(target) != 1 or next(iter(target)) not in TARGETS:
-        raise ConfigError(f"A target is one of {', '.join(TARGETS)} with its value, such as {{'n_w': 0.5}}.")
+def _target(target: Mapping[str, float], known: Mapping[str, str] = TARGETS) -> tuple[str, float]:
+    if not isinstance(target, Mapping) or len(target) != 1 or next(iter(target)) not in known:
+        raise ConfigError(f"A target is one of {', '.join(known)} with its value, such as {{'n_w': 0.5}}.")
     ((kind, value),) = target.items()
     value = real(f"The target {kind}", value)
     if value <= 0 or (kind != "total" and value >= 1):
@@ -487,4 +494,6 @@ def _attacker(name: str) -> str:
 
 
 def _shown(kind: str, x: float) -> str:
+    if kind == "meaning":
+        return f"{x:.2f}"
     return bound(x) if kind == "total" else f"{x:.1%}"

@@ -32,6 +32,9 @@ GUESSES = 240
 READ, _REWRITES = 30, 5
 #: Rewrites in which is looked how likely a word is to stay, where that depends on those before it.
 _IN_TURN = 8
+#: How far apart, as a factor, exact figures are taken around an ε that draws found; how many more are taken at most,
+#: and as near to the target as they are near enough.
+_APART, _PASSES, _SURE = 1.2, 3, 0.002
 #: Channels held at once; more are worked out again at every step.
 _HELD = 512
 
@@ -269,6 +272,33 @@ def _guessed(mechanism: Mechanism, inputs: _Inputs, task: Task, stream: NoiseStr
         return Measured(mean, clopper_pearson(round(mean * n), n), each)
 
     return guessed
+
+
+def _passed(mechanism: Mechanism, inputs: _Inputs, target: float, near: float, task: Task) -> tuple[float, Measured]:
+    """ε near one that was found from draws, and the exact success there. A pass over all words of the vocabulary is
+    long: one for three ε, and a few where the line between the nearest of them meets the target."""
+    from ..attacks.risk import rows_success
+
+    assert mechanism.by_word is not None
+    rows, counts, _ = _channels(mechanism.by_word, inputs.names)
+    one = mechanism.replace(epsilon=near)
+    found: dict[float, float] = {}
+
+    def add(*epsilons: float) -> None:
+        success = rows_success(one, rows, epsilons, task=task)
+        found.update(zip(epsilons, np.average(success, axis=1, weights=counts).tolist(), strict=True))
+
+    add(*(min(mechanism.max_epsilon, near * by) for by in (1 / _APART, 1.0, _APART)))
+    for _ in range(_PASSES):
+        below = [e for e, x in found.items() if x <= target]
+        above = [e for e, x in found.items() if x > target]
+        if not below or not above or min(abs(x - target) for x in found.values()) < _SURE:
+            break
+        # The nearest on either side: the line between them meets the target, unless the figure jumps there.
+        a, b = max(below, key=found.__getitem__), min(above, key=found.__getitem__)
+        add(math.exp(float(np.interp(target, (found[a], found[b]), (math.log(a), math.log(b))))))
+    best = min(found, key=lambda e: abs(found[e] - target))
+    return best, Measured(found[best], (found[best], found[best]))
 
 
 def _channels(by_word: WordByWord, names: Sequence[str]):

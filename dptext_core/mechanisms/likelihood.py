@@ -165,6 +165,10 @@ class Chances(Facet[M]):
         stated = {i: self.m.distribution(prepared, i) for i in (released[0] if released else ())}
         return of_words(self.m, stated, released, self.find)
 
+    def shared_draws(self, prepared: Prepared, places: Sequence[int]) -> dict[int, int]:
+        """Return, for each of these sampled places, the first of them that takes the same draw: itself by default."""
+        return {i: i for i in places}
+
     @property
     def find(self) -> Callable[[TokenDistribution, str], np.ndarray] | None:
         """How the candidates that are a word are found, where the mechanism knows a faster way than reading them."""

@@ -5,7 +5,7 @@ Totals are by sequential composition: Σε. For pure DP per draw a second statem
 Bounds from Pure DP", Theorem 4; for it the Kearns-Saul inequality gives this ρ); where all log-ratios of a draw lie in
 an interval of length ε, as those of the exponential mechanism do, ρ = ε²/8 (Cesar and Rogers 2021). ρ adds up, and
 ρ-zCDP is (ε, δ)-DP for the ε of Canonne, Kamath, Steinke (2020), Corollary 13, at most ρ + 2√(ρ ln(1/δ)) (Bun and
-Steinke 2016, Proposition 1.3).
+Steinke 2016, Proposition 1.3). Optimal composition (:mod:`.composition`) is never larger.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 
 from ..errors import ConfigError
 from . import sentences
+from .composition import optimal_epsilon
 from .kinds import Notion
 from .numbers import NOISE, at_least, bound, number, odds_or_any, odds_text, percent, rounded, scientific
 from .sentences import DELTA, NOTIONS, blocklist_note
@@ -42,6 +43,10 @@ __all__ = [
     "zcdp_epsilon",
     "zcdp_rho",
 ]
+
+
+#: A second statement is worth reading from this relative difference on.
+_NOTABLE = 0.02
 
 
 def _notion(value: str) -> Notion:
@@ -156,9 +161,25 @@ class Guarantee:
         """Return ε of the whole output as (ε, δ)-DP by zCDP; None unless the notion is pure and it is smaller."""
         if self.notion is not Notion.PURE or self.draws == 0:
             return None
-        rho = sum(zcdp_rho(e, self.bounded_range) for e in self.spent or (self.epsilon,) * self.draws)
-        epsilon = zcdp_epsilon(rho, delta)
+        epsilon = self._zcdp(delta)
         return epsilon if epsilon < self.total else None
+
+    def _zcdp(self, delta: float) -> float:
+        return zcdp_epsilon(sum(zcdp_rho(e, self.bounded_range) for e in self._spent), delta)
+
+    @property
+    def _spent(self) -> tuple[float, ...]:
+        return self.spent or (self.epsilon,) * self.draws
+
+    def optimal(self, delta: float = DELTA) -> float | None:
+        """Return ε of the whole output as (ε, δ)-DP by optimal composition.
+
+        None unless the notion is pure and it is smaller than the total by at least 2%.
+        """
+        if self.notion is not Notion.PURE or self.draws == 0:
+            return None
+        epsilon = min(optimal_epsilon(self._spent, delta, self.bounded_range), self._zcdp(delta))
+        return epsilon if epsilon <= self.total * (1 - _NOTABLE) else None
 
     def sentence(self) -> str:
         """Return the guarantee in plain words, with its odds."""
@@ -173,7 +194,7 @@ class Guarantee:
         return sentences.lines(self)
 
     def extra(self, delta: float = DELTA) -> str:
-        """Return the second statement, by zCDP composition; empty where it is not smaller than the total."""
+        """Return the second statement, by optimal composition; empty where it is not smaller than the total."""
         return sentences.extra(self, delta)
 
     def formal(self) -> str:
@@ -188,8 +209,9 @@ class Guarantee:
         del own["distance"]  # the metric says it
         if self.notion is Notion.NONE:
             own |= dict.fromkeys(("epsilon", "delta", "total", "expected")) | {"spent": []}
-        closer = self.zcdp()
+        closer, optimal = self.zcdp(), self.optimal()
         return own | {
+            "optimal": None if optimal is None else {"epsilon": optimal, "delta": DELTA},
             "zcdp": None if closer is None else {"epsilon": closer, "delta": DELTA},
             "sentence": self.sentence(),
             "formal": self.formal(),

@@ -434,11 +434,12 @@ def _composition(g: Guarantee) -> str:
 
 
 def extra(g: Guarantee, delta: float = DELTA) -> str:
-    """Render the second statement, by zCDP composition; empty where it is not smaller than the total."""
-    found = g.zcdp(delta)
-    if found is None:
+    """Render the second statement, by optimal composition; empty where it is not smaller than the total."""
+    optimal, closer = g.optimal(delta), g.zcdp(delta)
+    if optimal is None:
         return ""
-    return f"Also: approximate DP by zCDP composition, δ = {scientific(delta)}: ε = {bound(found)} in total."
+    said = f"Also: approximate DP by optimal composition, δ = {scientific(delta)}: ε = {bound(optimal)} in total"
+    return f"{said} ({bound(closer)} by zCDP composition)." if closer is not None else f"{said}."
 
 
 def blocklist_note(n: int) -> str:

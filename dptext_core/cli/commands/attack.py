@@ -10,7 +10,7 @@ from ...errors import InputError
 from ...support.task import on_terminal
 from ...text.document import Document
 from ..arguments import add_seed, add_text, attacker_of, attackers, find_word, mechanism_of, positive, whole
-from ..console import OWNER_ONLY, emit, note, read_file, read_text, table, typed
+from ..console import OWNER_ONLY, emit, emit_json, note, read_file, read_text, table, typed
 
 if TYPE_CHECKING:
     from ...attacks import CorpusAttacker
@@ -45,6 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="which-text: fresh rewrites that measure how often a guess is right, at least: each of the texts gets as "
         "many; 0 for none. two-texts: rewrites of each text",
     )
+    parser.add_argument("--json", action="store_true", help="two-texts: print JSON, with the exact trade-off curve")
     add_text(parser)
 
 
@@ -58,6 +59,8 @@ def run(args: argparse.Namespace) -> None:
     chosen = [] if attacker.scope == "word" else [n for n in ("word", "index") if getattr(args, n) is not None]
     if strange := [name for name in (*given, *chosen) if name not in attacker.takes]:
         raise InputError(f"The attacker {attacker.name} takes no --{strange[0]}. Leave it out.")
+    if args.json and attacker.name != "two-texts":
+        raise InputError("Only the attacker two-texts prints JSON. Leave --json out.")
     if attacker.scope == "corpus":
         corpus(args, mechanism, attacker)
         return
@@ -76,7 +79,10 @@ def run(args: argparse.Namespace) -> None:
         raise InputError(f"There is no step {unit}: this rewrite has {len(result.units)}, counted from 0.")
     finding = attacker.attack(mechanism, result, unit, task=on_terminal("attacking"), **given)
     rows: list[tuple[str, str]] = getattr(finding, "rows", list)()
-    emit("\n".join([result.text, *([table(rows)] if rows else []), finding.sentence()]))
+    if args.json:
+        emit_json({"mechanism": args.mechanism} | finding.to_dict())
+    else:
+        emit("\n".join([result.text, *([table(rows)] if rows else []), finding.sentence()]))
     if not args.quiet:
         made = max((m.rewrites for m in getattr(finding, "measured", ())), default=0)
         if args.draws and made > args.draws:

@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> None:
     m = mechanism_of(args)
     report = audit(m, inputs, args.claim, draws=args.draws, thorough=args.thorough, task=on_terminal("auditing"))
     told = [
-        two_texts.measure(m, pair, task=on_terminal("telling apart"))
+        two_texts.with_curve(two_texts.measure(m, pair, task=on_terminal("telling apart")), m)
         for pair in (two_texts.PAIRS if args.two_texts else ())
     ]
     if args.json:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 
 from ...errors import InputError
+from ...support.task import on_terminal
 from ..arguments import add_text, mechanism_of, real
-from ..console import emit, read_text
+from ..console import emit, read_text, typed
 
 HELP = "find the ε at which a mechanism reaches a measured privacy"
 TAKES_MECHANISM = True
@@ -20,15 +21,36 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     ):
         parser.add_argument(flag, type=real(what), metavar="P", help=told)
     parser.add_argument("--total", type=real("the total"), metavar="E", help="ε of the whole text")
+    parser.add_argument(
+        "--certainty", type=real("the certainty"), metavar="P", help="how sure the optimal reader is of --fact, at most"
+    )
+    parser.add_argument("--fact", metavar="WORDS", help="certainty: the word, or words, of the text that count")
+    parser.add_argument(
+        "--alternatives", metavar="A[,B…]", help="certainty: what else the reader considers possible, as in belief"
+    )
+    parser.add_argument(
+        "--meaning", type=real("the cosine"), metavar="C", help="the cosine of rewrites to the original, at least"
+    )
     add_text(parser)
 
 
 def run(args: argparse.Namespace) -> None:
     from ...measure.calibration import calibrate
 
-    target = {k: v for k in ("best", "n_w", "bayes", "total") if (v := getattr(args, k)) is not None}
+    kinds = ("best", "n_w", "bayes", "total", "certainty", "meaning")
+    target = {k: v for k in kinds if (v := getattr(args, k)) is not None}
     if len(target) != 1:
-        raise InputError("Give one target: --best, --n-w, --bayes or --total.")
+        raise InputError("Give one target: --best, --n-w, --bayes, --total, --certainty or --meaning.")
+    if (args.certainty is None) != (args.fact is None) or (args.fact is None and args.alternatives is not None):
+        raise InputError("--certainty needs --fact, and only --certainty takes --fact and --alternatives.")
     if hasattr(args, "option_epsilon"):
         raise InputError("This command finds ε, so that --epsilon changes nothing. Leave it out.")
-    emit(calibrate(mechanism_of(args), target, text=read_text(args)).sentence())
+    found = calibrate(
+        mechanism_of(args),
+        target,
+        text=read_text(args),
+        fact=None if args.fact is None else typed(args.fact),
+        alternatives=None if args.alternatives is None else typed(args.alternatives).split(","),
+        task=on_terminal("calibrating"),
+    )
+    emit(found.sentence())

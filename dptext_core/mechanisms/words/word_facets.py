@@ -67,11 +67,15 @@ class WordChances(Chances["WordMechanism"]):
         self, prepared: Prepared, released: Sequence[Mapping[int, str]], task: Task = UNWATCHED
     ) -> np.ndarray:
         planned = self.m._planned(prepared)
-        first: dict[Hashable, int] = {}
-        same = {
-            i: first.setdefault(self.m._path(planned, i) if planned.rows[i] >= 0 else ("unknown", i), i)
-            for i in (released[0] if released else ())
-        }
-        out = super().in_places(planned, [{i: words[i] for i in first.values()} for words in released], task)
+        same = self.shared_draws(planned, tuple(released[0] if released else ()))
+        out = super().in_places(planned, [{i: words[i] for i in set(same.values())} for words in released], task)
         together = [all(words[i].casefold() == words[k].casefold() for i, k in same.items()) for words in released]
         return np.where(together, out, -np.inf)
+
+    def shared_draws(self, prepared: Prepared, places: Sequence[int]) -> dict[int, int]:
+        planned = self.m._planned(prepared)
+        first: dict[Hashable, int] = {}
+        return {
+            i: first.setdefault(self.m._path(planned, i) if planned.rows[i] >= 0 else ("unknown", i), i)
+            for i in places
+        }

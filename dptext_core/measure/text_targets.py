@@ -1,0 +1,93 @@
+"""Measure what calibration targets of one text come to, as a function of ε: a reader's certainty, meaning preserved.
+
+Both have a side: the reader is to be at most so certain, and the meaning preserved at least so well.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ..attacks.belief import BeliefQuestion
+from ..attacks.expected_belief import DRAWS, _enumerated, _estimated
+from ..errors import ConfigError
+from ..mechanisms.base import Mechanism, Prepared
+from ..mechanisms.likelihood import stated
+from ..privacy.sampling import NoiseStream
+from ..support.statistics import standard_error, student
+from ..support.task import Task
+from .metrics import score
+from .target_figures import Measured, _Inputs
+
+TEXT_TARGETS = {
+    "certainty": "certainty of the optimal reader",
+    "meaning": "cosine to the original",
+}
+#: Releases behind a certainty, where each takes passes of a model.
+_FEW = 8
+#: Rewrites behind a cosine, at each ε.
+_REWRITES = 8
+
+
+def is_within(kind: str, value: float, target: float) -> bool:
+    """Return whether a figure is on the wanted side of its target."""
+    return value <= target if kind == "certainty" else value >= target
+
+
+def text_target(
+    mechanism: Mechanism,
+    kind: str,
+    text: str | Prepared | None,
+    fact: str | tuple[int, int] | None,
+    alternatives: Sequence[str] | None,
+    task: Task,
+    stream: NoiseStream | None = None,
+) -> tuple[_Inputs, Callable[[float], Measured]]:
+    """Return the text and the figure as a function of ε. Raises ConfigError without a text, or without a fact."""
+    if text is None:
+        raise ConfigError(f"The target {kind} is measured on a text: give text=, and no words.")
+    prepared = mechanism.prepared(text, task.quiet)
+    # Every ε uses the same noise, of which nothing is released.
+    stream = stream or NoiseStream(secrets.randbits(63))
+    if kind == "meaning":
+        if fact is not None or alternatives is not None:
+            raise ConfigError("The target meaning is about the whole text: leave fact and alternatives out.")
+        return _Inputs(prepared, (), ()), _meaning(mechanism, prepared, stream, task)
+    if fact is None:
+        raise ConfigError("The target certainty is about one fact of the text: give fact=, such as a word of it.")
+    question = BeliefQuestion.make(mechanism, prepared, fact, alternatives, task=task.quiet)
+    return _Inputs(prepared, (), ()), _certainty(mechanism, question, stream, task)
+
+
+def _certainty(
+    mechanism: Mechanism, question: BeliefQuestion, stream: NoiseStream, task: Task
+) -> Callable[[float], Measured]:
+    """Return the expected success of the optimal reader: enumerated where one place decides, else from releases."""
+    chances = stated(mechanism)
+    draws = DRAWS if chances.sweeps or mechanism.by_word is not None else _FEW
+
+    def certainty(epsilon: float) -> Measured:
+        m = mechanism.replace(epsilon=epsilon)
+        found = _enumerated(m, question) or _estimated(m, question, draws, stream, task.quiet)
+        return Measured(found.value, found.interval, found.draws or None)
+
+    return certainty
+
+
+def _meaning(
+    mechanism: Mechanism, prepared: Prepared, stream: NoiseStream, task: Task
+) -> Callable[[float], Measured]:
+    """Return the mean cosine of a few rewrites to the original."""
+
+    def meaning(epsilon: float) -> Measured:
+        results = mechanism.replace(epsilon=epsilon).rewrites(prepared, _REWRITES, stream=stream, task=task.quiet)
+        texts = [r.text for r in results]
+        distinct = list(dict.fromkeys(texts))
+        values = dict(zip(distinct, score("cosine", [prepared.text] * len(distinct), distinct), strict=True))
+        cosines = [values[t] for t in texts]
+        mean, half = float(np.mean(cosines)), student(len(texts)) * (standard_error(cosines) or 0.0)
+        return Measured(mean, (max(-1.0, mean - half), min(1.0, mean + half)), len(texts))
+
+    return meaning
