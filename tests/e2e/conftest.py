@@ -268,3 +268,26 @@ def open_once(shared_context: BrowserContext, app_url: Callable[[Path], str]) ->
     yield open_page
     for seen in pages.values():
         seen.page.close()
+
+
+@pytest.fixture(scope="session")
+def pocket_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the browser edition, built once for all workers; ``made.json`` beside it lists its files."""
+    from dptext_studio.browser import write_site
+
+    base = tmp_path_factory.getbasetemp()
+    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    folder, listed = base / "pocket", base / "made.json"
+    try:
+        (base / "pocket.building").mkdir()
+    except FileExistsError:
+        end = time.monotonic() + 240
+        while not listed.exists():
+            assert time.monotonic() < end, "another worker did not finish the site"
+            time.sleep(0.2)
+    else:
+        made = write_site(folder, shown=["custext"])
+        unfinished = base / "made.part"
+        unfinished.write_text(json.dumps(made.files))
+        unfinished.replace(listed)
+    return folder

@@ -24,7 +24,7 @@ from dptext_core.mechanisms.sentence.dp_sentence import DPSentence, DPSentenceCo
 from dptext_core.support.assets import examples
 from dptext_core.text.document import Document
 from dptext_studio import browser as pocket
-from dptext_studio.browser import serve, write_site
+from dptext_studio.browser import serve
 from dptext_studio.browser.site import MECHANISMS, OWN_TEXT
 
 if TYPE_CHECKING:
@@ -57,11 +57,11 @@ COSINE, SENTENCE_TV = 0.012, 0.12
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("pocket")
-    made = write_site(folder, shown=["custext"])
-    assert made.files == {p.relative_to(folder).as_posix(): p.stat().st_size for p in folder.rglob("*") if p.is_file()}
-    with serve(folder) as server:
+def address(pocket_site: Path) -> Iterator[str]:
+    listed = json.loads(pocket_site.with_name("made.json").read_text())
+    files = (p for p in pocket_site.rglob("*") if p.is_file())
+    assert listed == {p.relative_to(pocket_site).as_posix(): p.stat().st_size for p in files}
+    with serve(pocket_site) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_address[1]}/"
         server.shutdown()

@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from dptext_studio.browser import serve, write_site
+from dptext_studio.browser import serve
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Route
@@ -25,10 +26,8 @@ FAULTS: dict[str, tuple[Callable[[Route], None], str]] = {
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("pocket")
-    write_site(folder)
-    with serve(folder) as server:
+def address(pocket_site: Path) -> Iterator[str]:
+    with serve(pocket_site) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_address[1]}/"
         server.shutdown()
