@@ -167,6 +167,7 @@ def test_permute_and_flip_states_what_it_draws():
     assert np.abs(drawn - d.probs).max() < 0.03
 
 
+@pytest.mark.usefixtures("few_releases")
 @pytest.mark.parametrize("cls", [*WORDS, RandomLength])
 def test_a_sound_mechanism_holds(cls):
     m = cls.create(epsilon=0.5, **OPTIONS.get(cls, {}))
