@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from ..attacks.alternatives import suggest_alternatives
-from ..attacks.belief import BeliefQuestion, fact_spans
+from ..attacks.belief import Belief, BeliefQuestion, fact_spans
 from ..attacks.expected_belief import DRAWS, _expected
 from ..attacks.which_text import content_words
 from ..errors import InputError
@@ -15,6 +15,7 @@ from ..mechanisms.base import Mechanism, Prepared
 from ..mechanisms.likelihood import stated
 from ..mechanisms.setting import Setting
 from ..privacy.sampling import NoiseStream
+from ..result import RewriteResult
 from ..support.private import Private
 from ..support.task import UNWATCHED, Task
 from .target_figures import Measured
@@ -36,6 +37,10 @@ class Fact(Private):
     def chance(self) -> float:
         """How often a guess is right that is made before reading."""
         return 1 / (1 + len(self.alternatives))
+
+
+#: What a question is kept by: text, setting without ε, and fact.
+Asked: TypeAlias = tuple[str, Setting, Fact]
 
 
 def shared_fact(text: str, mechanisms: Sequence[Mechanism], word: str = "") -> Fact:
@@ -74,20 +79,42 @@ def shared_fact(text: str, mechanisms: Sequence[Mechanism], word: str = "") -> F
 class FactReader:
     """The optimal reader of several settings, with one fact for all of them.
 
-    One model pass for each alternative serves every ε of a setting.
+    Parameters
+    ----------
+    mechanisms : sequence of Mechanism
+    word : str
+        The fact; without it, the rarest content word.
+    held : mutable mapping, optional
+        Keeps the model passes: one for each alternative serves every ε of a setting.
     """
 
-    def __init__(self, mechanisms: Sequence[Mechanism], word: str = ""):
+    def __init__(
+        self, mechanisms: Sequence[Mechanism], word: str = "", held: MutableMapping[Asked, BeliefQuestion] | None = None
+    ):
         self.mechanisms = tuple(mechanisms)
         self._word = word
-        self._fact: Fact | None = None
-        self._questions: dict[Setting, BeliefQuestion] = {}
+        self._facts: dict[str, Fact] = {}
+        self._held = {} if held is None else held
 
     def fact(self, text: str) -> Fact:
         """Return the fact. Raise InputError where the text has none."""
-        if self._fact is None:
-            self._fact = shared_fact(text, self.mechanisms, self._word)
-        return self._fact
+        if text not in self._facts:
+            self._facts[text] = shared_fact(text, self.mechanisms, self._word)
+        return self._facts[text]
+
+    def question(self, mechanism: Mechanism, text: str, task: Task = UNWATCHED) -> BeliefQuestion:
+        """Return the fact and its alternatives, prepared for a setting. Errors as in :meth:`certainty`."""
+        stated(mechanism)
+        fact = self.fact(text)
+        key = (text, mechanism.setting.at(None), fact)
+        if key not in self._held:
+            # The text is prepared like its alternatives: bundled scores are rounded, and would give it away.
+            self._held[key] = BeliefQuestion.make(mechanism, text, fact.word, fact.alternatives, task=task)
+        return self._held[key]
+
+    def belief(self, mechanism: Mechanism, result: RewriteResult, task: Task = UNWATCHED) -> Belief:
+        """Return what the reader believes after a release. Errors as in :meth:`certainty`."""
+        return self.question(mechanism, result.original, task.quiet).given(result, task=task.quiet)
 
     def certainty(
         self, mechanism: Mechanism, prepared: Prepared, stream: NoiseStream, task: Task = UNWATCHED
@@ -101,13 +128,7 @@ class FactReader:
         NoDistribution
             The mechanism has no formula for whole rewrites, with the reason.
         """
-        chances = stated(mechanism)
-        fact, setting = self.fact(prepared.text), mechanism.setting.at(None)
-        question = self._questions.get(setting)
-        if question is None:
-            # The text is prepared like its alternatives: bundled scores are rounded, and would give it away.
-            question = BeliefQuestion.make(mechanism, prepared.text, fact.word, fact.alternatives, task=task.quiet)
-            self._questions[setting] = question
+        question, chances = self.question(mechanism, prepared.text, task.quiet), stated(mechanism)
         found = _expected([mechanism], question, None, False, stream, task)
         if found is None:
             slow = chances.in_turn or chances.states_pieces

@@ -388,7 +388,7 @@ def keeps(name: str) -> int:
 def hides(name: str) -> str:
     """Describe in words what a privacy measure counts."""
     return {
-        "best": "the best of all attackers names a drawn word",
+        "best": "the strongest attacker names a drawn word",
         "n_w": "a drawn word stays what it is",
         "bayes": "the best guess of a drawn word is right",
         CERTAINTY: "an optimal reader guesses the fact",
