@@ -131,7 +131,9 @@ def test_the_belief_about_one_fact_stands_under_each_setting():
     for setting, result, line in zip(settings, results[:2], lines, strict=False):
         found = dpt.belief(setting.make(), example.text, "heart", words[1:], result, draws=0)
         guess = words[int(found.guess)]
-        assert f"**{percent(float(found.certainty))}** (25% before), guess: {guess}" in line
+        sure = float(found.certainty)
+        said = ">99%" if 0.99 < sure < 1 else percent(sure)
+        assert f"**{said}** (25% before), guess: {guess}" in line
         assert ("wrong" in line) == (guess != "heart")
     assert len(lines) == 3 and "not known" in lines[2]
     notes = [c.value for c in at.caption]

@@ -62,9 +62,9 @@ def certainty_line(found: dpt.Belief | str | None) -> str:
         return "Reader’s certainty: not known"
     guess = int(found.guess)
     wrong = ", which is wrong" if guess else ""
-    before = percent(float(found.prior.max()))
+    sure, before = float(found.certainty), percent(float(found.prior.max()))
     return (
-        f"Reader’s certainty: **{percent(float(found.certainty))}** ({before} before), "
+        f"Reader’s certainty: **{'>99%' if 0.99 < sure < 1 else percent(sure)}** ({before} before), "
         f"guess: {literal(found.alternatives[guess])}{wrong}"
     )
 
