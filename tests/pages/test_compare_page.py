@@ -133,8 +133,8 @@ def test_the_belief_about_one_fact_stands_under_each_setting():
         guess = words[int(found.guess)]
         sure = float(found.certainty)
         said = ">99%" if 0.99 < sure < 1 else percent(sure)
-        assert f"**{said}** (25% before), guess: {guess}" in line
-        assert ("wrong" in line) == (guess != "heart")
+        wrong = "" if guess == "heart" else f", wrongly “{guess}”"
+        assert line == f"Reader’s certainty: **{said}** (25% before){wrong}"
     assert len(lines) == 3 and "not known" in lines[2]
     notes = [c.value for c in at.caption]
     assert any(all(f"“{w}”" in n for w in words) for n in notes), "the same fact for all"

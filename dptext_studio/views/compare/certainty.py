@@ -60,13 +60,10 @@ def certainty_line(found: dpt.Belief | str | None) -> str:
         return "Reader’s certainty: …"
     if isinstance(found, str):
         return "Reader’s certainty: not known"
-    guess = int(found.guess)
-    wrong = ", which is wrong" if guess else ""
-    sure, before = float(found.certainty), percent(float(found.prior.max()))
-    return (
-        f"Reader’s certainty: **{'>99%' if 0.99 < sure < 1 else percent(sure)}** ({before} before), "
-        f"guess: {literal(found.alternatives[guess])}{wrong}"
-    )
+    guess, sure, before = int(found.guess), float(found.certainty), percent(float(found.prior.max()))
+    said = ">99%" if 0.99 < sure < 1 else percent(sure)
+    wrong = f", wrongly “{literal(found.alternatives[guess])}”" if guess else ""
+    return f"Reader’s certainty: **{said}** ({before} before){wrong}"
 
 
 def fact_note(beliefs: Mapping[int, dpt.Belief | str] | None) -> None:
