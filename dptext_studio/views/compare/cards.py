@@ -162,7 +162,7 @@ def draw_columns(asked: ComparisonRequest, outcomes: list[ColumnOutcome], places
     beliefs = known_beliefs(asked, both)
     for column, outcome in both:
         with places[column.id].container(key=f"{BEFORE}_{column.id}"):
-            show_rewrite(column, outcome, at, certainty_line(beliefs and beliefs.get(column.id)))
+            show_rewrite(column, outcome, at, certainty_line(None if beliefs is None else beliefs.get(column.id)))
     with st.container(key=BEFORE):
         fact_note(beliefs)
         below_columns(asked, both, results, word)
