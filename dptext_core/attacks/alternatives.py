@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 
@@ -20,7 +21,9 @@ _SPACES = ("cooccurrence", "word2vec", "minilm")
 _NEIGHBOURS = 60
 
 
-def suggest_alternatives(fact: str, mechanism: Mechanism, n: int = SUGGESTED) -> list[str]:
+def suggest_alternatives(
+    fact: str, mechanism: Mechanism, n: int = SUGGESTED, *, avoid: Collection[str] = ()
+) -> list[str]:
     """Return alternatives of the same kind as a fact, which depend on the fact and on public lists alone.
 
     Parameters
@@ -31,6 +34,8 @@ def suggest_alternatives(fact: str, mechanism: Mechanism, n: int = SUGGESTED) ->
         Gives the language, and the word space that is not asked: the one it samples in.
     n : int
         How many.
+    avoid : collection of str
+        Names of other word spaces that are not asked, as long as one is left.
 
     Returns
     -------
@@ -47,7 +52,7 @@ def suggest_alternatives(fact: str, mechanism: Mechanism, n: int = SUGGESTED) ->
     for listed in _kinds(mechanism.language.name.casefold()):
         if word in listed:
             return [w for w in listed if w != word][:n]
-    space = _space(mechanism)
+    space = _space(mechanism, avoid)
     row = space.index(word)
     if row is None:
         raise InputError(f"No public list holds “{fact}”. Name alternatives of its kind yourself.")
@@ -72,6 +77,7 @@ def _kinds(language: str) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(words.split()) for words in lists.values())
 
 
-def _space(mechanism: Mechanism) -> WordSpace:
+def _space(mechanism: Mechanism, avoid: Collection[str]) -> WordSpace:
     own = None if mechanism.by_word is None else mechanism.by_word.space.name
-    return word_space(next(name for name in _SPACES if name != own))
+    others = [name for name in _SPACES if name != own]
+    return word_space(next((name for name in others if name not in avoid), others[0]))

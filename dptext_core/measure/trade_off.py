@@ -37,6 +37,7 @@ from ..support.statistics import student
 from ..support.task import UNWATCHED, Task
 from ..text import cells
 from .calibration import measured
+from .certainty import Fact, FactReader
 from .front import pareto
 from .metrics import METRICS, score
 from .metrics.registry import Metric
@@ -45,8 +46,10 @@ from .target_figures import TARGETS, Measured
 
 #: How often a rewrite is told from one of another text.
 TOLD = "two_texts"
-#: What may be measured of a point: metrics of its rewrites, what is worked out from chances, and two texts.
-MEASURES = (*METRICS, *(t for t in TARGETS if t != "total"), TOLD)
+#: How sure the optimal reader is of one fact.
+CERTAINTY = "certainty"
+#: What may be measured of a point: metrics of its rewrites, what is worked out from chances, two texts, and a fact.
+MEASURES = (*METRICS, *(t for t in TARGETS if t != "total"), TOLD, CERTAINTY)
 #: Points on each mechanism's own ε axis, and rewrites at each point, where none are asked for.
 POINTS, DRAWS = 7, 5
 #: Points of each setting before there is a first answer: the middle, both ends, and one between them.
@@ -66,7 +69,18 @@ _BAYES = Metric(
     judge="the Bayes-optimal attacker",
     about="How often the best guess of a drawn word from its replacement is right.",
 )
-_OWN = {"bayes": _BAYES, "best": replace(metric_of("attack_best"), name="best")}
+_CERTAINTY = Metric(
+    name=CERTAINTY,
+    title="Certainty of the optimal reader",
+    kind="privacy",
+    unit="share",
+    greater_is_better=False,
+    low=0,
+    high=1,
+    judge="the optimal reader",
+    about="The expected success of a reader who guesses one fact and knows all else: the mean posterior of the guess.",
+)
+_OWN = {CERTAINTY: _CERTAINTY, "bayes": _BAYES, "best": replace(metric_of("attack_best"), name="best")}
 _OWN[TOLD] = replace(metric_of("attack_two_texts"), name=TOLD)
 
 
@@ -94,7 +108,8 @@ class TradeOffPoint(Private):
     setting, index: its number among those asked for, and that of its ε among those of the setting. mechanism: at this
     ε. total: the ε of one rewrite that is released. texts: the rewrites. scores: for each metric of a text one number a
     draw. measured: what is worked out from chances, and what attackers found of rewrites made for them.
-    reasons: why a measure is not there. error: why there is no rewrite at all, where there is none.
+    reasons: why a measure is not there. error: why there is no rewrite at all, where there is none. fact: what
+    "certainty" is about, where that was measured.
     """
 
     setting: int
@@ -107,6 +122,7 @@ class TradeOffPoint(Private):
     error: str = ""
     seed: int | None = None
     index: int = 0
+    fact: Fact | None = None
 
     _shown: ClassVar[tuple[str, ...]] = ("setting", "mechanism", "total", "texts")
 
@@ -123,8 +139,8 @@ class TradeOffPoint(Private):
         return name == "epsilon" or name in self.scores or name in self.measured
 
     def value(self, name: str) -> Value:
-        """A metric, "best", "n_w", "bayes", "two_texts" or "epsilon" of this point. Raises NoDistribution, with the
-        reason."""
+        """A metric, "best", "n_w", "bayes", "two_texts", "certainty" or "epsilon" of this point. Raises
+        NoDistribution, with the reason."""
         if name == "epsilon":
             return Value(self.epsilon, self.epsilon, self.epsilon)
         if (found := self.measured.get(name)) is not None:
@@ -165,6 +181,7 @@ def tradeoff(
     seed: int | None = None,
     *,
     points: int = POINTS,
+    fact: str = "",
     prepare: Prepare | None = None,
     task: Task | None = None,
 ) -> Iterator[TradeOffPoint]:
@@ -186,6 +203,8 @@ def tradeoff(
         ``rewrites(text, draws, stream=NoiseStream(seed).at(j, i))``.
     points : int
         How many ε on an axis.
+    fact : str
+        The word of the text that "certainty" is about; without it, the rarest content word.
     prepare : callable, optional
         How the text gets its scores, where the caller holds them; it is asked once a setting.
     task : Task, optional
@@ -213,7 +232,8 @@ def tradeoff(
         if name not in MEASURES:
             raise ConfigError(f"{shown(name)} is nothing that is measured here: use one of {', '.join(MEASURES)}.")
     axes = [_axis(m, epsilons, points) for m in made]
-    return _points(text, axes, draws, names, NoiseStream(seed), prepare, task or UNWATCHED)
+    reader = FactReader([axis[0] for axis in axes], fact)
+    return _points(text, axes, draws, names, NoiseStream(seed), reader, prepare, task or UNWATCHED)
 
 
 def _axis(m: Mechanism, epsilons: Sequence[float] | None, points: int) -> list[Mechanism]:
@@ -230,6 +250,7 @@ def _points(
     draws: int,
     names: tuple[str, ...],
     stream: NoiseStream,
+    reader: FactReader,
     prepare: Prepare | None,
     task: Task,
 ) -> Iterator[TradeOffPoint]:
@@ -253,7 +274,7 @@ def _points(
 
         part = task.child(n, n + 1, len(order))
         place = TradeOffPoint(j, axes[j][i], seed=stream.seed, index=i)
-        yield _point(place, draws, names, stream.at(j, i), scores, axes[0][0], part)
+        yield _point(place, draws, names, stream.at(j, i), scores, reader, part)
         part.report(1, 1)
 
 
@@ -263,7 +284,7 @@ def _point(
     names: tuple[str, ...],
     stream: NoiseStream,
     scores: Prepare,
-    first: Mechanism,
+    reader: FactReader,
     task: Task,
 ) -> TradeOffPoint:
     m = place.mechanism
@@ -276,13 +297,14 @@ def _point(
     except DPTextError as error:
         return dataclasses.replace(place, error=str(error))
     point = dataclasses.replace(place, total=total, texts=tuple(r.text for r in results))
-    return _with(point, names, prepared, stream, first, task)
+    return _with(point, names, prepared, stream, reader, task)
 
 
 def _with(
-    point: TradeOffPoint, names: Sequence[str], prepared: Prepared, stream: NoiseStream, first: Mechanism, task: Task
+    point: TradeOffPoint, names: Sequence[str], prepared: Prepared, stream: NoiseStream, reader: FactReader, task: Task
 ) -> TradeOffPoint:
-    """The point with what is not measured of it yet. first: the setting that chooses the other text for all."""
+    """The point with what is not measured of it yet. reader: its first setting chooses the other text for all."""
+    fact = point.fact
     kept, hidden, reasons = dict(point.scores), dict(point.measured), dict(point.reasons)
     for name in names:
         if point.error or point.has(name):
@@ -292,14 +314,17 @@ def _with(
                 figure = measured(point.mechanism, name, prepared, stream=stream.at(name), task=task.quiet)
                 hidden[name] = figure(point.epsilon)
             elif name == TOLD:
-                hidden[name] = _told(point.mechanism, prepared.text, first, stream.at(name), task.quiet)
+                hidden[name] = _told(point.mechanism, prepared.text, reader.mechanisms[0], stream.at(name), task.quiet)
+            elif name == CERTAINTY:
+                hidden[name] = reader.certainty(point.mechanism, prepared, stream.at(name), task.quiet)
+                fact = reader.fact(prepared.text)
             else:
                 kept[name] = tuple(score(name, [prepared.text] * len(point.texts), point.texts))
         except Cancelled:
             raise
         except DPTextError as error:
             reasons[name] = str(error)
-    return dataclasses.replace(point, scores=kept, measured=hidden, reasons=reasons)
+    return dataclasses.replace(point, scores=kept, measured=hidden, reasons=reasons, fact=fact)
 
 
 def _told(m: Mechanism, text: str, first: Mechanism, stream: NoiseStream, task: Task) -> Measured:
@@ -310,18 +335,24 @@ def _told(m: Mechanism, text: str, first: Mechanism, stream: NoiseStream, task: 
 
 
 def more(
-    points: Sequence[TradeOffPoint], metrics: Sequence[str], prepare: Prepare, *, task: Task = UNWATCHED
+    points: Sequence[TradeOffPoint],
+    metrics: Sequence[str],
+    prepare: Prepare,
+    *,
+    fact: str = "",
+    task: Task = UNWATCHED,
 ) -> Iterator[TradeOffPoint]:
     """The same points with more measures of them, in their order: the rewrites stay, nothing is drawn again.
 
-    prepare: the text with its scores, for the setting of a point.
+    prepare: the text with its scores, for the setting of a point. fact: as in :func:`tradeoff`.
     """
+    settings = {p.setting: p.mechanism for p in sorted(points, key=lambda p: p.setting)}
+    reader = FactReader(list(settings.values()), fact)
     for n, point in enumerate(points):
         task.check()
         wanted = [name for name in metrics if not (point.error or point.has(name) or name in point.reasons)]
         stream = NoiseStream(point.seed).at(point.setting, point.index)
-        first = min(points, key=lambda p: p.setting).mechanism
-        yield _with(point, wanted, prepare(point.mechanism), stream, first, task) if wanted else point
+        yield _with(point, wanted, prepare(point.mechanism), stream, reader, task) if wanted else point
         task.report(n + 1, len(points))
 
 
@@ -360,6 +391,7 @@ def hides(name: str) -> str:
         "best": "the strongest attacker names a replaced word",
         "n_w": "a drawn word stays what it is",
         "bayes": "the best guess of a drawn word is right",
+        CERTAINTY: "an optimal reader guesses the fact",
         TOLD: "a rewrite is told from one of the text with one other word",
         "unchanged": "a word of the text stands unchanged",
     }[name]

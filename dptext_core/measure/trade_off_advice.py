@@ -75,10 +75,11 @@ _ROUNDING = 1e-12
 def enough(points: Sequence[TradeOffPoint], settings: int, wanted: int, hidden: str, kept: str) -> bool:
     """Whether the points so far are worth an answer: each of so many settings has :data:`FEWEST` of its ``wanted`` ones
     measured, or all of them, or what it was refused for."""
-    stands = [
-        sum(p.setting == j and bool(p.error or (p.has(hidden) and p.has(kept))) for p in points)
-        for j in range(settings)
-    ]
+
+    def is_done(p: TradeOffPoint) -> bool:
+        return bool(p.error) or all(p.has(name) or name in p.reasons for name in (hidden, kept))
+
+    stands = [sum(p.setting == j and is_done(p) for p in points) for j in range(settings)]
     return all(n >= min(FEWEST, wanted) for n in stands)
 
 

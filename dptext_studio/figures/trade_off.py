@@ -12,12 +12,13 @@ from dptext_core.errors import InputError
 from dptext_core.measure.trade_off import TradeOffPoint, Value, about, front
 from dptext_core.measure.trade_off_advice import unsure
 from dptext_core.mechanisms.registry import counted
-from dptext_core.privacy.guarantee import number
+from dptext_core.privacy.guarantee import number, percent
 
 from .theme import DARK, FONT, LIGHT, epsilon_ticks, escape, line_style, shorten, width_of
 
-#: Names of the axes of what is hidden, all but that of ε rising with what is hidden.
+#: Names of the axes of what is hidden, rising with what is hidden but for those of :data:`RISKS`.
 AXES = {
+    "certainty": "Certainty of the optimal reader",
     "best": "Words hidden from the strongest attacker",
     "n_w": "Probability that a word is replaced (1 − N_w)",
     "bayes": "Probability that the Bayes-optimal guess is wrong",
@@ -25,6 +26,8 @@ AXES = {
     "unchanged": "Share of words changed",
     "epsilon": "ε, which counts something else for each mechanism",
 }
+#: Axes that rise with what is given away: less is better.
+RISKS = ("certainty", "epsilon")
 _WIDTH, _SIZE = 700, 12
 
 
@@ -40,7 +43,8 @@ def trade_off(
     height: int = 420,
 ) -> dict[str, Any]:
     """Draw points that have both measures, filled on the front, else hollow. Bars upwards: one standard deviation of
-    the draws; across: the 95% interval of what is hidden, where it is estimated.
+    the draws; across: the 95% interval of what is hidden, where it is estimated. A dashed line: how often a reader
+    is right who guesses the fact unread.
 
     chosen, best: setting and ε of a point to ring and to name. limit: of what is given away, as a line; points whose
     interval it cuts are pale, since it cannot be told whether they hide enough. A mark's
@@ -65,12 +69,17 @@ def trade_off(
     pad = 0.06 * (highest - lowest) or 0.05
     low, high = lowest - pad, highest + pad
     log = hidden == "epsilon"
-    ends = _ends(xs, log)
+    guessing = next((p.fact.chance for p in shown if p.fact is not None), None) if hidden == "certainty" else None
+    ends = _ends(xs if guessing is None else [guessing, *xs], log)
     first = next((p for p in shown if (p.setting, p.epsilon) == best), None)
     here = None if first is None else _start(at[id(first)], ends, (low, high), log, colours)
     shapes, notes = [], _labels(lines, ends, (low, high), log, height, colours, here)
     if limit is not None and not log:
-        line, note = _limit(limit, colours)
+        line, note = _limit(limit, hidden, colours)
+        shapes.append(line)
+        notes.append(note)
+    if guessing is not None:
+        line, note = _guessing(guessing, colours)
         shapes.append(line)
         notes.append(note)
     for key, ring in ((chosen, "circle-open"), (best, "star-open")):
@@ -121,34 +130,50 @@ def _layout(height: int, colours: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _limit(limit: float, colours: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a line across the limit, and its note."""
-    line = {
+def _limit(limit: float, hidden: str, colours: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a line across the limit, and its note on the side that hides enough."""
+    rises = hidden in RISKS
+    at = limit if rises else 1 - limit
+    return _upright(at, "dot", colours), _foot(at, "← hides enough" if rises else "hides enough →", not rises, colours)
+
+
+def _guessing(chance: float, colours: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a line where a reader merely guesses, and its note."""
+    note = _foot(chance, f"guessing: {percent(chance)}", True, colours)
+    return _upright(chance, "dash", colours), note | {"y": 1, "yanchor": "bottom", "xshift": 0, "xanchor": "left"}
+
+
+def _upright(x: float, dash: str, colours: dict[str, str]) -> dict[str, Any]:
+    return {
         "type": "line",
-        "x0": 1 - limit,
-        "x1": 1 - limit,
+        "x0": x,
+        "x1": x,
         "yref": "paper",
         "y0": 0,
         "y1": 1,
         "layer": "below",
-        "line": {"color": colours["soft"], "width": 1.5, "dash": "dot"},
+        "line": {"color": colours["soft"], "width": 1.5, "dash": dash},
     }
-    note = {
-        "x": 1 - limit,
+
+
+def _foot(x: float, text: str, right: bool, colours: dict[str, str]) -> dict[str, Any]:
+    """Return a note at the foot of a line, to its right or left."""
+    return {
+        "x": x,
         "y": 0,
         "yref": "paper",
-        "text": "hides enough →",
+        "text": text,
         "showarrow": False,
-        "xanchor": "left",
+        "xanchor": "left" if right else "right",
         "yanchor": "bottom",
-        "xshift": 4,
+        "xshift": 4 if right else -4,
         "font": {"color": colours["soft"], "size": 12},
     }
-    return line, note
 
 
 def _across(point: TradeOffPoint, hidden: str) -> float:
-    return point.epsilon if hidden == "epsilon" else 1.0 - point.value(hidden).mean
+    value = point.value(hidden).mean
+    return value if hidden in RISKS else 1.0 - value
 
 
 def _ends(xs: Sequence[float], log: bool) -> list[float]:
@@ -209,11 +234,10 @@ def _line(
     }
     if hidden != "epsilon" and any(p.value(hidden).draws for p in mine):
         values = [p.value(hidden) for p in mine]
-        trace["error_x"] = bars | {
-            "symmetric": False,
-            "array": [v.mean - v.low for v in values],
-            "arrayminus": [v.high - v.mean for v in values],
-        }
+        less, more = [v.mean - v.low for v in values], [v.high - v.mean for v in values]
+        if hidden not in RISKS:
+            less, more = more, less  # the axis runs the other way
+        trace["error_x"] = bars | {"symmetric": False, "array": more, "arrayminus": less}
     return trace
 
 
@@ -364,7 +388,7 @@ def _ring(at: tuple[float, float], symbol: str, colours: dict[str, str]) -> dict
 
 
 def _corner(hidden: str, colours: dict[str, str]) -> dict[str, Any]:
-    left = hidden == "epsilon"
+    left = hidden in RISKS
     return {
         "text": "↖ better" if left else "better ↗",
         "showarrow": False,

@@ -11,13 +11,15 @@ from dptext_core.support.private import Private
 
 @dataclass(frozen=True)
 class PlotRequest(Private):
-    """What the points are measured for. draw: how often it was drawn again."""
+    """What the points are measured for. draw: how often it was drawn again. fact: the word that a reader wants to know,
+    empty for the rarest content word."""
 
     text: str
     settings: tuple[dpt.Setting, ...]
     points: int
     draws: int
     draw: int
+    fact: str = ""
 
     _shown: ClassVar[tuple[str, ...]] = ("settings", "points", "draws")
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeVar
 
 import dptext_core as dpt
 from dptext_core.measure import metrics
+from dptext_core.measure.certainty import Asked, FactReader
 from dptext_core.measure.ledger import Ledger
 from dptext_core.support.private import Private
 from dptext_core.support.task import UNWATCHED, Task
@@ -18,6 +19,8 @@ from .runs import Run
 
 #: Settings, texts with scores, and ε of one setting that are kept; what was not looked at for longest goes first.
 SETTINGS, TEXTS, EPSILONS = 12, 12, 24
+#: Facts, each with the passes of a setting.
+QUESTIONS = 8
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -58,6 +61,7 @@ class RewriteCache(Private):
     scores: dict[tuple[str, tuple], dpt.Prepared] = field(default_factory=dict)
     shown: dict[int, dpt.RewriteResult] = field(default_factory=dict)
     likeness: dict[tuple[str, str], float] = field(default_factory=dict)
+    questions: dict[Asked, dpt.BeliefQuestion] = field(default_factory=dict)
     number: int = 0
     seconds: float | None = None
     lock: Any = field(default_factory=threading.RLock, repr=False)
@@ -132,6 +136,26 @@ class RewriteCache(Private):
             with self.lock:
                 _store_newest(self.likeness, (original, r), value, SETTINGS * EPSILONS)
         return [self.likeness[original, r] for r in rewrites]
+
+    def beliefs(
+        self, results: list[dpt.RewriteResult], mechanisms: list[dpt.Mechanism], word: str, task: Task = UNWATCHED
+    ) -> list[dpt.Belief | str]:
+        """Return what an optimal reader of each result believes about one fact, or why that is not known.
+
+        word: the fact; empty for the rarest content word.
+        """
+        reader, found = FactReader(mechanisms, word, self.questions), list[dpt.Belief | str]()
+        for i, (result, mechanism) in enumerate(zip(results, mechanisms, strict=True)):
+            task.report(i, len(results))
+            try:
+                found.append(reader.belief(mechanism, result, task))
+            except dpt.Cancelled:
+                raise
+            except dpt.DPTextError as error:
+                found.append(str(error))
+        for old in list(self.questions)[:-QUESTIONS]:
+            del self.questions[old]
+        return found
 
     def forget_draws(self, text: str) -> None:
         """Draw again: the next look at a setting of this text has noise of its own. Its scores stay."""

@@ -64,6 +64,8 @@ def explore(page: Page) -> None:
     if chosen.text_content() != WORD:  # a click on the word that is chosen would free it
         word.click()
     chosen.filter(has_text=WORD).wait_for(state="attached", timeout=LONG)
+    if not page.locator(".strip .inspector").is_visible():  # on a phone it is a sheet
+        page.locator(".strip .certain").click(timeout=LONG)
     page.locator(".strip .odds li").first.wait_for(timeout=LONG)
     page.locator(".strip .gauge.meant strong", has_text="%").wait_for(timeout=LONG)
     page.get_by_test_id("stMain").evaluate("e => e.scrollTo(0, 0)")  # a click on “Rewrite again” may have moved it

@@ -113,3 +113,45 @@ def test_on_a_phone_the_bars_are_the_first_card_of_the_sheet(open_app: Callable,
     assert not page.locator(".strip .how").is_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     seen.assert_clean()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_mark_on_the_dial_sets_the_largest_epsilon_with_at_most_half_certainty(
+    open_app: Callable, width: int
+) -> None:
+    seen = opened(open_app, viewport={"width": width, "height": 844 if width < 500 else 720})
+    page = seen.page
+    settled(page)
+    mark = page.locator(".strip .at-most")
+    for _ in range(8):  # another draw, where this one tells more than half already at the left end, or never
+        page.locator(".strip .best", has_text="best guess").wait_for(timeout=LONG)
+        idle(seen)
+        if mark.is_visible():
+            break
+        page.get_by_role("button", name="Rewrite again").click()
+        settled(page)
+    assert mark.inner_text() == "reader at most 50% sure"
+    axis, box, dial = (page.locator(s).bounding_box() for s in (".strip .axis", ".strip .at-most", ".strip .dial"))
+    assert dial["x"] <= box["x"] and box["x"] + box["width"] <= dial["x"] + dial["width"] and box["y"] >= dial["y"]
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    slider = epsilon_slider(page)
+    slider.press("ArrowRight")
+    painted(page)
+    assert mark.bounding_box() == box and page.locator(".strip .axis").bounding_box() == axis, "it stays in its place"
+    slider.press("Tab")  # by keyboard, it comes after the slider
+    assert mark.evaluate("e => e.getRootNode().activeElement === e")
+    mark.press("Enter")
+    painted(page)
+    at = float(slider.get_attribute("data-eps"))
+    assert f"ε = {at:g}." in mark.get_attribute("title")
+    assert slider.evaluate("e => e.getRootNode().activeElement === e")
+    idle(seen)
+    page.locator(".strip .certain strong").filter(has_not_text="≈").wait_for(timeout=LONG)
+    sure = page.locator(".strip .certain strong").inner_text()
+    assert 25 <= int(sure.strip("%")) <= 50, "exact, from the server"
+    if width > 500:
+        page.locator(".st-key-play_family_mahalanobis button").click()
+        page.locator(".strip .no-belief strong", has_text="No exact belief").wait_for(timeout=LONG)
+        assert not mark.is_visible()
+    seen.assert_clean()

@@ -240,6 +240,10 @@ def test_there_is_no_answer_before_each_setting_has_some_points():
     assert enough(some[:3], 1, 3, "n_w", "cosine") and not enough(some, 2, 9, "n_w", "cosine")
     refused = [TradeOffPoint(1, some[0].mechanism, error="no")] * 4
     assert enough(some + refused, 2, 9, "n_w", "cosine") and not enough(some, 1, 9, "n_w", "bleu")
+    latent = [
+        dataclasses.replace(p, setting=1, scores={}, measured={}, reasons={"n_w": "No.", "cosine": "No."}) for p in some
+    ]
+    assert enough(some + latent, 2, 9, "n_w", "cosine"), "what refuses a measure is not waited for"
 
 
 def test_where_intervals_overlap_it_is_said_that_it_cannot_be_told():

@@ -20,12 +20,13 @@ from dptext_core.measure import pii_survival as leaks
 from dptext_core.measure.ledger import Ledger
 from dptext_core.mechanisms.recommended import ORDER
 from dptext_core.privacy.guarantee import percent
+from dptext_core.support.assets import examples
 from dptext_studio.components.rewrite_view import copies_of, word_of
 from dptext_studio.figures.glossary import definition
 from dptext_studio.server import comparison
 from dptext_studio.server.rewrite_cache import RewriteCache
 from dptext_studio.server.session import Session
-from dptext_studio.views.compare import card_settings, cards, equal_privacy
+from dptext_studio.views.compare import card_settings, cards, certainty, equal_privacy
 
 PAGE = Path(__file__).resolve().parents[2] / "pages" / "compare.py"
 TEXT = "My doctor sent a letter to my sister Halvorsen."
@@ -115,6 +116,39 @@ def test_what_is_kept_of_the_meaning_is_measured_beside_the_rewrites_and_draws_n
     table = next(d.value for d in page.dataframe if "meaning kept (cosine)" in d.value.columns)
     wanted = metrics.score("cosine", [TEXT] * 2, before)
     assert list(table["meaning kept (cosine)"]) == [f"{c:.2f}" for c in wanted] and texts(page) == before
+
+
+def test_the_belief_about_one_fact_stands_under_each_setting():
+    example = next(iter(examples()))
+    settings = [dpt.Setting("santext", {}, 15.0), dpt.Setting("custext", {}, 4.0), dpt.Setting("mahalanobis", {}, 10.0)]
+    at = opened(settings, example.text)
+    work = mine(at).at(certainty.PLACE)
+    assert work.job is None or work.job.wait(120)
+    at.run()
+    results = [o.looked.result for o in mine(at).at("compare").result]
+    words = ("heart", "lung", "kidney", "liver")
+    lines = [m.value for m in at.markdown if m.value.startswith("Reader’s certainty")]
+    for setting, result, line in zip(settings, results[:2], lines, strict=False):
+        found = dpt.belief(setting.make(), example.text, "heart", words[1:], result, draws=0)
+        guess = words[int(found.guess)]
+        sure = float(found.certainty)
+        said = ">99%" if 0.99 < sure < 1 else percent(sure)
+        wrong = "" if guess == "heart" else f", wrongly “{guess}”"
+        assert line == f"Reader’s certainty: **{said}** (25% before){wrong}"
+    assert len(lines) == 3 and "not known" in lines[2]
+    notes = [c.value for c in at.caption]
+    assert any(all(f"“{w}”" in n for w in words) for n in notes), "the same fact for all"
+    assert any("Mahalanobis has no formula" in n for n in notes)
+    # Another ε asks no model again.
+    held = dict(mine(at).kept.questions)
+    assert len(held) == 2
+    slider(at, 0).set_value(next(float(o) for o in slider(at, 0).options if float(o) > 16)).run()
+    settle(at)
+    assert work.job is None or work.job.wait(120)
+    at.run()
+    assert all(mine(at).kept.questions[k] is q for k, q in held.items())
+    (line, *_) = [m.value for m in at.markdown if m.value.startswith("Reader’s certainty")]
+    assert "25% before" in line
 
 
 def test_a_slider_reaches_to_what_was_calibrated():

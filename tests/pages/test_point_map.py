@@ -16,6 +16,7 @@ from dptext_core.attacks import best
 from dptext_core.measure import trade_off, trade_off_advice
 from dptext_core.mechanisms import recommended
 from dptext_core.mechanisms.words import custext
+from dptext_core.support.assets import examples
 from dptext_studio.exports import FILE
 from dptext_studio.figures.glossary import definition
 from dptext_studio.figures.trade_off import AXES
@@ -151,16 +152,50 @@ def test_coming_back_to_the_page_draws_nothing_anew(page, monkeypatch):
         assert "not followed" in other.warning[0].value
 
 
-@pytest.mark.slow
-def test_what_is_hidden_is_by_default_what_the_best_of_all_attackers_finds(plain_attackers):
+def test_the_certainty_of_the_optimal_reader_is_the_default_axis():
+    example = next(iter(examples()))
     at = AppTest.from_file(PAGE, default_timeout=120)
-    text = "My sister wrote."
-    at.session_state["app"], at.session_state["compare_text"], at.session_state["compare_view"] = True, text, "map"
-    for name, value in {"mechanisms": ["diffractor"], "points": 3, "draws": 1, "kept": "bleu"}.items():
+    at.session_state["app"], at.session_state["compare_text"] = True, example.text
+    at.session_state["compare_view"] = "map"
+    chosen = ["santext", "custext", "mahalanobis"]
+    for name, value in {"mechanisms": chosen, "points": 3, "draws": 1, "kept": "bleu"}.items():
         at.session_state[f"trade_{name}"] = value
     at.run()
     settle(at)
-    assert at.selectbox(key="trade_hidden").value == "best" and at.slider(key="trade_limit_best").value == 40
+    assert at.selectbox(key="trade_hidden").value == "certainty" and at.slider(key="trade_limit_certainty").value == 50
+    points = [p for p in mine(at).points if p.has("certainty")]
+    assert {p.setting for p in points} == {0, 1} and {p.fact.word for p in points} == {example.sensitive}
+    for p in points:
+        expected = dpt.belief(p.mechanism, example.text, p.fact.word, p.fact.alternatives).expected
+        assert p.value("certainty").mean == pytest.approx(expected.value)
+    figure = json.loads(at.get("plotly_chart")[0].proto.spec)
+    (dashed,) = [s for s in figure["layout"]["shapes"] if s["line"]["dash"] == "dash"]
+    assert dashed["x0"] == dashed["x1"] == 0.25 and figure["layout"]["xaxis"]["range"][0] < 0.25
+    marks = [t for t in figure["data"] if t["mode"] == "lines+markers"]
+    assert sorted(x for t in marks for x in t["x"]) == pytest.approx(sorted(p.value("certainty").mean for p in points))
+    assert any("Mahalanobis has no formula" in c.value for c in at.caption), "left out, with the reason"
+    assert any("“heart” or “lung”, “kidney”, “liver”" in c.value for c in at.caption)
+    assert all("heart" not in str(v) for v in at.dataframe[0].value.columns)
+    (code,) = [c.value for c in at.code if c.language == "python"]
+    assert "'certainty'" in code and "fact='heart'" in code
+
+
+@pytest.mark.slow
+def test_the_strongest_attacker_can_be_chosen(plain_attackers):
+    at = AppTest.from_file(PAGE, default_timeout=120)
+    text = "My sister wrote."
+    at.session_state["app"], at.session_state["compare_text"], at.session_state["compare_view"] = True, text, "map"
+    for name, value in {
+        "mechanisms": ["diffractor"],
+        "points": 3,
+        "draws": 1,
+        "kept": "bleu",
+        "hidden": "best",
+    }.items():
+        at.session_state[f"trade_{name}"] = value
+    at.run()
+    settle(at)
+    assert at.slider(key="trade_limit_best").value == 40
     points = sorted(mine(at).points, key=lambda p: p.epsilon)
     assert len(points) == 3 and all(p.measured["best"].by in best.ASKED for p in points)
     assert points[0].value("best").mean <= points[-1].value("best").mean
@@ -231,6 +266,6 @@ def test_no_text_no_mechanism_and_too_long_a_text_say_what_to_do():
 
 def test_whatever_can_be_hidden_has_a_limit_an_axis_and_a_measure():
     measured = set(plot_axes.HIDDEN) - {"epsilon"}
-    assert set(plot_axes.LIMITS) == measured <= set(trade_off.MEASURES) and next(iter(plot_axes.HIDDEN)) == "best"
-    assert set(AXES) == set(plot_axes.HIDDEN)
+    assert set(plot_axes.LIMITS) == measured <= set(trade_off.MEASURES) and next(iter(plot_axes.HIDDEN)) == "certainty"
+    assert set(plot_axes.SLOW) <= measured and set(AXES) == set(plot_axes.HIDDEN)
     assert all(trade_off.hides(name) and trade_off.about(name).title for name in measured)

@@ -458,6 +458,22 @@ def test_a_belief_is_that_of_the_core_at_its_points_and_between_them_in_log_odds
     assert call("believed", view, 0.4) is None
 
 
+def test_the_mark_is_the_last_point_up_to_which_the_reader_is_at_most_so_sure():
+    a, b, c, d = small_words(12)[:4]
+    m = on(random_space(12), "santext", epsilon=2.0)
+    question = dpt.BeliefQuestion.make(m, f"{d} {a}", a, [b, c])
+    epsilons, marks = np.geomspace(0.5, 16.0, 12).tolist(), set()
+    for seed in range(12):
+        curve = belief_curve(question, question.prepared[0], dpt.NoiseStream(seed), epsilons)
+        view = belief_view(question, curve, [1], (epsilons[0], curve[epsilons[0]]))
+        for most in (0.1, 0.4, 0.5, 0.8, 1.0):
+            unsure = [float(curve[e].certainty) <= most for e in epsilons]
+            last = unsure.index(False) - 1 if False in unsure else -1
+            assert call("surestAt", view, most) == (epsilons[last] if last >= 0 else None)
+            marks.add(last)
+    assert len(marks) > 4
+
+
 def test_sentences_and_empty_slots_are_spliced_as_the_core_does(small_bank, monkeypatch):
     """At every ε, whatever was drawn as nothing at the one that the data were made at."""
     monkeypatch.setattr(sentence_encoder, "embed", meaningless)

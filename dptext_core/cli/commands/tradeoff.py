@@ -48,6 +48,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         choices=trade_off.MEASURES,
         help=f"one of {', '.join(trade_off.MEASURES)}; may be repeated (default: cosine, unchanged, best, n_w)",
     )
+    parser.add_argument(
+        "--fact", default="", metavar="WORD", help="the word that certainty is about (default: the rarest content word)"
+    )
     add_seed(parser, "repeat the same draws: a demonstration, not private")
     parser.add_argument("--out", metavar="F", help="write to this file instead of standard output")
 
@@ -74,6 +77,7 @@ def run(args: argparse.Namespace) -> None:
             metrics,
             args.seed,
             points=args.points or trade_off.POINTS,
+            fact=args.fact,
             task=on_terminal("measuring"),
         )
     )

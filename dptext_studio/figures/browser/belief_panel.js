@@ -5,6 +5,7 @@ const LITTLE = 1.25; // certainty, as a multiple of the prior, up to which a rea
 const LEANING = 0.6; // certainty up to which a reader merely leans
 const CHOOSE = "Choose a word in the text to see what a reader believes about it.";
 const NAME = "Name a word of your text, and what else it could be.";
+const MOST = 0.5; // the certainty that the dial has a mark for
 const FEW = 5; // words whose bars have more room
 
 // A probability in a headline: whole percent, and 100% only where nothing else is possible.
@@ -69,7 +70,7 @@ class BeliefPanel {
       edit: q(".edit"), odds: q(".odds"), remark: q(".remark"), form: q(".others"), fact: q(".named-fact"),
       others: q(".named-others"), cancel: q(".cancel"), none: q(".no-belief"), noneTitle: q(".no-belief strong"),
       noneWhy: q(".no-belief .because"), noneEdit: q(".no-belief button"), certain: q(".certain"),
-      certainty: q(".certain strong"), best: q(".best"), bar: q(".certain b"), tick: q(".certain u"),
+      certainty: q(".certain strong"), best: q(".best"), bar: q(".certain b"), tick: q(".certain u"), mark: q(".at-most"),
     };
     this.rows = [];
     this.open = true; // the tab of the belief, until another one is chosen
@@ -99,6 +100,10 @@ class BeliefPanel {
       event.preventDefault();
       this.apply();
     });
+    on(ui.mark, "click", () => {
+      this.strip.setEps(this.mark);
+      this.strip.ui.slider.focus();
+    });
     on(ui.certain, "click", () => {
       this.choose(true);
       const at = this.told?.tokens?.find((i) => this.strip.tokens[i]?.button);
@@ -124,7 +129,8 @@ class BeliefPanel {
       else panel.removeAttribute("aria-labelledby");
     }
     this.choose(on && this.open, false);
-    this.shown = undefined;
+    this.shown = this.marked = undefined;
+    ui.mark.hidden = true;
     this.editing(false, false);
   }
 
@@ -234,6 +240,7 @@ class BeliefPanel {
     const { ui, told, strip } = this;
     const found = this.at(eps);
     this.paintGauge(found);
+    if (this.marked !== told) this.placeMark();
     const missing = this.missing() ?? (found ? null : ["Release the slider to see the belief at this ε.", "", false]);
     ui.numbers.hidden = Boolean(missing);
     ui.none.hidden = !missing;
@@ -278,6 +285,23 @@ class BeliefPanel {
     put(ui.best, found ? `best guess: ${told.words[found.guess]}` : "");
     ui.bar.style.transform = `scaleX(${found ? found.p[found.guess].toFixed(4) : 0})`;
     ui.tick.hidden = !told?.prior;
+  }
+
+  // Where the reader becomes surer than MOST: the last step of the slider before, so that it is true there.
+  placeMark() {
+    const { ui: { mark }, told, strip } = this;
+    this.marked = told;
+    const known = told?.words && strip.data.live && !strip.data.spread && !strip.data.belief.why;
+    const eps = known ? surestAt(told, MOST) : null;
+    mark.hidden = eps === null;
+    if (mark.hidden) return;
+    const step = Math.floor(strip.where(eps) * strip.steps + 1e-6);
+    this.mark = strip.stepEps(step) > eps * (1 + 1e-9) ? strip.stepEps(step - 1) : strip.stepEps(step);
+    const at = strip.where(this.mark);
+    mark.textContent = `reader at most ${share(MOST)} sure`;
+    mark.title = `Set ε = ${plain(this.mark)}. Up to there, a reader of this rewrite is at most ${share(MOST)} sure.`;
+    mark.style.setProperty("--at", at);
+    mark.dataset.side = at < 0.2 ? "start" : at > 0.8 ? "end" : "";
   }
 
   // For the slider's spoken value.

@@ -232,3 +232,13 @@ function believed(belief, eps) {
   const p = weights.map((w) => (others ? Math.min(w / sum, 1 - Number.EPSILON) : w / sum));
   return { p, ceiling: found.ceiling, guess: p.lastIndexOf(Math.max(...p)), exact };
 }
+
+// The last point of ε up to which the reader is at most so sure, whatever the point; null where that is none or all.
+function surestAt(belief, most) {
+  let last = null;
+  for (const { eps } of belief.points) {
+    if (Math.max(...believed(belief, eps).p) > most) return last;
+    last = eps;
+  }
+  return null;
+}

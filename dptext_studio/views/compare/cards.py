@@ -24,6 +24,7 @@ from ..explore import share
 from . import distinguishability as told_apart
 from .attack_table import attack_table
 from .card_settings import MODES, add_column, query_of, sync_settings
+from .certainty import certainty_line, fact_note, known_beliefs
 from .column_controls import column_controls, target_controls
 from .measures import MEASURES_HELP, known_similarities, measures_table, warn_of_differences
 from .rewrite_column import show_rewrite, show_word
@@ -157,10 +158,12 @@ def draw_columns(asked: ComparisonRequest, outcomes: list[ColumnOutcome], places
     if at is None or not any(r is not None and any(s.span[0] == at for s in r.steps) for r in results):
         at = side_by_side.first_drawn(results)
     word = None if at is None else side_by_side.one_word(results, at)
+    beliefs = known_beliefs(asked, both)
     for column, outcome in both:
         with places[column.id].container(key=f"{BEFORE}_{column.id}"):
-            show_rewrite(column, outcome, at)
+            show_rewrite(column, outcome, at, certainty_line(None if beliefs is None else beliefs.get(column.id)))
     with st.container(key=BEFORE):
+        fact_note(beliefs)
         below_columns(asked, both, results, word)
 
 

@@ -66,7 +66,7 @@ def apply_link(settings: list[dpt.Setting], query: Mapping[str, str]) -> str:
                 return f"This link was not followed: {name} is none of what this page offers."
             found[f"trade_{name}"] = value
     if (limit := found.pop("trade_limit", None)) is not None:
-        found[f"trade_limit_{found.get('trade_hidden', 'best')}"] = limit
+        found[f"trade_limit_{found.get('trade_hidden', next(iter(HIDDEN)))}"] = limit
     state.update(found)
     return ""
 

@@ -25,8 +25,8 @@ def choose_word(key: str) -> None:
     session().word = word_of(state.get(key))
 
 
-def show_rewrite(column: Column, outcome: ColumnOutcome, word: int | None) -> None:
-    """Show the rewrite of one column."""
+def show_rewrite(column: Column, outcome: ColumnOutcome, word: int | None, below: str) -> None:
+    """Show the rewrite of one column, and below it a line of Markdown."""
     if outcome.looked is None:
         st.info(literal(outcome.error or "There is no rewrite here."))
         return
@@ -47,6 +47,7 @@ def show_rewrite(column: Column, outcome: ColumnOutcome, word: int | None) -> No
             mine = session().ledger
             mine.record(left, released=True)
             mine.take(PAGE, "copied text", "rewrite")
+    st.markdown(below)
     if result.guarantee.notion == "none":
         st.warning(literal(result.guarantee.sentence()))
     with st.container(horizontal=True):

@@ -19,7 +19,8 @@ from ...components.text import literal
 from ...server.jobs import POLL_SECONDS
 from ...server.plot_request import PlotRequest
 from ...server.session import session
-from .plot_axes import HIDDEN, HIDDEN_HELP, KEPT, LIMITS
+from .certainty import about, fact_word
+from .plot_axes import HIDDEN, HIDDEN_HELP, KEPT, LIMITS, SLOW
 from .plot_download import download_controls
 from .plot_settings import query_of, settings_controls
 from .plot_work import CHEAP, EVERY, FIRST_AFTER, missing_values, progress_bar, start_measures, start_points
@@ -79,6 +80,9 @@ def plot(points: list[TradeOffPoint], hidden: str, kept: str, advice: Advice | N
     if advice and across:
         said += " Pale marks have an interval that the limit cuts: the answer below leaves them out."
     st.caption(f"{said} Every mark has fresh noise.")
+    fact = next((p.fact for p in shown if p.fact is not None), None)
+    if hidden == "certainty" and fact is not None:
+        st.caption(literal(f"{trade_off.about(hidden).title}: {about((fact.word, *fact.alternatives))}"))
 
 
 def advice_panel(points: list[TradeOffPoint], hidden: str, kept: str) -> Advice | None:
@@ -86,6 +90,7 @@ def advice_panel(points: list[TradeOffPoint], hidden: str, kept: str) -> Advice 
     if hidden == "epsilon":
         return None
     ask = {
+        "certainty": "The optimal reader may be at most this sure of the fact",
         "best": "The strongest attacker may name at most this many of the drawn words",
         "n_w": "Of the drawn words, at most this many may stay",
         "bayes": "An attacker may guess at most this many of the drawn words",
@@ -155,9 +160,9 @@ def plot_view(tried: PlotRequest, hidden: str, kept: str) -> None:
         said = f"{title} is still being measured. Until then," if live else f"{title} was not measured:"
         st.caption(f"{said} the height shows BLEU, which counts word sequences in common.")
     early, axis = live and not trade_off_advice.enough(points, len(tried.settings), tried.points, hidden, shown), hidden
-    if early and hidden == "best":
+    if early and hidden in SLOW:
         axis = "n_w"  # which is there at once, where reading takes some seconds for each mark
-        st.caption("The attackers still read. Until each mechanism has some points, N_w stands in their place.")
+        st.caption(f"{HIDDEN[hidden]} is still being measured. Until then, the plot shows N_w.")
     place = st.container()
     st.markdown("### Which mechanism and ε should I start with?")
     advice = advice_panel(points, hidden, shown)
@@ -202,7 +207,7 @@ def trade_off_view(text: str) -> None:
             return
         mine = session()
         before = mine.tried
-        tried = PlotRequest(text, settings, points, draws, (before.draw if before else 0) + again)
+        tried = PlotRequest(text, settings, points, draws, (before.draw if before else 0) + again, fact_word(text))
         work, after = mine.at("trade-off"), mine.at("trade-off more")
         if tried != before:
             start_points(tried)

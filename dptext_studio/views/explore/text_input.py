@@ -8,7 +8,6 @@ import dptext_core as dpt
 from dptext_core.support.assets import Example, examples
 
 from ...components import live_text
-from ...components.style import add_style
 from ...components.text import decode, literal, shorten, too_long
 from ...server.session import session
 from . import share
@@ -129,8 +128,6 @@ def headline() -> None:
 def text_box() -> None:
     """Show the text, behind its button; the rewrite follows the typing."""
     hide_until_open("play_editor", "play_editing")
-    if not state.get("play_editing"):
-        add_style(__file__, "editor_closed.css")
     st.text_area(
         "Text",
         state.play_text,

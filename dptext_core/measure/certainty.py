@@ -1,0 +1,138 @@
+"""How sure the optimal reader is of one fact of a text, for several mechanisms and the same alternatives."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
+
+from ..attacks.alternatives import suggest_alternatives
+from ..attacks.belief import Belief, BeliefQuestion, fact_spans
+from ..attacks.expected_belief import DRAWS, _expected
+from ..attacks.which_text import content_words
+from ..errors import InputError
+from ..mechanisms.base import Mechanism, Prepared
+from ..mechanisms.likelihood import stated
+from ..mechanisms.setting import Setting
+from ..privacy.sampling import NoiseStream
+from ..result import RewriteResult
+from ..support.private import Private
+from ..support.task import UNWATCHED, Task
+from .target_figures import Measured
+
+#: Releases that estimate the certainty where each of them takes a pass of a model.
+DRAWS_SLOW = 24
+
+
+@dataclass(frozen=True)
+class Fact(Private):
+    """A word of a text, and what else could stand there: public, and the same for all mechanisms."""
+
+    word: str
+    alternatives: tuple[str, ...]
+
+    _shown: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def chance(self) -> float:
+        """How often a guess is right that is made before reading."""
+        return 1 / (1 + len(self.alternatives))
+
+
+#: What a question is kept by: text, setting without ε, and fact.
+Asked: TypeAlias = tuple[str, Setting, Fact]
+
+
+def shared_fact(text: str, mechanisms: Sequence[Mechanism], word: str = "") -> Fact:
+    """Return a fact of a text with alternatives that suit all mechanisms.
+
+    Parameters
+    ----------
+    text : str
+    mechanisms : sequence of Mechanism
+        Alternatives come from a public list, else from a word space that none of them samples in, where there is one.
+        The first gives the language.
+    word : str
+        The fact; without it, the rarest content word that has alternatives.
+
+    Raises
+    ------
+    InputError
+        The text does not contain the word, or no alternatives are known.
+    """
+    first = mechanisms[0]
+    spaces = {m.by_word.space.name for m in mechanisms if m.by_word is not None}
+    words = [word] if word else content_words(first, text)
+    for candidate in words:
+        start, end = fact_spans(first.document(text), candidate)[0]
+        try:
+            others = suggest_alternatives(candidate, first, avoid=spaces)
+        except InputError:
+            if word:
+                raise
+            continue
+        if others:
+            return Fact(text[start:end], tuple(others))
+    raise InputError("No public alternatives are known for any word of this text. Name a fact.")
+
+
+class FactReader:
+    """The optimal reader of several settings, with one fact for all of them.
+
+    Parameters
+    ----------
+    mechanisms : sequence of Mechanism
+    word : str
+        The fact; without it, the rarest content word.
+    held : mutable mapping, optional
+        Keeps the model passes: one for each alternative serves every ε of a setting.
+    """
+
+    def __init__(
+        self, mechanisms: Sequence[Mechanism], word: str = "", held: MutableMapping[Asked, BeliefQuestion] | None = None
+    ):
+        self.mechanisms = tuple(mechanisms)
+        self._word = word
+        self._facts: dict[str, Fact] = {}
+        self._held = {} if held is None else held
+
+    def fact(self, text: str) -> Fact:
+        """Return the fact. Raise InputError where the text has none."""
+        if text not in self._facts:
+            self._facts[text] = shared_fact(text, self.mechanisms, self._word)
+        return self._facts[text]
+
+    def question(self, mechanism: Mechanism, text: str, task: Task = UNWATCHED) -> BeliefQuestion:
+        """Return the fact and its alternatives, prepared for a setting. Errors as in :meth:`certainty`."""
+        stated(mechanism)
+        fact = self.fact(text)
+        key = (text, mechanism.setting.at(None), fact)
+        if key not in self._held:
+            # The text is prepared like its alternatives: bundled scores are rounded, and would give it away.
+            self._held[key] = BeliefQuestion.make(mechanism, text, fact.word, fact.alternatives, task=task)
+        return self._held[key]
+
+    def belief(self, mechanism: Mechanism, result: RewriteResult, task: Task = UNWATCHED) -> Belief:
+        """Return what the reader believes after a release. Errors as in :meth:`certainty`."""
+        return self.question(mechanism, result.original, task.quiet).given(result, task=task.quiet)
+
+    def certainty(
+        self, mechanism: Mechanism, prepared: Prepared, stream: NoiseStream, task: Task = UNWATCHED
+    ) -> Measured:
+        """Return the expected success of the optimal reader: enumerated, or estimated from fresh releases.
+
+        Raises
+        ------
+        InputError
+            The text has no fact.
+        NoDistribution
+            The mechanism has no formula for whole rewrites, with the reason.
+        """
+        question, chances = self.question(mechanism, prepared.text, task.quiet), stated(mechanism)
+        found = _expected([mechanism], question, None, False, stream, task)
+        if found is None:
+            slow = chances.in_turn or chances.states_pieces
+            found = _expected([mechanism], question, DRAWS_SLOW if slow else DRAWS, False, stream, task)
+            assert found is not None
+        (expected,) = found
+        return Measured(expected.value, expected.interval, expected.draws or None)

@@ -1,0 +1,84 @@
+"""What an optimal reader believes about one fact of the text, the same for all settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+import dptext_core as dpt
+from dptext_core.privacy.guarantee import percent
+
+from ...components.text import literal
+from ...server.comparison import Column, ColumnOutcome, ComparisonRequest
+from ...server.session import session
+from ..explore.text_input import origin_of
+
+PLACE = "compare belief"
+
+
+def fact_word(text: str) -> str:
+    """Return the word that Explore looks at first; empty where the text is no example."""
+    origin = origin_of(text)
+    return origin.sensitive if origin else ""
+
+
+def known_beliefs(
+    asked: ComparisonRequest, both: Sequence[tuple[Column, ColumnOutcome]]
+) -> Mapping[int, dpt.Belief | str] | None:
+    """Return the belief of each column, or why it has none, by the column's number; None while they are worked out,
+    beside the page."""
+    columns = [(c, o.looked.result) for c, o in both if o.looked is not None]
+    work = session().at(PLACE)
+    wanted = (asked.text, tuple((c.setting.at(r.config.epsilon), r.noise_id) for c, r in columns))
+    if work.asked != wanted:
+        start(wanted, columns)
+    if work.is_running(0.2):
+        work.follow()
+    elif work.asked == wanted and isinstance(work.result, list):
+        return {c.id: found for (c, _), found in zip(columns, work.result, strict=True)}
+    elif said := work.failure_text("This was stopped."):
+        return {c.id: said for c, _ in columns}
+    return None
+
+
+def start(wanted: tuple[str, Any], columns: Sequence[tuple[Column, dpt.RewriteResult]]) -> None:
+    """Begin, in the place of what is under way."""
+    kept, text = session().kept, wanted[0]
+    mechanisms = [dpt.mechanism_class(c.mechanism)(r.config) for c, r in columns]
+
+    def work(task: dpt.Task) -> list[dpt.Belief | str]:
+        return kept.beliefs([r for _, r in columns], mechanisms, fact_word(text), task)
+
+    session().at(PLACE).start(wanted, work, "Working out what a reader believes", last=True)
+
+
+def certainty_line(found: dpt.Belief | str | None) -> str:
+    """Return one line for a column, as Markdown."""
+    if found is None:
+        return "Reader’s certainty: …"
+    if isinstance(found, str):
+        return "Reader’s certainty: not known"
+    guess, sure, before = int(found.guess), float(found.certainty), percent(float(found.prior.max()))
+    said = ">99%" if 0.99 < sure < 1 else percent(sure)
+    wrong = f", wrongly “{literal(found.alternatives[guess])}”" if guess else ""
+    return f"Reader’s certainty: **{said}** ({before} before){wrong}"
+
+
+def fact_note(beliefs: Mapping[int, dpt.Belief | str] | None) -> None:
+    """Say what the reader knows and wonders about, and why some columns have no certainty."""
+    known = list((beliefs or {}).values())
+    if one := next((b for b in known if not isinstance(b, str)), None):
+        st.caption(literal(f"Reader’s certainty: {about(one.alternatives)}"))
+    for reason in dict.fromkeys(b for b in known if isinstance(b, str)):
+        st.caption(literal(reason))
+
+
+def about(words: Sequence[str]) -> str:
+    """Return what a reader wonders about, the original first, as a sentence."""
+    first, *others = (f"“{w}”" for w in words)
+    return (
+        f"a reader knows the mechanism and every other word, and wonders whether {first} or "
+        f"{', '.join(others)} stood there."
+    )
