@@ -187,7 +187,8 @@ def smaller_tree(folder: Path) -> Path:
     listed = subprocess.run(["git", "ls-files", "-z", "-c", "-o", "--exclude-standard"], cwd=ROOT, capture_output=True)
     names = [os.fsdecode(name) for name in listed.stdout.split(b"\0") if name]
     if listed.returncode:  # no clone
-        names = [str(p.relative_to(ROOT)) for p in ROOT.rglob("*") if not {".venv", "build"} & set(p.parts)]
+        made = {".venv", "build", "__pycache__"}
+        names = [str(p.relative_to(ROOT)) for p in ROOT.rglob("*") if not made & set(p.parts)]
     for name in (n for n in names if (ROOT / n).is_file()):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)

@@ -437,7 +437,7 @@ def test_the_share_that_the_best_of_all_attackers_finds_can_be_equal(monkeypatch
     assert not at.exception and at.slider(key="compare_best").value == 75
     outcomes = mine(at).at("compare").result
     assert all(o.epsilon and o.looked is not None for o in outcomes)
-    assert any("Where the strongest attacker finds as much" in c.value for c in at.caption)
+    assert any("equal success of the strongest attacker" in c.value for c in at.caption)
 
 
 @pytest.mark.slow

@@ -290,7 +290,7 @@ def test_each_strategy_says_what_its_promise_is_about(tmp_path):
         said[strategy] = " ".join(m.meaning())
         assert list(m.strategies) == ["token", "record", "dataset"] and not made(tmp_path).strategies
     assert m.first_promise() == "", "it is that of all rows"
-    assert "comes out anew" in said["token"] and "Within a row" in said["record"]
+    assert "has its own noise" in said["token"] and "Within a row" in said["record"]
     assert "which rows share a word" in said["dataset"] and "never written to a file" in said["dataset"]
 
 
