@@ -13,6 +13,7 @@ import importlib.util
 import io
 import sys
 from collections.abc import Sequence
+from functools import cache
 from types import ModuleType
 
 import dptext_core as dpt
@@ -28,6 +29,7 @@ from .console import Parser, abandon, note, open_streams, why
 PACKAGES = ("dptext_studio.commands", "dptext_core.cli.commands", "dptext_lab.commands")
 
 
+@cache
 def commands() -> dict[str, ModuleType]:
     """Return the module of each command by its name, in the order in which ``--help`` lists them.
 

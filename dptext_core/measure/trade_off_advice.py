@@ -15,9 +15,9 @@ class Advice:
     """With which setting and ε to start: the best utility among the points that hide enough.
 
     best: None where no point is sure to. rivals: those that hide enough too, and whose interval of what is kept
-    overlaps with that of the best one, so that it cannot be told which is better; the best mean first. unsure: those of
-    which it cannot be told whether they hide enough. nearest: the one that hides most, where none hides enough. points,
-    draws: how many were looked at, and the fewest rewrites at one.
+    overlaps with that of the best one, so that neither is significantly better; the best mean first. unsure: those of
+    which the interval does not show whether they hide enough. nearest: the one that hides most, if none hides enough.
+    points, draws: how many were looked at, and the fewest rewrites at one.
     """
 
     hidden: str
@@ -52,7 +52,7 @@ class Advice:
         """What cannot be told, in plain words; empty where all can."""
         out = []
         if self.best is not None and self.draws == 1:
-            out.append("With one draw a point it cannot be told how much of this is chance: ask for more draws.")
+            out.append("One draw a point does not show how much of this is chance: ask for more draws.")
         elif self.rivals:
             names = "; ".join(f"{_named(p)} ({_mean(p, self.kept)})" for p in self.rivals[:3])
             rest = f"; and {len(self.rivals) - 3} more" if len(self.rivals) > 3 else ""

@@ -156,7 +156,7 @@ _Placed = tuple[Row, Row, tuple[float, ...]]
 
 
 def bundled() -> Rows:
-    """Return what the page shows: the points at equal privacy, and the results, with those of one's own."""
+    """Return what the page shows: the points at equal privacy, and the results, with your own."""
     return Rows(bundled_summaries())
 
 

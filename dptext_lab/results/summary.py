@@ -141,7 +141,7 @@ def _read_cached(path: Path, _changed: int) -> Results:
 
 
 def displayed_results() -> Results | None:
-    """Return what pages show: the bundled results, and those of one's own beside them. Raises InputError."""
+    """Return what pages show: the bundled results and your own. Raises InputError."""
     whole = bundled()
     return _combine_all(whole, tuple(added)) if (added := added_summaries()) else whole
 

@@ -109,7 +109,7 @@ def _both(one: RunLine, other: RunLine) -> RunLine:
 
 
 def join_summaries(old: Results, new: Results, declared: int, cut: str) -> Results:
-    """Return a summary with the settings of another one, for what was added to a grid later or measured anew.
+    """Return a summary with the settings of another one, for what was added to a grid later or measured again.
 
     A setting that both have is the newer one's: seeds cannot be added up. declared: how many points the grid has; cut:
     what it leaves out. core_minutes counts what is replaced, too. Raises InputError where the two were made by

@@ -96,7 +96,7 @@ def sweep(mechanism: Any, text: str, epsilons: Sequence[float], n: int) -> list[
 
 
 def plain_rewrites(model: Any, tokenizer: Any, candidates: Any, clip: tuple[float, float], text: str, epsilons) -> list:
-    """Return the plain loop's rewrite at every ε: scores anew, softmax, one draw a token."""
+    """Return the plain loop's rewrite at every ε: new scores, softmax, one draw a token."""
     import torch
 
     low, high = clip

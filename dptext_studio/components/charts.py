@@ -12,7 +12,7 @@ CONFIG = {"displayModeBar": False}
 
 
 def chart(figure: Any, *, key: str, alt: str, **options: Any) -> Any:
-    """Show a figure of ``dptext_studio.figures``, as it is: Streamlit has plotly check every dictionary anew, which
+    """Show a figure of ``dptext_studio.figures``, as it is: Streamlit has plotly check every dictionary again, which
     takes longer than to make it, and adds a template of plotly's to it. alt: what it shows, for who cannot see it."""
     shown = _checked()(figure) if isinstance(figure, dict) else figure
     return st.plotly_chart(shown, theme=None, config=CONFIG, key=key, alt=alt, **options)

@@ -19,8 +19,8 @@ from .text import literal
 
 @st.fragment
 def panel(ledger: Ledger, results: Sequence[dpt.RewriteResult] = ()) -> None:
-    """Show draws and totals, anew with each download. results: what the user may release now; the panel says what that
-    would mean."""
+    """Show draws and totals; each download updates them. results: what the user may release now; the panel says what
+    that would mean."""
     session().ledger_drawn = (sessions.fragment(),)
     if not ledger.entries and not ledger.taken:
         st.caption("Nothing was drawn yet. Each rewrite appears here with what it spends once it is released.")

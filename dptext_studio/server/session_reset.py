@@ -44,12 +44,12 @@ def forget() -> None:
 
 
 def reset_note() -> bool:
-    """Return whether the session is to be emptied, and its page is not loaded anew yet."""
+    """Return whether the session is to be emptied, and its page is not reloaded yet."""
     return bool(st.session_state.get("forgotten"))
 
 
 def reload() -> bool:
-    """Empty the session where that was asked for, and load the page anew, which empties the tab: whether that is under
+    """Empty the session where that was asked for, and reload the page, which empties the tab: whether that is under
     way."""
     if not reset_note():
         return False

@@ -262,7 +262,7 @@ def main() -> None:
         elif said := work.failure_text("Stopped. Press “Run the audit” to start again."):
             st.error(literal(said))
         elif work.result is not None:
-            # The page makes its classes anew in each run.
+            # Each run of the page makes its classes again.
             if wanted is not None and vars(wanted) != vars(work.asked):
                 st.caption("This is of the last audit. Press “Run the audit” for what is chosen now.")
             report_view(work.asked, work.result)

@@ -1,4 +1,4 @@
-"""What mechanisms keep of one's own text and what they hide, over ε: points on a map, as they are measured."""
+"""What mechanisms keep of your text and what they hide, over ε: points on a map, as they are measured."""
 
 from __future__ import annotations
 

@@ -40,8 +40,8 @@ from .rewriting import (
 from .text_input import headline, keep_what_fits, suit_example, text_box, typing_pause, use_mechanism
 from .word import chosen_token, word_panel
 
-#: Up to so many words the chances of all are told anew at each ε, where those beside the rewrite bend; of more, those
-#: of the chosen one.
+#: Up to so many words the probabilities of all are computed again at each ε, where those beside the rewrite bend; of
+#: more, those of the chosen one.
 WORDS_TOLD = 200
 
 state = st.session_state

@@ -56,8 +56,8 @@ def use_mechanism() -> None:
 
 
 def suit_example(mechanism: str) -> None:
-    """Put one sentence of the example in its place for a mechanism that writes anew, and the example back for others.
-    A text of one's own stays."""
+    """Put one sentence of the example in its place for a mechanism that writes new text, and restore it for others.
+    Your own text stays."""
     wanted = generates_text(dpt.mechanism_class(mechanism).spec())
     now = example_of(state.get("play_text") or "")
     if wanted and now is not None:

@@ -1,4 +1,4 @@
-"""The case study, below its lesson: a sentence of one's own rewritten in the words of what a model was pre-trained on,
+"""The case study, below its lesson: your own sentence rewritten in the words of what a model was pre-trained on,
 and what that means for a whole set."""
 
 from __future__ import annotations
