@@ -190,7 +190,7 @@ class RewriteResult(Private):
             return "This mechanism states no chances for the words that it draws."
         return "This mechanism writes the text as a whole: no piece of it has a distribution of its own."
 
-    def polished(self, mechanism: Any = None, *, model: str = "bundled", task: Any = None) -> Polished:
+    def polished(self, mechanism: Any = None, *, model: str = "bundled", task: Any = None) -> PolishedResult:
         """Post-process the release into more fluent text: see :func:`dptext_core.attacks.polish.polish`.
 
         It spends no ε, because it reads only what was released. The release and the ledger keep the sampled words. The
@@ -295,7 +295,7 @@ class RewriteResult(Private):
 
 
 @dataclass(frozen=True, eq=False)
-class Polished(Private):
+class PolishedResult(Private):
     """A release with its polish.
 
     drawn: the release as it was drawn, which the ledger counts. text: the polished text. releases: its pieces, those

@@ -251,10 +251,9 @@ def few_looks(monkeypatch):
 def few_draws(monkeypatch):
     """Audits that hold fewer rewrites against what is stated, and what is said of shorter texts: test_audit_figures has
     how many there are."""
-    from dptext_core.auditing import metadata_leakage as told
-    from dptext_core.auditing import releases
+    from dptext_core.auditing import metadata_leakage, releases
 
-    monkeypatch.setattr(told, "LONG", 70)
+    monkeypatch.setattr(metadata_leakage, "LONG", 70)
     for name, few in {"LOW": 1, "OTHERS": 8, "FEW": 6, "MORE": 3}.items():
         monkeypatch.setattr(releases, name, few)
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import dptext_core as dpt
-from dptext_core.mechanisms.likelihood import Chances
+from dptext_core.mechanisms.likelihood import Likelihood
 from dptext_core.text.skeleton import Edit
 
 WORDS = ("doctor", "nurse", "sister", "letter", "water", "music", "garden", "window")
@@ -50,8 +50,8 @@ class Swap(dpt.Mechanism):
     config_cls = SwapConfig
 
     @property
-    def chances(self) -> Chances:
-        return Chances(self, sweeps=True)
+    def chances(self) -> Likelihood:
+        return Likelihood(self, sweeps=True)
 
     def _channels(self, prepared) -> dict[int, dpt.Channel]:
         out = {}
@@ -126,8 +126,8 @@ class Generator(dpt.Mechanism):
     aligned = None
 
     @property
-    def chances(self) -> Chances:
-        return Chances(self)
+    def chances(self) -> Likelihood:
+        return Likelihood(self)
 
     def guarantee(self, text):
         c = self.config

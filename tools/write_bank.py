@@ -202,7 +202,7 @@ KINDS = (
 
 
 @dataclass(frozen=True)
-class Asked:
+class SubjectPrompt:
     """A prompt, with the places of its kind and of its subject."""
 
     kind: int
@@ -210,7 +210,7 @@ class Asked:
     text: str
 
 
-def prompts(seed: int) -> Iterator[Asked]:
+def prompts(seed: int) -> Iterator[SubjectPrompt]:
     """Prompts without an end, the kinds in turn."""
     rng = np.random.default_rng(seed)
     for k in itertools.cycle(range(len(KINDS))):
@@ -218,7 +218,7 @@ def prompts(seed: int) -> Iterator[Asked]:
         shown = [kind.examples[i] for i in rng.permutation(len(kind.examples))[:EXAMPLES]]
         subject = str(rng.choice(kind.subjects))
         lines = [f"About {about}: {sentence}" for about, sentence in shown]
-        yield Asked(k, subject, "\n".join([f"{kind.called}.\n", *lines, f"About {subject}:"]))
+        yield SubjectPrompt(k, subject, "\n".join([f"{kind.called}.\n", *lines, f"About {subject}:"]))
 
 
 def drawn(scores: np.ndarray, rng: np.random.Generator) -> int:
@@ -228,7 +228,7 @@ def drawn(scores: np.ndarray, rng: np.random.Generator) -> int:
     return int(rng.choice(near, p=p / p.sum()))
 
 
-def written(generator: Generator, asked: Sequence[Asked], rng: np.random.Generator) -> list[str]:
+def written(generator: Generator, asked: Sequence[SubjectPrompt], rng: np.random.Generator) -> list[str]:
     """What the model continues each prompt by, DRAWS times, up to the end of the line; "" where that does not come."""
     ids = [generator.prompt("", prompt.text, "", generator.spec.max_length - LONGEST)[0] for prompt in asked]
     state = generator.begin(ids, DRAWS)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import dptext_core as dpt
-from dptext_core.mechanisms.likelihood import Chances
+from dptext_core.mechanisms.likelihood import Likelihood
 from dptext_core.privacy.sampling import DEPTH
 
 KEYWORDS = ("doctor", "sister", "lawyer", "hospital", "school")
@@ -54,8 +54,8 @@ class Keywords(dpt.Mechanism):
     aligned = None  # nothing answers to the words that were read
 
     @property
-    def chances(self) -> Chances:
-        return Chances(self)
+    def chances(self) -> Likelihood:
+        return Likelihood(self)
 
     @property
     def max_epsilon(self) -> float:

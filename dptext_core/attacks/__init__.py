@@ -34,36 +34,36 @@ from .base import (
     unregister,
 )
 from .bayes import Posterior, Success, expected_success, posterior, simulated_success
-from .best import Best
-from .corpus import CorpusAttacker, Linked
+from .best import StrongestAttack
+from .corpus import CorpusAttacker, LinkageResult
 from .mask_inference import MaskInference
 from .nearest import NearestAttack
 from .prior import Prior, public_prior
 from .query import QueryCurve, QueryNumber, query_curve, query_number
-from .reader import Reading, ReadWord, read
+from .reader import ReleaseReading, WordReading, read
 from .risk import WordSuccess, word_success
-from .two_texts import TwoTexts
+from .two_texts import DistinguishabilityFinding
 from .which_text import Lineup, WhichText
 
 __all__ = [
     "AttackFinding",
     "Attacker",
-    "Best",
+    "StrongestAttack",
     "CorpusAttacker",
     "DataAttacker",
     "Lineup",
-    "Linked",
+    "LinkageResult",
     "MaskInference",
     "NearestAttack",
     "Posterior",
     "Prior",
     "QueryCurve",
     "QueryNumber",
-    "ReadWord",
-    "Reading",
+    "WordReading",
+    "ReleaseReading",
     "Success",
     "TextAttacker",
-    "TwoTexts",
+    "DistinguishabilityFinding",
     "WhichText",
     "WordSuccess",
     "attackers",

@@ -34,7 +34,7 @@ from ..support.task import UNWATCHED, Task
 from ..text.document import Document
 from .alternatives import suggest_alternatives
 from .base import as_rewrites, made_by
-from .expected_belief import Expected, _expected, _log_likelihood, _posterior
+from .expected_belief import ExpectedSuccess, _expected, _log_likelihood, _posterior
 from .which_text import promised_losses
 
 #: Alternatives at most, the original among them: each is read by the mechanism.
@@ -73,7 +73,7 @@ class Belief(Private):
     covered: np.ndarray
     epsilons: tuple[float, ...] | None
     releases: tuple[tuple[RewriteResult, ...], ...]
-    expected: Expected | tuple[Expected, ...] | None = None
+    expected: ExpectedSuccess | tuple[ExpectedSuccess, ...] | None = None
 
     _shown: ClassVar[tuple[str, ...]] = ("alternatives", "epsilons")
 
@@ -122,7 +122,7 @@ class Belief(Private):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values for JSON. It states the private fact: for the owner's eyes only."""
-        expected = (self.expected,) if isinstance(self.expected, Expected) else self.expected
+        expected = (self.expected,) if isinstance(self.expected, ExpectedSuccess) else self.expected
         return {
             "alternatives": list(self.alternatives),
             "prior": self.prior.tolist(),

@@ -50,7 +50,7 @@ CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
-class Best(Private):
+class StrongestAttack(Private):
     """The attacker that finds most. name: of ``ASKED``, or as it was given. success: the share of the words that it
     names; low, high: the corrected 95% interval. chance: without the output. words: guesses behind each share. shares:
     of every attacker that was asked; ends: their intervals, as wide. left_out: why others could not be."""
@@ -106,17 +106,17 @@ def strongest(shares: Mapping[str, float]) -> str:
 
 def of_guesses(
     hits: Mapping[str, Sequence[bool]], chance: float = math.nan, left_out: Mapping[str, str] | None = None
-) -> Best:
+) -> StrongestAttack:
     """The best by its guesses, which are of the same words for all. Raises ValueError without a word."""
     shares = {name: float(np.mean(found)) for name, found in hits.items()}
     n = len(next(iter(hits.values())))
     each = 1 - (1 - CONFIDENCE) / len(hits)
     ends = {name: clopper_pearson(float(np.sum(found)), n, each) for name, found in hits.items()}
     name, (low, high) = strongest(shares), np.max(list(ends.values()), axis=0).tolist()
-    return Best(name, shares[name], low, high, chance, n, shares, left_out or {}, ends)
+    return StrongestAttack(name, shares[name], low, high, chance, n, shares, left_out or {}, ends)
 
 
-def of_texts(hits: Mapping[str, Sequence[Sequence[bool]]], chance: float = math.nan) -> Best:
+def of_texts(hits: Mapping[str, Sequence[Sequence[bool]]], chance: float = math.nan) -> StrongestAttack:
     """The best over texts: the mean over texts of the share of each, and intervals over texts, in which the words of a
     text may hang together. hits: by attacker and text; each text has a word. Raises ValueError without a text."""
     by_text = {name: [float(np.mean(x)) for x in found] for name, found in hits.items()}
@@ -133,7 +133,7 @@ def of_texts(hits: Mapping[str, Sequence[Sequence[bool]]], chance: float = math.
         ends = (shares[name] - t * error, shares[name] + t * error) if error else pooled.ends[name]
         low, high = max(low, ends[0]), max(high, min(1.0, ends[1]))
     name = strongest(shares)
-    return Best(name, shares[name], low, high, chance, pooled.words, shares)
+    return StrongestAttack(name, shares[name], low, high, chance, pooled.words, shares)
 
 
 def guesses(
@@ -182,7 +182,7 @@ def ask(
     only: Collection[int] | None = None,
     *,
     task: Task = UNWATCHED,
-) -> Best:
+) -> StrongestAttack:
     """Ask all attackers about releases, each read by itself; their guesses count together.
 
     Parameters
@@ -215,7 +215,7 @@ def ask(
     return of_guesses(together, public_prior(mechanism).chance, left_out)
 
 
-def over_texts(mechanism: Mechanism, results: Sequence[RewriteResult], *, task: Task = UNWATCHED) -> Best:
+def over_texts(mechanism: Mechanism, results: Sequence[RewriteResult], *, task: Task = UNWATCHED) -> StrongestAttack:
     """Ask all attackers about a release of each of several texts, of which each counts as much as any other.
 
     Parameters
@@ -249,7 +249,7 @@ def over_texts(mechanism: Mechanism, results: Sequence[RewriteResult], *, task: 
 
 
 @register
-class BestOfAll(TextAttacker):
+class StrongestAttacker(TextAttacker):
     """All of them on a whole text."""
 
     name = "best"
@@ -260,6 +260,6 @@ class BestOfAll(TextAttacker):
 
     def attack(
         self, mechanism: Mechanism, result: RewriteResult, unit: int | None = None, *, task: Task | None = None
-    ) -> Best:
+    ) -> StrongestAttack:
         self.check(mechanism)
         return ask(mechanism, [result], task=task or UNWATCHED)

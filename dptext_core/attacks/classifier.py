@@ -3,7 +3,6 @@
 The static one trains on original texts, as somebody does who does not know that texts are rewritten; the adaptive one
 rewrites its training texts first (DP-MLM, Section 4.2; Mattern et al. 2022). Both are tested on rewritten texts."""
 
-
 from __future__ import annotations
 
 from typing import Any
@@ -12,7 +11,7 @@ from .base import DataAttacker, register
 
 
 @register
-class Static(DataAttacker):
+class StaticClassifier(DataAttacker):
     """A classifier that is trained on original texts."""
 
     name = "static"
@@ -24,7 +23,7 @@ class Static(DataAttacker):
 
 
 @register
-class Adaptive(DataAttacker):
+class AdaptiveClassifier(DataAttacker):
     """A classifier that is trained on rewrites by the same mechanism."""
 
     name = "adaptive"

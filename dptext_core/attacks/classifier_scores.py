@@ -26,7 +26,7 @@ _CERTAIN = 1e6
 
 
 @dataclass(frozen=True)
-class Classified:
+class ClassifierScore:
     """One classifier on rewrites that it has not seen. tpr, fpr: how often it says "the first text" of those of the
     first and of the other; seen: its advantage on those that it learnt from, each by what the others taught."""
 
@@ -120,14 +120,14 @@ def _counts(scores: tuple[NDArray[np.float64], NDArray[np.float64]], at: NDArray
     return [len(s) - np.searchsorted(np.sort(s), at, side="left") for s in scores]
 
 
-def _at_its_best(scores: _Scores, name: str) -> Classified:
+def _at_its_best(scores: _Scores, name: str) -> ClassifierScore:
     """The classifier at the threshold of its largest advantage on the first half, as it does on the second."""
     at = _thresholds(scores.train)
     hits, others = _counts(scores.train, at)
     gain = hits - others
     threshold = at[int(np.argmax(gain))]
     tpr, fpr = (float((s >= threshold).mean()) for s in scores.test)
-    return Classified(name, CLASSIFIERS[name][0], tpr, fpr, float(gain.max() / len(scores.train[0])))
+    return ClassifierScore(name, CLASSIFIERS[name][0], tpr, fpr, float(gain.max() / len(scores.train[0])))
 
 
 def _provable(scores: _Scores, name: str, tail: float, delta: float) -> tuple[float, str, float]:

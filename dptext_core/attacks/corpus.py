@@ -48,7 +48,7 @@ _TIE = 1e-6
 
 
 @dataclass(frozen=True)
-class Linked(Private):
+class LinkageResult(Private):
     """How many rewrites are linked to their originals. texts: distinct originals. name: the look that links most, of
     ``LOOKS``; together: whether it does by matching one to one. success: its share; low, high: the corrected 95%
     interval. chance: of one guess. alone, matched: the share by each look, rewrite by rewrite and one to one; left_out:
@@ -103,7 +103,7 @@ class CorpusAttacker(Attacker):
 
 def attack(
     mechanism: Mechanism, results: Sequence[RewriteResult], *, seed: int | None = None, task: Task = UNWATCHED
-) -> Linked:
+) -> LinkageResult:
     """Link every rewrite to one of the originals.
 
     Parameters
@@ -142,7 +142,7 @@ def attack(
     shares |= {(name, True): float(x.mean()) for name, x in matched.items()}
     name, together = max(shares, key=shares.__getitem__)
     low, high = np.max(ends, axis=0).tolist()
-    return Linked(
+    return LinkageResult(
         texts=n,
         name=name,
         together=together,
@@ -215,7 +215,7 @@ def vectors_alike(released: Sequence[str], texts: Sequence[str]) -> NDArray[np.f
 
 
 @register
-class Linking(CorpusAttacker):
+class LinkageAttacker(CorpusAttacker):
     """Which rewrite is of which text?"""
 
     name = "linking"
@@ -223,12 +223,14 @@ class Linking(CorpusAttacker):
     question = "Which rewrite is of which text, for whoever has a list of all texts?"
     needs: ClassVar[tuple[str, ...]] = ("sentence encoder",)
 
-    def attack(self, mechanism: Mechanism, results: Sequence[RewriteResult], *, task: Task | None = None) -> Linked:
+    def attack(
+        self, mechanism: Mechanism, results: Sequence[RewriteResult], *, task: Task | None = None
+    ) -> LinkageResult:
         return attack(mechanism, results, task=task or UNWATCHED)
 
 
 @register
-class BestOfTexts(CorpusAttacker):
+class StrongestTextAttacker(CorpusAttacker):
     """The best of the attackers on single words, over texts."""
 
     name = "best-of-texts"
@@ -237,7 +239,9 @@ class BestOfTexts(CorpusAttacker):
     needs: ClassVar[tuple[str, ...]] = ("masked language model",)
 
     def check(self, mechanism: Mechanism) -> None:
-        best.BestOfAll().check(mechanism)
+        best.StrongestAttacker().check(mechanism)
 
-    def attack(self, mechanism: Mechanism, results: Sequence[RewriteResult], *, task: Task | None = None) -> best.Best:
+    def attack(
+        self, mechanism: Mechanism, results: Sequence[RewriteResult], *, task: Task | None = None
+    ) -> best.StrongestAttack:
         return best.over_texts(mechanism, results, task=task or UNWATCHED)

@@ -28,7 +28,7 @@ DRAWS = 64
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedSuccess:
     """How often the optimal reader is right before anything is released, on average over releases.
 
     value: Σ_z max_j π_j·P(z | x_j), or its estimate. standard_error: 0 where it was enumerated. draws: 0 likewise.
@@ -74,7 +74,7 @@ def _expected(
     many: bool,
     stream: NoiseStream,
     task: Task,
-) -> tuple[Expected, ...] | None:
+) -> tuple[ExpectedSuccess, ...] | None:
     if draws is not None:
         draws = whole("draws", draws, least=0)
     if draws == 0:
@@ -92,7 +92,7 @@ def _expected(
     )
 
 
-def _enumerated(m: Mechanism, question: BeliefQuestion) -> Expected | None:
+def _enumerated(m: Mechanism, question: BeliefQuestion) -> ExpectedSuccess | None:
     """Return Σ_z max_j π_j·P(z | x_j) where all texts have one frame and one place decides; else None."""
     frames = question.frames
     if m.by_word is None or not frames or any(f.skeleton != frames[0].skeleton for f in frames):
@@ -111,10 +111,10 @@ def _enumerated(m: Mechanism, question: BeliefQuestion) -> Expected | None:
     for table, weight in zip(tables, question.prior, strict=True):
         for word, p in zip(table.candidates, table.probs.tolist(), strict=True):
             best[word] = max(best.get(word, 0.0), float(weight) * p)
-    return Expected(math.fsum(best.values()), 0.0, 0)
+    return ExpectedSuccess(math.fsum(best.values()), 0.0, 0)
 
 
-def _estimated(m: Mechanism, question: BeliefQuestion, draws: int, stream: NoiseStream, task: Task) -> Expected:
+def _estimated(m: Mechanism, question: BeliefQuestion, draws: int, stream: NoiseStream, task: Task) -> ExpectedSuccess:
     """Estimate the same from releases: alternatives in proportion to the prior, each release's max_j q_j averaged."""
     weights = question.prior
     uniforms = stream.at("belief").words(draws) / 2.0**64
@@ -128,4 +128,4 @@ def _estimated(m: Mechanism, question: BeliefQuestion, draws: int, stream: Noise
             log = _log_likelihood(m, question, seen, task)
             values += [float(_posterior(log[:, b], weights).max()) for b in range(n)]
     task.report(1, 1)
-    return Expected(float(np.mean(values)), standard_error(values) or 0.0, draws)
+    return ExpectedSuccess(float(np.mean(values)), standard_error(values) or 0.0, draws)

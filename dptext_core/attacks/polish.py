@@ -23,9 +23,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..mechanisms.base import Mechanism
-from ..mechanisms.blocklist import Never
+from ..mechanisms.blocklist import Blocklist
 from ..mechanisms.registry import mechanism_of
-from ..result import Polished, Release, RewriteResult, Step
+from ..result import PolishedResult, Release, RewriteResult, Step
 from ..support.task import UNWATCHED, Task
 from ..text.document import Document
 from ..text.lexicons import stop_words
@@ -43,7 +43,7 @@ class _OfLikeness(reader_evidence.Evidence):
 
     exact = False
 
-    def __init__(self, text: reader_evidence.ReleasedText, space: WordSpace, never: Never):
+    def __init__(self, text: reader_evidence.ReleasedText, space: WordSpace, never: Blocklist):
         self._text, self._space, self._banned = text, space, list(never.places(space.words))
         self._held: dict[int, np.ndarray] = {}
 
@@ -58,7 +58,7 @@ class _OfLikeness(reader_evidence.Evidence):
 
 def polish(
     result: RewriteResult, mechanism: Mechanism | None = None, *, model: str = "bundled", task: Task | None = None
-) -> Polished:
+) -> PolishedResult:
     """Write a release out as it is read.
 
     Parameters
@@ -99,7 +99,7 @@ def polish(
     best = {w.step: w.word for w in words}
     written, spans = text.written(best)
     places = tuple((s.original if s.by_looking else "", s.replacement, best[i]) for i, s in text.steps.items())
-    return Polished(result, written, _pieces(result, text, written, spans), readings, places)
+    return PolishedResult(result, written, _pieces(result, text, written, spans), readings, places)
 
 
 def _text_of_words(result: RewriteResult, space: WordSpace) -> reader_evidence.ReleasedText:

@@ -64,7 +64,7 @@ _PATIENCE = 60.0
 
 
 @dataclass(frozen=True)
-class ReadWord(Private):
+class WordReading(Private):
     """What is read at one place.
 
     step: its place in the steps. guesses: the likeliest words with their probabilities, likeliest first. rank: place of
@@ -86,7 +86,7 @@ class ReadWord(Private):
 
 
 @dataclass(frozen=True)
-class Reading(Private):
+class ReleaseReading(Private):
     """A release as it is read.
 
     words: one for each word that was drawn by looking at it; others are read, and not counted. chance: how often always
@@ -95,7 +95,7 @@ class Reading(Private):
     may exist.
     """
 
-    words: tuple[ReadWord, ...] = field(repr=False)
+    words: tuple[WordReading, ...] = field(repr=False)
     text: str = field(repr=False)
     chance: float
     gamma: float
@@ -175,7 +175,7 @@ def read(
     model: str = "bundled",
     only: Collection[int] | None = None,
     task: Task = UNWATCHED,
-) -> Reading:
+) -> ReleaseReading:
     """Read what a mechanism released of one text.
 
     Parameters
@@ -225,7 +225,7 @@ def read(
     words, readings, rests = reader.read(task.child(1, 4, 4))
     said = text.written({w.step: w.word for w in words})[0]
     counted = tuple(replace(w, alone=alone[w.step]) for w in words if text.steps[w.step].by_looking)
-    return Reading(counted, said, prior.chance, float(gamma), model, len(every), readings, rests, evidence.exact)
+    return ReleaseReading(counted, said, prior.chance, float(gamma), model, len(every), readings, rests, evidence.exact)
 
 
 def _rewrites_of(mechanism: Mechanism, releases: RewriteResult | Sequence[RewriteResult]) -> Sequence[RewriteResult]:
@@ -272,11 +272,11 @@ class Sweeps:
             self.log_prior = np.log(prior.p)
         self.place = {w.casefold(): k for k, w in enumerate(prior.words)}
 
-    def read(self, task: Task) -> tuple[list[ReadWord], int, bool]:
+    def read(self, task: Task) -> tuple[list[WordReading], int, bool]:
         """Return the reading, the number of passes over the text, and whether it converged."""
         now = self._released()
         most = self.evidence.most if self.gamma else 1
-        found, rests = list[ReadWord](), not self.gamma
+        found, rests = list[WordReading](), not self.gamma
         for k in range(most):
             found, believed = self._once(now, task.child(k, k + 1, most))
             if rests := rests or believed == now:
@@ -299,9 +299,9 @@ class Sweeps:
     def _released(self) -> dict[int, str]:
         return {i: s.replacement for i, s in self.text.steps.items()}
 
-    def _once(self, now: Mapping[int, str], task: Task) -> tuple[list[ReadWord], dict[int, str]]:
+    def _once(self, now: Mapping[int, str], task: Task) -> tuple[list[WordReading], dict[int, str]]:
         """Every place, given what is read now; and what is read then."""
-        words, believed, places = list[ReadWord](), dict[int, str](), list(self.text.steps)
+        words, believed, places = list[WordReading](), dict[int, str](), list(self.text.steps)
         for start in range(0, len(places), _BLOCK):
             block = places[start : start + _BLOCK]
             bases = self._bases(now, block, task)
@@ -333,14 +333,14 @@ class Sweeps:
         out[:, possible] = (1 - self.gamma) * self.log_prior[possible] + self.gamma * proposed[:, possible]
         return out
 
-    def _word(self, i: int, p: np.ndarray) -> ReadWord:
+    def _word(self, i: int, p: np.ndarray) -> WordReading:
         step = self.text.steps[i]
         order = np.argsort(-p, kind="stable")[:SHOWN]
         own = self.place.get(step.original.casefold())
         # Words that are as likely come in the order in which they are shown.
         rank = None if own is None else 1 + int((p > p[own]).sum()) + int((p[:own] == p[own]).sum())
         guesses = tuple((self.prior.words[k], float(p[k])) for k in order if p[k] > 0)
-        return ReadWord(i, step.original, step.replacement, guesses, rank)
+        return WordReading(i, step.original, step.replacement, guesses, rank)
 
 
 @register
@@ -365,7 +365,7 @@ class Reader(TextAttacker):
         *,
         answers: int = 1,
         task: Task | None = None,
-    ) -> Reading:
+    ) -> ReleaseReading:
         """answers: how many rewrites of the text are read together; those after the first are made for this."""
         task = task or UNWATCHED
         self.check(mechanism)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from ..mechanisms.base import Mechanism, Prepared
-from ..mechanisms.likelihood import Chances
+from ..mechanisms.likelihood import Likelihood
 from ..models import MaskRequest
 from ..privacy.distribution import TokenDistribution
 from ..result import RewriteResult, Step
@@ -233,7 +233,7 @@ class _InContext(_OfSomeWords):
     ):
         self._mechanism, self._releases, self._text = mechanism, releases, text
         self._words = words
-        self._chances = mechanism.chances or Chances(mechanism)
+        self._chances = mechanism.chances or Likelihood(mechanism)
         self._places: tuple[Sequence[str], np.ndarray, np.ndarray, dict[str, np.ndarray]] | None = None
 
     def _stated(self, texts: Sequence[tuple[int, Mapping[int, str]]], task: Task) -> Iterator[TokenDistribution | None]:

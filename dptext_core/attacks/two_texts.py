@@ -48,7 +48,7 @@ from ..support.statistics import highest, lowest
 from ..support.task import UNWATCHED, Task
 from . import which_text
 from .base import TextAttacker, register
-from .classifier_scores import Classified, _at_its_best, _epsilon, _provable, _Scores, _scores
+from .classifier_scores import ClassifierScore, _at_its_best, _epsilon, _provable, _Scores, _scores
 from .text_classifiers import CLASSIFIERS
 from .trade_off_curve import TradeOffCurve, trade_off_curve
 
@@ -89,7 +89,7 @@ PAIRS = (
 
 
 @dataclass(frozen=True)
-class TwoTexts(Private):
+class DistinguishabilityFinding(Private):
     """How well two texts are told apart by their rewrites, and the ε that this proves.
 
     texts: the two. draws: rewrites of each. tested: those of each that no classifier has seen. classifiers: all of
@@ -104,8 +104,8 @@ class TwoTexts(Private):
     texts: tuple[str, str]
     draws: int
     tested: int
-    classifiers: tuple[Classified, ...]
-    best: Classified
+    classifiers: tuple[ClassifierScore, ...]
+    best: ClassifierScore
     interval: tuple[float, float]
     epsilon: float
     proven_by: str
@@ -192,7 +192,9 @@ class TwoTexts(Private):
         return said if self.curve is None else f"{said.rstrip()} {self.curve.sentence()}"
 
 
-def with_curve(found: TwoTexts, mechanism: Mechanism, task: Task = UNWATCHED) -> TwoTexts:
+def with_curve(
+    found: DistinguishabilityFinding, mechanism: Mechanism, task: Task = UNWATCHED
+) -> DistinguishabilityFinding:
     """Add the exact trade-off curve of the two texts, where the mechanism has one."""
     try:
         return replace(found, curve=trade_off_curve(mechanism, *found.texts, task=task.quiet))
@@ -225,7 +227,7 @@ def measure(
     confidence: float = 0.95,
     stream: NoiseStream | None = None,
     task: Task = UNWATCHED,
-) -> TwoTexts:
+) -> DistinguishabilityFinding:
     """Rewrite two texts often, and see how well they are told apart.
 
     Parameters
@@ -281,7 +283,7 @@ def _compared(
     wanted: Sequence[str],
     confidence: float,
     task: Task,
-) -> TwoTexts:
+) -> DistinguishabilityFinding:
     """Return how well classifiers distinguish the rewrites of two texts, and the lower bound of ε."""
     n = len(results[0])
     learnt, tested = n - n // 2, n // 2
@@ -292,7 +294,7 @@ def _compared(
     found = {name: _at_its_best(s, name) for name, s in scores.items()}
     best = max(found.values(), key=lambda c: c.seen)
     epsilon, proven_by = _proven(scores, tested, tail, delta)
-    return TwoTexts(
+    return DistinguishabilityFinding(
         texts=(prepared[0].text, prepared[1].text),
         draws=n,
         tested=tested,
@@ -340,7 +342,7 @@ def _rewrites(
     return results
 
 
-def _interval(best: Classified, tested: int, tail: float) -> tuple[float, float]:
+def _interval(best: ClassifierScore, tested: int, tail: float) -> tuple[float, float]:
     """Return the confidence interval of a classifier's advantage."""
     least, largest = (
         [edge(round(share * tested), tested, tail / 2) for share in (best.tpr, best.fpr)] for edge in (lowest, highest)
@@ -388,7 +390,7 @@ class TwoTextsAttacker(TextAttacker):
         candidates: Sequence[str] | None = None,
         draws: int | None = None,
         task: Task | None = None,
-    ) -> TwoTexts:
+    ) -> DistinguishabilityFinding:
         """word: the one that the other text has another in the place of, a word near it; the rarest content word
         without it. candidates: the other text, in a list of one. draws: rewrites of each text."""
         if word is not None and candidates is not None:

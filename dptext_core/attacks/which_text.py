@@ -84,7 +84,7 @@ class Limit:
 
 
 @dataclass(frozen=True)
-class Measured:
+class GuessAccuracy:
     """How often the best guess was right, each text being the original equally often.
 
     answers: rewrites that each guess was made from. trials: guesses. rewrites: how many were made for them, as many of
@@ -128,7 +128,7 @@ class WhichText(Private):
     p: tuple[float, ...]
     answers: int
     limit: Limit
-    measured: tuple[Measured, ...] = ()
+    measured: tuple[GuessAccuracy, ...] = ()
     draws: int | None = None
 
     _shown: ClassVar[tuple[str, ...]] = ("p", "answers")
@@ -274,7 +274,7 @@ def attack(
     if not np.isfinite(log_p).any():
         raise InputError("None of these texts can have given this rewrite. Put the original among them.")
     p = np.exp(log_p - logsumexp(log_p))
-    found: tuple[Measured, ...] = ()
+    found: tuple[GuessAccuracy, ...] = ()
     if draws:
         found = measure(mechanism, texts, draws, (len(results),), prepared=prepared, task=task.child(share, 1))
     return WhichText(texts, tuple(p.tolist()), len(results), limit(mechanism, prepared, len(results)), found)
@@ -294,7 +294,7 @@ def measure(
     seed: int | None = None,
     prepared: Sequence[Prepared] | None = None,
     task: Task = UNWATCHED,
-) -> tuple[Measured, ...]:
+) -> tuple[GuessAccuracy, ...]:
     """Measure how often the best guess is right if each text is the original equally often.
 
     Parameters
@@ -334,7 +334,7 @@ def measure(
     return tuple(_measured(table, k, texts.true) for k in each if k <= per)
 
 
-def _measured(table: np.ndarray, k: int, own: int) -> Measured:
+def _measured(table: np.ndarray, k: int, own: int) -> GuessAccuracy:
     """table: ln of the chances, float64 (original, text, rewrite). k: rewrites of each guess."""
     n, _, per = table.shape
     trials = per // k
@@ -345,7 +345,7 @@ def _measured(table: np.ndarray, k: int, own: int) -> Measured:
     tied = p >= p.max(axis=1, keepdims=True) * (1 - _TIE)
     right = tied[np.arange(n), np.arange(n)] / tied.sum(axis=1)
     value, total = float(right.mean()), n * trials
-    return Measured(
+    return GuessAccuracy(
         answers=k,
         trials=total,
         value=value,
@@ -445,7 +445,7 @@ def _up(p: float) -> str:
 
 
 @register
-class WhichOne(TextAttacker):
+class WhichTextAttacker(TextAttacker):
     """The attack on a whole text."""
 
     name = "which-text"

@@ -21,8 +21,8 @@ from .checks import Subject
 from .guesses import guess, guessable, picked, right
 from .release_statistics import (
     LEVEL,
-    Reader,
-    Seen,
+    ObservedDraw,
+    ReleaseReader,
     aligned,
     anew,
     bounds,
@@ -96,7 +96,7 @@ def _by_chances(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | 
     words = (words * each * DIFFERENT)[: DIFFERENT * each]
     texts = texts_of(words, each)
     stated = anew(m)
-    reader = Reader(stated, meter)
+    reader = ReleaseReader(stated, meter)
     prepared: dict[str, Prepared] = {t: stated.prepare(t, task=meter.task) for t in texts}
     rows: list[_Row] = []
     calls = CALLS + _two_ways(m)
@@ -120,7 +120,7 @@ class _Row:
     call: int
     place: int
     result: RewriteResult
-    seen: list[Seen]
+    seen: list[ObservedDraw]
 
 
 def _broken(reason: str, text: str, told: str = "") -> Check:

@@ -69,7 +69,7 @@ class Pair:
     options: bool = True
 
 
-class Wanted:
+class RewriteCache:
     """Rewrites of a text alone, each made once."""
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class Wanted:
         return self._known[key]
 
 
-EntryPoint = Callable[[Mechanism, str, NoiseStream, Wanted], Iterator[Pair]]
+EntryPoint = Callable[[Mechanism, str, NoiseStream, RewriteCache], Iterator[Pair]]
 
 
 def at_epsilon(m: Mechanism, epsilon: Any) -> Mechanism:
@@ -111,27 +111,29 @@ def _one(m: Mechanism, text: Any, stream: NoiseStream) -> RewriteResult:
 # --- what is rewritten
 
 
-def a_seed(m: Mechanism, text: str, stream: NoiseStream, wanted: Wanted) -> Iterator[Pair]:
+def a_seed(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -> Iterator[Pair]:
     """A seed in the place of its stream."""
     if stream.seed is not None:
         yield Pair(m.rewrite(text, seed=stream.seed), wanted(m, text, stream))
 
 
-def a_prepared_text(m: Mechanism, text: str, stream: NoiseStream, wanted: Wanted) -> Iterator[Pair]:
+def a_prepared_text(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -> Iterator[Pair]:
     """A text that was prepared, the first time and the second."""
     prepared = m.prepare(text)
     for _ in range(2 if is_cheap(m) else 1):
         yield Pair(_one(m, prepared, stream), wanted(m, text, stream))
 
 
-def a_planned_text(m: Mechanism, text: str, stream: NoiseStream, wanted: Wanted) -> Iterator[Pair]:
+def a_planned_text(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -> Iterator[Pair]:
     """A text that was planned."""
     yield Pair(_one(m, m.plan(text), stream), wanted(m, text, stream))
     if is_cheap(m):
         yield Pair(_one(m, m.plan(m.prepare(text)), stream), wanted(m, text, stream))
 
 
-def a_text_prepared_at_another_epsilon(m: Mechanism, text: str, stream: NoiseStream, wanted: Wanted) -> Iterator[Pair]:
+def a_text_prepared_at_another_epsilon(
+    m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache
+) -> Iterator[Pair]:
     """A text that was prepared, planned or rewritten at another ε before."""
     for epsilon in other_epsilons(m):
         other = at_epsilon(m, epsilon)
@@ -146,7 +148,7 @@ def a_text_prepared_at_another_epsilon(m: Mechanism, text: str, stream: NoiseStr
 # --- many at once
 
 
-def a_list(m: Mechanism, text: str, stream: NoiseStream, wanted: Wanted) -> Iterator[Pair]:
+def a_list(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -> Iterator[Pair]:
     """A text in a list: the first has the noise that it has alone, each other one that of its number."""
     if m.shares_draws:
         return
@@ -157,7 +159,7 @@ def a_list(m: Mechanism, text: str, stream: NoiseStream, wanted: Wanted) -> Iter
                 yield Pair(result, wanted(m, texts[k], stream.numbered([k])))
 
 
-def numbered_texts(m: Mechanism, text: str, stream: NoiseStream, wanted: Wanted) -> Iterator[Pair]:
+def numbered_texts(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -> Iterator[Pair]:
     """Some texts out of many, each with the noise of its own number: what a data set is rewritten by."""
     if m.shares_draws:
         return
@@ -170,7 +172,7 @@ def numbered_texts(m: Mechanism, text: str, stream: NoiseStream, wanted: Wanted)
             yield Pair(result, wanted(m, text, stream.numbered([number])))
 
 
-def fresh_rewrites(m: Mechanism, text: str, stream: NoiseStream, _: Wanted) -> Iterator[Pair]:
+def fresh_rewrites(m: Mechanism, text: str, stream: NoiseStream, _: RewriteCache) -> Iterator[Pair]:
     """Rewrites with fresh noise each, which need not be that of single rewrites: of the text and of a prepared one,
     with a seed and without."""
     seeded = m.rewrites(text, 2, seed=stream.seed) if stream.seed is not None else m.rewrites(text, 2, stream=stream)
@@ -178,14 +180,14 @@ def fresh_rewrites(m: Mechanism, text: str, stream: NoiseStream, _: Wanted) -> I
         yield Pair(own, other, options=False)
 
 
-def a_sweep(m: Mechanism, text: str, stream: NoiseStream, wanted: Wanted) -> Iterator[Pair]:
+def a_sweep(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -> Iterator[Pair]:
     """Each point of a sweep."""
     epsilons = [*other_epsilons(m), float(m.config.epsilon)]
     for result, epsilon in zip(m.sweep(text, epsilons, stream=stream).results, epsilons, strict=True):
         yield Pair(result, wanted(at_epsilon(m, epsilon), text, stream))
 
 
-def a_list_of_epsilons(m: Mechanism, text: str, stream: NoiseStream, wanted: Wanted) -> Iterator[Pair]:
+def a_list_of_epsilons(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -> Iterator[Pair]:
     """One ε a token: the same for all, and different ones where no draw depends on another."""
     if not takes_epsilon_list(m.config):
         return
@@ -212,7 +214,7 @@ def a_list_of_epsilons(m: Mechanism, text: str, stream: NoiseStream, wanted: Wan
 # --- elsewhere
 
 
-def another_thread(m: Mechanism, text: str, stream: NoiseStream, wanted: Wanted) -> Iterator[Pair]:
+def another_thread(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -> Iterator[Pair]:
     """Another thread, and several at the same time with different texts."""
     with ThreadPoolExecutor(1) as pool:
         yield Pair(pool.submit(_one, m, text, stream).result(), wanted(m, text, stream))
@@ -257,7 +259,7 @@ def _overtaken(m: Mechanism, text: str, other: str, stream: NoiseStream, read: i
     return result
 
 
-def a_copy(m: Mechanism, text: str, stream: NoiseStream, wanted: Wanted) -> Iterator[Pair]:
+def a_copy(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -> Iterator[Pair]:
     """Another instance: of its options, of its setting, and out of files that hold these. At another ε too, since a
     copy may fall back to the default."""
     for epsilon in other_epsilons(m)[:1] if is_cheap(m) else ():
@@ -275,7 +277,7 @@ def a_copy(m: Mechanism, text: str, stream: NoiseStream, wanted: Wanted) -> Iter
         yield Pair(_one(copy, text, stream), wanted(m, text, stream))
 
 
-def a_result_from_a_file(m: Mechanism, text: str, stream: NoiseStream, wanted: Wanted) -> Iterator[Pair]:
+def a_result_from_a_file(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -> Iterator[Pair]:
     """A result that was handed over by another process."""
     result = wanted(m, text, stream)
     if is_importable(type(m)) and is_importable(type(result)) and is_importable(type(result.trace)):
@@ -440,7 +442,7 @@ def differences(
 ) -> Iterator[Difference]:
     """What the entry points do otherwise than ``rewrite`` of the text, each at most once. only: names of entry points;
     seeded: whether each is called with a seed too, and not only with the same numbers without one."""
-    wanted, own = Wanted(), NoiseStream(seed)
+    wanted, own = RewriteCache(), NoiseStream(seed)
     if wanted(m, text, own).text != wanted(m, text, unseeded(own)).text:
         yield Difference("a seed", "the released text with a seed and without", text)
     for name, point in ENTRY_POINTS.items():

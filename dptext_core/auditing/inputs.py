@@ -48,7 +48,7 @@ class Probe:
     after: tuple[tuple[int, str], ...] = ()
 
 
-class Unstated(str):
+class MissingDistribution(str):
     """Why a word that is drawn has no distribution to look at."""
 
     __slots__ = ()
@@ -56,7 +56,7 @@ class Unstated(str):
 
 def unstated(skipped: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """Of the inputs that are left out those that are drawn, with why nothing is stated of them."""
-    return [(word, why) for word, why in skipped if isinstance(why, Unstated)]
+    return [(word, why) for word, why in skipped if isinstance(why, MissingDistribution)]
 
 
 class Meter:
@@ -203,7 +203,7 @@ def probes_of(
             # The first one works out what all of a prepared text share.
             found = [look(i) for i in range(min(1, len(tokens)))]
             found += pool.map(look, range(1, len(tokens)))
-            if len(block) > 1 and all(isinstance(d, Unstated) for d in found):
+            if len(block) > 1 and all(isinstance(d, MissingDistribution) for d in found):
                 alone = len(block)  # one of them may take the others with it
                 continue
             for i, d in enumerate(found):
@@ -214,7 +214,7 @@ def probes_of(
                     probes.append(Probe(name, at, tokens[i].text, d, prepared, i, len(tokens) == 1))
                 elif len(block) > 1:
                     skipped.append((str(block[i]), d))
-                elif isinstance(d, Unstated) and len(tokens) > 1:
+                elif isinstance(d, MissingDistribution) and len(tokens) > 1:
                     skipped.append((tokens[i].text, d))
             if len(block) == 1 and all(isinstance(d, str) for d in found):
                 why = found[-1] if found else "there is no word in it"
@@ -267,13 +267,17 @@ def _look(m: Mechanism, prepared: Prepared, i: int) -> TokenDistribution | str:
     try:
         distribution = m.distribution(prepared, i)
     except NoDistribution as reason:
-        return str(reason) if row is None else Unstated(f"it is drawn, and no chances are stated of it ({reason})")
+        return (
+            str(reason)
+            if row is None
+            else MissingDistribution(f"it is drawn, and no chances are stated of it ({reason})")
+        )
     except OURS:
         raise
     except Exception as error:  # the mechanism's, at this word alone
         if row is None:
             raise
-        return Unstated(f"what is stated of it cannot be had ({type(error).__name__}: {flat(str(error))})")
+        return MissingDistribution(f"what is stated of it cannot be had ({type(error).__name__}: {flat(str(error))})")
     if m.by_word is not None and row is None:
         return "not in the vocabulary"
     return distribution

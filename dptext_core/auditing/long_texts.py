@@ -24,8 +24,8 @@ from .guesses import TEXTS, guess, guessable, picked, right
 from .inputs import Probe
 from .release_statistics import (
     LEVEL,
-    Reader,
-    Seen,
+    ObservedDraw,
+    ReleaseReader,
     aligned,
     anew,
     drawn_words,
@@ -69,7 +69,7 @@ def in_long_texts(subject: Subject) -> Check | None:
 def _by_place(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | None:
     meter, given = subject.meter, [p.word for p in subject.probes]
     stated = anew(m)
-    reader = Reader(stated, meter)
+    reader = ReleaseReader(stated, meter)
     once = m.guarantee(given[0] if given else "doctor").unit.counts_distinct_words
     others: list[str] = []
     if m.by_word is not None:
@@ -113,7 +113,7 @@ def _given(subject: Subject) -> list[str]:
     return texts
 
 
-def _whole(subject: Subject, m: Mechanism, text: str, reader: Reader, stream: NoiseStream) -> list[Seen]:
+def _whole(subject: Subject, m: Mechanism, text: str, reader: ReleaseReader, stream: NoiseStream) -> list[ObservedDraw]:
     """What was drawn in some rewrites of a text."""
     prepared = m.prepare(text, task=subject.meter.task)
     results = [subject.rewriter.one(m, prepared, noise_of(stream, k)) for k in range(TIMES)]
@@ -121,7 +121,11 @@ def _whole(subject: Subject, m: Mechanism, text: str, reader: Reader, stream: No
 
 
 def _judge(
-    m: Mechanism, text: str, seen: Sequence[Seen], times: int, others: Sequence[tuple[str, Sequence[Seen]]] = ()
+    m: Mechanism,
+    text: str,
+    seen: Sequence[ObservedDraw],
+    times: int,
+    others: Sequence[tuple[str, Sequence[ObservedDraw]]] = (),
 ) -> Check | None:
     """others: further texts, and what was drawn in them, each of which counts as one."""
     if not seen:
@@ -190,7 +194,7 @@ def _by_piece(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | No
     pieces of two such texts differs by more than the promise allows."""
     texts = late_texts(m, stream, 2)
     prepared = [m.prepare(t, task=subject.meter.task) for t in texts]
-    reader = Reader(m, subject.meter)
+    reader = ReleaseReader(m, subject.meter)
     results = [subject.rewriter.one(m, prepared[0], noise_of(stream, k)) for k in range(COSTLY)]
     other = subject.rewriter.one(m, prepared[1], noise_of(stream, COSTLY))
     promise = m.guarantee(prepared[0])

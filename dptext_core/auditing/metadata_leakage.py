@@ -36,12 +36,12 @@ ALONE = 600
 
 
 @dataclass(frozen=True)
-class _Said:
+class _Metadata:
     """What is said of one text, by what it is: a guarantee, a sentence, …; an error in their place."""
 
     values: tuple[tuple[str, Any], ...]
 
-    def differs(self, other: _Said) -> tuple[str, str, str] | None:
+    def differs(self, other: _Metadata) -> tuple[str, str, str] | None:
         """The first thing that differs, in words, and the two."""
         for (name, a), (also, b) in zip(self.values, other.values, strict=False):
             if name != also or a != b:
@@ -78,7 +78,7 @@ def told(subject: Subject) -> Check | None:
 def _compare(subject: Subject) -> tuple[int, int, str]:
     """How many pairs and texts were compared, and why notes could not be told. Raises Breach."""
     m, compared, texts, unclear = subject.m, 0, set[str](), ""
-    said: dict[str, _Said] = {}
+    said: dict[str, _Metadata] = {}
     for group in _groups(subject):
         first = group[0]
         for other in group[1:]:
@@ -141,7 +141,7 @@ def _groups(subject: Subject) -> Iterator[list[str]]:
             return
 
 
-def _alike(m: Mechanism, a: str, b: str, said: dict[str, _Said]) -> bool:
+def _alike(m: Mechanism, a: str, b: str, said: dict[str, _Metadata]) -> bool:
     """Whether the promise compares two texts. Where one of them cannot be read for an error: if they are two words."""
     if any(t in said and said[t].values[0][0] == "error" for t in (a, b)):
         one_word = a.isalpha() and b.isalpha() and bool(np.isfinite(m.audited.distances([a, b])[0, 1]))
@@ -157,18 +157,18 @@ def _repeats(m: Mechanism, text: str) -> list[int]:
     return [first.setdefault(t.text.casefold(), i) for i, t in enumerate(m.plan(text).document.tokens)]
 
 
-def _said(m: Mechanism, text: str, prepare: bool = False) -> _Said:
+def _said(m: Mechanism, text: str, prepare: bool = False) -> _Metadata:
     """prepare: whether errors of preparing it are seen too."""
     try:
         g = m.guarantee(m.prepare(text) if prepare else text)
         note = m.reading.note(text) if "alignment" in m.can and len(text.split()) <= SHORT else ""
         fields = ((f"{f.name} of the guarantee", getattr(g, f.name)) for f in dataclasses.fields(g))
         said = ("sentence of the promise", g.sentence()), ("promise in the words of the field", g.lines())
-        return _Said((*fields, *said, ("note", note)))
+        return _Metadata((*fields, *said, ("note", note)))
     except (Cancelled, Busy, ModelUnavailable):
         raise
     except DPTextError as error:
-        return _Said((("error", f"{type(error).__name__}: {error}"),))
+        return _Metadata((("error", f"{type(error).__name__}: {error}"),))
 
 
 def said_of_words(subject: Subject) -> Check | None:
@@ -255,7 +255,7 @@ def _of_words(subject: Subject, texts: Sequence[tuple[Sequence[str], str]]) -> i
     """How many of these texts were compared: what is said of one that differs from that of another which is alike word
     by word raises Breach."""
     m = subject.m
-    classes: list[tuple[_Said, Sequence[str], str]] = []
+    classes: list[tuple[_Metadata, Sequence[str], str]] = []
     for words, text in texts:
         subject.meter.at(0.03)
         own = _said(m, text, prepare=True)
@@ -277,7 +277,7 @@ def _alike_by_words(m: Mechanism, a: Sequence[str], b: Sequence[str]) -> bool:
     return all(np.isfinite(m.audited.distances(pair)[0, 1]) for pair in pairs)
 
 
-def _releases(subject: Subject, group: Sequence[str], said: dict[str, _Said]) -> None:
+def _releases(subject: Subject, group: Sequence[str], said: dict[str, _Metadata]) -> None:
     """What leaves with a release besides its text, of some of them. Raises Breach."""
     m, noise = subject.m, NoiseStream(subject.seeds(NAME)())  # the same for all, so that most pieces are the same too
     known: tuple[str, dict[str, Any] | str] | None = None
@@ -305,15 +305,15 @@ def _releases(subject: Subject, group: Sequence[str], said: dict[str, _Said]) ->
 def of_errors(m: Mechanism, texts: Sequence[str]) -> Breach | None:
     """The breach of a mechanism that fails at one of the texts, where it does not at another that the
     promise makes alike; None where there is no such one."""
-    said: dict[str, _Said] = {}
+    said: dict[str, _Metadata] = {}
     for text in texts[:MOST]:
         try:
             m.rewrite(text)
-            said[text] = _Said((("rewrite", ""),))
+            said[text] = _Metadata((("rewrite", ""),))
         except (Cancelled, Busy, ModelUnavailable):
             raise
         except DPTextError as found:
-            said[text] = _Said((("error", f"{type(found).__name__}: {found}"),))
+            said[text] = _Metadata((("error", f"{type(found).__name__}: {found}"),))
     for a in (t for t in said if said[t].values[0][0] == "error"):
         for b in said:
             if said[b] != said[a] and _alike(m, a, b, said):

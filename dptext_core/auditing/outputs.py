@@ -24,7 +24,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..mechanisms.base import Mechanism, Prepared
-from ..mechanisms.likelihood import Chances
+from ..mechanisms.likelihood import Likelihood
 from ..pieces import check_pieces
 from ..privacy.distribution import TokenDistribution
 from ..privacy.guarantee import Guarantee, at_least, bound, scientific
@@ -343,7 +343,7 @@ def _first_pieces(
     return replace(report, proven=said), None
 
 
-def _piecewise(m: Mechanism) -> Chances[Mechanism] | None:
+def _piecewise(m: Mechanism) -> Likelihood[Mechanism] | None:
     """The chances of a mechanism that states what every piece of a rewrite would have been drawn from under another
     text."""
     return m.chances if m.chances is not None and m.chances.states_pieces else None

@@ -116,7 +116,7 @@ def is_cheap(m: Mechanism) -> bool:
 
 
 @dataclass(frozen=True)
-class Seen:
+class ObservedDraw:
     """One draw of a rewrite. place: the token, or the piece. hit: whether the word stayed or, of a new text, is one of
     the original; chance: of that, by what is stated. d: its distribution; at: the drawn candidate, None where it is not
     known; p: the stated chance of it."""
@@ -129,7 +129,7 @@ class Seen:
     p: float
 
 
-class Reader:
+class ReleaseReader:
     """Reads rewrites against what is stated of their texts. What is stated comes from the mechanism, asked by itself,
     and not from the result: a result that leaks may say so truthfully."""
 
@@ -165,7 +165,7 @@ class Reader:
             self.memo[key] = d, prepared
         return self.memo[key][0]
 
-    def of_words(self, prepared: Prepared, result: RewriteResult) -> Iterator[Seen]:
+    def of_words(self, prepared: Prepared, result: RewriteResult) -> Iterator[ObservedDraw]:
         """The words of a rewrite that stand in the place of words that are stated to be drawn."""
         once = result.guarantee.unit.counts_distinct_words
         before: set[str] = set()
@@ -187,13 +187,13 @@ class Reader:
                     d = self.m.chances.after(prepared, step.index, [(j, released[j]) for j in earlier])
             yield self._seen(step.index, d, bare(step.replacement), (word,), None)
 
-    def of_pieces(self, prepared: Prepared, result: RewriteResult) -> Iterator[Seen]:
+    def of_pieces(self, prepared: Prepared, result: RewriteResult) -> Iterator[ObservedDraw]:
         """The drawn pieces of a new text, each given those before it."""
         words = tuple({bare(t.text) for t in prepared.document.tokens if t.kind == "word"})
         for i, d in result.distributions():
             yield self._seen(i, d, bare(result.releases[i].text), words, result.candidate(i))
 
-    def read(self, prepared: Prepared, result: RewriteResult) -> list[Seen]:
+    def read(self, prepared: Prepared, result: RewriteResult) -> list[ObservedDraw]:
         """The draws of one rewrite."""
         self.meter.task.check()
         return [*(self.of_words if "alignment" in result.can else self.of_pieces)(prepared, result)]
@@ -207,14 +207,14 @@ class Reader:
             self._orders[key] = [*self.m.chances.before(prepared, NoiseStream(0))], prepared
         return self._orders[key][0]
 
-    def _seen(self, place: int, d: TokenDistribution, word: str, others: Sequence[str], at: int | None) -> Seen:
+    def _seen(self, place: int, d: TokenDistribution, word: str, others: Sequence[str], at: int | None) -> ObservedDraw:
         places = self.places(d)
         chance = min(1.0, sum(_mass(d, places.get(w)) for w in others))
         where = places.get(word)
         if at is None and where is not None:
             at = int(where[0])
         p = float(d.probs[at]) if at is not None and d.draws is None else _mass(d, where)
-        return Seen(place, word in others, chance, d, at, p)
+        return ObservedDraw(place, word in others, chance, d, at, p)
 
 
 def _mass(d: TokenDistribution, at: np.ndarray | None) -> float:
@@ -267,7 +267,7 @@ def drawn_words(m: Mechanism, given: Sequence[str], n: int, stream: NoiseStream,
     pool = list(dict.fromkeys([*public_words(m, 6 * n + 40, stream), *given]))
     found: list[str] = []
     often: list[str] = []
-    reader = Reader(m, meter)
+    reader = ReleaseReader(m, meter)
     for start in range(0, len(pool), 40):
         block = pool[start : start + 40]
         prepared = m.plan(" ".join(block))

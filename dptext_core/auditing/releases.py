@@ -65,7 +65,7 @@ WAYS = (TEXT, PREPARED, LIST, FRESH_DRAWS)
 
 
 @dataclass
-class Tested:
+class ReleaseFindings:
     """What the releases showed. p: the smallest chance of what was drawn, corrected. breach: a rule that was broken.
 
     leak, leak_fresh: the smallest share of words staying too often that would have been seen, in each of the ways and
@@ -89,7 +89,7 @@ class _Forms(NamedTuple):
 
     words: dict[str, str]
     bare: dict[int, tuple[np.ndarray, dict[str, int], Sequence[str]]]
-    written: dict[tuple[int, bool | None], tuple[_Written, Sequence[str]]]
+    written: dict[tuple[int, bool | None], tuple[_RenderedOutputs, Sequence[str]]]
 
 
 @dataclass
@@ -174,9 +174,9 @@ def check_releases(
     stream: NoiseStream,
     meter: Meter,
     rewriter: Rewriter,
-) -> Tested:
+) -> ReleaseFindings:
     """Rewrites of texts made of the probed words and of the probed texts, against what is stated of them."""
-    out = Tested()
+    out = ReleaseFindings()
     try:
         _check(out, m, probes, count, Seeds(stream), meter, rewriter)
     except Breach as breach:
@@ -185,7 +185,13 @@ def check_releases(
 
 
 def _check(
-    out: Tested, m: Mechanism, probes: Sequence[Probe], count: int, seeds: Seeds, meter: Meter, rewriter: Rewriter
+    out: ReleaseFindings,
+    m: Mechanism,
+    probes: Sequence[Probe],
+    count: int,
+    seeds: Seeds,
+    meter: Meter,
+    rewriter: Rewriter,
 ) -> None:
     estimated = any(p.d.draws is not None for p in probes)
     texts = [t for t in _texts(m, probes, count, seeds, meter, rewriter) if t.stated]
@@ -358,7 +364,7 @@ class _Counts:
     samples: int = 0
 
 
-def _look(text: _Text, way: str, n: int, seeds: Seeds, rewriter: Rewriter, out: Tested) -> list[_Fit]:
+def _look(text: _Text, way: str, n: int, seeds: Seeds, rewriter: Rewriter, out: ReleaseFindings) -> list[_Fit]:
     """n rewrites of one text in one way, and how they fit what is stated. Raises Breach."""
     tokens, first = text.document.tokens, text.first
     counts = _Counts()
@@ -489,7 +495,7 @@ def _promises_more(result: Guarantee, text: Guarantee) -> bool:
 
 
 @dataclass(frozen=True)
-class _Written:
+class _RenderedOutputs:
     """How the outputs of a distribution are written when they are released. first: each writing → the first output that
     is written so. alike: for each output, that first one."""
 
@@ -497,12 +503,12 @@ class _Written:
     alike: np.ndarray
 
 
-def _written(text: _Text, d: TokenDistribution, capital: bool | None) -> _Written:
+def _written(text: _Text, d: TokenDistribution, capital: bool | None) -> _RenderedOutputs:
     key, known = (id(d.candidates), capital), text.forms.written
     if key not in known:
         shown = d.candidates if capital is None else [text.m.language.case(c, capital) for c in d.candidates]
         first = {w: k for k, w in reversed(list(enumerate(shown)))}
-        known[key] = _Written(first, np.array([first[w] for w in shown])), d.candidates
+        known[key] = _RenderedOutputs(first, np.array([first[w] for w in shown])), d.candidates
     return known[key][0]
 
 

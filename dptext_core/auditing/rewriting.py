@@ -41,7 +41,7 @@ _BEFORE = 20
 
 
 @dataclass
-class _Asked:
+class _RewriteSubject:
     """What is known of one mechanism with its options. whose: the one that was given, so that none takes its number;
     other: the instance that is asked. named: whether noise of each way has the name of its stream."""
 
@@ -57,7 +57,7 @@ class Rewriter:
 
     def __init__(self, task: Task = UNWATCHED):
         self.task, self.n, self.texts, self.variants = task, 0, set[str](), list[str]()
-        self._asked: dict[Hashable, _Asked] = {}
+        self._asked: dict[Hashable, _RewriteSubject] = {}
 
     def one(self, m: Mechanism, text: str | Prepared, noise: NoiseStream | int | None = None) -> RewriteResult:
         """``m.rewrite`` of a text."""
@@ -124,7 +124,7 @@ class Rewriter:
                     raise depends("error", text, told, other) from error
             raise
 
-    def _of(self, m: Mechanism) -> _Asked:
+    def _of(self, m: Mechanism) -> _RewriteSubject:
         key: Hashable = (type(m), m.config)
         try:
             known = self._asked.get(key)
@@ -133,7 +133,7 @@ class Rewriter:
             known = self._asked.get(key)
         if known is None:
             other = anew(m)
-            known = self._asked[key] = _Asked(m, other, Spelling(other))
+            known = self._asked[key] = _RewriteSubject(m, other, Spelling(other))
         return known
 
     def _look(
@@ -166,7 +166,7 @@ class Rewriter:
             if not exposed and (kept := next((s.replacement for s in result.steps if s.action == "keep"), None)):
                 raise not_named(text, kept)
 
-    def _beside(self, m: Mechanism, asked: _Asked, way: str, text: str, result: RewriteResult) -> None:
+    def _beside(self, m: Mechanism, asked: _RewriteSubject, way: str, text: str, result: RewriteResult) -> None:
         """What leaves with a text besides it and its noise."""
         if not m.shares_draws:  # else a list has its own
             if text not in asked.promises:
@@ -188,7 +188,7 @@ class Rewriter:
     def _named(
         self,
         m: Mechanism,
-        asked: _Asked,
+        asked: _RewriteSubject,
         way: str,
         texts: Sequence[str],
         i: int,

@@ -15,7 +15,7 @@ from .checks import Subject
 from .guesses import TEXTS, guess, guessable, picked, right
 from .release_statistics import (
     LEVEL,
-    Reader,
+    ReleaseReader,
     aligned,
     anew,
     drawn_words,
@@ -117,7 +117,7 @@ def _by_chances(
 ) -> Check | None:
     # Read after all is rewritten: asking may warm what leaks.
     stated = anew(m)
-    reader = Reader(stated, subject.meter)
+    reader = ReleaseReader(stated, subject.meter)
     prepared = {text: stated.prepare(text, task=subject.meter.task) for text in {r[2] for r in released}}
     seen = [(way, number, text, reader.read(prepared[text], result)) for way, number, text, result in released]
     draws = sum(len(s) for *_, s in seen)

@@ -17,7 +17,17 @@ import numpy as np
 from ..mechanisms.base import Mechanism, Prepared
 from ..result import RewriteResult
 from .checks import Subject
-from .release_statistics import LEVEL, Reader, aligned, anew, drawn_words, is_cheap, noise_of, public_words, small
+from .release_statistics import (
+    LEVEL,
+    ReleaseReader,
+    aligned,
+    anew,
+    drawn_words,
+    is_cheap,
+    noise_of,
+    public_words,
+    small,
+)
 from .report import Check, Witness
 from .rules import flat
 
@@ -48,7 +58,7 @@ def three_together(subject: Subject) -> Check | None:
     stated = anew(m)
     if m.by_word is not None and stated.distribution(words[0], 0).draws is not None:
         return None
-    reader = Reader(stated, meter)
+    reader = ReleaseReader(stated, meter)
     own = stated.prepare(text, task=meter.task)
     results = subject.rewriter.fresh(m, m.prepare(text, task=meter.task), TIMES, noise_of(stream, 0))
     tables = {"draws of a text": _lies(reader, own, results, stream.at("jitter"))}
@@ -62,7 +72,7 @@ def three_together(subject: Subject) -> Check | None:
     return _judged(m, text, tables)
 
 
-def _lies(reader: Reader, prepared: Prepared, results: list[RewriteResult], stream) -> np.ndarray:
+def _lies(reader: ReleaseReader, prepared: Prepared, results: list[RewriteResult], stream) -> np.ndarray:
     """Where each draw lay in its distribution, float64 (results, places); NaN where that is not known."""
     seen = [{s.place: s for s in reader.read(prepared, r)} for r in results]
     places = sorted({p for one in seen for p in one})[: 2 * PLACES] or [0]

@@ -30,7 +30,7 @@ from .metadata_leakage import said_of_words, told
 from .noise_source import noise_source
 from .outputs import audit_outputs, of_outputs
 from .released import of_all, released_text
-from .releases import FRESH, Tested, check_releases, every_input
+from .releases import FRESH, ReleaseFindings, check_releases, every_input
 from .report import NOR, AuditReport, Check, share
 from .rewriting import Rewriter
 from .rules import OURS
@@ -351,7 +351,7 @@ def _proven(report: AuditReport, promise: Guarantee, known: bool, exempt: int) -
     return f"From the stated distributions, for these inputs and all outputs{where}.{left_out}"
 
 
-def _tested(tested: Tested, own: float) -> str:
+def _tested(tested: ReleaseFindings, own: float) -> str:
     if not tested.draws:
         return ""
     said = (
@@ -367,7 +367,7 @@ def _tested(tested: Tested, own: float) -> str:
     return said + "."
 
 
-def _drawn(report: AuditReport, tested: Tested) -> Check:
+def _drawn(report: AuditReport, tested: ReleaseFindings) -> Check:
     """The drawn words against what is stated of them."""
     if tested.breach is not None:
         return Check(DRAWN, "refuted", report.tested, tested.reason, tested.breach, draws=tested.draws)

@@ -30,7 +30,18 @@ from .distance import TOLERANCE as RELATIVE
 from .distance import named_distances
 from .exact import TOLERANCE, largest_loss
 from .inputs import Probe
-from .release_statistics import LEVEL, Reader, bare, bounds, least_hits, noise_of, shuffled, small, too_many, unknown
+from .release_statistics import (
+    LEVEL,
+    ReleaseReader,
+    bare,
+    bounds,
+    least_hits,
+    noise_of,
+    shuffled,
+    small,
+    too_many,
+    unknown,
+)
 from .report import NOR, Check, Witness, share
 
 STATED, RELEASED = "stated distributions of every word", "releases of every word"
@@ -221,7 +232,7 @@ def released_words(subject: Subject) -> Check | None:
     words = [w for w in by_word.vocabulary.words if w.isalpha()]
     if len(words) < 2:
         return None
-    reader = Reader(m, subject.meter)
+    reader = ReleaseReader(m, subject.meter)
     first = next((d for d in _few(m, by_word, reader, words)), None)
     if first is None:
         return None
@@ -306,7 +317,7 @@ def _one_word(p: float, level: float) -> float:
     return float(enough[0]) if len(enough) else 1.0
 
 
-def _few(m: Mechanism, by_word: WordByWord, reader: Reader, words: Sequence[str]) -> Iterator:
+def _few(m: Mechanism, by_word: WordByWord, reader: ReleaseReader, words: Sequence[str]) -> Iterator:
     prepared = m.prepare(" ".join(words[:200]))
     for i in range(len(prepared.document.tokens)):
         if not unknown(by_word, prepared, i) and (d := reader.stated(prepared, i)) is not None:

@@ -105,7 +105,7 @@ def _is_quoted(path: Path, separator: str, first: int, task: Task) -> bool:
     Where none is, two texts with one mark each look like such a cell.
     """
     evidence = False
-    bare = Counted(separator)
+    bare = QuoteCounts(separator)
     with path.open("rb") as file:
         lines = TextLines(file, path.name, task)
         rows = csv.reader(bare.watch(itertools.islice(lines, first, None)), delimiter=separator, strict=True)
@@ -122,7 +122,7 @@ def _is_quoted(path: Path, separator: str, first: int, task: Task) -> bool:
     return (needed or bare.doubled or bare.all_quoted) and broken <= bare.broken
 
 
-class Counted:
+class QuoteCounts:
     """What the lines of a TSV file come to where quotation marks are part of the text."""
 
     def __init__(self, separator: str) -> None:

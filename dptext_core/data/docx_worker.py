@@ -39,9 +39,7 @@ _MATH = ("http://schemas.openxmlformats.org/officeDocument/2006/math", "http://p
 _CHOICES = "http://schemas.openxmlformats.org/markup-compatibility/2006"
 _TAGS = [f"{{{space}}}{name}" for space in _WORD for name in ("p", "trPr", "tcPr")]
 _ROOTS = [
-    f"{{{space}}}{name}"
-    for space in _WORD
-    for name in ("document", "hdr", "ftr", "footnotes", "endnotes", "comments")
+    f"{{{space}}}{name}" for space in _WORD for name in ("document", "hdr", "ftr", "footnotes", "endnotes", "comments")
 ]
 _RELATIONSHIP = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
 
@@ -98,7 +96,7 @@ _WINGDINGS = {
 _UNKNOWN = "□"
 
 
-class Refused(Exception):
+class RefusedFile(Exception):
     """The file is not read. The argument is the exit status."""
 
 
@@ -112,7 +110,7 @@ def main(path: str, limits: dict[str, Any]) -> int:
     try:
         for line in read(path, limits):
             print(json.dumps(line))
-    except Refused as refused:
+    except RefusedFile as refused:
         return int(refused.args[0])
     except MemoryError:
         return MEMORY
@@ -127,7 +125,7 @@ def read(path: str, limits: dict[str, Any]) -> Iterator[tuple[str, int, Any]]:
     """Yield the paragraphs of the main text, and what was left out. Raises Refused, and errors of zipfile and lxml."""
     with open(path, "rb") as file:
         if file.read(8) == bytes.fromhex("d0cf11e0a1b11ae1"):  # how a file with a password is packed, and a .doc
-            raise Refused(LOCKED)
+            raise RefusedFile(LOCKED)
         size = file.seek(0, 2)
     limits = {**limits, "unpacked": min(limits["unpacked"], max(SMALL, RATIO * size))}
     with zipfile.ZipFile(path) as archive:
@@ -155,7 +153,7 @@ class Package:
         self._unpacked, self._characters, self._rows = limits["unpacked"], limits["characters"], limits["rows"]
         names = archive.namelist()
         if len(names) > PARTS:
-            raise Refused(BROKEN)
+            raise RefusedFile(BROKEN)
         self._names = {name.lower(): name for name in names}
 
     def main(self) -> str:
@@ -201,29 +199,29 @@ class Package:
         for text in Paragraphs(self.left).of(self._data(self._named(part), self._unpacked)):
             self._rows -= 1
             if self._rows < 0:
-                raise Refused(ROWS)
+                raise RefusedFile(ROWS)
             self._characters -= len(text)
             if self._characters < 0:
-                raise Refused(TEXT)
+                raise RefusedFile(TEXT)
             if text := text.strip():
                 yield text
 
     def _named(self, part: str) -> str:
         if part.lower() not in self._names:
-            raise Refused(BROKEN)
+            raise RefusedFile(BROKEN)
         return self._names[part.lower()]
 
     def _data(self, name: str, most: int) -> Iterator[bytes]:
         about = self.archive.getinfo(name)
         # Of any other kind all that some bytes unpack to is held at once.
         if about.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise Refused(BROKEN)
+            raise RefusedFile(BROKEN)
         with self.archive.open(about) as part:
             for data in iter(lambda: part.read(_CHUNK), b""):
                 self._unpacked -= len(data)
                 most -= len(data)
                 if min(most, self._unpacked) < 0:
-                    raise Refused(UNPACKED)
+                    raise RefusedFile(UNPACKED)
                 yield data
 
 
@@ -258,7 +256,7 @@ class Paragraphs:
                     root = element
                     # Entities that unpack without end are declared there.
                     if root.getroottree().docinfo.internalDTD is not None or element.tag not in _ROOTS:
-                        raise Refused(BROKEN)
+                        raise RefusedFile(BROKEN)
                 name = element.tag.rpartition("}")[2]
                 if event == "start":
                     if name == "p" and paragraph is None:
@@ -272,14 +270,14 @@ class Paragraphs:
                         paragraph = None
             if root is None:
                 if size > PARAGRAPH:
-                    raise Refused(BROKEN)
+                    raise RefusedFile(BROKEN)
                 continue
             if paragraph is not None and size > PARAGRAPH:
-                raise Refused(MEMORY)
+                raise RefusedFile(MEMORY)
             self._prune(root, paragraph)
         parser.close()
         if root is None:
-            raise Refused(BROKEN)
+            raise RefusedFile(BROKEN)
         if self._before:
             yield "".join(self._before)
 
@@ -309,7 +307,7 @@ class Paragraphs:
         if len(paragraph) and local(paragraph[0]) == "pPr" and is_joined(paragraph[0]):
             self._joined += sum(map(len, parts))
             if self._joined > PARAGRAPH:
-                raise Refused(MEMORY)
+                raise RefusedFile(MEMORY)
         else:
             text = "".join(self._before)
             self._before, self._joined = [], 0

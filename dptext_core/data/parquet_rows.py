@@ -93,10 +93,10 @@ def _batches(path: Path, file: Any, at: Sequence[int], task: Task) -> Iterator[A
     chosen = [n for n in schema.names if n in wanted] if selects else None
     for batch in file.iter_batches(batch_size=HELD, columns=chosen):
         task.check()
-        yield batch if chosen is None else _Placed(batch, [schema.names.index(n) for n in chosen])
+        yield batch if chosen is None else _ColumnBatch(batch, [schema.names.index(n) for n in chosen])
 
 
-class _Placed:
+class _ColumnBatch:
     """A batch of some columns, by their places among all."""
 
     def __init__(self, batch: Any, places: Sequence[int]):

@@ -28,7 +28,7 @@ from ..text.visible import visible_text
 _FATAL = (Cancelled, Busy, ModelUnavailable, ConfigError)
 
 
-class Unread(dict[str, Any]):
+class UnreadableRow(dict[str, Any]):
     """A row that a file holds and that could not be read: its columns with nothing in them, and why."""
 
     def __init__(self, columns: Iterable[str], why: str):
@@ -235,7 +235,7 @@ def _texts(block: list[Any], column: str) -> tuple[dict[int, str], dict[int, str
         cells = _cells(row)
         text = row if isinstance(row, str) else cells.get(column)
         others.append({k: v for k, v in cells.items() if k != column})
-        if isinstance(row, Unread):
+        if isinstance(row, UnreadableRow):
             errors[i] = row.why
         elif isinstance(text, str) and (why := too_long(text)):
             errors[i] = why
@@ -314,7 +314,7 @@ def _fault(text: str, m: Mechanism, task: Task) -> str:
 
 
 @dataclass(eq=False)
-class Overall:
+class DatasetGuarantee:
     """What is promised of many rows: each by itself, and all of them together by sequential composition.
 
     shares_draws: whether the mechanism draws for all rows at once, so that each row's total is that of all. untouched:

@@ -27,7 +27,7 @@ from ..support.statistics import standard_error
 from ..support.task import UNWATCHED, Task
 from ..support.version import __version__
 from .folder import RunFolder, read_lines
-from .records import Overall, Record, rewrite_records
+from .records import DatasetGuarantee, Record, rewrite_records
 from .tables import Source
 
 #: The one name that no column may have.
@@ -124,9 +124,9 @@ def check_count(rows: int, data: Source) -> None:
         )
 
 
-def so_far(folder: Path, shares_draws: bool) -> Overall:
+def so_far(folder: Path, shares_draws: bool) -> DatasetGuarantee:
     """Summarise the rows written so far. Raises InputError if they are not rows of this run."""
-    whole = Overall(shares_draws)
+    whole = DatasetGuarantee(shares_draws)
     for line in read_lines(folder):
         if not isinstance(line.get(OWN), dict) or line[OWN].get("row") != whole.rows:
             raise InputError(f"{folder.name} holds rows that are not in order. Name another folder.")

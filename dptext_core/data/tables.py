@@ -23,7 +23,7 @@ from .dialects import Dialect, dialect_of
 from .input_watch import InputWatch, row_bytes, same_rows
 from .lines import START, TextLines, check_text
 from .reading_notes import NoteKind, ReadingNote, merged
-from .records import Unread
+from .records import UnreadableRow
 
 #: The rows of a rewritten data set, in the folder of its run.
 ROWS = "rows.jsonl"
@@ -71,7 +71,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _TableRequest:
     """What is asked of files. header: None where the columns are numbers and nobody said it; most: rows that are
     taken."""
 
@@ -120,7 +120,7 @@ def source(
     name = path.name
     if header is None and not all(c.isdecimal() for c in columns):
         header = True
-    asked = _Asked(tuple(columns), header, each, most)
+    asked = _TableRequest(tuple(columns), header, each, most)
     if (path / ROWS).is_file():
         path, name = path / ROWS, f"{name}/{ROWS}"
     if path.is_file():
@@ -182,7 +182,7 @@ def heading(given: str | Path, header: bool = True, task: Task = UNWATCHED) -> t
 # --- files ----------------------------------------------------------------------------------------------------------
 
 
-def _file(path: Path, name: str, asked: _Asked, task: Task) -> Source:
+def _file(path: Path, name: str, asked: _TableRequest, task: Task) -> Source:
     kind = _kind(path)
     watch = InputWatch(path, path.name)
     try:
@@ -203,7 +203,7 @@ def _file(path: Path, name: str, asked: _Asked, task: Task) -> Source:
     seen: set[str] = set()
     for row in _read(path, dialect, asked, task, bare=True, seen=seen):
         count += 1
-        unread += isinstance(row, Unread)
+        unread += isinstance(row, UnreadableRow)
         if asked.most is not None and count > asked.most:
             raise documents.too_many(path.name, asked.most)
     if not count:
@@ -254,7 +254,7 @@ def _notes(path: Path, kind: str, dialect: Dialect | None) -> tuple[ReadingNote,
     return tuple(notes)
 
 
-def _document(path: Path, name: str, digest: str, asked: _Asked, task: Task) -> Source:
+def _document(path: Path, name: str, digest: str, asked: _TableRequest, task: Task) -> Source:
     """A file that is slow to read, and whose texts are held."""
     names = _COLUMNS[_kind(path)]
     at = naming.places(path.name, asked.columns, names, len(names))
@@ -270,7 +270,7 @@ def _document(path: Path, name: str, digest: str, asked: _Asked, task: Task) -> 
     return Source(name, digest, len(found.texts), rows, notes=found.notes)
 
 
-def _folder(path: Path, name: str, asked: _Asked, split: str, task: Task) -> Source:
+def _folder(path: Path, name: str, asked: _TableRequest, split: str, task: Task) -> Source:
     """The files of a folder, one after the other by their names; those of other kinds are passed over."""
     files = sorted(p for p in path.iterdir() if p.suffix.lower() in KINDS and p.is_file() and p.name[0] not in "._")
     if split:
@@ -303,7 +303,7 @@ def _unreadable(path: Path, error: OSError) -> InputError:
 def _read(
     path: Path,
     dialect: Dialect | None,
-    asked: _Asked,
+    asked: _TableRequest,
     task: Task = UNWATCHED,
     bare: bool = False,
     strict: bool = False,
@@ -320,7 +320,7 @@ def _read(
         return parquet_rows.rows(path, columns, task)
     naming.places(path.name, columns, _COLUMNS[kind], 1)
     rows = text_rows.plain_text(path, each, columns, task)
-    return (row if isinstance(row, Unread) else dict.fromkeys(columns, row["text"]) for row in rows)
+    return (row if isinstance(row, UnreadableRow) else dict.fromkeys(columns, row["text"]) for row in rows)
 
 
 def piped(stream: BinaryIO, columns: Sequence[str], name: str = "Standard input") -> Iterator[Row]:

@@ -17,7 +17,7 @@ from ..support.task import UNWATCHED, Task
 from . import columns as naming
 from .dialects import Dialect
 from .lines import TextLines, text_lines, zero_byte
-from .records import Unread
+from .records import UnreadableRow
 
 #: Lists and objects within each other in a row of JSONL: what writes one out follows each.
 DEEP = 100
@@ -70,7 +70,7 @@ def table(
                 if why := _broken(path, cells, width, lines.number):
                     if not each:
                         raise InputError(why)
-                    yield Unread(columns, why)
+                    yield UnreadableRow(columns, why)
                     continue
                 yield {column: cells[i] for column, i in zip(columns, at, strict=True)}
         except csv.Error as error:
@@ -136,7 +136,7 @@ def jsonl(
         except InputError as error:
             if not each:
                 raise
-            yield Unread(() if bare else columns, str(error))
+            yield UnreadableRow(() if bare else columns, str(error))
             continue
         if seen is not None:
             seen |= row.keys() & wanted
@@ -215,6 +215,6 @@ def plain_text(path: Path, each: bool, columns: Sequence[str], task: Task = UNWA
         if "\0" in text:
             if not each:
                 raise InputError(zero_byte(path.name, number))
-            yield Unread(columns, zero_byte(path.name, number))
+            yield UnreadableRow(columns, zero_byte(path.name, number))
         elif text.strip():
             yield {"text": text}

@@ -37,7 +37,7 @@ from ..privacy.guarantee import bound, number, rounded
 from ..privacy.sampling import NoiseStream
 from ..support.checks import listed, real, shown
 from ..support.task import UNWATCHED, Task
-from .target_figures import TARGETS, Measured, _common, _in_turn, _Inputs, _inputs, _measure, _passed
+from .target_figures import TARGETS, TargetFigure, _common, _in_turn, _Inputs, _inputs, _measure, _passed
 from .text_targets import TEXT_TARGETS, is_within, text_target
 
 #: All targets with their names in sentences.
@@ -185,7 +185,7 @@ def calibrate(
 
 def measured(
     mechanism: Mechanism, kind: str, text: str | Prepared, *, stream: NoiseStream | None = None, task: Task = UNWATCHED
-) -> Callable[[float], Measured]:
+) -> Callable[[float], TargetFigure]:
     """A target's figure on a text as a function of ε: what :func:`calibrate` searches.
 
     stream: of what is estimated from draws, without it fresh noise. Raises InputError where no word is drawn, and
@@ -199,12 +199,12 @@ def measured(
 
 def measured_together(
     mechanisms: Sequence[Mechanism], kind: str, text: str | Sequence[Prepared], *, task: Task = UNWATCHED
-) -> list[Measured | str]:
+) -> list[TargetFigure | str]:
     """The figure of each mechanism at its own ε, over the words of the text that all of them draw; why, where one has
     none. text: itself, or as each of the mechanisms has prepared it. Raises InputError where there is no such word."""
     _known(kind)
     inputs: list[_Inputs | None] = []
-    out: list[Measured | str] = [""] * len(mechanisms)
+    out: list[TargetFigure | str] = [""] * len(mechanisms)
     texts: Sequence[str | Prepared] = [text] * len(mechanisms) if isinstance(text, str) else text
     for i, (m, each) in enumerate(zip(mechanisms, texts, strict=True)):
         try:
@@ -351,7 +351,7 @@ def _search(
     inputs: _Inputs,
     task: Task,
     tolerance: float = 1e-9,
-    measure: Callable[[float], Measured] | None = None,
+    measure: Callable[[float], TargetFigure] | None = None,
 ) -> Calibration:
     """Return the ε at which the figure reaches the target, by bisection."""
     search = _Search(mechanism, kind, target, inputs, task, measure)
@@ -374,7 +374,7 @@ class _Search:
         target: float,
         inputs: _Inputs,
         task: Task,
-        measure: Callable[[float], Measured] | None = None,
+        measure: Callable[[float], TargetFigure] | None = None,
     ):
         self.mechanism, self.kind, self.target, self.inputs, self.task = mechanism, kind, target, inputs, task
         self.measure = measure or _measure(mechanism, kind, inputs, task)
@@ -384,7 +384,7 @@ class _Search:
         halvings = math.ceil(math.log2(math.log(self.most / LOW) / math.log(_READ_APART))) if self.rewritten else STEPS
         self.likely = 2 + halvings
         self.steps = 0
-        self.seen: dict[float, Measured] = {}
+        self.seen: dict[float, TargetFigure] = {}
         self.ends = (math.nan, math.nan)
 
     def at(self, epsilon: float) -> None:
@@ -394,7 +394,7 @@ class _Search:
         self.steps += 1
         self.task.report(min(self.steps, self.likely), self.likely + 1)
 
-    def result(self, epsilon: float | None, m: Measured, reason: str = "") -> Calibration:
+    def result(self, epsilon: float | None, m: TargetFigure, reason: str = "") -> Calibration:
         """Return the calibration that ends with a figure."""
         return Calibration(
             self.mechanism,
@@ -442,7 +442,7 @@ class _Search:
         )
         return self.result(None, min(self.seen.values(), key=lambda m: abs(m.value - target)), reason)
 
-    def bisect(self, low: float, high: float, tolerance: float) -> tuple[float, Measured]:
+    def bisect(self, low: float, high: float, tolerance: float) -> tuple[float, TargetFigure]:
         """Return the ε between two others whose figure is nearest to the target, and that figure."""
         seen, target = self.seen, self.target
         rises = seen[low].value <= seen[high].value

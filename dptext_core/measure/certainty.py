@@ -18,7 +18,7 @@ from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
 from ..support.private import Private
 from ..support.task import UNWATCHED, Task
-from .target_figures import Measured
+from .target_figures import TargetFigure
 
 #: Releases that estimate the certainty where each of them takes a pass of a model.
 DRAWS_SLOW = 24
@@ -118,7 +118,7 @@ class FactReader:
 
     def certainty(
         self, mechanism: Mechanism, prepared: Prepared, stream: NoiseStream, task: Task = UNWATCHED
-    ) -> Measured:
+    ) -> TargetFigure:
         """Return the expected success of the optimal reader: enumerated, or estimated from fresh releases.
 
         Raises
@@ -135,4 +135,4 @@ class FactReader:
             found = _expected([mechanism], question, DRAWS_SLOW if slow else DRAWS, False, stream, task)
             assert found is not None
         (expected,) = found
-        return Measured(expected.value, expected.interval, expected.draws or None)
+        return TargetFigure(expected.value, expected.interval, expected.draws or None)

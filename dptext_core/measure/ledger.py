@@ -32,7 +32,7 @@ from ..pieces import deleted_by_chance
 from ..privacy.guarantee import NOTIONS, Guarantee
 from ..result import RewriteResult
 from ..text.visible import visible_text
-from .ledger_entries import Account, LedgerEntry, Taken, _account
+from .ledger_entries import Account, ExportEntry, LedgerEntry, _account
 
 if TYPE_CHECKING:
     from ..mechanisms.base import Mechanism
@@ -99,7 +99,7 @@ class Ledger:
     def __init__(self, clock: Callable[[], datetime] = lambda: datetime.now(UTC)):
         self._clock = clock
         self._entries: list[LedgerEntry] = []
-        self._taken: list[Taken] = []
+        self._taken: list[ExportEntry] = []
         self._texts: dict[int, int] = {}
         self._last = 0
         self._key = secrets.token_bytes(32)
@@ -114,13 +114,13 @@ class Ledger:
         return tuple(self._entries)
 
     @property
-    def taken(self) -> tuple[Taken, ...]:
+    def taken(self) -> tuple[ExportEntry, ...]:
         """Return what was released: each file and each copy once, in order."""
         return tuple(self._taken)
 
-    def take(self, page: str, file: str, holds: str) -> Taken:
+    def take(self, page: str, file: str, holds: str) -> ExportEntry:
         """Write down that a file left, or a text was copied; a rewrite in it is recorded by itself, as released."""
-        taken = Taken(self._clock(), page, file, holds)
+        taken = ExportEntry(self._clock(), page, file, holds)
         with self._lock:
             there = [t for t in self._taken if (t.page, t.file, t.holds) == (page, file, holds)]
             self._taken += [] if there else [taken]

@@ -69,7 +69,7 @@ class LedgerEntry:
 
 
 @dataclass(frozen=True)
-class Taken:
+class ExportEntry:
     """A file that left a page, or a text that was copied there. holds: one of HOLDS. file: never a name that a user
     gave."""
 

@@ -22,7 +22,7 @@ _ABOVE = 1e-6
 
 
 @dataclass(frozen=True)
-class MeaningKept(Private):
+class MeaningCurve(Private):
     """The cosine of the text that is released from each ε on (``at``, ascending) until the next one. complete: whether
     every text is among them."""
 
@@ -39,7 +39,7 @@ def meaning_kept(
     *,
     most: int = MOST,
     task: Task = UNWATCHED,
-) -> MeaningKept:
+) -> MeaningCurve:
     """Rewrite just above each ε at which the text changes, and compare. changes: those ε to seven digits, the lowest
     the axis' lower end. most: texts at most, at least 3; of more changes see :func:`chosen`.
 
@@ -57,7 +57,7 @@ def meaning_kept(
         task.report(k, len(distinct))
         some = distinct[k : k + _AT_ONCE]
         found |= dict(zip(some, map(float, score("cosine", [prepared.text] * len(some), some)), strict=True))
-    return MeaningKept(tuple(at), tuple(found[text] for text in texts), len(at) == len(every))
+    return MeaningCurve(tuple(at), tuple(found[text] for text in texts), len(at) == len(every))
 
 
 def chosen(every: Sequence[float], most: int) -> list[float]:

@@ -48,7 +48,7 @@ Finder = Callable[[str], Iterable[tuple[str, int, int]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Telling(Private):
+class PiiSpan(Private):
     """A name, place, date, number or address that the rules found in a text.
 
     kind: one of ``KINDS``. span: its offsets in the text. words: the offsets of those of its words that tell something
@@ -79,12 +79,12 @@ class Survivor(Private):
     _shown: ClassVar[tuple[str, ...]] = ("kind", "span")
 
 
-def telling(text: str, language: Language = ENGLISH, finder: Finder | None = None) -> tuple[Telling, ...]:
+def telling(text: str, language: Language = ENGLISH, finder: Finder | None = None) -> tuple[PiiSpan, ...]:
     """Return what the rules find in a text, and the finder where they found nothing, in order, without overlaps."""
     return _Search(text, language).found(finder)
 
 
-def traced(result: RewriteResult, finder: Finder | None = None) -> list[tuple[Telling, tuple[int, ...]]]:
+def traced(result: RewriteResult, finder: Finder | None = None) -> list[tuple[PiiSpan, tuple[int, ...]]]:
     """Everything that was found in the original, each with units of the result.
 
     finder: beside the rules; without it, the one that the environment names (``names``), if any.
@@ -144,7 +144,7 @@ def still_there(
     language: Language = ENGLISH,
     finder: Finder | None = None,
     aligned: bool | None = None,
-) -> tuple[Telling, ...]:
+) -> tuple[PiiSpan, ...]:
     """Return what was found in a text and is still in its released text, from the two texts alone.
 
     aligned: whether each released word has the place of one of the original, as for a mechanism that can tell the
@@ -161,7 +161,7 @@ def still_there(
     return tuple(t for t, there in zip(found, in_place, strict=True) if there)
 
 
-def _in_place(found: Sequence[Telling], original: str, released: str) -> list[bool] | None:
+def _in_place(found: Sequence[PiiSpan], original: str, released: str) -> list[bool] | None:
     """Return of each whether a word of it is unchanged in its own place between two blanks; None where the two texts
     have different numbers of places."""
     starts, new = [m.start() for m in re.finditer(r"\S+", original)], released.split()
@@ -176,7 +176,7 @@ def _in_place(found: Sequence[Telling], original: str, released: str) -> list[bo
 
 def standing_among(
     result: RewriteResult, texts: Sequence[str], finder: Finder | None = None
-) -> list[tuple[Telling, tuple[int, ...]]]:
+) -> list[tuple[PiiSpan, tuple[int, ...]]]:
     """Everything that was found in the original, each with the numbers of those ``texts``, pieces that may be released
     in the place of its own, in which it stands, of a name or place a word of it. finder: as for :func:`traced`."""
     told = telling(result.original, result.language, finder or names.finder())
@@ -189,8 +189,8 @@ def standing_among(
 
 
 def _standing(
-    found: Sequence[Telling], original: str, released: str, in_parts: bool = False
-) -> Iterator[tuple[Telling, list[tuple[int, int]]]]:
+    found: Sequence[PiiSpan], original: str, released: str, in_parts: bool = False
+) -> Iterator[tuple[PiiSpan, list[tuple[int, int]]]]:
     """Of each that was found the places of the released text in which it, or a word of a name or place, stands.
     in_parts: a word of anything.
 
@@ -286,7 +286,7 @@ class _Search:
         self.ends: dict[int, int] = {}
         self.used: set[int] = set()
 
-    def found(self, finder: Finder | None = None) -> tuple[Telling, ...]:
+    def found(self, finder: Finder | None = None) -> tuple[PiiSpan, ...]:
         self.addresses()
         self.dates()
         self.listed_places()
@@ -302,7 +302,7 @@ class _Search:
             words = [k for k in range(first, last) if any(map(str.isalnum, self.tokens[k].text))]
             telling = [k for k in words if self.tokens[k].kind != "clitic" and not self.joins(kind, self.words[k])]
             spans = tuple((given[k].start, given[k].end) for k in telling or words)
-            out.append(Telling(kind, self.given.text[slice(*span)], span, spans))
+            out.append(PiiSpan(kind, self.given.text[slice(*span)], span, spans))
         return tuple(out)
 
     def joins(self, kind: str, word: str) -> bool:

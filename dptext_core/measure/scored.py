@@ -42,8 +42,7 @@ from ..text.language import Language
 from ..text.languages import ENGLISH
 from ..text.lexicons import stop_words
 from ..words import word_space
-from . import judges, metrics
-from . import pii_survival as leaks
+from . import judges, metrics, pii_survival
 from .identifiers import Identifier, recall
 
 #: Metrics of a text, in the order in which they are told; BLEU as papers have it is of a whole set.
@@ -61,7 +60,7 @@ _NOTHING = "No ε is stated: these figures say what was kept and found here, and
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredFigure:
     """One figure. kind: "kept" of a text, "found" by an attacker, or "hidden" from readers. value, with its 95%
     interval over texts (low, high); n: texts behind it. chance: what is reached without the rewrites, where that is
     known."""
@@ -90,7 +89,7 @@ class Scores:
         What could not be measured, with the reason.
     """
 
-    rows: tuple[Scored, ...]
+    rows: tuple[ScoredFigure, ...]
     texts: int
     words: int
     missing: Mapping[str, str]
@@ -101,14 +100,14 @@ class Scores:
     def __iter__(self) -> Iterator[str]:
         return (row.name for row in self.rows)
 
-    def __getitem__(self, name: str) -> Scored:
+    def __getitem__(self, name: str) -> ScoredFigure:
         for row in self.rows:
             if row.name == name:
                 return row
         raise InputError(f"There is no figure {name!r} here. There are: {', '.join(r.name for r in self.rows)}.")
 
     @property
-    def best(self) -> Scored | None:
+    def best(self) -> ScoredFigure | None:
         """The attacker on single words that finds most; None where no word answers to another."""
         found = {r.name: r for r in self.rows if r.name in WORDS}
         return found[strongest({name: r.value for name, r in found.items()})] if found else None
@@ -175,7 +174,7 @@ def score(
         if given is not None
     }
     every = None if identifiers is None else _identifiers(identifiers, len(before))
-    rows: list[Scored] = []
+    rows: list[ScoredFigure] = []
     missing: dict[str, str] = {}
     for k, name in enumerate(METRICS):
         task.check()
@@ -204,7 +203,7 @@ def score(
     if every is not None:
         for r in recall(before, after, every):
             title = f"{r.kind.capitalize()} identifiers hidden"
-            rows.append(Scored(f"recall_{r.kind}", title, "hidden", r.value, r.low, r.high, r.n))
+            rows.append(ScoredFigure(f"recall_{r.kind}", title, "hidden", r.value, r.low, r.high, r.n))
     for name, role, kind in (("label", "utility", "kept"), ("author", "privacy", "found")):
         if name in told:
             rows += _classified(before, after, told[name], name, role, kind)
@@ -233,7 +232,7 @@ def _mean(
     chance: float | None = None,
     bounds: tuple[float, float] = (0.0, 1.0),
     log: bool = False,
-) -> list[Scored]:
+) -> list[ScoredFigure]:
     """The mean over the texts that have a value, with its interval: exact where each is right or wrong, all of
     ``bounds`` for a single text. Shares of texts that are all alike do not say how far others may be: theirs is that of
     as many texts, each right or wrong. log: the geometric mean. Empty without a value."""
@@ -247,7 +246,7 @@ def _mean(
         low, high = clopper_pearson(float(x.sum()), len(x))
     elif len(x) == 1:
         low, high = bounds
-    return [Scored(name, title, kind, value, max(low, bounds[0]), min(high, bounds[1]), len(x), chance)]
+    return [ScoredFigure(name, title, kind, value, max(low, bounds[0]), min(high, bounds[1]), len(x), chance)]
 
 
 # --- single words
@@ -341,13 +340,13 @@ def _hits(
 def _left(original: str, rewrite: str) -> float | None:
     """The share of what looks like a name, a date, a place or a number in the original and still stands in the rewrite,
     of a name or place a word of it; None where the original has nothing of it."""
-    told = {t.text.casefold() for t in leaks.telling(original)}
-    return len({t.text.casefold() for t in leaks.still_there(original, rewrite)}) / len(told) if told else None
+    told = {t.text.casefold() for t in pii_survival.telling(original)}
+    return len({t.text.casefold() for t in pii_survival.still_there(original, rewrite)}) / len(told) if told else None
 
 
 def _classified(
     originals: Sequence[str], rewrites: Sequence[str], labels: Sequence[str], name: str, role: str, kind: str
-) -> list[Scored]:
+) -> list[ScoredFigure]:
     """Measure how often held-out rewrites get their label, by a classifier of originals and by one of rewrites."""
     part = np.arange(len(labels)) % PARTS
     most = max(labels.count(x) for x in set(labels)) / len(labels)

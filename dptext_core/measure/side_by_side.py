@@ -137,7 +137,7 @@ def figures(result: RewriteResult, only: Collection[int] = ()) -> Figures:
 
 
 @dataclass(frozen=True)
-class Chances(Private):
+class CandidateProbabilities(Private):
     """One word under one rewrite. probabilities: of each of the shared words. possible: which of these are among what
     the word can become at all. rest: of all others. released: what stands there. keep: the chance that it stays; known:
     whether it can, which a word that the mechanism does not know cannot. reason: why there are no chances."""
@@ -154,7 +154,7 @@ class Chances(Private):
 
 
 @dataclass(frozen=True)
-class OneWord(Private):
+class WordComparison(Private):
     """What a word of the original was drawn from under each of several rewrites: the same words in the same order.
 
     word: itself. words: the original first, then what is likely under any of them, the likeliest first.
@@ -162,12 +162,12 @@ class OneWord(Private):
 
     word: str
     words: tuple[str, ...]
-    each: tuple[Chances, ...]
+    each: tuple[CandidateProbabilities, ...]
 
     _shown: ClassVar[tuple[str, ...]] = ("words", "each")
 
 
-def one_word(results: Sequence[RewriteResult | None], at: int, n: int = 6) -> OneWord:
+def one_word(results: Sequence[RewriteResult | None], at: int, n: int = 6) -> WordComparison:
     """The word that begins at ``at`` in the original, under every rewrite; None: there is no rewrite there.
 
     n: so many of the likeliest words of each are among those that are shown, as far as 2n have room, what was drawn
@@ -195,14 +195,14 @@ def one_word(results: Sequence[RewriteResult | None], at: int, n: int = 6) -> On
     each = []
     for distribution, released, reason in found:
         if distribution is None:
-            each.append(Chances(released=released, reason=reason))
+            each.append(CandidateProbabilities(released=released, reason=reason))
             continue
         shared = tuple(distribution.p(w) for w in words)
         possible = tuple(len(distribution.index(w)) > 0 for w in words)
         keep = distribution.p_keep()
         stays = keep > 0 or not word or possible[0]
-        each.append(Chances(shared, possible, max(0.0, 1.0 - math.fsum(shared)), released, keep, stays))
-    return OneWord(word, tuple(words), tuple(each))
+        each.append(CandidateProbabilities(shared, possible, max(0.0, 1.0 - math.fsum(shared)), released, keep, stays))
+    return WordComparison(word, tuple(words), tuple(each))
 
 
 def _drawn_at(result: RewriteResult | None, at: int) -> tuple[TokenDistribution | None, str, str, str]:

@@ -40,7 +40,7 @@ _HELD = 512
 
 
 @dataclass(frozen=True)
-class Measured:
+class TargetFigure:
     """A figure at one ε. interval: where it lies (95%), itself for an exact one. draws: behind the estimate of each
     word, None for exact. by: the attacker that it is of, and guesses: behind the value, for "best"."""
 
@@ -145,14 +145,14 @@ def _common(given: list[_Inputs | None]) -> list[_Inputs | None]:
 
 def _measure(
     mechanism: Mechanism, kind: str, inputs: _Inputs, task: Task, stream: NoiseStream | None = None
-) -> Callable[[float], Measured]:
+) -> Callable[[float], TargetFigure]:
     """The figure as a function of ε."""
     if kind == "total":
         text = inputs.prepared
 
-        def total(epsilon: float) -> Measured:
+        def total(epsilon: float) -> TargetFigure:
             x = epsilon * len(inputs) if text is None else mechanism.replace(epsilon=epsilon).guarantee(text).total
-            return Measured(x, (x, x))
+            return TargetFigure(x, (x, x))
 
         return total
     if kind == "bayes":
@@ -163,9 +163,9 @@ def _measure(
         # Where success is measured by draws, by the same ones at every ε. Nothing drawn here is ever released.
         seed = secrets.randbits(63)
 
-        def bayes(epsilon: float) -> Measured:
+        def bayes(epsilon: float) -> TargetFigure:
             s = expected_success(mechanism, inputs.names, epsilon, seed=seed, task=task.quiet)
-            return Measured(s.value, s.interval or (s.value, s.value), s.draws and s.draws // max(1, s.words))
+            return TargetFigure(s.value, s.interval or (s.value, s.value), s.draws and s.draws // max(1, s.words))
 
         return bayes
     if kind == "best":
@@ -176,7 +176,7 @@ def _measure(
     if _in_turn(mechanism):
         return _kept_in_turn(mechanism, inputs, task, stream or NoiseStream(secrets.randbits(63)))
 
-    def kept(epsilon: float) -> Measured:
+    def kept(epsilon: float) -> TargetFigure:
         m = mechanism.replace(epsilon=epsilon)
         assert inputs.prepared is not None
         found = []
@@ -194,14 +194,14 @@ def _in_turn(mechanism: Mechanism) -> bool:
 
 def _kept_in_turn(
     mechanism: Mechanism, inputs: _Inputs, task: Task, stream: NoiseStream
-) -> Callable[[float], Measured]:
+) -> Callable[[float], TargetFigure]:
     """Where each word is drawn given those released before it: what that comes to in some rewrites, with the same noise
     at every ε, of which nothing is ever released. The interval is of the mean over all rewrites."""
     assert inputs.prepared is not None
     prepared = inputs.prepared
     starts = {prepared.document.tokens[i].start for i in inputs.places}
 
-    def kept(epsilon: float) -> Measured:
+    def kept(epsilon: float) -> TargetFigure:
         m = mechanism.replace(epsilon=epsilon)
         shares = []
         for result in m.rewrites(prepared, _IN_TURN, stream=stream, task=task.quiet):
@@ -212,12 +212,12 @@ def _kept_in_turn(
         if not shares:
             raise NoDistribution("No word of this text was left by chance, so there is nothing to measure. Try again.")
         mean, error = float(np.mean(shares)), student(len(shares)) * (standard_error(shares) or 0.0)
-        return Measured(mean, (max(0.0, mean - error), min(1.0, mean + error)), _IN_TURN)
+        return TargetFigure(mean, (max(0.0, mean - error), min(1.0, mean + error)), _IN_TURN)
 
     return kept
 
 
-def _best(mechanism: Mechanism, inputs: _Inputs, task: Task, stream: NoiseStream) -> Callable[[float], Measured]:
+def _best(mechanism: Mechanism, inputs: _Inputs, task: Task, stream: NoiseStream) -> Callable[[float], TargetFigure]:
     """By rewrites with the same noise at every ε, enough for so many guesses. Nothing of them is ever released."""
     from ..attacks.best import ask, chosen
 
@@ -226,15 +226,15 @@ def _best(mechanism: Mechanism, inputs: _Inputs, task: Task, stream: NoiseStream
     starts = {prepared.document.tokens[i].start for i in chosen(inputs.places, READ)}
     draws = min(_REWRITES, math.ceil(READ / len(inputs)))
 
-    def found(epsilon: float) -> Measured:
+    def found(epsilon: float) -> TargetFigure:
         m = mechanism.replace(epsilon=epsilon)
         top = ask(m, m.rewrites(prepared, draws, stream=stream, task=task.quiet), starts, task=task.quiet)
-        return Measured(top.success, (top.low, top.high), draws, top.name, top.words)
+        return TargetFigure(top.success, (top.low, top.high), draws, top.name, top.words)
 
     return found
 
 
-def _guessed(mechanism: Mechanism, inputs: _Inputs, task: Task, stream: NoiseStream) -> Callable[[float], Measured]:
+def _guessed(mechanism: Mechanism, inputs: _Inputs, task: Task, stream: NoiseStream) -> Callable[[float], TargetFigure]:
     """Exact where the words have few outputs; else by draws, which only find where to look exactly."""
     from ..attacks.prior import public_prior
     from ..attacks.risk import quick_success
@@ -245,16 +245,16 @@ def _guessed(mechanism: Mechanism, inputs: _Inputs, task: Task, stream: NoiseStr
     rows, counts, channels = _channels(by_word, inputs.names)
     if (exact := quick_success(mechanism, rows, task=task)) is not None:
 
-        def known(epsilon: float) -> Measured:
+        def known(epsilon: float) -> TargetFigure:
             mean = float(np.average(exact(epsilon), weights=counts))
-            return Measured(mean, (mean, mean))
+            return TargetFigure(mean, (mean, mean))
 
         return known
     with np.errstate(divide="ignore"):
         log_prior = np.log(public_prior(mechanism).p)
     each = max(4, GUESSES // len(rows))
 
-    def guessed(epsilon: float) -> Measured:
+    def guessed(epsilon: float) -> TargetFigure:
         best: dict[str, int] = {}
         rates = []
         for i, (row, channel) in enumerate(zip(rows.tolist(), channels(task), strict=True)):
@@ -269,12 +269,14 @@ def _guessed(mechanism: Mechanism, inputs: _Inputs, task: Task, stream: NoiseStr
         mean, n = float(np.average(rates, weights=counts)), each * len(rows)
         # Words that stand often weigh more: so many equally weighted guesses are as good.
         n = max(1, round(n * sum(counts) ** 2 / (len(counts) * sum(c * c for c in counts))))
-        return Measured(mean, clopper_pearson(round(mean * n), n), each)
+        return TargetFigure(mean, clopper_pearson(round(mean * n), n), each)
 
     return guessed
 
 
-def _passed(mechanism: Mechanism, inputs: _Inputs, target: float, near: float, task: Task) -> tuple[float, Measured]:
+def _passed(
+    mechanism: Mechanism, inputs: _Inputs, target: float, near: float, task: Task
+) -> tuple[float, TargetFigure]:
     """ε near one that was found from draws, and the exact success there. A pass over all words of the vocabulary is
     long: one for three ε, and a few where the line between the nearest of them meets the target."""
     from ..attacks.risk import rows_success
@@ -298,7 +300,7 @@ def _passed(mechanism: Mechanism, inputs: _Inputs, target: float, near: float, t
         a, b = max(below, key=found.__getitem__), min(above, key=found.__getitem__)
         add(math.exp(float(np.interp(target, (found[a], found[b]), (math.log(a), math.log(b))))))
     best = min(found, key=lambda e: abs(found[e] - target))
-    return best, Measured(found[best], (found[best], found[best]))
+    return best, TargetFigure(found[best], (found[best], found[best]))
 
 
 def _channels(by_word: WordByWord, names: Sequence[str]):
@@ -319,14 +321,14 @@ def _channels(by_word: WordByWord, names: Sequence[str]):
     return rows, list(times.values()), channels
 
 
-def _kept_words(by_word: WordByWord, inputs: _Inputs, task: Task) -> Callable[[float], Measured]:
+def _kept_words(by_word: WordByWord, inputs: _Inputs, task: Task) -> Callable[[float], TargetFigure]:
     _, counts, channels = _channels(by_word, inputs.names)
 
     def keep(channel: Channel, epsilon: float) -> float:
         # An estimate takes all the draws there are; a formula goes the short way.
         return channel.deniability(epsilon)[0] if channel.draws is None else channel.at(epsilon).p_keep()
 
-    def kept(epsilon: float) -> Measured:
+    def kept(epsilon: float) -> TargetFigure:
         found, draws = [], None
         for channel in channels(task):
             found.append(keep(channel, epsilon))
@@ -336,7 +338,7 @@ def _kept_words(by_word: WordByWord, inputs: _Inputs, task: Task) -> Callable[[f
     return kept
 
 
-def _mean(values: Sequence[float], counts: Sequence[int], draws: int | None) -> Measured:
+def _mean(values: Sequence[float], counts: Sequence[int], draws: int | None) -> TargetFigure:
     """The weighted mean. Words may share their noise, so the interval is that of the draws of one word."""
     mean = float(np.average(values, weights=counts))
-    return Measured(mean, (mean, mean) if draws is None else clopper_pearson(round(mean * draws), draws), draws)
+    return TargetFigure(mean, (mean, mean) if draws is None else clopper_pearson(round(mean * draws), draws), draws)

@@ -19,7 +19,7 @@ from ..privacy.sampling import NoiseStream
 from ..support.statistics import standard_error, student
 from ..support.task import Task
 from .metrics import score
-from .target_figures import Measured, _Inputs
+from .target_figures import TargetFigure, _Inputs
 
 TEXT_TARGETS = {
     "certainty": "certainty of the optimal reader",
@@ -44,7 +44,7 @@ def text_target(
     alternatives: Sequence[str] | None,
     task: Task,
     stream: NoiseStream | None = None,
-) -> tuple[_Inputs, Callable[[float], Measured]]:
+) -> tuple[_Inputs, Callable[[float], TargetFigure]]:
     """Return the text and the figure as a function of ε. Raises ConfigError without a text, or without a fact."""
     if text is None:
         raise ConfigError(f"The target {kind} is measured on a text: give text=, and no words.")
@@ -63,31 +63,31 @@ def text_target(
 
 def _certainty(
     mechanism: Mechanism, question: BeliefQuestion, stream: NoiseStream, task: Task
-) -> Callable[[float], Measured]:
+) -> Callable[[float], TargetFigure]:
     """Return the expected success of the optimal reader: enumerated where one place decides, else from releases."""
     chances = stated(mechanism)
     draws = DRAWS if chances.sweeps or mechanism.by_word is not None else _FEW
 
-    def certainty(epsilon: float) -> Measured:
+    def certainty(epsilon: float) -> TargetFigure:
         m = mechanism.replace(epsilon=epsilon)
         found = _enumerated(m, question) or _estimated(m, question, draws, stream, task.quiet)
-        return Measured(found.value, found.interval, found.draws or None)
+        return TargetFigure(found.value, found.interval, found.draws or None)
 
     return certainty
 
 
 def _meaning(
     mechanism: Mechanism, prepared: Prepared, stream: NoiseStream, task: Task
-) -> Callable[[float], Measured]:
+) -> Callable[[float], TargetFigure]:
     """Return the mean cosine of a few rewrites to the original."""
 
-    def meaning(epsilon: float) -> Measured:
+    def meaning(epsilon: float) -> TargetFigure:
         results = mechanism.replace(epsilon=epsilon).rewrites(prepared, _REWRITES, stream=stream, task=task.quiet)
         texts = [r.text for r in results]
         distinct = list(dict.fromkeys(texts))
         values = dict(zip(distinct, score("cosine", [prepared.text] * len(distinct), distinct), strict=True))
         cosines = [values[t] for t in texts]
         mean, half = float(np.mean(cosines)), student(len(texts)) * (standard_error(cosines) or 0.0)
-        return Measured(mean, (max(-1.0, mean - half), min(1.0, mean + half)), len(texts))
+        return TargetFigure(mean, (max(-1.0, mean - half), min(1.0, mean + half)), len(texts))
 
     return meaning

@@ -42,7 +42,7 @@ from .front import pareto
 from .metrics import METRICS, score
 from .metrics.registry import Metric
 from .metrics.registry import measure as metric_of
-from .target_figures import TARGETS, Measured
+from .target_figures import TARGETS, TargetFigure
 
 #: How often a rewrite is told from one of another text.
 TOLD = "two_texts"
@@ -117,7 +117,7 @@ class TradeOffPoint(Private):
     total: float = math.nan
     texts: tuple[str, ...] = ()
     scores: Mapping[str, tuple[float, ...]] = dataclasses.field(default_factory=dict)
-    measured: Mapping[str, Measured] = dataclasses.field(default_factory=dict)
+    measured: Mapping[str, TargetFigure] = dataclasses.field(default_factory=dict)
     reasons: Mapping[str, str] = dataclasses.field(default_factory=dict)
     error: str = ""
     seed: int | None = None
@@ -327,11 +327,11 @@ def _with(
     return dataclasses.replace(point, scores=kept, measured=hidden, reasons=reasons, fact=fact)
 
 
-def _told(m: Mechanism, text: str, first: Mechanism, stream: NoiseStream, task: Task) -> Measured:
+def _told(m: Mechanism, text: str, first: Mechanism, stream: NoiseStream, task: Task) -> TargetFigure:
     pair = which_text.lineup(first, text, None, 2).texts
     found = two_texts.measure(m, (pair[0], pair[1]), stream=stream, task=task)
     low, high = map(two_texts.success, found.interval)
-    return Measured(two_texts.success(found.advantage), (low, high), found.draws, found.best.title)
+    return TargetFigure(two_texts.success(found.advantage), (low, high), found.draws, found.best.title)
 
 
 def more(

@@ -20,7 +20,7 @@ def apart(notion: str, n: int) -> np.ndarray:
     return np.full((n, n), np.nan) if notion == "none" else 1.0 - np.eye(n)
 
 
-class Audited(Facet[M]):
+class AuditSupport(Facet[M]):
     """What is asked of every mechanism; a family derives its own and says what it knows better."""
 
     __slots__ = ()
@@ -69,7 +69,7 @@ class Audited(Facet[M]):
     @property
     def spells(self) -> bool:
         """Whether :meth:`spelled` says it."""
-        return type(self).spelled is not Audited.spelled
+        return type(self).spelled is not AuditSupport.spelled
 
     # --- the noise that a text is written from
 
@@ -88,4 +88,4 @@ class Audited(Facet[M]):
     @property
     def writes_from_noise(self) -> bool:
         """Whether a rewrite is computed from one noisy thing of the whole text, of which it bounds the loss."""
-        return type(self).latent_loss is not Audited.latent_loss
+        return type(self).latent_loss is not AuditSupport.latent_loss

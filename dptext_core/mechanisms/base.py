@@ -22,17 +22,17 @@ from ..privacy.terms import Adjacency, Condition, NotProtected
 from ..result import RewriteResult, Sweep, in_batch, marked
 from ..support.checks import shown, text_list, whole
 from ..support.task import UNWATCHED, Task
-from .audited import Audited
-from .blocklist import Never
-from .capabilities import Aligned, Reading, WordByWord, aligned
+from .audited import AuditSupport
+from .blocklist import Blocklist
+from .capabilities import Alignment, InputCoverage, WordByWord, aligned
 from .config import build, capitals, has_capital
-from .likelihood import Chances
-from .preparing import Prepared, Preparing
+from .likelihood import Likelihood
+from .preparing import PreparationBase, Prepared
 from .setting import Setting
 
 if TYPE_CHECKING:
     from ..text.lexicon import Lexicon
-    from .capabilities import InParts, KeptScores, PublicStart
+    from .capabilities import PartwiseRewriting, PublicPrior, StoredScores
     from .clipping import Clipping
 
 #: Texts that are rewritten together where there are many: some mechanisms are faster on several at once.
@@ -42,7 +42,8 @@ NOT_IN_VOCABULARY = "not in the vocabulary"
 #: Reasons why tokens are kept, in the order in which they are told: what one of these is called, and several.
 _KEPT = ("stop word", "punctuation", "symbol", NOT_IN_VOCABULARY)
 
-class Mechanism(Preparing):
+
+class Mechanism(PreparationBase):
     """A text rewriting mechanism. Immutable and safe to share between threads; randomness comes with the call.
 
     Attributes
@@ -60,7 +61,7 @@ class Mechanism(Preparing):
         """The mechanism with checked options. Raises ConfigError before any model is loaded."""
         config = build(cls.config_cls, options)
         if words := getattr(config, "never", ()):
-            cls.check_never(Never(frozenset(words)), config)
+            cls.check_never(Blocklist(frozenset(words)), config)
         if config.epsilon is None:
             config = dataclasses.replace(config, epsilon=cls.epsilon_range(options)[2])
         made = cls(cls.resolve(config))
@@ -413,37 +414,37 @@ class Mechanism(Preparing):
         return None
 
     @property
-    def aligned(self) -> Aligned[Mechanism] | None:
+    def aligned(self) -> Alignment[Mechanism] | None:
         """The words in whose places others are drawn; None where nothing answers to the words that were read."""
-        return Aligned(self)
+        return Alignment(self)
 
     @property
-    def chances(self) -> Chances[Mechanism] | None:
+    def chances(self) -> Likelihood[Mechanism] | None:
         """What pieces are drawn from, and how likely whole rewrites are; None where no piece has a distribution."""
-        return Chances(self) if type(self).distribution is not Mechanism.distribution else None
+        return Likelihood(self) if type(self).distribution is not Mechanism.distribution else None
 
     @property
-    def audited(self) -> Audited[Mechanism]:
+    def audited(self) -> AuditSupport[Mechanism]:
         """What an audit asks: what the promise compares, and what stands between a text and its release."""
-        return Audited(self)
+        return AuditSupport(self)
 
     @property
-    def reading(self) -> Reading[Mechanism]:
+    def reading(self) -> InputCoverage[Mechanism]:
         """How a text is read: what of it is known, and what its author should know of that."""
-        return Reading(self)
+        return InputCoverage(self)
 
     @property
-    def kept_scores(self) -> KeptScores[Mechanism] | None:
+    def kept_scores(self) -> StoredScores[Mechanism] | None:
         """Scores that can be kept in a file; None where there are none."""
         return None
 
     @property
-    def in_parts(self) -> InParts[Mechanism] | None:
+    def in_parts(self) -> PartwiseRewriting[Mechanism] | None:
         """How texts that share draws are rewritten in parts; None where none are shared, or they cannot be."""
         return None
 
     @property
-    def public_start(self) -> PublicStart[Mechanism] | None:
+    def public_start(self) -> PublicPrior[Mechanism] | None:
         """How it starts from what is public of a text, or could; None where it cannot."""
         return None
 

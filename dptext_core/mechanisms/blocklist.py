@@ -108,7 +108,7 @@ def split(text: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Never(Private):
+class Blocklist(Private):
     """The words of a list. Empty, and false, where there is none. public: those of them that everybody's list has."""
 
     words: frozenset[str] = frozenset()
@@ -160,7 +160,7 @@ class Never(Private):
                 )
 
 
-NOTHING = Never()
+NOTHING = Blocklist()
 
 
 @cache

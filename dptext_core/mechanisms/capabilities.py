@@ -35,7 +35,7 @@ class Facet(Generic[M]):
         self.m = m
 
 
-class Aligned(Facet[M]):
+class Alignment(Facet[M]):
     """The words of a text in whose places others are drawn: pieces of a result answer to the words that were read."""
 
     def drawn(self, text: str | Prepared) -> tuple[int, ...]:
@@ -63,7 +63,7 @@ class Aligned(Facet[M]):
         return ()
 
 
-def aligned(m: Mechanism, consequence: str) -> Aligned[Mechanism]:
+def aligned(m: Mechanism, consequence: str) -> Alignment[Mechanism]:
     """That facet of a mechanism. Raises NoDistribution, with what follows, where a new text is written that answers to
     no word of the old."""
     if m.aligned is None:
@@ -83,7 +83,7 @@ def drawn_tokens(m: Mechanism, text: str | Prepared) -> tuple[int, ...]:
     return aligned(m, "draws in no word's place").drawn(text)
 
 
-class Reading(Facet[M]):
+class InputCoverage(Facet[M]):
     """How a text is read: what of it is known, and what its author should know of that. Runs no model."""
 
     __slots__ = ()
@@ -110,7 +110,7 @@ class Reading(Facet[M]):
         return ""
 
 
-class KeptScores(Facet[M]):
+class StoredScores(Facet[M]):
     """Scores that can be kept in a file, and put into a text again."""
 
     __slots__ = ()
@@ -124,7 +124,7 @@ class KeptScores(Facet[M]):
         """A prepared text with scores that were kept; None where they are not those of this document."""
 
 
-class InParts(Facet[M]):
+class PartwiseRewriting(Facet[M]):
     """How texts that share draws are rewritten in parts, all under one noise stream (``NoiseStream.numbered``)."""
 
     __slots__ = ()
@@ -138,7 +138,7 @@ class InParts(Facet[M]):
         """The promise of a text of a part, where so many things are drawn once for all parts together."""
 
 
-class PublicStart(Facet[M]):
+class PublicPrior(Facet[M]):
     """How a mechanism starts from what is public of a text, or could."""
 
     def from_public(self) -> Mechanism | None:

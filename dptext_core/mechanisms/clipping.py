@@ -64,7 +64,7 @@ class Clipping:
         return tuple(out)
 
 
-class Clipped(Mechanism):
+class ClippedMechanism(Mechanism):
     """Base of mechanisms with the options ``clip``, ``clip_min``, ``clip_max`` and ``model``."""
 
     clipping = Clipping()

@@ -13,11 +13,11 @@ from ..errors import ConfigError
 from ..privacy.distribution import MAX_EPSILON
 from ..text.language import Language
 from ..text.languages import ENGLISH
-from .blocklist import NOTHING, Never, loaded
+from .blocklist import NOTHING, Blocklist, loaded
 from .option_meta import option_meta
 
 
-class Configured(ABC):
+class ConfiguredBase(ABC):
     """Hold the options of a mechanism and what follows from them alone."""
 
     name: ClassVar[str]
@@ -73,7 +73,7 @@ class Configured(ABC):
     takes_never: ClassVar[bool] = False
 
     @classmethod
-    def check_never(cls, never: Never, config: Any) -> None:
+    def check_never(cls, never: Blocklist, config: Any) -> None:
         """Refuse words that cannot be kept out of what is released.
 
         Parameters
@@ -96,11 +96,11 @@ class Configured(ABC):
         never.check(cls.language)
 
     @cached_property
-    def never(self) -> Never:
+    def never(self) -> Blocklist:
         """The words that are never released."""
         words = frozenset(getattr(self.config, "never", ()))
         public = frozenset() if getattr(self.config, "loaded_words", True) else loaded()
-        return Never(words | public, public - words) if words or public else NOTHING
+        return Blocklist(words | public, public - words) if words or public else NOTHING
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.config!r})"

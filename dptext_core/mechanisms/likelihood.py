@@ -46,7 +46,7 @@ def frame(m: Mechanism, prepared: Prepared, task: Task = UNWATCHED) -> Frame:
     return Frame(steps, prepared.document.skeleton([s.action != "keep" for s in steps]))
 
 
-class Chances(Facet[M]):
+class Likelihood(Facet[M]):
     """What the drawn pieces of a mechanism's results are drawn from, and how likely whole rewrites are under others.
 
     sweeps: whether the same noise can be looked at at another ε without a new pass.
@@ -94,7 +94,7 @@ class Chances(Facet[M]):
     @property
     def states_pieces(self) -> bool:
         """Whether :meth:`given` says it."""
-        return type(self).given is not Chances.given
+        return type(self).given is not Likelihood.given
 
     # --- whole rewrites
 
@@ -175,7 +175,7 @@ class Chances(Facet[M]):
         return None
 
 
-def stated(m: Mechanism) -> Chances[Mechanism]:
+def stated(m: Mechanism) -> Likelihood[Mechanism]:
     """The chances of a mechanism that has a formula for whole rewrites. Raises NoDistribution, with the reason, of any
     other."""
     chances = m.chances
@@ -218,7 +218,7 @@ def check_made(m: Mechanism, results: Sequence[RewriteResult]) -> None:
 
 
 def by_pieces(
-    chances: Chances[Mechanism], texts: Sequence[Prepared], results: Sequence[RewriteResult], task: Task
+    chances: Likelihood[Mechanism], texts: Sequence[Prepared], results: Sequence[RewriteResult], task: Task
 ) -> np.ndarray:
     """ln of the chance of each result under each text, float64 (texts, results), from what is stated of its pieces."""
     m, out = chances.m, np.zeros((len(texts), len(results)))
@@ -238,7 +238,7 @@ def by_pieces(
 
 
 def by_places(
-    chances: Chances[Mechanism],
+    chances: Likelihood[Mechanism],
     texts: Sequence[Prepared],
     results: Sequence[RewriteResult],
     task: Task,

@@ -12,12 +12,12 @@ from ..support.checks import one_text, text_list
 from ..support.private import Private
 from ..support.task import UNWATCHED, Task
 from ..text.document import Document, too_long
-from .configured import Configured, check_depth
+from .configured import ConfiguredBase, check_depth
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-class Preparing(Configured):
+class PreparationBase(ConfiguredBase):
     """Cut a text into tokens and prepare it."""
 
     def prepare(self, text: str, *, task: Task | None = None) -> Prepared:

@@ -193,7 +193,7 @@ class Setting:
         return fields[name]
 
 
-class OfSetting:
+class SettingFields:
     """What is of one setting: its parts are read through."""
 
     __slots__ = ()

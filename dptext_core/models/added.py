@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError, DPTextError, ModelUnavailable
-from ..support import folder_lock as held
+from ..support import folder_lock
 from ..support.checks import shown, usable_path
 from ..support.extras import install
 from ..support.imports import alone
@@ -220,10 +220,10 @@ def _beside(place: Path) -> Iterator[Path]:
     """A folder for work on ``place``, on the same disk and gone afterwards; what was left of others goes first."""
     place.parent.mkdir(parents=True, exist_ok=True)
     for left in place.parent.glob(f".{place.name}-*"):
-        with held.abandoned(left, time.time(), _STALE) as free:
+        with folder_lock.abandoned(left, time.time(), _STALE) as free:
             if free:
                 shutil.rmtree(left, ignore_errors=True)
-    work, lock = held.made_and_held(lambda: Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent)))
+    work, lock = folder_lock.made_and_held(lambda: Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent)))
     try:
         with lock:
             yield work

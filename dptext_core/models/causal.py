@@ -43,7 +43,7 @@ _JUDGES: dict[tuple[str, str], Judge] = {}
 
 
 @dataclass(frozen=True)
-class Reading:
+class TextLoss:
     """What the model says of a text: -ln P of the pieces that were scored, how many these are, and the words read."""
 
     loss: float
@@ -129,16 +129,16 @@ class Judge:
         """ln perplexity of a word of each text; nan for a blank one."""
         return [reading.log_perplexity for reading in self.read(texts)]
 
-    def read(self, texts: Sequence[str]) -> list[Reading]:
+    def read(self, texts: Sequence[str]) -> list[TextLoss]:
         """Compute the model's result for each text. Reads repeated texts once."""
         distinct = list(dict.fromkeys(texts))
-        readings: dict[str, Reading] = {}
+        readings: dict[str, TextLoss] = {}
         encoded = [self._encode(text) for text in distinct]
         for rows in _batches([len(ids) for ids, _ in encoded]):
             losses = self._losses([encoded[i][0] for i in rows])
             for i, loss in zip(rows, losses, strict=True):
                 ids, words = encoded[i]
-                readings[distinct[i]] = Reading(loss, max(0, len(ids) - 1), words)
+                readings[distinct[i]] = TextLoss(loss, max(0, len(ids) - 1), words)
         if any(math.isnan(reading.loss) for reading in readings.values()):
             raise ModelUnavailable(
                 "The judge gives scores that are not numbers: its weights are damaged. Remove the model and add it "

@@ -22,7 +22,17 @@ from .composition import optimal_epsilon
 from .kinds import Notion
 from .numbers import NOISE, at_least, bound, number, odds_or_any, odds_text, percent, rounded, scientific
 from .sentences import DELTA, NOTIONS, blocklist_note
-from .terms import ANY_TEXTS, Adjacency, Among, Converted, Group, Metric, NotProtected, ProtectedUnit, Reason
+from .terms import (
+    ANY_TEXTS,
+    Adjacency,
+    ComparisonScope,
+    ConvertedField,
+    Group,
+    Metric,
+    NotProtected,
+    ProtectedUnit,
+    Reason,
+)
 
 __all__ = [
     "ANY_TEXTS",
@@ -112,27 +122,27 @@ class Guarantee:
     """
 
     # Descriptors without a default, which mypy takes for defaults.
-    notion: Converted[Notion] = Converted(_notion)
+    notion: ConvertedField[Notion] = ConvertedField(_notion)
     epsilon: float  # type: ignore[misc]
-    unit: Converted[ProtectedUnit] = Converted(ProtectedUnit.of)
-    adjacency: Converted[Adjacency] = Converted(Adjacency.of)
+    unit: ConvertedField[ProtectedUnit] = ConvertedField(ProtectedUnit.of)
+    adjacency: ConvertedField[Adjacency] = ConvertedField(Adjacency.of)
     draws: int  # type: ignore[misc]
     total: float  # type: ignore[misc]
     expected: float | None = None
     delta: float = 0.0
-    exposed: Converted[tuple[NotProtected, ...]] = Converted(_exposed, ())
-    reason: Converted[Reason] = Converted(Reason.of, "")
+    exposed: ConvertedField[tuple[NotProtected, ...]] = ConvertedField(_exposed, ())
+    reason: ConvertedField[Reason] = ConvertedField(Reason.of, "")
     seeded: bool = False
-    metric: Converted[Metric] = Converted(Metric.of, "")
+    metric: ConvertedField[Metric] = ConvertedField(Metric.of, "")
     near: float | None = None
     largest: float | None = None
-    group: Converted[Group] = Converted(Group.of, "")
-    among: Converted[Among] = Converted(Among.of, "")
+    group: ConvertedField[Group] = ConvertedField(Group.of, "")
+    among: ConvertedField[ComparisonScope] = ConvertedField(ComparisonScope.of, "")
     spent: tuple[float, ...] = ()
     bounded_range: bool = False
     never: int = 0
     loaded: int = 0
-    distance: Converted[Metric] = Converted(Metric.of, "")
+    distance: ConvertedField[Metric] = ConvertedField(Metric.of, "")
 
     def __post_init__(self) -> None:
         if self.notion is not Notion.NONE:

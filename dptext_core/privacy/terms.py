@@ -201,7 +201,7 @@ class Adjacency(Conditions):
         return Adjacency(*self.conditions, custom=f"{self}{more}")
 
 
-class Among(Conditions):
+class ComparisonScope(Conditions):
     """What a text must share with the private one for a single draw to be compared; empty where any two texts are."""
 
     __slots__ = ()
@@ -258,7 +258,7 @@ ANY_TEXTS = Adjacency()
 T = TypeVar("T")
 
 
-class Converted(Generic[T]):
+class ConvertedField(Generic[T]):
     """A dataclass field that takes plain strings and holds typed values. default: None where one must be given."""
 
     def __init__(self, convert: Callable[[Any], T], default: Any = None) -> None:

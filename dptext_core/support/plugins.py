@@ -35,7 +35,7 @@ VARIABLE = "DPTEXT_PLUGINS"
 
 
 @dataclass(frozen=True)
-class Kind:
+class PluginKind:
     """A kind of part. store: name → part, filled by whoever registers one. take: registers what an entry point of this
     name gives, or calls it so that it does; whether it is registered for certain."""
 
@@ -44,12 +44,12 @@ class Kind:
 
 
 #: Group of entry points → its kind, in the order of their enrolment.
-_kinds: dict[str, Kind] = {}
+_kinds: dict[str, PluginKind] = {}
 
 
 def enrol(group: str, store: dict[str, Any], take: Callable[[str, Any], bool]) -> None:
     """Register a registry, once per module."""
-    _kinds[group] = Kind(store, take)
+    _kinds[group] = PluginKind(store, take)
 
 
 class _State:

@@ -49,7 +49,7 @@ _set_text, _set_after = setter(Edit, "text"), setter(Edit, "after")
 
 
 @dataclass(frozen=True)
-class Spliced(Private):
+class SplicedText(Private):
     """The rewritten text. ``spans[i]``: where token i stands in it (empty where deleted); ``inserted[i]``: where the
     word inserted after token i stands, or None. Offsets in code points."""
 
@@ -104,11 +104,11 @@ class Skeleton(Private):
             out.append(begin or (i > 0 and out[-1] and i - 1 in deleted))
         return tuple(out)
 
-    def render(self, edits: Sequence[Edit]) -> Spliced:
+    def render(self, edits: Sequence[Edit]) -> SplicedText:
         """Return the released text, from one Edit per token: see :meth:`fill`."""
         return self.fill([edit.text for edit in edits], [edit.after for edit in edits])
 
-    def fill(self, texts: Sequence[str | None], after: Sequence[str | None] = ()) -> Spliced:
+    def fill(self, texts: Sequence[str | None], after: Sequence[str | None] = ()) -> SplicedText:
         """Return the released text: a word (or "") for each hole, None for a kept token; ``after``: what to insert
         after each.
 
@@ -129,14 +129,14 @@ class Skeleton(Private):
         parts = [""] * (2 * n + 1)
         parts[::2], parts[1::2] = gaps, words
         if not inserts:
-            return Spliced("".join(parts), Lazy(n, _places, gaps, words), (None,) * n)
+            return SplicedText("".join(parts), Lazy(n, _places, gaps, words), (None,) * n)
         # An insertion takes the place of its token where that is deleted.
         more = ["" if not word else word if text == "" else f" {word}" for text, word in zip(texts, after, strict=True)]
         parts[1::2] = map(add, words, more)
         spans = _places(gaps, words, more)
         at = [end + len(more) for (_, end), more in zip(spans, more, strict=True)]
         inserted = [(end - len(word), end) if word else None for end, word in zip(at, after, strict=True)]
-        return Spliced("".join(parts), spans, tuple(inserted))
+        return SplicedText("".join(parts), spans, tuple(inserted))
 
     @cached_property
     def _spaced(self) -> tuple[str, ...]:

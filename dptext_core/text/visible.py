@@ -110,7 +110,7 @@ _BRAILLE = ".a.b.k.l.cif.msp.e.h.o.r.djg.ntq.....u.v.....x.......z....w..y.."
 _RUN = re.compile(r"[ \t]{2,}+|[ \t](?=\n)")
 
 
-class Visible(NamedTuple):
+class VisibleText(NamedTuple):
     """What one sees of a text. places: where each character is in the text as given. removed: how many characters
     nobody sees."""
 
@@ -119,7 +119,7 @@ class Visible(NamedTuple):
     removed: int
 
 
-def to_visible(text: str) -> Visible | None:
+def to_visible(text: str) -> VisibleText | None:
     """Return what one sees of a text, or None where that is the text as it is."""
     ordinary = text.isascii() and text.replace("\n", "").isprintable()
     if ordinary and not text[-1:].isspace() and " \n" not in text and "  " not in text:
@@ -131,7 +131,7 @@ def to_visible(text: str) -> Visible | None:
     if forms or not _COMBINING.isdisjoint(map(unicodedata.category, characters)):
         shown, places, removed = _characters(text, forms)
     shown, places = _without_blanks(shown, places)
-    return None if shown == text else Visible(shown, places, removed)
+    return None if shown == text else VisibleText(shown, places, removed)
 
 
 def visible_text(text: str) -> str:

@@ -250,7 +250,7 @@ def build(vectors: ArrayLike, start: int, task: Task = UNWATCHED) -> tuple[NDArr
         task.check()
         task.report(done, 2 * n)
 
-    left = _Left(points)
+    left = _RemainingRows(points)
     left.find_neighbours(report)
     report(n)
     order = np.empty(n, dtype=np.int64)
@@ -267,7 +267,7 @@ def build(vectors: ArrayLike, start: int, task: Task = UNWATCHED) -> tuple[NDArr
     return order, left.searches
 
 
-class _Left:
+class _RemainingRows:
     """The rows not yet taken, and what is known of each one's neighbours.
 
     Squared distances come from float32 matrix products of the centred rows, less the most that rounding can add: so

@@ -44,7 +44,7 @@ SIZES = {
 _INPUT_ROWS = "embeddings.word_embeddings.weight"
 
 
-class Usable(NamedTuple):
+class UsableSpace(NamedTuple):
     """A word space that can be used on this machine: its name, its title, and where it comes from."""
 
     name: str
@@ -52,10 +52,10 @@ class Usable(NamedTuple):
     where: str
 
 
-def word_spaces() -> list[Usable]:
+def word_spaces() -> list[UsableSpace]:
     """List the word spaces of this machine: the bundled ones, glove-840b if it is installed, gensim-data's on disk."""
-    bundled = [Usable(name, title, "comes with the program") for name, title in SPACES.items()]
-    return bundled + [Usable(*found) for found in files.available()]
+    bundled = [UsableSpace(name, title, "comes with the program") for name, title in SPACES.items()]
+    return bundled + [UsableSpace(*found) for found in files.available()]
 
 
 def word_space(name: str | Path = "minilm", limit: int | None = None, language: Language = ENGLISH) -> WordSpace:

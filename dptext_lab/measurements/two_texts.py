@@ -19,12 +19,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dptext_core.attacks import two_texts
-from dptext_core.attacks.two_texts import DISTANCES, PAIRS, TwoTexts
+from dptext_core.attacks.two_texts import DISTANCES, PAIRS, DistinguishabilityFinding
 from dptext_core.auditing.broken_mechanisms import FAULTS, broken, sound
 from dptext_core.auditing.broken_mechanisms.text import TinyWriter
 from dptext_core.errors import DPTextError
 from dptext_core.mechanisms.base import Mechanism, Prepared
-from dptext_core.mechanisms.likelihood import Chances
+from dptext_core.mechanisms.likelihood import Likelihood
 from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.mechanisms.registry import get_mechanism, mechanism_class, mechanisms
 from dptext_core.privacy.guarantee import at_least, bound
@@ -41,7 +41,7 @@ LITTLE, PLANTED_DRAWS = 1.5, 200
 COVERED_DRAWS = 60
 
 
-def row_of(m: Mechanism, result: TwoTexts, seconds: float) -> TwoTextsRow:
+def row_of(m: Mechanism, result: DistinguishabilityFinding, seconds: float) -> TwoTextsRow:
     """Return what was found as a row."""
     promised = result.promised if math.isfinite(result.promised) else None
     return TwoTextsRow(
@@ -90,13 +90,13 @@ class GuaranteeCheck:
 
     name: str
     planted: bool
-    found: TwoTexts | None
+    found: DistinguishabilityFinding | None
 
 
 def check_guarantee(name: str, planted: bool, draws: int = PLANTED_DRAWS, seed: int | None = None) -> GuaranteeCheck:
     """Tell the bundled pairs apart, at an ε that promises ``LITTLE`` between them. Sure at 95% over all of them."""
     make = broken if planted else sound
-    best: TwoTexts | None = None
+    best: DistinguishabilityFinding | None = None
     for k, pair in enumerate(PAIRS):
         m = make(name)
         epsilon = float(m.config.epsilon)
@@ -145,7 +145,7 @@ class Coin(TinyWriter):
         return float(np.abs(one - other).max())
 
 
-class _CoinLikelihood(Chances[Coin]):
+class _CoinLikelihood(Likelihood[Coin]):
     """How likely its one word is under either text."""
 
     missing = ""

@@ -16,7 +16,7 @@ from dptext_core.errors import ConfigError
 from dptext_core.measure.metrics.registry import JUDGES, REGISTRY, judged, measure
 from dptext_core.mechanisms import codec
 from dptext_core.mechanisms.registry import counted, mechanisms, title
-from dptext_core.mechanisms.setting import OfSetting, Setting
+from dptext_core.mechanisms.setting import Setting, SettingFields
 from dptext_core.privacy.guarantee import number
 from dptext_core.words.lists import CONFIGURATIONS
 
@@ -48,7 +48,7 @@ class CurvePoint:
 
 
 @dataclass(frozen=True)
-class Series(OfSetting):
+class Series(SettingFields):
     """Points of one configuration in order of x.
 
     index: its place among all configurations, the same in every figure. left_out: points that have no x on this axis.
@@ -113,7 +113,7 @@ def describe(options: Mapping[str, Any], mechanism: str, only: Iterable[str] | N
 
 
 @dataclass(frozen=True)
-class Configuration(OfSetting):
+class Configuration(SettingFields):
     """One mechanism with its options but ε. index: see ``Series``."""
 
     label: str

@@ -10,7 +10,7 @@ import numpy as np
 
 from dptext_core.mechanisms.base import Mechanism
 from dptext_core.mechanisms.option_meta import option_meta
-from dptext_core.mechanisms.setting import OfSetting, Setting
+from dptext_core.mechanisms.setting import Setting, SettingFields
 from dptext_core.privacy.distribution import Channel
 
 from .measurement import Measurement
@@ -30,7 +30,7 @@ class DeniabilityCurve:
 
 
 @dataclass(frozen=True)
-class MeasuredCurve(OfSetting):
+class MeasuredCurve(SettingFields):
     """The curve of a mechanism with its options."""
 
     setting: Setting

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dptext_core.mechanisms.setting import OfSetting, Setting
+from dptext_core.mechanisms.setting import Setting, SettingFields
 from dptext_core.support import assets
 from dptext_core.words.lists import CONFIGURATIONS
 
@@ -20,7 +20,7 @@ VOCABULARY = "vocabulary"
 
 
 @dataclass(frozen=True)
-class Crossing(OfSetting):
+class Crossing(SettingFields):
     """A setting whose N_w is ``n_w``; its ε is None where it does not get there. exact: by a closed form."""
 
     setting: Setting

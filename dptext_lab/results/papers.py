@@ -16,7 +16,7 @@ from typing import Any
 
 from dptext_core.errors import InputError, ModelUnavailable
 from dptext_core.measure.metrics.registry import measure
-from dptext_core.mechanisms.setting import OfSetting, Setting
+from dptext_core.mechanisms.setting import Setting, SettingFields
 from dptext_core.support.assets import assets_folder, bundled, read_json
 
 from .rows import TASKS, is_finite, make_record
@@ -29,7 +29,7 @@ ABOUT = frozenset(("paper", "title", "authors", "venue", "file", "table", "capti
 
 
 @dataclass(frozen=True, slots=True)
-class PaperRow(OfSetting):
+class PaperRow(SettingFields):
     """One number of a paper. unit: as printed. ``value`` and ``spread`` times ``scale`` are in this project's units
     (shares of 1, BLEU in points). value: None where the paper prints infinity. spread: a standard deviation or None.
 

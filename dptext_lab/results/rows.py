@@ -15,7 +15,7 @@ from typing import Any, Self, TypeVar
 
 from dptext_core.errors import InputError
 from dptext_core.measure.metrics.registry import REGISTRY, measure
-from dptext_core.mechanisms.setting import OfSetting, Setting
+from dptext_core.mechanisms.setting import Setting, SettingFields
 
 from .paired_comparison import unpack
 
@@ -73,7 +73,7 @@ def check_texts(content: Mapping[str, Any], *columns: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Row(OfSetting):
+class Row(SettingFields):
     """One metric of one setting. low, high: the 95% interval, None where it is not known; of speed, the least and the
     most. n: texts or words behind it. seeds: how many measured it, 1 of what is measured of words. point: the id of its
     first seed's point, "" where the grid has none. runs: the value of each seed, () where it is not known. texts: what
@@ -181,7 +181,7 @@ NAMED = (*COLUMNS, "data", "seed", "n_train", "n_test", "max_words")
 
 
 @dataclass(frozen=True, slots=True)
-class RunLine(OfSetting):
+class RunLine(SettingFields):
     """A point that was run. errors: standard errors over the test texts or words, None where they are not known.
 
     outcomes: of some metrics what each test text has, as ``paired_comparison.pack`` writes it; of a classifier,

@@ -18,7 +18,7 @@ from dptext_core.errors import ConfigError
 from dptext_core.measure import trade_off
 from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.mechanisms.registry import fields_of, mechanism_class
-from dptext_core.mechanisms.setting import OfSetting, Setting
+from dptext_core.mechanisms.setting import Setting, SettingFields
 from dptext_core.mechanisms.words.diffractor import NOISES
 from dptext_core.words.lists import CONFIGURATIONS
 
@@ -40,7 +40,7 @@ class Size:
 
 
 @dataclass(frozen=True, eq=False)
-class GridPoint(OfSetting):
+class GridPoint(SettingFields):
     """One thing to run. ``epsilon`` is None for unprotected text."""
 
     setting: Setting

@@ -20,7 +20,7 @@ import numpy as np
 
 from dptext_core.errors import ConfigError, InputError
 from dptext_core.measure.pii_survival import telling
-from dptext_core.support import folder_lock as held
+from dptext_core.support import folder_lock
 from dptext_core.support.assets import assets_folder
 from dptext_core.support.checks import each_text, usable_path, whole
 from dptext_core.support.task import UNWATCHED, Task
@@ -161,7 +161,7 @@ def build_bank(
     digest = hashlib.sha256("\n".join((str(whole("steps", steps, least=16)), *sentences)).encode()).hexdigest()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with held.exclusive(folder):
+        with folder_lock.exclusive(folder):
             parts = _begun(folder, digest)
             vectors = _encoded(sentences, parts, task)
             codes, largest, usual = bank_codes(vectors, steps)

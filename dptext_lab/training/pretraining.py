@@ -20,7 +20,7 @@ import numpy as np
 
 from dptext_core.errors import ConfigError, InputError
 from dptext_core.models import autoencoder as ae
-from dptext_core.support import folder_lock as held
+from dptext_core.support import folder_lock
 from dptext_core.support.checks import real, text_list, whole
 from dptext_core.support.device import best_dtype, resolve_device
 from dptext_core.support.task import UNWATCHED, Task
@@ -150,7 +150,7 @@ def pretrain(
         task.check(_STOPPED)
     with write_errors(run.out):
         run.out.mkdir(parents=True, exist_ok=True)
-    with held.exclusive(run.out):
+    with folder_lock.exclusive(run.out):
         return run.go(report, task)
 
 

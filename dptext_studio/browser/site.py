@@ -26,7 +26,7 @@ from dptext_core.mechanisms.masked import dp_mlm_prior
 from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.mechanisms.registry import get_mechanism
 from dptext_core.mechanisms.words.custext import CusTextConfig
-from dptext_core.support import folder_lock as held
+from dptext_core.support import folder_lock
 from dptext_core.support.assets import assets_folder, examples
 from dptext_core.support.version import __version__
 from dptext_core.support.whole_files import replacement, sweep, write_errors
@@ -89,7 +89,7 @@ def write_site(
     """
     with write_errors(out):
         out.mkdir(parents=True, exist_ok=True)
-    with held.exclusive(out):
+    with folder_lock.exclusive(out):
         sweep(out)
         if any(out.iterdir()) and not (out / CORE).is_file() and not (out / UNFINISHED).is_file():
             raise InputError(f"{out.name} holds something else than this site: give a new folder, or an empty one.")

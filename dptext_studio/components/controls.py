@@ -128,7 +128,7 @@ def _words(cls: type[Mechanism], field: dataclasses.Field, typed: str) -> tuple[
 
     def taken(text: str) -> tuple[str, ...]:
         value = codec.read(field, text)
-        cls.check_never(blocklist.Never(frozenset(value)), cls.config_cls())
+        cls.check_never(blocklist.Blocklist(frozenset(value)), cls.config_cls())
         return value
 
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dptext_core.measure.side_by_side import OneWord
+from dptext_core.measure.side_by_side import WordComparison
 from dptext_core.privacy.guarantee import percent
 
 from .theme import DARK, FONT, LIGHT, escape, shorten
@@ -12,7 +12,7 @@ from .theme import DARK, FONT, LIGHT, escape, shorten
 OTHERS = "all others"
 
 
-def word_bars(word: OneWord, which: int, *, dark: bool = False) -> dict[str, Any]:
+def word_bars(word: WordComparison, which: int, *, dark: bool = False) -> dict[str, Any]:
     """Draw the chances of the shared words under rewrite number ``which``, on an axis that all of them share.
 
     The original word is striped, and the one that was drawn is named at its bar.

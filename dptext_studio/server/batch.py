@@ -24,15 +24,15 @@ from typing import Any, ClassVar
 from dptext_core.data import release_files, tables
 from dptext_core.data.folder import RESULT, read_lines, some_lines
 from dptext_core.data.reading_notes import ReadingNote
-from dptext_core.data.records import Unread, rewrite_records
+from dptext_core.data.records import UnreadableRow, rewrite_records
 from dptext_core.data.rewriting import OWN, errors_of, measured, polished, promise_of, rewrite_data, so_far
 from dptext_core.data.tables import Source
 from dptext_core.errors import ConfigError, DPTextError, InputError
-from dptext_core.measure import pii_survival as leaks
+from dptext_core.measure import pii_survival
 from dptext_core.mechanisms.base import Mechanism
 from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.mechanisms.registry import fields_of
-from dptext_core.mechanisms.setting import OfSetting, Setting
+from dptext_core.mechanisms.setting import Setting, SettingFields
 from dptext_core.privacy.guarantee import Guarantee
 from dptext_core.support.assets import examples, read_json
 from dptext_core.support.private import Private
@@ -50,7 +50,7 @@ _NOT_IN_NAMES = re.compile(r"[^\w .()-]+")
 
 
 @dataclass(frozen=True)
-class Asked(OfSetting, Private):
+class BatchRequest(SettingFields, Private):
     """What is to be done with a file. file: its name; header: whether the first row of a table names the columns;
     column: the one that is rewritten; keep: those that go out as they are; setting: what rewrites it;
     polish: whether each rewrite is written out as it is read."""
@@ -78,7 +78,7 @@ class Asked(OfSetting, Private):
         }
 
     @classmethod
-    def from_dict(cls, about: dict[str, Any]) -> Asked:
+    def from_dict(cls, about: dict[str, Any]) -> BatchRequest:
         """Raises InputError for what is none."""
         try:
             setting = Setting.from_query({**about["options"], "mechanism": about["mechanism"]})
@@ -107,7 +107,7 @@ class Pair(Private):
 
 
 @dataclass(frozen=True)
-class Look(Private):
+class FilePreview(Private):
     """What is in a file: its columns, how many rows, how many of them cannot be read, the first ones, and what was left
     out."""
 
@@ -130,7 +130,7 @@ class Look(Private):
 
 
 @dataclass(frozen=True)
-class Found:
+class BatchSummary:
     """What the rows that are written come to. promise: as result.json has it, with its sentences; errors: (row, why),
     the first of them; measures: of the rewrites against their originals; left: what of names, dates and places still
     stands; polish: what the polish changed, empty where there was none."""
@@ -139,12 +139,12 @@ class Found:
     promise: dict[str, Any]
     errors: tuple[tuple[int, str], ...]
     measures: dict[str, dict[str, float]]
-    left: Left
+    left: PiiSurvivors
     polish: str = ""
 
 
 @dataclass(frozen=True)
-class Left(Private):
+class PiiSurvivors(Private):
     """Names, numbers, dates and places of originals that still stand in their rewrites, by simple rules. looked: how
     many rows were looked at. rows: in how many of them something stands; first: (row, (kind, text) of each that stands
     there), the first of them."""
@@ -184,7 +184,7 @@ def look(
     most: int | None = None,
     wide: int | None = None,
     task: Task = UNWATCHED,
-) -> Look:
+) -> FilePreview:
     """Read all of a file once. most, wide: rows and columns that are taken. Raises InputError, Cancelled."""
     columns = tables.heading(path, header, task)
     if not columns:
@@ -195,14 +195,14 @@ def look(
             "need as a file of their own."
         )
     data = tables.source(path, columns, header, each=True, task=task, most=most)
-    return Look(columns, data.count, list(itertools.islice(data.rows(), rows)), data.unread, data.notes)
+    return FilePreview(columns, data.count, list(itertools.islice(data.rows(), rows)), data.unread, data.notes)
 
 
 class Batch(Private):
     """A file in its folder, and what is asked of it. words: the words and marks of a row that is rewritten at most; one
     that has more comes out as an error."""
 
-    def __init__(self, folder: Path, asked: Asked, words: int | None = None):
+    def __init__(self, folder: Path, asked: BatchRequest, words: int | None = None):
         self.folder, self.asked, self.words = folder, asked, words
         self._data: Source | None = None
         self._long: dict[int, str] = {}
@@ -242,7 +242,7 @@ class Batch(Private):
             # The rows are read many times, and their words counted once.
             if (why := self._long.get(number)) is None:
                 why = self._long[number] = _too_long(text, most)
-            yield Unread(row, why) if why else row
+            yield UnreadableRow(row, why) if why else row
 
     def first(self, n: int = FIRST, task: Task = UNWATCHED) -> list[Pair]:
         """The first rows rewritten, for a look: drawn for themselves, and written nowhere."""
@@ -254,7 +254,7 @@ class Batch(Private):
             for i, (row, record) in enumerate(zip(rows, records, strict=True), 1)
         ]
 
-    def rewrite(self, task: Task = UNWATCHED) -> Found:
+    def rewrite(self, task: Task = UNWATCHED) -> BatchSummary:
         """All rows; goes on where it was stopped. Raises Cancelled with all finished rows in the folder."""
         a = self.asked
         rewrite_data(
@@ -262,15 +262,15 @@ class Batch(Private):
         )
         return self.found(task=task)
 
-    def found(self, task: Task = UNWATCHED) -> Found:
+    def found(self, task: Task = UNWATCHED) -> BatchSummary:
         """Summarise the rows written so far."""
         whole = so_far(self.run, self.mechanism.shares_draws)
         errors = itertools.islice(errors_of(self.run), ERRORS)
         measures = self.measure(("unchanged",), task=task.quiet) if whole.rows else {}
         polish = polished(self.data(task), self.run, self.asked.column)["sentence"] if self.asked.polish else ""
-        return Found(whole.rows, whole.to_dict(), tuple(errors), measures, self.left(task.quiet), polish)
+        return BatchSummary(whole.rows, whole.to_dict(), tuple(errors), measures, self.left(task.quiet), polish)
 
-    def left(self, task: Task = UNWATCHED) -> Left:
+    def left(self, task: Task = UNWATCHED) -> PiiSurvivors:
         """Return the names, numbers, dates and places that survive, in about :data:`LOOKED` evenly spaced rows at
         most."""
         step = max(1, self.written // LOOKED)
@@ -283,12 +283,12 @@ class Batch(Private):
             if not isinstance(original := row[column], str) or not isinstance(text := line.get(column), str):
                 continue
             looked += 1
-            if found := leaks.still_there(original, text, self.mechanism.language, names.finder(), aligned):
+            if found := pii_survival.still_there(original, text, self.mechanism.language, names.finder(), aligned):
                 rows += 1
                 if len(first) < SHOWN:
                     each = {(t.kind, t.text.casefold()): (t.kind, t.text) for t in reversed(found)}
                     first.append((line[OWN]["row"] + 1, tuple(reversed(each.values()))))
-        return Left(looked, rows, tuple(first))
+        return PiiSurvivors(looked, rows, tuple(first))
 
     def measure(self, names: Sequence[str], task: Task = UNWATCHED) -> dict[str, dict[str, float]]:
         """Metrics over at most about :data:`MEASURED` rows, evenly taken."""
@@ -415,7 +415,7 @@ def _shown(value: Any) -> str:
 # --- the same elsewhere ---------------------------------------------------------------------------------------------
 
 
-def command(asked: Asked, release: str = ".csv") -> str:
+def command(asked: BatchRequest, release: str = ".csv") -> str:
     """The command that does the same with the same file."""
     stem = Path(asked.file).stem
     words = ["rewrite-data", *_given("--data", asked.file), *_given("--text-column", asked.column)]
@@ -428,7 +428,7 @@ def command(asked: Asked, release: str = ".csv") -> str:
     return "python -m dptext_core " + shlex.join(words)
 
 
-def snippet(asked: Asked) -> str:
+def snippet(asked: BatchRequest) -> str:
     """Python that does the same with the same file."""
     header = "" if (flag := _header(asked)) is None else f", header={flag}"
     polish = ", polish=True" if asked.polish else ""
@@ -442,7 +442,7 @@ def snippet(asked: Asked) -> str:
     )
 
 
-def _header(asked: Asked) -> bool | None:
+def _header(asked: BatchRequest) -> bool | None:
     """Return the note about the header; None if no note is needed."""
     if Path(asked.file).suffix.lower() not in tables.TABLES:
         return None

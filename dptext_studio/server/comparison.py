@@ -12,7 +12,7 @@ import dptext_core as dpt
 from dptext_core.measure import side_by_side
 from dptext_core.measure.ledger import Ledger
 from dptext_core.mechanisms import recommended
-from dptext_core.mechanisms.setting import OfSetting
+from dptext_core.mechanisms.setting import SettingFields
 from dptext_core.support.private import Private
 
 from .rewrite_cache import Draw, RewriteCache, ViewedRewrite
@@ -23,7 +23,7 @@ NEAR = 0.002
 
 
 @dataclass(frozen=True)
-class Column(OfSetting):
+class Column(SettingFields):
     """One setting on the page, without ε where that follows from what is equal."""
 
     id: int

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from dptext_core.errors import ConfigError, InputError
-from dptext_core.support import folder_lock as held
+from dptext_core.support import folder_lock
 from dptext_core.support.checks import many, usable_path
 
 VARIABLE = "DPTEXT_JOBS"
@@ -67,7 +67,7 @@ def base() -> Path:
 
 def session_folder() -> Path:
     """A new folder that ends with this process at the latest."""
-    path, lock = held.made_and_held(_made)
+    path, lock = folder_lock.made_and_held(_made)
     with _guard:
         _held[path] = lock
     return path
@@ -94,7 +94,7 @@ def keep(folder: Path, about: dict[str, Any], now: float | None = None) -> tuple
         write(folder, about | {"expires": now + 3600 * HOURS})
         folder.rename(there)
     _release(folder)
-    (there / held.LOCK).unlink(missing_ok=True)
+    (there / folder_lock.LOCK).unlink(missing_ok=True)
     return code, there
 
 
@@ -133,12 +133,12 @@ def sweep(now: float | None = None) -> list[Path]:
     for path in list(base().iterdir()):
         if path.name.startswith(_KEPT):
             about = _about(path)
-            ends = about["expires"] if about else held.changed(path) + 3600 * HOURS
+            ends = about["expires"] if about else folder_lock.changed(path) + 3600 * HOURS
             if ends <= now:
                 over.append(path)
                 delete(path)
         elif path.name.startswith(_SESSION) and path not in _held:
-            with held.abandoned(path, now, 3600 * HOURS) as free:
+            with folder_lock.abandoned(path, now, 3600 * HOURS) as free:
                 if free:
                     over.append(path)
                     delete(path)

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import dptext_core as dpt
 from dptext_core.measure.coverage import coverage_note
-from dptext_core.measure.meaning import MeaningKept
-from dptext_core.mechanisms.setting import OfSetting
+from dptext_core.measure.meaning import MeaningCurve
+from dptext_core.mechanisms.setting import SettingFields
 from dptext_core.support.private import Private
 from dptext_core.support.task import UNWATCHED, Task
 
@@ -20,7 +20,7 @@ from ..figures.token_view import payload
 
 
 @dataclass(frozen=True)
-class Inputs(OfSetting, Private):
+class Inputs(SettingFields, Private):
     """What a rewrite is made from; setting: without ε where one slider sets it. Equal inputs need no new run."""
 
     text: str
@@ -55,7 +55,7 @@ class Run(Private):
     seconds: float | None = None
     _plain_at: dict[float, dpt.RewriteResult] = field(default_factory=dict, repr=False, compare=False)
     _at: dict[float, dpt.RewriteResult] = field(default_factory=dict, repr=False, compare=False)
-    meaning: dict[Any, MeaningKept] = field(default_factory=dict, repr=False, compare=False)
+    meaning: dict[Any, MeaningCurve] = field(default_factory=dict, repr=False, compare=False)
     secret: str = ""
     bundled: bool = False
     beliefs: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)

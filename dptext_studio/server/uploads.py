@@ -14,7 +14,7 @@ from dptext_core import DPTextError, InputError, Task
 from dptext_core.data import tables
 
 from . import job_folders, sessions, streamlit_patches
-from .batch import Asked, Batch, Look, file_name
+from .batch import Batch, BatchRequest, FilePreview, file_name
 from .jobs import Job, Work
 from .public_hosting import limits
 
@@ -33,7 +33,7 @@ class Upload:
 
     def __init__(self, folder: Path, file: str, code: str = "", expires: float = 0.0):
         self.folder, self.file, self.code, self.expires = folder, file, code, expires
-        self.look: Look | None = None
+        self.look: FilePreview | None = None
         self.batch: Batch | None = None
         self.count = 0
         self.took: dict[str, float] = {}
@@ -55,7 +55,7 @@ class Upload:
         if not self.code:
             self._end()
 
-    def keep(self, asked: Asked) -> None:
+    def keep(self, asked: BatchRequest) -> None:
         """Let it outlive the session. Raises InputError."""
         if not limits().keeps:
             raise InputError(NONE_KEPT)
@@ -114,7 +114,7 @@ def open_upload(code: str, work: Work, label: str) -> Upload:
     if not limits().keeps:
         raise InputError(NONE_KEPT)
     folder, about = job_folders.find(code)
-    asked = Asked.from_dict(about.get("asked", {}))
+    asked = BatchRequest.from_dict(about.get("asked", {}))
     upload = Upload(folder, asked.file, code.strip(), about["expires"])
     upload.count, upload.batch = int(about.get("count", 0)), Batch(folder, asked)
     with _guard:

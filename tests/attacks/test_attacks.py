@@ -11,7 +11,7 @@ from small_spaces import diffractor, on, random_space, shuffled_lists, words
 import dptext_core as dpt
 from dptext_core import attacks
 from dptext_core.attacks import Prior, bayes, likely_text, mask_inference, nearest, query, risk
-from dptext_core.mechanisms.blocklist import Never, loaded
+from dptext_core.mechanisms.blocklist import Blocklist, loaded
 from dptext_core.mechanisms.words import normalisers
 from dptext_core.mechanisms.words.word_groups import Groups
 from dptext_core.models import load_masked_lm
@@ -175,7 +175,7 @@ def test_the_bundled_normalisers_are_as_exact_as_they_say():
     # Words that were taken out are taken out of the sums: those nearest to others, and the program's own list.
     whole = word_space()
     near = whole.nearest(np.arange(0, 4000, 200), 6)[0].ravel().tolist()
-    gone = tuple(sorted({*near, *map(int, Never(loaded()).places(whole.words))}))
+    gone = tuple(sorted({*near, *map(int, Blocklist(loaded()).places(whole.words))}))
     for space in (whole, without(whole, gone)):
         assert normalisers.is_bundled(space)
         rows = np.random.default_rng(1).choice(len(space), 20, replace=False)

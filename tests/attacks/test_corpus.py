@@ -117,7 +117,7 @@ def test_over_texts_each_text_counts_as_much(released):
 def test_both_are_attackers_by_name(released):
     m, results = released
     assert [a.name for a in attacks.attackers("corpus")] == ["linking", "best-of-texts"]
-    for name, kind in (("linking", corpus.Linked), ("best-of-texts", best.Best)):
+    for name, kind in (("linking", corpus.LinkageResult), ("best-of-texts", best.StrongestAttack)):
         attacker = attacks.get_attacker(name)
         assert isinstance(attacker, attacks.CorpusAttacker)
         attacker.check(m)

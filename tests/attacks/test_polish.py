@@ -126,7 +126,7 @@ def test_a_name_that_nobody_registered_is_asked_for():
     result = Swap.create().rewrite(TEXT, seed=1)
     with pytest.raises(dpt.DPTextError, match="swap"):
         result.polished()
-    assert isinstance(attacks.polish.polish(result, Swap.create()), polish.Polished)
+    assert isinstance(attacks.polish.polish(result, Swap.create()), polish.PolishedResult)
 
 
 @pytest.mark.slow

@@ -223,7 +223,7 @@ def test_kept_words_are_no_places_and_the_read_text_keeps_their_places(tiny_mode
 
 def test_figures_are_shares_of_the_places():
     def word(original, released, guess, alone, rank):
-        return reader.ReadWord(0, original, released, ((guess, 0.5),), rank, alone)
+        return reader.WordReading(0, original, released, ((guess, 0.5),), rank, alone)
 
     words = (
         word("doctor", "doctor", "nurse", "doctor", 2),
@@ -231,10 +231,10 @@ def test_figures_are_shares_of_the_places():
         word("fever", "pain", "fever", "fever", 1),
         word("pain", "fever", "heart", "fever", None),
     )
-    found = reader.Reading(words, "", 0.01, 0.9, "bundled", 1, 2, True, True)
+    found = reader.ReleaseReading(words, "", 0.01, 0.9, "bundled", 1, 2, True, True)
     assert (found.success, found.alone, found.unchanged, found.among) == (0.5, 0.5, 0.25, 0.75)
     assert "finds 50% of the 4 drawn words" in found.sentence()
-    none = reader.Reading((), "", 0.01, 0.9, "bundled", 1, 1, True, True)
+    none = reader.ReleaseReading((), "", 0.01, 0.9, "bundled", 1, 1, True, True)
     assert none.success == 0 and "nothing to read" in none.sentence()
 
 
@@ -270,7 +270,7 @@ def test_the_attacker_reads_several_answers():
     assert isinstance(attacker, attacks.TextAttacker)
     one = attacker.attack(m, result)
     many = attacker.attack(m, result, answers=40)
-    assert isinstance(one, reader.Reading) and isinstance(many, reader.Reading)
+    assert isinstance(one, reader.ReleaseReading) and isinstance(many, reader.ReleaseReading)
     assert many.answers == 40 and many.success == 1.0 and "in 40 releases" in many.sentence()
     assert one.answers == 1 and 0 < one.chance < 0.05 and 0 <= one.success <= many.success
 

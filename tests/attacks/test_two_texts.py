@@ -110,11 +110,11 @@ def test_the_attacker_is_asked_as_the_others_are():
     m = dpt.get_mechanism("custext", epsilon=8)
     result = m.rewrite("My doctor treated my sister.", seed=1)
     found = attacker.attack(m, result, word="doctor", draws=20)
-    assert isinstance(found, two_texts.TwoTexts)
+    assert isinstance(found, two_texts.DistinguishabilityFinding)
     assert found.texts == which_text.lineup(m, result.original, "doctor", 2).texts
     assert found.success == (1 + found.advantage) / 2 and found.chance == 0.5 and len(found.rows()) == 4
     other = attacker.attack(m, result, candidates=["The film was long."], draws=20)
-    assert isinstance(other, two_texts.TwoTexts) and other.texts[1] == "The film was long."
+    assert isinstance(other, two_texts.DistinguishabilityFinding) and other.texts[1] == "The film was long."
     with pytest.raises(dpt.InputError, match="one other text, not 2"):
         attacker.attack(m, result, candidates=["a b", "c d"])
     with pytest.raises(dpt.InputError, match="not both"):

@@ -13,7 +13,7 @@ from tiny_generators import plain_scores, tiny_generator
 
 import dptext_core as dpt
 from dptext_core.attacks import Lineup, get_attacker, which_text
-from dptext_core.mechanisms import likelihood as chances
+from dptext_core.mechanisms import likelihood
 
 TEXTS = ("The doctor told my friend that the pain was bad.", "A lawyer went home.", "day")
 
@@ -69,7 +69,7 @@ def test_many_rewrites_at_once_have_the_chances_that_are_stated_piece_by_piece(f
     m = make(folders["gpt2"], prior=prior)
     prepared = [m.prepare(t) for t in TEXTS]
     results = m.rewrites(prepared[1], 3, seed=1)
-    found, slowly = m.chances.log(prepared, results), chances.by_pieces(m.chances, prepared, results, dpt.Task())
+    found, slowly = m.chances.log(prepared, results), likelihood.by_pieces(m.chances, prepared, results, dpt.Task())
     assert found == pytest.approx(slowly, abs=1e-3)
     one = m.rewrite(prepared[0], seed=2)
     own = sum(one.distribution(i).log_probs[one.candidate(i)] for i in range(len(one.releases)))

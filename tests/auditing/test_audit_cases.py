@@ -21,14 +21,12 @@ from dptext_core.auditing import (
     latent,
     long_texts,
     outputs,
+    release_statistics,
     releases,
     rewriting,
     rules,
     sampled,
     vocabulary,
-)
-from dptext_core.auditing import (
-    release_statistics as seen,
 )
 from dptext_core.auditing.inputs import Meter, Probe
 from dptext_core.auditing.report import AuditReport, share
@@ -40,7 +38,7 @@ from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.privacy.terms import Metric, ProtectedUnit
 
 STREAM = NoiseStream(6)
-LEVEL = seen.LEVEL
+LEVEL = release_statistics.LEVEL
 
 
 def stated(log_p, **more) -> TokenDistribution:
@@ -102,8 +100,8 @@ def test_guesses_in_lists_are_counted_for_each_place_and_for_all(leak, where, mo
     check = batches._by_guesses(SimpleNamespace(meter=Meter()), m, texts, STREAM)  # type: ignore[arg-type]
     assert asked == list(range(8)) and check.draws == 8 * 32
     if leak is None:
-        assert check.status == "tested" and check.leak == seen.least_share(8, 0.05, LEVEL / 33)
-        everywhere = seen.least_share(256, 0.05, LEVEL / 33)
+        assert check.status == "tested" and check.leak == release_statistics.least_share(8, 0.05, LEVEL / 33)
+        everywhere = release_statistics.least_share(256, 0.05, LEVEL / 33)
         assert everywhere is not None and f"one in all places where {share(everywhere)} do" in check.looked
         assert check.looked.startswith("256 texts in lists of 32, as data sets are rewritten, at ε = 0.5: a leak")
     else:
@@ -138,7 +136,7 @@ def test_where_words_of_a_long_text_come_through_is_found(hits, tokens):
             f"{looked}. A leak at one token would not be seen, "
         )
         spans = 200 + 25 + 50
-        late = seen.least_share(4 * 9, 0.02, LEVEL / spans)
+        late = release_statistics.least_share(4 * 9, 0.02, LEVEL / spans)
         assert (
             late is not None and f"the last 16 tokens is seen where {share(late)} of their draws leak" in check.looked
         )
@@ -164,7 +162,7 @@ def test_long_texts_that_are_named_by_their_rewrites(leak, monkeypatch):
         assert "in 20 of 20 guesses, and the promise allows 25.0% (ε = 1)." in check.witness.told
         assert (check.witness.first, check.witness.second) == (texts[0][-120:], texts[1][-120:])
     else:
-        least = seen.least_share(20, 0.25, LEVEL)
+        least = release_statistics.least_share(20, 0.25, LEVEL)
         assert (
             check.status == "tested"
             and check.leak == least
@@ -220,7 +218,7 @@ def test_words_of_a_rewrite_are_read_with_what_was_released_before_them():
             stated=lambda p, i: d.get(i),
             _seen=lambda place, d, word, others, at: (place, d, word, others, at),
         )
-        return list(seen.Reader.of_words(reader, None, result))  # type: ignore[arg-type]
+        return list(release_statistics.ReleaseReader.of_words(reader, None, result))  # type: ignore[arg-type]
 
     plain = [(i, d[i], f"{w}!", (w,), None) for i, w in ((0, "a"), (2, "c"), (3, "a"), (4, "d"))]
     assert read(steps) == plain and read(steps, (4, 0, 2, 3), known=None) == plain
@@ -723,7 +721,7 @@ def test_what_rewrites_released_is_counted_for_each_place(per_draw, monkeypatch)
     text.forms, text.bare_word = releases._Forms({}, {}, {}), str.casefold
     text.capital = lambda i, deleted: i == 2 and 0 not in deleted
     text.stays = lambda d, word: 0.25
-    out = releases.Tested()
+    out = releases.ReleaseFindings()
     releases._look(text, "a way", 4, None, None, out)  # type: ignore[arg-type]
     ((counts, inserted, middles),) = seen_
     assert (counts.n, counts.deleted, counts.added, out.draws) == (4, {2: 1, 0: 1}, {2: 2, 0: 1}, 9)
@@ -780,7 +778,7 @@ def test_coincidences_of_each_two_rewrites_are_counted_place_by_place(shared):
     rng, stream = np.random.default_rng(3), STREAM.at("pairs")
     tables = [stated(np.log(p)) for p in ([0.5, 0.3, 0.2], [0.1, 0.1, 0.8], [0.25] * 4)]
     tables.append(stated(np.log([0.4, 0.6]), draws=50))
-    one = lambda p, d, at: seen.Seen(p, False, 0.1, tables[d], at, 0.5)  # noqa: E731
+    one = lambda p, d, at: release_statistics.ObservedDraw(p, False, 0.1, tables[d], at, 0.5)  # noqa: E731
     n, places = 7, (2, 5, 9)
     rows = []
     for k in range(n):
@@ -811,7 +809,7 @@ def test_coincidences_of_each_two_rewrites_are_counted_place_by_place(shared):
                 x, y = both
                 if not (shared and rows[a].call == rows[b].call and x.d is y.d):
                     hits[0] = int(x.at == y.at)
-                    chance[0] = float(seen.bounds(y.d)[x.at]) if x.at < len(y.d) else 0.0
+                    chance[0] = float(release_statistics.bounds(y.d)[x.at]) if x.at < len(y.d) else 0.0
                     u, v = lies(a, p), lies(b, p)
                     if not math.isnan(u + v):
                         hits[1], hits[2] = int(near(abs(u - v))), int(near(abs(u + v - 1)))
@@ -828,11 +826,13 @@ def test_coincidences_of_each_two_rewrites_are_counted_place_by_place(shared):
         )
         for a, b in tests:
             hits, chance = count(a, b)[kind]
-            assert tests[a, b] == pytest.approx(seen.too_many(hits, np.array(chance))), (kind, a, b)
+            assert tests[a, b] == pytest.approx(release_statistics.too_many(hits, np.array(chance))), (kind, a, b)
         assert set(lags) == (set() if shared else {(n - lag - 1, n - 1) for lag in range(1, n)})
         for a, _ in lags:
             each = [count(k, k + n - 1 - a)[kind] for k in range(a + 1)]
-            expected = seen.too_many(sum(h for h, _ in each), np.array([c for _, some in each for c in some]))
+            expected = release_statistics.too_many(
+                sum(h for h, _ in each), np.array([c for _, some in each for c in some])
+            )
             assert lags[a, n - 1] == pytest.approx(expected)
     nothing = [SimpleNamespace(seen=[], call=0)] * 2
     assert batches._pairs(nothing, SimpleNamespace(shares_draws=shared), stream) == []  # type: ignore[arg-type]
@@ -979,7 +979,7 @@ def test_words_of_a_vocabulary_that_come_out_the_same_are_rewritten_again(leaks,
     )
     places = {w: np.array([k]) for k, w in enumerate(names)}
     reader = SimpleNamespace(stated=lambda prepared, i: d, places=lambda d: places)
-    monkeypatch.setattr(vocabulary, "Reader", lambda m, meter: reader)
+    monkeypatch.setattr(vocabulary, "ReleaseReader", lambda m, meter: reader)
     monkeypatch.setattr(vocabulary, "shuffled", lambda words, stream: list(reversed(words)))
     subject = SimpleNamespace(m=m, stream=STREAM, meter=Meter(), thorough=False)
     check = vocabulary.released_words(subject)  # type: ignore[arg-type]

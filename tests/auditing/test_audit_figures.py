@@ -30,23 +30,17 @@ from dptext_core.auditing import (
     guesses,
     inputs,
     latent,
+    metadata_leakage,
     outputs,
+    release_statistics,
     released,
     releases,
     rewriting,
     rules,
     sampled,
+    statefulness,
     verdict,
     vocabulary,
-)
-from dptext_core.auditing import (
-    metadata_leakage as told,
-)
-from dptext_core.auditing import (
-    release_statistics as seen,
-)
-from dptext_core.auditing import (
-    statefulness as first_calls,
 )
 from dptext_core.auditing.broken_mechanisms import sound
 from dptext_core.auditing.checks import Subject, failed
@@ -121,13 +115,19 @@ FIGURES = {
     "could show": lambda: [
         sampled.could_show(n, a, d) for n in (20, 500) for a in (0.05, 1e-6) for d in (0, 0.2, 0.99)
     ],
-    "too many": lambda: [seen.too_many(h, np.full(n, p)) for n, p in ((12, 0.05), (100, 0.3)) for h in (0, 1, 5, 12)],
+    "too many": lambda: [
+        release_statistics.too_many(h, np.full(n, p)) for n, p in ((12, 0.05), (100, 0.3)) for h in (0, 1, 5, 12)
+    ],
     "least hits": lambda: [
-        (seen.least_hits(n, p, 1e-6), seen.least_share(n, p, 1e-6), seen.least_share(n, p, 0.01, 0.5))
+        (
+            release_statistics.least_hits(n, p, 1e-6),
+            release_statistics.least_share(n, p, 1e-6),
+            release_statistics.least_share(n, p, 0.01, 0.5),
+        )
         for n in (1, 4, 30, 300)
         for p in (0.0001, 0.05, 0.4)
     ],
-    "once in": lambda: [seen.once_in(n, p) for n in (1, 3, 40) for p in (0.5, 0.95)],
+    "once in": lambda: [release_statistics.once_in(n, p) for n in (1, 3, 40) for p in (0.5, 0.95)],
     "lower bound": lambda: [
         latent.lower_bound(a, b, 50, 0.01, d) for a in (0, 20, 50) for b in (0, 20, 50) for d in (0.0, 0.1)
     ],
@@ -185,15 +185,15 @@ FIGURES = {
         )
     ],
     "short": lambda: (
-        [told._short(v) for v in (("a", 1), [], "", "x\ny", "z" * 160, "z" * 161, None, {"a": 1})]
-        + [told._short("abcdef", 3)]
+        [metadata_leakage._short(v) for v in (("a", 1), [], "", "x\ny", "z" * 160, "z" * 161, None, {"a": 1})]
+        + [metadata_leakage._short("abcdef", 3)]
     ),
     "first apart": lambda: [
-        told._first_apart(a, b)
+        metadata_leakage._first_apart(a, b)
         for a, b in (({"a": {"b": 1}}, {"a": {"b": 2}}), ({"a": 1}, {}), (1, 2), ({"a": 1}, {"a": 1}), ({"a": 1}, 2))
     ],
     "differs": lambda: [
-        told._Said(a).differs(told._Said(b))
+        metadata_leakage._Metadata(a).differs(metadata_leakage._Metadata(b))
         for a, b in (
             ((("x", 1), ("y", 2)), (("x", 1), ("y", 3))),
             ((("x", 1),), (("x", 1),)),
@@ -388,12 +388,12 @@ def test_what_draws_come_to():
     witness = Witness.of_rule("So.", "x")
     found = []
     for tested in (
-        releases.Tested(),
-        releases.Tested(40, 2, 9),
-        releases.Tested(4000, 2, 9, 0.5, None, "", 0.03, 0.01, 0.1),
-        releases.Tested(4, 1, 1, 0.5, witness, "So."),
-        releases.Tested(4000, 2, 9, 0.5, None, "", 0.03, 0.01, 2.0),
-        releases.Tested(4000, 2, 9, 0.5, None, "", 0.03, 0.01, 3.0),
+        releases.ReleaseFindings(),
+        releases.ReleaseFindings(40, 2, 9),
+        releases.ReleaseFindings(4000, 2, 9, 0.5, None, "", 0.03, 0.01, 0.1),
+        releases.ReleaseFindings(4, 1, 1, 0.5, witness, "So."),
+        releases.ReleaseFindings(4000, 2, 9, 0.5, None, "", 0.03, 0.01, 2.0),
+        releases.ReleaseFindings(4000, 2, 9, 0.5, None, "", 0.03, 0.01, 3.0),
     ):
         for own in (0.05, 2.0, 5.0):
             found.append(verdict._tested(tested, own))
@@ -442,14 +442,14 @@ def test_texts_and_words_that_are_looked_at(name):
     found: dict[str, Any] = {}
     for given in (own, [f"{own[0]} and {own[1]}.", f"{own[1]}, {own[0]}"], [own[0]]):
         subject = Subject(m, m.guarantee(given[0]), given, STREAM, Meter())
-        found["groups of " + given[0] + str(len(given))] = shortened(told._groups(subject))
-        found["the same under a claim"] = shortened(told._groups(replace(subject, claim=1.0)))
-    found["repeats"] = told._repeats(m, f"{own[0]} {own[1]} {own[0].upper()} and and")
-    found["public"] = seen.public_words(m, 30, STREAM)
-    found["small"] = plain(seen.small(m).config.epsilon)
+        found["groups of " + given[0] + str(len(given))] = shortened(metadata_leakage._groups(subject))
+        found["the same under a claim"] = shortened(metadata_leakage._groups(replace(subject, claim=1.0)))
+    found["repeats"] = metadata_leakage._repeats(m, f"{own[0]} {own[1]} {own[0].upper()} and and")
+    found["public"] = release_statistics.public_words(m, 30, STREAM)
+    found["small"] = plain(release_statistics.small(m).config.epsilon)
     found["other options"] = [said for said, _ in released.other_options(m)]
     if "alignment" in m.can:
-        found["drawn"] = seen.drawn_words(m, own, 6, STREAM, Meter())
+        found["drawn"] = release_statistics.drawn_words(m, own, 6, STREAM, Meter())
         found["inputs"] = inputs.default_inputs(m)
         probes, skipped = inputs.probes_of(m, [*own, "the", f"{own[0]} the {own[1]}", "!"], Meter())
         found["probes"] = [(p.text, p.at, p.word, p.index, p.alone, len(p.d)) for p in probes]
@@ -762,7 +762,7 @@ def test_words_are_looked_at_again_behind_those_that_were_released_before(texts)
 def test_half_of_the_first_rewrites_are_by_an_instance_of_their_own(m, monkeypatch):
     made: list[Any] = []
     asked: list[tuple[Any, str, int]] = []
-    monkeypatch.setattr(first_calls, "anew", lambda m, of=first_calls.anew: made.append(of(m)) or made[-1])
+    monkeypatch.setattr(statefulness, "anew", lambda m, of=statefulness.anew: made.append(of(m)) or made[-1])
 
     def noted(name, way):
         def call(rewriter, own, text, noise):
@@ -771,17 +771,17 @@ def test_half_of_the_first_rewrites_are_by_an_instance_of_their_own(m, monkeypat
 
         return call
 
-    monkeypatch.setattr(first_calls, "WAYS", {name: noted(name, way) for name, way in first_calls.WAYS.items()})
+    monkeypatch.setattr(statefulness, "WAYS", {name: noted(name, way) for name, way in statefulness.WAYS.items()})
     each = ["doctor", "nurse", "water", "music"] if isinstance(m, Swap) else []
     probes = [Probe(w, None, w, m.distribution(w, 0), m.prepare(w), 0, True) for w in each]
-    check = first_calls.at_first(Subject(m, m.guarantee("doctor"), ["doctor"], STREAM, Meter(), probes))
+    check = statefulness.at_first(Subject(m, m.guarantee("doctor"), ["doctor"], STREAM, Meter(), probes))
     assert check.status == "tested" and len(asked) > 8
-    ways = list(first_calls.WAYS)
+    ways = list(statefulness.WAYS)
     assert [name for _, name, _ in asked] == [ways[k % 4] for k in range(len(asked))]
     assert [own is made[0] for own, *_ in asked] == [k // 4 % 2 == 1 for k in range(len(asked))]
     alone = [own for own, *_ in asked if own is not made[0]]
     assert len({*map(id, alone)}) == len(alone)
-    times = first_calls.TIMES if m.by_word is not None else first_calls.MODEL_TIMES
+    times = statefulness.TIMES if m.by_word is not None else statefulness.MODEL_TIMES
     assert {n for *_, n in asked} == {times} and f"The first {times} rewrites of {len(asked)} new texts" in check.looked
 
 
@@ -851,23 +851,23 @@ def test_a_chance_that_is_no_number_makes_no_piece_possible():
 @pytest.mark.parametrize("told_", [True, False])
 def test_texts_that_are_named_by_their_first_rewrites(told_, monkeypatch):
     """Each of 60 is guessed among two; what the promise allows is that of the first."""
-    ways = list(first_calls.WAYS)
+    ways = list(statefulness.WAYS)
     lineups = {f"a{k} b{k}": [f"c{k} d{k}", f"a{k} b{k}"] for k in range(60)}
     first = next(iter(lineups.values()))
-    monkeypatch.setattr(first_calls, "right", lambda m, texts: 0.5 if texts is first else 0.97)
+    monkeypatch.setattr(statefulness, "right", lambda m, texts: 0.5 if texts is first else 0.97)
     released_ = [
         (ways[k % 4], j, text, SimpleNamespace(text=text if told_ and j == 1 and k % 4 == 2 else "z"))
         for k, text in enumerate(lineups)
         for j in range(2)
     ]
     m = SimpleNamespace(config=SimpleNamespace(epsilon=1.25))
-    check = first_calls._by_guesses(m, lineups, released_, STREAM, 2)  # type: ignore[arg-type]
+    check = statefulness._by_guesses(m, lineups, released_, STREAM, 2)  # type: ignore[arg-type]
     looked = "The first 2 rewrites of 60 new texts, in 4 ways, at ε = 1.25"
     assert check.draws == 120
     if told_:
         assert check.status == "tested", "15 right guesses of 15 are too few"
         more = [(way, j, text, SimpleNamespace(text=text if j == 1 else "z")) for way, j, text, _ in released_]
-        check = first_calls._by_guesses(m, lineups, more, STREAM, 2)  # type: ignore[arg-type]
+        check = statefulness._by_guesses(m, lineups, more, STREAM, 2)  # type: ignore[arg-type]
         assert (check.status, check.looked) == ("refuted", f"{looked}.")
         assert check.witness is not None and check.witness.told == (
             "In the second rewrites the words of a rewrite named the text that it was made of in 60 of 60 guesses, and "
@@ -875,7 +875,7 @@ def test_texts_that_are_named_by_their_first_rewrites(told_, monkeypatch):
         )
         assert (check.witness.first, check.witness.second) == ("a0 b0", "a1 b1")
     else:
-        least = seen.least_share(60, 0.5, 5e-8 / 10)
+        least = release_statistics.least_share(60, 0.5, 5e-8 / 10)
         assert least is not None and check.status == "tested" and check.leak == least < 1
         assert check.looked.startswith(f"{looked}: a leak") and check.blind.startswith("a leak at the first rewrites")
 
@@ -892,7 +892,7 @@ def test_an_error_that_one_of_two_texts_raises_tells_them_apart():
             can=frozenset() if whole else frozenset({"alignment"}),
             audited=SimpleNamespace(distances=lambda words: apart),
         )
-        return told.of_errors(m, list(errors))  # type: ignore[arg-type]
+        return metadata_leakage.of_errors(m, list(errors))  # type: ignore[arg-type]
 
     assert of({"a": "", "b": ""}) is None and of({"a": "same", "b": "same"}) is None
     found = of({"a": "same", "b": "same", "c": "other"})
@@ -904,7 +904,9 @@ def test_an_error_that_one_of_two_texts_raises_tells_them_apart():
     # Where words are drawn in places, two words are alike that have a distance.
     assert of({"a": "", "b": "x"}, whole=False) and not of({"a": "", "b": "x"}, whole=False, far=True)
     assert not of({"a c": "", "b": "x"}, whole=False)
-    assert of(dict.fromkeys(map(str, range(told.MOST)), "") | {"more": "x"}) is None, "of so many texts at most"
+    assert of(dict.fromkeys(map(str, range(metadata_leakage.MOST)), "") | {"more": "x"}) is None, (
+        "of so many texts at most"
+    )
 
 
 @pytest.mark.parametrize("confidence", [0.0, 0.49, 1.0, 1.5])
@@ -948,7 +950,7 @@ def test_the_largest_loss_over_a_vocabulary_is_looked_for_between_all_blocks_of_
 
 
 def test_blocks_of_a_vocabulary_have_every_word_once_and_are_filled_up(monkeypatch):
-    monkeypatch.setattr(told, "BLOCK", 4)
+    monkeypatch.setattr(metadata_leakage, "BLOCK", 4)
     cut = list("abcdefghij")
 
     class Counted:
@@ -959,11 +961,11 @@ def test_blocks_of_a_vocabulary_have_every_word_once_and_are_filled_up(monkeypat
 
     m = Counted()
     m.unit = ProtectedUnit("distinct-word")  # type: ignore[attr-defined]
-    (texts,) = told._blocks(m, None, cut)  # type: ignore[arg-type]
+    (texts,) = metadata_leakage._blocks(m, None, cut)  # type: ignore[arg-type]
     assert texts == [["a", "d", "g", "j"], ["b", "e", "h", "a"], ["c", "f", "i", "a"]]
     m.unit = ProtectedUnit("released-word")  # type: ignore[attr-defined]
-    assert list(told._blocks(m, None, cut)) == [[list("adgj"), list("behb"), list("cfic")]]  # type: ignore[arg-type]
-    assert list(told._blocks(m, None, list("abc"))) == [[list("acac"), list("bbbb")]]  # type: ignore[arg-type]
+    assert list(metadata_leakage._blocks(m, None, cut)) == [[list("adgj"), list("behb"), list("cfic")]]  # type: ignore[arg-type]
+    assert list(metadata_leakage._blocks(m, None, list("abc"))) == [[list("acac"), list("bbbb")]]  # type: ignore[arg-type]
     near = np.array([[w // 3 == v // 3 for w in range(10)] for v in range(10)])
 
     class Grouped(Counted):
@@ -973,7 +975,7 @@ def test_blocks_of_a_vocabulary_have_every_word_once_and_are_filled_up(monkeypat
         )
 
     by_word = SimpleNamespace(words_alike=lambda words, n: ["a", "b", "c", "z", "d", "e", "g", "h", "j"])
-    found = list(told._blocks(Grouped(), by_word, cut))  # type: ignore[arg-type]
+    found = list(metadata_leakage._blocks(Grouped(), by_word, cut))  # type: ignore[arg-type]
     assert found == [[["a", "g"], ["b", "h"], ["c", "g"]]], "groups of two and more, the smaller one over again"
 
 
@@ -994,11 +996,11 @@ def test_what_leaves_with_a_release_is_the_same_for_texts_that_are_alike():
         guarantee=lambda t: SimpleNamespace(unit=ProtectedUnit.of("")),
     )
     given = SimpleNamespace(m=m, seeds=lambda name: lambda: 5, rewriter=SimpleNamespace(one=one))
-    said = {t: told._Said((("rewrite", ""),)) for t in "abcd"}
-    look = lambda *group: told._releases(given, group, said)  # type: ignore[arg-type]  # noqa: E731
+    said = {t: metadata_leakage._Metadata((("rewrite", ""),)) for t in "abcd"}
+    look = lambda *group: metadata_leakage._releases(given, group, said)  # type: ignore[arg-type]  # noqa: E731
     look("a", "b", "zzz")
     look("a", "zzz", "b", "c")  # beyond the first three
-    assert asked == list("abab") and told.REWRITTEN == 3
+    assert asked == list("abab") and metadata_leakage.REWRITTEN == 3
     for group, what in (
         ("ac", "Of “a” it is “2”, of “c” “3”."),
         ("bac", "Of “b” it is “2”, of “c” “3”."),

@@ -23,7 +23,7 @@ from dptext_core.auditing.inputs import Meter
 from dptext_core.auditing.shapes import DRAWS, _chance
 from dptext_core.privacy.guarantee import Guarantee
 from dptext_core.privacy.sampling import NoiseStream
-from dptext_core.privacy.terms import Adjacency, Among, Condition, Group
+from dptext_core.privacy.terms import Adjacency, ComparisonScope, Condition, Group
 from dptext_core.testing import check_mechanism
 
 TEXT = "music water doctor 4711"
@@ -186,8 +186,8 @@ def test_a_distance_is_checked_without_a_vocabulary_too():
 @pytest.mark.parametrize(
     ("adjacency", "among", "agree"),
     [
-        (Adjacency(Condition("sentence-count")), Among(Condition("sentence-count")), True),
-        (Adjacency(Condition("sentence-count")), Among(Condition("token-count")), False),
+        (Adjacency(Condition("sentence-count")), ComparisonScope(Condition("sentence-count")), True),
+        (Adjacency(Condition("sentence-count")), ComparisonScope(Condition("token-count")), False),
         (Adjacency(Condition("sentence-count")), "", False),
         ("any two texts of one length", "of one length", True),
         ("any two texts of one length", "", False),

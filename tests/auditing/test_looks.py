@@ -12,14 +12,14 @@ from small_spaces import on, random_space, words
 import dptext_core as dpt
 from dptext_core.auditing import batches, distance, latent, long_texts, released
 from dptext_core.auditing.inputs import Meter
-from dptext_core.auditing.release_statistics import Reader, Seen, too_many
+from dptext_core.auditing.release_statistics import ObservedDraw, ReleaseReader, too_many
 
 SPACE = random_space(12, 3)
 D = dpt.TokenDistribution(words(4), np.log(np.array([0.4, 0.3, 0.2, 0.1])), words(4)[0], 1.0)
 
 
-def seen(place: int, at: int | None, hit: bool = False, chance: float = 0.4) -> Seen:
-    return Seen(place, hit, chance, D, at, 0.0 if at is None else float(D.probs[at]))
+def seen(place: int, at: int | None, hit: bool = False, chance: float = 0.4) -> ObservedDraw:
+    return ObservedDraw(place, hit, chance, D, at, 0.0 if at is None else float(D.probs[at]))
 
 
 def test_rewrites_that_lack_a_place_are_compared_at_the_others():
@@ -90,7 +90,7 @@ def test_a_word_is_held_against_what_it_was_drawn_from(name, options, tiny_model
             for s, d in zip(result.steps, map(dict(result.distributions()).get, range(99)), strict=False)
             if s.action == "replace"
         }
-        found = Reader(m, Meter()).read(prepared, result)
+        found = ReleaseReader(m, Meter()).read(prepared, result)
         assert {s.place for s in found} == {i for i, d in own.items() if d is not None}
         for s in found:
             assert np.allclose(s.d.log_probs, own[s.place].log_probs, atol=1e-9), (seed, s.place)

@@ -14,7 +14,7 @@ from dptext_core.auditing import AuditReport, audit, share, verdict
 from dptext_core.auditing.batches import in_batches
 from dptext_core.auditing.checks import Subject
 from dptext_core.auditing.inputs import Meter, probes_of
-from dptext_core.mechanisms.capabilities import Reading
+from dptext_core.mechanisms.capabilities import InputCoverage
 from dptext_core.privacy.guarantee import at_least
 from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.text.document import Document
@@ -135,7 +135,7 @@ class Notes(Swap):
         return Mentions(self)
 
 
-class Mentions(Reading):
+class Mentions(InputCoverage):
     def note(self, text):
         return "It mentions music." if "music" in (text if isinstance(text, str) else text.text) else ""
 

@@ -25,20 +25,14 @@ from dptext_core.auditing import (
     inputs,
     latent,
     long_texts,
+    metadata_leakage,
+    release_statistics,
     released,
     releases,
     report,
+    statefulness,
     verdict,
     vocabulary,
-)
-from dptext_core.auditing import (
-    metadata_leakage as told,
-)
-from dptext_core.auditing import (
-    release_statistics as seen,
-)
-from dptext_core.auditing import (
-    statefulness as first_calls,
 )
 from dptext_core.auditing.broken_mechanisms import FAULTS, broken, hidden, sound
 from dptext_core.auditing.broken_mechanisms.hidden import BatchCusText, FirstCusText
@@ -55,11 +49,11 @@ LISTS = shuffled_lists(24, 2)
 #: Looks that an audit takes one after the other.
 LOOKS = {
     "released": released.released_text,
-    "told": told.told,
+    "told": metadata_leakage.told,
     "stated": vocabulary.stated_words,
     "words": vocabulary.released_words,
     "batches": batches.in_batches,
-    "first": first_calls.at_first,
+    "first": statefulness.at_first,
     "long": long_texts.in_long_texts,
     "latent": latent.behind_a_text,
 }
@@ -257,7 +251,7 @@ def test_a_look_asks_and_says_the_same(name, which, noted, monkeypatch):
     monkeypatch.setattr(hidden, "WORD", words(24)[3])
     m = MADE[name]()
     texts = given(m)
-    probes = probes_of(m, texts, Meter())[0] if seen.aligned(m) else []
+    probes = probes_of(m, texts, Meter())[0] if release_statistics.aligned(m) else []
     subject = Subject(m, m.guarantee(texts[0]), texts, NoiseStream(1), Meter(), probes)
     check = LOOKS[which](subject)
     assert (check is not None and check.status == "refuted") == (which in REFUTED.get(name, ())), check

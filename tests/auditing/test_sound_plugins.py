@@ -13,7 +13,7 @@ import dptext_core as dpt
 from dptext_core.auditing import audit
 from dptext_core.auditing.broken_mechanisms.guarantees import TinyResponse
 from dptext_core.auditing.broken_mechanisms.text import WriterConfig, WriterTrace
-from dptext_core.mechanisms.likelihood import Chances
+from dptext_core.mechanisms.likelihood import Likelihood
 from dptext_core.privacy.distribution import Channel, ScoreTable, TokenDistribution
 from dptext_core.testing import check_mechanism
 
@@ -149,7 +149,7 @@ class _LengthTrace(WriterTrace):
         return RandomLength.pieces.index(unit.text)
 
 
-class _Given(Chances[RandomLength]):
+class _Given(Likelihood[RandomLength]):
     def given(self, prepared, result):
         return [self.m.table(prepared).at(float(self.m.config.epsilon)) for _ in result.releases]
 

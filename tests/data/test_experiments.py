@@ -30,7 +30,7 @@ import dptext_core as dpt
 from dptext_core import cli
 from dptext_core.data import components, parquet_rows, tables
 from dptext_core.data.folder import RunFolder
-from dptext_core.data.records import Unread
+from dptext_core.data.records import UnreadableRow
 from dptext_core.data.rewriting import rewrite_data
 from dptext_core.mechanisms.config import option
 from dptext_core.models import sentence_encoder
@@ -179,7 +179,7 @@ def test_a_zero_byte_is_named_with_its_line_and_costs_its_row_alone(tmp_path, sw
     assert tables.heading(path) == columns
     data = tables.source(path, columns, each=True)
     rows = list(data.rows())
-    (broken,) = [row for row in rows if isinstance(row, Unread)]
+    (broken,) = [row for row in rows if isinstance(row, UnreadableRow)]
     assert (data.unread, len(rows)) == (1, data.count) and dict(broken) == dict.fromkeys(columns)
     assert "line 3, holds a zero byte" in broken.why and SECRET not in broken.why
     with pytest.raises(dpt.InputError, match="line 3, holds a zero byte"):

@@ -17,10 +17,10 @@ from dptext_core.data.distributed import blocks
 from dptext_core.data.folder import RunFolder
 from dptext_core.data.rewriting import rewrite_data
 from dptext_core.mechanisms.setting import Setting
-from dptext_core.support import folder_lock as held
+from dptext_core.support import folder_lock
 from dptext_lab.training import bank_building, pretraining
 from dptext_studio.server import job_folders
-from dptext_studio.server.batch import Asked, Batch
+from dptext_studio.server.batch import Batch, BatchRequest
 
 pytest.importorskip("fcntl", reason="only these systems have locks")
 
@@ -94,7 +94,7 @@ def base(tmp_path, monkeypatch):
 
 def test_a_folder_that_is_swept_before_it_is_held_is_made_again(base, monkeypatch):
     """Another server sees a folder whose lock nobody has yet."""
-    real, swept = held.fcntl.flock, []
+    real, swept = folder_lock.fcntl.flock, []
 
     def flock(file, how):
         if not swept:
@@ -102,9 +102,9 @@ def test_a_folder_that_is_swept_before_it_is_held_is_made_again(base, monkeypatc
             swept.extend(job_folders.sweep())
         real(file, how)
 
-    monkeypatch.setattr(held.fcntl, "flock", flock)
+    monkeypatch.setattr(folder_lock.fcntl, "flock", flock)
     folder = job_folders.session_folder()
-    assert folder.is_dir() and (folder / held.LOCK).is_file() and folder not in swept
+    assert folder.is_dir() and (folder / folder_lock.LOCK).is_file() and folder not in swept
     monkeypatch.setattr(job_folders, "_held", {})
     assert job_folders.sweep() == [], "it is held, so that another server leaves it alone"
 
@@ -113,12 +113,12 @@ def test_a_folder_is_deleted_while_its_lock_is_held(base, monkeypatch):
     base.mkdir(parents=True)
     left = base / f"session-{'0' * 24}"
     left.mkdir()
-    (left / held.LOCK).touch()
+    (left / folder_lock.LOCK).touch()
     delete, tried = job_folders.delete, []
 
     def deleting(folder):
         with pytest.raises(BlockingIOError):
-            held.hold(folder)
+            folder_lock.hold(folder)
         tried.append(folder)
         delete(folder)
 
@@ -153,7 +153,7 @@ def test_no_more_jobs_are_kept_than_may_be_whoever_asks_at_once(base, monkeypatc
 def test_a_run_has_one_name_whoever_asks_first(tmp_path, monkeypatch):
     folder = tmp_path / "job"
     (folder / "run").mkdir(parents=True)
-    asked = Asked("a.csv", "text", True, (), Setting.of("custext", epsilon=1.0))
+    asked = BatchRequest("a.csv", "text", True, (), Setting.of("custext", epsilon=1.0))
     opened, names = Path.open, []
 
     def slow(self, *args, **kwargs):
@@ -174,11 +174,11 @@ def test_a_run_has_one_name_whoever_asks_first(tmp_path, monkeypatch):
 
 
 def test_a_folder_is_held_by_one(tmp_path):
-    with held.exclusive(tmp_path):
-        with pytest.raises(dpt.InputError, match="Another process"), held.exclusive(tmp_path):
+    with folder_lock.exclusive(tmp_path):
+        with pytest.raises(dpt.InputError, match="Another process"), folder_lock.exclusive(tmp_path):
             pytest.fail("two hold it")
         assert not list(tmp_path.iterdir()), "nothing lies in it"
-    with held.exclusive(tmp_path):
+    with folder_lock.exclusive(tmp_path):
         pass
 
 

@@ -22,7 +22,7 @@ from dptext_core import cli
 from dptext_core.data import dialects, lines, parquet_rows, tables
 from dptext_core.data.columns import unique_names
 from dptext_core.data.reading_notes import NoteKind, ReadingNote, merged
-from dptext_core.data.records import Unread
+from dptext_core.data.records import UnreadableRow
 from dptext_studio.server import batch
 
 MARK = "\ufeff"
@@ -395,8 +395,8 @@ def test_broken_rows_of_quoted_tsv_are_told_from_whole_ones(tmp_path):
     content = 'id\ttext\n1\t"one\nline"\n2\n3\t"a ""b"""\n4\tc\n'
     data = tables.source(write(tmp_path / "a.tsv", content), ("id", "text"), each=True)
     rows = list(data.rows())
-    assert data.unread == 1 and isinstance(rows[1], Unread) and "line 4" in rows[1].why
-    assert [row["text"] for row in rows if not isinstance(row, Unread)] == ["one\nline", 'a "b"', "c"]
+    assert data.unread == 1 and isinstance(rows[1], UnreadableRow) and "line 4" in rows[1].why
+    assert [row["text"] for row in rows if not isinstance(row, UnreadableRow)] == ["one\nline", 'a "b"', "c"]
     assert dialects.dialect_of(tmp_path / "a.tsv").quoted
 
 

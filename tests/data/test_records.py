@@ -8,7 +8,7 @@ import pytest
 from foreign import Generator, Latent, Swap
 
 import dptext_core as dpt
-from dptext_core.data.records import Overall, rewrite_part, rewrite_records, seeded, shared_draws
+from dptext_core.data.records import DatasetGuarantee, rewrite_part, rewrite_records, seeded, shared_draws
 
 TEXT = "My doctor sent a letter to my sister."
 
@@ -236,8 +236,8 @@ def test_a_row_that_fails_among_shared_draws_has_its_error_and_the_rest_is_drawn
 # --- the promise of the whole
 
 
-def overall(m: dpt.Mechanism, n: int = 3, shares_draws: bool = False, **options) -> Overall:
-    out = Overall(shares_draws)
+def overall(m: dpt.Mechanism, n: int = 3, shares_draws: bool = False, **options) -> DatasetGuarantee:
+    out = DatasetGuarantee(shares_draws)
     for r in rewrite_records(rows(n), m, **options):
         out.add(r.guarantee)
     return out
@@ -269,15 +269,15 @@ def test_the_whole_is_the_largest_row_and_the_sum_of_all():
 def test_shared_draws_are_counted_once_seeds_and_missing_promises_are_said():
     assert overall(Swap.create(epsilon=2.0), shares_draws=True).all == 6.0
     assert "not private" in overall(Swap.create(), seed=1).sentence()
-    none = Overall()
+    none = DatasetGuarantee()
     none.add(dpt.Guarantee("none", float("inf"), "text", "any", 1, float("inf"), reason="Nothing holds."))
     assert none.sentence() == "There is no privacy guarantee: Nothing holds." and none.to_dict()["all_rows"] is None
-    finite = Overall()
+    finite = DatasetGuarantee()
     for notion in ("approx", "none", "approx"):
         finite.add(dpt.Guarantee(notion, 1.0, "text", "any", 1, 1.0, delta=0.5, reason="Nothing holds."))
     totals = ("one_row", "one_row_delta", "all_rows", "all_rows_delta")
     assert finite.all == float("inf") and [finite.to_dict()[k] for k in totals] == [None] * 4
-    assert Overall().sentence() == "No row was rewritten."
+    assert DatasetGuarantee().sentence() == "No row was rewritten."
 
 
 def test_a_polished_row_keeps_its_promise_and_what_was_drawn():

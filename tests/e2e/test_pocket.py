@@ -19,7 +19,7 @@ from scipy.stats import chi2
 
 import dptext_core as dpt
 from dptext_core.measure.pii_survival import KINDS, telling
-from dptext_core.mechanisms.blocklist import Never, fold
+from dptext_core.mechanisms.blocklist import Blocklist, fold
 from dptext_core.mechanisms.sentence.dp_sentence import DPSentence, DPSentenceConfig
 from dptext_core.support.assets import examples
 from dptext_core.text.document import Document
@@ -318,7 +318,7 @@ def test_words_of_a_list_are_compared_as_the_core_compares_them(page: Page) -> N
     bans = """async ([words, tokens]) => {
       const { Never } = await import("./blocklist.js"); const never = new Never(words);
       return tokens.map((t) => never.bans(t)); }"""
-    assert page.evaluate(bans, [words, tokens]) == [Never(frozenset(words)).bans(t) for t in tokens]
+    assert page.evaluate(bans, [words, tokens]) == [Blocklist(frozenset(words)).bans(t) for t in tokens]
 
 
 def test_kept_tokens_blanks_and_capitals_of_a_rewrite_follow_the_core(page: Page) -> None:

@@ -278,7 +278,7 @@ def test_the_best_of_all_attackers_is_reached_and_has_its_name(quick_models, mon
     figure = calibration.measured(c.mechanism, "best", text, stream=stream)
     m = c.calibrated
     again = best.ask(m, m.rewrites(m.prepare(text), c.draws, stream=stream))
-    assert figure(c.epsilon) == target_figures.Measured(
+    assert figure(c.epsilon) == target_figures.TargetFigure(
         again.success, (again.low, again.high), c.draws, again.name, again.words
     )
     with pytest.raises(dpt.InputError, match="reads a text"):

@@ -10,10 +10,10 @@ from token_engine import call
 import dptext_core as dpt
 from dptext_core.data import tables
 from dptext_core.data.rewriting import OWN
-from dptext_core.measure import pii_survival as leaks
+from dptext_core.measure import pii_survival
 from dptext_core.measure.scored import _left as share_left
 from dptext_studio.figures.token_view import payload
-from dptext_studio.server.batch import Asked, Batch
+from dptext_studio.server.batch import Batch, BatchRequest
 
 TEXTS = [
     "I was admitted on 5 May 2023 with a fever.",
@@ -32,7 +32,7 @@ TEXTS = [
 def test_one_release_has_one_count_everywhere(tmp_path, epsilon):
     m = dpt.get_mechanism("santext", epsilon=epsilon)
     results = m.rewrite(TEXTS, seed=3)
-    compare = [leaks.left(r) for r in results]
+    compare = [pii_survival.left(r) for r in results]
     explore = []
     for r in results:
         shown = payload(r, run=1, low=0.1, high=40.0, default=epsilon)
@@ -41,7 +41,7 @@ def test_one_release_has_one_count_everywhere(tmp_path, epsilon):
     assert explore == compare
     assert [found for _, found in compare] == [1, 1, 4, 7, 6, 2, 0, 6, 5]
 
-    batch = Batch(tmp_path, Asked("a.jsonl", "text", False, (), m.setting))
+    batch = Batch(tmp_path, BatchRequest("a.jsonl", "text", False, (), m.setting))
     rows = [{"text": t} for t in TEXTS]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     batch.run.mkdir()
@@ -60,7 +60,7 @@ def test_in_its_own_place_or_anywhere():
     text = "Anna met Don on 5 May."
 
     def left(released: str, aligned: bool | None) -> list[str]:
-        return [t.text for t in leaks.still_there(text, released, aligned=aligned)]
+        return [t.text for t in pii_survival.still_there(text, released, aligned=aligned)]
 
     assert left("Don met Anna on 6 June.", True) == []
     assert left("Don met Anna on 6 May.", True) == ["5 May"]

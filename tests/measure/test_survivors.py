@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from token_engine import call
 
 import dptext_core as dpt
-from dptext_core.measure import pii_survival as leaks
-from dptext_core.measure.pii_survival import Survivor, Telling, telling
+from dptext_core.measure import pii_survival
+from dptext_core.measure.pii_survival import PiiSpan, Survivor, telling
 from dptext_core.text import names
 from dptext_core.text.language import Language
 from dptext_core.words.bank import sentence_bank
@@ -125,7 +125,7 @@ def test_what_is_found_lies_in_the_text_and_in_order(text):
     end = 0
     for t in telling(text):
         assert end <= t.span[0] < t.span[1] <= len(text) and t.text == text[slice(*t.span)]
-        assert t.kind in leaks.KINDS and t.words
+        assert t.kind in pii_survival.KINDS and t.words
         assert all(t.span[0] <= a < b <= t.span[1] for a, b in t.words)
         end = t.span[1]
 
@@ -147,7 +147,7 @@ def test_survivors_are_what_came_through_unchanged():
     assert listed(text) == ["name Garden", "name Anna Music", "date 3 May"]
     for seed in range(12):
         result = Swap.create(epsilon=1.5).rewrite(text, seed=seed)
-        left = leaks.survivors(result)
+        left = pii_survival.survivors(result)
         expected = {"Anna", "3", "May"} | {s.original for s in result.steps if s.drawn and not s.changed}
         assert {s.text.casefold() for s in left} == {w.casefold() for w in expected}
         for s in left:
@@ -160,18 +160,18 @@ def test_where_nothing_answers_to_a_word_a_survivor_is_one_that_stands_anywhere(
     pieces = tuple(dpt.Release((a, a + len(w)), w, 1.0, "drawn") for w in text[:-1].split() for a in [text.rindex(w)])
     pieces = tuple(sorted(pieces, key=lambda p: p.span))
     result = dataclasses.replace(result, text=text, pieces=pieces)
-    assert leaks.survivors(result) == (
+    assert pii_survival.survivors(result) == (
         Survivor(1, "name", "rain", (6, 10)),
         Survivor(3, "name", "blue", (17, 21)),
         Survivor(5, "number", "2", (25, 26)),
     )
-    assert "Blue" not in repr(Telling("name", "Blue", (0, 4), ((0, 4),))) + repr(leaks.survivors(result))
+    assert "Blue" not in repr(PiiSpan("name", "Blue", (0, 4), ((0, 4),))) + repr(pii_survival.survivors(result))
 
 
 def test_of_two_texts_alone_what_stands_in_the_other_one_is_found():
-    found = leaks.still_there("Mrs Nora Halvorsen came on Monday.", "The halvorsen girl left; Mondays are bad.")
+    found = pii_survival.still_there("Mrs Nora Halvorsen came on Monday.", "The halvorsen girl left; Mondays are bad.")
     assert [t.text for t in found] == ["Nora Halvorsen"], "a word of a name is enough, a part of a word is not"
-    assert leaks.still_there("Mrs Halvorsen came.", "") == ()
+    assert pii_survival.still_there("Mrs Halvorsen came.", "") == ()
 
 
 def test_the_browser_counts_at_every_epsilon_what_the_core_does():
@@ -185,9 +185,9 @@ def test_the_browser_counts_at_every_epsilon_what_the_core_does():
     for epsilon in (0.1, 0.5, 1.0, 2.0, 4.0, 20.0):
         result = m.replace(epsilon=epsilon).rewrite(prepared, stream=stream)
         (told,) = call("standing", shown, [epsilon])
-        alive = {s.step for s in leaks.survivors(result)}
+        alive = {s.step for s in pii_survival.survivors(result)}
         expected = [f["text"] for f in shown["telling"] if alive & set(f["at"])]
-        assert told["texts"] == expected and leaks.left(result) == (len(expected), 4)
+        assert told["texts"] == expected and pii_survival.left(result) == (len(expected), 4)
         counts.add(told["said"])
     assert counts == {"1 name, 1 place, 1 date", "2 names, 1 place, 1 date"}
 
@@ -206,8 +206,8 @@ def test_where_whole_sentences_are_drawn_the_browser_counts_what_stands_in_the_d
     for epsilon in (5.0, 50.0, 100.0, 400.0):
         result = m.replace(epsilon=epsilon).rewrite(prepared, stream=stream)
         (told,) = call("standing", shown, [epsilon])
-        assert told["texts"] == [t.text for t, units in leaks.traced(result) if units]
-        assert leaks.left(result) == (len(told["texts"]), 3)
+        assert told["texts"] == [t.text for t, units in pii_survival.traced(result) if units]
+        assert pii_survival.left(result) == (len(told["texts"]), 3)
         counts.append(len(told["texts"]))
     assert counts[0] == 0 and counts[-1] == 2 and "Halvorsen" not in told["texts"]
 
@@ -274,7 +274,7 @@ def test_a_pipeline_adds_names_and_places_to_what_the_rules_find(pipeline):
     found = telling(text, finder=names.finder())
     assert [f"{t.kind} {t.text}" for t in found] == ["name Tomasz", "name Berg", "name Wojciech", "place 14 Mill Lane"]
     result = Swap.create(epsilon=1.0).rewrite("Tomasz saw a garden.", seed=1)
-    assert [s.text for s in leaks.survivors(result)] == ["Tomasz"]
+    assert [s.text for s in pii_survival.survivors(result)] == ["Tomasz"]
     shown = payload(result, run=1, low=0.1, high=20.0, default=1.0)
     assert (shown["finder"], [f["text"] for f in shown["telling"]]) == ("en_mine", ["Tomasz"])
     assert pipeline == ["/a/folder/mine"], "loaded once"
@@ -292,4 +292,6 @@ def test_without_spacy_or_its_pipeline_the_message_says_what_to_do(pipeline, mon
     monkeypatch.delenv(names.VARIABLE)
     assert names.finder() is None
     result = Swap.create(epsilon=1.0).rewrite("Tomasz saw a garden.", seed=1)
-    assert not leaks.survivors(result) and "finder" not in payload(result, run=1, low=0.1, high=20.0, default=1.0)
+    assert not pii_survival.survivors(result) and "finder" not in payload(
+        result, run=1, low=0.1, high=20.0, default=1.0
+    )

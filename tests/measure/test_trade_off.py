@@ -15,7 +15,7 @@ import dptext_core as dpt
 from dptext_core import cli
 from dptext_core.attacks import two_texts, which_text
 from dptext_core.measure import calibration, metrics, target_figures, trade_off
-from dptext_core.measure.target_figures import Measured
+from dptext_core.measure.target_figures import TargetFigure
 from dptext_core.measure.trade_off import TradeOffPoint, Value, front, grid, more, second_option, tradeoff
 from dptext_core.measure.trade_off_advice import advise, enough
 from dptext_core.privacy.sampling import NoiseStream
@@ -214,7 +214,7 @@ def test_options_are_those_that_were_chosen():
 
 def point(hidden: float, kept: tuple[float, ...], setting: int = 0, interval=None) -> TradeOffPoint:
     m = dpt.get_mechanism(SWAP, epsilon=1.0 + setting)
-    measured = Measured(hidden, interval or (hidden, hidden))
+    measured = TargetFigure(hidden, interval or (hidden, hidden))
     return TradeOffPoint(setting, m, 1.0, ("x",) * len(kept), {"cosine": kept}, {"n_w": measured})
 
 

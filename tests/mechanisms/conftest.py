@@ -6,14 +6,13 @@ import functools
 
 import pytest
 
-from dptext_core.auditing import metadata_leakage as told
-from dptext_core.auditing import outputs, releases, verdict
+from dptext_core.auditing import metadata_leakage, outputs, releases, verdict
 from dptext_core.models import loaded_generators
 
 FEW = {
     releases: {"FEW": 2, "OTHERS": 6, "LOW": 1},
     outputs: {"_PIECEWISE": 4, "_CROSSED": 1},
-    told: {"REWRITTEN": 1, "ALONE": 60},
+    metadata_leakage: {"REWRITTEN": 1, "ALONE": 60},
     verdict: {"FRESH": 25},
 }
 

@@ -10,7 +10,7 @@ import pytest
 
 import dptext_core as dpt
 from dptext_core.explain import ProposalView
-from dptext_core.mechanisms import likelihood as chances
+from dptext_core.mechanisms import likelihood
 from dptext_core.mechanisms.config import option
 from dptext_core.mechanisms.masked import dp_mlm_prior, masked_facets, masked_prepared, masked_words
 from dptext_core.mechanisms.option_meta import option_meta
@@ -39,7 +39,7 @@ def test_the_chance_of_pieces_is_the_product_of_the_drawn_ones():
 
     task = SimpleNamespace(check=lambda: None, report=lambda *at: seen.append(at))
     results = [result([0, 2, 1]), result([1, 1, None]), result([2, 0, 0], (True, False, True)), result([2, 0, 0])]
-    found = chances.by_pieces(own, ["one", "two"], results, task)  # type: ignore[arg-type]
+    found = likelihood.by_pieces(own, ["one", "two"], results, task)  # type: ignore[arg-type]
     expected = [
         [0.5 * 0.8 * 0.6, 0.3 * 0.1 * (0.2 + 0.2), 0.2 * 0.2, 0.2 * 0.1 * 0.2],
         [0.1 * 0.4 * 0.5, 0.9 * 0.3 * 0.5, 0, 0],
@@ -47,7 +47,7 @@ def test_the_chance_of_pieces_is_the_product_of_the_drawn_ones():
     assert np.exp(found) == pytest.approx(np.array(expected)) and found.shape == (2, 4)
     assert seen[-1] == (8, 8)
     with pytest.raises(dpt.NoDistribution, match="M does not say"):
-        chances.by_pieces(own, ["one", "none"], results, task)  # type: ignore[arg-type]
+        likelihood.by_pieces(own, ["one", "none"], results, task)  # type: ignore[arg-type]
 
 
 def test_words_that_are_drawn_one_after_the_other_are_weighed_each_given_those_before():
@@ -75,7 +75,7 @@ def test_words_that_are_drawn_one_after_the_other_are_weighed_each_given_those_b
         _keep=lambda w: np.array(at.get(w.casefold(), ()), np.int64),
         tables_given=tables_given,
     )
-    own = masked_facets.MaskedChances(m)  # type: ignore[arg-type]
+    own = masked_facets.MaskedLikelihood(m)  # type: ignore[arg-type]
     found = own.in_places(None, [{0: "b", 1: "A", 2: "c"}, {0: "zzz", 1: "a", 2: "b"}, {0: "a", 1: "b", 2: "zzz"}])  # type: ignore[arg-type]
     assert np.exp(found) == pytest.approx([0.2 * (0.4 + 0.2) * 0.25, 0.0, 0.0])
     nothing = (None, None)

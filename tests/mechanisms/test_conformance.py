@@ -15,8 +15,7 @@ from small_spaces import on, random_space, words
 from tiny_generators import tiny_generator
 
 import dptext_core as dpt
-from dptext_core.auditing import batches, entry_points, latent, long_texts
-from dptext_core.auditing import statefulness as first_calls
+from dptext_core.auditing import batches, entry_points, latent, long_texts, statefulness
 from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.models import sentence_encoder
 from dptext_core.pieces import deleted_by_chance
@@ -27,7 +26,7 @@ from dptext_core.words.space_loading import SIZES
 #: The looks of an audit with fewer rewrites, which still go every way and see what leaks each time.
 SHORT = {
     batches: {"CALLS": 1, "WORDS": 6, "MODEL_WORDS": 3, "DIFFERENT": 2, "GUESSED": 1, "BATCH": 9},
-    first_calls: {"EACH": 1, "MODEL_EACH": 1, "WORDS": 6},
+    statefulness: {"EACH": 1, "MODEL_EACH": 1, "WORDS": 6},
     latent: {"DRAWS": 20, "SLOW_DRAWS": 20},
     entry_points: {"LONG": 2},
     # Beyond the 128 pieces that the tiny models read.

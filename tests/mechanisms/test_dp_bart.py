@@ -167,7 +167,7 @@ def test_no_two_texts_lose_more_than_is_promised(folders):
             apart = math.sqrt(int((steps * steps).sum()))
             assert m.audited.latent_advantage(a, b) == gaussian_advantage(apart / m.scale(steps.size)) > 0
         # The two that are farthest apart lose all of it.
-        one, other = (dp_bart.Encoded(a.document, a.key, np.full_like(a.latent, s), False) for s in (1.0, -1.0))
+        one, other = (dp_bart.EncodedText(a.document, a.key, np.full_like(a.latent, s), False) for s in (1.0, -1.0))
         loss = m.audited.latent_loss(one, other)
         assert loss == pytest.approx(8.0, rel=1e-6) and loss <= 8.0
 
@@ -396,4 +396,4 @@ def test_it_says_of_itself_what_it_is_without_a_model_loaded(folders):
     assert m.can == frozenset() and m.epsilon_range() == (10.0, 100_000.0, 1000.0) and m.max_epsilon == 1e6
     assert [make(folders["bart"], **v).guarantee(TEXT).notion for v in m.variants()] == ["approx", "pure"]
     plan = m.plan(TEXT)
-    assert not isinstance(plan, dp_bart.Encoded) and m.rewrite(plan, seed=1).text == m.rewrite(TEXT, seed=1).text
+    assert not isinstance(plan, dp_bart.EncodedText) and m.rewrite(plan, seed=1).text == m.rewrite(TEXT, seed=1).text

@@ -18,7 +18,7 @@ import dptext_core as dpt
 from dptext_core.auditing.release_statistics import with_epsilon
 from dptext_core.errors import DPTextError
 from dptext_core.explain import project
-from dptext_core.mechanisms import likelihood as chances
+from dptext_core.mechanisms import likelihood
 from dptext_core.mechanisms.latent import adept, dp_bart
 from dptext_core.mechanisms.option_meta import OptionMeta, option_meta
 from dptext_core.mechanisms.words import list_noise, mvc, word_groups
@@ -143,11 +143,15 @@ def test_words_of_another_text_stand_only_where_they_were_written_so():
         return SimpleNamespace(action=action, capital=capital, replacement="word")
 
     for mine, theirs in product((None, False, True), repeat=2):
-        found = chances._edits([step("replace", mine)], [step("replace", theirs)])
+        found = likelihood._edits([step("replace", mine)], [step("replace", theirs)])
         assert found == ([Edit("word")] if mine is theirs else None)
-    assert chances._edits([step("keep")], [step("replace", True)]) == [Edit()]
-    assert chances._edits([step("delete")], [step("delete")]) == [Edit("word")]
-    assert chances._edits([step("delete")], [step("keep")]) is None is chances._edits([step("keep")], [step("delete")])
+    assert likelihood._edits([step("keep")], [step("replace", True)]) == [Edit()]
+    assert likelihood._edits([step("delete")], [step("delete")]) == [Edit("word")]
+    assert (
+        likelihood._edits([step("delete")], [step("keep")])
+        is None
+        is likelihood._edits([step("keep")], [step("delete")])
+    )
 
 
 def test_places_that_share_a_draw_have_one_word_or_no_chance():

@@ -19,7 +19,7 @@ from tiny_generators import tiny_generator
 
 import dptext_core as dpt
 from dptext_core import attacks, cli
-from dptext_core.mechanisms.blocklist import Never, fold, forms, loaded, word_set
+from dptext_core.mechanisms.blocklist import Blocklist, fold, forms, loaded, word_set
 from dptext_core.mechanisms.masked.model_words import candidates
 from dptext_core.mechanisms.words.mvc import nearest_words
 from dptext_core.mechanisms.words.word_groups import build_groups, utilities
@@ -104,7 +104,7 @@ INVISIBLE = (
 
 @pytest.mark.parametrize("hidden", INVISIBLE, ids=ascii)
 def test_what_is_invisible_makes_no_other_word(hidden):
-    never = Never(frozenset(["heck", "café"]))
+    never = Blocklist(frozenset(["heck", "café"]))
     for spelled in (f"he{hidden}ck", f"{hidden}heck", f"heck{hidden}", f"H{hidden}e{hidden}CK", f"sea-he{hidden}ck"):
         assert never.bans(spelled), ascii(spelled)
     assert never.bans(f"cafe{hidden}\u0301"), "what is hidden between a letter and its accent keeps them apart"
@@ -114,7 +114,7 @@ def test_what_is_invisible_makes_no_other_word(hidden):
 
 
 def test_letters_that_unicode_calls_the_same_are_the_same_and_others_are_not():
-    never = Never(frozenset(["heck", "café"]))
+    never = Blocklist(frozenset(["heck", "café"]))
     marked = ("he\u0338ck", "he\u20ddck", "h\u1ab2eck", "cafe\u0301", "cafe\u0338\u0301")
     for same in ("ｈｅｃｋ", "HECK", "ℎeck", "CAFÉ", *marked):
         assert never.bans(same), ascii(same)
@@ -220,7 +220,7 @@ def test_candidates_are_those_of_the_model_without_them(tiny_model, name):
 def test_a_text_in_pieces_never_spells_one(tmp_path):
     """At every step the tokens that are left share the chance; which they are follows from what was written."""
     pieces = ["", " ass", "ass", "ume", " ", "-", " as", "s", "um", " bass-ass", "é", "\ufffd", "\u0301", " A\nss"]
-    spelling = Spelling(pieces, Never(frozenset(["ass", "as"])))
+    spelling = Spelling(pieces, Blocklist(frozenset(["ass", "as"])))
 
     def allowed(*written: int) -> set[int]:
         return set(range(len(pieces))) - set(spelling.banned(written).tolist())
@@ -229,8 +229,8 @@ def test_a_text_in_pieces_never_spells_one(tmp_path):
     assert allowed() == set(range(14)) - always - {2}
     assert allowed(10) == set(range(14)) - always  # "éass" is another word
     assert allowed(13) == set(range(14)) - always
-    assert Spelling(["a", "s", " a"], Never(frozenset(["as"]))).banned([0]).tolist() == [1]
-    assert Spelling(["a", "s", " a"], Never(frozenset(["as"]))).banned([1, 2]).tolist() == [1]
+    assert Spelling(["a", "s", " a"], Blocklist(frozenset(["as"]))).banned([0]).tolist() == [1]
+    assert Spelling(["a", "s", " a"], Blocklist(frozenset(["as"]))).banned([1, 2]).tolist() == [1]
 
     folder = tiny_generator(tmp_path, "gpt2")
     plain = dpt.get_mechanism("dp-paraphrase", model=str(folder), max_tokens=6)

@@ -14,7 +14,7 @@ from scipy.stats import beta
 from small_spaces import words
 
 import dptext_core as dpt
-from dptext_core.auditing import release_statistics as seen
+from dptext_core.auditing import release_statistics
 from dptext_core.mechanisms import recommended
 from dptext_core.mechanisms.latent import dp_bart
 from dptext_core.mechanisms.masked import dp_mlm, dp_mlm_prior, masked_facets, masked_words
@@ -45,7 +45,7 @@ def test_what_a_noisy_vector_loses_follows_from_how_far_the_clipped_ones_are_apa
         _rate=lambda n: sizes.append(n) or 0.25,
         scale=lambda n: sizes.append(n) or 2.0,
     )
-    own = dp_bart._Audited(m)  # type: ignore[arg-type]
+    own = dp_bart._AuditSupport(m)  # type: ignore[arg-type]
     loss, advantage = own.latent_loss("a", "b"), own.latent_advantage("a", "b")  # type: ignore[arg-type]
     if noise == "laplace":
         assert loss == 0.25 * 19 and advantage == laplace_advantage(vectors["a"].ravel(), 0.25)
@@ -320,10 +320,10 @@ def test_bounds_of_an_estimate_are_those_of_its_counts():
     counts = np.array([700, 0, 250, 50])
     with np.errstate(divide="ignore"):
         estimate = TokenDistribution(tuple("abcd"), np.log(counts / 1000), None, 1.0, draws=1000)
-    expected = [1.0 if k == 1000 else float(beta.ppf(1 - seen._SURE, k + 1, 1000 - k)) for k in counts]
-    assert seen.bounds(estimate) == pytest.approx(expected)
+    expected = [1.0 if k == 1000 else float(beta.ppf(1 - release_statistics._SURE, k + 1, 1000 - k)) for k in counts]
+    assert release_statistics.bounds(estimate) == pytest.approx(expected)
     exact = TokenDistribution(tuple("abcd"), estimate.log_probs, None, 1.0)
-    assert seen.bounds(exact) is exact.probs
+    assert release_statistics.bounds(exact) is exact.probs
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.01, 1.3, 40.0])

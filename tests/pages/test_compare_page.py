@@ -15,8 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 import dptext_core as dpt
 from dptext_core.attacks import best, two_texts
-from dptext_core.measure import metrics, side_by_side, target_figures
-from dptext_core.measure import pii_survival as leaks
+from dptext_core.measure import metrics, pii_survival, side_by_side, target_figures
 from dptext_core.measure.ledger import Ledger
 from dptext_core.mechanisms.recommended import ORDER
 from dptext_core.privacy.guarantee import percent
@@ -100,7 +99,7 @@ def test_two_settings_stand_beside_each_other_with_what_changed(page):
         "1-Diffractor (loaded words allowed)",
         "1-Diffractor (tem, loaded words allowed)",
     ]
-    left = [leaks.left(r) for r in results]
+    left = [pii_survival.left(r) for r in results]
     assert [n for _, n in left] == [1, 1] and list(table["identifying words left"]) == [f"{k} of 1" for k, _ in left]
     for (k, _), said in zip(left, [v["count"] for v in views(page, "count")], strict=True):
         assert said.startswith(f"{k} of 1 identifying words left, ") and " change" in said

@@ -237,7 +237,7 @@ def test_strangers_upload_little_and_keep_no_job(strangers, monkeypatch, tmp_pat
     with pytest.raises(dpt.InputError, match="more than 1,000 rows, and up to 1,000 are taken here"):
         batch.look(upload.path, most=public_hosting.limits().rows)
     with pytest.raises(dpt.InputError, match="keeps no job"):
-        upload.keep(batch.Asked("a.txt", "text", False, (), dpt.Setting("santext")))
+        upload.keep(batch.BatchRequest("a.txt", "text", False, (), dpt.Setting("santext")))
     with pytest.raises(dpt.InputError, match="keeps no job"):
         uploads.open_upload("code", Work(), "")
     upload.forget()
@@ -289,7 +289,7 @@ def test_marks_and_clitics_count_like_words_in_every_limit(monkeypatch, tmp_path
     kept = text.shorten(long)
     assert long.startswith(kept) and not text.too_long(kept) and text.too_long(kept + mark * 2)
     (tmp_path / "a.jsonl").write_text(json.dumps({"text": long}) + '\n{"text": "My doctor."}\n')
-    asked = batch.Asked("a.jsonl", "text", False, (), dpt.Setting("santext"))
+    asked = batch.BatchRequest("a.jsonl", "text", False, (), dpt.Setting("santext"))
     long_row, short_row = batch.Batch(tmp_path, asked, PUBLIC.row).first()
     assert "more than 500 words and marks" in long_row.error and short_row.text
     assert not batch.Batch(tmp_path, asked).first()[0].error, "on one's own machine it is rewritten"

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import dptext_core as dpt
-from dptext_studio.server import scheduler as turns
+from dptext_studio.server import scheduler
 from dptext_studio.server.scheduler import Scheduler, Turn
 
 
@@ -99,7 +99,7 @@ def test_what_was_given_up_leaves_the_queue_at_once():
 
 
 def test_long_work_gives_way_and_comes_again(monkeypatch):
-    monkeypatch.setattr(turns, "SLICE", 0.0)
+    monkeypatch.setattr(scheduler, "SLICE", 0.0)
     queue, order = Scheduler(1), []
     mine, go = turn("long"), threading.Event()
     with queue.take(mine):

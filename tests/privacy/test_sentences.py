@@ -15,7 +15,16 @@ from held import FOLDER
 
 import dptext_core as dpt
 from dptext_core.privacy import kinds, sentences
-from dptext_core.privacy.terms import Adjacency, Among, Condition, Group, Metric, NotProtected, ProtectedUnit, Reason
+from dptext_core.privacy.terms import (
+    Adjacency,
+    ComparisonScope,
+    Condition,
+    Group,
+    Metric,
+    NotProtected,
+    ProtectedUnit,
+    Reason,
+)
 from dptext_core.text import lexicon, lexicons
 
 FILE = FOLDER / "guarantee_sentences.md"
@@ -93,12 +102,16 @@ STATEMENTS = {
     "A seed": dpt.Guarantee("pure", 2.0, *WORDS, seeded=True),
     "A blocklist": dpt.Guarantee("pure", 2.0, *WORDS, never=2),
     "Both blocklists": dpt.Guarantee("pure", 2.0, *WORDS, never=1, loaded=1372),
-    "A condition for a draw": dpt.Guarantee("pure", 2.0, TOKENS[0], Adjacency(LENGTH), 3, 6.0, among=Among(LENGTH)),
+    "A condition for a draw": dpt.Guarantee(
+        "pure", 2.0, TOKENS[0], Adjacency(LENGTH), 3, 6.0, among=ComparisonScope(LENGTH)
+    ),
     "Approximate": dpt.Guarantee("approx", 2.0, *WORDS, delta=1e-5),
     "A δ that adds up to 1": dpt.Guarantee("approx", 2.0, *TOKENS, delta=0.4),
     "Metric without examples": dpt.Guarantee("metric", 2.0, *WORDS, metric="steps"),
-    "Metric within a condition": dpt.Guarantee("metric", 40.0, *WORDS, metric="steps", near=1.0, among=Among(LENGTH)),
-    "Group within a condition": dpt.Guarantee("group", 2.0, *WORDS, group="its class", among=Among(LENGTH)),
+    "Metric within a condition": dpt.Guarantee(
+        "metric", 40.0, *WORDS, metric="steps", near=1.0, among=ComparisonScope(LENGTH)
+    ),
+    "Group within a condition": dpt.Guarantee("group", 2.0, *WORDS, group="its class", among=ComparisonScope(LENGTH)),
     "None": dpt.Guarantee("none", 2.0, *WORDS, reason="no noise is added."),
 }
 

@@ -29,9 +29,8 @@ from tiny_generators import tiny_generator
 import dptext_core as dpt
 from dptext_core import attacks, cli
 from dptext_core.attacks import bayes, likely_text, mask_inference, nearest, query
-from dptext_core.auditing import metadata_leakage as told
-from dptext_core.measure import budget, metrics
-from dptext_core.measure import pii_survival as leaks
+from dptext_core.auditing import metadata_leakage
+from dptext_core.measure import budget, metrics, pii_survival
 from dptext_core.measure.metrics.bleu import corpus_bleu
 from dptext_core.models import causal
 from dptext_core.models.sentence_encoder import embed
@@ -205,7 +204,7 @@ def operations(model: str, folder: Path, space: str) -> dict[str, Callable[[str]
         "ledger, dropped": from_ledger,
         "audit": from_audit(folder),
         **{f"metric {name}": measure(name) for name in metrics.METRICS},
-        "what still stands": lambda w: leaks.still_there(text(w), f"My sister {w}."),
+        "what still stands": lambda w: pii_survival.still_there(text(w), f"My sister {w}."),
         "corpus BLEU": lambda w: corpus_bleu([text(w)] * 3, [f"No {w} here."] * 3),
         "sentence embeddings": lambda w: embed([text(w)]),
         "command rewrite": command("rewrite", *word_level, "--json", "--trace"),
@@ -239,7 +238,7 @@ def test_nothing_is_left_of_a_text_and_what_is_kept_is_found(
     The positive control, in the same scan: a cache, a container in an object, a closure, bytes, an array, an error with
     its frames.
     """
-    monkeypatch.setattr(told, "LONG", 20)
+    monkeypatch.setattr(metadata_leakage, "LONG", 20)
     gpt2, bart = (str(tiny_generator(tmp_path / kind, kind)) for kind in ("gpt2", "bart"))
     models = {"dp-prompt": gpt2, "dp-paraphrase": gpt2, "dp-bart": bart}
     others = {name: all_of(name, models.get(name, tiny_model), in_each_way=False) for name in OTHERS}

@@ -24,7 +24,7 @@ from dptext_core import cli
 from dptext_core.cli import arguments
 from dptext_core.measure import metrics
 from dptext_studio.server import batch as core
-from dptext_studio.server.batch import Asked, Batch
+from dptext_studio.server.batch import Batch, BatchRequest
 
 TEXT = "My doctor sent a letter to my sister."
 
@@ -55,7 +55,7 @@ def made(folder, n: int = 40, **other) -> Batch:
     rows = "".join(f'{i},"{TEXTS.get(i, f"Row {i}: {TEXT}")}",{i % 2}{CELLS.get(i, "")}\n' for i in range(n))
     (folder / "my notes.csv").write_text("id,the text,label\n" + rows, encoding="utf-8")
     given = dict(file="my notes.csv", column="the text", header=True, keep=("label",))
-    return Batch(folder, Asked(**(given | other), setting=dpt.Setting(Picky.name, {}, 2.0)))
+    return Batch(folder, BatchRequest(**(given | other), setting=dpt.Setting(Picky.name, {}, 2.0)))
 
 
 def test_a_file_is_looked_at_and_its_text_is_guessed(tmp_path):
@@ -118,7 +118,7 @@ def test_of_a_row_that_is_far_too_long_a_part_is_counted_and_of_others_all_once(
     counted: list[int] = []
     parse = dpt.Document.parse
     monkeypatch.setattr(dpt.Document, "parse", lambda text, *more: counted.append(len(text)) or parse(text, *more))
-    data = core.Batch(tmp_path, core.Asked("a.jsonl", "text", False, (), dpt.Setting("santext")), 500).data()
+    data = core.Batch(tmp_path, core.BatchRequest("a.jsonl", "text", False, (), dpt.Setting("santext")), 500).data()
     for _ in range(3):
         first, second, *others = data.rows()
         assert "more than 500 words and marks" in first.why and "more than 1,000,000 characters" in second.why
@@ -133,7 +133,7 @@ def test_what_stands_in_lists_of_lists_is_written_in_every_format_or_refused(tmp
     (tmp_path / "a.jsonl").write_text(
         f'{{"text": "My doctor.", "b": {inner}}}\n' + '{"text": "a [[[[", "b": 1}\n' * 3, encoding="utf-8"
     )
-    batch = core.Batch(tmp_path, core.Asked("a.jsonl", "text", False, ("b",), dpt.Setting("custext", {}, 3.0)))
+    batch = core.Batch(tmp_path, core.BatchRequest("a.jsonl", "text", False, ("b",), dpt.Setting("custext", {}, 3.0)))
     found = batch.rewrite()
     assert found.rows == 4 and len(found.errors) == (deep > 100)
     assert all("line 1, has more than 100 lists and objects within each other" in why for _, why in found.errors)
@@ -203,7 +203,9 @@ def test_ten_rows_leave_nothing_behind_and_all_rows_are_what_the_command_makes(t
     (last,) = batch.page(39, 20)
     assert last.row == 40 and last.original.startswith("Row 39") and last.text.startswith("Row 39")
     assert batch.first_promise() == Picky.create(epsilon=2.0).guarantee(f"Row 0: {TEXT}").sentence()
-    assert batch.found() == found and Asked.from_dict(json.loads(json.dumps(batch.asked.to_dict()))) == batch.asked
+    assert (
+        batch.found() == found and BatchRequest.from_dict(json.loads(json.dumps(batch.asked.to_dict()))) == batch.asked
+    )
     # The command, as it is printed, goes on with the very same run: there is nothing left to do.
     monkeypatch.chdir(tmp_path)
     line = core.command(batch.asked)
@@ -273,7 +275,7 @@ def test_rows_without_a_text_are_not_measured(tmp_path):
         folder.mkdir()
         (tmp_path / name).rename(folder / name)
         setting = dpt.Setting("diffractor", {}, 1e-9)
-        asked = Asked(file=name, column="text", header=True, keep=(), setting=setting, polish=True)
+        asked = BatchRequest(file=name, column="text", header=True, keep=(), setting=setting, polish=True)
         found.append(Batch(folder, asked).rewrite())
     shares = [f.measures["unchanged"] for f in found]
     assert [s["n"] for s in shares] == [1, 1] and max(s["mean"] for s in shares) < 0.8
@@ -286,7 +288,7 @@ def test_each_strategy_says_what_its_promise_is_about(tmp_path):
     for strategy in ("token", "record", "dataset"):
         asked = made(tmp_path).asked
         setting = dpt.Setting("custext", {"strategy": strategy}, 2.0)
-        m = Batch(tmp_path, Asked(asked.file, asked.column, True, (), setting))
+        m = Batch(tmp_path, BatchRequest(asked.file, asked.column, True, (), setting))
         said[strategy] = " ".join(m.meaning())
         assert list(m.strategies) == ["token", "record", "dataset"] and not made(tmp_path).strategies
     assert m.first_promise() == "", "it is that of all rows"
@@ -297,7 +299,7 @@ def test_each_strategy_says_what_its_promise_is_about(tmp_path):
 def test_a_shared_draw_leaves_no_key_beside_the_results(tmp_path):
     asked = made(tmp_path).asked
     setting = dpt.Setting("custext", {"strategy": "dataset"}, 2.0)
-    batch = Batch(tmp_path, Asked(asked.file, asked.column, True, (), setting))
+    batch = Batch(tmp_path, BatchRequest(asked.file, asked.column, True, (), setting))
     seen: list[bytes] = []
     fresh = dpt.NoiseStream.__init__
 
@@ -410,8 +412,8 @@ def test_a_polished_run_says_so_in_every_line_and_what_it_brought_back(tmp_path,
 
 
 def test_a_polished_job_is_what_its_command_makes():
-    asked = core.Asked("a.csv", "text", True, (), dpt.Setting("custext", {}, 3.0), polish=True)
-    assert core.Asked.from_dict(json.loads(json.dumps(asked.to_dict()))) == asked
+    asked = core.BatchRequest("a.csv", "text", True, (), dpt.Setting("custext", {}, 3.0), polish=True)
+    assert core.BatchRequest.from_dict(json.loads(json.dumps(asked.to_dict()))) == asked
     assert core.command(asked).count("--polish") == 1 and ", polish=True)" in core.snippet(asked)
     plain = dataclasses.replace(asked, polish=False)
     assert "polish" not in plain.to_dict() and "polish" not in core.command(plain) + core.snippet(plain)

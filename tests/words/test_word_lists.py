@@ -99,13 +99,13 @@ def test_close_calls_are_decided_in_float64(few_neighbours):
 
 def test_as_the_plain_loop_with_the_default_sizes(monkeypatch):
     """Clusters around few points: words outlive their neighbours, so these are found again on the way."""
-    sizes, find = [], lists._Left.find_neighbours
+    sizes, find = [], lists._RemainingRows.find_neighbours
 
     def counted(left, report):
         find(left, report)
         sizes.append(len(left.rows))
 
-    monkeypatch.setattr(lists._Left, "find_neighbours", counted)
+    monkeypatch.setattr(lists._RemainingRows, "find_neighbours", counted)
     stream = np.random.default_rng(7)
     centres = stream.standard_normal((30, 16))[stream.integers(30, size=2000)]
     vectors = (centres * 2 + stream.standard_normal((2000, 16))).astype(np.float32)

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ...mechanisms.audited import Audited
+from ...mechanisms.audited import AuditSupport
 from ...mechanisms.base import BATCH, Mechanism, Prepared
 from ...mechanisms.config import epsilon_option
 from ...mechanisms.latent.adept import ADePT
@@ -56,7 +56,7 @@ class NoisyLength(Mechanism):
     words: ClassVar[tuple[str, ...]] = ("none", "tiny", "short", "brief", "medium", "long", "huge", "endless")
 
     @property
-    def audited(self) -> Audited[NoisyLength]:
+    def audited(self) -> AuditSupport[NoisyLength]:
         return _Length(self)
 
     @property
@@ -82,7 +82,7 @@ class NoisyLength(Mechanism):
         return RewriteResult.of(self, prepared, stream, text, pieces=(piece,))
 
 
-class _Length(Audited[NoisyLength]):
+class _Length(AuditSupport[NoisyLength]):
     """The noise on the number that a text is written from."""
 
     def latent_loss(self, a: Prepared, b: Prepared) -> float:
@@ -107,7 +107,7 @@ class UnderstatedLength(NoisyLength):
     title = "A small mechanism that states a fiftieth of its loss"
 
     @property
-    def audited(self) -> Audited[NoisyLength]:
+    def audited(self) -> AuditSupport[NoisyLength]:
         return _Fiftieth(self)
 
 

@@ -21,7 +21,7 @@ from ...mechanisms.words.word_codes import KEPT
 from ...mechanisms.words.word_trace import Draws, WordPrepared, WordTrace
 from ...privacy.distribution import TokenDistribution
 from ...privacy.sampling import NoiseStream
-from ...result import Polished, RewriteResult, Sweep, Unit
+from ...result import PolishedResult, RewriteResult, Sweep, Unit
 from ...support.task import Task
 from ...text.document import Document
 from .base import Fault
@@ -200,17 +200,17 @@ class ProcessKeyCusText(CusText):
 class _ReadingPolish(RewriteResult):
     """A result whose polish reads the original."""
 
-    def polished(self, mechanism: Any = None, *, model: str = "bundled", task: Any = None) -> Polished:
+    def polished(self, mechanism: Any = None, *, model: str = "bundled", task: Any = None) -> PolishedResult:
         first = next((s.original for s in self.steps if s.drawn), "")
-        return Polished(self, f"{self.text} {first}".strip(), tuple(self.releases), 1, ())
+        return PolishedResult(self, f"{self.text} {first}".strip(), tuple(self.releases), 1, ())
 
 
 class _TracePolish(RewriteResult):
     """A result whose polish reads how it came about."""
 
-    def polished(self, mechanism: Any = None, *, model: str = "bundled", task: Any = None) -> Polished:
+    def polished(self, mechanism: Any = None, *, model: str = "bundled", task: Any = None) -> PolishedResult:
         own = self.trace.prepared.document.words  # type: ignore[attr-defined]
-        return Polished(self, f"{self.text} {own[0] if own else ''}".strip(), tuple(self.releases), 1, ())
+        return PolishedResult(self, f"{self.text} {own[0] if own else ''}".strip(), tuple(self.releases), 1, ())
 
 
 def _as(cls: type[RewriteResult], result: RewriteResult) -> RewriteResult:

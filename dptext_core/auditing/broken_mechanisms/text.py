@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...errors import InputError
-from ...mechanisms.audited import Audited
+from ...mechanisms.audited import AuditSupport
 from ...mechanisms.base import Mechanism, Prepared
-from ...mechanisms.capabilities import Reading
+from ...mechanisms.capabilities import InputCoverage
 from ...mechanisms.config import epsilon_option
-from ...mechanisms.likelihood import Chances
+from ...mechanisms.likelihood import Likelihood
 from ...mechanisms.words.santext import SanText
 from ...mechanisms.words.word_level import WordMechanism
 from ...privacy.distribution import ScoreTable, TokenDistribution
@@ -74,8 +74,8 @@ class TinyWriter(Mechanism):
     length: ClassVar[int] = 6
 
     @property
-    def chances(self) -> Chances[TinyWriter]:
-        return Chances(self)
+    def chances(self) -> Likelihood[TinyWriter]:
+        return Likelihood(self)
 
     @property
     def aligned(self) -> None:
@@ -163,7 +163,7 @@ class PolishedWriter(TinyWriter):
         return text, pieces
 
 
-class _OfPolish(Audited[PolishedWriter]):
+class _OfPolish(AuditSupport[PolishedWriter]):
     def spelled(self, drawn: Sequence[int]) -> str:
         return self.m._polished([self.m.words[k] for k in drawn])[0]
 
@@ -295,11 +295,11 @@ class NotingSanText(SanText):
     title = "SanText whose note tells of the words"
 
     @property
-    def reading(self) -> Reading[WordMechanism]:
+    def reading(self) -> InputCoverage[WordMechanism]:
         return _Odd(self)
 
 
-class _Odd(Reading[WordMechanism]):
+class _Odd(InputCoverage[WordMechanism]):
     def note(self, text: str | Prepared) -> str:
         return "There are odd words in this text." if _odd(text) else ""
 

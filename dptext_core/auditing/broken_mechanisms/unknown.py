@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import NoDistribution
 from ...mechanisms.base import Mechanism, Prepared
 from ...mechanisms.config import epsilon_option
-from ...mechanisms.likelihood import Chances
+from ...mechanisms.likelihood import Likelihood
 from ...mechanisms.words.santext import SanText
 from ...mechanisms.words.word_trace import WordPrepared
 from ...privacy.distribution import ScoreTable, TokenDistribution
@@ -54,8 +54,8 @@ class TinySwap(Mechanism):
     words: ClassVar[tuple[str, ...]] = ("doctor", "nurse", "sister", "letter", "water", "music", "garden", "window")
 
     @property
-    def chances(self) -> Chances[TinySwap]:
-        return Chances(self)
+    def chances(self) -> Likelihood[TinySwap]:
+        return Likelihood(self)
 
     def _unknown(self, word: str) -> np.ndarray:
         """Scores of the eight words for one that is none of them."""

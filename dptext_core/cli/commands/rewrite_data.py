@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ...data.distributed import BLOCK
 from ...data.input_watch import Row
-from ...data.records import Overall, rewrite_records
+from ...data.records import DatasetGuarantee, rewrite_records
 from ...errors import ConfigError, InputError
 from ...measure.coverage import coverage_note
 from ...mechanisms.base import BATCH, Mechanism
@@ -283,7 +283,7 @@ def _stream(args: argparse.Namespace, mechanism: Any, keep: list[str]) -> None:
         if not args.quiet:
             note_reading(data)
         rows = data.rows()
-    whole = Overall(mechanism.shares_draws)
+    whole = DatasetGuarantee(mechanism.shares_draws)
     for record in rewrite_records(
         rows, mechanism, args.text_column, seed=args.seed, batch=args.batch, polish=args.polish
     ):

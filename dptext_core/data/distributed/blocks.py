@@ -26,7 +26,7 @@ from typing import Any, ClassVar, Literal, Protocol
 
 from ...errors import ConfigError, DPTextError, InputError, ModelUnavailable
 from ...mechanisms.base import BATCH, Mechanism
-from ...mechanisms.setting import OfSetting, Setting
+from ...mechanisms.setting import Setting, SettingFields
 from ...privacy.sampling import NoiseStream
 from ...support.outcome import WorkOutcome
 from ...support.private import Private
@@ -51,7 +51,7 @@ Kind = Literal["count", "rewrite"]
 
 
 @dataclass(frozen=True, eq=False)
-class Orders(OfSetting, Private):
+class Orders(SettingFields, Private):
     """What a worker has to know once. loads: SHA-256 of the files that its options name;
     plugins: files that register mechanisms, at the same place on every machine; key: of the noise that all share."""
 

@@ -48,11 +48,11 @@ from ...support.assets import sha256_of
 from ...support.task import Task
 from ...text.document import Document
 from ...words.vocabulary import trunk_folder
-from ..audited import Audited
-from ..capabilities import Reading
+from ..audited import AuditSupport
+from ..capabilities import InputCoverage
 from ..config import option
 from ..preparing import Prepared
-from .noisy_vector import Encoded, VectorMechanism, whole_text_epsilon
+from .noisy_vector import EncodedText, VectorMechanism, whole_text_epsilon
 
 #: Steps that make up the clipping norm.
 GRID = 1 << 20
@@ -167,12 +167,12 @@ class ADePT(VectorMechanism):
         return replace(config, checkpoint=str(Path(folder)))
 
     @property
-    def reading(self) -> Reading[ADePT]:
-        return _Reading(self)
+    def reading(self) -> InputCoverage[ADePT]:
+        return _InputCoverage(self)
 
     @property
-    def audited(self) -> Audited[ADePT]:
-        return _Audited(self)
+    def audited(self) -> AuditSupport[ADePT]:
+        return _AuditSupport(self)
 
     @cached_property
     def shape(self) -> ae.AutoencoderShape:
@@ -227,10 +227,10 @@ class ADePT(VectorMechanism):
         ids, n = ae.pieces(document.visible.text, self.shape.window)
         return ids, n > len(ids)
 
-    def encode(self, documents: Sequence[Document]) -> list[Encoded]:
+    def encode(self, documents: Sequence[Document]) -> list[EncodedText]:
         read = [self._read(d) for d in documents]
         contexts = self.autoencoder.encode_ids([ids for ids, _ in read])
-        return [Encoded(d, self.key, x, cut) for d, x, (_, cut) in zip(documents, contexts, read, strict=True)]
+        return [EncodedText(d, self.key, x, cut) for d, x, (_, cut) in zip(documents, contexts, read, strict=True)]
 
     def noisy(self, prepared: Prepared, stream: NoiseStream) -> np.ndarray:
         """The vector that a text is written from, float64 (d,)."""
@@ -256,7 +256,7 @@ class ADePT(VectorMechanism):
         return tuple({"checkpoint": name} for name in ae.BUNDLED)
 
 
-class _Reading(Reading[ADePT]):
+class _InputCoverage(InputCoverage[ADePT]):
     """By the autoencoder's word pieces."""
 
     def known(self, document: Document) -> Sequence[bool]:
@@ -266,13 +266,13 @@ class _Reading(Reading[ADePT]):
         return "the autoencoder reads them letter by letter or not at all, and writes something else."
 
     def note(self, text: str | Prepared) -> str:
-        cut = text.cut if isinstance(text, Encoded) else self.m._read(self.m.plan(text).document)[1]
+        cut = text.cut if isinstance(text, EncodedText) else self.m._read(self.m.plan(text).document)[1]
         if not cut:
             return ""
         return f"The first {self.m.shape.window} word pieces of this text are read: what follows is left out."
 
 
-class _Audited(Audited[ADePT]):
+class _AuditSupport(AuditSupport[ADePT]):
     """The noise on the vector that a text is written from."""
 
     def latent_loss(self, a: Prepared, b: Prepared) -> float | None:

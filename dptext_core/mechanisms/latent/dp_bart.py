@@ -55,12 +55,12 @@ from ...privacy.terms import ANY_TEXTS, NotProtected, ProtectedUnit
 from ...support.checks import each_text
 from ...support.task import Task
 from ...text.document import Document
-from ..audited import Audited
-from ..capabilities import Reading
+from ..audited import AuditSupport
+from ..capabilities import InputCoverage
 from ..config import option
 from ..preparing import Prepared
 from ..writing.generation_options import generator_option, recase_option
-from .noisy_vector import Encoded, VectorMechanism, whole_text_epsilon
+from .noisy_vector import EncodedText, VectorMechanism, whole_text_epsilon
 
 #: Steps from 0 to the bound.
 GRID = 1 << 12
@@ -190,12 +190,12 @@ class DPBART(VectorMechanism):
         return super().replace(**options)
 
     @property
-    def reading(self) -> Reading[DPBART]:
-        return _Reading(self)
+    def reading(self) -> InputCoverage[DPBART]:
+        return _InputCoverage(self)
 
     @property
-    def audited(self) -> Audited[DPBART]:
-        return _Audited(self)
+    def audited(self) -> AuditSupport[DPBART]:
+        return _AuditSupport(self)
 
     def loads(self) -> Mapping[str, str]:
         return {"model": weights_sha256(generator_spec(self.config.model, PROMPTED).folder)}
@@ -249,12 +249,12 @@ class DPBART(VectorMechanism):
 
         return ROWS
 
-    def encode(self, documents: Sequence[Document]) -> list[Encoded]:
+    def encode(self, documents: Sequence[Document]) -> list[EncodedText]:
         """What the encoder makes of them, (l, d) each; 0 beyond the text."""
         g, n = self.generator(), self.config.positions
         read = [_ids(g, d.visible.text, n) for d in documents]
         latents = g.latents([ids for ids, _ in read], n)
-        return [Encoded(d, self.key, x, cut) for d, x, (_, cut) in zip(documents, latents, read, strict=True)]
+        return [EncodedText(d, self.key, x, cut) for d, x, (_, cut) in zip(documents, latents, read, strict=True)]
 
     def _rate(self, n: int) -> Fraction:
         """By how much ln of the chances of Laplace noise falls with each step."""
@@ -308,7 +308,7 @@ class DPBART(VectorMechanism):
         return ({}, {"noise": "laplace"})
 
 
-class _Reading(Reading[DPBART]):
+class _InputCoverage(InputCoverage[DPBART]):
     """By the model's tokens."""
 
     def known(self, document: Document) -> Sequence[bool]:
@@ -320,7 +320,7 @@ class _Reading(Reading[DPBART]):
         return "the model reads them letter by letter or not at all."
 
     def note(self, text: str | Prepared) -> str:
-        if isinstance(text, Encoded):
+        if isinstance(text, EncodedText):
             cut = text.cut
         else:  # of a plain text known where the model is loaded
             n = self.m.config.positions
@@ -333,7 +333,7 @@ class _Reading(Reading[DPBART]):
         )
 
 
-class _Audited(Audited[DPBART]):
+class _AuditSupport(AuditSupport[DPBART]):
     """The noise on the vector that a text is written from."""
 
     def latent_loss(self, a: Prepared, b: Prepared) -> float | None:

@@ -28,7 +28,7 @@ def whole_text_epsilon(default: float, low: float, high: float) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Encoded(Prepared):
+class EncodedText(Prepared):
     """A text with what the encoder made of it, float32, before clipping. cut: whether the text was longer than what is
     read."""
 
@@ -48,7 +48,7 @@ class VectorMechanism(Mechanism):
         """Texts that are encoded, and that are written, at once."""
 
     @abstractmethod
-    def encode(self, documents: Sequence[Document]) -> list[Encoded]:
+    def encode(self, documents: Sequence[Document]) -> list[EncodedText]:
         """Documents as the encoder reads them."""
 
     @abstractmethod
@@ -79,9 +79,9 @@ class VectorMechanism(Mechanism):
     def plan(self, text: str | Prepared) -> Prepared:
         return text if isinstance(text, Prepared) else Prepared(self.document(text), self.key)
 
-    def encoded(self, prepared: Prepared) -> Encoded:
+    def encoded(self, prepared: Prepared) -> EncodedText:
         """What ``plan`` made is read now."""
-        return prepared if isinstance(prepared, Encoded) else self.encode([prepared.document])[0]
+        return prepared if isinstance(prepared, EncodedText) else self.encode([prepared.document])[0]
 
     def prepare_document(self, document: Document, task: Task) -> Prepared:
         task.check()

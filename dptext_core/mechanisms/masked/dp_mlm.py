@@ -42,8 +42,8 @@ from ...support.task import UNWATCHED, Task
 from ...text.language import Language
 from ...text.lexicons import antonyms
 from ..base import Mechanism
-from ..capabilities import Aligned, PublicStart
-from ..clipping import Clipped
+from ..capabilities import Alignment, PublicPrior
+from ..clipping import ClippedMechanism
 from ..config import (
     epsilon_option,
     keep_punctuation_option,
@@ -55,9 +55,9 @@ from ..config import (
     recase_option,
     stopwords_option,
 )
-from ..likelihood import Chances
+from ..likelihood import Likelihood
 from ..registry import mechanism_class
-from .masked_facets import MaskedChances, Places
+from .masked_facets import MaskedLikelihood, Places
 from .masked_prepared import Draw, MaskedPrepared
 from .masked_words import MaskedWords
 from .model_words import candidates, left
@@ -178,7 +178,7 @@ class DPMLMPlusConfig(DPMLMConfig):
     )
 
 
-class DPMLM(Clipped, MaskedWords):
+class DPMLM(ClippedMechanism, MaskedWords):
     """DP-MLM: every word is replaced by a draw from a masked language model (Algorithms 1 and 2)."""
 
     name = "dp-mlm"
@@ -242,7 +242,7 @@ class DPMLM(Clipped, MaskedWords):
         return Reason(ReasonKind.ANTONYM_FILTER) if self.config.antonym_filter else None
 
     @property
-    def public_start(self) -> PublicStart[DPMLM] | None:
+    def public_start(self) -> PublicPrior[DPMLM] | None:
         return _Start(self) if type(self) is DPMLM else None
 
     @classmethod
@@ -251,7 +251,7 @@ class DPMLM(Clipped, MaskedWords):
         return ({}, *others)
 
 
-class _Start(PublicStart[DPMLM]):
+class _Start(PublicPrior[DPMLM]):
     """Another mechanism has the prior."""
 
     def from_public(self) -> Mechanism | None:
@@ -279,11 +279,11 @@ class DPMLMPlus(DPMLM):
         return delete, c.add_prob > 0 and stream.at(index, "add").uniform() <= c.add_prob
 
     @property
-    def chances(self) -> Chances[MaskedWords]:
-        return _PlusChances(self, sweeps=self.config.order == "parallel")
+    def chances(self) -> Likelihood[MaskedWords]:
+        return _PlusLikelihood(self, sweeps=self.config.order == "parallel")
 
     @property
-    def aligned(self) -> Aligned[MaskedWords]:
+    def aligned(self) -> Alignment[MaskedWords]:
         return _PlusPlaces(self)
 
     def _composition(self, spent: Sequence[float]) -> tuple[float, float | None, int]:
@@ -312,7 +312,7 @@ class _PlusPlaces(Places):
         return self.m.config.del_prob
 
 
-class _PlusChances(MaskedChances):
+class _PlusLikelihood(MaskedLikelihood):
     @property
     def missing(self) -> str:
         if not (self.m.config.add_prob or self.m.config.del_prob):

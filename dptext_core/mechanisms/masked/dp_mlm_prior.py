@@ -30,11 +30,11 @@ from ...models.word_chances import log_frequencies
 from ...privacy.distribution import Channel, ScoreTable, TokenDistribution, logsumexp, search_flips
 from ...privacy.kinds import ConditionKind
 from ...privacy.sampling import DEPTH, NoiseStream
-from ...privacy.terms import Among, Condition
+from ...privacy.terms import ComparisonScope, Condition
 from ...result import Unit
 from ...support.task import UNWATCHED, Task
 from ..base import Mechanism
-from ..capabilities import PublicStart
+from ..capabilities import PublicPrior
 from ..config import (
     epsilon_option,
     keep_punctuation_option,
@@ -384,17 +384,17 @@ class DPMLMPrior(MaskedWords):
         return [prepared.targets[k] for k in np.argsort(entropies(np.stack(first)), kind="stable")]
 
     @property
-    def public_start(self) -> PublicStart[DPMLMPrior]:
+    def public_start(self) -> PublicPrior[DPMLMPrior]:
         return _Start(self)
 
     # --- the promise
 
-    def _among(self) -> Among:
+    def _among(self) -> ComparisonScope:
         if self.config.prior == "frequency":
-            return Among()
+            return ComparisonScope()
         one_by_one = self.config.order != "parallel" and self.config.prior == "released"
         before = (Condition(ConditionKind.RELEASED_BEFORE),) if one_by_one else ()
-        return Among(*SAME_SKELETON.conditions, *before)
+        return ComparisonScope(*SAME_SKELETON.conditions, *before)
 
     # --- what panels show
 
@@ -420,7 +420,7 @@ class DPMLMPrior(MaskedWords):
         return ({}, {"prior": "frequency"}, {"order": "sequential"}, {"order": "certain"}, fixed)
 
 
-class _Start(PublicStart[DPMLMPrior]):
+class _Start(PublicPrior[DPMLMPrior]):
     """It starts from there always."""
 
     def without_prior(self) -> Mechanism:

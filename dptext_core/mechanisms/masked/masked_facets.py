@@ -11,8 +11,8 @@ from ...privacy.distribution import TokenDistribution
 from ...privacy.sampling import NoiseStream
 from ...support.task import UNWATCHED, Task
 from ...text.document import Document
-from ..capabilities import Aligned, KeptScores, Reading
-from ..likelihood import Chances, of_words
+from ..capabilities import Alignment, InputCoverage, StoredScores
+from ..likelihood import Likelihood, of_words
 from ..preparing import Prepared
 from .masked_prepared import Acts, Draw, MaskedPrepared
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .masked_words import MaskedWords  # noqa: F401 (named in the bases of classes)
 
 
-class _Scores(KeptScores["MaskedWords"]):
+class _Scores(StoredScores["MaskedWords"]):
     """Those of the masks in the original text. What is put there is of all candidates of the model, or what ``of``
     gives of a mechanism that releases the same words."""
 
@@ -37,7 +37,7 @@ class _Scores(KeptScores["MaskedWords"]):
         return planned
 
 
-class _Reading(Reading["MaskedWords"]):
+class _InputCoverage(InputCoverage["MaskedWords"]):
     """By the words that the model has whole."""
 
     def coverage(self, text: str | Prepared) -> tuple[int, int]:
@@ -52,14 +52,14 @@ class _Reading(Reading["MaskedWords"]):
         return "the model reads them letter by letter or not at all, and puts other words in their place."
 
 
-class Places(Aligned["MaskedWords"]):
+class Places(Alignment["MaskedWords"]):
     """By the plan alone."""
 
     def drawn(self, text: str | Prepared) -> tuple[int, ...]:
         return self.m._planned(text).targets
 
 
-class MaskedChances(Chances["MaskedWords"]):
+class MaskedLikelihood(Likelihood["MaskedWords"]):
     """In sequential order what a word is drawn from depends on the words before it, at every ε on others."""
 
     @property

@@ -16,7 +16,7 @@ from ...support.cache import OwnLock
 from ...support.task import UNWATCHED, Task
 from ...text.lexicon import Lexicon
 from ...text.skeleton import Skeleton
-from ..blocklist import NOTHING, Never
+from ..blocklist import NOTHING, Blocklist
 from ..preparing import Prepared
 from .model_words import banned, language_model, left, score
 
@@ -58,7 +58,7 @@ class MaskedPrepared(Prepared):
     model: str
     contextualize: bool
     stop: Lexicon | None = None
-    never: Never = NOTHING
+    never: Blocklist = NOTHING
 
     _rows: dict[tuple[int, bool], np.ndarray] = field(default_factory=dict, init=False, repr=False)
     _given: dict[tuple, np.ndarray] = field(default_factory=dict, init=False, repr=False)

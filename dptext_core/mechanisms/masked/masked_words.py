@@ -21,7 +21,7 @@ from ...privacy.distribution import Channel, TokenDistribution
 from ...privacy.guarantee import Guarantee
 from ...privacy.kinds import NotProtectedKind, UnitKind
 from ...privacy.sampling import NoiseStream, draw
-from ...privacy.terms import Among, NotProtected, ProtectedUnit, Reason
+from ...privacy.terms import ComparisonScope, NotProtected, ProtectedUnit, Reason
 from ...result import RewriteResult, Step, Unit
 from ...support.checks import text_list, whole
 from ...support.task import UNWATCHED, Task
@@ -31,10 +31,10 @@ from ...text.lexicons import stop_words
 from ...text.names_and_numbers import names_and_numbers
 from ...text.skeleton import Edit
 from ..base import Mechanism, in_runs
-from ..capabilities import Aligned, KeptScores, Reading
-from ..likelihood import Chances
+from ..capabilities import Alignment, InputCoverage, StoredScores
+from ..likelihood import Likelihood
 from ..preparing import Prepared
-from .masked_facets import MaskedChances, Places, _Reading, _Scores
+from .masked_facets import MaskedLikelihood, Places, _InputCoverage, _Scores
 from .masked_prepared import ROWS_KEPT, Acts, Draw, MaskedPrepared, MaskedTrace
 from .model_words import banned, candidates, language_model, left, lookup, score
 
@@ -133,19 +133,19 @@ class MaskedWords(Mechanism):
             at += len(some)
 
     @property
-    def chances(self) -> Chances[MaskedWords]:
-        return MaskedChances(self, sweeps=self.config.order == "parallel")
+    def chances(self) -> Likelihood[MaskedWords]:
+        return MaskedLikelihood(self, sweeps=self.config.order == "parallel")
 
     @property
-    def kept_scores(self) -> KeptScores[MaskedWords]:
+    def kept_scores(self) -> StoredScores[MaskedWords]:
         return _Scores(self)
 
     @property
-    def reading(self) -> Reading[MaskedWords]:
-        return _Reading(self)
+    def reading(self) -> InputCoverage[MaskedWords]:
+        return _InputCoverage(self)
 
     @property
-    def aligned(self) -> Aligned[MaskedWords]:
+    def aligned(self) -> Alignment[MaskedWords]:
         return Places(self)
 
     def plan(self, text: str | Prepared | Document) -> MaskedPrepared:
@@ -230,9 +230,9 @@ class MaskedWords(Mechanism):
             **self.never.counts(),
         )
 
-    def _among(self) -> Among:
+    def _among(self) -> ComparisonScope:
         """Return what a text must share with the private one for a single draw to be compared."""
-        return Among()
+        return ComparisonScope()
 
     def _views(self, channel: Channel, unit: Unit) -> tuple:
         """Pictures of how a word came about."""

@@ -10,7 +10,7 @@ from ...errors import ConfigError
 from ...models import word_chances
 from ...support.task import UNWATCHED, Task
 from ...text.language import Language
-from ..blocklist import Never, loaded
+from ..blocklist import Blocklist, loaded
 
 #: Seconds a call waits for the engine (and one more for each mask) before it says "busy".
 PATIENCE = 60.0
@@ -35,18 +35,18 @@ def left(scores: np.ndarray, banned: tuple[int, ...]) -> np.ndarray:
     return np.delete(scores, banned, axis=-1) if banned else scores
 
 
-def banned(model: str, language: Language, never: Never) -> tuple[int, ...]:
+def banned(model: str, language: Language, never: Blocklist) -> tuple[int, ...]:
     """Which of a model's candidates are never released, ascending."""
     public = _loaded(model, language) if never.public else ()
     if not never.own:
         return public
-    return tuple(sorted({*public, *Never(never.own).places(candidates(model, language))}))
+    return tuple(sorted({*public, *Blocklist(never.own).places(candidates(model, language))}))
 
 
 @lru_cache(maxsize=8)
 def _loaded(model: str, language: Language) -> tuple[int, ...]:
     """Which of a model's candidates are on everybody's list: each mechanism asks for them anew, at each ε."""
-    return Never(loaded()).places(candidates(model, language))
+    return Blocklist(loaded()).places(candidates(model, language))
 
 
 @lru_cache(maxsize=8)

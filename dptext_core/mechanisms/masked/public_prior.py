@@ -15,7 +15,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...privacy.kinds import ConditionKind
-from ...privacy.terms import Among, Condition
+from ...privacy.terms import ComparisonScope, Condition
 from ...support.private import Private
 from ...support.task import UNWATCHED, Task
 from ...text.language import Language
@@ -23,7 +23,7 @@ from ...text.skeleton import Skeleton
 from .model_words import language_model, score
 
 #: What a text must share with the private one for draws from a proposal to be compared.
-SAME_SKELETON = Among(Condition(ConditionKind.SKELETON))
+SAME_SKELETON = ComparisonScope(Condition(ConditionKind.SKELETON))
 
 
 @dataclass(frozen=True)

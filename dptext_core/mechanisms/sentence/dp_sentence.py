@@ -49,19 +49,19 @@ from ...errors import ConfigError
 from ...privacy.guarantee import Guarantee
 from ...privacy.kinds import ConditionKind, NotProtectedKind, UnitKind
 from ...privacy.sampling import NoiseStream
-from ...privacy.terms import Adjacency, Among, Condition, NotProtected, ProtectedUnit
+from ...privacy.terms import Adjacency, ComparisonScope, Condition, NotProtected, ProtectedUnit
 from ...result import Release, RewriteResult
 from ...support.task import UNWATCHED, Task
 from ...text.document import Document
 from ...words import bank as banks
 from ...words.bank import MOST_ADDED
-from ..audited import Audited
+from ..audited import AuditSupport
 from ..base import Mechanism, in_runs
-from ..capabilities import Reading
+from ..capabilities import InputCoverage
 from ..config import epsilon_option, loaded_words_option, never_option, option
-from ..likelihood import Chances
+from ..likelihood import Likelihood
 from ..preparing import Prepared
-from .sentence_facets import _Audited, _Chances, _Reading
+from .sentence_facets import _AuditSupport, _InputCoverage, _Likelihood
 from .sentence_trace import _TOGETHER, CosineTable, SentencePrepared, SentenceTrace
 
 _NOTHING = ""
@@ -166,20 +166,20 @@ class DPSentence(Mechanism):
         return config if config.bank in banks.BUNDLED else dataclasses.replace(config, bank=str(folder))
 
     @property
-    def chances(self) -> Chances[DPSentence]:
-        return _Chances(self, sweeps=self.config.each == 1)
+    def chances(self) -> Likelihood[DPSentence]:
+        return _Likelihood(self, sweeps=self.config.each == 1)
 
     @property
     def aligned(self) -> None:
         return None
 
     @property
-    def audited(self) -> Audited[DPSentence]:
-        return _Audited(self)
+    def audited(self) -> AuditSupport[DPSentence]:
+        return _AuditSupport(self)
 
     @property
-    def reading(self) -> Reading[DPSentence]:
-        return _Reading(self)
+    def reading(self) -> InputCoverage[DPSentence]:
+        return _InputCoverage(self)
 
     def loads(self) -> Mapping[str, str]:
         return {"bank": banks.read_about(banks.bank_folder(self.config.bank)).sha256}
@@ -324,7 +324,7 @@ class DPSentence(Mechanism):
             total=epsilon * n,
             exposed=tuple(exposed),
             bounded_range=True,
-            among=Among(*shared),
+            among=ComparisonScope(*shared),
             **self.never.counts(),
         )
 

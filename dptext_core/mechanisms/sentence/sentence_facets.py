@@ -17,9 +17,9 @@ from ...support.checks import many
 from ...support.task import UNWATCHED, Task
 from ...text.document import Document
 from ...words.vocabulary import trunk_folder
-from ..audited import Audited
-from ..capabilities import Reading
-from ..likelihood import Chances, Frame, check_made
+from ..audited import AuditSupport
+from ..capabilities import InputCoverage
+from ..likelihood import Frame, Likelihood, check_made
 from ..preparing import Prepared
 from .sentence_trace import _TOGETHER, CosineTable, SentencePrepared, SentenceTrace
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 FAR = 0.4
 
 
-class _Chances(Chances["DPSentence"]):
+class _Likelihood(Likelihood["DPSentence"]):
     """Of whole sentences, each by itself, and of further ones for the same given those before."""
 
     def given(self, prepared: Prepared, result: RewriteResult) -> list[TokenDistribution] | None:
@@ -89,7 +89,7 @@ class _Chances(Chances["DPSentence"]):
         return out
 
 
-class _Audited(Audited["DPSentence"]):
+class _AuditSupport(AuditSupport["DPSentence"]):
     """Texts with as many sentences that are read."""
 
     def adjacent(self, a: str | Prepared, b: str | Prepared) -> bool:
@@ -105,7 +105,7 @@ def _is_long(sentence: str) -> bool:
     return len(sentence) > PIECES and autoencoder.pieces(sentence, PIECES)[1] > PIECES
 
 
-class _Reading(Reading["DPSentence"]):
+class _InputCoverage(InputCoverage["DPSentence"]):
     """By the encoder's word pieces, up to the slots."""
 
     def known(self, document: Document) -> Sequence[bool]:

@@ -36,7 +36,7 @@ from ...privacy.terms import Condition, Group, NotProtected, ProtectedUnit
 from ...result import RewriteResult
 from ...support.checks import placeless
 from ...support.task import UNWATCHED, Task
-from ..capabilities import InParts
+from ..capabilities import PartwiseRewriting
 from ..config import epsilon_option, option
 from ..preparing import Prepared
 from .rank_table import RankTable, log_tails
@@ -259,8 +259,8 @@ class CusText(PriorMechanism):
             yield replace(result, guarantee=self._over(result.guarantee, len(distinct)))
 
     @property
-    def in_parts(self) -> InParts[CusText] | None:
-        return _InParts(self) if self.shares_draws else None
+    def in_parts(self) -> PartwiseRewriting[CusText] | None:
+        return _PartwiseRewriting(self) if self.shares_draws else None
 
     def _distinct(self, texts: Sequence[str], task: Task) -> frozenset[int]:
         distinct: set[int] = set()
@@ -378,7 +378,7 @@ class CusText(PriorMechanism):
         return (*mapped, *single, {"prior": "frequency"}, {"prior": "skeleton"})
 
 
-class _InParts(InParts[CusText]):
+class _PartwiseRewriting(PartwiseRewriting[CusText]):
     """By the distinct words of all parts."""
 
     def draws(self, texts: Sequence[str], task: Task | None = None) -> frozenset[Hashable]:

@@ -11,7 +11,7 @@ from ...errors import ConfigError
 from ...text.language import Language
 from ...text.languages import ENGLISH
 from ...words.lists import WordList, without, word_list
-from ..blocklist import Never
+from ..blocklist import Blocklist
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ class Bundle:
         return np.array([len(o) for o in self.order])
 
 
-def bundle(names: tuple[str, ...], language: Language = ENGLISH, never: Never | None = None) -> Bundle:
+def bundle(names: tuple[str, ...], language: Language = ENGLISH, never: Blocklist | None = None) -> Bundle:
     """The lists of these names, together, without the words that are never released."""
     lists = [word_list(n, language=language) for n in names]
     return _bundled(tuple(one if not never else without(one, never.places(one.words)) for one in lists))

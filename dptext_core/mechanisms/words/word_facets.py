@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...support.task import UNWATCHED, Task
-from ..audited import Audited
+from ..audited import AuditSupport
 from ..base import NOT_IN_VOCABULARY
-from ..capabilities import Aligned, Reading
-from ..likelihood import Chances
+from ..capabilities import Alignment, InputCoverage
+from ..likelihood import Likelihood
 from ..preparing import Prepared
 from .word_codes import MASK, UNKNOWN
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .word_level import WordMechanism  # noqa: F401 (named in the bases of classes)
 
 
-class _Reading(Reading["WordMechanism"]):
+class _InputCoverage(InputCoverage["WordMechanism"]):
     """By its vocabulary."""
 
     def coverage(self, text: str | Prepared) -> tuple[int, int]:
@@ -37,7 +37,7 @@ class _Reading(Reading["WordMechanism"]):
         }[self.m.config.oov]
 
 
-class _Places(Aligned["WordMechanism"]):
+class _Places(Alignment["WordMechanism"]):
     """By the plan alone."""
 
     def drawn(self, text: str | Prepared) -> tuple[int, ...]:
@@ -53,14 +53,14 @@ class _Places(Aligned["WordMechanism"]):
         return (told,) if self.m.config.oov == "random" else ()
 
 
-class _Audited(Audited["WordMechanism"]):
+class _AuditSupport(AuditSupport["WordMechanism"]):
     """A word mechanism says itself how far words are apart."""
 
     def distances(self, words: Sequence[str]) -> np.ndarray:
         return self.m.distances(words)
 
 
-class WordChances(Chances["WordMechanism"]):
+class WordLikelihood(Likelihood["WordMechanism"]):
     """Places that share a draw have the same word, and its chance once."""
 
     def in_places(
@@ -76,6 +76,5 @@ class WordChances(Chances["WordMechanism"]):
         planned = self.m._planned(prepared)
         first: dict[Hashable, int] = {}
         return {
-            i: first.setdefault(self.m._path(planned, i) if planned.rows[i] >= 0 else ("unknown", i), i)
-            for i in places
+            i: first.setdefault(self.m._path(planned, i) if planned.rows[i] >= 0 else ("unknown", i), i) for i in places
         }

@@ -33,15 +33,15 @@ from ...support.task import UNWATCHED, Task
 from ...text.document import Document
 from ...text.lexicons import stop_words
 from ...text.names_and_numbers import names_and_numbers
-from ..audited import Audited, apart
+from ..audited import AuditSupport, apart
 from ..base import NOT_IN_VOCABULARY, in_runs
-from ..blocklist import Never
-from ..capabilities import Aligned, Reading, WordByWord
-from ..likelihood import Chances
+from ..blocklist import Blocklist
+from ..capabilities import Alignment, InputCoverage, WordByWord
+from ..likelihood import Likelihood
 from ..preparing import Prepared
 from .word_codes import KEPT, MASK, UNKNOWN, _codes
 from .word_distributions import WordDistributions
-from .word_facets import WordChances, _Audited, _Places, _Reading
+from .word_facets import WordLikelihood, _AuditSupport, _InputCoverage, _Places
 from .word_options import SpaceConfig
 from .word_trace import Constant, Draws, WordPrepared, WordTrace
 
@@ -60,7 +60,7 @@ class WordMechanism(WordDistributions):
     takes_never = True
 
     @classmethod
-    def check_never(cls, never: Never, config: Any) -> None:
+    def check_never(cls, never: Blocklist, config: Any) -> None:
         super().check_never(never, config)
         if config.oov == "mask" and never.bans(MASK):
             raise ConfigError(
@@ -107,19 +107,19 @@ class WordMechanism(WordDistributions):
     # --- what each word is drawn from by itself (base.WordByWord)
 
     @property
-    def chances(self) -> Chances[WordMechanism]:
-        return WordChances(self, sweeps=True)
+    def chances(self) -> Likelihood[WordMechanism]:
+        return WordLikelihood(self, sweeps=True)
 
     @property
-    def reading(self) -> Reading[WordMechanism]:
-        return _Reading(self)
+    def reading(self) -> InputCoverage[WordMechanism]:
+        return _InputCoverage(self)
 
     @property
-    def audited(self) -> Audited[WordMechanism]:
-        return _Audited(self)
+    def audited(self) -> AuditSupport[WordMechanism]:
+        return _AuditSupport(self)
 
     @property
-    def aligned(self) -> Aligned[WordMechanism]:
+    def aligned(self) -> Alignment[WordMechanism]:
         return _Places(self)
 
     @property

@@ -19,10 +19,10 @@ from ...models.registry import masked_lm_spec, weights_sha256
 from ...models.word_chances import SPREAD, log_frequencies, over_words
 from ...privacy.distribution import Channel, ScoreTable
 from ...privacy.sampling import NoiseStream
-from ...privacy.terms import Among
+from ...privacy.terms import ComparisonScope
 from ...support.task import UNWATCHED, Task
 from ..base import Mechanism
-from ..capabilities import PublicStart, WordByWord
+from ..capabilities import PublicPrior, WordByWord
 from ..config import option
 from ..masked.public_prior import SAME_SKELETON, PublicText, entropies, proposed_logits
 from ..preparing import Prepared
@@ -128,7 +128,7 @@ class PriorMechanism(SpaceMechanism):
         return (ProposalView.of(channel.candidates, channel.log_base, added, None, released, source, at),)
 
     @property
-    def public_start(self) -> PublicStart[PriorMechanism]:
+    def public_start(self) -> PublicPrior[PriorMechanism]:
         return _Start(self)
 
     # --- the promise
@@ -138,9 +138,9 @@ class PriorMechanism(SpaceMechanism):
         """Nats that the proposal takes of the sampler's depth."""
         return 0.0 if config.prior == "none" else SPREAD
 
-    def _among(self) -> Among:
+    def _among(self) -> ComparisonScope:
         """Return what a text must share with the private one for a single draw to be compared."""
-        return SAME_SKELETON if self.config.prior == "skeleton" else Among()
+        return SAME_SKELETON if self.config.prior == "skeleton" else ComparisonScope()
 
     def promise(self, epsilon: float) -> dict[str, Any]:
         return super().promise(epsilon) | {"among": self._among()}
@@ -150,7 +150,7 @@ class PriorMechanism(SpaceMechanism):
         return dataclasses.replace(table, log_base=log_base)
 
 
-class _Start(PublicStart[PriorMechanism]):
+class _Start(PublicPrior[PriorMechanism]):
     """By the option ``prior``."""
 
     def from_public(self) -> Mechanism | None:

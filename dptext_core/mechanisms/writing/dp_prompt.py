@@ -22,11 +22,11 @@ from typing import ClassVar
 
 from ...models.generators import PROMPTED
 from ...models.registry import BUNDLED
-from ..capabilities import Reading
+from ..capabilities import InputCoverage
 from ..config import option
 from ..preparing import Prepared
 from .generation import Generation
-from .generation_facets import GenerationReading
+from .generation_facets import GenerationCoverage
 from .generation_options import GenerationConfig, generator_option
 
 BEFORE, AFTER = "Document : ", "\nParaphrase of the document :"
@@ -71,15 +71,15 @@ class DPPrompt(Generation):
         return shown + BEFORE, AFTER
 
     @property
-    def reading(self) -> Reading[Generation]:
-        return _Reading(self)
+    def reading(self) -> InputCoverage[Generation]:
+        return _InputCoverage(self)
 
     @classmethod
     def variants(cls):
         return ({}, {"prior": "released"}, {"length": "input"})
 
 
-class _Reading(GenerationReading):
+class _InputCoverage(GenerationCoverage):
     """And by what the bundled model makes of examples."""
 
     def note(self, text: str | Prepared) -> str:

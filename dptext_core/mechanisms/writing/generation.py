@@ -30,22 +30,22 @@ from ...privacy.distribution import MAX_EPSILON, ScoreTable, logsumexp
 from ...privacy.guarantee import Guarantee
 from ...privacy.kinds import ConditionKind, NotProtectedKind, UnitKind
 from ...privacy.sampling import DEPTH, NoiseStream
-from ...privacy.terms import Adjacency, Among, Condition, NotProtected, ProtectedUnit
+from ...privacy.terms import Adjacency, ComparisonScope, Condition, NotProtected, ProtectedUnit
 from ...result import Release, RewriteResult
 from ...support.checks import shown
 from ...support.task import UNWATCHED, Task
 from ...text.document import Document
-from ..audited import Audited
+from ..audited import AuditSupport
 from ..base import in_runs
-from ..blocklist import Never
-from ..capabilities import Reading
-from ..clipping import Clipped
+from ..blocklist import Blocklist
+from ..capabilities import InputCoverage
+from ..clipping import ClippedMechanism
 from ..configured import check_depth
-from ..likelihood import Chances
+from ..likelihood import Likelihood
 from ..preparing import Prepared
-from .generation_facets import GenerationReading, TokenChances, _Audited
+from .generation_facets import GenerationCoverage, TokenLikelihood, _AuditSupport
 from .generation_options import GenerationConfig, public_shift
-from .generation_trace import TOGETHER, GenerationPrepared, GenerationTrace, Written
+from .generation_trace import TOGETHER, GeneratedTokens, GenerationPrepared, GenerationTrace
 from .spelling import Spelling
 
 #: Nats that ln of a proposal spans at most: lower values are raised, so that every token can come out.
@@ -65,7 +65,7 @@ def _room(spec: GeneratorSpec, written: int) -> int:
     return spec.max_length - written
 
 
-class Generation(Clipped):
+class Generation(ClippedMechanism):
     """Base of the mechanisms that draw a new text token by token; they say what the model reads."""
 
     family = "language models"
@@ -84,16 +84,16 @@ class Generation(Clipped):
     takes_never = True
 
     @property
-    def chances(self) -> Chances[Generation]:
-        return TokenChances(self)
+    def chances(self) -> Likelihood[Generation]:
+        return TokenLikelihood(self)
 
     @property
-    def reading(self) -> Reading[Generation]:
-        return GenerationReading(self)
+    def reading(self) -> InputCoverage[Generation]:
+        return GenerationCoverage(self)
 
     @property
-    def audited(self) -> Audited[Generation]:
-        return _Audited(self)
+    def audited(self) -> AuditSupport[Generation]:
+        return _AuditSupport(self)
 
     @property
     def aligned(self) -> None:
@@ -192,7 +192,7 @@ class Generation(Clipped):
         return Spelling(self.generator().surfaces, self.never)
 
     @classmethod
-    def check_never(cls, never: Never, config: Any) -> None:
+    def check_never(cls, never: Blocklist, config: Any) -> None:
         super().check_never(never, config)
         for word in sorted(never.words):
             if not word.isalnum():
@@ -264,7 +264,7 @@ class Generation(Clipped):
             total=epsilon * n,
             exposed=tuple(exposed),
             bounded_range=True,
-            among=Among(*shared),
+            among=ComparisonScope(*shared),
             **self.never.counts(),
         )
 
@@ -324,7 +324,7 @@ class Generation(Clipped):
         streams: Sequence[NoiseStream] | None,
         task: Task = UNWATCHED,
         width: int | None = None,
-    ) -> list[Written]:
+    ) -> list[GeneratedTokens]:
         """Texts drawn for each prepared one; row k·draws + j is the j-th of the k-th. Without streams the best token
         is taken at every step. width: the length to fill up to, in a block of TOGETHER rows."""
         check_depth(self.config.epsilon, self.max_epsilon)
@@ -374,7 +374,7 @@ class Generation(Clipped):
             written = tuple(row[: min(stop, limits[r])])
             shape = dataclasses.replace(state.shape, row=r)
             public_shape = None if public is None else dataclasses.replace(public.shape, row=r)
-            out.append(Written(written, shape, public_shape, kept, public_kept))
+            out.append(GeneratedTokens(written, shape, public_shape, kept, public_kept))
         return out
 
     def _read(self, block: Sequence[GenerationPrepared], draws: int, width: int | None) -> Any:
@@ -389,7 +389,7 @@ class Generation(Clipped):
                 prepared._state.append(g.begin([prepared.ids], prefix=prepared.prefix))
             return g.repeated(prepared._state[0], draws)
 
-    def _result(self, prepared: GenerationPrepared, written: Written, stream: NoiseStream) -> RewriteResult:
+    def _result(self, prepared: GenerationPrepared, written: GeneratedTokens, stream: NoiseStream) -> RewriteResult:
         text, pieces = self._spelled(written.tokens)
         return RewriteResult.of(
             self, prepared, stream, text, trace=GenerationTrace(self, prepared, written), pieces=pieces

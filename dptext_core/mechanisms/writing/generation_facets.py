@@ -12,9 +12,9 @@ from ...privacy.distribution import TokenDistribution
 from ...result import RewriteResult
 from ...support.task import UNWATCHED, Task
 from ...text.document import Document
-from ..audited import Audited
-from ..capabilities import Reading
-from ..likelihood import Chances, check_made
+from ..audited import AuditSupport
+from ..capabilities import InputCoverage
+from ..likelihood import Likelihood, check_made
 from ..preparing import Prepared
 from .generation_trace import TOGETHER, GenerationPrepared, GenerationTrace
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LEARNT = 40
 
 
-class GenerationReading(Reading["Generation"]):
+class GenerationCoverage(InputCoverage["Generation"]):
     """By the model's tokens."""
 
     def known(self, document: Document) -> Sequence[bool]:
@@ -48,7 +48,7 @@ class GenerationReading(Reading["Generation"]):
         )
 
 
-class TokenChances(Chances["Generation"]):
+class TokenLikelihood(Likelihood["Generation"]):
     """Of tokens, each given those that were written before it."""
 
     def given(self, prepared: Prepared, result: RewriteResult) -> list[TokenDistribution]:
@@ -108,7 +108,7 @@ class TokenChances(Chances["Generation"]):
         return out
 
 
-class _Audited(Audited["Generation"]):
+class _AuditSupport(AuditSupport["Generation"]):
     """Which limit a text has is what its promise compares, where that follows from the text."""
 
     def adjacent(self, a: str | Prepared, b: str | Prepared) -> bool:

@@ -37,7 +37,7 @@ class GenerationPrepared(Prepared):
 
 
 @dataclass(frozen=True)
-class Written:
+class GeneratedTokens:
     """One written text: its tokens (indices of candidates), the shapes they were scored in, and kept scores."""
 
     tokens: tuple[int, ...]
@@ -52,7 +52,7 @@ class GenerationTrace(Trace):
 
     can = frozenset({"distribution"})
 
-    def __init__(self, mechanism: Generation, prepared: GenerationPrepared, written: Written):
+    def __init__(self, mechanism: Generation, prepared: GenerationPrepared, written: GeneratedTokens):
         self._mechanism, self._prepared, self.written = mechanism, prepared, written
 
     def _rows(self, last: int) -> tuple[Sequence[np.ndarray], Sequence[np.ndarray | None]]:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..blocklist import Never, fold, ignorable, runs
+from ..blocklist import Blocklist, fold, ignorable, runs
 
 #: What changes what stands before it, or is a part of a character: with these, pieces cannot be compared one by one.
 _APART = ("Mn", "Mc", "Me", "Cf", "Cs", "Co")
@@ -22,7 +22,7 @@ _APART = ("Mn", "Mc", "Me", "Cf", "Cs", "Co")
 class Spelling:
     """pieces: what each candidate adds to a text, with the blank before it where it begins a word."""
 
-    def __init__(self, pieces: Sequence[str], never: Never):
+    def __init__(self, pieces: Sequence[str], never: Blocklist):
         self._words = never.words
         self._heads: dict[str, list[int]] = {}
         self._pieces: list[str] = []

@@ -24,7 +24,7 @@ from ...components.text import literal, too_long
 from ...figures import audit_figure
 from ...figures.glossary import definition
 from ...server.session import session
-from ..compare import distinguishability as told_apart
+from ..compare import distinguishability
 
 MAX_LINES = 500
 
@@ -271,7 +271,7 @@ def main() -> None:
         if wanted is not None:
             st.subheader("Two texts")
             key = wanted.setting, wanted.planted, wanted.twin
-            told_apart.panel([told_apart.Subject(wanted.title, key, wanted.make)], "audit_two")
+            distinguishability.panel([distinguishability.Subject(wanted.title, key, wanted.make)], "audit_two")
         bundled_table()
 
 

@@ -15,7 +15,7 @@ from ...components.sticky_widgets import stay
 FORMATS = {".csv": "CSV", ".tsv": "TSV", ".jsonl": "JSONL", ".parquet": "Parquet", ".txt": "TXT: texts alone"}
 
 
-def download_boxes(batch: core.Batch, found: core.Found, done: bool) -> None:
+def download_boxes(batch: core.Batch, found: core.BatchSummary, done: bool) -> None:
     st.subheader("Downloads")
     left, middle, right = st.columns(3, gap="large")
     with left, st.container(border=True):

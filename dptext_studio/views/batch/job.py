@@ -118,7 +118,7 @@ def resume_controls(upload: Upload, batch: core.Batch) -> None:
         st.rerun()
 
 
-def code_snippets(asked: core.Asked) -> None:
+def code_snippets(asked: core.BatchRequest) -> None:
     with st.expander("The same from the command line and from Python"):
         st.caption("In the folder of your file. A command that was stopped goes on where it was.")
         st.code(core.command(asked), language="sh", wrap_lines=True)

@@ -14,7 +14,7 @@ from .downloads import download_boxes
 from .rows import row_browser
 
 
-def results_view(batch: core.Batch, found: core.Found, done: bool) -> None:
+def results_view(batch: core.Batch, found: core.BatchSummary, done: bool) -> None:
     wrong = found.promise["errors"]
     if done:
         st.success(f"Done: {found.promise['counted']}")
@@ -59,7 +59,7 @@ def results_view(batch: core.Batch, found: core.Found, done: bool) -> None:
     row_browser(batch, found.rows)
 
 
-def remaining_identifiers(found: core.Found) -> None:
+def remaining_identifiers(found: core.BatchSummary) -> None:
     """Show names, numbers, dates and places that still stand, in which rows, and the way to look at one."""
     left = found.left
     if not left.looked:
@@ -80,7 +80,7 @@ def remaining_identifiers(found: core.Found) -> None:
             st.caption(f"The first {len(left.first):,} of these rows.")
 
 
-def measures_view(batch: core.Batch, found: core.Found) -> None:
+def measures_view(batch: core.Batch, found: core.BatchSummary) -> None:
     """Show shares of unchanged words always; the rest when asked for, since it takes its time."""
     work = session().at("batch_measure")
     if work.asked is not batch:

@@ -71,7 +71,7 @@ def file_setup(upload: Upload) -> None:
             first_rows(upload, upload.look, asked)
 
 
-def settings_controls(upload: Upload, look: core.Look, header: bool) -> core.Asked | None:
+def settings_controls(upload: Upload, look: core.FilePreview, header: bool) -> core.BatchRequest | None:
     """Show column, mechanism and settings; None where they do not fit together."""
     key = f"{upload.folder.name}_{header}"
     column = st.selectbox(
@@ -123,7 +123,7 @@ def settings_controls(upload: Upload, look: core.Look, header: bool) -> core.Ask
         "be. Nothing private is looked at, so that this spends no ε: the promise is the same. It may bring back what "
         "an attacker who reads the release would have found. What was drawn stays in the run.",
     )
-    asked = core.Asked(upload.file, column, header, tuple(keep), dpt.Setting.of(spec.name, **chosen), polish)
+    asked = core.BatchRequest(upload.file, column, header, tuple(keep), dpt.Setting.of(spec.name, **chosen), polish)
     try:
         asked.setting.make()
     except dpt.DPTextError as error:
@@ -136,7 +136,7 @@ def column_title(header: bool) -> Any:
     return (lambda c: c) if header else (lambda c: f"Column {c}")
 
 
-def first_rows(upload: Upload, look: core.Look, asked: core.Asked | None) -> None:
+def first_rows(upload: Upload, look: core.FilePreview, asked: core.BatchRequest | None) -> None:
     """Show ten rows rewritten; then all of them can be. They follow the settings where that is quick."""
     work = session().at("batch_first")
     n = min(core.FIRST, look.count)
@@ -176,14 +176,14 @@ def first_rows(upload: Upload, look: core.Look, asked: core.Asked | None) -> Non
     all_rows_button(upload, look, asked)
 
 
-def follows_settings(upload: Upload, asked: core.Asked) -> bool:
+def follows_settings(upload: Upload, asked: core.BatchRequest) -> bool:
     """Return whether the first rows of this file follow the settings: as long as they took last time under this
     mechanism, or before that is known, by what the mechanism says of itself."""
     took = upload.took.get(asked.mechanism)
     return took < QUICK if took is not None else not dpt.mechanism_class(asked.mechanism).slow_to_prepare
 
 
-def rewrite_first_rows(upload: Upload, asked: core.Asked | None) -> None:
+def rewrite_first_rows(upload: Upload, asked: core.BatchRequest | None) -> None:
     """Rewrite the first rows, in the place of those that are under way."""
     if asked is None:
         return
@@ -199,7 +199,7 @@ def rewrite_first_rows(upload: Upload, asked: core.Asked | None) -> None:
     session().at("batch_first").start((upload.folder, asked), work, "Rewriting")
 
 
-def all_rows_button(upload: Upload, look: core.Look, asked: core.Asked) -> None:
+def all_rows_button(upload: Upload, look: core.FilePreview, asked: core.BatchRequest) -> None:
     """Show the button that rewrites all rows, and whether the job may outlive the session."""
     with st.container(border=True):
         keep = limits().keeps and st.toggle(f"Keep this job for {job_folders.HOURS} hours", key=stay("batch_stay"))
@@ -217,7 +217,7 @@ def all_rows_button(upload: Upload, look: core.Look, asked: core.Asked) -> None:
             start_job(upload, asked, keep)
 
 
-def start_job(upload: Upload, asked: core.Asked, keep: bool) -> None:
+def start_job(upload: Upload, asked: core.BatchRequest, keep: bool) -> None:
     mine = session()
     try:
         if keep:

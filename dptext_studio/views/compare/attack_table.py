@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from dptext_core.attacks import best
-from dptext_core.measure.calibration import Measured, measured_together
+from dptext_core.measure.calibration import TargetFigure, measured_together
 from dptext_core.mechanisms.registry import mechanism_of
 from dptext_core.privacy.guarantee import percent
 
@@ -42,10 +42,11 @@ def attack_table(asked: ComparisonRequest, both: Sequence[tuple[Column, ColumnOu
         st.dataframe(
             {
                 "setting": [c.title for c, _ in found],
-                "best attacker": [best.title(m.by) if isinstance(m, Measured) else "none" for _, m in found],
-                "right": [percent(m.value) if isinstance(m, Measured) else "" for _, m in found],
+                "best attacker": [best.title(m.by) if isinstance(m, TargetFigure) else "none" for _, m in found],
+                "right": [percent(m.value) if isinstance(m, TargetFigure) else "" for _, m in found],
                 "95% interval": [
-                    "{} to {}".format(*map(percent, m.interval)) if isinstance(m, Measured) else "" for _, m in found
+                    "{} to {}".format(*map(percent, m.interval)) if isinstance(m, TargetFigure) else ""
+                    for _, m in found
                 ],
             },
             hide_index=True,

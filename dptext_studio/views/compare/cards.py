@@ -21,7 +21,7 @@ from ...server.runs import is_edit
 from ...server.session import COLUMNS, session
 from ...server.streamlit_patches import DeltaGenerator
 from ..explore import share
-from . import distinguishability as told_apart
+from . import distinguishability
 from .attack_table import attack_table
 from .card_settings import MODES, add_column, query_of, sync_settings
 from .certainty import certainty_line, fact_note, known_beliefs
@@ -171,7 +171,7 @@ def below_columns(
     asked: ComparisonRequest,
     both: Sequence[tuple[Column, ColumnOutcome]],
     results: Sequence[dpt.RewriteResult | None],
-    word: side_by_side.OneWord | None,
+    word: side_by_side.WordComparison | None,
 ) -> None:
     """Show what stands below the columns. results: of each, as far as there is one. word: the one that is chosen."""
     mine = session()
@@ -202,7 +202,7 @@ def below_columns(
         st.caption(literal(reason))
     attack_table(asked, both)
     with st.expander("Two texts: what tells them apart"):
-        told_apart.panel([_subject(c, o) for c, o in both], "compare_two")
+        distinguishability.panel([_subject(c, o) for c, o in both], "compare_two")
     spoilt = mine.ledger.account(asked.text).void
     if spoilt:
         st.error(literal(f"What you released of this text has no guarantee: {spoilt}."), icon=":material/warning:")
@@ -213,6 +213,6 @@ def below_columns(
     )
 
 
-def _subject(column: Column, outcome: ColumnOutcome) -> told_apart.Subject:
+def _subject(column: Column, outcome: ColumnOutcome) -> distinguishability.Subject:
     setting = column.setting.at(outcome.epsilon)
-    return told_apart.Subject(column.title, setting, setting.make)
+    return distinguishability.Subject(column.title, setting, setting.make)

@@ -11,7 +11,7 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core.attacks import two_texts
-from dptext_core.attacks.two_texts import PAIRS, TwoTexts
+from dptext_core.attacks.two_texts import PAIRS, DistinguishabilityFinding
 from dptext_core.privacy.guarantee import at_least, bound, percent
 
 from ...components.sticky_widgets import stay
@@ -22,7 +22,7 @@ from ...server.session import session
 _BOUND = "A measured lower bound of ε between these two texts, and no promise: others may find more."
 
 
-def show(found: TwoTexts) -> None:
+def show(found: DistinguishabilityFinding) -> None:
     """Show one finding."""
     right, advantage, least, most = st.columns(4)
     right.metric("Right", percent(found.success), help="A coin is right 50% of the time.")
@@ -81,8 +81,10 @@ def panel(subjects: Sequence[Subject], place: str) -> None:
         _table(work.asked[2], work.result)
 
 
-def _measured(subjects: Sequence[Subject], pair: two_texts.Pair, task: dpt.Task) -> list[TwoTexts | str]:
-    out: list[TwoTexts | str] = []
+def _measured(
+    subjects: Sequence[Subject], pair: two_texts.Pair, task: dpt.Task
+) -> list[DistinguishabilityFinding | str]:
+    out: list[DistinguishabilityFinding | str] = []
     for k, subject in enumerate(subjects):
         try:
             out.append(two_texts.measure(subject.make(), pair, task=task.child(k, k + 1, len(subjects))))
@@ -93,8 +95,8 @@ def _measured(subjects: Sequence[Subject], pair: two_texts.Pair, task: dpt.Task)
     return out
 
 
-def _table(subjects: Sequence[Subject], found: Sequence[TwoTexts | str]) -> None:
-    rows = [(s, f) for s, f in zip(subjects, found, strict=True) if isinstance(f, TwoTexts)]
+def _table(subjects: Sequence[Subject], found: Sequence[DistinguishabilityFinding | str]) -> None:
+    rows = [(s, f) for s, f in zip(subjects, found, strict=True) if isinstance(f, DistinguishabilityFinding)]
     if rows:
         st.dataframe(
             {

@@ -71,7 +71,7 @@ def show_rewrite(column: Column, outcome: ColumnOutcome, word: int | None, below
             links.open_explore(column.setting.at(outcome.epsilon))
 
 
-def show_word(column: Column, which: int, word: side_by_side.OneWord, result: dpt.RewriteResult | None) -> None:
+def show_word(column: Column, which: int, word: side_by_side.WordComparison, result: dpt.RewriteResult | None) -> None:
     """Show what the chosen word was drawn from in one column."""
     found = word.each[which]
     st.markdown(f"“{literal(word.word)}” → “**{literal(found.released)}**”" if found.released else literal(word.word))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import dptext_core as dpt
-from dptext_core.measure.meaning import MOST, MeaningKept, meaning_kept
+from dptext_core.measure.meaning import MOST, MeaningCurve, meaning_kept
 from dptext_core.support.extras import ENCODER
 from dptext_core.words.vocabulary import trunk_folder
 
@@ -58,11 +58,11 @@ def start(asked: tuple[runs.Run, Any], result: dpt.RewriteResult) -> None:
     crowd = max(1.0, sessions.session_count() / VISITORS)
     most = max(min(MOST, LEAST), int(MOST / crowd))
 
-    def work(task: dpt.Task) -> MeaningKept:
+    def work(task: dpt.Task) -> MeaningCurve:
         if live:
             return meaning_kept(run.mechanism, run.prepared, run.stream, changes, most=most, task=task)
         cosine = float(dpt.metrics.score("cosine", [result.original], [result.text])[0])
-        return MeaningKept((low,), (cosine,), True)
+        return MeaningCurve((low,), (cosine,), True)
 
     after = PICTURE * crowd if run.number == 1 else 0.0 if run.edited is None else PAUSE
     session().at(PLACE).start(asked, work, "Measuring the meaning", after, last=True)

@@ -11,7 +11,7 @@ from dptext_core.privacy.guarantee import percent
 
 from ...components.text import literal
 from ...server import runs
-from ..compare import distinguishability as told_apart
+from ..compare import distinguishability
 from .attack_work import REWRITES, attack_result, attack_table, candidate_texts
 
 
@@ -184,4 +184,4 @@ def two_texts_panel(
         "two texts", (run.number, result.config, what), "Telling them apart", work, ask="Tell them apart"
     )
     if found is not None:
-        told_apart.show(found)
+        distinguishability.show(found)
