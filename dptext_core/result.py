@@ -25,7 +25,7 @@ from .privacy.guarantee import Guarantee, percent
 from .privacy.kinds import NotProtectedKind
 from .privacy.sampling import NoiseStream
 from .privacy.terms import NotProtected
-from .support.checks import told_config, whole
+from .support.checks import check_whole_number, told_config
 from .support.private import Private
 from .text.language import Language
 from .text.languages import ENGLISH
@@ -271,7 +271,7 @@ class RewriteResult(Private):
     def _unit(self, i: int) -> Unit:
         units = self.units
         name = "step" if "alignment" in self.can else "piece"
-        if not 0 <= whole(f"i, the number of a {name},", i) < len(units):
+        if not 0 <= check_whole_number(f"i, the number of a {name},", i) < len(units):
             raise InputError(f"There is no {name} {i}: this rewrite has {len(units)}, counted from 0.")
         return units[i]
 
@@ -377,7 +377,7 @@ class Sweep(Private):
         return [[d.get(i) for i in range(len(r.units))] for d, r in zip(found, self.results, strict=True)]
 
 
-def _with(thing: T, **values: Any) -> T:
+def _copy_with(thing: T, **values: Any) -> T:
     """Return a copy with other values; dataclasses.replace takes five times as long."""
     made = copy(thing)
     for name, value in values.items():
@@ -387,13 +387,13 @@ def _with(thing: T, **values: Any) -> T:
 
 def in_batch(result: RewriteResult, batch: str) -> RewriteResult:
     """Return the result as one of a batch."""
-    return _with(result, batch=batch)
+    return _copy_with(result, batch=batch)
 
 
-def marked(result: RewriteResult) -> RewriteResult:
+def mark_seeded(result: RewriteResult) -> RewriteResult:
     """Mark a seeded result in its guarantee, whatever the mechanism."""
     if result.seed is None:
         return result
     g = result.guarantee
     exposed = (*g.exposed, NotProtected(NotProtectedKind.SEED))
-    return _with(result, guarantee=_with(g, seeded=True, exposed=exposed))
+    return _copy_with(result, guarantee=_copy_with(g, seeded=True, exposed=exposed))

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dptext_core.support.imports import alone
+from dptext_core.support.imports import transformers_import_guard
 
 WORDS = (
     "the a an i of and to in is was were be been are it he she they we you his her their my your our its this that "
@@ -51,7 +51,7 @@ def tiny_masked_lm(path: str | Path, *, max_positions: int = 128, seed: int = 11
     import torch
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
-    with alone():
+    with transformers_import_guard():
         from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
 
     folder = Path(path)
@@ -101,7 +101,7 @@ def tiny_roberta(path: str | Path, *, max_positions: int = 128, seed: int = 12) 
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 
-    with alone():
+    with transformers_import_guard():
         from transformers import PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM
 
     folder = Path(path)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tiny_generators import byte_pairs
 
-from dptext_core.support.imports import alone
+from dptext_core.support.imports import transformers_import_guard
 
 SENTENCE = "the doctor changed a dose on monday nobody here sells any green bicycles and so it goes"
 WORDS = SENTENCE.split()
@@ -22,7 +22,7 @@ def write_model(folder: Path, kind: str, **options) -> Path:
     """A tiny random causal language model of this kind."""
     import torch
 
-    with alone():
+    with transformers_import_guard():
         import transformers as hf
 
     folder.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tiny import vocabulary
 
-from dptext_core.support.imports import alone
+from dptext_core.support.imports import transformers_import_guard
 
 KINDS = ("t5", "gpt2", "gemma3")
 
@@ -18,7 +18,7 @@ def byte_pairs(folder: Path, specials: Sequence[str], words: Iterable[str], pref
     """Byte-level BPE that knows these words whole. prefix: a space is added before a text."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-    with alone():
+    with transformers_import_guard():
         from transformers import PreTrainedTokenizerFast
 
     vocab: dict[str, int] = {s: n for n, s in enumerate(specials)}
@@ -43,7 +43,7 @@ def tiny_generator(path: str | Path, kind: str, seed: int = 5) -> Path:
     """Write a tiny random generator of ``kind`` with its tokenizer to ``path``; return the folder."""
     import torch
 
-    with alone():
+    with transformers_import_guard():
         import transformers as hf
 
     folder = Path(path)
@@ -125,7 +125,7 @@ def plain_scores(folder: str | Path, prompt, tokens):
     import numpy as np
     import torch
 
-    with alone():
+    with transformers_import_guard():
         import transformers as hf
 
     from dptext_core.models.loaded_generators import load_generator

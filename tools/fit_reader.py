@@ -48,7 +48,7 @@ def main(argv: list[str] | None = None) -> int:
         for epsilon in epsilons:
             m = dpt.get_mechanism(name, epsilon=epsilon)
             results = [m.rewrite(text, seed=k) for k, text in enumerate(texts)]
-            hits = [[w.rank == 1 for r in results for w in reader.read(m, r, gamma=g).words] for g in GAMMAS]
+            hits = [[w.rank == 1 for r in results for w in reader.read_releases(m, r, gamma=g).words] for g in GAMMAS]
             found.append(np.mean(hits, axis=1))
             shares = " ".join(f"{x:.3f}  " for x in found[-1])
             print(f"{name:12s} {epsilon:<6g} {len(hits[0]):5d} {shares}", flush=True)

@@ -40,7 +40,7 @@ from .mask_inference import MaskInference
 from .nearest import NearestAttack
 from .prior import Prior, public_prior
 from .query import QueryCurve, QueryNumber, query_curve, query_number
-from .reader import ReleaseReading, WordReading, read
+from .reader import ReleaseReading, WordReading, read_releases
 from .risk import WordSuccess, word_success
 from .two_texts import DistinguishabilityFinding
 from .which_text import Lineup, WhichText
@@ -48,9 +48,9 @@ from .which_text import Lineup, WhichText
 __all__ = [
     "AttackFinding",
     "Attacker",
-    "StrongestAttack",
     "CorpusAttacker",
     "DataAttacker",
+    "DistinguishabilityFinding",
     "Lineup",
     "LinkageResult",
     "MaskInference",
@@ -59,12 +59,12 @@ __all__ = [
     "Prior",
     "QueryCurve",
     "QueryNumber",
-    "WordReading",
     "ReleaseReading",
+    "StrongestAttack",
     "Success",
     "TextAttacker",
-    "DistinguishabilityFinding",
     "WhichText",
+    "WordReading",
     "WordSuccess",
     "attackers",
     "bayes",
@@ -83,7 +83,7 @@ __all__ = [
     "query",
     "query_curve",
     "query_number",
-    "read",
+    "read_releases",
     "reader",
     "register",
     "risk",

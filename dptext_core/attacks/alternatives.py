@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..errors import InputError
 from ..mechanisms.base import Mechanism
-from ..support.checks import whole
+from ..support.checks import check_whole_number
 from ..text.lexicons import stop_words
 from ..words import WordSpace, word_space
 
@@ -48,7 +48,7 @@ def suggest_alternatives(
     InputError
         No list holds the fact, and the space does not know it.
     """
-    n, word = whole("n, the number of alternatives,", n, least=1), fact.casefold()
+    n, word = check_whole_number("n, the number of alternatives,", n, least=1), fact.casefold()
     for listed in _kinds(mechanism.language.name.casefold()):
         if word in listed:
             return [w for w in listed if w != word][:n]

@@ -15,9 +15,9 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from ..errors import ConfigError, InputError, NoDistribution
 from ..mechanisms.base import Mechanism
-from ..mechanisms.capabilities import aligned
+from ..mechanisms.capabilities import require_alignment
 from ..result import RewriteResult, Unit
-from ..support.checks import listed, whole
+from ..support.checks import check_whole_number, to_list
 from ..support.task import UNWATCHED, Task
 
 SCOPES = ("word", "text", "corpus", "data set")
@@ -56,7 +56,7 @@ class Attacker(ABC):
     def check(self, mechanism: Mechanism) -> None:
         """Raise NoDistribution, with the reason, for a mechanism that it cannot attack."""
         if self.scope != "data set":
-            aligned(mechanism, "leaves no word in whose place another stands")
+            require_alignment(mechanism, "leaves no word in whose place another stands")
 
 
 class TextAttacker(Attacker):
@@ -95,7 +95,7 @@ def drawn_by_looking(unit: Unit) -> None:
 
 def as_rewrites(results: RewriteResult | Sequence[RewriteResult]) -> list[RewriteResult]:
     """One rewrite, or several, as a list. Raises InputError for anything else."""
-    found = [results] if isinstance(results, RewriteResult) else listed(results, "rewrites")
+    found = [results] if isinstance(results, RewriteResult) else to_list(results, "rewrites")
     if not all(isinstance(r, RewriteResult) for r in found):
         raise InputError("An attacker looks at rewrites: give what mechanism.rewrite returned, or a list of it.")
     return found
@@ -119,7 +119,7 @@ def rewrites_seen(
     mechanism: Mechanism, result: RewriteResult, n: int, *, task: Task = UNWATCHED
 ) -> list[RewriteResult]:
     """The rewrite and n − 1 fresh ones of the same text. Who releases them spends ε for each."""
-    n = whole("The number of rewrites that the attacker sees", n, least=1)
+    n = check_whole_number("The number of rewrites that the attacker sees", n, least=1)
     if n > ANSWERS:
         raise InputError(f"The attacker is given {ANSWERS} rewrites at most, not {n:,}. Choose fewer.")
     more = (

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..errors import InputError, NoDistribution
 from ..mechanisms.base import Mechanism, WordByWord
-from ..mechanisms.capabilities import aligned
+from ..mechanisms.capabilities import require_alignment
 from ..privacy.distribution import Channel, logsumexp
 from ..privacy.guarantee import number, percent
 from ..privacy.sampling import NoiseStream
@@ -169,7 +169,7 @@ def posterior(
     mechanisms without a formula, InputError where ``released`` cannot come out.
     """
     by_word = closed_form(mechanism)
-    epsilon = _one(mechanism.config.epsilon) if epsilon is None else float(epsilon)
+    epsilon = _single_epsilon(mechanism.config.epsilon) if epsilon is None else float(epsilon)
     prior = checked_prior(mechanism, prior)
     place = {w: i for i, w in enumerate(w.lower() for w in prior.words)} if true is not None else {}
     at_true = place.get(true.lower()) if true is not None else None
@@ -244,7 +244,7 @@ def answers(
     NoDistribution where chances come from a table of normalisers, whose errors would add up.
     """
     by_word = closed_form(mechanism)
-    epsilon = _one(mechanism.config.epsilon) if epsilon is None else float(epsilon)
+    epsilon = _single_epsilon(mechanism.config.epsilon) if epsilon is None else float(epsilon)
     prior = checked_prior(mechanism, prior)
     place = {w: i for i, w in enumerate(w.lower() for w in prior.words)}
     at_true = None if true is None else place.get(true.lower())
@@ -281,14 +281,14 @@ def answers(
     return out
 
 
-def _one(epsilon: float | tuple[float, ...]) -> float:
+def _single_epsilon(epsilon: float | tuple[float, ...]) -> float:
     if isinstance(epsilon, tuple):
         raise InputError("This mechanism has one ε a token: give the epsilon of the released word.")
     return epsilon
 
 
 def _by_word(mechanism: Mechanism) -> WordByWord:
-    aligned(mechanism, "leaves no word in whose place another stands")
+    require_alignment(mechanism, "leaves no word in whose place another stands")
     if mechanism.by_word is None:
         raise NoDistribution(
             f"{mechanism.title} does not say what a word is drawn from by itself, so no posterior over one word can be "
@@ -450,7 +450,7 @@ def _channels(mechanism: Mechanism, words, epsilon, prior):
             task.check()
             yield from by_word.channels(rows[start : start + 128])
 
-    return channels, prior.p[rows], _one(mechanism.config.epsilon) if epsilon is None else float(epsilon)
+    return channels, prior.p[rows], _single_epsilon(mechanism.config.epsilon) if epsilon is None else float(epsilon)
 
 
 @register

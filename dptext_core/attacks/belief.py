@@ -24,11 +24,11 @@ import numpy as np
 
 from ..errors import ConfigError, InputError
 from ..mechanisms.base import Mechanism, Prepared
-from ..mechanisms.likelihood import Frame, stated
+from ..mechanisms.likelihood import Frame, require_likelihood
 from ..privacy.guarantee import percent
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult, Sweep
-from ..support.checks import listed, real, whole
+from ..support.checks import check_whole_number, real, to_list
 from ..support.private import Private
 from ..support.task import UNWATCHED, Task
 from ..text.document import Document
@@ -190,7 +190,7 @@ def belief(
         An ε, the prior or the number of draws is out of range.
     """
     task = task or UNWATCHED
-    stated(mechanism)
+    require_likelihood(mechanism)
     epsilons = _own_epsilons(result, epsilons)
     question = BeliefQuestion.make(mechanism, text, fact, alternatives, prior=prior, task=task.child(0, 0.6))
     variants = [mechanism] if epsilons is None else [mechanism.replace(epsilon=e) for e in _listed_epsilons(epsilons)]
@@ -249,12 +249,12 @@ class BeliefQuestion(Private):
         ConfigError
             The prior is out of range.
         """
-        task, chances = task or UNWATCHED, stated(mechanism)
+        task, chances = task or UNWATCHED, require_likelihood(mechanism)
         original = text.text if isinstance(text, Prepared) else text
         document = mechanism.document(original)
         spans = fact_spans(document, fact)
         word = original[slice(*spans[0])]
-        labels = (word, *_others(word, mechanism, alternatives))
+        labels = (word, *_other_words(word, mechanism, alternatives))
         weights = _prior(prior, len(labels))
         prepared = [mechanism.prepared(text, task.child(0, 1, len(labels)))]
         for i, other in enumerate(labels[1:], 1):
@@ -296,9 +296,9 @@ class BeliefQuestion(Private):
 # --- the texts that it could have been
 
 
-def _others(word: str, mechanism: Mechanism, alternatives: Sequence[str] | None) -> list[str]:
+def _other_words(word: str, mechanism: Mechanism, alternatives: Sequence[str] | None) -> list[str]:
     """The alternatives without the original and without repetitions. Raises InputError where there is none."""
-    given = suggest_alternatives(word, mechanism) if alternatives is None else listed(alternatives, "alternatives")
+    given = suggest_alternatives(word, mechanism) if alternatives is None else to_list(alternatives, "alternatives")
     others = [a.strip() for a in given if isinstance(a, str)]
     if len(others) != len(given) or not all(others):
         raise InputError("An alternative is a word, or several. Leave out what is empty or no text.")
@@ -326,7 +326,7 @@ def fact_spans(document: Document, fact: str | tuple[int, int]) -> list[tuple[in
     """
     if not isinstance(fact, str):
         try:
-            start, end = (whole("an offset of the span", at, least=0) for at in fact)
+            start, end = (check_whole_number("an offset of the span", at, least=0) for at in fact)
         except (TypeError, ValueError) as error:
             raise InputError("The fact is a word of the text, or its span: two whole numbers.") from error
         if not start < end <= len(document.text) or not document.text[start:end].strip():
@@ -358,7 +358,7 @@ def _exchange(document: Document, spans: Sequence[tuple[int, int]], other: str) 
 def _prior(prior: Sequence[float] | None, k: int) -> np.ndarray:
     if prior is None:
         return np.full(k, 1 / k)
-    weights = np.array([real("a weight of the prior", w) for w in listed(prior, "weights")])
+    weights = np.array([real("a weight of the prior", w) for w in to_list(prior, "weights")])
     if len(weights) != k or (weights < 0).any() or not 0 < weights.sum() < math.inf:
         raise ConfigError(f"The prior takes {k} weights from 0 on, the original's first, which are not all 0.")
     return weights / weights.sum()
@@ -370,7 +370,7 @@ def _ceiling(losses: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def _listed_epsilons(epsilons: Sequence[float]) -> list[float]:
-    values = listed(epsilons, "values of ε")
+    values = to_list(epsilons, "values of ε")
     if not values:
         raise ConfigError("epsilons is a list of numbers. Give at least one ε.")
     return [real("ε", e) for e in values]

@@ -25,10 +25,10 @@ import numpy as np
 
 from ..errors import NoDistribution
 from ..mechanisms.base import Mechanism
-from ..mechanisms.capabilities import aligned
+from ..mechanisms.capabilities import require_alignment
 from ..privacy.guarantee import percent
 from ..result import RewriteResult
-from ..support.checks import many
+from ..support.checks import pluralize
 from ..support.private import Private
 from ..support.statistics import clopper_pearson, standard_error, student
 from ..support.task import UNWATCHED, Task
@@ -78,14 +78,14 @@ class StrongestAttack(Private):
 
     def sentence(self) -> str:
         """Who finds most, in plain words."""
-        who = f"Of {many(len(self.shares), 'attacker')}, "
+        who = f"Of {pluralize(len(self.shares), 'attacker')}, "
         alike = [f"“{title(k)}”" for k, share in self.shares.items() if share == self.success and k != self.name]
         finds = f"“{self.title}” finds most"
         if alike:
             finds += f", as {'does' if len(alike) == 1 else 'do'} {' and '.join(alike)}"
         who += finds if self.success else "none finds anything"
         said = (
-            f"{who}: {percent(self.success)} of {many(self.words, 'drawn word')} (95% interval, corrected for the "
+            f"{who}: {percent(self.success)} of {pluralize(self.words, 'drawn word')} (95% interval, corrected for the "
             f"choice: {percent(self.low)} to {percent(self.high)}). Always guessing the most frequent word is right "
             f"{percent(self.chance)} of the time."
         )
@@ -145,20 +145,20 @@ def guesses(
     only: the words that begin there in the original, where not all count. The lists are empty where none was drawn.
     Raises NoDistribution where the mechanism writes a new text.
     """
-    aligned(mechanism, "leaves no word in whose place another stands")
+    require_alignment(mechanism, "leaves no word in whose place another stands")
     steps, hits, left_out = result.steps, dict[str, list[bool]](), dict[str, str]()
-    drawn = chosen([i for i, s in enumerate(steps) if s.by_looking and (only is None or s.span[0] in only)])
+    drawn = choose_places([i for i, s in enumerate(steps) if s.by_looking and (only is None or s.span[0] in only)])
     # Nobody sees which of the others were drawn without looking: they are read, too.
-    places = {*drawn, *chosen([i for i, s in enumerate(steps) if s.drawn and not s.by_looking])}
+    places = {*drawn, *choose_places([i for i, s in enumerate(steps) if s.drawn and not s.by_looking])}
     hits["same-word"] = [steps[i].replacement.casefold() == steps[i].original.casefold() for i in drawn]
     near = {g.step: g for g in nearest.attack(mechanism, result, task=task.quiet).guesses}
-    hits["nearest-words"] = [_same(near[i].neighbours[:1], steps[i].original) for i in drawn]
+    hits["nearest-words"] = [_is_same(near[i].neighbours[:1], steps[i].original) for i in drawn]
     try:
-        found = {w.step: w for w in reader.read(mechanism, result, only=places, task=task).words}
+        found = {w.step: w for w in reader.read_releases(mechanism, result, only=places, task=task).words}
     except NoDistribution as reason:
         left_out |= dict.fromkeys(("best-guess", "reader"), str(reason))
     else:
-        hits["best-guess"] = [_same((found[i].alone,), steps[i].original) for i in drawn]
+        hits["best-guess"] = [_is_same((found[i].alone,), steps[i].original) for i in drawn]
     named = {g.step: g for g in mask_inference.attack(mechanism, result, only=drawn, task=task.quiet).guesses}
     hits["language-model"] = [named[i].rank == 1 for i in drawn]
     if "reader" not in left_out:
@@ -166,11 +166,11 @@ def guesses(
     return hits, left_out
 
 
-def _same(guessed: Sequence[str], original: str) -> bool:
+def _is_same(guessed: Sequence[str], original: str) -> bool:
     return any(word.casefold() == original.casefold() for word in guessed)
 
 
-def chosen(places: Sequence[int], most: int = WORDS) -> list[int]:
+def choose_places(places: Sequence[int], most: int = WORDS) -> list[int]:
     """So many of them at most, evenly over all."""
     at = np.unique(np.linspace(0, len(places) - 1, min(most, len(places))).round().astype(int)) if places else ()
     return [places[k] for k in at]

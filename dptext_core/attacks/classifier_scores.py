@@ -10,9 +10,9 @@ import numpy as np
 
 from ..errors import NoDistribution
 from ..mechanisms.base import Mechanism, Prepared
-from ..mechanisms.likelihood import stated
+from ..mechanisms.likelihood import require_likelihood
 from ..result import RewriteResult
-from ..support.statistics import highest, lowest
+from ..support.statistics import lower_limit, upper_limit
 from ..support.task import Task
 from .text_classifiers import CLASSIFIERS
 
@@ -103,7 +103,7 @@ def _log_ratio(
 ) -> list[NDArray[np.float64]]:
     """ln of the ratio of the chances of each rewrite under the first text and under the other, (n,) for each text."""
     every = [r for some in results for r in some]
-    log_p = stated(mechanism).log(prepared, every, task=task)
+    log_p = require_likelihood(mechanism).log(prepared, every, task=task)
     with np.errstate(invalid="ignore"):
         ratio = np.nan_to_num(log_p[0] - log_p[1], nan=0.0, posinf=_CERTAIN, neginf=-_CERTAIN)
     return [ratio[: len(results[0])], ratio[len(results[0]) :]]
@@ -142,6 +142,6 @@ def _provable(scores: _Scores, name: str, tail: float, delta: float) -> tuple[fl
 def _epsilon(hits: NDArray, others: NDArray, n: int, tail: float, delta: float) -> NDArray[np.float64]:
     """The lower bound of ε where ``hits`` of n rewrites of the first text and ``others`` of the second are said to be
     of the first; 0 where nothing follows. Each of the two rates is bounded at level ``tail``."""
-    tpr, fpr = lowest(hits, n, tail), highest(others, n, tail)
+    tpr, fpr = lower_limit(hits, n, tail), upper_limit(others, n, tail)
     ratio = np.maximum((tpr - delta) / fpr, (1 - fpr - delta) / (1 - tpr))
     return np.log(np.maximum(ratio, 1.0))

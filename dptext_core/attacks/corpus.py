@@ -24,7 +24,7 @@ import numpy as np
 
 from ..errors import InputError, NoDistribution
 from ..mechanisms.base import Mechanism
-from ..mechanisms.likelihood import stated
+from ..mechanisms.likelihood import require_likelihood
 from ..privacy.guarantee import percent
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
@@ -131,10 +131,10 @@ def attack(
         raise InputError("Give at least two texts that differ, one a line: with one, there is nothing to link.")
     if len(texts) > MOST:
         raise InputError(f"There are {len(texts):,} texts. Give at most {MOST:,}: each rewrite is held against each.")
-    likeness, left_out = looks(mechanism, [own[t] for t in texts], task=task)
+    likeness, left_out = link_scores(mechanism, [own[t] for t in texts], task=task)
     # The order of the texts tells whose rewrite it is, which an attacker does not know.
     order = np.argsort(NoiseStream(seed).uniforms(len(texts)))
-    alone = {name: linked(table) for name, table in likeness.items()}
+    alone = {name: linked_share(table) for name, table in likeness.items()}
     matched = {name: linked_one_to_one(table, order) for name, table in likeness.items()}
     n, each = len(texts), 1 - 0.05 / (2 * len(likeness))
     ends = [clopper_pearson(float(x.sum()), n, each) for x in (*alone.values(), *matched.values())]
@@ -156,7 +156,7 @@ def attack(
     )
 
 
-def looks(
+def link_scores(
     mechanism: Mechanism, results: Sequence[RewriteResult], *, task: Task = UNWATCHED
 ) -> tuple[dict[str, NDArray[np.float64]], dict[str, str]]:
     """Of each look the table (rewrite, original), larger for what is more alike; and why others could not be asked."""
@@ -168,7 +168,7 @@ def looks(
         left_out["chances"] = f"it is worked out for {MOST_CHANCES} texts at most, and these are {len(texts):,}."
     else:
         try:
-            chances = stated(mechanism)
+            chances = require_likelihood(mechanism)
         except NoDistribution as reason:
             left_out["chances"] = str(reason)
         else:
@@ -177,7 +177,7 @@ def looks(
     return found, left_out
 
 
-def linked(likeness: NDArray[np.float64]) -> NDArray[np.float64]:
+def linked_share(likeness: NDArray[np.float64]) -> NDArray[np.float64]:
     """Of each rewrite, whether its own original is the likest; of m that are as like 1/m. likeness: (n, n)."""
     own = np.diagonal(likeness)[:, None]
     ahead, tied = (likeness > own + _TIE).any(axis=1), (np.abs(likeness - own) <= _TIE).sum(axis=1)

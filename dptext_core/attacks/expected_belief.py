@@ -11,12 +11,12 @@ import numpy as np
 
 from ..errors import InputError
 from ..mechanisms.base import Mechanism
-from ..mechanisms.likelihood import stated
+from ..mechanisms.likelihood import require_likelihood
 from ..privacy.distribution import logsumexp
 from ..privacy.guarantee import percent
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
-from ..support.checks import whole
+from ..support.checks import check_whole_number
 from ..support.statistics import NORMAL, standard_error
 from ..support.task import Task
 
@@ -56,7 +56,7 @@ class ExpectedSuccess:
 
 
 def _log_likelihood(m: Mechanism, question: BeliefQuestion, seen: Sequence[RewriteResult], task: Task) -> np.ndarray:
-    return stated(m).relative(question.prepared, seen, frames=question.frames, task=task.quiet)
+    return require_likelihood(m).relative(question.prepared, seen, frames=question.frames, task=task.quiet)
 
 
 def _posterior(log_likelihood: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -76,23 +76,23 @@ def _expected(
     task: Task,
 ) -> tuple[ExpectedSuccess, ...] | None:
     if draws is not None:
-        draws = whole("draws", draws, least=0)
+        draws = check_whole_number("draws", draws, least=0)
     if draws == 0:
         return None
     if draws is None:
-        exact = [_enumerated(v, question) for v in variants]
+        exact = [_enumerate_releases(v, question) for v in variants]
         found = tuple(e for e in exact if e is not None)
         if len(found) == len(exact):
             return found
-        if many or stated(variants[0]).in_turn or stated(variants[0]).states_pieces:
+        if many or require_likelihood(variants[0]).in_turn or require_likelihood(variants[0]).states_pieces:
             return None
     return tuple(
-        _estimated(v, question, draws or DRAWS, stream, task.child(i, i + 1, len(variants)))
+        _estimate_success(v, question, draws or DRAWS, stream, task.child(i, i + 1, len(variants)))
         for i, v in enumerate(variants)
     )
 
 
-def _enumerated(m: Mechanism, question: BeliefQuestion) -> ExpectedSuccess | None:
+def _enumerate_releases(m: Mechanism, question: BeliefQuestion) -> ExpectedSuccess | None:
     """Return Σ_z max_j π_j·P(z | x_j) where all texts have one frame and one place decides; else None."""
     frames = question.frames
     if m.by_word is None or not frames or any(f.skeleton != frames[0].skeleton for f in frames):
@@ -114,7 +114,9 @@ def _enumerated(m: Mechanism, question: BeliefQuestion) -> ExpectedSuccess | Non
     return ExpectedSuccess(math.fsum(best.values()), 0.0, 0)
 
 
-def _estimated(m: Mechanism, question: BeliefQuestion, draws: int, stream: NoiseStream, task: Task) -> ExpectedSuccess:
+def _estimate_success(
+    m: Mechanism, question: BeliefQuestion, draws: int, stream: NoiseStream, task: Task
+) -> ExpectedSuccess:
     """Estimate the same from releases: alternatives in proportion to the prior, each release's max_j q_j averaged."""
     weights = question.prior
     uniforms = stream.at("belief").words(draws) / 2.0**64

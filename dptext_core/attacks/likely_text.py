@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from ..mechanisms.base import Mechanism
-from ..mechanisms.capabilities import aligned
+from ..mechanisms.capabilities import require_alignment
 from ..models import causal
 from ..result import RewriteResult
 from ..support.task import UNWATCHED, Task
@@ -38,17 +38,17 @@ def attack(
 
     Raises ModelUnavailable where there is no judge, and what `mask_inference.attack` raises.
     """
-    aligned(mechanism, "leaves no word in whose place another stands")
+    require_alignment(mechanism, "leaves no word in whose place another stands")
     reader = causal.judge() if judge is None else judge
 
     def rescore(out: tuple[int, int], words: Sequence[str]) -> Sequence[int]:
-        losses = [reading.loss for reading in reader.read([placed(result.text, out, word) for word in words])]
+        losses = [reading.loss for reading in reader.read([place_word(result.text, out, word) for word in words])]
         return np.argsort(losses, kind="stable").tolist()
 
     return mask_inference.attack(mechanism, result, model=model, rescore=rescore, only=only, task=task)
 
 
-def placed(text: str, span: tuple[int, int], word: str) -> str:
+def place_word(text: str, span: tuple[int, int], word: str) -> str:
     """The surroundings of a place with another word in it, in capitals as the word that stands there."""
     start, end = span
     before, behind = text[max(0, start - AROUND) : start], text[end : end + AROUND]

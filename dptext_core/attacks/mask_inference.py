@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from ..mechanisms.base import Mechanism
-from ..mechanisms.capabilities import aligned
+from ..mechanisms.capabilities import require_alignment
 from ..privacy.guarantee import percent
 from ..result import RewriteResult, Step
 from ..support.cache import weak_cache
@@ -126,7 +126,7 @@ def attack(
     """
     from ..models import engine, load_masked_lm
 
-    aligned(mechanism, "leaves no word in whose place another stands")
+    require_alignment(mechanism, "leaves no word in whose place another stands")
     released = Document.parse(result.text, mechanism.language)
     steps = [(i, s) for i, s in enumerate(result.steps) if s.by_looking and (only is None or i in only)]
     guesses: list[MaskGuess] = []

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..mechanisms.base import Mechanism
-from ..mechanisms.capabilities import aligned
+from ..mechanisms.capabilities import require_alignment
 from ..privacy.guarantee import percent
 from ..result import RewriteResult
 from ..support.private import Private
@@ -96,7 +96,7 @@ def attack(
     mechanism: Mechanism, result: RewriteResult, *, space: WordSpace | None = None, task: Task = UNWATCHED
 ) -> NearestAttack:
     """Guess every drawn word of a rewrite from what stands there now. space: :func:`space_of` without it."""
-    aligned(mechanism, "leaves no word in whose place another stands")
+    require_alignment(mechanism, "leaves no word in whose place another stands")
     space = space_of(mechanism) if space is None else space
     steps = [(i, s) for i, s in enumerate(result.steps) if s.by_looking]
     rows = space.rows([s.replacement for _, s in steps])

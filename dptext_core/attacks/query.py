@@ -170,11 +170,11 @@ def success_rate(
 
     p0: the chance of the original. others: float64 (V,), the chances of the other words, largest first.
     """
-    k = _needed(p0, others, n)
+    k = _needed_classes(p0, others, n)
     if k <= _CLASSES or n > _SHORT:
-        return float(np.mean(_wins(p0, others[:k], n, repeats, rng, task)[0]))
+        return float(np.mean(_simulate_wins(p0, others[:k], n, repeats, rng, task)[0]))
     k = 64
-    won, counts, rest = _wins(p0, others[:k], n, repeats, rng, task)
+    won, counts, rest = _simulate_wins(p0, others[:k], n, repeats, rng, task)
     # The words that are not among the classes, one by one, where they could matter.
     edges = np.cumsum(others[k:])
     open_ = np.flatnonzero((won > 0) & (rest >= counts))
@@ -204,14 +204,14 @@ def _reach(c: np.ndarray, r: np.ndarray, q: np.ndarray) -> np.ndarray:
         return np.exp(gammaln(r + 1) - gammaln(c + 1) - gammaln(r - c + 1) + np.log(powers)[which])
 
 
-def _needed(p0: float, others: np.ndarray, n: int) -> int:
+def _needed_classes(p0: float, others: np.ndarray, n: int) -> int:
     """Return how many of the others must be sampled, so that those omitted lead with probability LEFT_OUT at most."""
     ahead = np.exp(n * np.log1p(-np.square(np.sqrt(p0) - np.sqrt(others))))
     together = np.cumsum(ahead[::-1])[::-1]
     return int(np.searchsorted(-together, -LEFT_OUT))
 
 
-def _wins(
+def _simulate_wins(
     p0: float, others: np.ndarray, n: int, repeats: int, rng, task: Task = UNWATCHED
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """For each repeat: 1/m where the original is one of the m most frequent classes, else 0; its count; the rest's."""

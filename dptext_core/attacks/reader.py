@@ -35,7 +35,7 @@ import numpy as np
 
 from ..errors import InputError, NoDistribution
 from ..mechanisms.base import Mechanism
-from ..mechanisms.capabilities import aligned
+from ..mechanisms.capabilities import require_alignment
 from ..models import engine, load_masked_lm
 from ..models.word_chances import over_words
 from ..pieces import Step, deleted_by_chance
@@ -158,7 +158,7 @@ class ReleaseReading(Private):
 
 def check(mechanism: Mechanism) -> None:
     """Raise NoDistribution, with the reason, where there are no chances to read by."""
-    aligned(mechanism, "leaves no word in whose place another stands")
+    require_alignment(mechanism, "leaves no word in whose place another stands")
     if "distribution" not in mechanism.can:
         raise NoDistribution(
             f"{mechanism.title} states no chances for the words that it draws, so that they cannot be weighed against "
@@ -166,7 +166,7 @@ def check(mechanism: Mechanism) -> None:
         )
 
 
-def read(
+def read_releases(
     mechanism: Mechanism,
     releases: RewriteResult | Sequence[RewriteResult],
     *,
@@ -369,4 +369,4 @@ class Reader(TextAttacker):
         """answers: how many rewrites of the text are read together; those after the first are made for this."""
         task = task or UNWATCHED
         self.check(mechanism)
-        return read(mechanism, rewrites_seen(mechanism, result, answers, task=task), task=task)
+        return read_releases(mechanism, rewrites_seen(mechanism, result, answers, task=task), task=task)

@@ -139,7 +139,7 @@ def word_success(
     if is_quick(mechanism, prepared):
         channels = by_word.channels(rows)
         if low is not None and high is not None:
-            leads = _along(by_word, rows, channels, log_prior, low, high, task)
+            leads = _word_leads(by_word, rows, channels, log_prior, low, high, task)
         if leads is None:
             found = _of_outputs(by_word, rows, channels, log_prior, epsilon, task)
         else:
@@ -257,7 +257,7 @@ def _of_outputs(
 # --- along ε
 
 
-def _along(
+def _word_leads(
     by_word: WordByWord,
     rows: np.ndarray,
     channels: Sequence[Channel],

@@ -37,7 +37,7 @@ def form(text: str) -> list[float]:
     ]
 
 
-def _learnt(features: Any, labels: NDArray[np.int64], others: Any) -> NDArray[np.float64]:
+def _train_and_score(features: Any, labels: NDArray[np.int64], others: Any) -> NDArray[np.float64]:
     """Scores of ``others``, larger for label 1, by logistic regression."""
     extras.require("sklearn")
     from sklearn.linear_model import LogisticRegression
@@ -53,18 +53,18 @@ def _by_words(train: Sequence[str], labels: NDArray[np.int64], test: Sequence[st
     if not any(words(t) for t in train):
         return np.zeros(len(test))
     vectors = TfidfVectorizer(analyzer=words, sublinear_tf=True)
-    return _learnt(vectors.fit_transform(train), labels, vectors.transform(test))
+    return _train_and_score(vectors.fit_transform(train), labels, vectors.transform(test))
 
 
 def _by_form(train: Sequence[str], labels: NDArray[np.int64], test: Sequence[str]) -> NDArray[np.float64]:
     one, other = (np.array([form(t) for t in texts], float) for texts in (train, test))
     mean, spread = one.mean(axis=0), one.std(axis=0)
     spread[spread == 0] = 1.0
-    return _learnt((one - mean) / spread, labels, (other - mean) / spread)
+    return _train_and_score((one - mean) / spread, labels, (other - mean) / spread)
 
 
 def _by_meaning(train: Sequence[str], labels: NDArray[np.int64], test: Sequence[str]) -> NDArray[np.float64]:
-    return _learnt(np.stack(train), labels, np.stack(test))
+    return _train_and_score(np.stack(train), labels, np.stack(test))
 
 
 #: Scores of rewrites, larger where they look like the first text, learnt from others: name → title, and what computes.

@@ -24,10 +24,10 @@ import numpy as np
 
 from ..errors import ConfigError, InputError, NoDistribution
 from ..mechanisms.base import Mechanism, Prepared
-from ..mechanisms.likelihood import Frame, stated
+from ..mechanisms.likelihood import Frame, require_likelihood
 from ..privacy.distribution import TokenDistribution
 from ..privacy.guarantee import percent
-from ..support.checks import listed, real
+from ..support.checks import real, to_list
 from ..support.private import Private
 from ..support.task import UNWATCHED, Task
 from .which_text import promised_losses
@@ -154,15 +154,15 @@ def trade_off_curve(
         A rate or an ε is out of range.
     """
     task = task or UNWATCHED
-    rates = np.array([real("a rate of false alarms", x) for x in listed(false_alarms, "rates of false alarms")])
+    rates = np.array([real("a rate of false alarms", x) for x in to_list(false_alarms, "rates of false alarms")])
     if not len(rates) or (rates < 0).any() or (rates > 1).any():
         raise ConfigError("Rates of false alarms lie from 0 to 1. Give at least one.")
     prepared = _checked(mechanism, text_a, text_b, task)
-    wanted = None if epsilons is None else [real("ε", e) for e in listed(epsilons, "values of ε")]
+    wanted = None if epsilons is None else [real("ε", e) for e in to_list(epsilons, "values of ε")]
     if wanted is not None and not wanted:
         raise ConfigError("epsilons is a list of numbers. Give at least one ε.")
     variants = [mechanism] if wanted is None else [mechanism.replace(epsilon=e) for e in wanted]
-    places = _sampled_places(mechanism, prepared, stated(mechanism).frames(prepared, task))
+    places = _sampled_places(mechanism, prepared, require_likelihood(mechanism).frames(prepared, task))
     found, sizes = [], [0]
     for i, v in enumerate(variants):
         part = task.child(i, i + 1, len(variants))
@@ -180,7 +180,7 @@ def trade_off_curve(
 
 def _checked(mechanism: Mechanism, text_a: str | Prepared, text_b: str | Prepared, task: Task) -> list[Prepared]:
     """Return the prepared texts. Raise InputError or NoDistribution where there is no curve."""
-    chances = stated(mechanism)
+    chances = require_likelihood(mechanism)
     if chances.states_pieces or chances.in_turn:
         raise NoDistribution(
             f"{mechanism.title} samples one word after another, each given those before it, so the exact trade-off "
@@ -213,7 +213,7 @@ def _sampled_places(
     sampled = [i for i, (a, _) in enumerate(pairs) if a.action == "replace"]
     if one.skeleton != other.skeleton or any(pairs[i][0].capital != pairs[i][1].capital for i in sampled):
         return None
-    shared = [stated(mechanism).shared_draws(p, sampled) for p in prepared]
+    shared = [require_likelihood(mechanism).shared_draws(p, sampled) for p in prepared]
     if shared[0] != shared[1]:
         raise NoDistribution(
             "The two texts repeat words at different places, and a repeated word is sampled once here. Choose the "

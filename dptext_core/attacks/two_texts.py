@@ -42,9 +42,9 @@ from ..mechanisms.base import Mechanism, Prepared
 from ..privacy.guarantee import at_least, bound, percent
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
-from ..support.checks import listed, real, whole
+from ..support.checks import check_whole_number, real, to_list
 from ..support.private import Private
-from ..support.statistics import highest, lowest
+from ..support.statistics import lower_limit, upper_limit
 from ..support.task import UNWATCHED, Task
 from . import which_text
 from .base import TextAttacker, register
@@ -210,7 +210,7 @@ def success(advantage: float) -> float:
 # --- classifiers
 
 
-def fresh(mechanism: Mechanism) -> int:
+def default_rewrites(mechanism: Mechanism) -> int:
     """Return the default number of rewrites of each text: fewer if each takes model passes."""
     return DRAWS_OF_WRITERS if "language model" in mechanism.needs else DRAWS
 
@@ -267,16 +267,16 @@ def measure(
     n = _checked_number(draws, mechanism)
     if not 0.5 <= real("confidence", confidence) < 1:
         raise InputError(f"confidence is at least 0.5 and below 1, and is {confidence:g}.")
-    wanted = listed(classifiers, "classifiers")
+    wanted = to_list(classifiers, "classifiers")
     if not wanted or not set(wanted) <= set(CLASSIFIERS):
         raise InputError(f"Name classifiers, each one of {', '.join(CLASSIFIERS)}.")
     prepared = [mechanism.prepare(t, task=task.quiet) for t in (one, other)]
     results = _rewrites(mechanism, prepared, n, stream or NoiseStream(), task)
-    found = _compared(mechanism, prepared, results, wanted, confidence, task)
+    found = _compare_rewrites(mechanism, prepared, results, wanted, confidence, task)
     return replace(found, texts=(one, other), distance=pair.distance if isinstance(pair, Pair) else "")
 
 
-def _compared(
+def _compare_rewrites(
     mechanism: Mechanism,
     prepared: Sequence[Prepared],
     results: Sequence[Sequence[RewriteResult]],
@@ -293,7 +293,7 @@ def _compared(
     tail, delta = (1 - confidence) / 2, max(mechanism.guarantee(p).total_delta for p in prepared)
     found = {name: _at_its_best(s, name) for name, s in scores.items()}
     best = max(found.values(), key=lambda c: c.seen)
-    epsilon, proven_by = _proven(scores, tested, tail, delta)
+    epsilon, proven_by = _epsilon_bound(scores, tested, tail, delta)
     return DistinguishabilityFinding(
         texts=(prepared[0].text, prepared[1].text),
         draws=n,
@@ -304,7 +304,7 @@ def _compared(
         epsilon=epsilon,
         proven_by=proven_by,
         most=float(_epsilon(np.array(tested), np.array(0), tested, tail, delta)),
-        promised=promised(mechanism, prepared),
+        promised=guaranteed_loss(mechanism, prepared),
         delta=delta,
         confidence=confidence,
         missing=missing,
@@ -313,7 +313,7 @@ def _compared(
 
 def _checked_pair(pair: Pair | tuple[str, str]) -> tuple[str, str]:
     """Return two different texts, or raise InputError."""
-    texts = [pair.one, pair.other] if isinstance(pair, Pair) else listed(pair)
+    texts = [pair.one, pair.other] if isinstance(pair, Pair) else to_list(pair)
     if len(texts) != 2 or not all(isinstance(t, str) for t in texts):
         raise InputError("Two texts are told apart: give a pair of them.")
     one, other = texts
@@ -324,7 +324,9 @@ def _checked_pair(pair: Pair | tuple[str, str]) -> tuple[str, str]:
 
 def _checked_number(draws: int | None, mechanism: Mechanism) -> int:
     """Return the number of rewrites of each text, or raise ConfigError or InputError."""
-    n = whole("The number of rewrites of each text", fresh(mechanism) if draws is None else draws, least=FEWEST)
+    n = check_whole_number(
+        "The number of rewrites of each text", default_rewrites(mechanism) if draws is None else draws, least=FEWEST
+    )
     if n > MOST:
         raise InputError(f"Each text is rewritten {MOST:,} times at most, not {n:,}. Choose fewer.")
     return n
@@ -345,12 +347,13 @@ def _rewrites(
 def _interval(best: ClassifierScore, tested: int, tail: float) -> tuple[float, float]:
     """Return the confidence interval of a classifier's advantage."""
     least, largest = (
-        [edge(round(share * tested), tested, tail / 2) for share in (best.tpr, best.fpr)] for edge in (lowest, highest)
+        [edge(round(share * tested), tested, tail / 2) for share in (best.tpr, best.fpr)]
+        for edge in (lower_limit, upper_limit)
     )
     return float(least[0] - largest[1]), float(largest[0] - least[1])
 
 
-def _proven(scores: Mapping[str, _Scores], tested: int, tail: float, delta: float) -> tuple[float, str]:
+def _epsilon_bound(scores: Mapping[str, _Scores], tested: int, tail: float, delta: float) -> tuple[float, str]:
     """Return the lower bound of ε, and the title of the classifier that proves it."""
     # The test that would prove most on the first half is made once, on the second.
     _, name, threshold = max(_provable(s, name, tail, delta) for name, s in scores.items())
@@ -359,7 +362,7 @@ def _proven(scores: Mapping[str, _Scores], tested: int, tail: float, delta: floa
     return epsilon, CLASSIFIERS[name][0]
 
 
-def promised(mechanism: Mechanism, prepared: Sequence[Prepared]) -> float:
+def guaranteed_loss(mechanism: Mechanism, prepared: Sequence[Prepared]) -> float:
     """The largest loss that is promised between two texts; ∞ where nothing is."""
     if any(mechanism.guarantee(p).notion == "none" for p in prepared):
         return math.inf

@@ -25,11 +25,11 @@ from ..errors import InputError
 from ..mechanisms.base import Mechanism, Prepared
 from ..mechanisms.capabilities import drawn_tokens
 from ..mechanisms.config import stop_list
-from ..mechanisms.likelihood import stated
+from ..mechanisms.likelihood import require_likelihood
 from ..privacy.distribution import logsumexp
 from ..privacy.guarantee import Guarantee, odds_text, percent, scientific
 from ..result import RewriteResult
-from ..support.checks import text_list, whole
+from ..support.checks import check_whole_number, text_list
 from ..support.private import Private
 from ..support.statistics import clopper_pearson
 from ..support.task import UNWATCHED, Task
@@ -199,7 +199,7 @@ def lineup(mechanism: Mechanism, text: str, word: str | None = None, n: int = TE
 
     word: the one that is exchanged; the rarest content word without it. Raises InputError where there is none.
     """
-    n = whole("n, the number of texts,", n, least=2)
+    n = check_whole_number("n, the number of texts,", n, least=2)
     words = content_words(mechanism, text)
     wanted = (words[0] if words else "") if word is None else word.casefold()
     document = mechanism.plan(text).document
@@ -229,7 +229,7 @@ def lineup(mechanism: Mechanism, text: str, word: str | None = None, n: int = TE
             break
     if not others:
         raise InputError(f"Nothing stands near “{wanted}” in the word space. Give a list of texts, one a line.")
-    texts = (text, *(_exchanged(text, places, other, mechanism) for other in others))
+    texts = (text, *(_exchange_words(text, places, other, mechanism) for other in others))
     return Lineup(texts, 0, wanted, (wanted, *others))
 
 
@@ -243,7 +243,7 @@ def listed_lineup(text: str, others: Sequence[str]) -> Lineup:
     return Lineup((text, *distinct[1:]), 0)
 
 
-def _exchanged(text: str, places: Sequence[Token], other: str, mechanism: Mechanism) -> str:
+def _exchange_words(text: str, places: Sequence[Token], other: str, mechanism: Mechanism) -> str:
     out, at = [], 0
     for token in places:
         out += [text[at : token.start], mechanism.language.case(other, token.text[:1].isupper())]
@@ -270,7 +270,7 @@ def attack(
         raise InputError("Give at least one rewrite.")
     prepared = [mechanism.prepare(t, task=task.quiet) for t in texts.texts]
     share = 1.0 if not draws else len(results) / (len(results) + 2 * draws)
-    log_p = stated(mechanism).log(prepared, results, task=task.child(0, share)).sum(axis=1)
+    log_p = require_likelihood(mechanism).log(prepared, results, task=task.child(0, share)).sum(axis=1)
     if not np.isfinite(log_p).any():
         raise InputError("None of these texts can have given this rewrite. Put the original among them.")
     p = np.exp(log_p - logsumexp(log_p))
@@ -282,7 +282,7 @@ def attack(
 
 def check(mechanism: Mechanism) -> None:
     """Raise NoDistribution, with the reason, where no posterior over whole texts can be worked out."""
-    stated(mechanism)
+    require_likelihood(mechanism)
 
 
 def measure(
@@ -329,12 +329,12 @@ def measure(
         own = None if seed is None else seed * 1_000_003 + true
         part = task.child(middle * true / n, middle * (true + 1) / n)
         written += mechanism.rewrites(p, per, own, task=part)
-    log_p = stated(mechanism).log(prepared, written, task=task.child(middle, 1))
+    log_p = require_likelihood(mechanism).log(prepared, written, task=task.child(middle, 1))
     table = log_p.reshape(n, n, per).swapaxes(0, 1)
-    return tuple(_measured(table, k, texts.true) for k in each if k <= per)
+    return tuple(_guess_accuracy(table, k, texts.true) for k in each if k <= per)
 
 
-def _measured(table: np.ndarray, k: int, own: int) -> GuessAccuracy:
+def _guess_accuracy(table: np.ndarray, k: int, own: int) -> GuessAccuracy:
     """table: ln of the chances, float64 (original, text, rewrite). k: rewrites of each guess."""
     n, _, per = table.shape
     trials = per // k
@@ -385,14 +385,14 @@ def limit(mechanism: Mechanism, prepared: Sequence[Prepared], answers: int = 1) 
         whence = f"Between some of these texts nothing is promised{times}"
     else:
         noise = mechanism.audited.latent_loss(prepared[0], prepared[1]) is not None
-        by = odds_text(largest) if largest >= 0.05 else f"{_up(math.expm1(largest))}"
+        by = odds_text(largest) if largest >= 0.05 else f"{_round_up(math.expm1(largest))}"
         whence = (
             f"The {'noise that is added' if noise else 'promise'} lets the odds of two of these texts move by "
             f"{by}{times} at most{plus}"
         )
     if value > 0.9995:
         return Limit(value, f"{whence}: that rules no guess out.")
-    return Limit(value, f"{whence}: no guess of anyone is right more than {_up(value)} of the time.")
+    return Limit(value, f"{whence}: no guess of anyone is right more than {_round_up(value)} of the time.")
 
 
 def promised_loss(mechanism: Mechanism, a: Prepared, b: Prepared) -> float:
@@ -439,7 +439,7 @@ def _promised_loss(
     return total
 
 
-def _up(p: float) -> str:
+def _round_up(p: float) -> str:
     """A share for reading, never smaller than it is."""
     return f"{math.ceil(p * 1000) / 10:g}%"
 
@@ -482,11 +482,11 @@ class WhichTextAttacker(TextAttacker):
             else listed_lineup(result.original, candidates)
         )
         if draws is None:
-            draws = fresh(mechanism)
+            draws = default_rewrites(mechanism)
         seen = rewrites_seen(mechanism, result, answers, task=task)
         return attack(mechanism, seen, texts, draws=draws, task=task)
 
 
-def fresh(mechanism: Mechanism) -> int:
+def default_rewrites(mechanism: Mechanism) -> int:
     """Return the default number of fresh rewrites that measure the guesses: more if words are sampled one by one."""
     return DRAWS if mechanism.by_word is None else DRAWS_OF_WORDS

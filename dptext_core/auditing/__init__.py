@@ -25,7 +25,7 @@ absolutely).
 
 from .inputs import MAX_INPUTS, NOISY_WORDS, TEXTS, WORDS, default_inputs, default_words
 from .releases import SAMPLER_LEVEL
-from .report import LINES, AuditReport, Check, Witness, share
+from .report import LINES, AuditReport, Check, Witness, format_share
 from .verdict import audit
 
 __all__ = [
@@ -41,5 +41,5 @@ __all__ = [
     "audit",
     "default_inputs",
     "default_words",
-    "share",
+    "format_share",
 ]

@@ -18,24 +18,24 @@ from ..mechanisms.base import BATCH, Mechanism, Prepared
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
 from .checks import Subject
-from .guesses import guess, guessable, picked, right
+from .guesses import guess, is_guessable, pick, success_bound
 from .release_statistics import (
     LEVEL,
     ObservedDraw,
     ReleaseReader,
-    aligned,
-    anew,
     bounds,
     drawn_words,
+    has_alignment,
     least_hits,
     least_share,
+    new_instance,
     noise_of,
     once_in,
     public_words,
-    small,
     too_many,
+    with_small_epsilon,
 )
-from .report import NOR, Check, Witness, share
+from .report import NOR, Check, Witness, format_share
 
 NAME = "texts in one call"
 #: Lists that are rewritten, words of each text, and how many different texts a list has; of mechanisms whose draws need
@@ -49,12 +49,12 @@ NEAR = 0.02
 
 def in_batches(subject: Subject) -> Check | None:
     """Each place of a list of BATCH texts, and each two of its texts."""
-    m = small(subject.m)
+    m = with_small_epsilon(subject.m)
     stream = subject.stream.at(NAME)
-    if aligned(m) or "distribution" in m.can:
+    if has_alignment(m) or "distribution" in m.can:
         return _by_chances(subject, m, stream)
     texts = _whole_texts(m, stream)
-    return _by_guesses(subject, m, texts, stream) if guessable(m, texts) else None
+    return _by_guesses(subject, m, texts, stream) if is_guessable(m, texts) else None
 
 
 def texts_of(words: Sequence[str], n: int) -> list[str]:
@@ -66,7 +66,7 @@ def _whole_texts(m: Mechanism, stream: NoiseStream) -> list[str]:
     return texts_of(public_words(m, 6 * BATCH, stream.at("words")), 6)
 
 
-def _called(
+def _rewrite_batch(
     subject: Subject, m: Mechanism, texts: Sequence[str], stream: NoiseStream, call: int, other: bool = False
 ) -> list[RewriteResult]:
     """A list of texts, rewritten as ``rewrite_records`` does: by ``rewrite_each`` where texts share draws, else by
@@ -87,7 +87,7 @@ def _by_chances(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | 
     meter = subject.meter
     each = WORDS if m.by_word is not None else MODEL_WORDS
     given = [p.word for p in subject.probes]
-    if aligned(m):
+    if has_alignment(m):
         words = drawn_words(m, given, DIFFERENT * each, stream.at("words"), meter)
     else:
         words = public_words(m, DIFFERENT * each, stream.at("words"))
@@ -95,7 +95,7 @@ def _by_chances(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | 
         return None
     words = (words * each * DIFFERENT)[: DIFFERENT * each]
     texts = texts_of(words, each)
-    stated = anew(m)
+    stated = new_instance(m)
     reader = ReleaseReader(stated, meter)
     prepared: dict[str, Prepared] = {t: stated.prepare(t, task=meter.task) for t in texts}
     rows: list[_Row] = []
@@ -103,10 +103,12 @@ def _by_chances(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | 
     for call in range(calls):
         shift = call * (BATCH // CALLS) % BATCH
         batch = [texts[((i + shift) % BATCH) * DIFFERENT // BATCH] for i in range(BATCH)]
-        results = _called(subject, m, batch, stream, call, other=call == CALLS)
+        results = _rewrite_batch(subject, m, batch, stream, call, other=call == CALLS)
         if not m.shares_draws and len({r.noise_id for r in results}) < BATCH:
             told = f"Of {BATCH} texts of one call, some have noise of the same name."
-            return _broken("texts of one call share their noise, where each is promised its own.", texts[0], told)
+            return _refuted_check(
+                "texts of one call share their noise, where each is promised its own.", texts[0], told
+            )
         for i, result in enumerate(results):
             rows.append(_Row(call, i, result, reader.read(prepared[result.original], result)))
     draws = sum(len(r.seen) for r in rows)
@@ -123,7 +125,7 @@ class _Row:
     seen: list[ObservedDraw]
 
 
-def _broken(reason: str, text: str, told: str = "") -> Check:
+def _refuted_check(reason: str, text: str, told: str = "") -> Check:
     witness = Witness.of_rule(told or f"This was seen of “{text}”.", text, kind="release")
     return Check(NAME, "refuted", f"Lists of {BATCH} texts.", reason, witness)
 
@@ -169,11 +171,11 @@ def _judge(rows: list[_Row], m: Mechanism, stream: NoiseStream, draws: int, call
     leak = once_in(CALLS) if one_text else least_share(each, mean, LEVEL / tests)
     everywhere = least_share(draws, mean, LEVEL / tests) or 1.0
     looked += (
-        f": a leak in one place is seen from {share(leak or 1.0)} of its texts on, one in all places from "
-        f"{share(everywhere)} of the words on; of each two texts, whether their draws fall alike, or as in a mirror, "
+        f": a leak in one place is seen from {format_share(leak or 1.0)} of its texts on, one in all places from "
+        f"{format_share(everywhere)} of the words on; of each two texts, whether their draws fall alike, or as in a mirror, "
         "at the same place"
     )
-    blind = f"a leak in one place of {BATCH} texts of a call in fewer than {share(leak or 1.0)} of the calls"
+    blind = f"a leak in one place of {BATCH} texts of a call in fewer than {format_share(leak or 1.0)} of the calls"
     blind += f"{NOR}noise that texts share in another way than place by place, or a leak in longer lists alone"
     return Check(NAME, "tested", f"{looked}.", leak=leak or 1.0, blind=blind, draws=draws)
 
@@ -251,11 +253,11 @@ def _pairs(rows: list[_Row], m: Mechanism, stream: NoiseStream) -> list[tuple[di
 
 
 def _by_guesses(subject: Subject, m: Mechanism, texts: Sequence[str], stream: NoiseStream) -> Check:
-    p, n = right(m, texts), GUESSED
+    p, n = success_bound(m, texts), GUESSED
     hits = np.zeros((n, BATCH), bool)
     for call in range(n):
-        order = picked(BATCH, len(texts), stream.at("order", call))
-        results = _called(subject, m, [texts[k] for k in order], stream, call)
+        order = pick(BATCH, len(texts), stream.at("order", call))
+        results = _rewrite_batch(subject, m, [texts[k] for k in order], stream, call)
         subject.meter.at(0.95)
         for i, (k, result) in enumerate(zip(order, results, strict=True)):
             hits[call, i] = guess(texts, result, stream.at("guess", call, i)) == k
@@ -276,8 +278,8 @@ def _by_guesses(subject: Subject, m: Mechanism, texts: Sequence[str], stream: No
     leak = least_share(n, p, LEVEL / tests) or 1.0
     everywhere = least_share(hits.size, p, LEVEL / tests) or 1.0
     looked += (
-        f": a leak in one place is seen where {share(leak)} of its texts come through, one in all places where "
-        f"{share(everywhere)} do"
+        f": a leak in one place is seen where {format_share(leak)} of its texts come through, one in all places where "
+        f"{format_share(everywhere)} do"
     )
-    blind = f"a leak in one place of {BATCH} texts of a call in fewer than {share(leak)} of the calls"
+    blind = f"a leak in one place of {BATCH} texts of a call in fewer than {format_share(leak)} of the calls"
     return Check(NAME, "tested", f"{looked}.", leak=leak, blind=blind, draws=hits.size)

@@ -35,7 +35,7 @@ from ..result import RewriteResult, Trace
 from ..support.task import UNWATCHED, Task
 from .checks import Subject
 from .noise_source import unseeded
-from .release_statistics import aligned, anew, drawn_words, is_cheap, public_words
+from .release_statistics import drawn_words, has_alignment, is_cheap, new_instance, public_words
 from .report import Check, Witness
 from .rules import flat
 from .tapped import Tape, TappedStream
@@ -78,7 +78,7 @@ class RewriteCache:
     def __call__(self, m: Mechanism, text: str, stream: NoiseStream) -> RewriteResult:
         key = (m.config.epsilon, text, stream.seed, stream.at(0).noise_id)
         if key not in self._known:
-            self._known[key] = _one(m, text, stream)
+            self._known[key] = _rewrite_one(m, text, stream)
         return self._known[key]
 
 
@@ -104,7 +104,7 @@ def other_epsilons(m: Mechanism) -> list[float]:
     return out if is_cheap(m) else out[:1]
 
 
-def _one(m: Mechanism, text: Any, stream: NoiseStream) -> RewriteResult:
+def _rewrite_one(m: Mechanism, text: Any, stream: NoiseStream) -> RewriteResult:
     return m.rewrite(text, stream=stream)
 
 
@@ -121,14 +121,14 @@ def a_prepared_text(m: Mechanism, text: str, stream: NoiseStream, wanted: Rewrit
     """A text that was prepared, the first time and the second."""
     prepared = m.prepare(text)
     for _ in range(2 if is_cheap(m) else 1):
-        yield Pair(_one(m, prepared, stream), wanted(m, text, stream))
+        yield Pair(_rewrite_one(m, prepared, stream), wanted(m, text, stream))
 
 
 def a_planned_text(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -> Iterator[Pair]:
     """A text that was planned."""
-    yield Pair(_one(m, m.plan(text), stream), wanted(m, text, stream))
+    yield Pair(_rewrite_one(m, m.plan(text), stream), wanted(m, text, stream))
     if is_cheap(m):
-        yield Pair(_one(m, m.plan(m.prepare(text)), stream), wanted(m, text, stream))
+        yield Pair(_rewrite_one(m, m.plan(m.prepare(text)), stream), wanted(m, text, stream))
 
 
 def a_text_prepared_at_another_epsilon(
@@ -137,12 +137,12 @@ def a_text_prepared_at_another_epsilon(
     """A text that was prepared, planned or rewritten at another ε before."""
     for epsilon in other_epsilons(m):
         other = at_epsilon(m, epsilon)
-        yield Pair(_one(m, other.prepare(text), stream), wanted(m, text, stream))
+        yield Pair(_rewrite_one(m, other.prepare(text), stream), wanted(m, text, stream))
         if is_cheap(m):
-            yield Pair(_one(m, other.plan(text), stream), wanted(m, text, stream))
+            yield Pair(_rewrite_one(m, other.plan(text), stream), wanted(m, text, stream))
         used = other.prepare(text)
-        yield Pair(_one(other, used, stream), wanted(other, text, stream))
-        yield Pair(_one(m, used, stream), wanted(m, text, stream))
+        yield Pair(_rewrite_one(other, used, stream), wanted(other, text, stream))
+        yield Pair(_rewrite_one(m, used, stream), wanted(m, text, stream))
 
 
 # --- many at once
@@ -198,15 +198,15 @@ def a_list_of_epsilons(m: Mechanism, text: str, stream: NoiseStream, wanted: Rew
         same = at_epsilon(m, (own,) * n)
     except (ConfigError, NoDistribution):  # it takes one ε
         return
-    yield Pair(_one(same, text, stream), wanted(m, text, stream), options=False)
-    apart = m.by_word is not None or ("sweep" in m.can and aligned(m))
+    yield Pair(_rewrite_one(same, text, stream), wanted(m, text, stream), options=False)
+    apart = m.by_word is not None or ("sweep" in m.can and has_alignment(m))
     if not apart or m.guarantee(text).unit.counts_distinct_words:
         return
     for other in other_epsilons(m):
         # From a place amid the drawn words on: in no other order of the list would it be the same.
         drawn = drawn_tokens(m, m.prepare(text))
         at = drawn[len(drawn) // 3] if len(drawn) > 2 else n // 2
-        result = _one(at_epsilon(m, (other,) * at + (own,) * (n - at)), text, stream)
+        result = _rewrite_one(at_epsilon(m, (other,) * at + (own,) * (n - at)), text, stream)
         for only, epsilon in ((tuple(range(at)), other), (tuple(range(at, n)), own)):
             yield Pair(result, wanted(at_epsilon(m, epsilon), text, stream), only, options=False)
 
@@ -217,7 +217,7 @@ def a_list_of_epsilons(m: Mechanism, text: str, stream: NoiseStream, wanted: Rew
 def another_thread(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -> Iterator[Pair]:
     """Another thread, and several at the same time with different texts."""
     with ThreadPoolExecutor(1) as pool:
-        yield Pair(pool.submit(_one, m, text, stream).result(), wanted(m, text, stream))
+        yield Pair(pool.submit(_rewrite_one, m, text, stream).result(), wanted(m, text, stream))
     words, threads = text.split(), THREADS if is_cheap(m) else 2
     texts = [" ".join(words[k % len(words) :] + words[: k % len(words)]) for k in range(threads)]
     expected = [wanted(m, one, stream) for one in texts]
@@ -225,17 +225,17 @@ def another_thread(m: Mechanism, text: str, stream: NoiseStream, wanted: Rewrite
 
     def work(one: str) -> list[RewriteResult]:
         begin.wait(60)
-        return [_one(m, one, stream) for _ in range(REPEATS if is_cheap(m) else 1)]
+        return [_rewrite_one(m, one, stream) for _ in range(REPEATS if is_cheap(m) else 1)]
 
     with ThreadPoolExecutor(threads) as pool:
         for results, want in zip(pool.map(work, texts), expected, strict=True):
             for result in results:
                 yield Pair(result, want)
     for read in OVERTAKEN if is_cheap(m) else ():
-        yield Pair(_overtaken(m, texts[0], texts[1], stream, read), wanted(m, texts[0], stream))
+        yield Pair(_rewrite_interrupted(m, texts[0], texts[1], stream, read), wanted(m, texts[0], stream))
 
 
-def _overtaken(m: Mechanism, text: str, other: str, stream: NoiseStream, read: int) -> RewriteResult:
+def _rewrite_interrupted(m: Mechanism, text: str, other: str, stream: NoiseStream, read: int) -> RewriteResult:
     """A rewrite that is overtaken by one of another text in another thread, when it reads its noise.
 
     Threads that are left to themselves seldom meet in the middle of a short rewrite. Where a lock is held, the other
@@ -248,7 +248,7 @@ def _overtaken(m: Mechanism, text: str, other: str, stream: NoiseStream, read: i
         def exchange(_: Any, __: np.ndarray, numbers: np.ndarray) -> np.ndarray:
             nonlocal reads
             if reads == read:
-                running.append(pool.submit(_one, m, other, stream.at("another thread")))
+                running.append(pool.submit(_rewrite_one, m, other, stream.at("another thread")))
                 wait(running, PATIENCE)
             reads += 1
             return numbers
@@ -265,7 +265,9 @@ def a_copy(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -
     for epsilon in other_epsilons(m)[:1] if is_cheap(m) else ():
         if is_importable(type(m)):
             other = at_epsilon(m, epsilon)
-            yield Pair(_one(pickle.loads(pickle.dumps(anew_of(other))), text, stream), wanted(other, text, stream))
+            yield Pair(
+                _rewrite_one(pickle.loads(pickle.dumps(anew_of(other))), text, stream), wanted(other, text, stream)
+            )
     copies = [m.replace(), type(m).create(**m.setting.given())]
     if is_registered(m):
         setting = m.setting
@@ -274,7 +276,7 @@ def a_copy(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -
     if is_importable(type(m)):
         copies.append(pickle.loads(pickle.dumps(anew_of(m))))
     for copy in copies if is_cheap(m) else copies[-2:]:
-        yield Pair(_one(copy, text, stream), wanted(m, text, stream))
+        yield Pair(_rewrite_one(copy, text, stream), wanted(m, text, stream))
 
 
 def a_result_from_a_file(m: Mechanism, text: str, stream: NoiseStream, wanted: RewriteCache) -> Iterator[Pair]:
@@ -351,12 +353,12 @@ def difference(pair: Pair) -> str:
         return "what is known of the result"
     drawn = [i for i, u in enumerate(own.units) if u.drawn] if "distribution" in own.can else []
     for i in drawn[:DISTRIBUTIONS]:
-        if not _alike(own.distribution(i), wanted.distribution(i)):
+        if not _same_distribution(own.distribution(i), wanted.distribution(i)):
             return "the stated distribution of a draw"
     return ""
 
 
-def _alike(a: Any, b: Any) -> bool:
+def _same_distribution(a: Any, b: Any) -> bool:
     """Whether two distributions are the same; estimates are not compared."""
     if a.draws is not None or b.draws is not None:
         return (a.draws is None) == (b.draws is None)
@@ -376,7 +378,7 @@ def stated_difference(m: Mechanism, result: RewriteResult) -> str:
             stated = m.distribution(result.original, i)
         except NoDistribution:
             return f"the distribution of “{result.steps[k].original}”, which a result has and the mechanism has not"
-        if not _alike(result.distribution(k), stated):
+        if not _same_distribution(result.distribution(k), stated):
             return f"the stated distribution of “{result.steps[k].original}” in a result and by the mechanism"
     return ""
 
@@ -387,7 +389,7 @@ def repeated_difference(m: Mechanism, result: RewriteResult) -> str:
         return ""
     low = at_epsilon(m, min([float(m.config.epsilon), *other_epsilons(m)]))
     prepared = low.prepare(" ".join([result.original] * LONG))
-    alone = {_one(low, prepared, NoiseStream(k)).text for k in range(FRESH)}
+    alone = {_rewrite_one(low, prepared, NoiseStream(k)).text for k in range(FRESH)}
     if len(alone) < DIFFERENT or len({r.text for r in low.rewrites(prepared, FRESH, stream=NoiseStream(0))}) > 1:
         return ""
     return "the released texts, which are all the same"
@@ -461,10 +463,10 @@ def differences(
 
 def through_entry_points(subject: Subject) -> Check | None:
     """Whether all entry points give the same releases."""
-    m, stream, meter = anew(subject.m), subject.stream.at(NAME), subject.meter
+    m, stream, meter = new_instance(subject.m), subject.stream.at(NAME), subject.meter
     each = WORDS if m.by_word is not None else MODEL_WORDS
     given = [p.word for p in subject.probes]
-    words = drawn_words(m, given, TRIES * each, stream.at("words"), meter) if aligned(m) else []
+    words = drawn_words(m, given, TRIES * each, stream.at("words"), meter) if has_alignment(m) else []
     # Where a plan says that nothing is drawn, that is looked at too.
     if not (words := words or public_words(m, TRIES * each, stream.at("words"))):
         return None

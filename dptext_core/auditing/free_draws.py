@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import DPTextError, NoDistribution
 from ..mechanisms.base import Mechanism, Prepared
 from ..privacy.distribution import TokenDistribution
-from .release_statistics import LEVEL, bare, too_many
+from .release_statistics import LEVEL, strip_word, too_many
 from .released import other_options
 from .rules import OURS, Breach
 from .sampled import misfit, two_samples
@@ -74,11 +74,11 @@ def _free(st: Statement, m: Mechanism, kind: Sequence[str], draws: int) -> list[
     for r in rewriter.fresh(m, prepared, draws, seeds()):
         for s in r.steps:
             if s.index in free and s.action != "insert":
-                outputs[s.index].append("" if s.action == "delete" else bare(s.replacement))
-    return [_Free(at[i], _stated(m, prepared, i), words) for i, words in outputs.items()]
+                outputs[s.index].append("" if s.action == "delete" else strip_word(s.replacement))
+    return [_Free(at[i], _stated_distribution(m, prepared, i), words) for i, words in outputs.items()]
 
 
-def _stated(m: Mechanism, prepared: Prepared, i: int) -> TokenDistribution | None:
+def _stated_distribution(m: Mechanism, prepared: Prepared, i: int) -> TokenDistribution | None:
     try:
         d = m.distribution(prepared, i)
     except NoDistribution:
@@ -112,7 +112,7 @@ def _same_drawn(found: Sequence[_Free]) -> None:
     index: dict[str, int] = {}
     labels: dict[str, np.ndarray] = {}
     if (d := found[0].d) is not None:  # the same for all
-        words = [bare(w) for w in d.candidates]
+        words = [strip_word(w) for w in d.candidates]
         index = {w: i for i, w in reversed(list(enumerate(words)))}
         labels = {what: np.unique(list(map(f, words)), return_inverse=True)[1] for what, f in _FEATURES.items()}
         labels["place among the candidates"] = np.arange(len(words)) * _PLACES // len(words)
@@ -122,20 +122,20 @@ def _same_drawn(found: Sequence[_Free]) -> None:
         if one.d is None:
             features: dict[str, Callable[[str], str]] = {**_FEATURES, "output": lambda word: word}
             for what, feature in features.items():
-                if _apart([feature(w) for w in one.outputs], [feature(w) for w in others]) < level:
+                if _two_sample_p([feature(w) for w in one.outputs], [feature(w) for w in others]) < level:
                     _differ(one, other, f"the {what} of what they become differs.")
             continue
         if (strange := next((w for w in one.outputs if w not in index), None)) is not None:
             _differ(one, other, f"the first became {name(strange)}, which is no stated candidate.")
         at = [index[w] for w in one.outputs]
-        if _again(at, one.d.probs) < level:
+        if _repeat_probability(at, one.d.probs) < level:
             _differ(one, other, "the first becomes the same few words again and again.")
         for what, label in labels.items():
             if _misfit(label, one.d.probs, at) < level:
                 _differ(one, other, f"the {what} of what the first becomes is not as stated.")
 
 
-def _again(at: Sequence[int], p: np.ndarray) -> float:
+def _repeat_probability(at: Sequence[int], p: np.ndarray) -> float:
     """The chance of so many outputs that were there before."""
     seen: set[int] = set()
     hits, chances = 0, []
@@ -153,7 +153,7 @@ def _misfit(label: np.ndarray, p: np.ndarray, at: Sequence[int]) -> float:
         return misfit(np.bincount(label[list(at)], minlength=len(mass)), np.log(mass))[0]
 
 
-def _apart(one: Sequence[str], others: Sequence[str]) -> float:
+def _two_sample_p(one: Sequence[str], others: Sequence[str]) -> float:
     place = {x: i for i, x in enumerate(dict.fromkeys([*one, *others]))}
     a, b = (np.bincount([place[x] for x in some], minlength=len(place)) for some in (one, others))
     return two_samples(a, b)[0]

@@ -14,7 +14,7 @@ from .statement import Statement, name
 SLACK = 1.25
 
 
-def _wrong(field: str, told: str, text: str, other: str | None = None) -> Breach:
+def _field_breach(field: str, told: str, text: str, other: str | None = None) -> Breach:
     return Breach(text, told, f"what the guarantee states as its {field} is not what the mechanism does.", other=other)
 
 
@@ -28,10 +28,10 @@ def check_metric(st: Statement) -> str:
     if len(at):
         a, b = at[0]
         told = f"From {name(words[a])} to {name(words[b])} it is {d[a, b]:.6g}, and back {d[b, a]:.6g}."
-        raise _wrong("metric", told, words[a], words[b])
+        raise _field_breach("metric", told, words[a], words[b])
     if (own := np.flatnonzero(np.abs(np.diag(d)) > slack)).size:
         told = f"{name(words[own[0]])} is {d[own[0], own[0]]:.6g} from itself."
-        raise _wrong("metric", told, words[own[0]])
+        raise _field_breach("metric", told, words[own[0]])
     finite = np.where(np.isfinite(d), d, np.inf)
     for b in range(len(words)):
         detour = finite[:, [b]] + finite[[b]]
@@ -42,11 +42,11 @@ def check_metric(st: Statement) -> str:
                 f"From {name(words[a])} to {name(words[c])} it is {d[a, c]:.6g}, and by way of {name(words[b])} "
                 f"{detour[a, c]:.6g}."
             )
-            raise _wrong("metric", told, words[a], words[c])
+            raise _field_breach("metric", told, words[a], words[c])
     pair = np.asarray(st.m.audited.distances([words[0], words[-1]]), np.float64)[0, 1]
     if np.isfinite(pair) and abs(pair - d[0, -1]) > slack:
         told = f"{name(words[0])} and {name(words[-1])} are {pair:.6g} apart alone, and {d[0, -1]:.6g} among others."
-        raise _wrong("metric", told, words[0], words[-1])
+        raise _field_breach("metric", told, words[0], words[-1])
     if named_distances(st.m, st.promise, list(words)) is not None:
         return ""
     if st.promise.near is None or st.promise.largest is None:
@@ -70,7 +70,7 @@ def check_distance(st: Statement) -> str:
     if len(at):
         a, b = (st.words[i] for i in at[0])
         told = f"{name(a)} and {name(b)} are farther apart than in “{g.distance}”, in which totals are counted."
-        raise _wrong("distance", told, a, b)
+        raise _field_breach("distance", told, a, b)
     return ""
 
 
@@ -94,7 +94,7 @@ def check_near(st: Statement) -> str:
             f"Of {len(nearest)} words the nearest other one is {found[0]:.3g} to {found[1]:.3g} away (the middle two "
             f"thirds), and {near:.3g} is stated."
         )
-        raise _wrong("near", told, st.words[0] if st.words else "")
+        raise _field_breach("near", told, st.words[0] if st.words else "")
     return ""
 
 
@@ -116,11 +116,11 @@ def check_largest(st: Statement) -> str:
     found, text = float(some.max()), st.words[0] if st.words else ""
     if found > largest * (1 + TOLERANCE) + TOLERANCE:
         told = f"Two words are {found:.6g} apart, and {largest:.6g} is stated to be the largest distance."
-        raise _wrong("largest", told, text)
+        raise _field_breach("largest", told, text)
     # Of a large vocabulary a bound may be stated, which is at most twice the distance.
     if st.m.by_word is not None and len(st.wide) == len(st.every) and largest > 2 * found * (1 + TOLERANCE) + TOLERANCE:
         told = f"No two words are more than {found:.6g} apart, and {largest:.6g} is stated."
-        raise _wrong("largest", told, text)
+        raise _field_breach("largest", told, text)
     return ""
 
 
@@ -136,7 +136,7 @@ def check_group(st: Statement) -> str:
                 f"{name(st.words[a])} and {name(st.words[b])} are in one group, and only one of them is in that of "
                 f"{name(st.words[c])}."
             )
-            raise _wrong("group", told, st.words[a], st.words[b])
+            raise _field_breach("group", told, st.words[a], st.words[b])
     if st.m.by_word is None:
         return ""
     stated = st.promise.group.size
@@ -161,5 +161,5 @@ def check_among(st: Statement) -> str:
     contexts = [public_context(m, p.prepared, p.index) for p in probes]
     if any(c is not None for c in contexts):
         told = "A draw depends on what is public of its text, and the guarantee compares any two texts."
-        raise _wrong("among", told, probes[0].text)
+        raise _field_breach("among", told, probes[0].text)
     return ""

@@ -17,7 +17,7 @@ from .checks import Subject
 from .exact import TOLERANCE
 from .free_draws import check_free_draws
 from .guarantee_distances import check_among, check_distance, check_group, check_largest, check_metric, check_near
-from .release_statistics import LEVEL, aligned, small
+from .release_statistics import LEVEL, has_alignment, with_small_epsilon
 from .report import Check
 from .rules import Breach
 from .shapes import check_adjacency
@@ -31,12 +31,12 @@ _NEVER = -1e300  # stands for −∞, so that two of them differ by 0
 
 def guarantee_of_outputs(subject: Subject) -> Check | None:
     """:func:`stated_guarantee` of a mechanism of which whole outputs are looked at, before they are."""
-    return None if aligned(subject.m) else every_field(subject)
+    return None if has_alignment(subject.m) else every_field(subject)
 
 
 def stated_guarantee(subject: Subject) -> Check | None:
     """Each field of the guarantee against what the mechanism does; None where whole outputs are looked at."""
-    return every_field(subject) if aligned(subject.m) else None
+    return every_field(subject) if has_alignment(subject.m) else None
 
 
 def every_field(subject: Subject) -> Check | None:
@@ -67,12 +67,12 @@ def every_field(subject: Subject) -> Check | None:
     return Check(NAME, "tested", looked, blind=blind, draws=draws)
 
 
-def _wrong(field: str, text: str, told: str, other: str | None = None) -> Breach:
+def _field_breach(field: str, text: str, told: str, other: str | None = None) -> Breach:
     reason = f"what the guarantee states as its {field} is not what the mechanism does."
     return Breach(text, told, reason, other=other)
 
 
-def _more(a: float, b: float) -> bool:
+def _exceeds(a: float, b: float) -> bool:
     """Whether ``a`` is larger than ``b`` beyond rounding."""
     return a > b + TOLERANCE * max(1.0, abs(b))
 
@@ -108,7 +108,7 @@ def check_notion(st: Statement) -> str:
         if len(left_out):
             a, b = (st.words[i] for i in left_out[0])
             told = f"The guarantee is said to hold between any two words, and {name(a)} and {name(b)} are left out."
-            raise _wrong("notion", a, told, b)
+            raise _field_breach("notion", a, told, b)
     return ""
 
 
@@ -121,15 +121,15 @@ def check_epsilon(st: Statement) -> str:
         most = t.guarantee.epsilon * (1 + max(0, more))
         if (spent := max((u.epsilon for u in r.units), default=0.0)) > most * (1 + TOLERANCE):
             told = f"A piece of a rewrite of {name(t.text)} spends {spent:g}, and ε is {t.guarantee.epsilon:g}."
-            raise _wrong("epsilon", t.text, told)
+            raise _field_breach("epsilon", t.text, told)
     if g.notion != "approx":
         for column in st.columns:
             loss = _differences(column)[0]
             a, b = divmod(int(np.argmax(loss)), len(loss))
-            if _more(float(loss[a, b]), g.epsilon):
+            if _exceeds(float(loss[a, b]), g.epsilon):
                 one, other = column.probes[a].text, column.probes[b].text
                 told = f"{name(one)} and {name(other)} lose {loss[a, b]:.6g}, and ε is said to be {g.epsilon:g}."
-                raise _wrong("epsilon", one, told, other)
+                raise _field_breach("epsilon", one, told, other)
     return ""
 
 
@@ -143,10 +143,10 @@ def check_delta(st: Statement) -> str:
                 excess = np.maximum(p[a] - math.exp(min(g.epsilon, 700.0)) * p, 0.0).sum(axis=1)
                 excess[~np.isfinite(column.apart[a])] = 0.0
                 b = int(np.argmax(excess))
-                if _more(float(excess[b]), g.delta):
+                if _exceeds(float(excess[b]), g.delta):
                     one, other = column.probes[a].text, column.probes[b].text
                     told = f"{name(one)} and {name(other)} differ by δ = {excess[b]:.3g} at ε = {g.epsilon:g}."
-                    raise _wrong("delta", one, told, other)
+                    raise _field_breach("delta", one, told, other)
     return ""
 
 
@@ -158,13 +158,13 @@ def check_bounded_range(st: Statement) -> str:
     for column in st.columns:
         width = _differences(column)[1]
         a, b = divmod(int(np.argmax(width)), len(width))
-        if _more(float(width[a, b]), g.epsilon):
+        if _exceeds(float(width[a, b]), g.epsilon):
             one, other = column.probes[a].text, column.probes[b].text
             told = (
                 f"Between {name(one)} and {name(other)} the log-ratios span {width[a, b]:.6g}, and a bounded range "
                 f"allows {g.epsilon:g}: composition by it would state too small a total."
             )
-            raise _wrong("bounded_range", one, told, other)
+            raise _field_breach("bounded_range", one, told, other)
     if not st.columns:
         return "a bounded range is stated, and no distribution is stated that it could be checked on."
     return ""
@@ -177,10 +177,10 @@ def check_unit(st: Statement) -> str:
     """Equal words share one draw where the guarantee counts them once."""
     m = st.m
     if not st.promise.unit:
-        raise _wrong("unit", st.texts[0].text, "The guarantee does not say what one draw protects.")
+        raise _field_breach("unit", st.texts[0].text, "The guarantee does not say what one draw protects.")
     if m.by_word is None or not st.words:
         return ""
-    word, low = st.words[0], small(m)
+    word, low = st.words[0], with_small_epsilon(m)
     text = " ".join([word] * TIMES)
     prepared = low.prepare(text)
     places = [i for i in range(TIMES) if m.by_word.token_row(prepared, i) is not None]
@@ -193,7 +193,7 @@ def check_unit(st: Statement) -> str:
                 f"{name(text)} has {len(places)} drawn words and became {name(r.text)}: they are drawn one by one, and "
                 f"{low.guarantee(text).draws} draws are counted."
             )
-            raise _wrong("draws", text, told)
+            raise _field_breach("draws", text, told)
     return ""
 
 
@@ -203,7 +203,7 @@ def check_draws(st: Statement) -> str:
         pieces = max((sum(u.drawn and u.epsilon > 0 for u in r.units) for r in t.results), default=0)
         if (need := max(t.least_draws, pieces)) > t.guarantee.draws:
             told = f"{name(t.text)} takes {need} draws, and {t.guarantee.draws} are counted."
-            raise _wrong("draws", t.text, told)
+            raise _field_breach("draws", t.text, told)
     return ""
 
 
@@ -214,9 +214,9 @@ def check_total(st: Statement) -> str:
         spent = [("its draws", math.fsum(_each(g))), ("draws of the largest ε", g.epsilon * g.draws * (not g.spent))]
         spent += [("the pieces of a rewrite", math.fsum(u.epsilon for u in r.units if u.drawn)) for r in t.results]
         for what, together in spent:
-            if _more(together, g.total):
+            if _exceeds(together, g.total):
                 told = f"Of {name(t.text)} {what} spend {number(together)}, and the total is {number(g.total)}."
-                raise _wrong("total", t.text, told)
+                raise _field_breach("total", t.text, told)
     return ""
 
 
@@ -226,9 +226,9 @@ def check_expected(st: Statement) -> str:
         g = t.guarantee
         if g.expected is None:
             continue
-        if not g.expected >= 0 or _more(g.expected, g.total):
+        if not g.expected >= 0 or _exceeds(g.expected, g.total):
             told = f"Of {name(t.text)} {g.expected:g} is expected, and the worst case is {g.total:g}."
-            raise _wrong("expected", t.text, told)
+            raise _field_breach("expected", t.text, told)
         if t.results and st.m.aligned is not None:
             results = st.subject.rewriter.fresh(st.m, t.text, 8 * len(t.results), st.subject.seeds("expected")())
             mean = float(np.mean([math.fsum(u.epsilon for u in r.units if u.drawn) for r in results]))
@@ -236,7 +236,7 @@ def check_expected(st: Statement) -> str:
             off = g.total * math.sqrt(math.log(2 / LEVEL) / (2 * len(results)))
             if abs(mean - g.expected) > off:
                 told = f"Rewrites of {name(t.text)} spend {mean:.3g} on average, and {g.expected:.3g} is expected."
-                raise _wrong("expected", t.text, told)
+                raise _field_breach("expected", t.text, told)
     return ""
 
 
@@ -246,12 +246,12 @@ def check_spent(st: Statement) -> str:
         g = t.guarantee
         if not g.spent:
             continue
-        if len(g.spent) != g.draws or _more(max(g.spent), g.epsilon) or _more(g.epsilon, max(g.spent)):
+        if len(g.spent) != g.draws or _exceeds(max(g.spent), g.epsilon) or _exceeds(g.epsilon, max(g.spent)):
             told = (
                 f"Of {name(t.text)} {len(g.spent)} draws spend {max(g.spent):g} at most, and the guarantee counts "
                 f"{g.draws} of {g.epsilon:g}."
             )
-            raise _wrong("spent", t.text, told)
+            raise _field_breach("spent", t.text, told)
     if st.promise.notion != "approx":
         _losses_are_spent(st)
     return check_free_draws(st)
@@ -267,9 +267,9 @@ def _losses_are_spent(st: Statement) -> None:
         keys = {w.casefold() if by_word else (t.text, i): None for i, w in enumerate(t.words) if i in (t.places or ())}
         lost = sorted((loss[k] for k in keys if k in loss), reverse=True)
         for value, spent in zip(lost, sorted(_each(t.guarantee), reverse=True), strict=False):
-            if _more(value, spent):
+            if _exceeds(value, spent):
                 told = f"Of {name(t.text)} a draw is said to spend {spent:g}, and loses {value:.6g}."
-                raise _wrong("spent", t.text, told)
+                raise _field_breach("spent", t.text, told)
 
 
 # --- what is not a number
@@ -281,7 +281,7 @@ def check_exposed(st: Statement) -> str:
         shown = st.m.aligned is not None or any(p.origin == "copied" for p in r.releases)
         if shown and r.text.strip() and not t.guarantee.exposed:
             told = f"A rewrite of {name(t.text)} shows how many words it has, and nothing is named as exposed."
-            raise _wrong("exposed", t.text, told)
+            raise _field_breach("exposed", t.text, told)
     return ""
 
 
@@ -290,7 +290,7 @@ def check_reason(st: Statement) -> str:
     g = st.promise
     if (g.notion == "none") != bool(g.reason):
         text = st.texts[0].text if st.texts else ""
-        raise _wrong("reason", text, f"The notion is {g.notion!r}, and the reason is {g.reason!r}.")
+        raise _field_breach("reason", text, f"The notion is {g.notion!r}, and the reason is {g.reason!r}.")
     return ""
 
 
@@ -299,16 +299,16 @@ def check_seeded(st: Statement) -> str:
     for t, r in st.results:
         if t.guarantee.seeded or r.guarantee.seeded != (r.seed is not None):
             told = f"A rewrite of {name(t.text)} with the seed {r.seed} has seeded = {r.guarantee.seeded}."
-            raise _wrong("seeded", t.text, told)
+            raise _field_breach("seeded", t.text, told)
     return ""
 
 
-def _counted(field: str, st: Statement) -> str:
+def _check_count(field: str, st: Statement) -> str:
     wanted = st.m.never.counts()[field]
     for t in st.texts:
         if (own := getattr(t.guarantee, field)) != wanted:
             told = f"{wanted:,} words of the list are never released, and the guarantee of {name(t.text)} says {own:,}."
-            raise _wrong(field, t.text, told)
+            raise _field_breach(field, t.text, told)
     return ""
 
 
@@ -333,6 +333,6 @@ CHECKERS: dict[str, Checker] = {
     "largest": check_largest,
     "group": check_group,
     "among": check_among,
-    "never": lambda st: _counted("never", st),
-    "loaded": lambda st: _counted("loaded", st),
+    "never": lambda st: _check_count("never", st),
+    "loaded": lambda st: _check_count("loaded", st),
 }

@@ -23,12 +23,12 @@ TEXTS = BATCH
 _WORD = re.compile(r"\w+")
 
 
-def guessable(m: Mechanism, texts: Sequence[str]) -> bool:
+def is_guessable(m: Mechanism, texts: Sequence[str]) -> bool:
     """Whether the promise is about whole texts, and makes these alike."""
     return "alignment" not in m.can and m.guarantee(texts[0]).notion in ("pure", "approx")
 
 
-def right(m: Mechanism, texts: Sequence[str]) -> float:
+def success_bound(m: Mechanism, texts: Sequence[str]) -> float:
     """How likely a guess among these texts is right, at most."""
     promises = [m.guarantee(t) for t in texts]
     epsilon = max(g.total for g in promises)
@@ -36,7 +36,7 @@ def right(m: Mechanism, texts: Sequence[str]) -> float:
     return min(1.0, math.exp(epsilon) / (len(texts) - 1 + math.exp(epsilon)) + delta)
 
 
-def picked(n: int, texts: int, stream: NoiseStream) -> list[int]:
+def pick(n: int, texts: int, stream: NoiseStream) -> list[int]:
     """n numbers of texts, each drawn by itself."""
     return (stream.uniforms(n) * texts).astype(np.int64).tolist()
 

@@ -54,7 +54,7 @@ class MissingDistribution(str):
     __slots__ = ()
 
 
-def unstated(skipped: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+def inputs_without_statement(skipped: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """Of the inputs that are left out those that are drawn, with why nothing is stated of them."""
     return [(word, why) for word, why in skipped if isinstance(why, MissingDistribution)]
 
@@ -82,10 +82,10 @@ def default_inputs(m: Mechanism) -> list[str]:
     first = drawn_tokens(m, planned[0])
     if not first or public_context(m, planned[0], first[0]) is None:
         return list(TEXTS)
-    return [text for p in planned[:3] for text in exchanged(m, p, planned)]
+    return [text for p in planned[:3] for text in exchange_words(m, p, planned)]
 
 
-def exchanged(m: Mechanism, prepared: Prepared, others: Sequence[Prepared], n: int = 4) -> list[str]:
+def exchange_words(m: Mechanism, prepared: Prepared, others: Sequence[Prepared], n: int = 4) -> list[str]:
     """A text and n − 1 more with other words in its drawn places: words of other texts and likely outputs, as far as
     the promise makes them alike to the original ones."""
     pool = list(dict.fromkeys(p.document.tokens[i].text.lower() for p in others for i in drawn_tokens(m, p)))
@@ -129,7 +129,7 @@ def default_words(m: Mechanism, n: int | None = None) -> list[str]:
     if n is None:
         n = NOISY_WORDS if m.distribution(m.prepare(_first_drawn(m, spread)), 0).draws is not None else WORDS
     if (alike := by_word.words_alike(spread, n)) is not None:
-        return _drawn(m, alike)
+        return _without_kept(m, alike)
     every, known = len(spread), set(spread)
     half = max(1, n // 4)
     ranks = np.concatenate([np.linspace(0, every - 1, 3 * half), np.geomspace(1, every, 3 * half) - 1])
@@ -150,13 +150,13 @@ def default_words(m: Mechanism, n: int | None = None) -> list[str]:
         chosen |= dict.fromkeys((covered_too or near)[:1])
     # Where outputs are no words, or few are alike: more of those that are spread.
     chosen |= dict.fromkeys([p.word for p in probes][: n - len(chosen)])
-    return _drawn(m, [*chosen, *(word for word, _ in unstated(skipped))])
+    return _without_kept(m, [*chosen, *(word for word, _ in inputs_without_statement(skipped))])
 
 
-def _drawn(m: Mechanism, words: Sequence[str]) -> list[str]:
+def _without_kept(m: Mechanism, words: Sequence[str]) -> list[str]:
     """Those of the words that are not kept as they are."""
     probes, skipped = probes_of(m, words, Meter())
-    return [*(p.word for p in probes), *(word for word, _ in unstated(skipped))]
+    return [*(p.word for p in probes), *(word for word, _ in inputs_without_statement(skipped))]
 
 
 def _first_drawn(m: Mechanism, words: Sequence[str]) -> str:
@@ -189,7 +189,7 @@ def probes_of(
     # NumPy's loops over a whole vocabulary leave the other core to another word.
     with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
         while given:
-            block = given[:1] if alone else _together(m, given)
+            block = given[:1] if alone else _prepare_together(m, given)
             alone = max(0, alone - 1)
             one = block[0]
             text = " ".join(map(str, block)) if len(block) > 1 else one
@@ -247,7 +247,7 @@ def probes_after(m: Mechanism, probes: Sequence[Probe], stream: NoiseStream, met
     return out
 
 
-def _together(m: Mechanism, given: Sequence[str | Prepared]) -> Sequence[str | Prepared]:
+def _prepare_together(m: Mechanism, given: Sequence[str | Prepared]) -> Sequence[str | Prepared]:
     """The next inputs that can be prepared together: single words of a mechanism that looks at words one by one."""
     if m.by_word is None or isinstance(given[0], Prepared):
         return given[:1]

@@ -21,11 +21,11 @@ from itertools import pairwise
 from ..mechanisms.base import Mechanism, Prepared
 from ..privacy.guarantee import at_least, bound
 from ..result import RewriteResult
-from ..support.statistics import chance_for, highest, lowest
+from ..support.statistics import chance_for, lower_limit, upper_limit
 from .checks import Subject
 from .inputs import TEXTS
-from .release_statistics import LEVEL, noise_of, small, with_epsilon
-from .report import Check, Witness, share
+from .release_statistics import LEVEL, noise_of, with_epsilon, with_small_epsilon
+from .report import Check, Witness, format_share
 
 NAME = "noise behind a text"
 #: Rewrites of each text at each ε; of mechanisms that take long for one.
@@ -70,9 +70,9 @@ def behind_a_text(subject: Subject) -> Check | None:
         half = n // 2
         tpr, fpr = told_apart([r[:half] for r in found], [r[half:] for r in found])
         shown = lower_bound(tpr, fpr, n - half, level, delta)
-        gap = float(lowest(tpr, n - half, level)) - float(highest(fpr, n - half, level))
+        gap = float(lower_limit(tpr, n - half, level)) - float(upper_limit(fpr, n - half, level))
         looked.append(f"{n:,} rewrites of each at ε = {epsilon:.3g}")
-        least.append(_least(n - half, level, loss or 0.0, delta, advantage))
+        least.append(_smallest_share(n - half, level, loss or 0.0, delta, advantage))
         if loss is None:
             continue
         if shown > loss * (1 + 1e-9) + 1e-9:
@@ -93,9 +93,11 @@ def behind_a_text(subject: Subject) -> Check | None:
     leak = min(least)
     said = (
         f"“{one.text}” and “{other.text}”, which the stated noise makes most different: {'; '.join(looked)}. Seen "
-        f"where {share(leak)} of the rewrites tell the text for certain"
+        f"where {format_share(leak)} of the rewrites tell the text for certain"
     )
-    blind = f"noise that is smaller than stated, as long as fewer than {share(leak)} of the rewrites tell their text"
+    blind = (
+        f"noise that is smaller than stated, as long as fewer than {format_share(leak)} of the rewrites tell their text"
+    )
     detectable = lower_bound(n - n // 2, 0, n - n // 2, level)
     return Check(NAME, "tested", f"{said}.", detectable=detectable, leak=leak, blind=blind, draws=draws)
 
@@ -103,7 +105,7 @@ def behind_a_text(subject: Subject) -> Check | None:
 def _epsilons(m: Mechanism, a: Prepared, b: Prepared) -> list[float]:
     """A very small ε, and that at which a test has the stated advantage ADVANTAGE; at most that of the mechanism."""
     own = float(m.config.epsilon)
-    out = [float(small(m).config.epsilon)]
+    out = [float(with_small_epsilon(m).config.epsilon)]
     if m.audited.latent_advantage(a, b) is not None:
         low, high = out[0], own
         for _ in range(40):
@@ -148,20 +150,20 @@ def lower_bound(tpr: int, fpr: int, n: int, level: float, delta: float = 0.0) ->
     the two sides is wrong with a chance of at most 2·level."""
     value = 0.0
     for hits, others in ((tpr, fpr), (n - fpr, n - tpr)):
-        low, high = float(lowest(hits, n, level)) - delta, float(highest(others, n, level))
+        low, high = float(lower_limit(hits, n, level)) - delta, float(upper_limit(others, n, level))
         if low > 0:
             value = max(value, math.log(low / high))
     return value
 
 
-def _least(n: int, level: float, loss: float, delta: float, advantage: float | None) -> float:
+def _smallest_share(n: int, level: float, loss: float, delta: float, advantage: float | None) -> float:
     """The smallest share of rewrites that name their text for certain, of the rest none, that is refuted with a chance
     of 95%."""
 
     def refuted(hits: int) -> bool:
         if lower_bound(hits, 0, n, level, delta) > loss:
             return True
-        gap = float(lowest(hits, n, level)) - float(highest(0, n, level))
+        gap = float(lower_limit(hits, n, level)) - float(upper_limit(0, n, level))
         return advantage is not None and gap > advantage
 
     hits = bisect_left(range(1, n + 1), True, key=refuted) + 1

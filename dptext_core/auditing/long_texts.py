@@ -16,27 +16,27 @@ import numpy as np
 from ..mechanisms.base import Mechanism, Prepared
 from ..privacy.sampling import DEPTH, NoiseStream
 from ..result import RewriteResult
-from ..support.checks import many
+from ..support.checks import pluralize
 from ..text.lexicons import stop_words
 from .checks import Subject
 from .exact import TOLERANCE, largest_loss
-from .guesses import TEXTS, guess, guessable, picked, right
+from .guesses import TEXTS, guess, is_guessable, pick, success_bound
 from .inputs import Probe
 from .release_statistics import (
     LEVEL,
     ObservedDraw,
     ReleaseReader,
-    aligned,
-    anew,
     drawn_words,
+    has_alignment,
     least_share,
+    new_instance,
     noise_of,
     public_words,
-    shuffled,
-    small,
+    shuffle,
     too_many,
+    with_small_epsilon,
 )
-from .report import NOR, Check, Witness, share
+from .report import NOR, Check, Witness, format_share
 from .rules import flat
 
 NAME = "long texts"
@@ -56,19 +56,19 @@ _BLOCK = 16
 
 def in_long_texts(subject: Subject) -> Check | None:
     """What is drawn at every place of a text of LONG tokens."""
-    m = small(subject.m)
+    m = with_small_epsilon(subject.m)
     stream = subject.stream.at(NAME)
-    if aligned(m):
+    if has_alignment(m):
         return _by_place(subject, m, stream)
     if "distribution" in m.can:
         return _by_piece(subject, m, stream)
     texts = late_texts(m, stream)
-    return _by_guesses(subject, m, texts, stream) if guessable(m, texts) else None
+    return _by_guesses(subject, m, texts, stream) if is_guessable(m, texts) else None
 
 
 def _by_place(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | None:
     meter, given = subject.meter, [p.word for p in subject.probes]
-    stated = anew(m)
+    stated = new_instance(m)
     reader = ReleaseReader(stated, meter)
     once = m.guarantee(given[0] if given else "doctor").unit.counts_distinct_words
     others: list[str] = []
@@ -80,13 +80,13 @@ def _by_place(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | No
         first = reader.stated(stated.prepare(words[0]), 0)
         times = CHEAP if first is not None and first.depth > DEPTH else COSTLY
         others = [" ".join(tokens[:n]) for n in LENGTHS]
-        others += _given(subject) if first is not None and first.draws is None else []
+        others += _given_texts(subject) if first is not None and first.draws is None else []
     else:
         words = drawn_words(m, given, len(PLACES), stream.at("words"), meter)
         if not words:
             return None
         kept = [w for w in sorted(stop_words(None, m.language).words) if w.isalpha()]
-        tokens = shuffled(kept * LONG, stream.at("kept"))[:LONG]
+        tokens = shuffle(kept * LONG, stream.at("kept"))[:LONG]
         for place, word in zip(PLACES, words * len(PLACES), strict=False):
             tokens[place] = word
         times = COSTLY
@@ -98,11 +98,11 @@ def _by_place(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | No
     own = prepared if m.by_word is None else stated.prepare(text, task=meter.task)
     seen = [s for r in results for s in reader.read(own, r)]
     return _judge(
-        m, text, seen, times, [(t, _whole(subject, m, t, reader, stream.at(i))) for i, t in enumerate(others)]
+        m, text, seen, times, [(t, _observe_text(subject, m, t, reader, stream.at(i))) for i, t in enumerate(others)]
     )
 
 
-def _given(subject: Subject) -> list[str]:
+def _given_texts(subject: Subject) -> list[str]:
     """The first given texts of several words, whole."""
     texts, left = list[str](), GIVEN
     for given in subject.inputs:
@@ -113,7 +113,9 @@ def _given(subject: Subject) -> list[str]:
     return texts
 
 
-def _whole(subject: Subject, m: Mechanism, text: str, reader: ReleaseReader, stream: NoiseStream) -> list[ObservedDraw]:
+def _observe_text(
+    subject: Subject, m: Mechanism, text: str, reader: ReleaseReader, stream: NoiseStream
+) -> list[ObservedDraw]:
     """What was drawn in some rewrites of a text."""
     prepared = m.prepare(text, task=subject.meter.task)
     results = [subject.rewriter.one(m, prepared, noise_of(stream, k)) for k in range(TIMES)]
@@ -173,12 +175,12 @@ def _judge(
     looked += f". A leak at one token {_seen_from(single)}, one in the last {_BLOCK} tokens {_seen_from(block)}"
     blind = "a leak at one single token of a long text"
     if single is not None:
-        blind = f"a leak at one token of a long text in fewer than {share(single)} of its draws"
+        blind = f"a leak at one token of a long text in fewer than {format_share(single)} of its draws"
     blind += f"{NOR}anything after token {last + 1} of a longer one"
     if others:
         given = len(others) - len(LENGTHS)
         looked += f". Texts of {', '.join(map(str, LENGTHS[:-1]))} and {LENGTHS[-1]} tokens"
-        looked += f", and {many(given, 'given text')}" * bool(given) + f", {TIMES} times each"
+        looked += f", and {pluralize(given, 'given text')}" * bool(given) + f", {TIMES} times each"
         blind += f"{NOR}what shows only at lengths between these"
     n = len(seen) + sum(len(some) for _, some in others)
     return Check(NAME, "tested", f"{looked}.", leak=single or block or 1.0, blind=blind, draws=n)
@@ -186,7 +188,7 @@ def _judge(
 
 def _seen_from(x: float | None) -> str:
     """From which share of draws on a leak is seen, as a verb."""
-    return "would not be seen" if x is None else f"is seen where {share(x)} of their draws leak"
+    return "would not be seen" if x is None else f"is seen where {format_share(x)} of their draws leak"
 
 
 def _by_piece(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | None:
@@ -199,7 +201,7 @@ def _by_piece(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | No
     other = subject.rewriter.one(m, prepared[1], noise_of(stream, COSTLY))
     promise = m.guarantee(prepared[0])
     if promise.notion == "pure":
-        pairs = _stated(m, prepared, results[0], other)
+        pairs = _stated_probes(m, prepared, results[0], other)
         for i, probes in enumerate(pairs):
             loss, witness = largest_loss(probes, np.array([[np.nan, 1.0], [1.0, np.nan]]), subject.meter)
             if loss > promise.epsilon * (1 + TOLERANCE) + TOLERANCE and witness is not None:
@@ -218,7 +220,7 @@ def _by_piece(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | No
     return _judge(m, texts[0], [s for r in results for s in reader.read(prepared[0], r)], COSTLY)
 
 
-def _stated(
+def _stated_probes(
     m: Mechanism, prepared: Sequence[Prepared], result: RewriteResult, other: RewriteResult
 ) -> list[list[Probe]]:
     """What pieces are stated to be drawn from under two texts: all of one rewrite, where that is stated of texts that
@@ -239,13 +241,13 @@ def late_texts(m: Mechanism, stream: NoiseStream, n: int | None = None) -> list[
     n = TEXTS if n is None else n
     words = public_words(m, 20 * n, stream.at("words"))
     kept = [w for w in sorted(stop_words(None, m.language).words) if w.isalpha()]
-    same = " ".join(shuffled(kept * LONG, stream.at("kept"))[: LONG - 20])
+    same = " ".join(shuffle(kept * LONG, stream.at("kept"))[: LONG - 20])
     return [f"{same} {' '.join(words[20 * k : 20 * k + 20])}" for k in range(n)]
 
 
 def _by_guesses(subject: Subject, m: Mechanism, texts: Sequence[str], stream: NoiseStream) -> Check:
-    p, n = right(m, texts), GUESSED
-    order = picked(n, len(texts), stream.at("order"))
+    p, n = success_bound(m, texts), GUESSED
+    order = pick(n, len(texts), stream.at("order"))
     results = subject.rewriter.listed(m, [texts[k] for k in order], noise_of(stream, 0))
     right_ones = zip(order, results, strict=True)
     hits = sum(guess(texts, r, stream.at("guess", j)) == k for j, (k, r) in enumerate(right_ones))
@@ -260,7 +262,12 @@ def _by_guesses(subject: Subject, m: Mechanism, texts: Sequence[str], stream: No
         reason = "long texts come through more often than is promised."
         return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=n)
     leak = least_share(n, p, LEVEL) or 1.0
-    said = f"{looked}: seen where {share(leak)} of them come through."
+    said = f"{looked}: seen where {format_share(leak)} of them come through."
     return Check(
-        NAME, "tested", said, leak=leak, blind=f"fewer than {share(leak)} of long texts that come through", draws=n
+        NAME,
+        "tested",
+        said,
+        leak=leak,
+        blind=f"fewer than {format_share(leak)} of long texts that come through",
+        draws=n,
     )

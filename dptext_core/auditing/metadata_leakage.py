@@ -19,9 +19,9 @@ from ..mechanisms.base import Mechanism, Prepared, WordByWord
 from ..mechanisms.config import capitals
 from ..privacy.sampling import NoiseStream
 from .checks import Subject, failed
-from .inputs import TEXTS, exchanged
+from .inputs import TEXTS, exchange_words
 from .report import Check
-from .rules import OURS, Breach, depends, flat
+from .rules import OURS, Breach, dependence_breach, flat
 
 NAME, WORDS = "what is said beside a text", "what is said of every word"
 #: Texts that are compared at most, and those of them that are rewritten.
@@ -45,11 +45,11 @@ class _Metadata:
         """The first thing that differs, in words, and the two."""
         for (name, a), (also, b) in zip(self.values, other.values, strict=False):
             if name != also or a != b:
-                return (name if name == also else "error"), _short(a), _short(b)
+                return (name if name == also else "error"), _shorten(a), _shorten(b)
         return None
 
 
-def told(subject: Subject) -> Check | None:
+def check_metadata(subject: Subject) -> Check | None:
     """The guarantee and all that goes with it, of texts that the promise makes alike."""
     m = subject.m
     if subject.promise.notion == "none":
@@ -84,8 +84,8 @@ def _compare(subject: Subject) -> tuple[int, int, str]:
         for other in group[1:]:
             for text in (first, other):
                 if text not in said:
-                    said[text] = _said(m, text)
-            if not _alike(m, first, other, said):
+                    said[text] = _metadata_of(m, text)
+            if not _are_compared(m, first, other, said):
                 continue
             compared += 1
             texts |= {first, other}
@@ -99,7 +99,7 @@ def _compare(subject: Subject) -> tuple[int, int, str]:
                     f"whether anyone but its author sees it cannot be told. {where}"
                 )
                 continue
-            raise depends(name, first, where, other)
+            raise dependence_breach(name, first, where, other)
         _releases(subject, group, said)
     return compared, len(texts), unclear
 
@@ -136,12 +136,12 @@ def _groups(subject: Subject) -> Iterator[list[str]]:
         yield long
         try:
             plans = [m.plan(t) for t in (*long[:2], *TEXTS[:3])]
-            yield exchanged(m, plans[0], plans)
+            yield exchange_words(m, plans[0], plans)
         except DPTextError:
             return
 
 
-def _alike(m: Mechanism, a: str, b: str, said: dict[str, _Metadata]) -> bool:
+def _are_compared(m: Mechanism, a: str, b: str, said: dict[str, _Metadata]) -> bool:
     """Whether the promise compares two texts. Where one of them cannot be read for an error: if they are two words."""
     if any(t in said and said[t].values[0][0] == "error" for t in (a, b)):
         one_word = a.isalpha() and b.isalpha() and bool(np.isfinite(m.audited.distances([a, b])[0, 1]))
@@ -157,7 +157,7 @@ def _repeats(m: Mechanism, text: str) -> list[int]:
     return [first.setdefault(t.text.casefold(), i) for i, t in enumerate(m.plan(text).document.tokens)]
 
 
-def _said(m: Mechanism, text: str, prepare: bool = False) -> _Metadata:
+def _metadata_of(m: Mechanism, text: str, prepare: bool = False) -> _Metadata:
     """prepare: whether errors of preparing it are seen too."""
     try:
         g = m.guarantee(m.prepare(text) if prepare else text)
@@ -258,15 +258,15 @@ def _of_words(subject: Subject, texts: Sequence[tuple[Sequence[str], str]]) -> i
     classes: list[tuple[_Metadata, Sequence[str], str]] = []
     for words, text in texts:
         subject.meter.at(0.03)
-        own = _said(m, text, prepare=True)
+        own = _metadata_of(m, text, prepare=True)
         if any(own.differs(said) is None for said, *_ in classes):
             continue
         for said, others, other in classes:
             name, a, b = said.differs(own) or ("", "", "")
             refused = name == "error"
-            if name != "note" and (_alike_by_words(m, others, words) if refused else _alike(m, other, text, {})):
+            if name != "note" and (_alike_by_words(m, others, words) if refused else _are_compared(m, other, text, {})):
                 where = f"Of “{flat(other)}” it is {a}, of “{flat(text)}” {b}."
-                raise depends(name, other, where, text)
+                raise dependence_breach(name, other, where, text)
         classes.append((own, words, text))
     return len(texts)
 
@@ -295,11 +295,11 @@ def _releases(subject: Subject, group: Sequence[str], said: dict[str, _Metadata]
         if known is None:
             known = text, own
             continue
-        if known[1] != own and _alike(m, known[0], text, said):
-            a, b = (_short(x) for x in _first_apart(known[1], own))
+        if known[1] != own and _are_compared(m, known[0], text, said):
+            a, b = (_shorten(x) for x in _first_apart(known[1], own))
             what = "error" if isinstance(own, str) or isinstance(known[1], str) else "guarantee of a result"
             where = f"Of “{flat(known[0])}” it is {a}, of “{flat(text)}” {b}."
-            raise depends(what, known[0], where, text)
+            raise dependence_breach(what, known[0], where, text)
 
 
 def of_errors(m: Mechanism, texts: Sequence[str]) -> Breach | None:
@@ -316,11 +316,11 @@ def of_errors(m: Mechanism, texts: Sequence[str]) -> Breach | None:
             said[text] = _Metadata((("error", f"{type(found).__name__}: {found}"),))
     for a in (t for t in said if said[t].values[0][0] == "error"):
         for b in said:
-            if said[b] != said[a] and _alike(m, a, b, said):
+            if said[b] != said[a] and _are_compared(m, a, b, said):
                 other = said[b].values[0][1]
-                where = f"“{flat(b)}” is rewritten" if not other else f"that of “{flat(b)}” is {_short(other)}"
-                where = f"The error of “{flat(a)}” is {_short(said[a].values[0][1])}, and {where}."
-                return depends("error", a, where, b)
+                where = f"“{flat(b)}” is rewritten" if not other else f"that of “{flat(b)}” is {_shorten(other)}"
+                where = f"The error of “{flat(a)}” is {_shorten(said[a].values[0][1])}, and {where}."
+                return dependence_breach("error", a, where, b)
     return None
 
 
@@ -333,7 +333,7 @@ def _first_apart(a: Any, b: Any) -> tuple[Any, Any]:
     return a, b
 
 
-def _short(value: Any, most: int = 160) -> str:
+def _shorten(value: Any, most: int = 160) -> str:
     """A value in a sentence."""
     text = "; ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
     text = flat(text) or "empty"

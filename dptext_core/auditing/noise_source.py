@@ -29,7 +29,7 @@ from ..mechanisms.base import Mechanism, Prepared
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
 from .checks import Subject
-from .release_statistics import aligned, anew, drawn_words, is_cheap, public_words, small
+from .release_statistics import drawn_words, has_alignment, is_cheap, new_instance, public_words, with_small_epsilon
 from .report import Check, Witness
 from .rules import flat
 from .tapped import EXTENSION, PREFIX, Exchange, Group, Tape, TappedStream
@@ -61,10 +61,10 @@ REPLAY = "what is released does not follow from the noise that the mechanism is 
 
 def noise_source(subject: Subject) -> Check | None:
     """Whether all noise comes from the given stream, and is as fine and as much as what is stated needs."""
-    m = anew(small(subject.m))
+    m = new_instance(with_small_epsilon(subject.m))
     stream = subject.stream.at(NAME)
     n = WORDS if m.by_word is not None else MODEL_WORDS
-    if aligned(m):
+    if has_alignment(m):
         words = drawn_words(m, [p.word for p in subject.probes], n, stream.at("words"), subject.meter)
     else:
         words = public_words(m, n, stream.at("words"))
@@ -89,7 +89,7 @@ def global_generators() -> dict[str, object]:
     return found
 
 
-def moved(before: dict[str, object]) -> list[str]:
+def generators_read(before: dict[str, object]) -> list[str]:
     """The libraries whose generators were read since then."""
     return [name for name, state in global_generators().items() if before.get(name, state) != state]
 
@@ -140,12 +140,12 @@ class _Releases:
         for k, text in enumerate(texts):
             seeded = NoiseStream(1 + k)
             before, first = global_generators(), self.m.rewrite(text, stream=seeded).text
-            read = moved(before)
+            read = generators_read(before)
             ways = {
                 "a second time": (self.m, seeded),
-                "by another instance": (anew(self.m), seeded),
+                "by another instance": (new_instance(self.m), seeded),
                 "without saying that it has a seed": (self.m, unseeded(seeded)),
-                "without a seed, by another instance": (anew(self.m), unseeded(seeded)),
+                "without a seed, by another instance": (new_instance(self.m), unseeded(seeded)),
             }
             for way, (m, stream) in ways.items():
                 self.draws += 1
@@ -244,7 +244,7 @@ class _Releases:
         told = f"Each of {len(found)} changes of a release of “{flat(prepared.text)}” came at a number of {few}."
         reason = f"the uniforms of its draws have {few}, so that what is rarer never comes out, and no finite ε holds."
         try:
-            d = self.m.distribution(prepared, 0) if aligned(self.m) else None
+            d = self.m.distribution(prepared, 0) if has_alignment(self.m) else None
         except NoDistribution:
             d = None
         if d is not None and d.draws is None:

@@ -30,12 +30,12 @@ from ..privacy.distribution import TokenDistribution
 from ..privacy.guarantee import Guarantee, at_least, bound, scientific
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
-from ..support.statistics import highest, lowest
+from ..support.statistics import lower_limit, upper_limit
 from .checks import Seeds
 from .exact import TOLERANCE, largest_loss
 from .inputs import TEXTS, Meter, Probe
 from .release_statistics import LEVEL, noise_of
-from .report import NOR, AuditReport, Check, Witness, chance, share
+from .report import NOR, AuditReport, Check, Witness, format_probability, format_share
 from .rewriting import Rewriter
 from .rules import Breach
 from .sampled import TESTED, could_show, event, misfit
@@ -125,7 +125,7 @@ def audit_outputs(
         draws=2 * half * len(texts),
         of="the whole output",
     )
-    if (breach := _misstated(texts)) is not None:
+    if (breach := _find_misstatement(texts)) is not None:
         return replace(report, verdict="refuted", witness=breach[0], sampler_p=0.0, reason=breach[1])
     if claim is None and promise.notion == "metric":
         reason = (
@@ -155,11 +155,11 @@ def audit_outputs(
         if len(given) == 1:
             reason = "one text has nothing to be compared with. Give another one that the promise makes alike to it."
         return replace(report, verdict="inconclusive", reason=reason, detectable=0.0)
-    seen = float(highest(0, half, (1 - report.confidence) / (2 * TESTED)))
+    seen = float(upper_limit(0, half, (1 - report.confidence) / (2 * TESTED)))
     if 0 < delta < seen and not report.exact:
         reason = (
             f"δ = {scientific(delta)} allows failures that are rarer than {half:,} rewrites of a text can show (those "
-            f"that happen in {chance(math.log(seen))} of them or more)."
+            f"that happen in {format_probability(math.log(seen))} of them or more)."
         )
         return replace(report, verdict="inconclusive", reason=reason)
     if whole is not None:
@@ -182,7 +182,7 @@ def of_outputs(report: AuditReport) -> tuple[Check, ...]:
     if report.verdict == "inconclusive":
         return (*out, Check(name, "not looked at", "", *found, report.detectable, draws=report.draws))
     rare = min(1.0, 6 / max(1, report.draws // max(1, report.inputs)))
-    blind = f"what shows in fewer than {share(rare)} of the rewrites of a text"
+    blind = f"what shows in fewer than {format_share(rare)} of the rewrites of a text"
     if report.detectable < report.claimed < math.inf:
         blind = f"by themselves a loss above {at_least(report.detectable)}{NOR}{blind}"
     tested = Check(
@@ -239,7 +239,7 @@ def _look(
                         first = r.distribution(0)
                     elif looked < _LOOKED:
                         looked += 1
-                        stated = stated and _alike(first, r.distribution(0))
+                        stated = stated and _same_distribution(first, r.distribution(0))
                     known = r.candidate(0)
                     drawn_first[r.releases[0].text.casefold() if known is None else known] += 1
             done, n = done + size, n + size
@@ -274,11 +274,11 @@ def events(r: RewriteResult, words: frozenset[str]) -> list[tuple[str, str]]:
     return out + [(f"word {w}", "yes") for w in sorted(words.intersection(found))]
 
 
-def _alike(a: TokenDistribution, b: TokenDistribution) -> bool:
+def _same_distribution(a: TokenDistribution, b: TokenDistribution) -> bool:
     return len(a) == len(b) and bool(np.allclose(a.probs, b.probs, rtol=1e-6, atol=1e-12))
 
 
-def _misstated(texts: Sequence[_Text]) -> tuple[Witness, str] | None:
+def _find_misstatement(texts: Sequence[_Text]) -> tuple[Witness, str] | None:
     """First pieces that do not follow the distribution stated of them."""
     compared = sum(t.first is not None for t in texts)
     for t in texts:
@@ -522,7 +522,7 @@ def _bounded(
     for _, a, b, kind, found in ranked[:TESTED]:
         allowed, delta = limits[a, b]
         hits, others = (sum(t.halves[1].get(kind, Counter())[v] for v in found) for t in (texts[a], texts[b]))
-        low, high = float(lowest(hits, half, level)), float(highest(others, half, level))
+        low, high = float(lower_limit(hits, half, level)), float(upper_limit(others, half, level))
         value = math.log((low - delta) / high) if low > delta else -math.inf
         excess = value - (allowed if math.isfinite(allowed) else 0.0)
         if witness is None or excess > most:
@@ -533,8 +533,8 @@ def _bounded(
                 what += f" or one of {len(found) - 1:,} others"
             log_low, log_high = math.log(low) if low > 0 else -math.inf, math.log(high)
             told = (
-                f"Rewrites of “{texts[a].prepared.text}” {what} in {chance(log_low)} of the draws at least, those of "
-                f"“{texts[b].prepared.text}” in {chance(log_high)} at most."
+                f"Rewrites of “{texts[a].prepared.text}” {what} in {format_probability(log_low)} of the draws at least, those of "
+                f"“{texts[b].prepared.text}” in {format_probability(log_high)} at most."
             )
             witness = Witness(
                 texts[a].prepared.text, texts[b].prepared.text, found[:3], log_low, log_high, 1.0, told=told

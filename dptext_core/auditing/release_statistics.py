@@ -26,7 +26,7 @@ from ..mechanisms.config import MIN_EPSILON
 from ..privacy.distribution import TokenDistribution
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
-from ..support.statistics import chance_for, highest
+from ..support.statistics import chance_for, upper_limit
 from .inputs import Meter
 
 #: What one look refutes wrongly with at most this chance; a dozen of them stay below SAMPLER_LEVEL together.
@@ -73,7 +73,7 @@ def once_in(n: int, power: float = 0.95) -> float:
     return 1.0 - (1.0 - power) ** (1.0 / n)
 
 
-def small(m: Mechanism) -> Mechanism:
+def with_small_epsilon(m: Mechanism) -> Mechanism:
     """The same mechanism with an ε at which hardly a word stays; itself where there is no smaller one."""
     epsilon = m.config.epsilon
     options = {f.name: getattr(m.config, f.name) for f in dataclasses.fields(m.config) if f.name != "epsilon"}
@@ -88,7 +88,7 @@ def with_epsilon(m: Mechanism, epsilon: float) -> Mechanism:
     return other
 
 
-def anew(m: Mechanism) -> Mechanism:
+def new_instance(m: Mechanism) -> Mechanism:
     """Another instance of the same mechanism that has rewritten nothing yet. What is worked out once from the options
     (cached properties) it shares."""
     try:
@@ -102,7 +102,7 @@ def anew(m: Mechanism) -> Mechanism:
     return other
 
 
-def aligned(m: Mechanism) -> bool:
+def has_alignment(m: Mechanism) -> bool:
     """Whether words stand in the places of words, with distributions."""
     return {"alignment", "distribution"} <= m.can
 
@@ -145,7 +145,7 @@ class ReleaseReader:
         if known is None:
             places: dict[str, list[int]] = {}
             for i, word in enumerate(d.candidates):
-                places.setdefault(bare(word), []).append(i)
+                places.setdefault(strip_word(word), []).append(i)
             known = {w: np.array(at) for w, at in places.items()}, d.candidates
             self._places[id(d.candidates)] = known
         return known[0]
@@ -176,7 +176,7 @@ class ReleaseReader:
             if step.action == "insert":
                 continue
             d = self.stated(prepared, step.index)
-            word = bare(step.original)
+            word = strip_word(step.original)
             if d is None or step.action == "delete" or (once and word in before):
                 continue
             before.add(word)
@@ -185,13 +185,13 @@ class ReleaseReader:
                     d = result.distribution(k)
                 elif self.m.chances is not None and (earlier := order[: order.index(step.index)]):
                     d = self.m.chances.after(prepared, step.index, [(j, released[j]) for j in earlier])
-            yield self._seen(step.index, d, bare(step.replacement), (word,), None)
+            yield self._seen(step.index, d, strip_word(step.replacement), (word,), None)
 
     def of_pieces(self, prepared: Prepared, result: RewriteResult) -> Iterator[ObservedDraw]:
         """The drawn pieces of a new text, each given those before it."""
-        words = tuple({bare(t.text) for t in prepared.document.tokens if t.kind == "word"})
+        words = tuple({strip_word(t.text) for t in prepared.document.tokens if t.kind == "word"})
         for i, d in result.distributions():
-            yield self._seen(i, d, bare(result.releases[i].text), words, result.candidate(i))
+            yield self._seen(i, d, strip_word(result.releases[i].text), words, result.candidate(i))
 
     def read(self, prepared: Prepared, result: RewriteResult) -> list[ObservedDraw]:
         """The draws of one rewrite."""
@@ -220,7 +220,7 @@ class ReleaseReader:
 def _mass(d: TokenDistribution, at: np.ndarray | None) -> float:
     """The chance of these candidates; of an estimate an upper bound."""
     p = 0.0 if at is None else float(d.probs[at].sum())
-    return p if d.draws is None else float(highest(round(p * d.draws), d.draws, _SURE))
+    return p if d.draws is None else float(upper_limit(round(p * d.draws), d.draws, _SURE))
 
 
 def bounds(d: TokenDistribution) -> np.ndarray:
@@ -228,10 +228,10 @@ def bounds(d: TokenDistribution) -> np.ndarray:
     if d.draws is None:
         return d.probs
     counts, where = np.unique(np.rint(d.probs * d.draws).astype(np.int64), return_inverse=True)
-    return np.array([float(highest(k, d.draws, _SURE)) for k in counts.tolist()])[where]
+    return np.array([float(upper_limit(k, d.draws, _SURE)) for k in counts.tolist()])[where]
 
 
-def bare(word: str) -> str:
+def strip_word(word: str) -> str:
     """A word without its capitals and without what a model's vocabulary puts around it."""
     return word.strip(" ▁Ġ#").casefold()
 
@@ -244,7 +244,7 @@ def noise_of(stream: NoiseStream, *path: int) -> NoiseStream:
     return stream.at("noise", *path) if stream.seed is not None else NoiseStream()
 
 
-def shuffled(items: Sequence[Any], stream: NoiseStream) -> list[Any]:
+def shuffle(items: Sequence[Any], stream: NoiseStream) -> list[Any]:
     """The items in an order of the audit's own."""
     return [items[i] for i in np.argsort(stream.uniforms(len(items)), kind="stable").tolist()]
 
@@ -258,7 +258,7 @@ def public_words(m: Mechanism, n: int, stream: NoiseStream) -> list[str]:
         from ..words import word_space
 
         every = [w for w in word_space().words[200:6000] if w.isalpha() and len(w) > 3]
-    return shuffled(every, stream)[:n]
+    return shuffle(every, stream)[:n]
 
 
 def drawn_words(m: Mechanism, given: Sequence[str], n: int, stream: NoiseStream, meter: Meter) -> list[str]:
@@ -279,12 +279,12 @@ def drawn_words(m: Mechanism, given: Sequence[str], n: int, stream: NoiseStream,
                 found.append(tokens[i].text)
                 continue
             d = reader.stated(prepared, i)
-            if d is not None and not unknown(m.by_word, prepared, i):
-                chance = _mass(d, reader.places(d).get(bare(tokens[i].text)))
+            if d is not None and not is_unknown(m.by_word, prepared, i):
+                chance = _mass(d, reader.places(d).get(strip_word(tokens[i].text)))
                 (found if chance <= _OFTEN else often).append(tokens[i].text)
     return (found + often)[:n]
 
 
-def unknown(by_word: WordByWord, prepared: Prepared, i: int) -> bool:
+def is_unknown(by_word: WordByWord, prepared: Prepared, i: int) -> bool:
     """Whether token i is no word of the vocabulary."""
     return by_word.token_row(prepared, i) is None

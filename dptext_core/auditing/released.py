@@ -101,7 +101,7 @@ def other_options(m: Mechanism) -> list[tuple[str, Mechanism]]:
     for k in range(max(map(len, wanted), default=0)):
         other, said = m, list[str]()
         for name, value in (values[k] for values in wanted if len(values) > k):
-            changed = _with(other, name, value)
+            changed = _with_option(other, name, value)
             if changed is not None:
                 other = changed
                 said.append(f"{name} = {value}")
@@ -110,7 +110,7 @@ def other_options(m: Mechanism) -> list[tuple[str, Mechanism]]:
     return out
 
 
-def _with(m: Mechanism, name: str, value: object) -> Mechanism | None:
+def _with_option(m: Mechanism, name: str, value: object) -> Mechanism | None:
     """The mechanism with one option changed, where it can be had."""
     try:
         other = m.replace(**{name: value})

@@ -30,7 +30,7 @@ import numpy as np
 
 from ..errors import NoDistribution
 from ..mechanisms.base import Mechanism, Prepared
-from ..mechanisms.capabilities import aligned, public_context
+from ..mechanisms.capabilities import public_context, require_alignment
 from ..mechanisms.config import capitals
 from ..privacy.distribution import TokenDistribution
 from ..privacy.guarantee import Guarantee, number
@@ -41,8 +41,8 @@ from ..text.document import Document
 from ..text.skeleton import Skeleton
 from .checks import Seeds
 from .inputs import Meter, Probe
-from .release_statistics import small
-from .report import Witness, chance
+from .release_statistics import with_small_epsilon
+from .report import Witness, format_probability
 from .rewriting import FRESH as FRESH_DRAWS
 from .rewriting import LIST, PREPARED, TEXT, Rewriter
 from .rules import ELSE, Breach, flat
@@ -199,9 +199,9 @@ def _check(
         return
     forms = texts[0].forms
     for text in texts:
-        _alone(text, probes, estimated)
+        _check_independence(text, probes, estimated)
     _same_name(texts[0], seeds, rewriter)
-    low = m if estimated or texts[0].per_draw else small(m)
+    low = m if estimated or texts[0].per_draw else with_small_epsilon(m)
     if low is not m:
         ways = texts[0].ways | {"fresh draws": LOW * count}
         seldom = _prepare(low, texts[0].text, ways, seeds, meter, rewriter)
@@ -231,7 +231,7 @@ def _check(
         worst = next((f for f in again if f.key == worst.key), worst)
     if out.p < SAMPLER_LEVEL:
         out.breach, out.reason = (
-            _told(worst, m),
+            _describe_fit(worst, m),
             (
                 "what is released does not follow the distribution that the mechanism states, so that no promise "
                 "computed from that distribution is kept."
@@ -298,12 +298,12 @@ def _differs_by_draw(text: _Text, seeds: Seeds, rewriter: Rewriter) -> bool:
         if step.action != "replace" or step.index not in text.stated:
             continue
         own, given = result.distribution(k), text.stated[step.index]
-        if own.draws is None and (len(own) != len(given) or not _near(own.log_probs, given.log_probs, 1e-6)):
+        if own.draws is None and (len(own) != len(given) or not _nearly_equal(own.log_probs, given.log_probs, 1e-6)):
             return True
     return False
 
 
-def _near(a: np.ndarray, b: np.ndarray, error: float) -> bool:
+def _nearly_equal(a: np.ndarray, b: np.ndarray, error: float) -> bool:
     """Whether two vectors of log-probabilities are the same but for rounding."""
     finite = np.isfinite(a)
     return np.array_equal(finite, np.isfinite(b)) and bool(np.allclose(a[finite], b[finite], rtol=error, atol=error))
@@ -321,7 +321,7 @@ def _same_name(text: _Text, seeds: Seeds, rewriter: Rewriter) -> None:
 # --- rewrites, one way after the other
 
 
-def _rewritten(text: _Text, way: str, n: int, seeds: Seeds, rewriter: Rewriter) -> Iterator[RewriteResult]:
+def _independent_rewrites(text: _Text, way: str, n: int, seeds: Seeds, rewriter: Rewriter) -> Iterator[RewriteResult]:
     """Rewrites whose noise is independent: of those of one call that share it, the first."""
     m = text.m
     seen: set[str] = set()
@@ -372,7 +372,7 @@ def _look(text: _Text, way: str, n: int, seeds: Seeds, rewriter: Rewriter, out: 
     shapes: dict[int, str] = {}
     # Of a long text they are many numbers, which fewer rewrites do not need.
     middles = {} if text.per_draw or n < ENOUGH else _middles(text)
-    for result in _rewritten(text, way, n, seeds, rewriter):
+    for result in _independent_rewrites(text, way, n, seeds, rewriter):
         steps = {s.index: s for s in result.steps if s.action != "insert"}
         _follows(text, way, result, steps, shapes)
         counts.n += 1
@@ -394,7 +394,7 @@ def _look(text: _Text, way: str, n: int, seeds: Seeds, rewriter: Rewriter, out: 
                 d = inserted[i] if i in inserted else inserted.setdefault(i, result.distribution(k))
             else:
                 d = text.stated[i]
-            at = _written(text, d, capital).first.get(step.replacement)
+            at = _render_outputs(text, d, capital).first.get(step.replacement)
             if at is None:
                 raise _impossible(text, way, i, d, step.replacement, capital)
             if text.per_draw:
@@ -434,7 +434,7 @@ def _middles(text: _Text) -> dict[int, tuple[int, np.ndarray]]:
 
 
 def _impossible(text: _Text, way: str, i: int, d: TokenDistribution, word: str, capital: bool | None) -> Breach:
-    rule = next((w for w in _written(text, d, capital).first if text.bare_word(w) == text.bare_word(word)), None)
+    rule = next((w for w in _render_outputs(text, d, capital).first if text.bare_word(w) == text.bare_word(word)), None)
     why = (
         f"there it is written “{rule}”, since capital letters follow places and not the original text."
         if rule is not None
@@ -456,7 +456,7 @@ def _follows(text: _Text, way: str, result: RewriteResult, steps: dict[int, Step
     reason = f"a rewrite of {way} {ELSE}"
     where = f"in “{flat(text.text)}”, rewritten as {way},"
     after = {s.index for s in result.steps if s.action == "insert"}
-    words = aligned(text.m, "draws in no word's place")
+    words = require_alignment(text.m, "draws in no word's place")
     may_add, may_delete = words.added > 0, words.deleted > 0
     for i, token in enumerate(tokens):
         if (step := steps.get(i)) is None:
@@ -503,7 +503,7 @@ class _RenderedOutputs:
     alike: np.ndarray
 
 
-def _written(text: _Text, d: TokenDistribution, capital: bool | None) -> _RenderedOutputs:
+def _render_outputs(text: _Text, d: TokenDistribution, capital: bool | None) -> _RenderedOutputs:
     key, known = (id(d.candidates), capital), text.forms.written
     if key not in known:
         shown = d.candidates if capital is None else [text.m.language.case(c, capital) for c in d.candidates]
@@ -527,7 +527,7 @@ def _fits(text: _Text, way: str, counts: _Counts, inserted: dict[int, TokenDistr
         if text.once and text.first[i] != i:
             continue
         d = inserted[i] if insert else text.stated[i]
-        written = _written(text, d, capital)
+        written = _render_outputs(text, d, capital)
         n = sum(seen.values())
         tally = np.bincount([written.first[w] for w in seen], list(seen.values()), minlength=len(d)).astype(np.int64)
         hits = sum(times for w, times in seen.items() if text.bare_word(w) == text.bare_word(tokens[i].text))
@@ -536,7 +536,7 @@ def _fits(text: _Text, way: str, counts: _Counts, inserted: dict[int, TokenDistr
         if d.draws is not None:
             p, y = two_samples(tally, np.rint(d.probs * d.draws).astype(np.int64))
             fits.append(_fit(p, text, way, ("words", *key), i, d, y, tally))
-            p = _apart(hits, n, round(stays * d.draws), d.draws)
+            p = _fisher_p(hits, n, round(stays * d.draws), d.draws)
             fits.append(_Fit(p, text, way, ("stays", *key), i, "the word itself", hits / n, _log(stays), "stays"))
             continue
         merged = np.full(len(d), -np.inf)
@@ -549,7 +549,7 @@ def _fits(text: _Text, way: str, counts: _Counts, inserted: dict[int, TokenDistr
             kept, expected, samples = kept + hits, expected + n * stays, samples + n
     if samples:
         fits.append(_chance_of(text, way, ("stays",), None, "the word itself", kept, samples, expected / samples))
-    words = aligned(text.m, "draws in no word's place")
+    words = require_alignment(text.m, "draws in no word's place")
     for chance_, what, times in (
         (words.deleted, "left out", counts.deleted),
         (words.added, "followed by an added word", counts.added),
@@ -568,10 +568,10 @@ def _fits(text: _Text, way: str, counts: _Counts, inserted: dict[int, TokenDistr
                 fits.append(
                     _chance_of(text, way, ("equal", a, b), b, "the same word twice", counts.equal[a, b], n, p_equal)
                 )
-    return fits + _together(text, way, counts, middles)
+    return fits + _correlation_fits(text, way, counts, middles)
 
 
-def _together(text: _Text, way: str, counts: _Counts, middles: dict) -> list[_Fit]:
+def _correlation_fits(text: _Text, way: str, counts: _Counts, middles: dict) -> list[_Fit]:
     """Whether two places of a text are drawn with noise of their own: the correlation of where their draws lay.
 
     Only where draws spread over their outputs, so that the correlation of so many is nearly normal.
@@ -616,7 +616,7 @@ def _tail(hits: int, n: int, p: float) -> float:
     return min(1.0, 2 * float(smaller_tail(hits, n, min(max(p, 0.0), 1.0))))
 
 
-def _apart(a: int, n: int, b: int, m: int) -> float:
+def _fisher_p(a: int, n: int, b: int, m: int) -> float:
     """Fisher's exact test of a in n against b in m."""
     from scipy.stats import fisher_exact
 
@@ -643,10 +643,10 @@ def _leak(text: _Text, n: int, comparisons: int) -> float | None:
 
 
 def _percent(log_p: float) -> str:
-    return chance(log_p) if log_p < math.log(1e-4) else f"{math.exp(log_p):.1%}"
+    return format_probability(log_p) if log_p < math.log(1e-4) else f"{math.exp(log_p):.1%}"
 
 
-def _told(fit: _Fit, m: Mechanism) -> Witness:
+def _describe_fit(fit: _Fit, m: Mechanism) -> Witness:
     token = None if fit.place is None else fit.text.document.tokens[fit.place].text
     own = fit.text.m.config.epsilon
     where = f" at ε = {own:.3g}" if fit.text.m is not m else ""
@@ -671,7 +671,7 @@ def _told(fit: _Fit, m: Mechanism) -> Witness:
 # --- what stands around a word
 
 
-def _alone(text: _Text, probes: Sequence[Probe], estimated: bool) -> None:
+def _check_independence(text: _Text, probes: Sequence[Probe], estimated: bool) -> None:
     """Raises Breach where the promise counts words one by one, and a word's stated distribution depends on others that
     are not public."""
     if text.promise.notion not in ("metric", "group") or estimated:
@@ -683,14 +683,14 @@ def _alone(text: _Text, probes: Sequence[Probe], estimated: bool) -> None:
         word = text.document.tokens[i].text
         context = public_context(text.m, text.prepared, i)
         other, where = known.setdefault((word.casefold(), context), (d, text.text))
-        if other is d or _same(other, d):
+        if other is d or _same_distribution(other, d):
             continue
         told = f"“{word}” is drawn from one distribution in “{where}” and from another in “{flat(text.text)}”."
         reason = "what a word becomes depends on the words around it, of which the promise says nothing."
         raise Breach(text.text, told, reason, word)
 
 
-def _same(a: TokenDistribution, b: TokenDistribution) -> bool:
+def _same_distribution(a: TokenDistribution, b: TokenDistribution) -> bool:
     if a.candidates is not b.candidates and list(a.candidates) != list(b.candidates):
         return False
-    return _near(a.log_probs, b.log_probs, 1e-9)
+    return _nearly_equal(a.log_probs, b.log_probs, 1e-9)

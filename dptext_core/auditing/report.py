@@ -59,14 +59,18 @@ class Witness:
         what = f"“{self.output}”"
         if len(self.outputs) > 1:
             what = f"one of {len(self.outputs):,} words (such as {what})"
-        a, b = named(self.first, self.first_at), named(self.second, self.second_at)
+        a, b = quote_text(self.first, self.first_at), quote_text(self.second, self.second_at)
         if self.kind == "sampler":
             return (
-                f"Under {a}, {what} was drawn in {chance(self.log_p_first)} of the draws; the stated distribution "
-                f"gives it {chance(self.log_p_second)}."
+                f"Under {a}, {what} was drawn in {format_probability(self.log_p_first)} of the draws; the stated distribution "
+                f"gives it {format_probability(self.log_p_second)}."
             )
-        rare = f"never under {b}" if self.log_p_second == -math.inf else f"{chance(self.log_p_second)} under {b}"
-        line = f"{what[0].upper()}{what[1:]} comes out with probability {chance(self.log_p_first)} under {a} and {rare}"
+        rare = (
+            f"never under {b}"
+            if self.log_p_second == -math.inf
+            else f"{format_probability(self.log_p_second)} under {b}"
+        )
+        line = f"{what[0].upper()}{what[1:]} comes out with probability {format_probability(self.log_p_first)} under {a} and {rare}"
         return line if line.endswith((".”", "!”", "?”")) else f"{line}."
 
 
@@ -278,11 +282,11 @@ class AuditReport:
         return _plain(out)
 
 
-def named(text: str, at: str | None) -> str:
+def quote_text(text: str, at: str | None) -> str:
     return f"“{text}”" if at is None else f"“{at}” in “{text}”"
 
 
-def chance(log_p: float) -> str:
+def format_probability(log_p: float) -> str:
     """A probability as people read it, also where it is smaller than float64 holds."""
     if log_p == -math.inf:
         return "0"
@@ -292,7 +296,7 @@ def chance(log_p: float) -> str:
     return f"{10 ** (log_p / math.log(10) - power):.1f}e{power}"
 
 
-def share(leak: float) -> str:
+def format_share(leak: float) -> str:
     """A share of draws that would have been seen, in two digits, rounded up: 0.07%, 3.1%, 64%."""
     digits = 2 if leak < 0.01 else 1 if leak < 0.1 else 0
     # What is a whole number of them but for the last bits of the product is that number.

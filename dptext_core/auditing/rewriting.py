@@ -23,8 +23,8 @@ from ..privacy.guarantee import Guarantee
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
 from ..support.task import UNWATCHED, Task
-from .release_statistics import anew
-from .rules import Breach, Spelling, depends, flat, follow_steps, not_named, same_promise
+from .release_statistics import new_instance
+from .rules import Breach, Spelling, dependence_breach, flat, follow_steps, not_named, same_promise
 
 #: The ways in which rewrites can be had.
 TEXT, PREPARED, LIST, FRESH, EACH = (
@@ -119,9 +119,9 @@ class Rewriter:
             text, *more = dict.fromkeys(t.text if isinstance(t, Prepared) else t for t in texts)
             asked = self._of(m)
             for other in () if more else [*asked.promises][-_BEFORE:]:
-                if other != text and _alike(asked.other, text, other):
+                if other != text and _are_adjacent(asked.other, text, other):
                     told = f"The error of “{flat(text)}” is “{flat(str(error))}”, and “{flat(other)}” is rewritten."
-                    raise depends("error", text, told, other) from error
+                    raise dependence_breach("error", text, told, other) from error
             raise
 
     def _of(self, m: Mechanism) -> _RewriteSubject:
@@ -132,7 +132,7 @@ class Rewriter:
             key = id(m)
             known = self._asked.get(key)
         if known is None:
-            other = anew(m)
+            other = new_instance(m)
             known = self._asked[key] = _RewriteSubject(m, other, Spelling(other))
         return known
 
@@ -204,14 +204,14 @@ class Rewriter:
         first, other = asked.named.setdefault(way, (same, texts[i]))
         if same == first:
             return
-        again = _again(m, way, other, len(texts), stream, self.task)
+        again = _repeat_rewrites(m, way, other, len(texts), stream, self.task)
         if again[i].noise_id != result.noise_id:
             told = f"With the same noise, rewrites of “{flat(texts[i])}” and of “{flat(other)}” give it two names."
             reason = "the name of the noise, which leaves with a release, depends on the text."
             raise Breach(texts[i], told, reason, other=other)
 
 
-def _alike(m: Mechanism, a: str, b: str) -> bool:
+def _are_adjacent(m: Mechanism, a: str, b: str) -> bool:
     """Whether the promise makes two texts alike, as far as the mechanism says so of a text that it refuses."""
     try:
         return bool(m.audited.adjacent(a, b))
@@ -223,7 +223,7 @@ def _stream(noise: NoiseStream | int | None) -> NoiseStream:
     return noise if isinstance(noise, NoiseStream) else NoiseStream(noise)
 
 
-def _again(m: Mechanism, way: str, text: str, n: int, stream: NoiseStream, task: Task) -> list[Any]:
+def _repeat_rewrites(m: Mechanism, way: str, text: str, n: int, stream: NoiseStream, task: Task) -> list[Any]:
     """As many rewrites of one text, in the same way and with the same noise."""
     if way == TEXT:
         return [m.rewrite(text, stream=stream, task=task)]

@@ -51,7 +51,7 @@ def apart_at(a: str, b: str, around: int = 24) -> tuple[str, str]:
     return tuple("…" * (start > 0) + t[start : at + around] + "…" * (at + around < len(t)) for t in (a, b))  # type: ignore[return-value]
 
 
-def depends(what: str, text: str, told: str, other: str) -> Breach:
+def dependence_breach(what: str, text: str, told: str, other: str) -> Breach:
     """Something beside a text that differs between two which the promise makes alike."""
     reason = f"the {what} depends on the private text, where the promise says that the two are alike."
     return Breach(text, told, reason, other=other)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..mechanisms.base import Mechanism
 from ..privacy.sampling import NoiseStream
-from ..support.statistics import highest, lowest, smaller_tail
+from ..support.statistics import lower_limit, smaller_tail, upper_limit
 from .inputs import Meter, Probe
 from .release_statistics import noise_of
 from .report import AuditReport, Witness
@@ -77,7 +77,7 @@ def two_samples(a: np.ndarray, b: np.ndarray) -> tuple[float, int]:
     return (float(chi2_contingency(table, correction=False).pvalue) if table.shape[1] > 1 else 1.0), worst
 
 
-def counted(
+def count_samples(
     m: Mechanism,
     probes: Sequence[Probe],
     n: int,
@@ -117,8 +117,8 @@ def estimate(
     """A lower bound of the loss per unit, from ``count`` rewrites: one half chooses, the other tests."""
     half = count // 2
     halves = [
-        counted(m, probes, half, stream.at("chosen"), meter, (0.3, 0.5), rewriter),
-        counted(m, probes, half, stream.at("tested"), meter, (0.5, 0.7), rewriter),
+        count_samples(m, probes, half, stream.at("chosen"), meter, (0.3, 0.5), rewriter),
+        count_samples(m, probes, half, stream.at("tested"), meter, (0.5, 0.7), rewriter),
     ]
     report = replace(report, draws=2 * half * len(probes))
     outputs = {w: i for i, w in enumerate(dict.fromkeys(w for both in halves for seen in both for w in seen))}
@@ -142,8 +142,8 @@ def estimate(
     best, witness = 0.0, None
     limit = could_show(half, alpha, report.delta) / float(np.nanmin(apart))
     for _, a, b, outcome in ranked[:TESTED]:
-        low = lowest(test[a, outcome].sum(), half, alpha)
-        high = highest(test[b, outcome].sum(), half, alpha)
+        low = lower_limit(test[a, outcome].sum(), half, alpha)
+        high = upper_limit(test[b, outcome].sum(), half, alpha)
         value = float((np.log(low - report.delta) - np.log(high)) / apart[a, b]) if low > report.delta else -math.inf
         if witness is None or value > best:
             best = max(best, value)
@@ -164,8 +164,8 @@ def estimate(
 def could_show(n: int, alpha: float, delta: float = 0.0) -> float:
     """The loss beyond δ that n draws at each of two inputs show where all of one, and none of the other, are in an
     event; 0 where δ leaves nothing to show."""
-    low = float(lowest(n, n, alpha)) - delta
-    return float(np.log(low) - np.log(highest(0, n, alpha))) if low > 0 else 0.0
+    low = float(lower_limit(n, n, alpha)) - delta
+    return float(np.log(low) - np.log(upper_limit(0, n, alpha))) if low > 0 else 0.0
 
 
 def event(a: np.ndarray, b: np.ndarray, n: int, alpha: float, delta: float = 0.0) -> tuple[float, np.ndarray]:
@@ -174,6 +174,6 @@ def event(a: np.ndarray, b: np.ndarray, n: int, alpha: float, delta: float = 0.0
     order = seen[np.argsort(-(a[seen] + 0.5) / (b[seen] + 0.5), kind="stable")]
     ends = np.unique(np.geomspace(1, len(order), 24).astype(int)) - 1
     hits, others = np.cumsum(a[order])[ends], np.cumsum(b[order])[ends]
-    value = np.log(np.maximum(lowest(hits, n, alpha) - delta, 1e-300)) - np.log(highest(others, n, alpha))
+    value = np.log(np.maximum(lower_limit(hits, n, alpha) - delta, 1e-300)) - np.log(upper_limit(others, n, alpha))
     k = int(np.argmax(value))
     return float(value[k]), order[: ends[k] + 1]

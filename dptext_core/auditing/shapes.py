@@ -16,7 +16,7 @@ from .inputs import TEXTS
 from .outputs import EVENTS, events
 from .release_statistics import LEVEL, with_epsilon
 from .rules import Breach
-from .statement import Statement, alike, name
+from .statement import Statement, are_adjacent, name
 
 #: Texts of different shapes.
 SHAPES = ("Yes.", f"{TEXTS[1]}\n\n{TEXTS[2]} NOT NOW, please: {TEXTS[3]}")
@@ -29,8 +29,8 @@ def check_adjacency(st: Statement) -> str:
     """Raise Breach where the guarantee compares texts that rewrites tell apart."""
     left_out = _left_out(st)
     if left_out is not None:
-        return _said(st, *left_out)
-    _shown(st)
+        return _leaves_out(st, *left_out)
+    _compare_rewrites(st)
     return ""
 
 
@@ -44,10 +44,10 @@ def _texts(st: Statement) -> list[str]:
 def _left_out(st: Statement) -> tuple[str, str] | None:
     """Two texts that the mechanism says its guarantee does not compare."""
     texts = _texts(st)
-    return next(((a, b) for a, b in combinations(texts, 2) if alike(st.m, a, b) is False), None)
+    return next(((a, b) for a, b in combinations(texts, 2) if are_adjacent(st.m, a, b) is False), None)
 
 
-def _said(st: Statement, a: str, b: str) -> str:
+def _leaves_out(st: Statement, a: str, b: str) -> str:
     """Whether the words of the guarantee leave out two texts too."""
     g, m = st.promise, st.m
     if g.adjacency.is_any_texts:
@@ -76,7 +76,7 @@ def _said(st: Statement, a: str, b: str) -> str:
         known, unknown = f"{st.words[0]} {st.words[1]}", f"{st.words[0]} qzxv"
         steps = st.subject.rewriter.one(m, unknown, st.subject.seeds("unknown")()).steps
         drawn = [s for s in steps if s.original == "qzxv" and s.action in ("replace", "delete") and not s.epsilon]
-        if drawn and alike(m, known, unknown) is False:
+        if drawn and are_adjacent(m, known, unknown) is False:
             told = (
                 f"The guarantee says {name(g.adjacency)}, which compares {name(known)} with {name(unknown)}, and an "
                 "unknown word is not drawn as a known one is."
@@ -85,7 +85,7 @@ def _said(st: Statement, a: str, b: str) -> str:
     return ""
 
 
-def _shown(st: Statement) -> None:
+def _compare_rewrites(st: Statement) -> None:
     """Rewrites of texts of different shapes, where the guarantee compares them. Raises Breach."""
     m = st.m
     if st.promise.notion not in ("pure", "approx"):
@@ -106,10 +106,10 @@ def _shown(st: Statement) -> None:
         counts.append(seen)
     for a, b in combinations(range(len(SHAPES)), 2):
         for x, y in ((a, b), (b, a)):
-            _compared(counts[x], counts[y], (SHAPES[x], SHAPES[y]), float(low.config.epsilon))
+            _compare_events(counts[x], counts[y], (SHAPES[x], SHAPES[y]), float(low.config.epsilon))
 
 
-def _compared(one: dict[str, Counter], other: dict[str, Counter], texts: Sequence[str], epsilon: float) -> None:
+def _compare_events(one: dict[str, Counter], other: dict[str, Counter], texts: Sequence[str], epsilon: float) -> None:
     """Fisher's exact test of each event."""
     for kind, values in one.items():
         for value, times in values.items():

@@ -12,23 +12,23 @@ from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
 from .batches import texts_of
 from .checks import Subject
-from .guesses import TEXTS, guess, guessable, picked, right
+from .guesses import TEXTS, guess, is_guessable, pick, success_bound
 from .release_statistics import (
     LEVEL,
     ReleaseReader,
-    aligned,
-    anew,
     drawn_words,
+    has_alignment,
     least_hits,
     least_share,
+    new_instance,
     noise_of,
     once_in,
     public_words,
-    shuffled,
-    small,
+    shuffle,
     too_many,
+    with_small_epsilon,
 )
-from .report import Check, Witness, share
+from .report import Check, Witness, format_share
 from .rewriting import FRESH, LIST, PREPARED, TEXT, Rewriter
 
 NAME = "first rewrites"
@@ -40,15 +40,15 @@ _NUMBERS = ("first", "second", "third")
 
 def at_first(subject: Subject) -> Check | None:
     """What is released of a text at its first rewrites, each number by itself."""
-    m = small(subject.m)
+    m = with_small_epsilon(subject.m)
     stream = subject.stream.at(NAME)
-    chances = aligned(m) or "distribution" in m.can
+    chances = has_alignment(m) or "distribution" in m.can
     cheap = m.by_word is not None
     times, texts, words = (TIMES, EACH, WORDS) if cheap else (MODEL_TIMES, MODEL_EACH, MODEL_WORDS)
     if not chances:
         times, texts, words = MODEL_TIMES, MODEL_EACH, 6
     n = texts * len(WAYS)
-    if aligned(m):
+    if has_alignment(m):
         given = drawn_words(m, [p.word for p in subject.probes], min(n * words, 240), stream.at("words"), subject.meter)
     else:
         given = public_words(m, max(n, TEXTS) * words, stream.at("words"))
@@ -57,25 +57,25 @@ def at_first(subject: Subject) -> Check | None:
     # Where there are few words, texts differ by their order.
     few = len(given) < n * words
     every = [
-        " ".join(shuffled(given, stream.at("text", k))[:words] if few else given[k * words : (k + 1) * words])
+        " ".join(shuffle(given, stream.at("text", k))[:words] if few else given[k * words : (k + 1) * words])
         for k in range(n)
     ]
     every = list(dict.fromkeys(every))
     lineups: dict[str, list[str]] = {}
     if not chances:
-        if not guessable(m, every):
+        if not is_guessable(m, every):
             return None
         # Each text is one of some that could have been rewritten in its place.
         for k in range(n):
-            texts_here = texts_of(shuffled(given, stream.at("lineup", k)), words)[:TEXTS]
-            lineups[texts_here[picked(1, len(texts_here), stream.at("picked", k))[0]]] = texts_here
+            texts_here = texts_of(shuffle(given, stream.at("lineup", k)), words)[:TEXTS]
+            lineups[texts_here[pick(1, len(texts_here), stream.at("picked", k))[0]]] = texts_here
         every = [*lineups]
     released: list[tuple[str, int, str, RewriteResult]] = []
-    fresh = anew(m)
+    fresh = new_instance(m)
     for k, text in enumerate(every):
         way = [*WAYS][k % len(WAYS)]
         # Half of the texts by an instance of their own, half by one that has rewritten others.
-        own = anew(m) if k // len(WAYS) % 2 == 0 else fresh
+        own = new_instance(m) if k // len(WAYS) % 2 == 0 else fresh
         seeds = [noise_of(stream, k, j) for j in range(times)]
         subject.meter.at(0.96)
         for number, result in enumerate(WAYS[way](subject.rewriter, own, text, seeds)):
@@ -116,7 +116,7 @@ def _by_chances(
     subject: Subject, m: Mechanism, released: Sequence[tuple[str, int, str, RewriteResult]], times: int
 ) -> Check | None:
     # Read after all is rewritten: asking may warm what leaks.
-    stated = anew(m)
+    stated = new_instance(m)
     reader = ReleaseReader(stated, subject.meter)
     prepared = {text: stated.prepare(text, task=subject.meter.task) for text in {r[2] for r in released}}
     seen = [(way, number, text, reader.read(prepared[text], result)) for way, number, text, result in released]
@@ -154,8 +154,8 @@ def _by_chances(
     leak = (
         once_in(occasions) if enough is not None else least_share(of_text * occasions, mean, LEVEL / len(groups)) or 1.0
     )
-    said = f": a leak at the first rewrite, or at the second, is seen where it comes with {share(leak)} of the texts"
-    blind = f"a leak at the first rewrites of fewer than {share(leak)} of the texts"
+    said = f": a leak at the first rewrite, or at the second, is seen where it comes with {format_share(leak)} of the texts"
+    blind = f"a leak at the first rewrites of fewer than {format_share(leak)} of the texts"
     return Check(NAME, "tested", f"{looked}{said}.", leak=leak, blind=blind, draws=draws)
 
 
@@ -170,7 +170,7 @@ def _by_guesses(
     texts = [*lineups]
     epsilon = float(m.config.epsilon)
     looked = f"The first {times} rewrites of {len(texts)} new texts, in {len(WAYS)} ways, at ε = {epsilon:.3g}"
-    p = right(m, lineups[texts[0]])
+    p = success_bound(m, lineups[texts[0]])
     tests = times * (1 + len(WAYS))
     least = 1.0
     for j in range(times):
@@ -190,6 +190,6 @@ def _by_guesses(
                 witness = Witness.of_rule(told, texts[0], texts[1])
                 reason = "the first rewrites of a text come through more often than is promised."
                 return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=len(released))
-    said = f": a leak at the first rewrite, or at the second, is seen where it comes with {share(least)} of the texts"
-    blind = f"a leak at the first rewrites of fewer than {share(least)} of the texts"
+    said = f": a leak at the first rewrite, or at the second, is seen where it comes with {format_share(least)} of the texts"
+    blind = f"a leak at the first rewrites of fewer than {format_share(least)} of the texts"
     return Check(NAME, "tested", f"{looked}{said}.", leak=least, blind=blind, draws=len(released))

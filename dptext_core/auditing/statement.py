@@ -140,7 +140,7 @@ def statement(subject: Subject) -> Statement:
     m = subject.m
     if "alignment" not in m.can:
         given = [t.text if isinstance(t, Prepared) else t for t in subject.inputs]
-        texts = _stated(subject, list(dict.fromkeys([*given[:2], "doctor", TEXTS[0]])))
+        texts = _stated_texts(subject, list(dict.fromkeys([*given[:2], "doctor", TEXTS[0]])))
         return Statement(subject, texts, (), _of_pieces(subject, texts))
     probes = list(subject.probes) or _probes(subject)
     words = tuple(dict.fromkeys(p.word for p in probes if p.word.isalpha()))
@@ -150,7 +150,7 @@ def statement(subject: Subject) -> Statement:
     else:
         distinct = list({w.casefold(): w for w in words}.values())
         chosen = [" ".join(distinct[:n]) for n in LENGTHS if n <= len(distinct)]
-    return Statement(subject, _stated(subject, chosen), words[:PROBES], _of_words(subject, probes))
+    return Statement(subject, _stated_texts(subject, chosen), words[:PROBES], _of_words(subject, probes))
 
 
 def _probes(subject: Subject) -> list[Probe]:
@@ -161,7 +161,7 @@ def _probes(subject: Subject) -> list[Probe]:
     return probes_of(m, given, subject.meter)[0]
 
 
-def _stated(subject: Subject, texts: Sequence[str]) -> tuple[StatedText, ...]:
+def _stated_texts(subject: Subject, texts: Sequence[str]) -> tuple[StatedText, ...]:
     m, seeds, out = subject.m, subject.seeds(NAME), []
     n, most = (REWRITES, REWRITTEN) if "alignment" in m.can else (WRITES, WRITTEN)
     for k, text in enumerate(texts):
@@ -235,7 +235,7 @@ def _of_pieces(subject: Subject, texts: Sequence[StatedText]) -> tuple[Column, .
     return tuple(out)
 
 
-def alike(m: Mechanism, a: str, b: str) -> bool | None:
+def are_adjacent(m: Mechanism, a: str, b: str) -> bool | None:
     """Whether the promise makes two texts alike; None where one of them is refused."""
     try:
         return bool(m.audited.adjacent(a, b))

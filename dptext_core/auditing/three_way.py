@@ -20,13 +20,13 @@ from .checks import Subject
 from .release_statistics import (
     LEVEL,
     ReleaseReader,
-    aligned,
-    anew,
     drawn_words,
+    has_alignment,
     is_cheap,
+    new_instance,
     noise_of,
     public_words,
-    small,
+    with_small_epsilon,
 )
 from .report import Check, Witness
 from .rules import flat
@@ -42,37 +42,37 @@ ENOUGH = 100
 
 def three_together(subject: Subject) -> Check | None:
     """Each three draws of a text, and of the texts of one call."""
-    m = small(subject.m)
+    m = with_small_epsilon(subject.m)
     if not is_cheap(m) or "distribution" not in m.can or m.shares_draws:
         return None
     stream, meter = subject.stream.at(NAME), subject.meter
     given = [p.word for p in subject.probes]
     words = (
         drawn_words(m, given, PLACES, stream.at("words"), meter)
-        if aligned(m)
+        if has_alignment(m)
         else public_words(m, PLACES, stream.at("words"))
     )
     if not words:
         return None
     text = " ".join(words)
-    stated = anew(m)
+    stated = new_instance(m)
     if m.by_word is not None and stated.distribution(words[0], 0).draws is not None:
         return None
     reader = ReleaseReader(stated, meter)
     own = stated.prepare(text, task=meter.task)
     results = subject.rewriter.fresh(m, m.prepare(text, task=meter.task), TIMES, noise_of(stream, 0))
-    tables = {"draws of a text": _lies(reader, own, results, stream.at("jitter"))}
+    tables = {"draws of a text": _draw_positions(reader, own, results, stream.at("jitter"))}
     if m.by_word is not None:
         one = stated.prepare(words[0], task=meter.task)
         rows = []
         for k in range(CALLS):
             listed = subject.rewriter.listed(m, [words[0]] * TEXTS, noise_of(stream, 1 + k))
-            rows.append(_lies(reader, one, listed, stream.at("jitter", k))[:, 0])
+            rows.append(_draw_positions(reader, one, listed, stream.at("jitter", k))[:, 0])
         tables["texts of one call"] = np.stack(rows)
-    return _judged(m, text, tables)
+    return _judge(m, text, tables)
 
 
-def _lies(reader: ReleaseReader, prepared: Prepared, results: list[RewriteResult], stream) -> np.ndarray:
+def _draw_positions(reader: ReleaseReader, prepared: Prepared, results: list[RewriteResult], stream) -> np.ndarray:
     """Where each draw lay in its distribution, float64 (results, places); NaN where that is not known."""
     seen = [{s.place: s for s in reader.read(prepared, r)} for r in results]
     places = sorted({p for one in seen for p in one})[: 2 * PLACES] or [0]
@@ -111,7 +111,7 @@ def least_mean(n: int, tests: int) -> float:
     return math.sqrt(2 * math.log(2 * tests / LEVEL) / n)
 
 
-def _judged(m: Mechanism, text: str, tables: dict[str, np.ndarray]) -> Check | None:
+def _judge(m: Mechanism, text: str, tables: dict[str, np.ndarray]) -> Check | None:
     tests = sum((4 + BITS) * math.comb(t.shape[1], 3) for t in tables.values())
     compared, least = 0, 0.0
     epsilon = float(m.config.epsilon)

@@ -14,7 +14,7 @@ from ..mechanisms.base import Mechanism, Prepared, check_mechanism
 from ..mechanisms.capabilities import public_context
 from ..privacy.guarantee import Guarantee, at_least, bound, number, scientific
 from ..privacy.sampling import DEPTH, NoiseStream
-from ..support.checks import listed, real, shown, whole
+from ..support.checks import check_whole_number, real, shorten_repr, to_list
 from ..support.task import UNWATCHED, Task
 from .batches import in_batches
 from .checks import Look, Subject, failed, look_at
@@ -23,15 +23,15 @@ from .distance import named_distances
 from .entry_points import through_entry_points
 from .exact import TOLERANCE, largest_loss, loss_beyond, too_deep
 from .guarantee_fields import guarantee_of_outputs, stated_guarantee
-from .inputs import MAX_INPUTS, TEXTS, Meter, Probe, default_inputs, probes_after, probes_of, unstated
+from .inputs import MAX_INPUTS, TEXTS, Meter, Probe, default_inputs, inputs_without_statement, probes_after, probes_of
 from .latent import behind_a_text
 from .long_texts import in_long_texts
-from .metadata_leakage import said_of_words, told
+from .metadata_leakage import check_metadata, said_of_words
 from .noise_source import noise_source
 from .outputs import audit_outputs, of_outputs
 from .released import of_all, released_text
 from .releases import FRESH, ReleaseFindings, check_releases, every_input
-from .report import NOR, AuditReport, Check, share
+from .report import NOR, AuditReport, Check, format_share
 from .rewriting import Rewriter
 from .rules import OURS
 from .sampled import TESTED, could_show, estimate
@@ -44,7 +44,7 @@ from .vocabulary import released_words, stated_words
 NOISE_DRAWS = 20_000
 #: Looks at every mechanism: those that need no distributions, before all else; and those after all else. The first
 #: that refutes ends the audit.
-FIRST: tuple[Look, ...] = (released_text, told, said_of_words, guarantee_of_outputs)
+FIRST: tuple[Look, ...] = (released_text, check_metadata, said_of_words, guarantee_of_outputs)
 LATER: tuple[Look, ...] = (
     stated_guarantee,
     stated_words,
@@ -120,11 +120,11 @@ def audit(
     if claim is not None and (claim := real("claim", claim)) < 0:
         raise ConfigError(f"claim is an ε of 0 or more, not {claim:g}.")
     if draws is not None:
-        draws = whole("draws", draws, 100)
+        draws = check_whole_number("draws", draws, 100)
         if draws > MOST_DRAWS:
             raise ConfigError(f"draws is at most {MOST_DRAWS:,}. Give a smaller number.")
     if not 0.5 <= real("confidence", confidence) < 1:
-        raise ConfigError(f"confidence is at least 0.5 and below 1, not {shown(confidence)}.")
+        raise ConfigError(f"confidence is at least 0.5 and below 1, not {shorten_repr(confidence)}.")
     stream = NoiseStream(seed)
     meter = Meter(task or UNWATCHED)
     rewriter = Rewriter(meter.task)
@@ -133,7 +133,7 @@ def audit(
         inputs = list(TEXTS[:4]) if whole_outputs else default_inputs(m)
     if isinstance(inputs, str):
         raise InputError("inputs is a list of words or of texts. Put the text into a list.")
-    inputs = listed(inputs, "words or texts")
+    inputs = to_list(inputs, "words or texts")
     if not all(isinstance(one, str | Prepared) for one in inputs):
         raise InputError("inputs is a list of words or of texts. Each of them is a str, or what prepare() made.")
     inputs = list(dict.fromkeys(inputs))
@@ -166,19 +166,19 @@ def audit(
     )
     first = look_at(FIRST, subject, failures=True)
     if any(c.status == "refuted" for c in first):
-        return judged(replace(empty, checks=first))
+        return with_verdict(replace(empty, checks=first))
     if whole_outputs:
         began = time.perf_counter()
         report = audit_outputs(empty, m, inputs, claim, draws, stream, meter, rewriter)
         *stated, last = of_outputs(report)
         last = replace(last, seconds=time.perf_counter() - began)
-        return judged(replace(report, checks=(*first, *stated, last)), subject)
+        return with_verdict(replace(report, checks=(*first, *stated, last)), subject)
     probes, skipped = probes_of(m, inputs, meter)
-    if untold := unstated(skipped):
+    if untold := inputs_without_statement(skipped):
         word, why = untold[0]
         first = (*first, Check(CHANCES, "not looked at", "", f"of “{word}”: {why}."))
         if not probes:
-            return judged(replace(empty, skipped=tuple(skipped), checks=first))
+            return with_verdict(replace(empty, skipped=tuple(skipped), checks=first))
     if not probes:
         why = f" ({skipped[0][0]}: {skipped[0][1]})" if skipped else ""
         raise InputError(f"Nothing is drawn for these inputs{why}. Give words that the mechanism replaces.")
@@ -192,27 +192,27 @@ def audit(
     report, loss, count = _loss(m, subject, probes, tuple(skipped), empty)
     report = replace(report, checks=(*first, replace(loss, seconds=time.perf_counter() - began)))
     if loss.status == "refuted":
-        return judged(report)
+        return with_verdict(report)
     began = time.perf_counter()
     try:
         tested = check_releases(m, probes[:own], count, stream, meter, rewriter)
     except OURS:
         raise
     except Exception as error:  # the mechanism's, which may tell of a text
-        return judged(replace(report, checks=(*report.checks, failed(DRAWN, error))))
+        return with_verdict(replace(report, checks=(*report.checks, failed(DRAWN, error))))
     report = replace(
         report,
         sampler_p=tested.p,
         leak=tested.leak,
         leak_fresh=tested.leak_fresh,
         leak_epsilon=tested.leak_epsilon,
-        tested=_tested(tested, float(epsilon)),
+        tested=_describe_releases(tested, float(epsilon)),
     )
-    drawn = replace(_drawn(report, tested), seconds=time.perf_counter() - began)
-    return judged(replace(report, checks=(*report.checks, drawn)), subject)
+    drawn = replace(_releases_check(report, tested), seconds=time.perf_counter() - began)
+    return with_verdict(replace(report, checks=(*report.checks, drawn)), subject)
 
 
-def judged(report: AuditReport, subject: Subject | None = None) -> AuditReport:
+def with_verdict(report: AuditReport, subject: Subject | None = None) -> AuditReport:
     """The report with the verdict that follows from its checks, after the looks of LATER where a subject is given.
 
     Refuted where one is; inconclusive where one that is needed could not be made; else it holds.
@@ -280,7 +280,7 @@ def _loss(
             report,
             measured=measured,
             witness=witness,
-            proven=_proven(report, promise, known, exempt),
+            proven=_describe_proof(report, promise, known, exempt),
             detectable=_shown_by(every_input(count), distances, subject.confidence),
         )
         if promise.notion == "approx" and claim is None:
@@ -291,7 +291,7 @@ def _loss(
             return replace(report, measured=math.inf), Check(LOSS, "refuted", report.proven, reason, deep), count
     if report.pairs and _exceeds(report) and not (claim is None and promise.notion == "none"):
         return report, Check(LOSS, "refuted", report.proven, "", report.witness, draws=report.draws), count
-    return report, _judged(report, promise, claim), count
+    return report, _loss_check(report, promise, claim), count
 
 
 def _distances(
@@ -338,7 +338,7 @@ def _shown_by(count: int, distances: np.ndarray, confidence: float) -> float:
     return could_show(count, alpha) / float(apart.min())
 
 
-def _proven(report: AuditReport, promise: Guarantee, known: bool, exempt: int) -> str:
+def _describe_proof(report: AuditReport, promise: Guarantee, known: bool, exempt: int) -> str:
     if not report.pairs:
         return ""
     left_out = f" {exempt:,} pairs are not compared, since the mechanism does not promise them." if exempt else ""
@@ -351,7 +351,7 @@ def _proven(report: AuditReport, promise: Guarantee, known: bool, exempt: int) -
     return f"From the stated distributions, for these inputs and all outputs{where}.{left_out}"
 
 
-def _tested(tested: ReleaseFindings, own: float) -> str:
+def _describe_releases(tested: ReleaseFindings, own: float) -> str:
     if not tested.draws:
         return ""
     said = (
@@ -360,14 +360,14 @@ def _tested(tested: ReleaseFindings, own: float) -> str:
     )
     if tested.leak is not None and tested.leak_fresh is not None and tested.leak_epsilon is not None:
         epsilon = number(tested.leak_epsilon)
-        said += f"; words that stay in {share(tested.leak_fresh)} of fresh draws too many, or in {share(tested.leak)} "
+        said += f"; words that stay in {format_share(tested.leak_fresh)} of fresh draws too many, or in {format_share(tested.leak)} "
         said += "of those of each way to rewrite, would have been seen"
         if tested.leak_epsilon < own:
             said += f" (looked at with ε = {epsilon}, where hardly a word stays, so that a leak shows best)"
     return said + "."
 
 
-def _drawn(report: AuditReport, tested: ReleaseFindings) -> Check:
+def _releases_check(report: AuditReport, tested: ReleaseFindings) -> Check:
     """The drawn words against what is stated of them."""
     if tested.breach is not None:
         return Check(DRAWN, "refuted", report.tested, tested.reason, tested.breach, draws=tested.draws)
@@ -376,7 +376,7 @@ def _drawn(report: AuditReport, tested: ReleaseFindings) -> Check:
         return Check(DRAWN, "not looked at", "", reason)
     blind = []
     if tested.leak_fresh is not None:
-        blind.append(f"a word that stays in fewer than {share(tested.leak_fresh)} of the draws too many")
+        blind.append(f"a word that stays in fewer than {format_share(tested.leak_fresh)} of the draws too many")
     if report.exact and report.detectable < report.claimed < math.inf:
         blind.append(f"by themselves a loss above {at_least(report.detectable)}")
     detectable = report.detectable if report.exact else None
@@ -385,7 +385,7 @@ def _drawn(report: AuditReport, tested: ReleaseFindings) -> Check:
     )
 
 
-def _judged(report: AuditReport, promise: Guarantee, claim: float | None) -> Check:
+def _loss_check(report: AuditReport, promise: Guarantee, claim: float | None) -> Check:
     """The loss of one draw, which is not above what is claimed."""
     missed = ""
     behind = report.draws
@@ -409,7 +409,7 @@ def _judged(report: AuditReport, promise: Guarantee, claim: float | None) -> Che
     if report.exact:
         return Check(LOSS, "proven", report.proven, "", report.witness)
     said = f"In {behind:,} draws no set of outputs tells two inputs apart by more than is claimed."
-    blind = f"a loss in outputs that are rarer than {share(rarest)} of the draws"
+    blind = f"a loss in outputs that are rarer than {format_share(rarest)} of the draws"
     return Check(LOSS, "tested", said, "", report.witness, report.detectable, None, blind, draws=behind)
 
 

@@ -33,16 +33,16 @@ from .inputs import Probe
 from .release_statistics import (
     LEVEL,
     ReleaseReader,
-    bare,
     bounds,
+    is_unknown,
     least_hits,
     noise_of,
-    shuffled,
-    small,
+    shuffle,
+    strip_word,
     too_many,
-    unknown,
+    with_small_epsilon,
 )
-from .report import NOR, Check, Witness, share
+from .report import NOR, Check, Witness, format_share
 
 STATED, RELEASED = "stated distributions of every word", "releases of every word"
 #: Chances that are computed unless the audit is thorough: words times outputs.
@@ -66,10 +66,10 @@ def stated_words(subject: Subject) -> Check | None:
     unstated: dict[str, None] = {}
     first = _probes(m, by_word, words[:200], unstated)
     if not first and unstated:
-        return _unstated(unstated, "")
+        return _unstated_check(unstated, "")
     if not first or first[0].d.draws is not None or public_context(m, first[0].prepared, 0) is not None:
         return None
-    chosen = words if subject.thorough else _some(words, max(2 * _TOGETHER, WORK // len(first[0].d)))
+    chosen = words if subject.thorough else _spread_sample(words, max(2 * _TOGETHER, WORK // len(first[0].d)))
     worst, witness, pairs = 0.0, None, 0
     high: tuple[np.ndarray, np.ndarray] | None = None
     names: Sequence[str] = ()
@@ -79,8 +79,8 @@ def stated_words(subject: Subject) -> Check | None:
         probes = [*before, *_probes(m, by_word, chosen[start : start + _TOGETHER], unstated)]
         if len(probes) < 2:
             continue
-        apart = _apart(m, promise, probes)
-        value, found, compared = _compared(subject, probes, apart)
+        apart = _metric_distances(m, promise, probes)
+        value, found, compared = _compare_pairs(subject, probes, apart)
         pairs += compared
         if value > worst:
             worst, witness = value, found
@@ -108,11 +108,11 @@ def stated_words(subject: Subject) -> Check | None:
         reason = "the stated distributions of two words differ by more than the promise allows."
         return Check(STATED, "refuted", f"{looked}.", reason, witness, blind=blind)
     if unstated:
-        return _unstated(unstated, f"The stated distributions of {part} words, as far as there are any.")
+        return _unstated_check(unstated, f"The stated distributions of {part} words, as far as there are any.")
     return Check(STATED, "proven", f"{looked}.", blind=blind)
 
 
-def _unstated(words: Mapping[str, None], looked: str) -> Check:
+def _unstated_check(words: Mapping[str, None], looked: str) -> Check:
     n, first = len(words), next(iter(words))
     many = f"“{first}”" if n == 1 else f"{n:,} words of the vocabulary, “{first}” among them,"
     return Check(STATED, "not looked at", looked, f"no chances are stated of {many} though they are drawn.")
@@ -140,7 +140,7 @@ def _in_a_row(by_word: WordByWord, notion: str) -> list[str]:
     return words
 
 
-def _some(words: Sequence[str], n: int) -> list[str]:
+def _spread_sample(words: Sequence[str], n: int) -> list[str]:
     """About n of the words in stretches, spread over all of them."""
     if n >= len(words):
         return list(words)
@@ -156,7 +156,7 @@ def _probes(m: Mechanism, by_word: WordByWord, words: Sequence[str], unstated: d
     tokens = prepared.document.tokens
     out = []
     for i, token in enumerate(tokens):
-        if unknown(by_word, prepared, i):
+        if is_unknown(by_word, prepared, i):
             continue
         try:
             d = m.distribution(prepared, i)
@@ -167,7 +167,7 @@ def _probes(m: Mechanism, by_word: WordByWord, words: Sequence[str], unstated: d
     return out
 
 
-def _apart(m: Mechanism, promise, probes: Sequence[Probe]) -> np.ndarray:
+def _metric_distances(m: Mechanism, promise, probes: Sequence[Probe]) -> np.ndarray:
     """Distances in the metric that the promise names, float64 (n, n), NaN where two words are not compared."""
     words = [p.word for p in probes]
     if promise.notion == "pure":
@@ -184,7 +184,7 @@ def _apart(m: Mechanism, promise, probes: Sequence[Probe]) -> np.ndarray:
     return out
 
 
-def _compared(subject: Subject, probes: Sequence[Probe], apart: np.ndarray) -> tuple[float, Witness | None, int]:
+def _compare_pairs(subject: Subject, probes: Sequence[Probe], apart: np.ndarray) -> tuple[float, Witness | None, int]:
     """The largest loss per unit, where it is, and how many pairs were compared: all of a group or of a pure promise,
     of a metric one those that stand near."""
     if subject.promise.notion != "metric":
@@ -224,7 +224,7 @@ def _loss(a: Probe, b: Probe, apart: float) -> float:
 
 def released_words(subject: Subject) -> Check | None:
     """What is released for each word of the vocabulary, against what is stated of it."""
-    m = small(subject.m)
+    m = with_small_epsilon(subject.m)
     by_word = m.by_word
     if by_word is None:
         return None
@@ -233,24 +233,27 @@ def released_words(subject: Subject) -> Check | None:
     if len(words) < 2:
         return None
     reader = ReleaseReader(m, subject.meter)
-    first = next((d for d in _few(m, by_word, reader, words)), None)
+    first = next((d for d in _some_distributions(m, by_word, reader, words)), None)
     if first is None:
         return None
-    words = shuffled(words, stream.at("order"))
+    words = shuffle(words, stream.at("order"))
     cheap = first.depth > DEPTH
     chosen = words if subject.thorough or cheap else words[: max(_TEXT, WORK // 2 // len(first))]
     rounds: list[dict[str, str]] = []
     draws = 0
-    for out in (_released(m, by_word, chosen, stream, 0, subject), _listed(m, by_word, chosen, stream, subject)):
+    for out in (
+        _released_pairs(m, by_word, chosen, stream, 0, subject),
+        _rewrite_lists(m, by_word, chosen, stream, subject),
+    ):
         rounds.append(dict(out))
         draws += len(rounds[-1])
     # --- those that came out as no hidden word should, again
     suspects: list[tuple[str, str]] = []
     for word, became in rounds[0].items():
-        if bare(became) == bare(word) or became == rounds[1].get(word):
-            suspects.append((word, bare(became)))
-        elif bare(rounds[1].get(word, "")) == bare(word):
-            suspects.append((word, bare(word)))
+        if strip_word(became) == strip_word(word) or became == rounds[1].get(word):
+            suspects.append((word, strip_word(became)))
+        elif strip_word(rounds[1].get(word, "")) == strip_word(word):
+            suspects.append((word, strip_word(word)))
     tests = 1 + len(suspects)
     epsilon = float(m.config.epsilon)
     whole = len(chosen) == len(words)
@@ -261,9 +264,9 @@ def released_words(subject: Subject) -> Check | None:
     names = [*wanted]
     for turn in range(AGAIN):
         names = [w for w in names if hits[w, wanted[w]] >= DROPPED.get(turn, 0)]
-        for word, became in _released(m, by_word, names, stream, 2 + turn, subject):
+        for word, became in _released_pairs(m, by_word, names, stream, 2 + turn, subject):
             draws += 1
-            hits[word, wanted[word]] += bare(became) == wanted[word]
+            hits[word, wanted[word]] += strip_word(became) == wanted[word]
     found: list[tuple[float, str, str, int, float]] = []
     for (word, became), n in hits.items():
         if n >= AGAIN // 3:  # fewer are refuted nowhere
@@ -286,11 +289,11 @@ def released_words(subject: Subject) -> Check | None:
     blind = "" if whole else f"leaks of one word among {len(words) - len(chosen):,} that were not rewritten"
     usual = float(np.median(bounds(first)))
     leak = _one_word(usual, LEVEL / tests)
-    same = f"one word that comes out the same in fewer than {share(leak)} of its rewrites"
+    same = f"one word that comes out the same in fewer than {format_share(leak)} of its rewrites"
     blind = f"{blind}{NOR}{same}" if blind else same
     looked += (
-        f"; {_count(len(suspects))} stayed or came out the same{_again(len(suspects))}. One word that leaks, among "
-        f"those that were rewritten, is seen where it does in {share(leak)} of its rewrites"
+        f"; {_count(len(suspects))} stayed or came out the same{_repeat_note(len(suspects))}. One word that leaks, among "
+        f"those that were rewritten, is seen where it does in {format_share(leak)} of its rewrites"
     )
     return Check(RELEASED, "tested", f"{looked}.", leak=leak, blind=blind, draws=draws)
 
@@ -299,7 +302,7 @@ def _count(n: int) -> str:
     return f"{n:,} of them" if n else "none of them"
 
 
-def _again(n: int) -> str:
+def _repeat_note(n: int) -> str:
     return f", which {'was' if n == 1 else 'were'} rewritten {AGAIN} times more" if n else ""
 
 
@@ -317,14 +320,14 @@ def _one_word(p: float, level: float) -> float:
     return float(enough[0]) if len(enough) else 1.0
 
 
-def _few(m: Mechanism, by_word: WordByWord, reader: ReleaseReader, words: Sequence[str]) -> Iterator:
+def _some_distributions(m: Mechanism, by_word: WordByWord, reader: ReleaseReader, words: Sequence[str]) -> Iterator:
     prepared = m.prepare(" ".join(words[:200]))
     for i in range(len(prepared.document.tokens)):
-        if not unknown(by_word, prepared, i) and (d := reader.stated(prepared, i)) is not None:
+        if not is_unknown(by_word, prepared, i) and (d := reader.stated(prepared, i)) is not None:
             yield d
 
 
-def _released(
+def _released_pairs(
     m: Mechanism, by_word: WordByWord, words: Sequence[str], stream: NoiseStream, turn: int, subject: Subject
 ) -> Iterator[tuple[str, str]]:
     """Each word and what it became, in texts of many."""
@@ -332,10 +335,10 @@ def _released(
         subject.meter.at(0.97)
         prepared = m.prepare(" ".join(words[start : start + _TEXT]))
         result = subject.rewriter.one(m, prepared, noise_of(stream, turn, start))
-        yield from _became(by_word, prepared, result)
+        yield from _word_pairs(by_word, prepared, result)
 
 
-def _listed(
+def _rewrite_lists(
     m: Mechanism, by_word: WordByWord, words: list[str], stream: NoiseStream, subject: Subject
 ) -> Iterator[tuple[str, str]]:
     """The same in full lists, as data sets are rewritten: in BATCH texts of as many words, or in several lists."""
@@ -348,10 +351,10 @@ def _listed(
         some = (texts[k:] + texts * BATCH)[:BATCH]
         results = subject.rewriter.listed(m, some, noise_of(stream, 1, k))
         for text, result in zip(texts[k : k + BATCH], results, strict=False):
-            yield from _became(by_word, m.prepare(text), result)
+            yield from _word_pairs(by_word, m.prepare(text), result)
 
 
-def _became(by_word: WordByWord, prepared: Prepared, result: RewriteResult) -> Iterator[tuple[str, str]]:
+def _word_pairs(by_word: WordByWord, prepared: Prepared, result: RewriteResult) -> Iterator[tuple[str, str]]:
     for step in result.steps:
-        if step.action in ("replace", "keep") and not unknown(by_word, prepared, step.index):
+        if step.action in ("replace", "keep") and not is_unknown(by_word, prepared, step.index):
             yield step.original, step.replacement

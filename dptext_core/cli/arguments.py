@@ -23,7 +23,7 @@ from ..mechanisms.configured import MechanismSpec
 from ..mechanisms.option_meta import option_meta
 from ..mechanisms.registry import DEFAULT_MECHANISM
 from ..support import plugins
-from ..support.checks import shown
+from ..support.checks import shorten_repr
 from ..text import lexicons
 from ..text.document import Document
 from .console import note
@@ -52,8 +52,8 @@ def _gpus(text: str) -> float:
 
 
 def _positive(text: str) -> int:
-    if (number := codec.whole("the number", text)) < 1:
-        raise ConfigError(f"{shown(text)} is not a whole number of 1 or more. Give a larger one.")
+    if (number := codec.parse_whole_number("the number", text)) < 1:
+        raise ConfigError(f"{shorten_repr(text)} is not a whole number of 1 or more. Give a larger one.")
     return number
 
 
@@ -63,9 +63,9 @@ positive = read_by(_positive)
 gpus = read_by(_gpus)
 
 
-def whole(name: str) -> Callable[[str], int]:
+def whole_number(name: str) -> Callable[[str], int]:
     """Read a whole number; ``name`` is its name in messages."""
-    return read_by(functools.partial(codec.whole, name))
+    return read_by(functools.partial(codec.parse_whole_number, name))
 
 
 def real(name: str) -> Callable[[str], float]:
@@ -80,7 +80,7 @@ def epsilons(text: str) -> list[float]:
 
 def add_seed(parser: argparse.ArgumentParser, help: str = "repeat the same draw: a demonstration, not private") -> None:
     """Add ``--seed``."""
-    parser.add_argument("--seed", type=whole("the seed"), metavar="N", help=help)
+    parser.add_argument("--seed", type=whole_number("the seed"), metavar="N", help=help)
 
 
 def add_text(parser: argparse.ArgumentParser) -> None:
@@ -125,11 +125,11 @@ def describe(field: dataclasses.Field[Any], mechanism: str, most: float | None =
     less = most is not None and high is not None and most < high
     high, where = (most, " with the other options at theirs") if less else (high, "")
     if low is not None and high is not None:
-        facts.append(f"{codec.plain(low)} to {codec.plain(high)}{where}")
+        facts.append(f"{codec.format_value(low)} to {codec.format_value(high)}{where}")
     elif low is not None:
-        facts.append(f"{codec.plain(low)} or more")
+        facts.append(f"{codec.format_value(low)} or more")
     elif high is not None:
-        facts.append(f"at most {codec.plain(high)}")
+        facts.append(f"at most {codec.format_value(high)}")
     if meta.kind == "epsilon":
         default = f"default {codec.write(field, dpt.mechanism_class(mechanism).epsilon_range({})[2])}"
         facts.append(f"{default} with the other options at theirs" if field.default is None else default)
@@ -167,7 +167,7 @@ def _add_field(group: argparse._ArgumentGroup, field: dataclasses.Field[Any], me
     if kind == "flag":
         options["action"] = _OnOff
     else:
-        options["type"] = read_by(functools.partial(codec.read, field))
+        options["type"] = read_by(functools.partial(codec.parse_option, field))
         # Not ``choices``: argparse would print whatever was typed at full length.
         one_of = f"{{{','.join(choices)}}}" if choices else ""
         several = {"epsilon": "E[,E…]", "texts": "NAME[,NAME…]", "words": "WORD[,WORD…]"}
@@ -191,7 +191,7 @@ def _add_field(group: argparse._ArgumentGroup, field: dataclasses.Field[Any], me
 def _words_in(field: dataclasses.Field[Any], path: str) -> Any:
     """Return the words of a file, as a field for words takes them."""
     try:
-        return codec.read(field, " ".join(lexicons.read_lines(path)))
+        return codec.parse_option(field, " ".join(lexicons.read_lines(path)))
     except InputError as error:
         raise ConfigError(str(error)) from None
 

@@ -45,7 +45,7 @@ class Parser(argparse.ArgumentParser):
             print(message, end="", file=file or sys.stderr, flush=True)
 
 
-def short(text: str) -> str:
+def shorten(text: str) -> str:
     """Return the beginning of what may be very long, for a message."""
     return text if len(text) <= 200 else text[:200] + "…"
 
@@ -59,7 +59,7 @@ def _decode(data: bytes, where: str) -> str:
         raise InputError(f"{where} is not UTF-8 text. Save it as UTF-8 and try again.") from None
 
 
-def typed(text: str) -> str:
+def decode_argument(text: str) -> str:
     """Return an argument as UTF-8, even if the locale decoded its bytes otherwise. Raises InputError."""
     try:
         # What the locale could not read stands in it as lone surrogates. Paths stay so: the system wants them so.
@@ -74,8 +74,8 @@ def read_file(path: str) -> str:
         with Path(path).open("rb") as file:
             data = file.read(MOST + 1)
     except (OSError, ValueError) as error:  # ValueError: a path that no file can have
-        raise InputError(f"Cannot read {short(path)}: {why(error)}. Name another file.") from error
-    return _decode(data, short(path))
+        raise InputError(f"Cannot read {shorten(path)}: {error_reason(error)}. Name another file.") from error
+    return _decode(data, shorten(path))
 
 
 def read_text(args: argparse.Namespace) -> str:
@@ -88,7 +88,7 @@ def read_text(args: argparse.Namespace) -> str:
         with contextlib.suppress(OSError, ValueError):  # a text need not be a name that a file could have
             if Path(args.text).is_file() and not args.quiet:
                 note("note: there is a file of this name, and its name is taken as the text; to read it, use --file")
-        return typed(args.text)
+        return decode_argument(args.text)
     if sys.stdin is None:
         raise InputError("There is no standard input. Give the text or --file.")
     if sys.stdin.isatty() and not args.quiet:
@@ -97,10 +97,10 @@ def read_text(args: argparse.Namespace) -> str:
     try:
         return _decode(buffer.read(MOST + 1), "standard input") if buffer is not None else sys.stdin.read()
     except OSError as error:
-        raise InputError(f"Cannot read standard input: {why(error)}. Give the text or --file.") from error
+        raise InputError(f"Cannot read standard input: {error_reason(error)}. Give the text or --file.") from error
 
 
-def why(error: Exception) -> str:
+def error_reason(error: Exception) -> str:
     """Return the reason of an error without its file name."""
     return str(getattr(error, "strerror", None) or error)
 
@@ -124,7 +124,7 @@ def emit(text: str, out: str | None = None) -> None:
         # A lone surrogate is part of a path that JSON repeats; so written, JSON reads it back.
         _replace(Path(out), text.encode("utf-8", "backslashreplace"))
     except (OSError, ValueError) as error:
-        raise InputError(f"Cannot write {short(out)}: {why(error)}. Name another file.") from error
+        raise InputError(f"Cannot write {shorten(out)}: {error_reason(error)}. Name another file.") from error
 
 
 def _replace(path: Path, data: bytes) -> None:
@@ -142,7 +142,7 @@ def emit_json(data: Any, out: str | None = None) -> None:
 
 
 @contextlib.contextmanager
-def resumable(out: str) -> Iterator[None]:
+def explain_resume(out: str) -> Iterator[None]:
     """Says, where the work within is stopped by Ctrl-C, that the same command goes on."""
     try:
         yield

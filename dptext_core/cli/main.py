@@ -21,9 +21,9 @@ import dptext_core as dpt
 from ..errors import DPTextError
 from ..mechanisms.registry import mechanism_class
 from ..support import extras
-from ..support.version import called
+from ..support.version import program_name
 from .arguments import add_mechanism, add_plugin, asked_mechanism, keep_apart, load_plugins, take_plugins
-from .console import Parser, abandon, note, open_streams, why
+from .console import Parser, abandon, error_reason, note, open_streams
 
 #: Packages whose modules are commands. The laboratory and the app may be missing: then their commands are too.
 PACKAGES = ("dptext_studio.commands", "dptext_core.cli.commands", "dptext_lab.commands")
@@ -51,7 +51,7 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
 
     Raises ConfigError where that mechanism does not exist.
     """
-    parser = Parser(prog=called(), description="Rewrite text under differential privacy.", allow_abbrev=False)
+    parser = Parser(prog=program_name(), description="Rewrite text under differential privacy.", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"DP-Text Studio {dpt.__version__}")
     add_plugin(parser)
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="command")
@@ -85,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if error.name not in extras.BROUGHT_BY:
             raise
-        note(f"error: {extras.missing(error.name)}")
+        note(f"error: {extras.missing_message(error.name)}")
         return 2
     except KeyboardInterrupt:
         return 130
@@ -96,7 +96,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if error.filename is not None:
             raise
         abandon(sys.stdout)
-        note(f"error: Cannot write the output: {why(error)}. Make room for it or send it elsewhere.")
+        note(f"error: Cannot write the output: {error_reason(error)}. Make room for it or send it elsewhere.")
         return 2
     finally:
         try:

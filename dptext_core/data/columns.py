@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ..errors import InputError
-from ..support.checks import shown
+from ..support.checks import shorten_repr
 
 #: Columns of a table at most.
 MOST = 10_000
@@ -64,8 +64,8 @@ def places(file: str, asked: Sequence[str], names: Sequence[str] | None, width: 
         if times[column] > 1:
             same = [n for name, n in zip(names or (), by_name, strict=True) if name == column]
             raise InputError(
-                f"{file} has {times[column]} columns named {shown(column)}. Choose one by its number, from 1, with "
-                f"--header (from Python header=True), or by name: {', '.join(map(shown, same[:10]))}."
+                f"{file} has {times[column]} columns named {shorten_repr(column)}. Choose one by its number, from 1, with "
+                f"--header (from Python header=True), or by name: {', '.join(map(shorten_repr, same[:10]))}."
             )
         if column in by_name:
             at = by_name[column]
@@ -74,7 +74,7 @@ def places(file: str, asked: Sequence[str], names: Sequence[str] | None, width: 
         else:
             kind = "numbered" if column.isdecimal() else "named"
             raise InputError(
-                f"{file} has no column {kind} {shown(column)}. Its first row has {width}: name one as that row does, "
+                f"{file} has no column {kind} {shorten_repr(column)}. Its first row has {width}: name one as that row does, "
                 f"or by its number, 1 to {width}."
             )
         if at in found:
@@ -95,7 +95,7 @@ def check_numbers(file: str, asked: Sequence[str], names: Sequence[str]) -> None
     may be names, in any order, and then another column is meant. names: those in the first row."""
     if all(name.isdecimal() for name in names) and set(asked) <= set(names):
         raise InputError(
-            f"The first row of {file} has nothing but numbers, so that {shown(asked[0])} may be the name of a column, "
+            f"The first row of {file} has nothing but numbers, so that {shorten_repr(asked[0])} may be the name of a column, "
             "or its number. Say --header where that row names the columns, and --no-header where it does not (from "
             "Python header=True or header=False)."
         )
@@ -104,5 +104,7 @@ def check_numbers(file: str, asked: Sequence[str], names: Sequence[str]) -> None
 def same_column(file: str, one: str, other: str) -> InputError:
     """Return the error for two options that mean one column."""
     if one == other:
-        return InputError(f"The column {shown(one)} of {file} is asked for twice. Name each column once.")
-    return InputError(f"{shown(one)} and {shown(other)} are the same column of {file}. Name each column once.")
+        return InputError(f"The column {shorten_repr(one)} of {file} is asked for twice. Name each column once.")
+    return InputError(
+        f"{shorten_repr(one)} and {shorten_repr(other)} are the same column of {file}. Name each column once."
+    )

@@ -80,7 +80,7 @@ def pdf_ready() -> bool:
     return importlib.util.find_spec("pypdf") is not None
 
 
-def read(path: Path, most: int | None = None, task: Task = UNWATCHED) -> Document:
+def read_document(path: Path, most: int | None = None, task: Task = UNWATCHED) -> Document:
     """Read a DOCX or PDF file.
 
     Parameters
@@ -100,9 +100,7 @@ def read(path: Path, most: int | None = None, task: Task = UNWATCHED) -> Documen
     """
     kind = path.suffix.lower()
     if kind == ".pdf" and not pdf_ready():
-        raise InputError(
-            f"To read {path.name}, pypdf has to be installed: {INSTALL}. Or save its text as a .txt file."
-        )
+        raise InputError(f"To read {path.name}, pypdf has to be installed: {INSTALL}. Or save its text as a .txt file.")
     if kind == ".docx":
         extras.require("lxml", InputError)
     while not _at_once.acquire(timeout=LOOK):

@@ -25,7 +25,7 @@ from typing import Any, Self
 
 from ..errors import ConfigError, InputError
 from ..support.assets import read_json
-from ..support.checks import shown, usable_path
+from ..support.checks import shorten_repr, usable_path
 from ..support.version import __version__
 from ..support.whole_files import sweep
 from .tables import ROWS
@@ -265,18 +265,18 @@ def _difference(there: Any, here: Mapping[str, Any]) -> str:
         if a != b and name.startswith("loads."):
             found.append(
                 f"the files that its {name.removeprefix('loads.')} names are not those that it began with (SHA-256 "
-                f"{_said(a)} there and {_said(b)} here)"
+                f"{_format_value(a)} there and {_format_value(b)} here)"
             )
         elif a != b and name == "block" and "not set" in (a, b):
             how = "without workers" if a == "not set" else "by workers: give --workers 1, or more"
             found.append(f"it was made {how}")
         elif a != b:
-            found.append(f"{name} is {_said(a)} there and {_said(b)} here")
+            found.append(f"{name} is {_format_value(a)} there and {_format_value(b)} here")
     return "; ".join(found[:3]) + ("; and others" if len(found) > 3 else "")
 
 
-def _said(value: Any) -> str:
-    return value[:12] + "…" if isinstance(value, str) and len(value) == 64 else shown(value)
+def _format_value(value: Any) -> str:
+    return value[:12] + "…" if isinstance(value, str) and len(value) == 64 else shorten_repr(value)
 
 
 def _flat(config: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:

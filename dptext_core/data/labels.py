@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..support.checks import many, shown
+from ..support.checks import pluralize, shorten_repr
 
 #: A number as people write a class: without an exponent, and not a code such as 01.
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?")
@@ -42,7 +42,9 @@ def label_of(value: Any) -> str | None:
     return text.lower() if text.lower() in ("true", "false") else text or None
 
 
-def named(labels: Collection[str], of: str = "") -> str:
+def list_labels(labels: Collection[str], of: str = "") -> str:
     """Return how many labels there are and the first few of them, for a message; of: the file that has them."""
-    first = ", ".join(shown(label) for label in sorted(labels)[:_NAMED])
-    return f"{many(len(labels), 'label')}{f' of {of}' if of else ''} ({first}{', …' if len(labels) > _NAMED else ''})"
+    first = ", ".join(shorten_repr(label) for label in sorted(labels)[:_NAMED])
+    return (
+        f"{pluralize(len(labels), 'label')}{f' of {of}' if of else ''} ({first}{', …' if len(labels) > _NAMED else ''})"
+    )

@@ -14,7 +14,7 @@ from ..errors import ConfigError, InputError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registry import DEFAULT_MECHANISM, get_mechanism
 from ..privacy.guarantee import Guarantee
-from ..support.checks import listed
+from ..support.checks import to_list
 from .records import rewrite_records
 
 
@@ -89,7 +89,7 @@ class BatchRewriter:
         texts = batch[self.column]
         if isinstance(texts, str):
             raise InputError("Give map the option batched=True: this rewrites lists of texts.")
-        records = list(rewrite_records(listed(texts), self.mechanism, self.column))
+        records = list(rewrite_records(to_list(texts), self.mechanism, self.column))
         spent = [total(r.guarantee) for r in records]
         # Never None: the first block decides on the types, and one of nothing but None would allow nothing else.
         return {

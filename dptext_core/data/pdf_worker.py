@@ -89,27 +89,27 @@ def on_page(page: Any) -> tuple[list[str], list[str], int]:
                 fields.add(field)
                 values.append(field[1])
         elif kind == "/FreeText":
-            said.append(plain(annotation.get("/Contents")))
-        elif kind is not None and kind != "/Popup" and plain(annotation.get("/Contents")):
+            said.append(to_text(annotation.get("/Contents")))
+        elif kind is not None and kind != "/Popup" and to_text(annotation.get("/Contents")):
             left += 1
     return values, [text for text in said if text], left
 
 
 def value_of(widget: Any) -> tuple[str, str] | None:
     """Return the name and the value of a form field, as its page shows it; None where it is empty."""
-    kind, flags = inherited(widget, "/FT"), int(inherited(widget, "/Ff") or 0)
-    name = ".".join(reversed([plain(part.get("/T")) for part in chain(widget) if part.get("/T")]))
-    value = inherited(widget, "/V")
+    kind, flags = inherited_value(widget, "/FT"), int(inherited_value(widget, "/Ff") or 0)
+    name = ".".join(reversed([to_text(part.get("/T")) for part in chain(widget) if part.get("/T")]))
+    value = inherited_value(widget, "/V")
     if kind == "/Btn":
         state = str(widget.get("/AS") or value or "/Off").lstrip("/")
         if flags & _PUSH or state == "Off":
             return None
-        label = plain(inherited(widget, "/TU")) or name
+        label = to_text(inherited_value(widget, "/TU")) or name
         return f"{name}.{state}", f"{label}: {state}" if label else state
     if kind == "/Sig" or (flags & _PASSWORD and kind == "/Tx"):
         return None
     several = value if isinstance(value, list) else [value]
-    text = ", ".join(part for part in map(plain, several) if part)
+    text = ", ".join(part for part in map(to_text, several) if part)
     return (name, text) if text else None
 
 
@@ -123,7 +123,7 @@ def chain(field: Any) -> Iterator[Any]:
         field = parent.get_object() if parent is not None else None
 
 
-def inherited(field: Any, key: str) -> Any:
+def inherited_value(field: Any, key: str) -> Any:
     """Return what a field, or one that it belongs to, says under a key."""
     for part in chain(field):
         if (value := part.get(key)) is not None:
@@ -131,7 +131,7 @@ def inherited(field: Any, key: str) -> Any:
     return None
 
 
-def plain(value: Any) -> str:
+def to_text(value: Any) -> str:
     """Return a value of a PDF as text."""
     if value is None:
         return ""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from ..support.checks import many
+from ..support.checks import pluralize
 
 
 class NoteKind(StrEnum):
@@ -57,26 +57,28 @@ class ReadingNote:
         match self.kind:
             case NoteKind.PAGES:
                 return (
-                    f"{n:,} of {many(self.of, 'page')} {'has' if n == 1 else 'have'} no text. Scanned pages are "
+                    f"{n:,} of {pluralize(self.of, 'page')} {'has' if n == 1 else 'have'} no text. Scanned pages are "
                     "pictures: run text recognition (OCR) on the file first."
                 )
             case NoteKind.HEADERS:
-                return f"{_several(n, 'header or footer', 'headers and footers')} {is_are} left out."
+                return f"{_count_phrase(n, 'header or footer', 'headers and footers')} {is_are} left out."
             case NoteKind.FOOTNOTES:
-                return f"{_several(n, 'footnote or endnote', 'footnotes and endnotes')} {is_are} left out."
+                return f"{_count_phrase(n, 'footnote or endnote', 'footnotes and endnotes')} {is_are} left out."
             case NoteKind.COMMENTS:
-                return f"{many(n, 'comment')} {is_are} left out."
+                return f"{pluralize(n, 'comment')} {is_are} left out."
             case NoteKind.DELETIONS:
-                return f"{many(n, 'tracked deletion')} {is_are} left out."
+                return f"{pluralize(n, 'tracked deletion')} {is_are} left out."
             case NoteKind.PICTURES:
-                return f"{many(n, 'picture')} {is_are} left out, with any text in {'it' if n == 1 else 'them'}."
+                return f"{pluralize(n, 'picture')} {is_are} left out, with any text in {'it' if n == 1 else 'them'}."
             case NoteKind.OBJECTS:
-                objects = _several(n, "chart, diagram or embedded file", "charts, diagrams or embedded files")
+                objects = _count_phrase(n, "chart, diagram or embedded file", "charts, diagrams or embedded files")
                 return f"{objects} {is_are} left out."
             case NoteKind.SYMBOLS:
-                return f"{many(n, 'symbol')} of a special font became □. Type {'it' if n == 1 else 'them'} as text."
+                return (
+                    f"{pluralize(n, 'symbol')} of a special font became □. Type {'it' if n == 1 else 'them'} as text."
+                )
             case NoteKind.FORM_FIELDS:
-                return f"The values of {many(n, 'form field')} are added below the text of their pages."
+                return f"The values of {pluralize(n, 'form field')} are added below the text of their pages."
             case NoteKind.FORM_PAGES:
                 return "A dynamic form (XFA) is left out. Print the form to a new PDF, and give that."
             case NoteKind.SEPARATOR:
@@ -88,7 +90,7 @@ class ReadingNote:
                 return f"The column {self.detail} holds bytes that are no text, and is left out."
 
 
-def _several(n: int, one: str, more: str) -> str:
+def _count_phrase(n: int, one: str, more: str) -> str:
     return f"{n:,} {one if n == 1 else more}"
 
 

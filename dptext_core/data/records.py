@@ -18,7 +18,7 @@ from ..mechanisms.base import BATCH, Mechanism
 from ..privacy.guarantee import NOTIONS, Guarantee, bound, scientific
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
-from ..support.checks import column_names, many, one_dimension, whole
+from ..support.checks import check_whole_number, column_names, one_dimension, pluralize
 from ..support.private import Private
 from ..support.task import UNWATCHED, Task
 from ..text.document import too_long
@@ -121,9 +121,9 @@ def rewrite_records(
     """
     _check_arguments(m, column)
     given = _rows_of(rows)
-    start, batch = whole("start", start, least=0), whole("batch", batch, least=1)
+    start, batch = check_whole_number("start", start, least=0), check_whole_number("batch", batch, least=1)
     _check_start(m, start)
-    stream = None if seed is None else seeded(seed)
+    stream = None if seed is None else seeded_stream(seed)
     rows = itertools.islice(given, start, None)
     return _records(rows, start, m, column, stream, None if m.shares_draws else batch, None, task or UNWATCHED, polish)
 
@@ -166,7 +166,7 @@ def _rows_of(given: Any) -> Iterator[Any]:
     raise InputError(f"Give a list of rows or texts, or a generator, not {kind.__name__}.")
 
 
-def seeded(seed: int) -> NoiseStream:
+def seeded_stream(seed: int) -> NoiseStream:
     """The stream of all rows of a seeded run: what :func:`rewrite_part` takes for any of them."""
     return NoiseStream(seed).at("records")
 
@@ -355,7 +355,7 @@ class DatasetGuarantee:
     def counted(self) -> str:
         """Summarise the outcome of the rows in plain words."""
         n = self.rows - self.errors - self.untouched
-        said = [f"{many(n, 'row')} {'is' if n == 1 else 'are'} rewritten"]
+        said = [f"{pluralize(n, 'row')} {'is' if n == 1 else 'are'} rewritten"]
         if self.untouched:
             it = "it" if self.untouched == 1 else "they"
             said.append(f"{self.untouched:,} had no word to draw and came out as {it} went in")
@@ -370,12 +370,12 @@ class DatasetGuarantee:
         if self.untouched:
             it, them = ("it", "it") if self.untouched == 1 else ("they", "them")
             left = (
-                f" {many(self.untouched, 'row')} had no word to draw: {it} came out as {it} went in, and this promise "
+                f" {pluralize(self.untouched, 'row')} had no word to draw: {it} came out as {it} went in, and this promise "
                 f"protects nothing in {them}."
             )
         if self.errors:
             their = "its text" if self.errors == 1 else "their texts"
-            left += f" {many(self.errors, 'row')} had an error: nothing of {their} is released."
+            left += f" {pluralize(self.errors, 'row')} had an error: nothing of {their} is released."
         if not n:
             return f"No row was rewritten.{left}"
         if self.notions.get("none"):

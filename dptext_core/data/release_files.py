@@ -23,7 +23,7 @@ from typing import Any
 from ..errors import ConfigError, InputError
 from ..support import extras
 from ..support.whole_files import replacement
-from ..text.cells import BREAKS, guarded, plain
+from ..text.cells import BREAKS, guard_formula, guard_unquoted
 from .folder import read_lines
 from .rewriting import OWN
 from .tables import Source
@@ -97,7 +97,7 @@ def _write(
 
 
 def _csv(rows: Callable[[], Iterable[Row]], names: Sequence[str], out: Path, exact: bool) -> int:
-    cell = str if exact else guarded
+    cell = str if exact else guard_formula
     with out.open("w", encoding=_encoding(exact), errors="backslashreplace", newline="") as file:
         writer = csv.writer(file, quoting=csv.QUOTE_MINIMAL if exact else csv.QUOTE_ALL)
         writer.writerow([cell(n) for n in names])
@@ -109,7 +109,7 @@ def _csv(rows: Callable[[], Iterable[Row]], names: Sequence[str], out: Path, exa
 
 
 def _tsv(rows: Callable[[], Iterable[Row]], names: Sequence[str], out: Path, exact: bool) -> int:
-    cell = _one_line if exact else plain
+    cell = _one_line if exact else guard_unquoted
 
     def line(cells: Iterable[Any]) -> str:
         return "\t".join(cell(_text(c)) for c in cells) + "\n"
@@ -166,12 +166,12 @@ def _parquet(rows: Callable[[], Iterable[Row]], names: Sequence[str], out: Path,
         for row in rows():
             block.append({_clean(n): _cell(row[n]) if kinds[n] == "string" else row[n] for n in names})
             if len(block) == _ROWS:
-                count += _put(writer, block, schema)
-        count += _put(writer, block, schema)
+                count += _write_block(writer, block, schema)
+        count += _write_block(writer, block, schema)
     return count
 
 
-def _put(writer: Any, block: list[Row], schema: Any) -> int:
+def _write_block(writer: Any, block: list[Row], schema: Any) -> int:
     extras.require("pyarrow", ConfigError)
 
     import pyarrow

@@ -22,7 +22,7 @@ from ..mechanisms import codec
 from ..mechanisms.base import BATCH, Mechanism
 from ..privacy.guarantee import Guarantee
 from ..support.assets import sha256_of
-from ..support.checks import told
+from ..support.checks import mask_path
 from ..support.statistics import standard_error
 from ..support.task import UNWATCHED, Task
 from ..support.version import __version__
@@ -70,7 +70,7 @@ def rewrite_data(
             records = rewrite_records(
                 data.rows(), m, column, seed=seed, start=whole.rows, batch=batch, polish=polish, task=task
             )
-            for some in _several(records, batch):
+            for some in _chunks(records, batch):
                 folder.append(line_of(r, column, keep) for r in some)
                 for r in some:
                     whole.add(r.guarantee, r.untouched)
@@ -80,7 +80,7 @@ def rewrite_data(
         if polish:
             result["polish"] = polished(data, folder.path, column)
         if measures:
-            result["measures"] = measured(data, folder.path, column, measures, task.quiet)
+            result["measures"] = score_run(data, folder.path, column, measures, task.quiet)
         folder.finish(result)
         folder.log(f"done: {whole.rows} rows, {whole.errors} errors")
     return result
@@ -90,7 +90,7 @@ def config_of(
     data: Source, m: Mechanism, column: str, keep: Sequence[str], seed: int | None, batch: int, polish: bool = False
 ) -> dict[str, Any]:
     """Return everything that determines the rows of a run: its config.json."""
-    options, loads = asked(m)
+    options, loads = run_options(m)
     return {
         "mode": "rewrite",
         "mechanism": m.name,
@@ -146,13 +146,13 @@ def errors_of(folder: Path) -> Iterator[tuple[int, str]]:
             yield line[OWN]["row"] + 1, line[OWN]["error"]
 
 
-def asked(m: Mechanism) -> tuple[dict[str, str], dict[str, str]]:
+def run_options(m: Mechanism) -> tuple[dict[str, str], dict[str, str]]:
     """All options as texts, and the SHA-256 of the files that they name: these decide, and not where they lie, which
     nobody else has to know."""
     options, loads = {}, dict(m.loads())
     for field in dataclasses.fields(m.config):
         name, given = field.name, getattr(m.config, field.name)
-        options[name] = codec.write(field, told(field, given))
+        options[name] = codec.write(field, mask_path(field, given))
         if not isinstance(given, str) or not os.path.exists(there := os.path.expanduser(given)):
             continue
         path = Path(there).resolve()
@@ -164,7 +164,7 @@ def asked(m: Mechanism) -> tuple[dict[str, str], dict[str, str]]:
     return options, loads
 
 
-def _several(records: Iterator[Record], n: int) -> Iterator[list[Record]]:
+def _chunks(records: Iterator[Record], n: int) -> Iterator[list[Record]]:
     while some := list(itertools.islice(records, n)):
         yield some
 
@@ -237,7 +237,7 @@ def polished(data: Source, folder: Path, column: str) -> dict[str, Any]:
     }
 
 
-def measured(
+def score_run(
     data: Source, folder: Path, column: str, measures: Sequence[str], task: Task = UNWATCHED, step: int = 1
 ) -> dict[str, dict[str, float]]:
     """Mean of each metric over the rewritten rows against their originals, with its standard error and their number.

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..errors import DPTextError, InputError
-from ..support.checks import shown, usable_path
+from ..support.checks import shorten_repr, usable_path
 from ..support.task import UNWATCHED, Task
 from . import columns as naming
 from . import components, documents, parquet_rows, text_rows
@@ -129,7 +129,7 @@ def source(
         return _file(path, name, asked, task)
     loader = components.data_sets().get(str(given))
     if loader is not None:
-        return _loaded(str(given), loader, tuple(columns), split, task)
+        return _load_source(str(given), loader, tuple(columns), split, task)
     if path.is_dir():
         return _folder(path, name, asked, split, task)
     if path.exists():
@@ -138,7 +138,7 @@ def source(
         )
     names = ", ".join(components.data_sets()) or "none"
     raise InputError(
-        f"There is no file {shown(str(given))}, and no data set of that name is registered ({names}). Correct the path."
+        f"There is no file {shorten_repr(str(given))}, and no data set of that name is registered ({names}). Correct the path."
     )
 
 
@@ -149,7 +149,7 @@ def texts_of(data: Source, column: str) -> list[str]:
     for row in data.rows():
         if row[column] is not None and not isinstance(row[column], str):
             raise InputError(
-                f"{data.name} has something else than a text in {shown(column)}. Name the column of texts."
+                f"{data.name} has something else than a text in {shorten_repr(column)}. Name the column of texts."
             )
         if text := (row[column] or "").strip():
             texts.append(text)
@@ -176,7 +176,7 @@ def heading(given: str | Path, header: bool = True, task: Task = UNWATCHED) -> t
             return text_rows.jsonl_heading(path, task)
         return text_rows.table_heading(path, dialect_of(path, task), header, task)
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise _unreadable_error(path, error) from error
 
 
 # --- files ----------------------------------------------------------------------------------------------------------
@@ -194,14 +194,14 @@ def _file(path: Path, name: str, asked: _TableRequest, task: Task) -> Source:
             naming.check_numbers(path.name, asked.columns, text_rows.table_heading(path, dialect, True, task))
         notes = _notes(path, kind, dialect)
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise _unreadable_error(path, error) from error
 
     def rows() -> Iterator[Row]:
-        return _read(path, dialect, asked)
+        return _read_rows(path, dialect, asked)
 
     count = unread = 0
     seen: set[str] = set()
-    for row in _read(path, dialect, asked, task, bare=True, seen=seen):
+    for row in _read_rows(path, dialect, asked, task, bare=True, seen=seen):
         count += 1
         unread += isinstance(row, UnreadableRow)
         if asked.most is not None and count > asked.most:
@@ -212,7 +212,7 @@ def _file(path: Path, name: str, asked: _TableRequest, task: Task) -> Source:
         # Read as another file than it is: what is wrong with its first broken row is wrong with it.
         more = f" Of its {count:,} rows, {unread:,} are broken." if count > 1 else ""
         try:
-            for _ in _read(path, dialect, asked, task, bare=True, strict=True):
+            for _ in _read_rows(path, dialect, asked, task, bare=True, strict=True):
                 pass
         except InputError as error:
             raise InputError(f"{error}{more}") from None
@@ -226,7 +226,7 @@ def _check_seen(name: str, columns: Sequence[str], seen: set[str]) -> None:
     twice = next((c for i, c in enumerate(columns) if c in columns[:i]), None)
     if twice is not None:
         raise naming.same_column(name, twice, twice)
-    if (error := text_rows.missing(name, columns, seen, of_run=name == ROWS)) is not None:
+    if (error := text_rows.missing_column(name, columns, seen, of_run=name == ROWS)) is not None:
         raise error
 
 
@@ -258,7 +258,7 @@ def _document(path: Path, name: str, digest: str, asked: _TableRequest, task: Ta
     """A file that is slow to read, and whose texts are held."""
     names = _COLUMNS[_kind(path)]
     at = naming.places(path.name, asked.columns, names, len(names))
-    found = documents.read(path, asked.most, task)
+    found = documents.read_document(path, asked.most, task)
     if not found.texts:
         raise InputError(f"{path.name} has no rows. Name a file with at least one.")
 
@@ -296,11 +296,11 @@ def _kind(path: Path) -> str:
     return kind
 
 
-def _unreadable(path: Path, error: OSError) -> InputError:
+def _unreadable_error(path: Path, error: OSError) -> InputError:
     return InputError(f"{path.name} cannot be read: {error.strerror}. Name another file.")
 
 
-def _read(
+def _read_rows(
     path: Path,
     dialect: Dialect | None,
     asked: _TableRequest,
@@ -323,7 +323,7 @@ def _read(
     return (row if isinstance(row, UnreadableRow) else dict.fromkeys(columns, row["text"]) for row in rows)
 
 
-def piped(stream: BinaryIO, columns: Sequence[str], name: str = "Standard input") -> Iterator[Row]:
+def piped_rows(stream: BinaryIO, columns: Sequence[str], name: str = "Standard input") -> Iterator[Row]:
     """The rows of JSONL that comes through a pipe, read once and as it comes. Raises InputError."""
 
     def lines() -> Iterator[str]:
@@ -332,14 +332,14 @@ def piped(stream: BinaryIO, columns: Sequence[str], name: str = "Standard input"
             given.end_row()
             yield line
 
-    for _, row in text_rows.parsed(lines(), name):
-        yield text_rows.picked(row, columns)
+    for _, row in text_rows.parse_lines(lines(), name):
+        yield text_rows.pick_columns(row, columns)
 
 
 # --- loaders --------------------------------------------------------------------------------------------------------
 
 
-def _loaded(name: str, loader: components.Loader, columns: tuple[str, ...], split: str, task: Task) -> Source:
+def _load_source(name: str, loader: components.Loader, columns: tuple[str, ...], split: str, task: Task) -> Source:
     called = f"{name}/{split}" if split else name
 
     def rows() -> Iterator[Row]:
@@ -349,7 +349,7 @@ def _loaded(name: str, loader: components.Loader, columns: tuple[str, ...], spli
                     raise InputError(f"The data set {called} gives something else than a mapping as row {number}.")
                 for column in columns:
                     if column not in row:
-                        raise InputError(f"Row {number} of the data set {called} has no column {shown(column)}.")
+                        raise InputError(f"Row {number} of the data set {called} has no column {shorten_repr(column)}.")
                 yield {column: row[column] for column in columns}
         except DPTextError:
             raise

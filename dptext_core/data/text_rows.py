@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..support.checks import shown
+from ..support.checks import shorten_repr
 from ..support.task import UNWATCHED, Task
 from . import columns as naming
 from .dialects import Dialect
@@ -67,7 +67,7 @@ def table(
                         columns = at = ()
                     if header:
                         continue
-                if why := _broken(path, cells, width, lines.number):
+                if why := _row_error(path, cells, width, lines.number):
                     if not each:
                         raise InputError(why)
                     yield UnreadableRow(columns, why)
@@ -79,7 +79,7 @@ def table(
             raise InputError(_no_table(path, line, error)) from None
 
 
-def _broken(path: Path, cells: Sequence[str], width: int, line: int) -> str:
+def _row_error(path: Path, cells: Sequence[str], width: int, line: int) -> str:
     if any("\0" in c for c in cells):
         return zero_byte(path.name, line)
     if len(cells) == width:
@@ -140,15 +140,15 @@ def jsonl(
             continue
         if seen is not None:
             seen |= row.keys() & wanted
-        yield {} if bare else picked(row, columns)
+        yield {} if bare else pick_columns(row, columns)
 
 
-def picked(row: Row, columns: Sequence[str]) -> Row:
+def pick_columns(row: Row, columns: Sequence[str]) -> Row:
     """Return the columns of a row of JSONL, which need not have all of them."""
     return {column: row.get(column) for column in columns}
 
 
-def parsed(lines: Iterator[str], name: str) -> Iterator[tuple[int, Row]]:
+def parse_lines(lines: Iterator[str], name: str) -> Iterator[tuple[int, Row]]:
     """Yield the objects of JSONL with the numbers of their lines. Raises InputError."""
     for number, line in enumerate(lines, 1):
         if line.strip():
@@ -159,7 +159,7 @@ def _object(line: str, number: int, name: str) -> Row:
     if "\0" in line:
         raise InputError(zero_byte(name, number))
     try:
-        row = json.loads(line, object_pairs_hook=_once)
+        row = json.loads(line, object_pairs_hook=_unique_keys)
     except _TwiceError:
         raise InputError(
             f"{name}, line {number}, has two values of one name. Correct that line: which of them is meant is not said."
@@ -180,7 +180,7 @@ class _TwiceError(ValueError):
     """An object of JSON has a name twice."""
 
 
-def _once(pairs: list[tuple[str, Any]]) -> Row:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> Row:
     if len(row := dict(pairs)) < len(pairs):
         raise _TwiceError
     return row
@@ -195,13 +195,13 @@ def _deep(value: Any) -> bool:
     return bool(level)
 
 
-def missing(name: str, columns: Sequence[str], seen: set[str], of_run: bool) -> InputError | None:
+def missing_column(name: str, columns: Sequence[str], seen: set[str], of_run: bool) -> InputError | None:
     """Return the error for the first column that no row has; None where each is in some row. of_run: whether a run
     wrote the file."""
     for column in columns:
         if column not in seen:
             hint = f" The run that made it keeps columns with --keep {column}." if of_run else ""
-            return InputError(f"{name} has nothing named {shown(column)} in any row. Choose another name.{hint}")
+            return InputError(f"{name} has nothing named {shorten_repr(column)} in any row. Choose another name.{hint}")
     return None
 
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 from ..errors import ConfigError, InputError
 from ..mechanisms.base import Mechanism, Prepared, check_mechanism
-from ..mechanisms.capabilities import aligned
+from ..mechanisms.capabilities import require_alignment
 from ..privacy.guarantee import bound, number
-from ..support.checks import real, shown, whole
+from ..support.checks import check_whole_number, real, shorten_repr
 
 RULES = ("uniform", "frequency", "public", "hand")
 #: Weight of a word by its rank in the public vocabulary: up to this rank, this weight. Words that it lacks weigh least.
@@ -79,7 +79,7 @@ def distribute(
     proposes nothing from what is public; NoDistribution where it writes a new text.
     """
     if not isinstance(by, str) or by not in RULES:
-        raise ConfigError(f"by is one of {', '.join(RULES)}, not {shown(by)}.")
+        raise ConfigError(f"by is one of {', '.join(RULES)}, not {shorten_repr(by)}.")
     if (by == "hand") != (shares is not None):
         raise ConfigError('Give shares together with by="hand", and only then.')
     total = real("The total ε, above 0,", total, InputError)
@@ -88,7 +88,7 @@ def distribute(
     check_mechanism(mechanism)
     # The plan of one ε for all: how many draws there are, and what they spend in the worst case.
     one = mechanism.replace(epsilon=1.0)
-    words = aligned(one, "has no words over which a total could be spread. Give one ε")
+    words = require_alignment(one, "has no words over which a total could be spread. Give one ε")
     prepared = one.plan(text)
     tokens = prepared.document.tokens
     drawn = words.spending(prepared)
@@ -146,8 +146,10 @@ def _by_openness(mechanism: Mechanism, prepared: Prepared) -> list[float]:
 
 def _by_hand(shares: Mapping[int, float], drawn: tuple[int, ...]) -> list[float]:
     if not isinstance(shares, Mapping):
-        raise ConfigError(f"shares names a part of the total for some tokens, such as {{0: 0.5}}, not {shown(shares)}.")
-    shares = {whole("A token's index", i): real("A share", s, InputError) for i, s in shares.items()}
+        raise ConfigError(
+            f"shares names a part of the total for some tokens, such as {{0: 0.5}}, not {shorten_repr(shares)}."
+        )
+    shares = {check_whole_number("A token's index", i): real("A share", s, InputError) for i, s in shares.items()}
     wrong = [i for i in shares if i not in drawn]
     if wrong:
         raise InputError(f"Token {wrong[0]} is not drawn, so it has no share. Give shares to drawn tokens only.")
@@ -174,7 +176,7 @@ def _exposes(by: str, mechanism: Mechanism) -> tuple[str, ...]:
         out.append(
             "which words you find private (the promise holds between texts for which you would choose the same list)"
         )
-    return (*out, *aligned(mechanism, "has no words").told_by_total(by == "public"))
+    return (*out, *require_alignment(mechanism, "has no words").told_by_total(by == "public"))
 
 
 def frequency_weight(word: str) -> float:

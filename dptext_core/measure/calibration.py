@@ -33,9 +33,9 @@ import numpy as np
 
 from ..errors import ConfigError, InputError, NoDistribution
 from ..mechanisms.base import Mechanism, Prepared, check_mechanism
-from ..privacy.guarantee import bound, number, rounded
+from ..privacy.guarantee import bound, number, round_directed
 from ..privacy.sampling import NoiseStream
-from ..support.checks import listed, real, shown
+from ..support.checks import real, shorten_repr, to_list
 from ..support.task import UNWATCHED, Task
 from .target_figures import TARGETS, TargetFigure, _common, _in_turn, _Inputs, _inputs, _measure, _passed
 from .text_targets import TEXT_TARGETS, is_within, text_target
@@ -109,19 +109,23 @@ class Calibration:
         if self.epsilon is None:
             return self.reason
         low, high = self.interval
-        how = "" if self.draws is None else f", 95% interval {_shown(self.kind, low)} to {_shown(self.kind, high)}"
+        how = (
+            ""
+            if self.draws is None
+            else f", 95% interval {_format_target(self.kind, low)} to {_format_target(self.kind, high)}"
+        )
         how = f"; by “{_attacker(self.by)}”{how}" if self.by else how
         over = f" ({self.words:,} {'word' if self.words == 1 else 'words'}{how})" if self.words else ""
         if self.kind in TEXT_TARGETS:
             over = f" ({how.removeprefix(', ')})" if how else ""
         told = number(self.epsilon)
         if self.kind == "bayes":  # may jump right beside this ε: more digits, to its own side of the jump
-            told = f"{rounded(self.epsilon, 6, up=self.reached > self.target):,g}"
+            told = f"{round_directed(self.epsilon, 6, up=self.reached > self.target):,g}"
         if self.kind in TEXT_TARGETS:
-            told = f"{rounded(self.epsilon, 4, up=self.kind == 'meaning'):,g}"
+            told = f"{round_directed(self.epsilon, 4, up=self.kind == 'meaning'):,g}"
         return (
             f"{self.mechanism.title}: ε = {told} gives a {_NAMES[self.kind]} of "
-            f"{_shown(self.kind, self.reached)}{over}."
+            f"{_format_target(self.kind, self.reached)}{over}."
         )
 
 
@@ -183,7 +187,7 @@ def calibrate(
     return found
 
 
-def measured(
+def target_function(
     mechanism: Mechanism, kind: str, text: str | Prepared, *, stream: NoiseStream | None = None, task: Task = UNWATCHED
 ) -> Callable[[float], TargetFigure]:
     """A target's figure on a text as a function of ε: what :func:`calibrate` searches.
@@ -192,7 +196,7 @@ def measured(
     NoDistribution where nothing can be measured.
     """
     check_mechanism(mechanism)
-    _known(kind)
+    _check_target(kind)
     plain = mechanism.replace(epsilon=1.0)
     return _measure(plain, kind, _inputs(plain, kind, text, None), task, stream)
 
@@ -202,7 +206,7 @@ def measured_together(
 ) -> list[TargetFigure | str]:
     """The figure of each mechanism at its own ε, over the words of the text that all of them draw; why, where one has
     none. text: itself, or as each of the mechanisms has prepared it. Raises InputError where there is no such word."""
-    _known(kind)
+    _check_target(kind)
     inputs: list[_Inputs | None] = []
     out: list[TargetFigure | str] = [""] * len(mechanisms)
     texts: Sequence[str | Prepared] = [text] * len(mechanisms) if isinstance(text, str) else text
@@ -257,10 +261,10 @@ def equal_privacy(
         There is no word that all of them draw.
     """
     task = task or UNWATCHED
-    mechanisms = listed(mechanisms, "mechanisms")
+    mechanisms = to_list(mechanisms, "mechanisms")
     texts = _text_of_each(mechanisms, text)
     if isinstance(target, str):
-        _known(target)
+        _check_target(target)
     kind = target if isinstance(target, str) else _target(target)[0]
     plain = [m.replace(epsilon=1.0) for m in mechanisms]
     inputs, reasons = _inputs_of_each(plain, kind, texts, words)
@@ -302,7 +306,7 @@ def _text_of_each(
     """Return the text that each mechanism is measured on. Raise ConfigError where the texts are not the same."""
     if not mechanisms:
         raise ConfigError("Give at least one mechanism.")
-    texts = [text] * len(mechanisms) if text is None or isinstance(text, str) else listed(text)
+    texts = [text] * len(mechanisms) if text is None or isinstance(text, str) else to_list(text)
     if len(texts) != len(mechanisms) or len({p.text for p in texts if isinstance(p, Prepared)}) > 1:
         raise ConfigError("Give one text, or that text as each of the mechanisms has prepared it.")
     for m in mechanisms:
@@ -332,7 +336,7 @@ def _at_own_epsilon(mechanism: Mechanism, kind: str, epsilon: float, inputs: _In
     value = own.value
     if kind != "total" and not 0 < value < 1:
         raise InputError(
-            f"At ε = {number(epsilon)} the {TARGETS[kind]} is {_shown(kind, value)}, which is no way to compare "
+            f"At ε = {number(epsilon)} the {TARGETS[kind]} is {_format_target(kind, value)}, which is no way to compare "
             "others by. Choose another ε, or a target of your own."
         )
     n, ends = len(inputs), (value, value)
@@ -360,7 +364,7 @@ def _search(
         return search.unreachable()
     best, figure = search.bisect(*crossing, tolerance)
     if kind == "bayes" and inputs.prepared is not None and figure.draws is not None:
-        best, figure = _passed(mechanism, inputs, target, best, task)
+        best, figure = _refine_exactly(mechanism, inputs, target, best, task)
     return search.result(best, figure)
 
 
@@ -436,9 +440,9 @@ class _Search:
         """Return the nearest figure, with the reason why the target is not reached."""
         kind, target, ends = self.kind, self.target, self.ends
         reason = (
-            f"{self.mechanism.title} cannot reach a {_NAMES[kind]} of {_shown(kind, target)} here: between "
-            f"ε = {number(LOW)} and {number(self.most)} it lies from {_shown(kind, ends[0])} to "
-            f"{_shown(kind, ends[1])}. Choose one in between."
+            f"{self.mechanism.title} cannot reach a {_NAMES[kind]} of {_format_target(kind, target)} here: between "
+            f"ε = {number(LOW)} and {number(self.most)} it lies from {_format_target(kind, ends[0])} to "
+            f"{_format_target(kind, ends[1])}. Choose one in between."
         )
         return self.result(None, min(self.seen.values(), key=lambda m: abs(m.value - target)), reason)
 
@@ -470,9 +474,9 @@ class _Search:
         return best, seen[best]
 
 
-def _known(kind: str) -> None:
+def _check_target(kind: str) -> None:
     if kind not in TARGETS:
-        raise ConfigError(f"A target is one of {', '.join(TARGETS)}, not {shown(kind)}.")
+        raise ConfigError(f"A target is one of {', '.join(TARGETS)}, not {shorten_repr(kind)}.")
 
 
 def _target(target: Mapping[str, float], known: Mapping[str, str] = TARGETS) -> tuple[str, float]:
@@ -493,7 +497,7 @@ def _attacker(name: str) -> str:
     return title(name)
 
 
-def _shown(kind: str, x: float) -> str:
+def _format_target(kind: str, x: float) -> str:
     if kind == "meaning":
         return f"{x:.2f}"
     return bound(x) if kind == "total" else f"{x:.1%}"

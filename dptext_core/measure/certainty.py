@@ -12,7 +12,7 @@ from ..attacks.expected_belief import DRAWS, _expected
 from ..attacks.which_text import content_words
 from ..errors import InputError
 from ..mechanisms.base import Mechanism, Prepared
-from ..mechanisms.likelihood import stated
+from ..mechanisms.likelihood import require_likelihood
 from ..mechanisms.setting import Setting
 from ..privacy.sampling import NoiseStream
 from ..result import RewriteResult
@@ -104,7 +104,7 @@ class FactReader:
 
     def question(self, mechanism: Mechanism, text: str, task: Task = UNWATCHED) -> BeliefQuestion:
         """Return the fact and its alternatives, prepared for a setting. Errors as in :meth:`certainty`."""
-        stated(mechanism)
+        require_likelihood(mechanism)
         fact = self.fact(text)
         key = (text, mechanism.setting.at(None), fact)
         if key not in self._held:
@@ -128,7 +128,7 @@ class FactReader:
         NoDistribution
             The mechanism has no formula for whole rewrites, with the reason.
         """
-        question, chances = self.question(mechanism, prepared.text, task.quiet), stated(mechanism)
+        question, chances = self.question(mechanism, prepared.text, task.quiet), require_likelihood(mechanism)
         found = _expected([mechanism], question, None, False, stream, task)
         if found is None:
             slow = chances.in_turn or chances.states_pieces

@@ -33,21 +33,21 @@ def coverage_note(mechanism: Mechanism, text: str | Prepared) -> str:
     Runs no model. The note tells something of the text: it is for its author's eyes.
     """
     document = _document(mechanism, text)
-    return f"{removed_note(document.removed)} {_covered(mechanism, text, document)}".strip()
+    return f"{removed_note(document.removed)} {_describe_coverage(mechanism, text, document)}".strip()
 
 
 def _document(mechanism: Mechanism, text: str | Prepared) -> Document:
     return text.document if hasattr(text, "document") else mechanism.document(text)
 
 
-def _covered(mechanism: Mechanism, text: str | Prepared, document: Document) -> str:
+def _describe_coverage(mechanism: Mechanism, text: str | Prepared, document: Document) -> str:
     if not document.visible.text.strip() and mechanism.guarantee(text).draws:
         return EMPTY
     reading = mechanism.reading
     note, (known, words) = reading.note(text), reading.coverage(text)
     unknown = words - known
     if unknown <= MOST_UNKNOWN * words:
-        return f"{note} {_foreign(mechanism, document)}".strip()
+        return f"{note} {_foreign_note(mechanism, document)}".strip()
     counted = f"{unknown} of {words} words of this text are" if words > 1 else "The one word of this text is"
     covered = (
         f"{counted} not in the vocabulary: {reading.uncovered()} {_OTHER_LANGUAGE} a vocabulary or a model of that "
@@ -56,13 +56,13 @@ def _covered(mechanism: Mechanism, text: str | Prepared, document: Document) -> 
     return f"{note} {covered}".strip()
 
 
-def _foreign(mechanism: Mechanism, document: Document) -> str:
+def _foreign_note(mechanism: Mechanism, document: Document) -> str:
     """Explain what to expect of a bundled model that reads any letters, if few of the words are English; ""
     otherwise."""
     if own_model(mechanism.config) or not mechanism.needs:
         return ""
     read = [w.casefold() for w, kind in zip(document.words, document.kinds, strict=True) if kind == "word"]
-    unknown = sum(word not in _known(mechanism.language) for word in read)
+    unknown = sum(word not in _known_words(mechanism.language) for word in read)
     if len(read) < FEWEST or unknown <= MOST_UNKNOWN * len(read):
         return ""
     return (
@@ -72,6 +72,6 @@ def _foreign(mechanism: Mechanism, document: Document) -> str:
 
 
 @lru_cache(maxsize=2)
-def _known(language: Language) -> frozenset[str]:
+def _known_words(language: Language) -> frozenset[str]:
     """The words of the bundled masked language model that are words of a language."""
     return frozenset(word.casefold() for word in word_chances.candidates(BUNDLED, language))

@@ -87,7 +87,7 @@ def _identifiers(text: str, mentions: Iterable[Mapping[str, Any]]) -> list[Ident
     ]
 
 
-def _counted(text: str) -> list[tuple[str, int, int]]:
+def _counted_words(text: str) -> list[tuple[str, int, int]]:
     """The words of a text that are counted, case ignored, and where they stand."""
     found = [(t.text.casefold(), t.start, t.end) for t in Document.parse(text).tokens]
     return [w for w in found if w[0] not in _IGNORED and any(c.isalnum() for c in w[0])]
@@ -97,9 +97,9 @@ def _in_a_row(words: Iterable[str]) -> str:
     return f" {' '.join(words)} "
 
 
-def hidden(original: str, rewrite: str, identifiers: Sequence[Identifier]) -> list[bool]:
+def are_hidden(original: str, rewrite: str, identifiers: Sequence[Identifier]) -> list[bool]:
     """Of each identifier, whether no word of it stands in its place and no mention of it elsewhere in the rewrite."""
-    before, after = _counted(original), _counted(rewrite)
+    before, after = _counted_words(original), _counted_words(rewrite)
     one, other = [w for w, *_ in before], [w for w, *_ in after]
     there, kept = _in_a_row(other), set[int]()
     for block in SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks():
@@ -108,7 +108,7 @@ def hidden(original: str, rewrite: str, identifiers: Sequence[Identifier]) -> li
     out = []
     for i in identifiers:
         in_place = any(a < end and start < b for a, b in i.spans for start, end in stand)
-        words = [[w for w, *_ in _counted(mention)] for mention in i.mentions]
+        words = [[w for w, *_ in _counted_words(mention)] for mention in i.mentions]
         out.append(not in_place and not any(w and _in_a_row(w) in there for w in words))
     return out
 
@@ -131,7 +131,7 @@ def recall(
 ) -> list[Recall]:
     """Of each kind that there is."""
     every = list(zip(originals, rewrites, identifiers, strict=True))
-    each = [hidden(original, rewrite, some) for original, rewrite, some in every]
+    each = [are_hidden(original, rewrite, some) for original, rewrite, some in every]
     out = []
     for kind in KINDS.values():
         of = [

@@ -138,7 +138,7 @@ class Ledger:
         with self._lock:
             if edited is not None:
                 self._entries = [e for e in self._entries if e.released or e.noise_id != result.noise_id]
-            return self._put(self._entry(result, released, edited), _same)
+            return self._put(self._entry(result, released, edited), _is_same_draw)
 
     def spent(self, noise_id: str, text: str) -> bool:
         """Return True if another text was released under this noise, so that together they have no guarantee."""
@@ -354,7 +354,7 @@ def _kind(g: Guarantee) -> str:
     return kind + f" ({within})" * bool(within)
 
 
-def _same(a: LedgerEntry, b: LedgerEntry) -> bool:
+def _is_same_draw(a: LedgerEntry, b: LedgerEntry) -> bool:
     """Return True if two entries are one draw: the same output of the same mechanism under the same noise."""
     return (a.text, a.noise_id, a.mechanism, a.config, a.rows, a._output) == (
         b.text,

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..privacy.guarantee import bound, scientific
 from ..privacy.kinds import Notion
-from ..support.checks import many, told_config
+from ..support.checks import pluralize, told_config
 
 #: What a file that leaves a page may hold, and what that means.
 HOLDS = {
@@ -94,7 +94,7 @@ class Total:
 
     def __str__(self) -> str:
         if self.delta >= 1:
-            return f"no promise, since δ adds up to 1 ({many(self.releases, 'release')})"
+            return f"no promise, since δ adds up to 1 ({pluralize(self.releases, 'release')})"
         delta = f", δ = {scientific(self.delta)}" if self.delta else ""
         times = f" ({self.releases} releases)" if self.releases > 1 else ""
         return f"ε = {bound(self.epsilon)}{delta}{times}, {self.kind}"

@@ -46,7 +46,7 @@ def meaning_kept(
     Each cosine is that of :func:`dptext_core.metrics.score`. Raises Cancelled.
     """
     every = sorted(set(changes))
-    at = every if len(every) <= most else chosen(every, most)
+    at = every if len(every) <= most else choose_epsilons(every, most)
     texts = []
     for epsilon in at:
         task.check()
@@ -60,7 +60,7 @@ def meaning_kept(
     return MeaningCurve(tuple(at), tuple(found[text] for text in texts), len(at) == len(every))
 
 
-def chosen(every: Sequence[float], most: int) -> list[float]:
+def choose_epsilons(every: Sequence[float], most: int) -> list[float]:
     """So many of more changes, ascending: the first, the last, and of each of equal pieces of ln ε between them that
     whose text stands longest; then others whose text does."""
     logs = np.log(every)

@@ -79,39 +79,39 @@ class Survivor(Private):
     _shown: ClassVar[tuple[str, ...]] = ("kind", "span")
 
 
-def telling(text: str, language: Language = ENGLISH, finder: Finder | None = None) -> tuple[PiiSpan, ...]:
+def find_pii(text: str, language: Language = ENGLISH, finder: Finder | None = None) -> tuple[PiiSpan, ...]:
     """Return what the rules find in a text, and the finder where they found nothing, in order, without overlaps."""
     return _Search(text, language).found(finder)
 
 
-def traced(result: RewriteResult, finder: Finder | None = None) -> list[tuple[PiiSpan, tuple[int, ...]]]:
+def trace_pii(result: RewriteResult, finder: Finder | None = None) -> list[tuple[PiiSpan, tuple[int, ...]]]:
     """Everything that was found in the original, each with units of the result.
 
     finder: beside the rules; without it, the one that the environment names (``names``), if any.
     Where pieces answer to words: the steps of its words, whatever became of them. Else the pieces in which it stands.
     """
-    told = telling(result.original, result.language, finder or names.finder())
+    told = find_pii(result.original, result.language, finder or names.finder())
     if "alignment" in result.can:
         steps = _Spans((k, s.span) for k, s in enumerate(result.steps) if s.action != "insert")
         return [(t, steps.overlapping(t.words)) for t in told]
     pieces = _Spans((k, p.span) for k, p in enumerate(result.releases))
-    return [(t, pieces.overlapping(spans)) for t, spans in _standing(told, result.original, result.text)]
+    return [(t, pieces.overlapping(spans)) for t, spans in _find_remaining(told, result.original, result.text)]
 
 
-def stands(result: RewriteResult, unit: int) -> bool:
+def is_unchanged(result: RewriteResult, unit: int) -> bool:
     """Return True if the word of an aligned unit is released unchanged, ignoring case."""
     step = result.steps[unit]
     return step.action in ("keep", "replace") and not step.changed
 
 
-def left(result: RewriteResult, finder: Finder | None = None) -> tuple[int, int]:
+def count_survivors(result: RewriteResult, finder: Finder | None = None) -> tuple[int, int]:
     """Of the different names, numbers, dates and places that were found in the original: how many still stand, as one
     does of which a word does, and how many there are. finder: as for :func:`traced`."""
     aligned = "alignment" in result.can
     found: dict[tuple[str, str], bool] = {}
-    for t, units in traced(result, finder):
+    for t, units in trace_pii(result, finder):
         key = t.kind, t.text.casefold()
-        found[key] = found.get(key, False) or (any(stands(result, k) for k in units) if aligned else bool(units))
+        found[key] = found.get(key, False) or (any(is_unchanged(result, k) for k in units) if aligned else bool(units))
     return sum(found.values()), len(found)
 
 
@@ -123,15 +123,15 @@ def survivors(result: RewriteResult, finder: Finder | None = None) -> tuple[Surv
     """
     out = set()
     if "alignment" in result.can:
-        for t, units in traced(result, finder):
+        for t, units in trace_pii(result, finder):
             for k in units:
-                if stands(result, k):
+                if is_unchanged(result, k):
                     step = result.steps[k]
                     out.add((step.out, t.kind, step.replacement, k))
     else:
         pieces = _Spans((k, p.span) for k, p in enumerate(result.releases))
-        told = telling(result.original, result.language, finder or names.finder())
-        for t, spans in _standing(told, result.original, result.text):
+        told = find_pii(result.original, result.language, finder or names.finder())
+        for t, spans in _find_remaining(told, result.original, result.text):
             for a, b in spans:
                 units = pieces.overlapping([(a, b)])
                 out.add(((a, b), t.kind, result.text[a:b], units[0] if len(units) == 1 else -1))
@@ -153,10 +153,10 @@ def still_there(
     of a name or place one of its words, of anything else all of it. None where nothing is known of how the released
     text was made: both count.
     """
-    found = telling(original, language, finder)
+    found = find_pii(original, language, finder)
     in_place = _in_place(found, original, released) if aligned is not False else None
     if in_place is None or not aligned:
-        anywhere = [bool(spans) for _, spans in _standing(found, original, released, in_parts=bool(aligned))]
+        anywhere = [bool(spans) for _, spans in _find_remaining(found, original, released, in_parts=bool(aligned))]
         in_place = [a or b for a, b in zip(anywhere, in_place or anywhere, strict=True)]
     return tuple(t for t, there in zip(found, in_place, strict=True) if there)
 
@@ -179,16 +179,16 @@ def standing_among(
 ) -> list[tuple[PiiSpan, tuple[int, ...]]]:
     """Everything that was found in the original, each with the numbers of those ``texts``, pieces that may be released
     in the place of its own, in which it stands, of a name or place a word of it. finder: as for :func:`traced`."""
-    told = telling(result.original, result.language, finder or names.finder())
+    told = find_pii(result.original, result.language, finder or names.finder())
     among: list[list[int]] = [[] for _ in told]
     for n, text in enumerate(texts):
-        for numbers, (_, spans) in zip(among, _standing(told, result.original, text), strict=True):
+        for numbers, (_, spans) in zip(among, _find_remaining(told, result.original, text), strict=True):
             if spans:
                 numbers.append(n)
     return [(t, tuple(numbers)) for t, numbers in zip(told, among, strict=True)]
 
 
-def _standing(
+def _find_remaining(
     found: Sequence[PiiSpan], original: str, released: str, in_parts: bool = False
 ) -> Iterator[tuple[PiiSpan, list[tuple[int, int]]]]:
     """Of each that was found the places of the released text in which it, or a word of a name or place, stands.

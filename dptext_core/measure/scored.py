@@ -34,7 +34,7 @@ from ..attacks.polish import LIKENESS
 from ..errors import InputError, ModelUnavailable
 from ..models import MaskRequest, engine, load_masked_lm
 from ..models.word_chances import log_frequencies, over_words
-from ..support.checks import listed, text_list
+from ..support.checks import text_list, to_list
 from ..support.statistics import clopper_pearson, half_width
 from ..support.task import UNWATCHED, Task
 from ..text.document import Document
@@ -167,9 +167,9 @@ def score(
         Where the lists are of different lengths, empty, or hold something else than texts.
     """
     task = task or UNWATCHED
-    before, after = _checked(originals, rewrites, "rewrites")
+    before, after = _check_texts(originals, rewrites, "rewrites")
     told = {
-        name: _checked(originals, given, f"{name}s")[1]
+        name: _check_texts(originals, given, f"{name}s")[1]
         for name, given in (("label", labels), ("author", authors))
         if given is not None
     }
@@ -195,10 +195,10 @@ def score(
         "linking",
         "Linking to the original",
         "found",
-        corpus.linked(corpus.vectors_alike(after, before)).tolist(),
+        corpus.linked_share(corpus.vectors_alike(after, before)).tolist(),
         chance=1 / len(before),
     )
-    left = [_left(a, b) for a, b in zip(before, after, strict=True)]
+    left = [_pii_share(a, b) for a, b in zip(before, after, strict=True)]
     rows += _mean("identifiers", "Names, dates and places left", "found", [x for x in left if x is not None])
     if every is not None:
         for r in recall(before, after, every):
@@ -206,11 +206,11 @@ def score(
             rows.append(ScoredFigure(f"recall_{r.kind}", title, "hidden", r.value, r.low, r.high, r.n))
     for name, role, kind in (("label", "utility", "kept"), ("author", "privacy", "found")):
         if name in told:
-            rows += _classified(before, after, told[name], name, role, kind)
+            rows += _classifier_scores(before, after, told[name], name, role, kind)
     return Scores(tuple(rows), len(before), words, missing)
 
 
-def _checked(originals: Sequence[str], others: Sequence[str], what: str) -> tuple[list[str], list[str]]:
+def _check_texts(originals: Sequence[str], others: Sequence[str], what: str) -> tuple[list[str], list[str]]:
     one, other = text_list(originals, "originals"), text_list(others, what)
     if len(one) != len(other) or not one:
         raise InputError(f"score needs as many {what} as originals, and at least one: got {len(other)} and {len(one)}.")
@@ -218,7 +218,7 @@ def _checked(originals: Sequence[str], others: Sequence[str], what: str) -> tupl
 
 
 def _identifiers(given: Sequence[Sequence[Identifier]], n: int) -> list[list[Identifier]]:
-    every = [listed(some) for some in listed(given, "identifiers, a list for each original")]
+    every = [to_list(some) for some in to_list(given, "identifiers, a list for each original")]
     if len(every) != n or not all(isinstance(i, Identifier) for some in every for i in some):
         raise InputError("score needs the identifiers of each original, an empty list where it has none.")
     return every
@@ -252,7 +252,7 @@ def _mean(
 # --- single words
 
 
-def aligned(original: str, rewrite: str, language: Language = ENGLISH) -> list[tuple[int, str]]:
+def align_words(original: str, rewrite: str, language: Language = ENGLISH) -> list[tuple[int, str]]:
     """Which tokens of a rewrite answer to which words of the original: the number of the token, and the word."""
     stop = stop_words(None, language)
     one = [t.text for t in Document.parse(original).tokens if t.kind == "word"]
@@ -281,7 +281,7 @@ def _words_found(
     free = np.array([w not in stop for w in space.words])
     for n, (original, rewrite) in enumerate(zip(originals, rewrites, strict=True)):
         task.check()
-        places = aligned(original, rewrite, language)
+        places = align_words(original, rewrite, language)
         if places:
             words += len(places)
             tokens = [t.text for t in Document.parse(rewrite).tokens]
@@ -293,12 +293,12 @@ def _words_found(
     return found, words, float(frequent.max() / frequent.sum())
 
 
-def named(originals: Sequence[str], rewrites: Sequence[str], task: Task = UNWATCHED) -> dict[str, list[float]]:
+def named_words(originals: Sequence[str], rewrites: Sequence[str], task: Task = UNWATCHED) -> dict[str, list[float]]:
     """The share of each original's words, without stop words, that each of ``WORDS`` names. Words that none of the
     rewrite answers to are not named."""
     stop = stop_words()
     words = [sum(t.kind == "word" and t.text not in stop for t in Document.parse(a).tokens) for a in originals]
-    answered = [len(aligned(a, b)) for a, b in zip(originals, rewrites, strict=True)]
+    answered = [len(align_words(a, b)) for a, b in zip(originals, rewrites, strict=True)]
     found, _, _ = _words_found(originals, rewrites, task)
     of_each = {}
     for name, shares in found.items():
@@ -309,7 +309,7 @@ def named(originals: Sequence[str], rewrites: Sequence[str], task: Task = UNWATC
 
 def most_named(originals: Sequence[str], rewrites: Sequence[str], task: Task = UNWATCHED) -> list[float]:
     """The same by the one that names most of all texts together."""
-    return max(named(originals, rewrites, task).values(), key=sum)
+    return max(named_words(originals, rewrites, task).values(), key=sum)
 
 
 def _hits(
@@ -337,14 +337,14 @@ def _hits(
 # --- whole texts
 
 
-def _left(original: str, rewrite: str) -> float | None:
+def _pii_share(original: str, rewrite: str) -> float | None:
     """The share of what looks like a name, a date, a place or a number in the original and still stands in the rewrite,
     of a name or place a word of it; None where the original has nothing of it."""
-    told = {t.text.casefold() for t in pii_survival.telling(original)}
+    told = {t.text.casefold() for t in pii_survival.find_pii(original)}
     return len({t.text.casefold() for t in pii_survival.still_there(original, rewrite)}) / len(told) if told else None
 
 
-def _classified(
+def _classifier_scores(
     originals: Sequence[str], rewrites: Sequence[str], labels: Sequence[str], name: str, role: str, kind: str
 ) -> list[ScoredFigure]:
     """Measure how often held-out rewrites get their label, by a classifier of originals and by one of rewrites."""

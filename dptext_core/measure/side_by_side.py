@@ -20,7 +20,7 @@ from ..support.private import Private
 from ..text.document import Document
 from ..text.language import Language
 from ..text.languages import ENGLISH
-from .pii_survival import left
+from .pii_survival import count_survivors
 
 #: Of a long text, N_w and S_w are means over so many of its drawn words.
 WORDS = 200
@@ -115,7 +115,7 @@ def figures(result: RewriteResult, only: Collection[int] = ()) -> Figures:
         for i, u in enumerate(result.units)
         if _looked_at(u) and (not only or (isinstance(u, Step) and u.span[0] in only))
     ]
-    total, stay = result.guarantee.total, left(result)
+    total, stay = result.guarantee.total, count_survivors(result)
     if "alignment" not in result.can:
         return Figures(None, None, 0, None, total, "It writes a new text: no word is kept or replaced.", stay)
     if result.no_chances:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import ConfigError, InputError, NoDistribution
 from ..mechanisms.base import Mechanism, Prepared, WordByWord
-from ..mechanisms.capabilities import aligned
+from ..mechanisms.capabilities import require_alignment
 from ..privacy.distribution import Channel
 from ..privacy.sampling import NoiseStream
 from ..support.checks import text_list
@@ -69,7 +69,7 @@ def _check(mechanism: Mechanism, kind: str) -> None:
 
     if kind == "total":
         return
-    aligned(mechanism, f"has no {TARGETS[kind]}. Take the total as the target")
+    require_alignment(mechanism, f"has no {TARGETS[kind]}. Take the total as the target")
     if kind == "best":
         return
     if kind == "bayes" and not is_available(mechanism):
@@ -100,11 +100,11 @@ def _inputs(mechanism: Mechanism, kind: str, text: str | Prepared | None, words:
         prepared = mechanism.plan(text)
         if kind == "total" and mechanism.aligned is None:
             return _Inputs(prepared, (), ())
-        places = aligned(mechanism, f"has no {TARGETS[kind]}. Take the total as the target").drawn(prepared)
+        places = require_alignment(mechanism, f"has no {TARGETS[kind]}. Take the total as the target").drawn(prepared)
         if not places:
             raise InputError("No word of this text is drawn, so there is nothing to measure. Write more words.")
         return _Inputs(prepared, places, tuple(prepared.document.tokens[i].text.lower() for i in places))
-    aligned(mechanism, "cannot be measured on single words: give text=")
+    require_alignment(mechanism, "cannot be measured on single words: give text=")
     if kind == "best":
         raise InputError("The best of all attackers reads a text: give text=.")
     if (by_word := mechanism.by_word) is None:
@@ -159,7 +159,7 @@ def _measure(
         from ..attacks.bayes import expected_success
 
         if inputs.prepared is not None:
-            return _guessed(mechanism, inputs, task, stream or NoiseStream())
+            return _success_function(mechanism, inputs, task, stream or NoiseStream())
         # Where success is measured by draws, by the same ones at every ε. Nothing drawn here is ever released.
         seed = secrets.randbits(63)
 
@@ -219,11 +219,11 @@ def _kept_in_turn(
 
 def _best(mechanism: Mechanism, inputs: _Inputs, task: Task, stream: NoiseStream) -> Callable[[float], TargetFigure]:
     """By rewrites with the same noise at every ε, enough for so many guesses. Nothing of them is ever released."""
-    from ..attacks.best import ask, chosen
+    from ..attacks.best import ask, choose_places
 
     assert inputs.prepared is not None
     prepared = inputs.prepared
-    starts = {prepared.document.tokens[i].start for i in chosen(inputs.places, READ)}
+    starts = {prepared.document.tokens[i].start for i in choose_places(inputs.places, READ)}
     draws = min(_REWRITES, math.ceil(READ / len(inputs)))
 
     def found(epsilon: float) -> TargetFigure:
@@ -234,7 +234,9 @@ def _best(mechanism: Mechanism, inputs: _Inputs, task: Task, stream: NoiseStream
     return found
 
 
-def _guessed(mechanism: Mechanism, inputs: _Inputs, task: Task, stream: NoiseStream) -> Callable[[float], TargetFigure]:
+def _success_function(
+    mechanism: Mechanism, inputs: _Inputs, task: Task, stream: NoiseStream
+) -> Callable[[float], TargetFigure]:
     """Exact where the words have few outputs; else by draws, which only find where to look exactly."""
     from ..attacks.prior import public_prior
     from ..attacks.risk import quick_success

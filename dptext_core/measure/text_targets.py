@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..attacks.belief import BeliefQuestion
-from ..attacks.expected_belief import DRAWS, _enumerated, _estimated
+from ..attacks.expected_belief import DRAWS, _enumerate_releases, _estimate_success
 from ..errors import ConfigError
 from ..mechanisms.base import Mechanism, Prepared
-from ..mechanisms.likelihood import stated
+from ..mechanisms.likelihood import require_likelihood
 from ..privacy.sampling import NoiseStream
 from ..support.statistics import standard_error, student
 from ..support.task import Task
@@ -65,12 +65,12 @@ def _certainty(
     mechanism: Mechanism, question: BeliefQuestion, stream: NoiseStream, task: Task
 ) -> Callable[[float], TargetFigure]:
     """Return the expected success of the optimal reader: enumerated where one place decides, else from releases."""
-    chances = stated(mechanism)
+    chances = require_likelihood(mechanism)
     draws = DRAWS if chances.sweeps or mechanism.by_word is not None else _FEW
 
     def certainty(epsilon: float) -> TargetFigure:
         m = mechanism.replace(epsilon=epsilon)
-        found = _enumerated(m, question) or _estimated(m, question, draws, stream, task.quiet)
+        found = _enumerate_releases(m, question) or _estimate_success(m, question, draws, stream, task.quiet)
         return TargetFigure(found.value, found.interval, found.draws or None)
 
     return certainty

@@ -29,14 +29,14 @@ from ..errors import Cancelled, ConfigError, DPTextError, InputError, NoDistribu
 from ..mechanisms import recommended
 from ..mechanisms.base import Mechanism, Prepared
 from ..mechanisms.option_meta import option_meta
-from ..mechanisms.registry import counted, get_mechanism, mechanism_class
+from ..mechanisms.registry import accounting_unit, get_mechanism, mechanism_class
 from ..privacy.sampling import NoiseStream
-from ..support.checks import listed, one_text, real, shown, whole
+from ..support.checks import check_whole_number, one_text, real, shorten_repr, to_list
 from ..support.private import Private
 from ..support.statistics import student
 from ..support.task import UNWATCHED, Task
 from ..text import cells
-from .calibration import measured
+from .calibration import target_function
 from .certainty import Fact, FactReader
 from .front import pareto
 from .metrics import METRICS, score
@@ -84,7 +84,7 @@ _OWN = {CERTAINTY: _CERTAINTY, "bayes": _BAYES, "best": replace(metric_of("attac
 _OWN[TOLD] = replace(metric_of("attack_two_texts"), name=TOLD)
 
 
-def about(name: str) -> Metric:
+def metric_info(name: str) -> Metric:
     """Return what is known about a measure."""
     return _OWN.get(name) or metric_of(name)
 
@@ -133,7 +133,7 @@ class TradeOffPoint(Private):
     @property
     def label(self) -> str:
         """The setting without its ε, in words."""
-        return recommended.plainly(self.mechanism.setting).label()
+        return recommended.without_recommended(self.mechanism.setting).label()
 
     def has(self, name: str) -> bool:
         return name == "epsilon" or name in self.scores or name in self.measured
@@ -146,8 +146,10 @@ class TradeOffPoint(Private):
         if (found := self.measured.get(name)) is not None:
             return Value(found.value, *found.interval, None, found.draws)
         if name in self.scores:
-            return _of_draws(self.scores[name], about(name))
-        raise NoDistribution(self.reasons.get(name) or self.error or f"{about(name).title} was not measured here.")
+            return _of_draws(self.scores[name], metric_info(name))
+        raise NoDistribution(
+            self.reasons.get(name) or self.error or f"{metric_info(name).title} was not measured here."
+        )
 
 
 def second_option(mechanism: str) -> tuple[str, tuple[Any, ...]] | None:
@@ -165,7 +167,7 @@ def second_option(mechanism: str) -> tuple[str, tuple[Any, ...]] | None:
 
 def grid(mechanism: Mechanism, points: int = POINTS) -> tuple[float, ...]:
     """So many ε from one end of a mechanism's own axis to the other, evenly on a logarithmic one, to three digits."""
-    points = whole("points, the number of ε,", points, least=1)
+    points = check_whole_number("points, the number of ε,", points, least=1)
     low, high, default = type(mechanism).epsilon_range(mechanism.setting.options)
     high = min(high, mechanism.max_epsilon)
     found = [default] if points == 1 else np.geomspace(low, high, points).tolist()
@@ -223,14 +225,16 @@ def tradeoff(
         The task was cancelled.
     """
     one_text(text)
-    made = [get_mechanism(s) if isinstance(s, str) else s for s in listed(settings, "settings")]
+    made = [get_mechanism(s) if isinstance(s, str) else s for s in to_list(settings, "settings")]
     if not made or not all(isinstance(m, Mechanism) for m in made):
         raise ConfigError("Give at least one setting: a mechanism, or its name.")
-    draws = whole("draws, the number of rewrites at each point,", draws, least=1)
-    names = tuple(dict.fromkeys(listed(metrics, "metrics")))
+    draws = check_whole_number("draws, the number of rewrites at each point,", draws, least=1)
+    names = tuple(dict.fromkeys(to_list(metrics, "metrics")))
     for name in names:
         if name not in MEASURES:
-            raise ConfigError(f"{shown(name)} is nothing that is measured here: use one of {', '.join(MEASURES)}.")
+            raise ConfigError(
+                f"{shorten_repr(name)} is nothing that is measured here: use one of {', '.join(MEASURES)}."
+            )
     axes = [_axis(m, epsilons, points) for m in made]
     reader = FactReader([axis[0] for axis in axes], fact)
     return _points(text, axes, draws, names, NoiseStream(seed), reader, prepare, task or UNWATCHED)
@@ -238,7 +242,7 @@ def tradeoff(
 
 def _axis(m: Mechanism, epsilons: Sequence[float] | None, points: int) -> list[Mechanism]:
     """Return the mechanism at each ε, by default those of its own axis."""
-    chosen = grid(m, points) if epsilons is None else [real("ε", e) for e in listed(epsilons, "ε")]
+    chosen = grid(m, points) if epsilons is None else [real("ε", e) for e in to_list(epsilons, "ε")]
     if not chosen:
         raise ConfigError("epsilons is a list of numbers. Give at least one ε.")
     return [m.replace(epsilon=e) for e in chosen]
@@ -297,10 +301,10 @@ def _point(
     except DPTextError as error:
         return dataclasses.replace(place, error=str(error))
     point = dataclasses.replace(place, total=total, texts=tuple(r.text for r in results))
-    return _with(point, names, prepared, stream, reader, task)
+    return _measure_missing(point, names, prepared, stream, reader, task)
 
 
-def _with(
+def _measure_missing(
     point: TradeOffPoint, names: Sequence[str], prepared: Prepared, stream: NoiseStream, reader: FactReader, task: Task
 ) -> TradeOffPoint:
     """The point with what is not measured of it yet. reader: its first setting chooses the other text for all."""
@@ -311,10 +315,12 @@ def _with(
             continue
         try:
             if name in TARGETS:
-                figure = measured(point.mechanism, name, prepared, stream=stream.at(name), task=task.quiet)
+                figure = target_function(point.mechanism, name, prepared, stream=stream.at(name), task=task.quiet)
                 hidden[name] = figure(point.epsilon)
             elif name == TOLD:
-                hidden[name] = _told(point.mechanism, prepared.text, reader.mechanisms[0], stream.at(name), task.quiet)
+                hidden[name] = _measure_distinguishability(
+                    point.mechanism, prepared.text, reader.mechanisms[0], stream.at(name), task.quiet
+                )
             elif name == CERTAINTY:
                 hidden[name] = reader.certainty(point.mechanism, prepared, stream.at(name), task.quiet)
                 fact = reader.fact(prepared.text)
@@ -327,14 +333,16 @@ def _with(
     return dataclasses.replace(point, scores=kept, measured=hidden, reasons=reasons, fact=fact)
 
 
-def _told(m: Mechanism, text: str, first: Mechanism, stream: NoiseStream, task: Task) -> TargetFigure:
+def _measure_distinguishability(
+    m: Mechanism, text: str, first: Mechanism, stream: NoiseStream, task: Task
+) -> TargetFigure:
     pair = which_text.lineup(first, text, None, 2).texts
     found = two_texts.measure(m, (pair[0], pair[1]), stream=stream, task=task)
     low, high = map(two_texts.success, found.interval)
     return TargetFigure(two_texts.success(found.advantage), (low, high), found.draws, found.best.title)
 
 
-def more(
+def add_metrics(
     points: Sequence[TradeOffPoint],
     metrics: Sequence[str],
     prepare: Prepare,
@@ -352,7 +360,7 @@ def more(
         task.check()
         wanted = [name for name in metrics if not (point.error or point.has(name) or name in point.reasons)]
         stream = NoiseStream(point.seed).at(point.setting, point.index)
-        yield _with(point, wanted, prepare(point.mechanism), stream, reader, task) if wanted else point
+        yield _measure_missing(point, wanted, prepare(point.mechanism), stream, reader, task) if wanted else point
         task.report(n + 1, len(points))
 
 
@@ -380,12 +388,12 @@ def _of_draws(values: Sequence[float], metric: Metric) -> Value:
 # --- what to read from them -----------------------------------------------------------------------------------------
 
 
-def keeps(name: str) -> int:
+def utility_sign(name: str) -> int:
     """1 where more of a measure of what is kept is better, −1 where less is. Of what is hidden, less is given away."""
-    return about(name).better or 1
+    return metric_info(name).better or 1
 
 
-def hides(name: str) -> str:
+def describe_privacy(name: str) -> str:
     """Describe in words what a privacy measure counts."""
     return {
         "best": "the strongest attacker names a replaced word",
@@ -397,11 +405,11 @@ def hides(name: str) -> str:
     }[name]
 
 
-def front(points: Sequence[TradeOffPoint], hidden: str, kept: str) -> list[int]:
+def pareto_front(points: Sequence[TradeOffPoint], hidden: str, kept: str) -> list[int]:
     """Indices of the points that no other one beats by its means: less is given away, or more is kept."""
     at = [i for i, p in enumerate(points) if p.has(hidden) and p.has(kept)]
     where = [(points[i].value(hidden).mean, points[i].value(kept).mean) for i in at]
-    return [at[i] for i in pareto(where, (-1, keeps(kept)))]
+    return [at[i] for i in pareto(where, (-1, utility_sign(kept)))]
 
 
 # --- to take away ---------------------------------------------------------------------------------------------------
@@ -416,7 +424,7 @@ def rows(points: Sequence[TradeOffPoint]) -> list[dict[str, Any]]:
             "mechanism": p.mechanism.name,
             "options": p.mechanism.setting.described(),
             "epsilon": p.epsilon,
-            "counts": counted(p.mechanism.name),
+            "counts": accounting_unit(p.mechanism.name),
             "total_epsilon": None if math.isnan(p.total) else p.total,
             "draws": len(p.texts),
         }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..privacy.guarantee import number
 from ..support.checks import real
-from .trade_off import FEWEST, TradeOffPoint, Value, about, hides, keeps
+from .trade_off import FEWEST, TradeOffPoint, Value, describe_privacy, metric_info, utility_sign
 
 
 @dataclass(frozen=True)
@@ -33,18 +33,18 @@ class Advice:
     def sentence(self, so_far: bool = False) -> str:
         """The answer in plain words, with what it stands on. so_far: whether more points are being measured."""
         if not self.points:
-            return f"Nothing was measured yet that says how often {hides(self.hidden)}."
+            return f"Nothing was measured yet that says how often {describe_privacy(self.hidden)}."
         if self.best is None:
             assert self.nearest is not None
             found = self.nearest.value(self.hidden).mean
             return (
                 f"{'So far no' if so_far else 'No'} point is sure to stay at {self.limit:.0%} or below. The one that "
-                f"hides most is {_named(self.nearest)}: there {hides(self.hidden)} with a chance of {_percent(found)}. "
+                f"hides most is {_point_label(self.nearest)}: there {describe_privacy(self.hidden)} with a chance of {_percent(found)}. "
                 "Allow more, or look at a smaller ε."
             )
         hidden = self.best.value(self.hidden).mean
         return (
-            f"{'So far: start' if so_far else 'Start'} with {_named(self.best)}. There {hides(self.hidden)} with a "
+            f"{'So far: start' if so_far else 'Start'} with {_point_label(self.best)}. There {describe_privacy(self.hidden)} with a "
             f"chance of {_percent(hidden)}, and {_figure(self.best, self.kept)}."
         )
 
@@ -54,7 +54,7 @@ class Advice:
         if self.best is not None and self.draws == 1:
             out.append("One draw a point does not show how much of this is chance: ask for more draws.")
         elif self.rivals:
-            names = "; ".join(f"{_named(p)} ({_mean(p, self.kept)})" for p in self.rivals[:3])
+            names = "; ".join(f"{_point_label(p)} ({_mean(p, self.kept)})" for p in self.rivals[:3])
             rest = f"; and {len(self.rivals) - 3} more" if len(self.rivals) > 3 else ""
             out.append(
                 f"It cannot be told from these whether it keeps more, as their intervals overlap: {names}{rest}."
@@ -83,7 +83,7 @@ def enough(points: Sequence[TradeOffPoint], settings: int, wanted: int, hidden: 
     return all(n >= min(FEWEST, wanted) for n in stands)
 
 
-def unsure(point: TradeOffPoint, hidden: str, limit: float) -> bool:
+def is_unsure(point: TradeOffPoint, hidden: str, limit: float) -> bool:
     """Whether the interval of what it gives away reaches over the limit, so that it cannot be told on which side it
     is."""
     found = point.value(hidden)
@@ -95,8 +95,8 @@ def advise(points: Sequence[TradeOffPoint], hidden: str, limit: float, kept: str
     limit = real("The limit", limit)
     known = [p for p in points if p.has(hidden) and p.has(kept)]
     sure = [p for p in known if p.value(hidden).high <= limit + _ROUNDING]
-    doubtful = [p for p in known if unsure(p, hidden, limit)]
-    sign = keeps(kept)
+    doubtful = [p for p in known if is_unsure(p, hidden, limit)]
+    sign = utility_sign(kept)
     sure.sort(key=lambda p: (-sign * p.value(kept).mean, p.value(hidden).mean, p.setting, p.epsilon))
     best = sure[0] if sure else None
     rivals = [p for p in sure[1:] if _overlap(p.value(kept), sure[0].value(kept))]
@@ -111,7 +111,7 @@ def _overlap(a: Value, b: Value) -> bool:
     return a.low <= b.high and b.low <= a.high
 
 
-def _named(point: TradeOffPoint) -> str:
+def _point_label(point: TradeOffPoint) -> str:
     return f"{point.label} at ε = {number(point.epsilon)}"
 
 
@@ -120,12 +120,12 @@ def _percent(p: float) -> str:
 
 
 def _mean(point: TradeOffPoint, name: str) -> str:
-    return format(point.value(name).mean, about(name).digits)
+    return format(point.value(name).mean, metric_info(name).digits)
 
 
 def _figure(point: TradeOffPoint, name: str) -> str:
     """A measure of a point with its interval, as a part of a sentence."""
-    m, v = about(name), point.value(name)
+    m, v = metric_info(name), point.value(name)
     title = m.title[0].lower() + m.title[1:] if m.title[1:2].islower() else m.title
     said = f"{title} is {v.mean:{m.digits}}"
     return said if v.draws == 1 else f"{said} (95% interval {v.low:{m.digits}} to {v.high:{m.digits}})"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .preparing import Prepared
 
 
-def apart(notion: str, n: int) -> np.ndarray:
+def notion_distances(notion: str, n: int) -> np.ndarray:
     """Distances of n inputs where the promise says no more than its notion, float64 (n, n): 1 between any two different
     ones, NaN where nothing is promised."""
     return np.full((n, n), np.nan) if notion == "none" else 1.0 - np.eye(n)
@@ -33,7 +33,7 @@ class AuditSupport(Facet[M]):
         1 between any two different inputs for a pure promise; a metric's distance for a metric one; NaN between inputs
         that the promise does not make alike.
         """
-        return apart(type(self.m).notion, len(words))
+        return notion_distances(type(self.m).notion, len(words))
 
     def adjacent(self, a: str | Prepared, b: str | Prepared) -> bool:
         """Whether the promise makes two texts alike as wholes: here by their tokens' number, kept words and gaps.

@@ -19,12 +19,12 @@ from ..privacy.guarantee import Guarantee
 from ..privacy.kinds import ConditionKind, NotProtectedKind
 from ..privacy.sampling import NoiseStream
 from ..privacy.terms import Adjacency, Condition, NotProtected
-from ..result import RewriteResult, Sweep, in_batch, marked
-from ..support.checks import shown, text_list, whole
+from ..result import RewriteResult, Sweep, in_batch, mark_seeded
+from ..support.checks import check_whole_number, shorten_repr, text_list
 from ..support.task import UNWATCHED, Task
 from .audited import AuditSupport
 from .blocklist import Blocklist
-from .capabilities import Alignment, InputCoverage, WordByWord, aligned
+from .capabilities import Alignment, InputCoverage, WordByWord, require_alignment
 from .config import build, capitals, has_capital
 from .likelihood import Likelihood
 from .preparing import PreparationBase, Prepared
@@ -66,7 +66,7 @@ class Mechanism(PreparationBase):
             config = dataclasses.replace(config, epsilon=cls.epsilon_range(options)[2])
         made = cls(cls.resolve(config))
         if isinstance(config.epsilon, tuple):
-            aligned(made, "takes one ε, not a list of them")
+            require_alignment(made, "takes one ε, not a list of them")
         return made
 
     @cached_property
@@ -178,7 +178,7 @@ class Mechanism(PreparationBase):
             check_pieces(result.text, result.pieces, self.title)
         elif not len(result.steps) and result.text.strip() and "alignment" not in result.can:
             raise ConfigError(f"{self.title} gives neither steps nor pieces with its text. Give one of them.")
-        return marked(result)
+        return mark_seeded(result)
 
     def rewrites(
         self,
@@ -204,7 +204,7 @@ class Mechanism(PreparationBase):
         list of RewriteResult, n of them
         """
         task = task or UNWATCHED
-        stream, n = _one_stream(seed, stream), whole("n, the number of rewrites,", n, least=0)
+        stream, n = _one_stream(seed, stream), check_whole_number("n, the number of rewrites,", n, least=0)
         prepared = self.prepared(text, task)
         return [self._checked(r) for r in self.rewrite_repeatedly(prepared, n, stream, task)]
 
@@ -292,7 +292,7 @@ class Mechanism(PreparationBase):
         NoDistribution
             The token is kept, or nothing is drawn in a token's place.
         """
-        aligned(
+        require_alignment(
             self,
             "has no distribution for a word of the original: ask a result for those of its pieces, or take --piece on "
             "the command line",
@@ -457,7 +457,7 @@ def _one_stream(seed: Any, stream: Any) -> NoiseStream:
     if seed is not None:
         raise ConfigError("Give a seed or a noise stream, not both.")
     if not isinstance(stream, NoiseStream):
-        raise ConfigError(f"stream is a dptext_core.NoiseStream, not {shown(stream)}.")
+        raise ConfigError(f"stream is a dptext_core.NoiseStream, not {shorten_repr(stream)}.")
     return stream
 
 
@@ -470,4 +470,4 @@ def in_runs(texts: Sequence[Any]) -> list[tuple[Any, int]]:
 def check_mechanism(mechanism: object) -> None:
     """Raises ConfigError for anything else."""
     if not isinstance(mechanism, Mechanism):
-        raise ConfigError(f"Give a mechanism, as dptext_core.get_mechanism makes one, not {shown(mechanism)}.")
+        raise ConfigError(f"Give a mechanism, as dptext_core.get_mechanism makes one, not {shorten_repr(mechanism)}.")

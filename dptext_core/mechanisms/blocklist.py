@@ -22,7 +22,7 @@ from ..errors import ConfigError
 from ..privacy.kinds import NotProtectedKind
 from ..privacy.terms import NotProtected
 from ..support.assets import assets_folder
-from ..support.checks import shown
+from ..support.checks import shorten_repr
 from ..support.private import Private
 from ..text.document import Document
 from ..text.language import Language
@@ -58,7 +58,7 @@ def fold(text: str) -> str:
     return text.replace("’", "'")
 
 
-def ignorable(text: str) -> bool:
+def has_invisible(text: str) -> bool:
     """Whether something invisible stands in it, by which Unicode's and this program's comparisons pass over it."""
     return _IGNORABLE.search(text) is not None
 
@@ -86,14 +86,14 @@ def word_set(name: str, words: Iterable[object]) -> tuple[str, ...]:
     found = set()
     for word in words:
         if not isinstance(word, str):
-            raise ConfigError(f"{name} is a list of words, and {shown(word)} is none.")
+            raise ConfigError(f"{name} is a list of words, and {shorten_repr(word)} is none.")
         if word := fold(word.strip()):
             if len(word) > LONGEST or _SEPARATORS.search(word) or not word.isprintable():
                 raise ConfigError(
-                    f"{shown(word)} is not one word of at most {LONGEST} letters. Write each word of {name} by itself."
+                    f"{shorten_repr(word)} is not one word of at most {LONGEST} letters. Write each word of {name} by itself."
                 )
             if not any(c.isalnum() or unicodedata.category(c)[0] == "S" for c in word):
-                raise ConfigError(f"{shown(word)} is a mark and no word. Leave it out of {name}.")
+                raise ConfigError(f"{shorten_repr(word)} is a mark and no word. Leave it out of {name}.")
             found.add(word)
     if sum(map(len, found)) + len(found) > MOST:
         raise ConfigError(
@@ -128,7 +128,7 @@ class Blocklist(Private):
 
     def counts(self) -> dict[str, Any]:
         """How many of each there are: fields of a guarantee."""
-        return {"never": len(self.own), "loaded": len(loaded()) if self.public else 0}
+        return {"never": len(self.own), "loaded": len(public_blocklist()) if self.public else 0}
 
     def bans(self, token: str) -> bool:
         """Whether this token may not be released."""
@@ -155,7 +155,7 @@ class Blocklist(Private):
             if len(tokens) > 1:
                 parts = ", ".join(f"“{t.text}”" for t in tokens)
                 raise ConfigError(
-                    f"{shown(word)} cannot be on the list of words that are never released: a text is read word by "
+                    f"{shorten_repr(word)} cannot be on the list of words that are never released: a text is read word by "
                     f"word, and this is {len(tokens)} of them ({parts}). List those of them that you mean."
                 )
 
@@ -164,7 +164,7 @@ NOTHING = Blocklist()
 
 
 @cache
-def loaded() -> frozenset[str]:
+def public_blocklist() -> frozenset[str]:
     """The public list that comes with the program: words that are likely abusive, sexual or violent."""
     return frozenset((assets_folder() / "words" / "loaded.txt").read_text(encoding="utf-8").split())
 

@@ -63,7 +63,7 @@ class Alignment(Facet[M]):
         return ()
 
 
-def aligned(m: Mechanism, consequence: str) -> Alignment[Mechanism]:
+def require_alignment(m: Mechanism, consequence: str) -> Alignment[Mechanism]:
     """That facet of a mechanism. Raises NoDistribution, with what follows, where a new text is written that answers to
     no word of the old."""
     if m.aligned is None:
@@ -80,7 +80,7 @@ def by_word(m: Mechanism) -> WordByWord:
 
 def drawn_tokens(m: Mechanism, text: str | Prepared) -> tuple[int, ...]:
     """:meth:`Aligned.drawn` of a mechanism. Raises NoDistribution where it has no such words."""
-    return aligned(m, "draws in no word's place").drawn(text)
+    return require_alignment(m, "draws in no word's place").drawn(text)
 
 
 class InputCoverage(Facet[M]):

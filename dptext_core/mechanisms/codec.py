@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import ConfigError
-from ..support.checks import MOST_BITS, many, shown, told
+from ..support.checks import MOST_BITS, mask_path, pluralize, shorten_repr
 from .blocklist import split
 from .config import check
 from .option_meta import option_meta
@@ -41,16 +41,16 @@ def write(field: dataclasses.Field, value: Any) -> str:
     if value is None:
         return "" if NONE in (option_meta(field).choices or ()) else NONE
     if kind == "epsilon" and isinstance(value, tuple):
-        listed = ",".join(map(plain, value))
+        listed = ",".join(map(format_value, value))
         return listed if len(value) > 1 else f"[{listed}]"
     if kind == "words":
         return ",".join(value) or _EMPTY
     if kind == "texts":
-        return ",".join(_quoted(v, field, ",") for v in value) or _EMPTY
-    return _quoted(value, field) if isinstance(value, str) else plain(value)
+        return ",".join(_quote(v, field, ",") for v in value) or _EMPTY
+    return _quote(value, field) if isinstance(value, str) else format_value(value)
 
 
-def read(field: dataclasses.Field, text: str) -> Any:
+def parse_option(field: dataclasses.Field, text: str) -> Any:
     """The value that a text stands for, checked as the option wants it. Raises ConfigError."""
     name, kind, choices = field.name, option_meta(field).kind, option_meta(field).choices or ()
     if not isinstance(text, str):
@@ -64,10 +64,10 @@ def read(field: dataclasses.Field, text: str) -> Any:
     elif kind == "number":
         value = real(name, text)
     elif kind == "integer":
-        value = whole(name, text)
+        value = parse_whole_number(name, text)
     elif kind == "flag":
         if (value := _FLAGS.get(text.lower())) is None:
-            raise ConfigError(f"{name} is yes or no, not {shown(text)}.")
+            raise ConfigError(f"{name} is yes or no, not {shorten_repr(text)}.")
     elif kind == "words":
         value = () if text == _EMPTY else split(text)
     elif kind == "texts":
@@ -89,14 +89,14 @@ def real(name: str, text: str) -> float:
             return float(text)
     except ValueError:
         pass
-    raise ConfigError(f"{shown(text)} is not a number. Write {name} as one, such as 0.5.")
+    raise ConfigError(f"{shorten_repr(text)} is not a number. Write {name} as one, such as 0.5.")
 
 
-def whole(name: str, text: str) -> int:
+def parse_whole_number(name: str, text: str) -> int:
     """A whole number as people write it. Raises ConfigError."""
     found = _DIGITS.fullmatch(text.strip())
     if found is None:
-        raise ConfigError(f"{shown(text)} is not a whole number. Write {name} in digits, such as 20.")
+        raise ConfigError(f"{shorten_repr(text)} is not a whole number. Write {name} in digits, such as 20.")
     if len(found[1]) > MOST_BITS:  # of more digits than bits; Python refuses to read much longer ones
         raise ConfigError(f"{name} is far too large. Give a smaller number.")
     return int(found[0])
@@ -122,15 +122,15 @@ def in_words(name: str, value: Any, field: dataclasses.Field | None = None) -> s
     if isinstance(phrase, tuple):
         return phrase[bool(value)]
     if meta is not None and meta.kind == "words" and isinstance(value, list | tuple):
-        text = many(len(value), "word")
+        text = pluralize(len(value), "word")
     else:
         if field is not None:
-            value = told(field, value)
-        text = "+".join(map(plain, value)) if isinstance(value, list | tuple) else plain(value)
+            value = mask_path(field, value)
+        text = "+".join(map(format_value, value)) if isinstance(value, list | tuple) else format_value(value)
     return f"{name} {text}" if phrase is None else phrase.replace("{}", text)
 
 
-def plain(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A value as one would type it, numbers with no more digits than tell them apart."""
     if value is None:
         return NONE
@@ -143,7 +143,7 @@ def _can_be_none(field: dataclasses.Field) -> bool:
     return field.default is None and option_meta(field).kind != "epsilon"
 
 
-def _quoted(value: str, field: dataclasses.Field, marks: str = "") -> str:
+def _quote(value: str, field: dataclasses.Field, marks: str = "") -> str:
     """A name as it is, or between quotes where it would be read as something else."""
     other = value != value.strip() or value.startswith('"') or any(m in value for m in marks)
     other = other or value == _EMPTY
@@ -158,7 +158,7 @@ def _places(name: str, text: str) -> tuple[str, ...]:
     while True:
         if (place := _PLACE.match(text, at)) is None:
             raise ConfigError(
-                f"{shown(text)} has a quote that does not end its name. Close it before the next comma of {name}, and "
+                f"{shorten_repr(text)} has a quote that does not end its name. Close it before the next comma of {name}, and "
                 "write a quote inside of it twice."
             )
         found.append(place[2].strip() if place[1] is None else place[1].replace('""', '"'))
@@ -169,7 +169,7 @@ def _places(name: str, text: str) -> tuple[str, ...]:
 
 def _filled(name: str, text: str, places: tuple[str, ...]) -> tuple[str, ...]:
     if not all(places):
-        raise ConfigError(f"{shown(text)} has an empty place between its commas. Leave no gap in {name}.")
+        raise ConfigError(f"{shorten_repr(text)} has an empty place between its commas. Leave no gap in {name}.")
     return places
 
 
@@ -178,7 +178,7 @@ def _unquoted(name: str, text: str) -> str:
     if not text.startswith('"'):
         return text
     if len(places := _places(name, text)) > 1:
-        raise ConfigError(f"{name} is one name, and {shown(text)} goes on after the quotes. Leave the rest out.")
+        raise ConfigError(f"{name} is one name, and {shorten_repr(text)} goes on after the quotes. Leave the rest out.")
     return places[0]
 
 

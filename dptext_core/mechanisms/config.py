@@ -14,7 +14,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from ..errors import ConfigError
 from ..privacy.distribution import MAX_EPSILON
-from ..support.checks import real, shown, whole
+from ..support.checks import check_whole_number, real, shorten_repr
 from .blocklist import word_set
 from .option_meta import OptionMeta, option_meta
 
@@ -234,7 +234,7 @@ def build(cls: type, values: Mapping[str, Any]) -> Any:
     fields = {f.name: f for f in dataclasses.fields(cls)}
     unknown = [k for k in values if k not in fields]
     if unknown:
-        raise ConfigError(f"Unknown option {shown(unknown[0])}. This mechanism has: {', '.join(fields)}.")
+        raise ConfigError(f"Unknown option {shorten_repr(unknown[0])}. This mechanism has: {', '.join(fields)}.")
     return cls(**{name: check(fields[name], value) for name, value in values.items()})
 
 
@@ -251,24 +251,24 @@ def check(field: dataclasses.Field, value: Any) -> Any:
     if kind in ("number", "epsilon"):
         return _number(name, value, meta)
     if kind == "integer":
-        number = whole(name, value)
+        number = check_whole_number(name, value)
         _number(name, number, meta)
         return number
     if kind == "flag":
         if not isinstance(value, bool):
-            raise ConfigError(f"{name} is True or False, not {shown(value)}.")
+            raise ConfigError(f"{name} is True or False, not {shorten_repr(value)}.")
         return value
     if kind == "choice":
         if not isinstance(value, str) or value not in (meta.choices or ()):
-            raise ConfigError(f"{name} is one of {', '.join(meta.choices or ())}, not {shown(value)}.")
+            raise ConfigError(f"{name} is one of {', '.join(meta.choices or ())}, not {shorten_repr(value)}.")
         return value
     if kind == "words":
         if not _is_list(value):
-            raise ConfigError(f"{name} is a list of words, not {shown(value)}.")
+            raise ConfigError(f"{name} is a list of words, not {shorten_repr(value)}.")
         return word_set(name, value)
     if kind == "texts":
         if not _is_list(value) or not all(isinstance(v, str) for v in value):
-            raise ConfigError(f"{name} is a list of names, not {shown(value)}.")
+            raise ConfigError(f"{name} is a list of names, not {shorten_repr(value)}.")
         return tuple(_name(name, v) for v in value)
     return _name(name, value)
 
@@ -280,14 +280,14 @@ def _is_list(value: Any) -> bool:
 def _name(name: str, value: Any) -> str:
     """A name or a path, as a file system could take it."""
     if not isinstance(value, str) or not value.strip():
-        raise ConfigError(f"{name} is a name, not {shown(value)}.")
+        raise ConfigError(f"{name} is a name, not {shorten_repr(value)}.")
     try:
         usable = "\0" not in value and len(os.fsencode(value)) <= _LONGEST_NAME
     except UnicodeError:
         usable = False
     if not usable:
         raise ConfigError(
-            f"{name} is no name that anything can have: {shown(value)}. It has a character of no file's name, or more "
+            f"{name} is no name that anything can have: {shorten_repr(value)}. It has a character of no file's name, or more "
             f"than {_LONGEST_NAME:,} bytes."
         )
     return value

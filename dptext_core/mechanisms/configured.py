@@ -13,7 +13,7 @@ from ..errors import ConfigError
 from ..privacy.distribution import MAX_EPSILON
 from ..text.language import Language
 from ..text.languages import ENGLISH
-from .blocklist import NOTHING, Blocklist, loaded
+from .blocklist import NOTHING, Blocklist, public_blocklist
 from .option_meta import option_meta
 
 
@@ -99,7 +99,7 @@ class ConfiguredBase(ABC):
     def never(self) -> Blocklist:
         """The words that are never released."""
         words = frozenset(getattr(self.config, "never", ()))
-        public = frozenset() if getattr(self.config, "loaded_words", True) else loaded()
+        public = frozenset() if getattr(self.config, "loaded_words", True) else public_blocklist()
         return Blocklist(words | public, public - words) if words or public else NOTHING
 
     def __repr__(self) -> str:

@@ -155,7 +155,7 @@ class Likelihood(Facet[M]):
             return self.log(texts, results, task=task)
         check_made(self.m, results)
         # Where each word is sampled from its own word alone, places with the same word in every text cancel.
-        only = None if self.m.by_word is None else differing(texts)
+        only = None if self.m.by_word is None else differing_places(texts)
         return by_places(self, texts, results, task or UNWATCHED, frames, only)
 
     def in_places(
@@ -175,7 +175,7 @@ class Likelihood(Facet[M]):
         return None
 
 
-def stated(m: Mechanism) -> Likelihood[Mechanism]:
+def require_likelihood(m: Mechanism) -> Likelihood[Mechanism]:
     """The chances of a mechanism that has a formula for whole rewrites. Raises NoDistribution, with the reason, of any
     other."""
     chances = m.chances
@@ -271,7 +271,7 @@ def by_places(
     return out
 
 
-def differing(texts: Sequence[Prepared]) -> dict[int, frozenset[int]]:
+def differing_places(texts: Sequence[Prepared]) -> dict[int, frozenset[int]]:
     """For each number of tokens, the places where texts of that length differ in a word, and all others that hold one
     of those words: places with one word may share a draw."""
     groups: dict[int, list[list[str]]] = {}

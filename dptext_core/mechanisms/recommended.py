@@ -19,42 +19,48 @@ from .setting import Setting
 ORDER = (DEFAULT_MECHANISM, "custext", "santext", "diffractor", "mahalanobis", "dp-sentence")
 
 
-def others(mechanism: str) -> list[str]:
+def recommended_partners(mechanism: str) -> list[str]:
     """What is recommended to stand beside it, in order."""
     return [name for name in ORDER if name != mechanism]
 
 
-def begins(field: dataclasses.Field) -> Any:
+def recommended_value(field: dataclasses.Field) -> Any:
     """What an option begins with: its default, where it does not say another value."""
     value = option_meta(field).recommended
     return field.default if value is SAME_AS_DEFAULT else value
 
 
-def begun(mechanism: str) -> dict[str, dataclasses.Field]:
+def recommended_fields(mechanism: str) -> dict[str, dataclasses.Field]:
     """The options that begin elsewhere than at their default."""
-    return {name: f for name, f in fields_of(mechanism).items() if begins(f) != f.default}
+    return {name: f for name, f in fields_of(mechanism).items() if recommended_value(f) != f.default}
 
 
-def beginning(setting: Setting) -> Setting:
+def with_recommended(setting: Setting) -> Setting:
     """The setting with what is recommended for options that it does not name."""
-    first = {name: begins(f) for name, f in begun(setting.mechanism).items() if name not in setting.options}
+    first = {
+        name: recommended_value(f)
+        for name, f in recommended_fields(setting.mechanism).items()
+        if name not in setting.options
+    }
     return dataclasses.replace(setting, options=dict(setting.options) | first)
 
 
 def recommended(mechanism: str = ORDER[0], /, **options: Any) -> Mechanism:
     """The mechanism as it is recommended, but for what is given."""
-    return beginning(Setting.of(mechanism, **options)).make()
+    return with_recommended(Setting.of(mechanism, **options)).make()
 
 
-def plainly(setting: Setting) -> Setting:
+def without_recommended(setting: Setting) -> Setting:
     """The setting without options that are at what is recommended."""
-    first = begun(setting.mechanism)
-    rest = {k: v for k, v in setting.options.items() if k not in first or v != begins(first[k])}
+    first = recommended_fields(setting.mechanism)
+    rest = {k: v for k, v in setting.options.items() if k not in first or v != recommended_value(first[k])}
     return dataclasses.replace(setting, options=rest)
 
 
 def label(setting: Setting) -> str:
     """The mechanism's title with what differs from what is recommended, in words."""
-    other = {name: f.default for name, f in begun(setting.mechanism).items() if name not in setting.options}
-    rest = plainly(setting)
+    other = {
+        name: f.default for name, f in recommended_fields(setting.mechanism).items() if name not in setting.options
+    }
+    rest = without_recommended(setting)
     return dataclasses.replace(rest, options=dict(rest.options) | other).label()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ConfigError
 from ..privacy.guarantee import NOTIONS
 from ..support import plugins
-from ..support.checks import shown
+from ..support.checks import shorten_repr
 from .option_meta import option_meta
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def mechanism_class(name: str) -> type[Mechanism]:
     if name in BUILT_IN:
         module, cls = BUILT_IN[name]
         return getattr(importlib.import_module(f".{module}", __package__), cls)
-    raise ConfigError(f"Unknown mechanism {shown(name)}. There are: {', '.join([*BUILT_IN, *registered])}.")
+    raise ConfigError(f"Unknown mechanism {shorten_repr(name)}. There are: {', '.join([*BUILT_IN, *registered])}.")
 
 
 def mechanisms() -> list[MechanismSpec]:
@@ -123,7 +123,7 @@ def title(mechanism: str) -> str:
         return mechanism
 
 
-def counted(mechanism: str) -> str:
+def accounting_unit(mechanism: str) -> str:
     """In which notion and unit a mechanism counts ε; "" for one that is not registered."""
     try:
         cls = mechanism_class(mechanism)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError
-from ..support.checks import real, shown, told
+from ..support.checks import mask_path, real, shorten_repr
 from . import codec
 from .option_meta import option_meta
 from .registry import fields_of, mechanism_class, title
@@ -31,7 +31,7 @@ class Options(Mapping[str, Any]):
     __slots__ = ("_held",)
 
     def __init__(self, given: Mapping[str, Any]):
-        self._held = {name: _fixed(value) for name, value in given.items()}
+        self._held = {name: _freeze(value) for name, value in given.items()}
 
     def __getitem__(self, name: str) -> Any:
         return self._held[name]
@@ -68,7 +68,7 @@ class Setting:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", Options(self.options))
-        object.__setattr__(self, "epsilon", _fixed(self.epsilon))
+        object.__setattr__(self, "epsilon", _freeze(self.epsilon))
 
     @classmethod
     def of(cls, mechanism: str, /, **given: Any) -> Setting:
@@ -126,7 +126,9 @@ class Setting:
         if not isinstance(query, Mapping) or "mechanism" not in query:
             raise ConfigError("A setting names its mechanism. Add mechanism=NAME.")
         bare = cls(query["mechanism"])
-        given = {name: codec.read(bare._field(name), text) for name, text in query.items() if name != "mechanism"}
+        given = {
+            name: codec.parse_option(bare._field(name), text) for name, text in query.items() if name != "mechanism"
+        }
         return cls.of(bare.mechanism, **given)
 
     # --- a command line, and Python
@@ -142,7 +144,7 @@ class Setting:
             key = key.strip().replace("-", "_")
             if not equals or key not in names:
                 raise ConfigError(
-                    f"{shown(part)} is no option of {name}. Write NAME:OPTION=VALUE, with one of {', '.join(names)}."
+                    f"{shorten_repr(part)} is no option of {name}. Write NAME:OPTION=VALUE, with one of {', '.join(names)}."
                 )
             options[key] = value
         return cls.from_query({**options, "mechanism": name})
@@ -163,7 +165,7 @@ class Setting:
             if option_meta(f).kind == "flag":
                 out.append(codec.flag(f) if given[name] else f"--no-{codec.flag(f).removeprefix('--')}")
             else:
-                text = codec.write(f, given[name] if places else told(f, given[name]))
+                text = codec.write(f, given[name] if places else mask_path(f, given[name]))
                 # What begins like another flag is taken for one, unless it is tied to its own.
                 out += [f"{codec.flag(f)}={text}"] if text.startswith("-") else [codec.flag(f), text]
         return out
@@ -189,7 +191,7 @@ class Setting:
     def _field(self, name: str) -> dataclasses.Field:
         fields = fields_of(self.mechanism)
         if name not in fields:
-            raise ConfigError(f"{self.mechanism} has no option {shown(name)}. It has: {', '.join(fields)}.")
+            raise ConfigError(f"{self.mechanism} has no option {shorten_repr(name)}. It has: {', '.join(fields)}.")
         return fields[name]
 
 
@@ -212,11 +214,11 @@ class SettingFields:
         return self.setting.epsilon
 
 
-def _fixed(value: Any) -> Any:
+def _freeze(value: Any) -> Any:
     """The same, so that it cannot change and has a hash."""
     if isinstance(value, Mapping):
         return Options(value)
-    return tuple(map(_fixed, value)) if isinstance(value, list | tuple) else value
+    return tuple(map(_freeze, value)) if isinstance(value, list | tuple) else value
 
 
 def _plain(value: Any) -> Any:

@@ -39,11 +39,11 @@ __all__ = [
     "list_models",
     "load_masked_lm",
     "masked_lm_spec",
-    "offered",
+    "offered_models",
 ]
 
 
-def offered(option: OptionMeta, default: str) -> list[str] | None:
+def offered_models(option: OptionMeta, default: str) -> list[str] | None:
     """Return the models of this machine that an option takes, the default first; None where it names none."""
     if option.masked_models:
         found = list_models()

@@ -26,9 +26,9 @@ from typing import Any
 
 from ..errors import ConfigError, DPTextError, ModelUnavailable
 from ..support import folder_lock
-from ..support.checks import shown, usable_path
+from ..support.checks import shorten_repr, usable_path
 from ..support.extras import install
-from ..support.imports import alone
+from ..support.imports import transformers_import_guard
 from ..support.task import UNWATCHED, Task
 
 NOTES = "dptext.json"
@@ -113,7 +113,7 @@ def models_folder() -> Path:
 def source(name: str) -> Source:
     """Return the source that ``name`` can be made from. Raises ConfigError for an unknown name."""
     if name not in SOURCES:
-        raise ConfigError(f"There is no model {shown(name)} to add: choose one of {', '.join(SOURCES)}.")
+        raise ConfigError(f"There is no model {shorten_repr(name)} to add: choose one of {', '.join(SOURCES)}.")
     return SOURCES[name]
 
 
@@ -128,7 +128,7 @@ def added() -> list[AddedModel]:
         folders = sorted(p for p in models_folder().iterdir() if p.is_dir() and not p.name.startswith("."))
     except OSError:
         return []
-    return [model for folder in folders if (model := described(folder)) is not None]
+    return [model for folder in folders if (model := read_notes(folder)) is not None]
 
 
 def added_model(name: str) -> AddedModel:
@@ -141,7 +141,7 @@ def added_model(name: str) -> AddedModel:
     raise ModelUnavailable(f"The language model {known.title} is not on this machine. {how_to_add(name)}")
 
 
-def described(folder: Path) -> AddedModel | None:
+def read_notes(folder: Path) -> AddedModel | None:
     """Return a folder's notes about its model; None if it is incomplete or was not made by this program."""
     try:
         notes = json.loads((folder / NOTES).read_text(encoding="utf-8"))
@@ -189,7 +189,7 @@ def add(name: str, *, task: Task = UNWATCHED) -> AddedModel:
     files = parts(name)
     place = models_folder() / name
     try:
-        with _beside(place) as work:
+        with _work_folder(place) as work:
             joined = work / f"{name}.gguf"
             if (found := _join(files, joined, task.check)) != known.sha256:
                 raise ModelUnavailable(
@@ -216,11 +216,11 @@ def add(name: str, *, task: Task = UNWATCHED) -> AddedModel:
 
 
 @contextmanager
-def _beside(place: Path) -> Iterator[Path]:
+def _work_folder(place: Path) -> Iterator[Path]:
     """A folder for work on ``place``, on the same disk and gone afterwards; what was left of others goes first."""
     place.parent.mkdir(parents=True, exist_ok=True)
     for left in place.parent.glob(f".{place.name}-*"):
-        with folder_lock.abandoned(left, time.time(), _STALE) as free:
+        with folder_lock.claim_abandoned(left, time.time(), _STALE) as free:
             if free:
                 shutil.rmtree(left, ignore_errors=True)
     work, lock = folder_lock.made_and_held(lambda: Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent)))
@@ -245,11 +245,11 @@ def _join(files: Iterable[Path], target: Path, check: Callable[[], None]) -> str
 
 
 @contextmanager
-def _told(step: Callable[[float], None]) -> Iterator[None]:
+def _report_weights(step: Callable[[float], None]) -> Iterator[None]:
     """Where transformers goes through the weights beside a bar of its own, the share that is done, by their size, is
     told to ``step``, which may stop it. Its bars are not drawn, and the head of a file, most of the work, is read once
     and not for each of its parts."""
-    with alone():
+    with transformers_import_guard():
         from transformers.utils import logging
 
     gguf: Any = importlib.import_module("gguf")
@@ -286,13 +286,13 @@ def convert(file: Path, folder: Path, step: Callable[[int], None] = lambda done:
     """
     import torch
 
-    with alone():
+    with transformers_import_guard():
         from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
     given = {"gguf_file": file.name, "local_files_only": True}
     try:
         rounded = GgufConfig(gguf_file=file.name, dequantize=True)
-        with _told(lambda share: step(_HEAD + round(share * (_READ - _HEAD)))):
+        with _report_weights(lambda share: step(_HEAD + round(share * (_READ - _HEAD)))):
             AutoConfig.from_pretrained(file.parent, **given)
             step(_HEAD)
             model = AutoModelForCausalLM.from_pretrained(
@@ -317,7 +317,7 @@ def remove(name: str) -> AddedModel:
     for model in added():
         if model.id == name:
             try:
-                with _beside(model.folder) as work:
+                with _work_folder(model.folder) as work:
                     model.folder.rename(work / "old")
             except OSError as error:
                 raise ModelUnavailable(
@@ -325,4 +325,4 @@ def remove(name: str) -> AddedModel:
                 ) from error
             return model
     here = ", ".join(m.id for m in added()) or "none"
-    raise ConfigError(f"No model {shown(name)} was added, so there is none to remove. Added models: {here}.")
+    raise ConfigError(f"No model {shorten_repr(name)} was added, so there is none to remove. Added models: {here}.")

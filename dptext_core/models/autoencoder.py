@@ -27,7 +27,7 @@ import numpy as np
 
 from ..errors import ConfigError, ModelUnavailable
 from ..support.assets import folder_of
-from ..support.checks import shown, usable_path
+from ..support.checks import shorten_repr, usable_path
 from ..support.whole_files import write_whole
 from ..words.vocabulary import TRUNK_REPOSITORY, TRUNK_SHA256, read_pieces, verified_trunk_folder
 
@@ -314,7 +314,7 @@ def read_shape(folder: Path) -> AutoencoderShape:
         )
     if content.get("trunk_sha256") != TRUNK_SHA256:
         raise ConfigError(
-            f"{folder.name} was trained on the word embeddings of another model ({shown(content.get('trunk'))}), not "
+            f"{folder.name} was trained on the word embeddings of another model ({shorten_repr(content.get('trunk'))}), not "
             f"on those of {TRUNK_REPOSITORY} as they are here. Train it again with the command pretrain."
         )
     values: dict[str, Any] = {k: content.get(k) for k in ("hidden", "window", "max_tokens", "clip_norm")}
@@ -372,9 +372,9 @@ def load_autoencoder(checkpoint: str) -> Autoencoder:
         except OSError:
             changed.append(0)
     with _guard:
-        return _loaded(folder, tuple(changed))
+        return _load_cached(folder, tuple(changed))
 
 
 @lru_cache(maxsize=4)
-def _loaded(folder: Path, _changed: tuple[int, ...]) -> Autoencoder:
+def _load_cached(folder: Path, _changed: tuple[int, ...]) -> Autoencoder:
     return Autoencoder.from_pretrained(folder)

@@ -25,7 +25,7 @@ import numpy as np
 from ..errors import ConfigError, ModelUnavailable
 from ..support import extras
 from ..support.device import best_dtype, resolve_device
-from ..support.imports import alone
+from ..support.imports import transformers_import_guard
 from ..support.quiet import quiet
 from . import added, shortcuts
 from .tokens import clean, first_line, read_tokenizer
@@ -89,11 +89,11 @@ class Judge:
     """
 
     def __init__(self, folder: Path, *, dtype: str | None = None, device: str | None = None):
-        torch = extras.torch()
-        with alone():
+        torch = extras.import_torch()
+        with transformers_import_guard():
             from transformers import AutoModelForCausalLM
 
-        known = added.described(folder)
+        known = added.read_notes(folder)
         self.title = f"{known.title} ({known.build})" if known else folder.name
         self.device = resolve_device(device)
         self.dtype = dtype or best_dtype(self.device)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .registry import MaskedLMSpec
 
 
-def knows(model: str, document: Document) -> list[bool]:
+def known_tokens(model: str, document: Document) -> list[bool]:
     """:func:`known_by` with the tokenizer of a masked language model."""
     return spec_knows(masked_lm_spec(model), document)
 
@@ -23,7 +23,7 @@ def knows(model: str, document: Document) -> list[bool]:
 def spec_knows(spec: MaskedLMSpec | GeneratorSpec, document: Document) -> list[bool]:
     """The same of a model that was looked up."""
     if spec.on_trunk:
-        return _known(*_bundled(), document)
+        return _known_by_backend(*_bundled(), document)
     return known_by(spec.folder, document)
 
 
@@ -36,10 +36,10 @@ def known_by(folder: Path, document: Document) -> list[bool]:
     file = folder / "tokenizer.json"
     if not document.tokens or not file.is_file():
         return [True] * len(document.tokens)
-    return _known(*_tokenizer(file, file.stat().st_mtime_ns), document)
+    return _known_by_backend(*_tokenizer(file, file.stat().st_mtime_ns), document)
 
 
-def _known(backend: Any, unknown: frozenset[int], document: Document) -> list[bool]:
+def _known_by_backend(backend: Any, unknown: frozenset[int], document: Document) -> list[bool]:
     document = document.visible
     tokens = document.tokens
     known = [document.language.is_letter(t.text) for t in tokens]

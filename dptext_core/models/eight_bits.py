@@ -14,7 +14,7 @@ CODES, SCALES = ".codes", ".scales"
 _FLOATS = ("position_embeddings.weight", "token_type_embeddings.weight")
 
 
-def rounded(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def quantize(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The whole numbers of a matrix and their scales."""
     blocks = matrix.reshape(len(matrix), -1, BLOCK)
     scales = (np.maximum(np.abs(blocks).max(axis=2, keepdims=True), 1e-12) / 127.0).astype(np.float32)
@@ -26,7 +26,7 @@ def in_eight_bits(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     found: dict[str, np.ndarray] = {}
     for name, value in weights.items():
         if value.ndim == 2 and not name.endswith(_FLOATS):
-            found[name + CODES], found[name + SCALES] = rounded(value)
+            found[name + CODES], found[name + SCALES] = quantize(value)
         else:
             found[name] = np.ascontiguousarray(value, np.float32)
     return found

@@ -23,9 +23,19 @@ import numpy as np
 from ..errors import ConfigError, ModelUnavailable
 from ..support import extras
 from ..support.device import best_dtype, enough_memory
-from ..support.imports import alone
+from ..support.imports import transformers_import_guard
 from ..support.quiet import quiet
-from .generator_parts import _BYTE, END, _bundled, _from_folder, _past, _start_id, _takes, _word_pieces, _written
+from .generator_parts import (
+    _BYTE,
+    END,
+    _bundled,
+    _from_folder,
+    _past_key_name,
+    _start_id,
+    _takes,
+    _word_pieces,
+    _writable_ids,
+)
 from .generators import GeneratorPass, GeneratorSpec
 from .tokens import clean, private_backend
 
@@ -61,7 +71,7 @@ class Generator:
     """
 
     def __init__(self, spec: GeneratorSpec, device: str, dtype: str | None = None):
-        torch = extras.torch()
+        torch = extras.import_torch()
 
         with quiet():
             model, tokenizer = _bundled(spec) if spec.on_trunk else _from_folder(spec)
@@ -76,9 +86,9 @@ class Generator:
         self._takes_positions = _takes(model, "position_ids")
         self._window = getattr(model.config, "sliding_window", None)
         self._takes_keep = _takes(model, "logits_to_keep")
-        self._past = _past(model)
+        self._past = _past_key_name(model)
         rows = model.get_output_embeddings().weight.shape[0]
-        ids, end = _written(tokenizer, model, min(len(tokenizer), rows))
+        ids, end = _writable_ids(tokenizer, model, min(len(tokenizer), rows))
         self.candidate_ids = ids
         self.end = int(np.searchsorted(ids, end))
         self._ids = torch.as_tensor(ids, device=device)
@@ -338,7 +348,7 @@ class Generator:
         """
         import torch
 
-        with alone():
+        with transformers_import_guard():
             from transformers.modeling_outputs import BaseModelOutput
 
         out: list[list[int]] = []
@@ -359,7 +369,7 @@ class Generator:
                 last = [self.end] * ROWS
                 for r, row in enumerate(tokens):
                     if not done[r]:
-                        scores[r, _repeating(row, repeat)] = -np.inf
+                        scores[r, _repeated_tokens(row, repeat)] = -np.inf
                         last[r] = int(scores[r].argmax())
                         done[r] = last[r] == self.end
                         row += [] if done[r] else [last[r]]
@@ -382,7 +392,7 @@ class Generator:
         return [self._start] if forced in (None, self._start) else [self._start, forced]
 
 
-def _repeating(tokens: Sequence[int], n: int) -> list[int]:
+def _repeated_tokens(tokens: Sequence[int], n: int) -> list[int]:
     """The tokens that would close a run of ``n`` which was written before."""
     if not n or len(tokens) < n:
         return []

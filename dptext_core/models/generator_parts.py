@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ConfigError, ModelUnavailable
-from ..support.imports import alone
+from ..support.imports import transformers_import_guard
 from ..text.language import Language
 from ..text.languages import ENGLISH
 from .generators import WEIGHTS_FILE, GeneratorSpec
@@ -30,12 +30,12 @@ def _takes(model: Any, name: str) -> bool:
     return name in inspect.signature(model.forward).parameters
 
 
-def _past(model: Any) -> str:
+def _past_key_name(model: Any) -> str:
     """What was read by now, as this version of transformers calls it."""
     return "cache" if _takes(model, "cache") else "past_key_values"
 
 
-def _written(tokenizer: Any, model: Any, n: int) -> tuple[np.ndarray, int]:
+def _writable_ids(tokenizer: Any, model: Any, n: int) -> tuple[np.ndarray, int]:
     """Ids that can be written (ascending, the end among them), and the end's."""
     end = model.config.eos_token_id
     if end is None and model.generation_config is not None:
@@ -101,7 +101,7 @@ def _bundled(spec: GeneratorSpec) -> tuple[Any, Any]:
     from safetensors import SafetensorError, safe_open
     from safetensors.torch import load_file
 
-    with alone():
+    with transformers_import_guard():
         from transformers import (
             AutoTokenizer,
             BertConfig,
@@ -164,7 +164,7 @@ def _take(model: Any, state: dict[str, Any]) -> None:
 def _from_folder(spec: GeneratorSpec) -> tuple[Any, Any]:
     import torch
 
-    with alone():
+    with transformers_import_guard():
         from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
     auto: Any = AutoModelForSeq2SeqLM if spec.kind == "encoder-decoder" else AutoModelForCausalLM

@@ -31,7 +31,7 @@ def load_generator(name: str = BUNDLED, bundled: str = PROMPTED, device: str | N
         return _loaded[key]
 
 
-def loaded(name: str = BUNDLED, bundled: str = PROMPTED) -> bool:
+def is_loaded(name: str = BUNDLED, bundled: str = PROMPTED) -> bool:
     """Whether the generator is in memory already."""
     folder = str(generator_spec(name, bundled).folder)
     return any(key[0] == folder for key in _loaded)

@@ -76,7 +76,7 @@ class MaskedLM:
 
     def _by_torch(self, dtype: str | None, language: Language) -> TorchModel:
         """Return the scorer of a transformers model; the whole model if a part of it cannot be cut."""
-        extras.torch()
+        extras.import_torch()
         from .torch_masked import TorchModel, plain_model, public_scores
 
         spec = self.spec

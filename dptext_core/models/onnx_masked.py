@@ -36,10 +36,10 @@ def stored_candidates(spec: MaskedLMSpec) -> np.ndarray:
         with safe_open(spec.folder / WEIGHTS_FILE, "np") as file:
             return file.get_tensor("candidates")
     except (SafetensorError, OSError) as error:
-        raise unreadable(spec, error) from error
+        raise unreadable_error(spec, error) from error
 
 
-def unreadable(spec: MaskedLMSpec, error: Exception) -> ModelUnavailable:
+def unreadable_error(spec: MaskedLMSpec, error: Exception) -> ModelUnavailable:
     """Return the error for weights that cannot be read."""
     return ModelUnavailable(
         f"The weights in {spec.folder} cannot be read ({type(error).__name__}). Get the folder again."
@@ -55,7 +55,7 @@ class OnnxModel:
         except ModelUnavailable:
             raise
         except Exception as error:  # ONNX Runtime raises a kind of its own for each way to be damaged
-            raise unreadable(spec, error) from error
+            raise unreadable_error(spec, error) from error
         self.mask_id = mask_id
         self.candidates = int(self._session.shape("found")[2])
         self.workers, self.at_once = min(threads(), _MOST_WORKERS), _AT_ONCE

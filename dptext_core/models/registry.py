@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from ..errors import ConfigError, ModelUnavailable
 from ..support import extras
 from ..support.assets import assets_folder, sha256_of
-from ..support.checks import shown, usable_path
+from ..support.checks import shorten_repr, usable_path
 
 T = TypeVar("T")
 
@@ -147,7 +147,7 @@ def look_up(name: str, bundled: Path, missing: str) -> tuple[Path, str, str]:
     ModelUnavailable.
     """
     if not isinstance(name, str) or not name.strip():
-        raise ConfigError(f"A model is named by 'bundled', a folder or a hub id, not {shown(name)}.")
+        raise ConfigError(f"A model is named by 'bundled', a folder or a hub id, not {shorten_repr(name)}.")
     if name == BUNDLED:
         if not bundled.is_file():
             raise ModelUnavailable(missing)
@@ -193,11 +193,11 @@ def json_in(path: Path) -> Mapping[str, Any]:
     if not path.is_file():
         return {}
     state = path.stat()
-    return _parsed(path, state.st_mtime_ns, state.st_size)
+    return _parse_file(path, state.st_mtime_ns, state.st_size)
 
 
 @lru_cache(maxsize=64)
-def _parsed(path: Path, _changed: int, _size: int) -> Mapping[str, Any]:
+def _parse_file(path: Path, _changed: int, _size: int) -> Mapping[str, Any]:
     """Parse a file last changed at that time; cached, since every mechanism asks for its model's file."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))

@@ -128,14 +128,14 @@ def serve(address: str, model: str, least: int = 1, most: int = 1, gpus: float =
     )(Replica)
     try:
         ray_serve.run(deployment.options(name="Scores").bind(model), name=application(model), route_prefix=None)
-    except _gone(RuntimeError) as error:  # this one where a replica stops while it begins
+    except _lost_errors(RuntimeError) as error:  # this one where a replica stops while it begins
         raise ModelUnavailable(
             f"The model {model!r} could not be served ({type(error).__name__}). Look whether each node has the "
             "program, the model's files and a free processor (and GPU, where one was asked for)."
         ) from error
 
 
-def _gone(*more: type[Exception]) -> tuple[type[Exception], ...]:
+def _lost_errors(*more: type[Exception]) -> tuple[type[Exception], ...]:
     """Return the exceptions that Ray and Serve raise if an actor or a deployment is gone."""
     return ray_module().exceptions.RayError, ray_module("ray.serve.exceptions").RayServeException, TimeoutError, *more
 
@@ -211,7 +211,7 @@ class RemoteEngine:
                 try:
                     handle = ray_module("ray.serve").get_app_handle(application(self.name))
                     there = handle.identity.remote().result(timeout_s=120)
-                except _gone() as error:
+                except _lost_errors() as error:
                     raise ModelUnavailable(
                         f"No replica serves the model {self.name!r} ({type(error).__name__}). Start some with: "
                         f"dptext serve-model --model {self.name}"
@@ -275,7 +275,7 @@ class RemoteEngine:
                 continue
             except full:
                 raise self._busy() from None
-            except _gone() as error:
+            except _lost_errors() as error:
                 raise Busy(
                     f"The replica that computed this is gone ({type(error).__name__}). Try again in a moment."
                 ) from None

@@ -23,7 +23,7 @@ from ..errors import ModelUnavailable
 from ..support import extras
 from ..support.assets import assets_folder
 from ..support.device import enough_memory, resolve_device
-from ..support.imports import alone
+from ..support.imports import transformers_import_guard
 from ..support.quiet import quiet
 from ..words.vocabulary import verified_trunk_folder
 from .runtime import Session
@@ -88,7 +88,7 @@ def hidden_states(
     if device == "cpu":
         yield from _passes(ids, f"layer_{layers}", batch_size)
         return
-    torch = extras.torch()
+    torch = extras.import_torch()
     encoder = library_encoder(device)[0].auto_model
     for some, padded, there in _batches(ids, batch_size):
         given = {"input_ids": padded, "attention_mask": there.astype(np.int64)}
@@ -122,7 +122,7 @@ def _passes(ids: Sequence[Sequence[int]], output: str, batch_size: int) -> Itera
         yield some, found, there
 
 
-def loaded() -> bool:
+def is_loaded() -> bool:
     """Return True if the encoder is in memory, on any device."""
     return bool(_ENCODERS)
 
@@ -141,11 +141,11 @@ def weights() -> dict[str, np.ndarray]:
     try:
         state = load_file(folder / "model.safetensors")
     except (SafetensorError, OSError) as error:
-        raise _unreadable(folder, error) from error
+        raise _unreadable_error(folder, error) from error
     return {name: value for name, value in state.items() if name.startswith(("embeddings.", "encoder."))}
 
 
-def _unreadable(folder: Path, error: Exception) -> ModelUnavailable:
+def _unreadable_error(folder: Path, error: Exception) -> ModelUnavailable:
     return ModelUnavailable(
         f"The sentence encoder in {folder} cannot be read ({type(error).__name__}). Install its package again."
     )
@@ -155,7 +155,7 @@ def library_encoder(device: str) -> Any:
     """The same as sentence-transformers has it. Raises ModelUnavailable."""
     folder = verified_trunk_folder()
     extras.require("sentence_transformers")
-    with alone():
+    with transformers_import_guard():
         from sentence_transformers import SentenceTransformer
     with _LOCK:
         if device not in _ENCODERS:
@@ -173,7 +173,7 @@ def _on_processor() -> Session:
             except ModelUnavailable:
                 raise
             except Exception as error:  # ONNX Runtime raises a kind of its own for each way to be damaged
-                raise _unreadable(folder, error) from error
+                raise _unreadable_error(folder, error) from error
         return _ENCODERS[""]
 
 

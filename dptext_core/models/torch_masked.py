@@ -13,11 +13,11 @@ import numpy as np
 import torch
 
 from ..errors import ConfigError, ModelUnavailable
-from ..support.imports import alone
+from ..support.imports import transformers_import_guard
 from ..support.quiet import quiet
 from . import shortcuts
 from .eight_bits import in_floats
-from .onnx_masked import Passes, unreadable
+from .onnx_masked import Passes, unreadable_error
 from .registry import WEIGHTS_FILE, MaskedLMSpec
 from .tokens import TrunkTokenizer, bundled_tokenizer, first_line
 from .windows import ModelInput
@@ -158,24 +158,24 @@ def plain_model(spec: MaskedLMSpec) -> tuple[Any, Any]:
     Raises ModelUnavailable or ConfigError.
     """
     with quiet():
-        model, tokenizer = _exported(spec) if spec.on_trunk else _from_folder(spec)
+        model, tokenizer = _export_weights(spec) if spec.on_trunk else _from_folder(spec)
     if not tokenizer.is_fast:
         raise ConfigError(f"{spec.id} has no fast tokenizer (tokenizer.json), which is needed to place word pieces.")
     return model.eval().requires_grad_(False), tokenizer
 
 
-def _exported(spec: MaskedLMSpec) -> tuple[Any, Any]:
+def _export_weights(spec: MaskedLMSpec) -> tuple[Any, Any]:
     """The weights of the ONNX graph in a model of transformers."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
-    with alone():
+    with transformers_import_guard():
         from transformers import BertForMaskedLM
 
     try:
         stored = in_floats(load_file(spec.folder / WEIGHTS_FILE))
     except (SafetensorError, OSError, KeyError, ValueError) as error:
-        raise unreadable(spec, error) from error
+        raise unreadable_error(spec, error) from error
     state = {name: torch.from_numpy(value) for name, value in stored.items() if name != "candidates"}
     # The stubs of from_pretrained do not know the pair that output_loading_info returns.
     loaded: Any = BertForMaskedLM.from_pretrained(
@@ -188,7 +188,7 @@ def _exported(spec: MaskedLMSpec) -> tuple[Any, Any]:
 
 def trunk_config() -> Any:
     """Return the build of all-MiniLM-L6-v2 for transformers: its own file lies in a package that need not be here."""
-    with alone():
+    with transformers_import_guard():
         from transformers import BertConfig
 
     return BertConfig(
@@ -198,7 +198,7 @@ def trunk_config() -> Any:
 
 def trunk_tokenizer() -> Any:
     """Return the tokenizer of all-MiniLM-L6-v2 as transformers has it, over the bundled vocabulary."""
-    with alone():
+    with transformers_import_guard():
         from transformers import PreTrainedTokenizerFast
 
     marks = {f"{name}_token": f"[{name.upper()}]" for name in ("cls", "sep", "mask", "unk", "pad")}
@@ -208,7 +208,7 @@ def trunk_tokenizer() -> Any:
 
 
 def _from_folder(spec: MaskedLMSpec) -> tuple[Any, Any]:
-    with alone():
+    with transformers_import_guard():
         from transformers import AutoModelForMaskedLM, AutoTokenizer
 
     try:

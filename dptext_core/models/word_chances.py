@@ -37,10 +37,10 @@ def log_frequencies(words: tuple[str, ...]) -> np.ndarray:
     assert space.counts is not None
     rows = space.rows(words)
     counts = np.where(rows >= 0, space.counts[rows], 0) + 1.0
-    return _floored(np.log(counts / counts.sum()))
+    return _floor(np.log(counts / counts.sum()))
 
 
-def _floored(log_p: np.ndarray) -> np.ndarray:
+def _floor(log_p: np.ndarray) -> np.ndarray:
     return np.maximum(log_p, log_p.max(axis=-1, keepdims=True) - SPREAD)
 
 
@@ -57,7 +57,7 @@ def over_words(logits: np.ndarray, model: str, language: Language, words: tuple[
     x -= x.max(axis=1, keepdims=True)
     p = np.exp(x)
     p *= (1 - BY_FREQUENCY) / p.sum(axis=1, keepdims=True)
-    return _floored(np.log(p + BY_FREQUENCY * np.exp(log_frequencies(words))))
+    return _floor(np.log(p + BY_FREQUENCY * np.exp(log_frequencies(words))))
 
 
 @lru_cache(maxsize=8)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..errors import ConfigError, InputError
-from ..support.checks import whole
+from ..support.checks import check_whole_number
 from ..support.private import Private
 from ..support.statistics import boundary, clopper_pearson
 from .sampling import DEPTH, NoiseStream, Sampler, draw
@@ -115,9 +115,9 @@ class TokenDistribution(Private):
 
         Of an estimate from draws: in n of them, chosen at random, which is unbiased.
         """
-        n = whole("n", n, least=0)
+        n = check_whole_number("n", n, least=0)
         if self.draws is not None:
-            return rarefied(np.rint(self.probs[self.probs > 0] * self.draws), n)
+            return expected_distinct_of(np.rint(self.probs[self.probs > 0] * self.draws), n)
         return float(seen_at_least_once(self.probs, n).sum())
 
     def entropy(self) -> float:
@@ -138,7 +138,7 @@ class TokenDistribution(Private):
             Words with their probabilities, most probable first; those that are as probable in the order of the
             candidates.
         """
-        x, k = -self.log_probs, min(whole("k", k, least=1), len(self))
+        x, k = -self.log_probs, min(check_whole_number("k", k, least=1), len(self))
         part = np.flatnonzero(x <= np.partition(x, k - 1)[k - 1])  # where the k-th is tied, more than k
         order = part[np.argsort(x[part], kind="stable")][:k]
         return [(self.candidates[i], float(self.probs[i])) for i in order]
@@ -156,7 +156,7 @@ class TokenDistribution(Private):
         -------
         list of str, n of them
         """
-        return [self.candidates[i] for i in self.sample_indices(whole("n", n, least=0), NoiseStream(seed))]
+        return [self.candidates[i] for i in self.sample_indices(check_whole_number("n", n, least=0), NoiseStream(seed))]
 
     def sample_indices(self, n: int, stream: NoiseStream) -> np.ndarray:
         """n independent draws as indices into ``candidates``, int64 (n,), by the sampler that a rewrite uses."""
@@ -382,7 +382,7 @@ def seen_at_least_once(probs: np.ndarray, n: int) -> np.ndarray:
     return 1.0 - never
 
 
-def rarefied(counts: np.ndarray, n: int) -> float:
+def expected_distinct_of(counts: np.ndarray, n: int) -> float:
     """Expected number of different words among n of the draws that gave these counts (k,), chosen at random."""
     from scipy.special import gammaln
 
@@ -400,7 +400,7 @@ def without_each(winners: np.ndarray, source: int, parts: int) -> np.ndarray:
     counts = np.stack([np.bincount(place[k::parts], minlength=len(words)) for k in range(parts)])
     left = counts.sum(axis=0) - counts
     stays = left[:, words == source].sum(axis=1) / left.sum(axis=1)
-    return np.stack([stays, [rarefied(each[each > 0], 100) for each in left]], axis=1)
+    return np.stack([stays, [expected_distinct_of(each[each > 0], 100) for each in left]], axis=1)
 
 
 def envelope(slopes: np.ndarray, offsets: np.ndarray, low: float, high: float) -> list[tuple[float, int]]:

@@ -116,22 +116,22 @@ def rounded_gaussian(stream: NoiseStream, n: int, sigma: float) -> np.ndarray:
     for j in map(int, np.flatnonzero(deep | (low != high))):
         # Beyond a hundred deviations a normal variable lies with a chance of e^-5000.
         between = (0, int(sigma * 100) + 1) if deep[j] else (int(low[j]), int(high[j]) + 1)
-        out[j] = _exactly(stream, j, int(words[j]), Fraction(sigma), *between)
+        out[j] = _solve_exactly(stream, j, int(words[j]), Fraction(sigma), *between)
     return np.where(negative, -out, out)
 
 
-def _exactly(stream: NoiseStream, j: int, word: int, sigma: Fraction, low: int, high: int) -> int:
+def _solve_exactly(stream: NoiseStream, j: int, word: int, sigma: Fraction, low: int, high: int) -> int:
     """The largest whole k with P(|N| ≥ (k − ½)/σ) ≥ U, where U is the j-th uniform of ``stream.words``; it is ``low``
     or more, and less than ``high``."""
     bits, n, level = word, 64, 0
     while True:
         upper, lower = (int(x) for x in stream.extensions(np.array([j]), 1 << 40, level)[0])
         bits, n, level = bits << 128 | upper << 64 | lower, n + 128, level + 1
-        if bits and (k := _rounded(bits, n, sigma, low, high)) is not None:
+        if bits and (k := _round_exact(bits, n, sigma, low, high)) is not None:
             return k
 
 
-def _rounded(bits: int, n: int, sigma: Fraction, low: int, high: int) -> int | None:
+def _round_exact(bits: int, n: int, sigma: Fraction, low: int, high: int) -> int | None:
     """That k where U lies between ``bits`` and ``bits`` + 1 of 2^n; None where so many bits do not decide it."""
     with localcontext() as context:
         context.prec = n // 3 + 40

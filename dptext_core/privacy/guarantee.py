@@ -20,7 +20,7 @@ from ..errors import ConfigError
 from . import sentences
 from .composition import optimal_epsilon
 from .kinds import Notion
-from .numbers import NOISE, at_least, bound, number, odds_or_any, odds_text, percent, rounded, scientific
+from .numbers import NOISE, at_least, bound, number, odds_or_any, odds_text, percent, round_directed, scientific
 from .sentences import DELTA, NOTIONS, blocklist_note
 from .terms import (
     ANY_TEXTS,
@@ -48,7 +48,7 @@ __all__ = [
     "odds_or_any",
     "odds_text",
     "percent",
-    "rounded",
+    "round_directed",
     "scientific",
     "zcdp_epsilon",
     "zcdp_rho",
@@ -205,7 +205,7 @@ class Guarantee:
 
     def extra(self, delta: float = DELTA) -> str:
         """Return the second statement, by optimal composition; empty where it is not smaller than the total."""
-        return sentences.extra(self, delta)
+        return sentences.zcdp_sentence(self, delta)
 
     def formal(self) -> str:
         """Return :meth:`lines` as one text."""

@@ -11,7 +11,7 @@ NOISE = 1e-12
 
 def scientific(x: float) -> str:
     """Format δ, rounded up: 1e−5."""
-    x = rounded(x, 1 if x < 0.001 else 6, up=True)
+    x = round_directed(x, 1 if x < 0.001 else 6, up=True)
     return f"{x:.0e}".replace("e-0", "e−").replace("e-", "e−") if 0 < x < 0.001 else f"{x:g}"
 
 
@@ -24,12 +24,12 @@ def number(x: float) -> str:
 
 def bound(x: float) -> str:
     """Format an upper bound, never below ``x``: 1,234.49 reads 1,235."""
-    return number(rounded(x, 3, up=True))
+    return number(round_directed(x, 3, up=True))
 
 
 def at_least(x: float) -> str:
     """Format a lower bound, never above ``x``."""
-    return number(rounded(x, 3, up=False))
+    return number(round_directed(x, 3, up=False))
 
 
 def percent(p: float) -> str:
@@ -39,7 +39,7 @@ def percent(p: float) -> str:
     return f"{100 * p:.0f}%" if p >= 0.0995 else f"{100 * p:.2g}%" if p >= 1e-4 else "< 0.01%"
 
 
-def rounded(x: float, digits: int, up: bool) -> float:
+def round_directed(x: float, digits: int, up: bool) -> float:
     """Round ``x`` up or down to so many digits, keeping all digits before the point; NOISE does not count."""
     if not math.isfinite(x) or x == 0 or abs(x) >= 1e15:  # beyond that every float is whole
         return x
@@ -59,7 +59,7 @@ def odds_text(epsilon: float) -> str:
         return f"{bound(math.exp(epsilon))} times"
     exponent = epsilon / math.log(10)
     power = math.floor(exponent)
-    digits = rounded(10 ** (exponent - power), 2, up=True)
+    digits = round_directed(10 ** (exponent - power), 2, up=True)
     if digits >= 10:
         digits, power = digits / 10, power + 1
     return f"{digits:.1f} × 10{str(power).translate(_DIGITS)} times"

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ConfigError
-from ..support.checks import whole
+from ..support.checks import check_whole_number
 
 # A draw looks closely at candidates that exceed −ln 16 (the maximum of all does not with probability e^−16, and then
 # all are looked at): 16 of them at most, on average.
@@ -59,7 +59,7 @@ class NoiseStream:
         if seed is None:
             self._key = os.urandom(32)
         else:
-            seed = whole("A seed (leave it out for a private run)", seed)
+            seed = check_whole_number("A seed (leave it out for a private run)", seed)
             self._key = blake2b(f"demonstration seed {seed}".encode(), digest_size=32).digest()
         self.seed = seed
         self._block = 0
@@ -188,7 +188,7 @@ def log_full_range(words: np.ndarray, place: Place) -> np.ndarray:
     out = np.log(np.minimum(np.maximum(words, 1) * 2.0**-64, 1.0 - 2.0**-53))
     for j in np.flatnonzero(words < 1 << 44).tolist():
         stream, at = place(j)
-        bits, n = _extended(stream, *stream._deep(int(words[j]), at), 1 << 40, _MAX_LOG_BITS)
+        bits, n = _extend_uniform(stream, *stream._deep(int(words[j]), at), 1 << 40, _MAX_LOG_BITS)
         shift = max(0, bits.bit_length() - 64)
         out[j] = (math.log(bits >> shift) if bits else 0.0) + (shift - n) * math.log(2.0)
     return out
@@ -220,7 +220,7 @@ def _full_uniform(stream: NoiseStream, prefix: np.ndarray, index: np.ndarray, dr
     return np.minimum(u, 1.0 - 2.0**-53)
 
 
-def _extended(stream: NoiseStream, index: np.ndarray, bits: int, draw: int, most: int) -> tuple[int, int]:
+def _extend_uniform(stream: NoiseStream, index: np.ndarray, bits: int, draw: int, most: int) -> tuple[int, int]:
     """Bits of a uniform with at least 64 after its leading zeros, and their number; ``bits`` are its first 160."""
     n, level = 160, 1
     while bits.bit_length() < 64 and n < most:
@@ -231,7 +231,7 @@ def _extended(stream: NoiseStream, index: np.ndarray, bits: int, draw: int, most
 
 def _resolve(stream: NoiseStream, index: np.ndarray, bits: int, draw: int) -> float:
     """A uniform with at least 64 bits after its leading zeros; ``bits`` are its first 160."""
-    bits, n = _extended(stream, index, bits, draw, _MAX_BITS)
+    bits, n = _extend_uniform(stream, index, bits, draw, _MAX_BITS)
     shift = max(0, bits.bit_length() - 64)
     return max(math.ldexp(float(bits >> shift), shift - n), 5e-324)
 
@@ -251,7 +251,7 @@ def geometric(stream: NoiseStream, n: int, rate: Fraction) -> np.ndarray:
     slack = 1e-12 + 1e-13 * found
     low, high = (np.floor((found + side * slack) / float(rate)) for side in (-1, 1))
     out = np.where(high < 2.0**62, low, 0.0).astype(np.int64)
-    exact = {int(j): _exactly(stream, int(j), int(words[j]), rate) for j in np.flatnonzero(low != high)}
+    exact = {int(j): _exponential_exact(stream, int(j), int(words[j]), rate) for j in np.flatnonzero(low != high)}
     if any(value >= 1 << 62 for value in exact.values()):
         out = out.astype(object)
     for j, value in exact.items():
@@ -259,7 +259,7 @@ def geometric(stream: NoiseStream, n: int, rate: Fraction) -> np.ndarray:
     return out
 
 
-def _exactly(stream: NoiseStream, j: int, word: int, rate: Fraction) -> int:
+def _exponential_exact(stream: NoiseStream, j: int, word: int, rate: Fraction) -> int:
     """⌊−ln U / rate⌋ of the j-th uniform of ``stream.words``."""
     index = np.array([2 * stream._block + j])
     more = stream.extensions(index, 1 << 40)[0]

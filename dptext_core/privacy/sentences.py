@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from ..support.checks import LARGEST, many
+from ..support.checks import LARGEST, pluralize
 from .kinds import ConditionKind, GroupKind, MetricKind, Notion, NotProtectedKind, ReasonKind, Scope, UnitKind
 from .numbers import bound, number, odds_or_any, odds_text, scientific
 
@@ -95,21 +95,21 @@ def _condition(kind: StrEnum, parameters: Mapping[str, Any]) -> str:
     return (_WITH | _WHERE)[ConditionKind(kind)].format_map(_values(parameters))
 
 
-def _listed(items: Sequence[str]) -> str:
+def _join_list(items: Sequence[str]) -> str:
     return " and ".join([", ".join(items[:-1])] * (len(items) > 1) + list(items[-1:]))
 
 
-def among(conditions: Sequence[Condition]) -> str:
+def comparison_phrase(conditions: Sequence[Condition]) -> str:
     """Word what a text must share: "with the same number of sentences"."""
-    return f"with {_listed(conditions)}" if conditions else ""
+    return f"with {_join_list(conditions)}" if conditions else ""
 
 
 def adjacency(conditions: Sequence[Condition], custom: str = "") -> str:
     """Word which texts are compared. custom: by a plugin's own words, and further conditions."""
     shared = [c for c in conditions if c.kind not in _WHERE]
     where = [c for c in conditions if c.kind in _WHERE]
-    said = f"{custom or ANY_TEXTS} {among(shared)}".rstrip()
-    return f"{said}, where {_listed(where)}" if where else said
+    said = f"{custom or ANY_TEXTS} {comparison_phrase(shared)}".rstrip()
+    return f"{said}, where {_join_list(where)}" if where else said
 
 
 # --- what is not protected
@@ -158,7 +158,7 @@ _NOT_PROTECTED = {
 }
 
 
-def _agreeing(parameters: Mapping[str, Any], one: bool) -> dict[str, str]:
+def _agreement(parameters: Mapping[str, Any], one: bool) -> dict[str, str]:
     """Nouns and verbs that agree with a count."""
     out = {"words": "word" if one else "words", "were": "was" if one else "were"}
     out["sentences"] = "sentence is" if one else "sentences are"
@@ -169,16 +169,16 @@ def _agreeing(parameters: Mapping[str, Any], one: bool) -> dict[str, str]:
 
 
 def _not_protected(kind: StrEnum, parameters: Mapping[str, Any]) -> str:
-    values = _values(parameters) | _agreeing(parameters, parameters.get("count") == 1)
+    values = _values(parameters) | _agreement(parameters, parameters.get("count") == 1)
     if kind == NotProtectedKind.WORD_GROUP:
         values["overlap"] = ", which overlap with those of other groups" if parameters["overlap"] else ""
     return _NOT_PROTECTED[NotProtectedKind(kind)].format_map(values)
 
 
-def counted(kind: StrEnum, parameters: Mapping[str, Any]) -> tuple[str, str]:
+def count_templates(kind: StrEnum, parameters: Mapping[str, Any]) -> tuple[str, str]:
     """Return the templates of an entry about one, and about several: with the place ``{count}``."""
     rest = {k: v for k, v in parameters.items() if k != "count"}
-    one, several = (_values(rest) | _agreeing(rest, alone) for alone in (True, False))
+    one, several = (_values(rest) | _agreement(rest, alone) for alone in (True, False))
     template = _NOT_PROTECTED[NotProtectedKind(kind)]
     return fill(template, one | {"count": "1"}), fill(template, several)
 
@@ -303,21 +303,21 @@ def _template(g: Guarantee, draws: int, epsilon: float) -> list[str]:
     """Return the sentences of a guarantee, numbers and terms as places."""
     if g.notion is Notion.NONE:
         return ["There is no privacy guarantee: {reason}"]
-    said = _stated(g, draws, epsilon)
+    said = _statement(g, draws, epsilon)
     if g.seeded:
         before = "This is a demonstration, not private: anyone who knows its seed can replay its randomness."
         return [before, f"Without a seed: {said[0][0].lower()}{said[0][1:]}", *said[1:]]
     return said
 
 
-def _stated(g: Guarantee, draws: int, epsilon: float) -> list[str]:
+def _statement(g: Guarantee, draws: int, epsilon: float) -> list[str]:
     if draws == 0:
         return [
             "No word of your text was replaced by looking at it, so this guarantee protects nothing: everyone can read "
             "what was kept."
         ]
     most = "At most {draws}" if g.expected is not None or not g.unit.is_word else "{draws}"
-    drawn = f"{most} {_counted(g, draws)}"
+    drawn = f"{most} {_count_phrase(g, draws)}"
     total = "together at most ε = {total}"
     if g.notion is Notion.METRIC:
         return [_by_distance(g), f"{drawn}, with ε = {{each}} per unit of distance ({{metric}})."]
@@ -343,7 +343,7 @@ def _stated(g: Guarantee, draws: int, epsilon: float) -> list[str]:
     return [first, *large, *([f"{drawn}, {total}."] if several else [])]
 
 
-def _counted(g: Guarantee, draws: int) -> str:
+def _count_phrase(g: Guarantee, draws: int) -> str:
     one, verb = ("draw", "made") if g.unit.is_custom else (g.unit.noun, "sampled")
     return f"{one} is {verb}" if draws == 1 else f"{one}s are {verb}"
 
@@ -408,7 +408,7 @@ def lines(g: Guarantee) -> tuple[str, ...]:
     ]
     if g.expected is not None:
         out.append(f"Expected total: {number(g.expected)}; an expectation is not a guarantee.")
-    if closer := extra(g):
+    if closer := zcdp_sentence(g):
         out.append(closer)
     if g.loaded:
         out.append(
@@ -430,10 +430,10 @@ def _composition(g: Guarantee) -> str:
         total = total if g.total_delta < 1 else "no finite ε, since δ adds up to 1"
     if g.notion is Notion.METRIC:
         worst += " where each word moves by one unit (in general the sum of ε × distance over the words)"
-    return f"Sequential composition of {most}{many(g.draws, 'draw')}: {total}{worst}."
+    return f"Sequential composition of {most}{pluralize(g.draws, 'draw')}: {total}{worst}."
 
 
-def extra(g: Guarantee, delta: float = DELTA) -> str:
+def zcdp_sentence(g: Guarantee, delta: float = DELTA) -> str:
     """Render the second statement, by optimal composition; empty where it is not smaller than the total."""
     optimal, closer = g.optimal(delta), g.zcdp(delta)
     if optimal is None:
@@ -446,7 +446,7 @@ def blocklist_note(n: int) -> str:
     """Explain what a blocklist of n words does to a guarantee."""
     what, it = ("is", "it") if n == 1 else ("are", "they")
     return (
-        f"{many(n, 'word')} {what} removed from the possible outputs, where {it} {what} among them, before anything is "
+        f"{pluralize(n, 'word')} {what} removed from the possible outputs, where {it} {what} among them, before anything is "
         "sampled. Another form of a word, such as its plural, is another word. ε is unchanged as long as the list is "
         "public and was made without looking at the text."
     )

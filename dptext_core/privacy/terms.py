@@ -86,10 +86,10 @@ class Term(_Frozen):
     __hash__ = str.__hash__
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (type(self), str(self.kind), dict(self.parameters))
+        return _restore_term, (type(self), str(self.kind), dict(self.parameters))
 
 
-def _restored(cls: type[Term], kind: str, parameters: dict[str, Any]) -> Term:
+def _restore_term(cls: type[Term], kind: str, parameters: dict[str, Any]) -> Term:
     return cls(kind, **parameters)
 
 
@@ -162,10 +162,10 @@ class Conditions(_Frozen):
     __hash__ = str.__hash__
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rejoined, (type(self), self.conditions, self.custom)
+        return _restore_conditions, (type(self), self.conditions, self.custom)
 
 
-def _rejoined(cls: type[Conditions], conditions: tuple[Condition, ...], custom: str) -> Conditions:
+def _restore_conditions(cls: type[Conditions], conditions: tuple[Condition, ...], custom: str) -> Conditions:
     return cls(*conditions, custom=custom)
 
 
@@ -208,7 +208,7 @@ class ComparisonScope(Conditions):
 
     @staticmethod
     def _phrase(conditions: tuple[Condition, ...]) -> str:
-        return sentences.among(conditions)
+        return sentences.comparison_phrase(conditions)
 
 
 class NotProtected(Term):

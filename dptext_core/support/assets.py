@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import ConfigError, InputError, ModelUnavailable
-from .checks import shown, usable_path
+from .checks import shorten_repr, usable_path
 
 T = TypeVar("T")
 M = TypeVar("M")
@@ -52,7 +52,7 @@ def folder_of(kind: str, given: str, bundled: Mapping[str, str], make: str) -> P
     folder = usable_path(given, ConfigError)
     if not folder.is_dir():
         raise ConfigError(
-            f"There is no {kind} {shown(given)}: it is neither {' nor '.join(bundled)}, nor a folder on this machine. "
+            f"There is no {kind} {shorten_repr(given)}: it is neither {' nor '.join(bundled)}, nor a folder on this machine. "
             f"Make one with: {make}"
         )
     return folder.resolve()
@@ -94,11 +94,11 @@ def bundled(name: str, read: Callable[[Path], T], missing: M) -> T | M:
         changed = path.stat().st_mtime_ns
     except OSError:
         return missing
-    return _kept(path, changed, read)
+    return _read_cached(path, changed, read)
 
 
 @lru_cache(maxsize=64)
-def _kept(path: Path, _changed: int, read: Callable[[Path], T]) -> T:
+def _read_cached(path: Path, _changed: int, read: Callable[[Path], T]) -> T:
     try:
         return read(path)
     except (KeyError, TypeError, AttributeError, IndexError) as error:

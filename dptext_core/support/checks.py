@@ -23,7 +23,7 @@ MOST_BITS = 4096
 _MARKS = re.compile("(?:^|(?<=[\r\n]))\ufeff+")
 
 
-def shown(value: Any) -> str:
+def shorten_repr(value: Any) -> str:
     """Return an option for a message, on one short line."""
     try:
         text = " ".join(repr(value).split())
@@ -37,37 +37,37 @@ def without_marks(text: str) -> str:
     return _MARKS.sub("", text) if "\ufeff" in text else text
 
 
-def many(n: int, noun: str) -> str:
+def pluralize(n: int, noun: str) -> str:
     """Format a count with its noun: 1 word, 8 words, 1,200 words."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
-def whole(name: str, value: Any, least: int | None = None) -> int:
+def check_whole_number(name: str, value: Any, least: int | None = None) -> int:
     """Return a whole number of at least ``least``; True and False are not. Raises ConfigError."""
     try:
         number = None if isinstance(value, bool) else operator.index(value)
     except TypeError:
         number = None
     if number is None:
-        raise ConfigError(f"{name} is a whole number, not {shown(value)}.")
+        raise ConfigError(f"{name} is a whole number, not {shorten_repr(value)}.")
     if number.bit_length() > MOST_BITS:
         raise ConfigError(f"{name} is far too large. Give a smaller number.")
     if least is not None and number < least:
         limit = "not be negative" if least == 0 else f"be at least {least}"
-        raise ConfigError(f"{name} must {limit}; it is {shown(number)}.")
+        raise ConfigError(f"{name} must {limit}; it is {shorten_repr(number)}.")
     return number
 
 
 def real(name: str, value: Any, error: type[DPTextError] = ConfigError) -> float:
     """Return a finite number as float. Raises ``error``."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise error(f"{name} is a number, not {shown(value)}.")
+        raise error(f"{name} is a number, not {shorten_repr(value)}.")
     try:
         x = float(value)
     except OverflowError:
         x = math.inf
     if not math.isfinite(x):
-        raise error(f"{name} is a number, and finite, not {shown(value)}.")
+        raise error(f"{name} is a number, and finite, not {shorten_repr(value)}.")
     return x
 
 
@@ -96,9 +96,9 @@ def one_dimension(values: Any, what: str = "texts") -> None:
     elif (names := [] if isinstance(values, Mapping) else column_names(values)) is not None:
         # The keys of a mapping may be texts, and are not quoted.
         best = "text" if "text" in names else next(iter(names), "text")
-        wrong = f" Pass one column, for example data[{shown(best)}]."
+        wrong = f" Pass one column, for example data[{shorten_repr(best)}]."
         if names:
-            wrong += f" Its columns are {shown(names)}."
+            wrong += f" Its columns are {shorten_repr(names)}."
     elif getattr(values, "ndim", 1) not in (0, 1):
         wrong = " Pass one column, for example data[:, 0]."
     elif isinstance(values, Set):
@@ -107,7 +107,7 @@ def one_dimension(values: Any, what: str = "texts") -> None:
         raise InputError(f"Give a list of {what}, not {kind}.{wrong}")
 
 
-def listed(values: Any, what: str = "texts") -> list[Any]:
+def to_list(values: Any, what: str = "texts") -> list[Any]:
     """Return a list, a tuple, a column of a table or a generator as a list. Raises InputError; quotes nothing but names
     of columns."""
     one_dimension(values, what)
@@ -120,7 +120,7 @@ def listed(values: Any, what: str = "texts") -> list[Any]:
 
 def text_list(values: Any, what: str = "texts") -> list[str]:
     """Return a column of texts as a list of plain str. Raises InputError, which says where it holds anything else."""
-    found = listed(values, what)
+    found = to_list(values, what)
     for number, value in enumerate(found, 1):
         if type(value) is not str:
             if not isinstance(value, str):
@@ -151,7 +151,7 @@ def _no_text(value: Any) -> str:
     if isinstance(value, bytes | bytearray | memoryview):
         return f"A text is a str, not {kind}. Decode files as UTF-8 first."
     if (names := [] if isinstance(value, Mapping) else column_names(value)) is not None:
-        columns = f" Its columns are {shown(names)}." if names else ""
+        columns = f" Its columns are {shorten_repr(names)}." if names else ""
         return f"A text is a str, not {kind}. Pass one text, or the texts of one column.{columns}"
     if hasattr(value, "__len__"):
         return f"A text is a str, not {kind}. Give its texts one by one."
@@ -169,11 +169,11 @@ def usable_path(given: str | Path, error: type[DPTextError] = InputError) -> Pat
         pass
     except (OSError, ValueError, RuntimeError) as why:  # too long; NUL or a surrogate in it; no such user's home
         reason = str(getattr(why, "strerror", None) or why)
-        raise error(f"The path {shown(str(given))} cannot be used: {reason}. Give another one.") from why
+        raise error(f"The path {shorten_repr(str(given))} cannot be used: {reason}. Give another one.") from why
     return path
 
 
-def placeless(name: str) -> str:
+def without_path(name: str) -> str:
     """Return a name without the path it may contain: only the last part leaves this machine."""
     lies = name.startswith("~") or PurePosixPath(name).is_absolute() or PureWindowsPath(name).is_absolute()
     if not lies:
@@ -182,15 +182,17 @@ def placeless(name: str) -> str:
     return (PureWindowsPath(name).name or ".") if lies else name
 
 
-def told(field: dataclasses.Field, value: Any) -> Any:
+def mask_path(field: dataclasses.Field, value: Any) -> Any:
     """Return an option's value without the path it may contain: see :func:`placeless`."""
     if getattr(field.metadata.get("option"), "kind", "") not in ("text", "texts"):
         return value
     if isinstance(value, list | tuple):
-        return type(value)(placeless(v) if isinstance(v, str) else v for v in value)
-    return placeless(value) if isinstance(value, str) else value
+        return type(value)(without_path(v) if isinstance(v, str) else v for v in value)
+    return without_path(value) if isinstance(value, str) else value
 
 
 def told_config(config: Any) -> dict[str, Any]:
     """All options of a config so, by name."""
-    return dataclasses.asdict(config) | {f.name: told(f, getattr(config, f.name)) for f in dataclasses.fields(config)}
+    return dataclasses.asdict(config) | {
+        f.name: mask_path(f, getattr(config, f.name)) for f in dataclasses.fields(config)
+    }

@@ -52,7 +52,7 @@ def resolve_device(device: str | None) -> str:
         return device or best_device()
     if device != "mps" and not re.fullmatch(r"cuda(:\d+)?", device):
         raise ConfigError(f"The device is 'cpu', 'cuda', 'cuda:1' (…) or 'mps', not {device!r}.")
-    torch = extras.torch()
+    torch = extras.import_torch()
 
     if device.startswith("cuda"):
         wanted = int(device[5:] or 0)

@@ -46,7 +46,7 @@ def install(extra: str) -> str:
     return f'pip install "dptext-studio[{extra}]" (in a clone: pip install -r {EXTRAS[extra]})'
 
 
-def missing(package: str) -> str:
+def missing_message(package: str) -> str:
     """Return the sentence that names the extra of a package of ``BROUGHT_BY``."""
     return f"This needs the package {package}, which is not installed. Install it with: {install(BROUGHT_BY[package])}"
 
@@ -59,7 +59,7 @@ def is_installed(package: str) -> bool:
 def require(package: str, error: type[DPTextError] = ModelUnavailable) -> None:
     """Raise ``error``, which names the extra, unless the package is installed."""
     if not is_installed(package):
-        raise error(missing(package))
+        raise error(missing_message(package))
 
 
 def onnxruntime() -> Any:
@@ -68,7 +68,7 @@ def onnxruntime() -> Any:
     return importlib.import_module("onnxruntime")
 
 
-def torch() -> Any:
+def import_torch() -> Any:
     """Import PyTorch. Raises ModelUnavailable where it or transformers is not installed."""
     require("torch")
     require("transformers")

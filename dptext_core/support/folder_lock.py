@@ -44,7 +44,7 @@ def made_and_held(make: Callable[[], Path]) -> tuple[Path, BinaryIO]:
 
 
 @contextlib.contextmanager
-def abandoned(folder: Path, now: float, stale: float) -> Iterator[bool]:
+def claim_abandoned(folder: Path, now: float, stale: float) -> Iterator[bool]:
     """Say whether nobody holds a folder, and let nobody hold it meanwhile. stale: seconds after which it is taken for
     that where locks tell nothing."""
     if fcntl is None:

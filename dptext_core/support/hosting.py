@@ -13,12 +13,12 @@ from pathlib import Path
 VARIABLE = "DPTEXT_PUBLIC"
 
 
-def public() -> bool:
+def is_public_host() -> bool:
     """Return True if public hosting is on: for every value except an empty one, 0, no, off and false."""
     return os.environ.get(VARIABLE, "").strip().lower() not in ("", "0", "no", "off", "false")
 
 
-def pocket() -> str:
+def browser_edition_url() -> str:
     """Return the address of the browser edition; empty if none is set."""
     named = os.environ.get("DPTEXT_POCKET", "").strip()
     return named if named.startswith(("https://", "http://", "/")) else ""

@@ -11,7 +11,7 @@ _alone = threading.RLock()
 
 
 @contextmanager
-def alone() -> Iterator[None]:
+def transformers_import_guard() -> Iterator[None]:
     """Stands around every ``from transformers import`` and what imports it.
 
     While it is imported it puts another module in its own place, and a thread that waited for the first would look for

@@ -71,18 +71,18 @@ def load() -> None:
 
     Raises nothing: see :func:`problems`.
     """
-    if hosting.public():
+    if hosting.is_public_host():
         return
     with _state.lock:
         if not _state.begun:
             _state.begun = True
             for name in os.environ.get(VARIABLE, "").split(os.pathsep):
                 if name.strip():
-                    _noted(partial(load_file, name, f"take it out of {VARIABLE}"))
+                    _record_problem(partial(load_file, name, f"take it out of {VARIABLE}"))
         while new := [group for group in _kinds if group not in _state.groups]:
             _state.groups.add(new[0])
             for point in sorted(importlib.metadata.entry_points(group=new[0]), key=lambda p: p.name):
-                _noted(partial(_load_point, point))
+                _record_problem(partial(_load_point, point))
 
 
 def problems() -> tuple[str, ...]:
@@ -111,7 +111,7 @@ def load_file(name: str | Path, otherwise: str = "leave it out") -> None:
         _state.files.add(path)
 
 
-def _noted(work: Callable[[], None]) -> None:
+def _record_problem(work: Callable[[], None]) -> None:
     try:
         work()
     except ConfigError as error:
@@ -123,20 +123,20 @@ def _attempt(what: str, otherwise: str, work: Callable[[], bool], file: Path | N
 
     Raises ConfigError.
     """
-    before = registered()
+    before = registered_names()
     try:
         done = work()
     except (Exception, SystemExit) as error:  # a plugin may raise anything, and must end nothing else
         restore(before)
         raise ConfigError(f"{what} was not loaded: {_reason(error, file)} Repair it, or {otherwise}.") from error
-    if not done and registered() == before:
+    if not done and registered_names() == before:
         raise ConfigError(
             f"{what} was not loaded: it registers no mechanism, data set or classifier. Put @dptext_core.register "
             f"before its class, or {otherwise}."
         )
 
 
-def registered() -> dict[str, dict[str, Any]]:
+def registered_names() -> dict[str, dict[str, Any]]:
     """Return the registered names by group, without loading plugins."""
     return {group: dict(kind.store) for group, kind in _kinds.items() if kind.store}
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 
-from .imports import alone
+from .imports import transformers_import_guard
 
 
 class quiet:  # lower case, as what stands behind `with`
     """Keep transformers from drawing progress bars and reports while weights load."""
 
     def __enter__(self) -> None:
-        with alone():
+        with transformers_import_guard():
             from transformers.utils import logging as hf
 
         self._logging = hf

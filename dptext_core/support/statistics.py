@@ -48,7 +48,7 @@ def two_sided(z: float) -> float:
 # --- shares ---------------------------------------------------------------------------------------------------------
 
 
-def lowest(hits: ArrayLike, n: int, level: float) -> NDArray[np.float64]:
+def lower_limit(hits: ArrayLike, n: int, level: float) -> NDArray[np.float64]:
     """Lower bound of a probability of which ``hits`` (any shape) of n draws were seen, wrong with a chance of at most
     ``level`` (Clopper and Pearson 1934); 0 for no hit."""
     from scipy.special import betaincinv
@@ -57,7 +57,7 @@ def lowest(hits: ArrayLike, n: int, level: float) -> NDArray[np.float64]:
     return np.where(hits > 0, betaincinv(np.where(hits > 0, hits, 1), n - hits + 1, level), 0.0)
 
 
-def highest(hits: ArrayLike, n: int, level: float) -> NDArray[np.float64]:
+def upper_limit(hits: ArrayLike, n: int, level: float) -> NDArray[np.float64]:
     """Return the upper bound that matches :func:`lowest`; 1 if all hit."""
     from scipy.special import betaincinv
 
@@ -68,7 +68,7 @@ def highest(hits: ArrayLike, n: int, level: float) -> NDArray[np.float64]:
 def clopper_pearson(hits: float, n: int, confidence: float = 0.95) -> tuple[float, float]:
     """Return the exact two-sided interval of a probability, given ``hits`` in ``n`` draws."""
     tail = (1 - confidence) / 2
-    return float(lowest(hits, n, tail)), float(highest(hits, n, tail))
+    return float(lower_limit(hits, n, tail)), float(upper_limit(hits, n, tail))
 
 
 def smaller_tail(hits: ArrayLike, n: int, p: ArrayLike) -> NDArray[np.float64]:

@@ -8,6 +8,6 @@ __version__ = "0.1.0"
 PROG = "python -m dptext_core"
 
 
-def called() -> str:
+def program_name() -> str:
     """Return how this program was started: by the name of the installed command, or as a module."""
     return "dptext" if Path(sys.argv[0]).stem == "dptext" else PROG

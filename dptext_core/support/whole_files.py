@@ -33,7 +33,7 @@ def replacement(path: Path, *, private: bool = False) -> Iterator[Path]:
     sweep(path.parent)
     beside = path.with_name(f".PRIVATE-{os.urandom(8).hex()}.tmp")
     mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else _usual_mode(beside)
-    held = _held(beside)
+    held = _open_locked(beside)
     try:
         yield beside
         if fcntl is None:
@@ -69,7 +69,7 @@ def write_whole(path: Path, data: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def _held(path: Path) -> int:
+def _open_locked(path: Path) -> int:
     """Make a file that only its owner can read, and hold its lock; the descriptor."""
     while True:
         held = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)

@@ -19,7 +19,7 @@ from ..errors import ConfigError
 from ..mechanisms.base import Mechanism
 from ..mechanisms.registering import register, unregister
 from ..mechanisms.registry import get_mechanism, mechanism_class
-from ..support.checks import shown
+from ..support.checks import shorten_repr
 from ..support.task import Task
 from .conformance_checks import (
     Make,
@@ -107,9 +107,9 @@ def check_mechanism(
         ``only`` names no check, or the mechanism is not taken by the registry.
     """
     if only is not None and only not in CHECKS:
-        raise ConfigError(f"There is no check {shown(only)}. There are: {', '.join(CHECKS)}.")
+        raise ConfigError(f"There is no check {shorten_repr(only)}. There are: {', '.join(CHECKS)}.")
     task = task or Task()
-    with _registered(mechanism) as name:
+    with _registration(mechanism) as name:
 
         def make(**more: Any) -> Mechanism:
             return get_mechanism(name, **(options | more))
@@ -125,18 +125,18 @@ def check_mechanism(
                 failed.append((check, error))
             task.report(k + 1, len(names))
     if failed:
-        lines = [f"- {check}: {_why(error)}" for check, error in failed]
+        lines = [f"- {check}: {_error_text(error)}" for check, error in failed]
         raise AssertionError("\n".join([f"{name} fails {len(failed)} of {len(names)} checks:", *lines])) from failed[0][
             1
         ]
 
 
-def _why(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
 
 
 @contextmanager
-def _registered(mechanism: type[Mechanism] | str) -> Iterator[str]:
+def _registration(mechanism: type[Mechanism] | str) -> Iterator[str]:
     if isinstance(mechanism, str):
         yield mechanism
         return

@@ -15,14 +15,14 @@ import numpy as np
 from ..auditing.checks import Subject
 from ..auditing.guarantee_fields import every_field
 from ..auditing.inputs import Meter
-from ..auditing.noise_source import global_generators, moved, noise_source
+from ..auditing.noise_source import generators_read, global_generators, noise_source
 from ..auditing.second_process import in_two_processes
 from ..auditing.verdict import LATER
 from ..data.records import rewrite_records
 from ..errors import Cancelled, ConfigError, InputError, NoDistribution
 from ..mechanisms.base import Mechanism
 from ..mechanisms.blocklist import forms
-from ..mechanisms.likelihood import stated
+from ..mechanisms.likelihood import require_likelihood
 from ..mechanisms.option_meta import OptionMeta, option_meta
 from ..mechanisms.registry import mechanisms
 from ..privacy.guarantee import NOTIONS
@@ -56,23 +56,23 @@ HIDDEN = ("\u200b", "\ufe0f\u034f", "\U000e0041\U000e007f", "\ue000\u202e", "\u3
 COMMON = "doctor friend pain home letter told wrote"
 
 
-def _hold(kept: Any, said: str) -> None:
+def _require(kept: Any, said: str) -> None:
     """Not an assert statement, which Python leaves out under -O."""
     if not kept:
         raise AssertionError(said)
 
 
 def _equal(is_: Any, wanted: Any, said: str) -> None:
-    _hold(is_ == wanted, f"{said}: {is_!r}, not {wanted!r}")
+    _require(is_ == wanted, f"{said}: {is_!r}, not {wanted!r}")
 
 
 @contextmanager
-def _refused(error: type[Exception], of: str, *words: str) -> Iterator[None]:
+def _expect_error(error: type[Exception], of: str, *words: str) -> Iterator[None]:
     try:
         yield
     except error as refusal:
         for word in words:
-            _hold(word in str(refusal), f"{of} is refused, but the reason does not say {word!r}: {refusal}")
+            _require(word in str(refusal), f"{of} is refused, but the reason does not say {word!r}: {refusal}")
     else:
         raise AssertionError(f"{of} is not refused by {error.__name__}")
 
@@ -81,7 +81,7 @@ def _fields(m: Mechanism) -> dict[str, OptionMeta]:
     return {f.name: option_meta(f) for f in dataclasses.fields(m.config)}
 
 
-def _within(m: Mechanism, *epsilons: float) -> list[float]:
+def _admissible_epsilons(m: Mechanism, *epsilons: float) -> list[float]:
     """These ε, each smaller by the same share where the mechanism takes none as large."""
     share = min(1.0, m.max_epsilon / max(epsilons))
     return [share * epsilon for epsilon in epsilons]
@@ -94,28 +94,30 @@ def _draws(m: Mechanism) -> bool:
 def the_spec_is_complete(make: Make) -> None:
     """A notion of promise, a label and a help text of every option, and a place in the registry."""
     spec = make().spec()
-    _hold(spec.notion in NOTIONS, f"notion {spec.notion!r} is none of {', '.join(NOTIONS)}")
+    _require(spec.notion in NOTIONS, f"notion {spec.notion!r} is none of {', '.join(NOTIONS)}")
     for field in dataclasses.fields(spec.config_cls):
-        _hold(option_meta(field).label and option_meta(field).help, f"the option {field.name} has no label or no help")
-    _hold(spec in mechanisms(), "what mechanism it is does not stand among dpt.mechanisms()")
+        _require(
+            option_meta(field).label and option_meta(field).help, f"the option {field.name} has no label or no help"
+        )
+    _require(spec in mechanisms(), "what mechanism it is does not stand among dpt.mechanisms()")
 
 
 def the_config_is_frozen(make: Make) -> None:
     """A mechanism is one setting for as long as it lives."""
-    with _refused(dataclasses.FrozenInstanceError, "another ε of a mechanism that is made"):
+    with _expect_error(dataclasses.FrozenInstanceError, "another ε of a mechanism that is made"):
         make().config.epsilon = 3.0
 
 
 def a_wrong_epsilon_is_refused(make: Make) -> None:
     """With its reason, which names the option."""
     for epsilon in (0, -1, math.nan, math.inf, "5", True, None, 1e9, [], [1.0, math.nan]):
-        with _refused(ConfigError, f"epsilon={epsilon!r}", "epsilon"):
+        with _expect_error(ConfigError, f"epsilon={epsilon!r}", "epsilon"):
             make(epsilon=epsilon)
 
 
 def an_unknown_option_is_refused(make: Make) -> None:
     """With the known ones."""
-    with _refused(ConfigError, "an option that there is not", "epsilon"):
+    with _expect_error(ConfigError, "an option that there is not", "epsilon"):
         make(epsilom=3)
 
 
@@ -126,24 +128,24 @@ def steps_cover_the_text(make: Make) -> None:
         r = m.rewrite(text, seed=1)
         _equal(r.original, text, "the original of the result")
         if "alignment" not in r.can:
-            _hold(not len(r.steps) and all(p.source is None for p in r.releases), "steps, though nothing is aligned")
+            _require(not len(r.steps) and all(p.source is None for p in r.releases), "steps, though nothing is aligned")
             _equal([r.text[slice(*p.span)] for p in r.releases], [p.text for p in r.releases], f"pieces of {text!r}")
             whole = "".join("".join(p.text for p in r.releases).split())
             _equal(whole, "".join(r.text.split()), f"pieces of {text!r} together")
             continue
         covered = {i for s in r.steps for i in range(*s.span)}
         lost = [c for i, c in enumerate(text) if c.isalnum() and i not in covered]
-        _hold(not lost, f"no step covers {lost} of {text!r}")
+        _require(not lost, f"no step covers {lost} of {text!r}")
         at = 0
         for s in r.steps:
             given = text[slice(*s.span)]
             seen = to_visible(given)
             _equal(s.original, given if seen is None else seen.text, "what a step says that it replaces")
-            _hold(s.action in {"replace", "keep", "insert", "delete"}, f"the action {s.action!r} of a step")
+            _require(s.action in {"replace", "keep", "insert", "delete"}, f"the action {s.action!r} of a step")
             _equal(r.text[slice(*s.out)], "" if s.action == "delete" else s.replacement, "what a step says it wrote")
             if s.action == "keep":
                 kept = s.replacement == s.original and s.epsilon == 0 and s.reason
-                _hold(kept, f"{s.original!r} is kept: as it was, at no ε, and with a reason")
+                _require(kept, f"{s.original!r} is kept: as it was, at no ε, and with a reason")
                 at = r.text.index(s.original, at) + len(s.original)
 
 
@@ -163,7 +165,7 @@ def what_nobody_sees_changes_nothing(make: Make) -> None:
 def what_is_no_text_is_refused(make: Make) -> None:
     """By an InputError, and what is no str is told that a text would do."""
     for text in (None, 3, b"bytes", "broken \ud800 half"):
-        with _refused(InputError, f"{text!r}", "text", *(["or one text"] * (not isinstance(text, str)))):
+        with _expect_error(InputError, f"{text!r}", "text", *(["or one text"] * (not isinstance(text, str)))):
             make().rewrite(text)  # type: ignore[arg-type]
 
 
@@ -184,11 +186,11 @@ def a_text_that_is_too_long_is_refused(make: Make) -> None:
     )
     with patch.object(document, "LARGEST", 40):
         for asked in ways:
-            with _refused(InputError, "a text of more characters than are taken", said):
+            with _expect_error(InputError, "a text of more characters than are taken", said):
                 asked(text)
         (record,) = rewrite_records([text], m)
         _equal(record.error, said, "the error of a row")
-        _hold(m.guarantee(text[:40]).sentence(), "a text that is as long as one may be has no guarantee")
+        _require(m.guarantee(text[:40]).sentence(), "a text that is as long as one may be has no guarantee")
 
 
 def a_seed_repeats_and_is_said(make: Make) -> None:
@@ -197,8 +199,8 @@ def a_seed_repeats_and_is_said(make: Make) -> None:
     a, b = m.rewrite(TEXT, seed=7), m.rewrite(TEXT, seed=7)
     _equal(a.text, b.text, "the second rewrite with one seed")
     _equal(a.seed, 7, "the seed of the result")
-    _hold("not private" in json.dumps(a.to_dict()), "an export of a rewrite with a seed does not say 'not private'")
-    _hold("not private" not in json.dumps(m.rewrite(TEXT).to_dict()), "an export without a seed says 'not private'")
+    _require("not private" in json.dumps(a.to_dict()), "an export of a rewrite with a seed does not say 'not private'")
+    _require("not private" not in json.dumps(m.rewrite(TEXT).to_dict()), "an export without a seed says 'not private'")
 
 
 def the_export_does_not_hold_the_original(make: Make) -> None:
@@ -249,31 +251,31 @@ def what_was_drawn_is_in_its_distribution(make: Make) -> None:
     seen = []
     for i, u in enumerate(r.units):
         if u.action in ("keep", "delete") or "distribution" not in r.can:
-            with _refused(NoDistribution, f"the distribution of {u.text!r}"):
+            with _expect_error(NoDistribution, f"the distribution of {u.text!r}"):
                 r.distribution(i)
             continue
         d = r.distribution(i)
-        _hold(abs(d.probs.sum() - 1) <= 1e-9, f"the chances at {u.text!r} add up to {d.probs.sum()}")
-        _hold(np.array_equal(together.pop(i).probs, d.probs), f"the chances at {u.text!r} are others by themselves")
+        _require(abs(d.probs.sum() - 1) <= 1e-9, f"the chances at {u.text!r} add up to {d.probs.sum()}")
+        _require(np.array_equal(together.pop(i).probs, d.probs), f"the chances at {u.text!r} are others by themselves")
         _equal((d.probs.dtype, len(d.probs)), (np.dtype("float64"), len(d.candidates)), f"the chances at {u.text!r}")
         known = r.candidate(i)
         seen.append((d.p(u.text) if known is None else d.probs[known]) > 0)
         # An estimate from draws need not have seen every word that is possible; what is drawn, it mostly has.
         estimated = d.draws is not None and len(d.index(u.text))
-        _hold(seen[-1] or estimated, f"{u.text!r} was drawn and has no chance in its distribution")
-    _hold(not seen or np.mean(seen) > 0.5, "most words that were drawn have no chance in their distributions")
-    _hold(not together, "what was not drawn has chances")
+        _require(seen[-1] or estimated, f"{u.text!r} was drawn and has no chance in its distribution")
+    _require(not seen or np.mean(seen) > 0.5, "most words that were drawn have no chance in their distributions")
+    _require(not together, "what was not drawn has chances")
 
 
 def a_rewrite_is_as_likely_as_its_pieces(make: Make) -> None:
     """The chance of a whole rewrite is the product of those of its pieces, or it is said why there is none."""
     m = make()
     try:
-        chances = stated(m)
+        chances = require_likelihood(m)
     except NoDistribution as reason:
-        _hold(m.title in str(reason), f"why there is no chance of a whole rewrite does not name {m.title}: {reason}")
+        _require(m.title in str(reason), f"why there is no chance of a whole rewrite does not name {m.title}: {reason}")
         if m.chances is not None:
-            with _refused(NoDistribution, "the chance of no rewrite", str(reason)):
+            with _expect_error(NoDistribution, "the chance of no rewrite", str(reason)):
                 m.chances.log([], [])
         return
     r = m.rewrite(TEXT, seed=4)
@@ -284,7 +286,9 @@ def a_rewrite_is_as_likely_as_its_pieces(make: Make) -> None:
         if u.drawn:
             known = r.candidate(i)
             total += np.log(r.distribution(i).p(u.text) if known is None else r.distribution(i).probs[known])
-    _hold(math.isclose(own, total, rel_tol=1e-6), f"the chance of a rewrite is e^{own}, that of its pieces e^{total}")
+    _require(
+        math.isclose(own, total, rel_tol=1e-6), f"the chance of a rewrite is e^{own}, that of its pieces e^{total}"
+    )
     said = (
         "whether a text of another number of words can become this rewrite, though the two are said to be no neighbours"
     )
@@ -303,14 +307,16 @@ def what_is_possible_can_be_drawn(make: Make) -> None:
         possible = np.isfinite(d.log_probs)
         least = d.log_probs[possible].min()
         deep = f"a word has ln p = {least}: too deep, so that max_epsilon is to be smaller"
-        _hold(least >= -d.depth, f"at {token.text!r} and ε {m.config.epsilon} {deep}")
-        _hold(d.depth > DEPTH or (d.probs[possible] > 0).all(), f"at {token.text!r} a possible word has a chance of 0")
+        _require(least >= -d.depth, f"at {token.text!r} and ε {m.config.epsilon} {deep}")
+        _require(
+            d.depth > DEPTH or (d.probs[possible] > 0).all(), f"at {token.text!r} a possible word has a chance of 0"
+        )
 
 
 def a_sweep_is_the_same_rewrite_at_each_epsilon(make: Make) -> None:
     """With one noise, which is what makes ε something to drag."""
     m = make()
-    epsilons = _within(m, 1.0, 20.0, 120.0)
+    epsilons = _admissible_epsilons(m, 1.0, 20.0, 120.0)
     s = m.sweep(TEXT, epsilons=epsilons, seed=3)
     alone = [m.replace(epsilon=e).rewrite(TEXT, seed=3).text for e in epsilons]
     _equal([r.text for r in s.results], alone, "the rewrites of a sweep")
@@ -322,7 +328,7 @@ def a_prepared_text_stands_for_its_text(make: Make) -> None:
     """At another ε too: what is prepared does not depend on it."""
     m = make()
     p = m.prepare(TEXT)
-    for one in (m, m.replace(epsilon=_within(m, 3.0)[0])):
+    for one in (m, m.replace(epsilon=_admissible_epsilons(m, 3.0)[0])):
         _equal(one.rewrite(p, seed=4).text, one.rewrite(TEXT, seed=4).text, "the rewrite of a prepared text")
     _equal(m.guarantee(p), m.guarantee(TEXT), "the guarantee of a prepared text")
 
@@ -333,13 +339,13 @@ def the_guarantee_adds_up(make: Make) -> None:
     r = m.rewrite(TEXT, seed=6)
     g = r.guarantee
     spent = sum(u.epsilon for u in r.units if u.drawn)
-    _hold(g.notion in NOTIONS, f"notion {g.notion!r} is none of {', '.join(NOTIONS)}")
-    _hold(spent <= g.total + 1e-9, f"the pieces spend {spent}, and the total is said to be {g.total}")
-    _hold(
+    _require(g.notion in NOTIONS, f"notion {g.notion!r} is none of {', '.join(NOTIONS)}")
+    _require(spent <= g.total + 1e-9, f"the pieces spend {spent}, and the total is said to be {g.total}")
+    _require(
         g.sentence() and g.formal() and g.exposed, "a guarantee has a sentence, a formal one, and says what is exposed"
     )
     seeded = any(entry.kind is NotProtectedKind.SEED for entry in g.exposed)
-    _hold(seeded, "a rewrite with a seed does not say so among what is not protected")
+    _require(seeded, "a rewrite with a seed does not say so among what is not protected")
     # What hides any two texts from each other hides that there is none, too; what looks at no text costs nothing.
     free = "alignment" in m.can or g.total == 0
     _equal(m.guarantee("").total == 0, free, "whether an empty text costs nothing")
@@ -349,7 +355,7 @@ def no_listed_word_is_released(make: Make) -> None:
     """Not drawn, not kept as a stop word, an unknown word, a number or a symbol, and in no capitals."""
     fields = _fields(make())
     if "never" not in fields:
-        with _refused(ConfigError, "a list of words that are never released", "Unknown option 'never'"):
+        with _expect_error(ConfigError, "a list of words that are never released", "Unknown option 'never'"):
             make(never=["pain"])
         return
     text = "The Doctor told ANA of pain: 3 days 🙂 at sea-side. " * 3
@@ -361,14 +367,14 @@ def no_listed_word_is_released(make: Make) -> None:
         m = make(never=[*listed, *common], **options)
         for r in m.rewrite([text] * 2, seed=1):
             released = {part for t in Document.parse(r.text).tokens for part in forms(t.text)}
-            _hold(r.text.strip(), "nothing is released at all")
-            _hold(not released & {*listed, *common}, f"released though listed: {released & {*listed, *common}}")
+            _require(r.text.strip(), "nothing is released at all")
+            _require(not released & {*listed, *common}, f"released though listed: {released & {*listed, *common}}")
             g = r.guarantee
             _equal(g.never, len(m.config.never), "the number of words on the list, in the guarantee")
             named = any(entry.kind is NotProtectedKind.BLOCKLIST for entry in g.exposed)
-            _hold(named, "what is not protected does not name the blocklist")
+            _require(named, "what is not protected does not name the blocklist")
             _equal(g.epsilon, m.config.epsilon, "ε in the guarantee")
-    with _refused(ConfigError, "a text that was prepared without the list", "prepared with other options"):
+    with _expect_error(ConfigError, "a text that was prepared without the list", "prepared with other options"):
         m.rewrite(plain.prepare(text))
 
 
@@ -378,7 +384,7 @@ def progress_and_cancel(make: Make) -> None:
     stop.cancel()
     m = make()
     if _draws(m):
-        with _refused(Cancelled, "work that nobody waits for any more"):
+        with _expect_error(Cancelled, "work that nobody waits for any more"):
             m.rewrite(TEXT, task=stop)
 
 
@@ -389,13 +395,13 @@ def the_guarantee_states_what_it_does(make: Make) -> None:
         m = m.replace(max_tokens=3)
     check = every_field(Subject(m, m.guarantee(COMMON), [COMMON], NoiseStream(4), Meter()))
     told = "" if check is None or check.witness is None else f" {check.witness.sentence()}"
-    _hold(check is None or check.status == "tested", f"{check and check.reason}{told}")
+    _require(check is None or check.status == "tested", f"{check and check.reason}{told}")
 
 
 def every_entry_point_releases_the_same(make: Make) -> None:
     """With the same noise, with a seed and without: prepared, planned, in lists, sweeps, threads, copies and rows."""
     found = [f"{d.point} ({d.what})" for d in entry_point_differences(make(), TEXT, 3)]
-    _hold(not found, f"not the same as the rewrite of the text by itself: {', '.join(found)}")
+    _require(not found, f"not the same as the rewrite of the text by itself: {', '.join(found)}")
 
 
 def all_noise_comes_from_the_stream(make: Make) -> None:
@@ -404,10 +410,10 @@ def all_noise_comes_from_the_stream(make: Make) -> None:
     m.rewrite(TEXT, seed=1)
     before = global_generators()
     m.rewrite(TEXT, seed=1)
-    _hold(not (read := moved(before)), f"a rewrite reads the global generator of {', '.join(read)}")
+    _require(not (read := generators_read(before)), f"a rewrite reads the global generator of {', '.join(read)}")
     for look in (noise_source, in_two_processes):
         check = look(Subject(m, m.guarantee(COMMON), [COMMON], NoiseStream(4), Meter()))
-        _hold(check is None or check.status == "tested", f"its noise: {check.reason if check else ''}")
+        _require(check is None or check.status == "tested", f"its noise: {check.reason if check else ''}")
 
 
 def no_look_of_an_audit_refutes_it(make: Make) -> None:
@@ -418,4 +424,4 @@ def no_look_of_an_audit_refutes_it(make: Make) -> None:
     subject = Subject(m, m.guarantee(COMMON), [COMMON], NoiseStream(4), Meter())
     for look in LATER:
         check = look(subject)
-        _hold(check is None or check.status != "refuted", f"{look.__name__} refutes the promise: {check}")
+        _require(check is None or check.status != "refuted", f"{look.__name__} refutes the promise: {check}")

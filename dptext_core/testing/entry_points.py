@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..auditing.entry_points import Difference, differences
 from ..auditing.release_statistics import is_cheap
-from ..data.records import rewrite_records, seeded
+from ..data.records import rewrite_records, seeded_stream
 from ..mechanisms.base import Mechanism
 
 #: A block of rows, and two of them.
@@ -18,7 +18,7 @@ def entry_point_differences(m: Mechanism, text: str, seed: int) -> Iterator[Diff
     yield from differences(m, text, seed, seeded=is_cheap(m))
     if m.shares_draws:
         return
-    rows, stream = [text] * ROWS, seeded(seed)
+    rows, stream = [text] * ROWS, seeded_stream(seed)
     for start, batch in ((0, 32), (0, 2), (3, 2)) if is_cheap(m) else ((3, 1),):
         for record in rewrite_records(rows, m, seed=seed, start=start, batch=batch):
             wanted = m.rewrite(text, stream=stream.numbered([record.index]))

@@ -9,7 +9,7 @@ from string import Template
 
 from ..errors import ConfigError, InputError
 from ..mechanisms.registry import mechanisms
-from ..support.checks import shown
+from ..support.checks import shorten_repr
 from ..support.version import __version__
 
 _TEMPLATES = Path(__file__).with_name("template")
@@ -38,7 +38,9 @@ def new_mechanism(name: str, into: Path | str | None = None) -> list[Path]:
         The folder is there already, or cannot be written.
     """
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", str(name)):
-        raise ConfigError(f"A name is small letters, digits and hyphens, such as my-mechanism; not {shown(name)}.")
+        raise ConfigError(
+            f"A name is small letters, digits and hyphens, such as my-mechanism; not {shorten_repr(name)}."
+        )
     if name in {s.name for s in mechanisms()}:
         raise ConfigError(f"There is a mechanism named {name!r} already. Choose another name.")
     parts = name.split("-")

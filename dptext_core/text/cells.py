@@ -29,15 +29,15 @@ _QUOTED, _PLAIN = re.compile(r"([;\t\r\n])"), re.compile(r"([,;])")
 BREAKS = re.compile(r"[\t\r\n\v\f\0\x1a\x1c-\x1e\x85\u2028\u2029]+")
 
 
-def guarded(cell: str) -> str:
+def guard_formula(cell: str) -> str:
     """Return a cell of a quoted table, such as CSV, that no spreadsheet reads as a formula."""
-    return _guarded(cell.translate(_CONTROL), _QUOTED, "\t\r\n")
+    return _guard_formula(cell.translate(_CONTROL), _QUOTED, "\t\r\n")
 
 
-def plain(cell: str) -> str:
+def guard_unquoted(cell: str) -> str:
     """Return a cell of a table without quotes, such as TSV. It begins with no quotation mark either: a reader that
     knows quotes would remove it, and read on to the next one, across rows."""
-    return _guarded(BREAKS.sub(" ", cell).translate(_CONTROL), _PLAIN, '"')
+    return _guard_formula(BREAKS.sub(" ", cell).translate(_CONTROL), _PLAIN, '"')
 
 
 def to_csv(rows: Sequence[Mapping[str, Any]], names: Iterable[str] | None = None) -> str:
@@ -45,13 +45,13 @@ def to_csv(rows: Sequence[Mapping[str, Any]], names: Iterable[str] | None = None
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     columns = list(rows[0] if names is None and rows else names or ())
-    writer.writerow([guarded(n) for n in columns])
+    writer.writerow([guard_formula(n) for n in columns])
     for row in rows:
-        writer.writerow([guarded(v) if isinstance(v := row.get(n), str) else v for n in columns])
+        writer.writerow([guard_formula(v) if isinstance(v := row.get(n), str) else v for n in columns])
     return out.getvalue()
 
 
-def _guarded(cell: str, marks: re.Pattern[str], begins: str) -> str:
+def _guard_formula(cell: str, marks: re.Pattern[str], begins: str) -> str:
     """Put an apostrophe before everything that begins a formula. begins: what else no cell begins with."""
     first, *others = marks.split(cell)
     # Behind a mark the quotes of the cell may be those of another one, and be taken away.

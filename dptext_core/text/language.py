@@ -25,7 +25,7 @@ _LETTER = APOSTROPHES[2]
 _TO_STRAIGHT = str.maketrans(APOSTROPHES[1:], "'" * (len(APOSTROPHES) - 1))
 
 
-def straight(text: str) -> str:
+def straighten_apostrophes(text: str) -> str:
     """Return the text with straight apostrophes and the same length."""
     if text.isalpha() and _LETTER not in text:  # most words
         return text

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ..errors import InputError
-from .language import Language, straight
+from .language import Language, straighten_apostrophes
 
 _WORDNET_PARTS = ("noun", "verb", "adj", "adv")
 
@@ -32,7 +32,7 @@ class Lexicon:
     def __contains__(self, word: object) -> bool:
         if not isinstance(word, str):
             return False
-        return self._has(straight(word.lower()))
+        return self._has(straighten_apostrophes(word.lower()))
 
     def _has(self, word: str) -> bool:
         if word in self.words or word in self.language.clitic_tokens:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ..errors import InputError, ModelUnavailable
 from ..support.checks import usable_path, without_marks
-from .language import Language, straight
+from .language import Language, straighten_apostrophes
 from .languages import ENGLISH
 from .lexicon import Antonyms, Lexicon, folder_antonyms, pairs_both_ways
 
@@ -55,7 +55,7 @@ def stop_words(path: str | Path | None = None, language: Language = ENGLISH) -> 
 
 @lru_cache(maxsize=8)
 def _stop_words_of(name: str, data: bytes, language: Language) -> Lexicon:
-    words = frozenset(straight(line.strip().lower()) for line in _lines(name, data)) - {""}
+    words = frozenset(straighten_apostrophes(line.strip().lower()) for line in _lines(name, data)) - {""}
     if not words:
         raise InputError(f"{name} holds no word: a list of stop words has one word a line.")
     digest = hashlib.sha256(data).hexdigest()[:12]

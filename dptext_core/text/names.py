@@ -61,9 +61,9 @@ class Finder:
 def finder() -> Finder | None:
     """Return the pipeline that the environment names; None where it names none. Raises ModelUnavailable."""
     named = os.environ.get(VARIABLE, "").strip()
-    return _loaded(named) if named else None
+    return _load_pipeline(named) if named else None
 
 
 @lru_cache(maxsize=2)
-def _loaded(pipeline: str) -> Finder:
+def _load_pipeline(pipeline: str) -> Finder:
     return Finder(pipeline)

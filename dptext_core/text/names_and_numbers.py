@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from .document import Document
-from .language import Clues, straight
+from .language import Clues, straighten_apostrophes
 
 _LINE_ENDS = frozenset("\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029")
 #: Marks after which a sentence goes on.
@@ -58,7 +58,7 @@ def names_and_numbers(document: Document) -> dict[int, str]:
 
 def plain_form(text: str) -> str:
     """Return a token as the lists of a language have it: in small letters, without the full stop of an abbreviation."""
-    return straight(text).casefold().rstrip(".") or text
+    return straighten_apostrophes(text).casefold().rstrip(".") or text
 
 
 def can_begin(document: Document, k: int) -> bool:
@@ -91,12 +91,12 @@ def _kind(document: Document, clues: Clues, k: int) -> str:
     if word in clues.always_large or word in clues.titles or word in document.language.titles:
         return ""
     inside = clues.capitals and not can_begin(document, k)
-    return "name" if inside and not (lone and _shouted(document, k)) else ""
+    return "name" if inside and not (lone and _is_all_capitals(document, k)) else ""
 
 
 def _in_number(document: Document, clues: Clues, k: int, size: str) -> bool:
     """Return True if the neighbouring words make a small number word part of a number."""
-    before, after = (_word_at(document, i) for i in _beside(document, k, clues.between_numbers))
+    before, after = (_word_at(document, i) for i in _neighbouring_words(document, k, clues.between_numbers))
     if size == "small" and (before in clues.before_numbers or after in clues.after_numbers):
         return True
     return any(_same_number(size, _size(w, clues)) for w in (before, after))
@@ -106,7 +106,7 @@ def _in_date(document: Document, clues: Clues, k: int, word: str) -> bool:
     """Return True if the neighbouring words make a month or an ordinal part of a date."""
     if word not in clues.months and word not in clues.ordinal_words:
         return False
-    places = _beside(document, k, clues.joining)
+    places = _neighbouring_words(document, k, clues.joining)
     if word in clues.ordinal_words:
         return any(_is_month(document, clues, i, after=i > k) for i in places)
     beside = [_word_at(document, i) for i in places]
@@ -176,7 +176,7 @@ def _word_at(document: Document, i: int) -> str:
     return plain_form(document.words[i]) if 0 <= i < len(document.words) else ""
 
 
-def _beside(document: Document, k: int, between: Collection[str]) -> Iterator[int]:
+def _neighbouring_words(document: Document, k: int, between: Collection[str]) -> Iterator[int]:
     """Yield the places of the nearest word before token k and the nearest after it, past punctuation and the words
     ``between``: -1 or the number of tokens where there is none."""
     kinds, words = document.kinds, document.words
@@ -187,7 +187,7 @@ def _beside(document: Document, k: int, between: Collection[str]) -> Iterator[in
         yield i
 
 
-def _shouted(document: Document, k: int) -> bool:
+def _is_all_capitals(document: Document, k: int) -> bool:
     """Return True if a word directly beside token k is in capitals throughout."""
     beside = (document.words[i] for i in (k - 1, k + 1) if 0 <= i < len(document.words))
     return any(w.isupper() and len(w) > 1 for w in beside)

@@ -152,11 +152,11 @@ def _general_spans(
     if spans is None:
         spans = [match.span() for match in rules.chunk.finditer(plain)]
     refined: list[tuple[int, int]] = []
-    for a, b in _joined(plain, spans, rules):
+    for a, b in _join_spans(plain, spans, rules):
         if plain[a:b].isalnum():
             refined.append((start + a, start + b))
         else:
-            refined += [(start + c, start + d) for c, d in _refined(plain, a, b, start, inner_dots, rules)]
+            refined += [(start + c, start + d) for c, d in _refine_token(plain, a, b, start, inner_dots, rules)]
     return refined
 
 
@@ -195,7 +195,7 @@ def _tokenizer_spans(sentence: str, language: Language) -> list[tuple[int, int]]
     return None if sentence[at:].strip() else spans
 
 
-def _joined(text: str, spans: list[tuple[int, int]], rules: _Rules) -> list[tuple[int, int]]:
+def _join_spans(text: str, spans: list[tuple[int, int]], rules: _Rules) -> list[tuple[int, int]]:
     """Undo boundaries inside words (``ca|n't``, ``can|not``, ``d|'ye``), but not those before clitics."""
     joined: list[tuple[int, int]] = []
     for a, b in spans:
@@ -215,7 +215,7 @@ def _symbolic(char: str) -> bool:
     return category in ("So", "Co", "Cn") or (category == "Sk" and ord(char) > 0xFFFF)
 
 
-def _refined(
+def _refine_token(
     text: str, start: int, end: int, offset: int, inner_dots: Collection[int], rules: _Rules
 ) -> list[tuple[int, int]]:
     """Split a token at symbols and separating punctuation, strip punctuation from its edges, split its clitics off."""
@@ -238,11 +238,11 @@ def _refined(
     runs.append((run, end))
     parts: list[tuple[int, int]] = []
     for a, b in runs:
-        parts += _stripped(text, a, b, offset, inner_dots, rules)
+        parts += _strip_token(text, a, b, offset, inner_dots, rules)
     return parts
 
 
-def _stripped(
+def _strip_token(
     text: str, a: int, b: int, offset: int, inner_dots: Collection[int], rules: _Rules
 ) -> list[tuple[int, int]]:
     first = next((i for i in range(a, b) if text[i].isalnum()), None)

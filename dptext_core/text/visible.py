@@ -26,7 +26,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..support.checks import many
+from ..support.checks import pluralize
 
 #: The letter that stands for a symbol that is not listed: caseless, and in no word of any list.
 UNLISTED = "\u0294"
@@ -148,7 +148,7 @@ def count_removed(text: Any) -> int:
 
 def removed_note(removed: int) -> str:
     """Say how many characters of a text nobody sees; "" where there are none. For its author alone."""
-    return f"{many(removed, 'invisible character')} removed." if removed else ""
+    return f"{pluralize(removed, 'invisible character')} removed." if removed else ""
 
 
 def _characters(text: str, forms: Mapping[str, str]) -> tuple[str, list[int], int]:
@@ -226,7 +226,7 @@ def character_table() -> dict[str, Any]:
     }
 
 
-def _listed(ranges: str) -> list[tuple[int, int]]:
+def _parse_ranges(ranges: str) -> list[tuple[int, int]]:
     pairs = (r.partition("-") for r in ranges.split())
     return [(int(a, 16), int(b or a, 16)) for a, _, b in pairs]
 
@@ -245,4 +245,4 @@ def _ranges(codes: Iterable[int]) -> list[tuple[int, int]]:
 _FORMS = {char: mark for mark, alike in _ALIKE.items() for char in alike}
 _FORMS |= dict.fromkeys(_SPACES, " ") | dict.fromkeys(_LINE_ENDS, "\n") | _READ_AS
 _ASCII = "".join(map(chr, range(0x20, 0x7F)))
-_SAME = frozenset(f"{_ASCII}\t\n{MARKS}{SYMBOLS}").union(*(map(chr, range(a, b + 1)) for a, b in _listed(EMOJI)))
+_SAME = frozenset(f"{_ASCII}\t\n{MARKS}{SYMBOLS}").union(*(map(chr, range(a, b + 1)) for a, b in _parse_ranges(EMOJI)))

@@ -288,11 +288,11 @@ def sentence_bank(name: str = DEFAULT_BANK) -> SentenceBank:
             f"A file of the bank {folder.name} cannot be read: {error.strerror or error}. Build it again, or take it "
             "from the repository again."
         ) from error
-    return _read(name, folder, changed, about.sha256)
+    return _read_bank(name, folder, changed, about.sha256)
 
 
 @lru_cache(maxsize=2)
-def _read(name: str, folder: Path, _changed: tuple[int, ...], sha256: str) -> SentenceBank:
+def _read_bank(name: str, folder: Path, _changed: tuple[int, ...], sha256: str) -> SentenceBank:
     # The times of the files belong to the key: a bank that was built anew is read again.
     damaged = f"The bank {folder.name} has changed since it was built, or is damaged. Build it again."
     try:

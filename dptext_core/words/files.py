@@ -32,7 +32,7 @@ import numpy as np
 
 from ..errors import InputError, ModelUnavailable
 from ..support import extras
-from ..support.checks import usable_path, whole
+from ..support.checks import check_whole_number, usable_path
 from ..text.language import Language
 from ..text.languages import ENGLISH
 from .vocabulary import read_pieces, whole_words
@@ -92,7 +92,7 @@ def title(name: str | Path) -> str:
     return _GENSIM_TITLES.get(str(name), Path(name).name)
 
 
-def available() -> list[tuple[str, str, str]]:
+def available_files() -> list[tuple[str, str, str]]:
     """Name, title and origin of the spaces of this kind that are on this machine."""
     found = []
     with contextlib.suppress(ModelUnavailable):
@@ -143,7 +143,7 @@ def read_vectors(
     .zip takes room in the folder for temporary files. Raises ConfigError for a limit below 1, InputError for a file
     that cannot be used.
     """
-    limit = whole("The limit, a number of words,", limit, least=1)
+    limit = check_whole_number("The limit, a number of words,", limit, least=1)
     path = usable_path(path).resolve()
     if not path.is_file():
         raise InputError(f"There is no file {path.name} at this path: give the path of a file with word vectors.")
@@ -152,11 +152,11 @@ def read_vectors(
         if path.suffix.lower() == ".npz":
             words, vectors = _read_npz(path, limit)
         elif path.suffix.lower() == ".zip":
-            with _unzipped(path) as inner, _without_mark(inner) as plain:
-                words, vectors = _read(plain, limit, language)
+            with _unzip(path) as inner, _without_mark(inner) as plain:
+                words, vectors = _read_vectors(plain, limit, language)
         else:
             with _without_mark(path) as plain:
-                words, vectors = _read(plain, limit, language)
+                words, vectors = _read_vectors(plain, limit, language)
     except InputError:
         raise
     except MemoryError as error:
@@ -166,7 +166,7 @@ def read_vectors(
             f"{path.name} cannot be read as word vectors; it may be damaged or cut off. Get it again, or convert it to "
             f"one of: {_FORMATS}. ({type(error).__name__})"
         ) from error
-    return _cleaned(words, vectors, path.name)
+    return _clean_vectors(words, vectors, path.name)
 
 
 def _refuse_unsafe(name: str) -> None:
@@ -194,7 +194,7 @@ def _read_npz(path: Path, limit: int) -> tuple[Sequence[str], NDArray[np.float32
 
 
 @contextlib.contextmanager
-def _unzipped(path: Path) -> Iterator[Path]:
+def _unzip(path: Path) -> Iterator[Path]:
     """Return the one file in a .zip, in a temporary folder."""
     with zipfile.ZipFile(path) as archive:
         members = [m for m in archive.infolist() if not m.is_dir() and not m.filename.startswith("__MACOSX/")]
@@ -234,7 +234,7 @@ def _open(path: Path) -> IO[bytes]:
     return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
 
 
-def _read(path: Path, limit: int, language: Language) -> tuple[Sequence[str], NDArray[np.float32]]:
+def _read_vectors(path: Path, limit: int, language: Language) -> tuple[Sequence[str], NDArray[np.float32]]:
     with _open(path) as file:
         first, second = file.readline(_LONGEST_LINE), file.readline(_LONGEST_LINE)
     if not first.strip():
@@ -375,7 +375,7 @@ def _unfit(word: str) -> bool:
     return any(kind[0] == "Z" or kind in ("Cc", "Cf", "Cs") for kind in kinds)
 
 
-def _cleaned(
+def _clean_vectors(
     words: Sequence[str], vectors: NDArray[np.float32], name: str
 ) -> tuple[tuple[str, ...], NDArray[np.float32]]:
     _in_range(vectors, name)

@@ -25,7 +25,7 @@ import numpy as np
 
 from ..errors import ConfigError, InputError, ModelUnavailable
 from ..support.assets import assets_folder
-from ..support.checks import shown, whole
+from ..support.checks import check_whole_number, shorten_repr
 from ..support.task import UNWATCHED, Task
 from ..text.language import Language
 from ..text.languages import ENGLISH
@@ -88,7 +88,7 @@ class WordList(Sequence[str]):
         return self._places.get(word.lower())
 
 
-def without(words: WordList, places: tuple[int, ...]) -> WordList:
+def without_words(words: WordList, places: tuple[int, ...]) -> WordList:
     """Return the list without the words at these places; later ones move up. Raises ConfigError if none is left."""
     if not places:
         return words
@@ -97,11 +97,11 @@ def without(words: WordList, places: tuple[int, ...]) -> WordList:
             f"The list of words that are never released leaves no word of the word list {words.name}. Take some out of "
             "the list."
         )
-    return _without(words, places)
+    return _without_words(words, places)
 
 
 @lru_cache(maxsize=24)
-def _without(words: WordList, places: tuple[int, ...]) -> WordList:
+def _without_words(words: WordList, places: tuple[int, ...]) -> WordList:
     # By places: nothing that was typed is kept for the process.
     gone = set(places)
     return WordList(words.name, words.space, tuple(w for i, w in enumerate(words.words) if i not in gone))
@@ -150,13 +150,13 @@ def word_list(name: str = FULL, task: Task | None = None, language: Language = E
 def _parse(name: str) -> tuple[str, int | None]:
     """Return the space of a list, and the seed of one that does not come with the program."""
     if not isinstance(name, str):
-        raise ConfigError(f"A word list has a name, not {shown(name)}.")
+        raise ConfigError(f"A word list has a name, not {shorten_repr(name)}.")
     if name in word_lists():
         return name.rpartition("-")[0], None
     parts = re.fullmatch(r"(.+)@([0-9]{1,18})", name)
     if parts is None:
         raise ConfigError(
-            f"Unknown word list {shown(name)}: use one of {', '.join(word_lists())}, or SPACE@SEED: the name or path "
+            f"Unknown word list {shorten_repr(name)}: use one of {', '.join(word_lists())}, or SPACE@SEED: the name or path "
             "of a word space, and a whole number that picks the word to start from (glove-840b@1)."
         )
     return parts[1], int(parts[2])
@@ -180,7 +180,7 @@ def user_list(space: str, start_seed: int, task: Task = UNWATCHED, language: Lan
     nothing from the promise of a mechanism. ``task`` as in ``build_list``, ``language`` as in ``word_space``. Raises
     ConfigError for a negative seed, and what ``word_space`` raises.
     """
-    start_seed = whole("The seed of a word list", start_seed, least=0)
+    start_seed = check_whole_number("The seed of a word list", start_seed, least=0)
     file, key = space_file(space), (space, start_seed, language)
     while not _building.acquire(timeout=0.1):
         task.check()

@@ -13,7 +13,7 @@ from .space import WordSpace
 from .space_loading import SPACES
 
 
-def without(space: WordSpace, places: tuple[int, ...], everyones: bool = False) -> WordSpace:
+def without_words(space: WordSpace, places: tuple[int, ...], everyones: bool = False) -> WordSpace:
     """Return the space without the words at these places. everyones: by the program's list, so that all visitors of a
     server have this one. Raises ConfigError where none is left."""
     if not places:
@@ -23,7 +23,7 @@ def without(space: WordSpace, places: tuple[int, ...], everyones: bool = False) 
             f"The list of words that are never released leaves no word of the word space {space.name}. Take some out "
             "of the list."
         )
-    return _everyones(space, places) if everyones else _without(space, places)
+    return _without_public(space, places) if everyones else _without(space, places)
 
 
 #: Spaces without some words that this process holds, each as large as the whole one, and how many it may hold: None
@@ -39,7 +39,7 @@ def hold_at_most(n: int) -> None:
 
 
 @lru_cache(maxsize=len(SPACES))
-def _everyones(space: WordSpace, places: tuple[int, ...]) -> WordSpace:
+def _without_public(space: WordSpace, places: tuple[int, ...]) -> WordSpace:
     return _made_without(space, places)
 
 
@@ -65,6 +65,4 @@ def _made_without(space: WordSpace, places: tuple[int, ...]) -> WordSpace:
     codes = None if space.codes is None else space.codes[kept]
     whole = (space, places) if space.name in SPACES else None  # a user's is not held for one that is smaller
     vectors: Any = space.vectors[kept] if space.step is None else None
-    return WordSpace(
-        space.name, space.title, words, vectors, counts, None, codes, space.bounds, whole, step=space.step
-    )
+    return WordSpace(space.name, space.title, words, vectors, counts, None, codes, space.bounds, whole, step=space.step)

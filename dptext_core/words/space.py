@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ConfigError, InputError
-from ..support.checks import shown, whole
+from ..support.checks import check_whole_number, shorten_repr
 from ..support.device import best_device
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ class WordSpace:
         """
         places = self._checked(rows)
         _check_metric(metric)
-        k = min(whole("k, the number of nearest words,", k, least=1), len(self))
+        k = min(check_whole_number("k, the number of nearest words,", k, least=1), len(self))
         chosen, values = np.empty((len(places), k), np.int64), np.empty((len(places), k), np.float32)
         device, sign = _cuda(), 1.0 if metric == "euclidean" else -1.0
         step = max(1, _BLOCK // len(self))
@@ -329,7 +329,7 @@ class WordSpace:
         Each comes with its cosine similarity, or with its distance where ``metric`` is "euclidean".
         """
         _check_metric(metric)
-        k = whole("k, the number of neighbours,", k, least=0)
+        k = check_whole_number("k, the number of neighbours,", k, least=0)
         values = self.similarities(word) if metric == "cosine" else self.distances(word)
         order = np.argsort(-values if metric == "cosine" else values, kind="stable")
         chosen: Sequence[int] = order[order != self._place(word)][:k]
@@ -463,7 +463,9 @@ def kth_bound(keys: NDArray[Any], k: int) -> NDArray[Any]:
 
 def _check_metric(metric: str) -> None:
     if not isinstance(metric, str) or metric not in WORD_METRICS:
-        raise ConfigError(f"Unknown metric of a word space {shown(metric)}: use one of {', '.join(WORD_METRICS)}.")
+        raise ConfigError(
+            f"Unknown metric of a word space {shorten_repr(metric)}: use one of {', '.join(WORD_METRICS)}."
+        )
 
 
 def _cuda() -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import ConfigError, ModelUnavailable
 from ..support.assets import assets_folder
-from ..support.checks import shown, whole
+from ..support.checks import check_whole_number, shorten_repr
 from ..text.language import Language
 from ..text.languages import ENGLISH
 from . import files
@@ -55,7 +55,7 @@ class UsableSpace(NamedTuple):
 def word_spaces() -> list[UsableSpace]:
     """List the word spaces of this machine: the bundled ones, glove-840b if it is installed, gensim-data's on disk."""
     bundled = [UsableSpace(name, title, "comes with the program") for name, title in SPACES.items()]
-    return bundled + [UsableSpace(*found) for found in files.available()]
+    return bundled + [UsableSpace(*found) for found in files.available_files()]
 
 
 def word_space(name: str | Path = "minilm", limit: int | None = None, language: Language = ENGLISH) -> WordSpace:
@@ -91,21 +91,23 @@ def word_space(name: str | Path = "minilm", limit: int | None = None, language: 
         if limit is not None:
             raise ConfigError(f"The word space {name} comes with the program and takes no limit: leave it out.")
         return _load(str(name))
-    limit = files.LIMIT if limit is None else whole("The limit, a number of words,", limit, least=1)
-    return _read(str(name), *file, limit, language)
+    limit = files.LIMIT if limit is None else check_whole_number("The limit, a number of words,", limit, least=1)
+    return _read_space(str(name), *file, limit, language)
 
 
 def space_file(name: str | Path) -> tuple[Path, int, int] | None:
     """Return the file of a user's word space, its time and its size, which name what is cached of it; None for a
     bundled space. Reads nothing; raises what ``word_space`` raises for a name."""
     if not isinstance(name, str | Path):
-        raise ConfigError(f"A word space is a name or the path of a file of vectors, not {shown(name)}.")
+        raise ConfigError(f"A word space is a name or the path of a file of vectors, not {shorten_repr(name)}.")
     if name in SPACES:
         return None
     path = files.locate(name)
     if path is None:
         names = ", ".join(found.name for found in word_spaces())
-        raise ConfigError(f"Unknown word space {shown(str(name))}: use one of {names}, or the path of a vectors file.")
+        raise ConfigError(
+            f"Unknown word space {shorten_repr(str(name))}: use one of {names}, or the path of a vectors file."
+        )
     seen = os.stat(path)
     return path, seen.st_mtime_ns, seen.st_size
 
@@ -118,7 +120,7 @@ def common_vocabulary() -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=2)
-def _read(name: str, path: Path, _changed: int, _size: int, limit: int, language: Language) -> WordSpace:
+def _read_space(name: str, path: Path, _changed: int, _size: int, limit: int, language: Language) -> WordSpace:
     # The time and size of the file belong to the key: a file that was changed is read again.
     words, vectors = files.read_vectors(path, limit, language)
     return WordSpace(name, files.title(name), words, vectors)

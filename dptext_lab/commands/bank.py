@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from dptext_core.cli.arguments import positive
 from dptext_core.cli.commands.rewrite_data import note_reading
-from dptext_core.cli.console import emit, note, resumable, table
-from dptext_core.support.checks import many
+from dptext_core.cli.console import emit, explain_resume, note, table
+from dptext_core.support.checks import pluralize
 from dptext_core.support.task import on_terminal
 from dptext_core.text.lexicons import read_lines
 
@@ -77,7 +77,7 @@ def build(args: argparse.Namespace) -> None:
     gathered = gather(texts, avoid, args.shortest, args.longest)
     for why, n in gathered.left_out.items():
         note(f"left out, {why}: {n:,}")
-    with resumable(args.out):
+    with explain_resume(args.out):
         about = build_bank(
             gathered,
             args.out,
@@ -85,10 +85,10 @@ def build(args: argparse.Namespace) -> None:
             origin=names,
             licence=args.licence,
             steps=args.steps,
-            task=on_terminal(f"encoding {many(len(gathered.sentences), 'sentence')}"),
+            task=on_terminal(f"encoding {pluralize(len(gathered.sentences), 'sentence')}"),
         )
     note(
-        f"{many(about.sentences, 'sentence')}. Rounding moves a cosine by {about.usual_error:.2g} as a rule, and by "
+        f"{pluralize(about.sentences, 'sentence')}. Rounding moves a cosine by {about.usual_error:.2g} as a rule, and by "
         f"{about.largest_error:.2g} at most. Anyone may read the bank, and any sentence of it can be released: look "
         "through sentences.txt before you use it."
     )

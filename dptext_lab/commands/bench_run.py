@@ -26,7 +26,7 @@ from dptext_core.data.folder import same_place
 from dptext_core.errors import ConfigError, InputError
 from dptext_core.mechanisms import codec
 from dptext_core.mechanisms.setting import Setting
-from dptext_core.support.checks import whole
+from dptext_core.support.checks import check_whole_number
 
 from ..measurements import equal_privacy
 from ..results import equal_privacy as equal_privacy_rows
@@ -156,7 +156,7 @@ def _grid(args: argparse.Namespace) -> Grid:
         return grid_by_name(args.grid or "quick", args.data is not None)
     if args.grid:
         raise ConfigError("--setting stands in the place of --grid: give one of the two.")
-    seeds = len(SEEDS) if args.seeds is None else whole("--seeds", args.seeds, least=1)
+    seeds = len(SEEDS) if args.seeds is None else check_whole_number("--seeds", args.seeds, least=1)
     epsilons = [codec.real("ε", part.strip()) for part in (args.epsilon or "").split(",") if part.strip()]
     data = args.set or ["builtin" if args.data is None else "sst2"]
     return of_settings([Setting.from_text(s) for s in args.setting], data, epsilons, range(1, seeds + 1))
@@ -308,7 +308,7 @@ def _point(args: argparse.Namespace) -> int:
         )
     use_one_thread()
     if args.seed is not None:
-        point = replace(point, seed=whole("--seed", args.seed, least=0))
+        point = replace(point, seed=check_whole_number("--seed", args.seed, least=0))
     (line,) = run_group([point], setup)
     print(f"{args.point}: " + ", ".join(f"{k} {v}" for k, v in line.named.items()))
     told: list[bool] = []

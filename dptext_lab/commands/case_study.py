@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from dptext_core.cli.arguments import positive
-from dptext_core.cli.console import emit, note, resumable, table
+from dptext_core.cli.console import emit, explain_resume, note, table
 
 HELP = "DP-Rewrite's case study: what a pre-trained model remembers"
 
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> None:
     from ..measurements import case_study
     from ..results import case_study as case_study_rows
 
-    with resumable(args.out):
+    with explain_resume(args.out):
         study = case_study.case_study(
             args.data,
             args.out,

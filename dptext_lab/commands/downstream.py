@@ -6,7 +6,7 @@ import argparse
 
 from dptext_core.cli.arguments import positive
 from dptext_core.cli.commands.rewrite_data import data_options, note_reading
-from dptext_core.cli.console import emit, note, resumable, table
+from dptext_core.cli.console import emit, explain_resume, note, table
 from dptext_core.support.task import on_terminal
 
 HELP = "train and test a classifier on original or rewritten data"
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> None:
     test = tables.source(args.test, columns, args.header, args.test_split)
     for data in (train, test):
         note_reading(data)
-    with resumable(args.out):
+    with explain_resume(args.out):
         scores = downstream(
             train,
             test,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from dptext_core.cli.arguments import positive, real, whole
+from dptext_core.cli.arguments import positive, real, whole_number
 from dptext_core.cli.commands.rewrite_data import data_options, note_reading
 from dptext_core.cli.console import emit, note
 
@@ -29,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         ("decay", number, 0.5, "by what it is multiplied where it brings nothing more; 1 as in the paper"),
         ("batch", positive, 64, "texts in a step"),
         ("patience", positive, 10, "epochs without a better one, after which it ends"),
-        ("seed", whole("the seed"), 1, "of weights, order and samples"),
+        ("seed", whole_number("the seed"), 1, "of weights, order and samples"),
     ):
         parser.add_argument(f"--{name}", type=kind, default=default, metavar="N", help=f"{what} (default {default})")
     parser.add_argument("--device", metavar="D", help="cpu, cuda or mps; without it a GPU where there is one")

@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dptext_core.auditing import LINES, AuditReport, audit, share
+from dptext_core.auditing import LINES, AuditReport, audit, format_share
 from dptext_core.auditing.broken_mechanisms import FAULTS, Fault, broken, sound
 from dptext_core.auditing.inputs import default_inputs
 from dptext_core.errors import InputError
@@ -209,7 +209,10 @@ def _table(rows: Sequence[dict[str, Any]]) -> str:
     def cells(r: dict[str, Any]) -> list[str]:
         # Infinite numbers are words in the file.
         claimed, measured, detectable = (float(r[c]) for c in ("claimed", "measured", "detectable"))
-        proven, leak = "yes" if r["proven"] else "at least", "" if r["leak_fresh"] is None else share(r["leak_fresh"])
+        proven, leak = (
+            "yes" if r["proven"] else "at least",
+            "" if r["leak_fresh"] is None else format_share(r["leak_fresh"]),
+        )
         seen = [bound(claimed), at_least(measured), proven, f"{r['draws']:,}", at_least(detectable), leak]
         return [r["mechanism"], setting_of(r).described(), number(r["epsilon"]), *seen, LINES[r["verdict"]]]
 

@@ -71,14 +71,14 @@ def measure(
 ) -> list[CompositionRow]:
     """Return a row for each number of releases, the first of which is 1."""
     every = [m.rewrites(text, max(releases), seed=k) for k, text in enumerate(texts)]
-    chosen = [best.chosen(list(reader_evidence.ReleasedText(of[0]).steps)) for of in every]
+    chosen = [best.choose_places(list(reader_evidence.ReleasedText(of[0]).steps)) for of in every]
     read = [(of, only) for of, only in zip(every, chosen, strict=True) if only]
     likely = None if judge is None else float(np.mean([_likely(m, of[0], only, judge) for of, only in read[:ASKED]]))
     out: list[CompositionRow] = []
     first: list[float] = []
     for n in releases:
         began = time.process_time()
-        found = [reader.read(m, of[:n], only=only) for of, only in read]
+        found = [reader.read_releases(m, of[:n], only=only) for of, only in read]
         seconds = (time.process_time() - began) / len(read)
         success = [f.success for f in found]
         first = first or success

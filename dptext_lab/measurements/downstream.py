@@ -18,10 +18,10 @@ import numpy as np
 
 from dptext_core.data import components
 from dptext_core.data.folder import RunFolder
-from dptext_core.data.labels import label_of, named
+from dptext_core.data.labels import label_of, list_labels
 from dptext_core.data.tables import Source
 from dptext_core.errors import ConfigError, DPTextError, InputError
-from dptext_core.support.checks import shown, whole
+from dptext_core.support.checks import check_whole_number, shorten_repr
 from dptext_core.support.task import UNWATCHED, Task
 from dptext_core.support.version import __version__
 
@@ -93,7 +93,7 @@ def classifier(name: str, model: str = "bundled", task: Task = UNWATCHED) -> com
     own = components.classifiers()
     if name not in own:
         known = ", ".join([*components.BUILT_IN, *own])
-        raise ConfigError(f"There is no classifier {shown(name)}. Use one of {known}.")
+        raise ConfigError(f"There is no classifier {shorten_repr(name)}. Use one of {known}.")
     return own[name]
 
 
@@ -131,9 +131,11 @@ def labelled_texts(data: Source, text: str, label: str) -> tuple[list[str], list
         if row[text] is None:
             left_out += 1
         elif not isinstance(row[text], str):
-            raise InputError(f"{data.name} has something else than a text in {shown(text)}. Name the column of texts.")
+            raise InputError(
+                f"{data.name} has something else than a text in {shorten_repr(text)}. Name the column of texts."
+            )
         elif (name := label_of(row[label])) is None:
-            raise InputError(f"{data.name} has a row without a label in {shown(label)}. Give each row one.")
+            raise InputError(f"{data.name} has a row without a label in {shorten_repr(label)}. Give each row one.")
         else:
             texts.append(row[text])
             labels.append(name)
@@ -147,8 +149,8 @@ def unshared_labels(train: Source, labels: Sequence[str], test: Source, truth: S
     learnt, true = set(labels), set(truth)
     if not learnt & true:
         raise InputError(
-            f"{train.name} and {test.name} have no label in common: the first has {named(learnt)}, the second "
-            f"{named(true)}. Write the labels alike in both."
+            f"{train.name} and {test.name} have no label in common: the first has {list_labels(learnt)}, the second "
+            f"{list_labels(true)}. Write the labels alike in both."
         )
     return {"train": learnt - true, "test": true - learnt}
 
@@ -173,7 +175,7 @@ def downstream(
     called with a warning about labels that only one of the sources has. Raises ConfigError, Cancelled, and InputError,
     also where the sources have no label in common.
     """
-    seeds = whole("seeds", seeds, least=1)
+    seeds = check_whole_number("seeds", seeds, least=1)
     made = classifier(learner, model, task)
     config = {
         "mode": "downstream",
@@ -192,7 +194,9 @@ def downstream(
         alone = unshared_labels(train, labels, test, truth)
         for source, some in ((train, alone["train"]), (test, alone["test"])):
             if some:
-                note(f"warning: the other file does not have {named(some, source.name)}. Write labels alike in both.")
+                note(
+                    f"warning: the other file does not have {list_labels(some, source.name)}. Write labels alike in both."
+                )
         folder.log(f"{'goes on' if done else 'begins'}: {len(learnt)} rows to train, {len(tested)} to test")
         for seed in sorted({*range(1, seeds + 1)} - set(done)):
             task.check()

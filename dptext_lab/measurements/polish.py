@@ -53,7 +53,7 @@ def measure(data: str, m: Mechanism, texts: Sequence[str], judge: Judge | None =
     gain = compare(cosines[1], cosines[0])
     kept = [p.unchanged for p in every if p.unchanged is not None]
     was, now = np.mean(kept, axis=0).tolist() if kept else (None, None)
-    named, named_after = (scored.named(texts, some) for some in (before, after))
+    named, named_after = (scored.named_words(texts, some) for some in (before, after))
     reads, reads_after, ratio, ratio_low, ratio_high = _reads(before, after, judge)
     return PolishRow(
         data=data,

@@ -17,7 +17,7 @@ from dptext_core.mechanisms.registry import fields_of
 from dptext_core.models import autoencoder
 from dptext_core.privacy.guarantee import NOTIONS, bound, scientific
 from dptext_core.support.assets import read_json
-from dptext_core.support.checks import shown, usable_path
+from dptext_core.support.checks import shorten_repr, usable_path
 
 from ..results.case_study import SETS, epsilon_text
 from ..results.downstream import METRICS, mean_and_deviation
@@ -56,7 +56,7 @@ def _table(rows: Sequence[tuple[dict[str, str], dict[str, str]]]) -> list[list[s
 def _run(folder: Path) -> tuple[str, dict[str, str], dict[str, str]]:
     """Return a run's mode, what it was asked for, and what it found."""
     if not (folder / CONFIG).is_file():
-        raise InputError(f"{shown(str(folder))} holds no run: it has no {CONFIG}. Name the folder of a run.")
+        raise InputError(f"{shorten_repr(str(folder))} holds no run: it has no {CONFIG}. Name the folder of a run.")
     config = read_json(folder / CONFIG)
     if isinstance(config, dict) and config.get("kind") == autoencoder.KIND and (folder / LOG).is_file():
         return _pretraining_run(folder)

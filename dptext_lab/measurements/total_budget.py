@@ -43,7 +43,7 @@ from dptext_core.mechanisms.registry import fields_of, get_mechanism
 from dptext_core.models import causal, sentence_encoder
 from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.support import assets
-from dptext_core.support.checks import many, shown
+from dptext_core.support.checks import pluralize, shorten_repr
 from dptext_core.support.statistics import half_width
 from dptext_core.support.task import UNWATCHED, Task, on_terminal
 
@@ -210,8 +210,8 @@ def _measures(
     one, other = (np.stack([embedded[t] for t in some]) for some in (texts, released))
     per: dict[Any, np.ndarray] = {
         "cosine": np.clip((one * other).sum(axis=1), -1, 1),
-        "vectors": corpus.linked((other @ one.T).astype(np.float64)),
-        "words": corpus.linked(corpus.in_common(released, texts)),
+        "vectors": corpus.linked_share((other @ one.T).astype(np.float64)),
+        "words": corpus.linked_share(corpus.in_common(released, texts)),
     }
     for way, labels in guesses.items():
         guessed = np.array([labels[t] for t in released], object)
@@ -310,7 +310,7 @@ def _domain_bank(data: data_sets.Data, texts: Sequence[str], folder: str) -> tup
         licence="not stated",
         task=on_terminal("bank of the domain"),
     )
-    print(f"The bank of the domain has {many(about.sentences, 'sentence')} of {data.title}'s texts to train.")
+    print(f"The bank of the domain has {pluralize(about.sentences, 'sentence')} of {data.title}'s texts to train.")
     return bank, about.sentences
 
 
@@ -319,7 +319,9 @@ def main(argv: Sequence[str] = ()) -> int:
     args = _parser().parse_args(argv)
     judge = causal.judge(args.judge) if args.judge else None
     if wrong := set(args.system or ()) - {*systems(None, options_in(args)), OWN}:
-        raise ConfigError(f"There is no system {shown(min(wrong))}. There are {', '.join(systems(None, {}))}, {OWN}.")
+        raise ConfigError(
+            f"There is no system {shorten_repr(min(wrong))}. There are {', '.join(systems(None, {}))}, {OWN}."
+        )
     rows, read = _rows_of_file(args.out)
     for found, test, texts in _tests(args.sets, args.data, args.max_texts, args.own):
         of = {"title": found.title, "sha256": found.sha256, "learnt": len(test.learnt), "seeds": args.seeds}

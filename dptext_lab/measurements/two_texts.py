@@ -101,7 +101,7 @@ def check_guarantee(name: str, planted: bool, draws: int = PLANTED_DRAWS, seed: 
         m = make(name)
         epsilon = float(m.config.epsilon)
         prepared = [sound(name).prepare(t) for t in (pair.one, pair.other)]
-        promised = two_texts.promised(sound(name), prepared)
+        promised = two_texts.guaranteed_loss(sound(name), prepared)
         if not 0 < promised < math.inf:
             continue
         # In proportion, as far as the options go.

@@ -13,9 +13,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dptext_core.errors import ConfigError
-from dptext_core.measure.metrics.registry import JUDGES, REGISTRY, judged, measure
+from dptext_core.measure.metrics.registry import JUDGES, REGISTRY, measure, split_judge
 from dptext_core.mechanisms import codec
-from dptext_core.mechanisms.registry import counted, mechanisms, title
+from dptext_core.mechanisms.registry import accounting_unit, mechanisms, title
 from dptext_core.mechanisms.setting import Setting, SettingFields
 from dptext_core.privacy.guarantee import number
 from dptext_core.words.lists import CONFIGURATIONS
@@ -91,7 +91,7 @@ def units(names: Iterable[str]) -> dict[str, list[str]]:
     """Notion and unit of ε → the titles of the mechanisms that count so."""
     found: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
-        found.setdefault(counted(name), []).append(title(name))
+        found.setdefault(accounting_unit(name), []).append(title(name))
     return found
 
 
@@ -189,7 +189,7 @@ def baseline(results: Results, data: str, metric: str) -> Row | None:
 
 def majority(results: Results, data: str, metric: str) -> float | None:
     """Return the score of always guessing the most frequent class, where the metric is a score of that kind."""
-    plain, role = judged(metric)[0], measure(metric).kind
+    plain, role = split_judge(metric)[0], measure(metric).kind
     gate = _first(results.gates, data=data, role=role, metric="f1" if role == "privacy" else plain)
     return gate.majority if gate else None
 
@@ -374,7 +374,7 @@ def table(all_series: Sequence[Series]) -> list[Shown]:
             "source": s.paper or "ours",
             "series": s.label,
             "ε": p.row.epsilon,
-            "ε counts": counted(s.mechanism),
+            "ε counts": accounting_unit(s.mechanism),
             "N_w": p.n_w,
             "data": p.row.data,
             "metric": p.row.metric,

@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from dptext_core.errors import InputError
 from dptext_core.support import assets
-from dptext_core.support.checks import shown
+from dptext_core.support.checks import shorten_repr
 from dptext_core.support.version import PROG, __version__
 from dptext_core.support.whole_files import replacement
 
@@ -27,7 +27,7 @@ _PROG = f"{PROG} bench"
 
 def cannot_write(path: Path, error: OSError) -> InputError:
     """Return the error that says why a file cannot be written."""
-    return InputError(f"{shown(str(path))} cannot be written: {error.strerror or error}. Name another file.")
+    return InputError(f"{shorten_repr(str(path))} cannot be written: {error.strerror or error}. Name another file.")
 
 
 def markdown(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dptext_core.support.checks import many
+from dptext_core.support.checks import pluralize
 
 from .measurement import Measurement
 
@@ -78,6 +78,6 @@ def sentences_by_mechanism(rows: Sequence[BudgetRow], total: float = 50.0) -> di
         return {}
     said = (
         f"At a total ε of {total:g} for a text, one drawn sentence keeps {one.value:.0%} of the meaning, and words "
-        f"drawn one by one keep {each.value:.0%} ({many(one.texts, 'sentence')} of film reviews; Benchmarks has more)."
+        f"drawn one by one keep {each.value:.0%} ({pluralize(one.texts, 'sentence')} of film reviews; Benchmarks has more)."
     )
     return {one.mechanism: said}

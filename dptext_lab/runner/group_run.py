@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dptext_core.measure.metrics.registry import TUNED, judged
+from dptext_core.measure.metrics.registry import TUNED, split_judge
 from dptext_core.mechanisms.base import Mechanism
 from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.mechanisms.registry import fields_of
@@ -251,7 +251,7 @@ def _dataset(base: Originals, size: Size) -> dict[str, Any]:
 def _first_gates(base: Originals) -> tuple[Gate, ...]:
     """Return the gates, those of the first classifier first."""
     found = [tasks.gate(base.data, task, guessed, judge) for (task, judge), guessed in base.guessed.items()]
-    return tuple(sorted(found, key=lambda gate: judged(gate.metric)[1]))
+    return tuple(sorted(found, key=lambda gate: split_judge(gate.metric)[1]))
 
 
 def stop_list_name(path: str | None) -> str:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from dptext_core.errors import InputError
-from dptext_core.measure.metrics.registry import judged, measure
+from dptext_core.measure.metrics.registry import measure, split_judge
 from dptext_core.mechanisms.registry import mechanism_class
 from dptext_core.mechanisms.setting import Setting
 from dptext_core.privacy.distribution import CURVE_DRAWS
@@ -96,7 +96,7 @@ def _both(one: RunLine, other: RunLine) -> RunLine:
     if new.gates is not None:
         own = {(g.task, g.role, g.metric) for g in new.gates}
         gates = (*new.gates, *(g for g in old.gates or () if (g.task, g.role, g.metric) not in own))
-        gates = tuple(sorted(gates, key=lambda gate: judged(gate.metric)[1]))
+        gates = tuple(sorted(gates, key=lambda gate: split_judge(gate.metric)[1]))
     return replace(
         new,
         gates=gates,
@@ -202,7 +202,7 @@ def _enters(row: Row, gates: Sequence[Gate]) -> bool:
     Each classifier has gates of its own; one without any, those of the first one."""
     needs = {"utility", "privacy"} if measure(row.metric).kind == "gain" else {row.task}
     found = [g for g in gates if g.data == row.data and g.role in needs]
-    own = [g for g in found if judged(g.metric)[1] == judged(row.metric)[1]]
+    own = [g for g in found if split_judge(g.metric)[1] == split_judge(row.metric)[1]]
     return all(g.enters for g in own or found)
 
 

@@ -11,8 +11,8 @@ from typing import Any
 from dptext_core.errors import InputError
 from dptext_core.mechanisms.base import Mechanism
 from dptext_core.mechanisms.registry import fields_of
-from dptext_core.support.checks import shown, usable_path
-from dptext_core.support.version import called
+from dptext_core.support.checks import shorten_repr, usable_path
+from dptext_core.support.version import program_name
 
 from ..results.measurement import cannot_write
 
@@ -26,7 +26,7 @@ class OutFile(argparse.Action):
     ) -> None:
         path = usable_path(values)
         if path.exists() and not path.is_file():
-            raise InputError(f"{shown(str(path))} is no file. Name another one.")
+            raise InputError(f"{shorten_repr(str(path))} is no file. Name another one.")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=path.parent):
@@ -49,7 +49,7 @@ _OPTIONS: Mapping[str, dict[str, Any]] = {
 def parser(name: str, doc: str | None, *options: str, required: Sequence[str] = ()) -> argparse.ArgumentParser:
     """Return the parser of ``bench NAME``, described by the first line of its module, with some of the common
     options."""
-    made = argparse.ArgumentParser(prog=f"{called()} bench {name}", description=(doc or "").partition("\n")[0])
+    made = argparse.ArgumentParser(prog=f"{program_name()} bench {name}", description=(doc or "").partition("\n")[0])
     for option in options:
         made.add_argument(f"--{option}", required=option in required, **_OPTIONS[option])
     return made

@@ -20,7 +20,7 @@ from dptext_core.errors import ConfigError, InputError, ModelUnavailable
 from dptext_core.measure.judges import C
 from dptext_core.support import extras
 from dptext_core.support.device import resolve_device
-from dptext_core.support.imports import alone
+from dptext_core.support.imports import transformers_import_guard
 from dptext_core.support.quiet import quiet
 from dptext_core.support.task import UNWATCHED, Task
 
@@ -262,7 +262,7 @@ def _encoder(model: str) -> tuple[Any, Any, int]:
     """Return a fresh copy of the encoder, its tokenizer, and how many pieces it is to read."""
     import torch
 
-    with alone():
+    with transformers_import_guard():
         from transformers import AutoModel, AutoTokenizer
 
     from dptext_core.models.registry import masked_lm_spec

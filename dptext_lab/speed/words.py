@@ -25,7 +25,7 @@ from dptext_core.mechanisms.registry import fields_of, get_mechanism, mechanism_
 from dptext_core.mechanisms.setting import Setting
 from dptext_core.mechanisms.words.custext import CusText
 from dptext_core.mechanisms.words.diffractor import Diffractor
-from dptext_core.mechanisms.words.list_draws import released
+from dptext_core.mechanisms.words.list_draws import draw_outputs
 from dptext_core.mechanisms.words.word_groups import build_groups
 from dptext_core.mechanisms.words.word_trace import Draws
 from dptext_core.privacy.sampling import NoiseStream
@@ -319,7 +319,7 @@ def _time_diffractor(rng: np.random.Generator) -> None:
     plain = _rate(lambda: len([plain_diffractor(words, int(r), 1.0, rng) for r in rows[:300]]))
 
     def ready() -> int:
-        outputs = released(m.vocabulary, rows, np.ones(len(rows)), "geometric", 5, NoiseStream(), len(rows))[0]
+        outputs = draw_outputs(m.vocabulary, rows, np.ones(len(rows)), "geometric", 5, NoiseStream(), len(rows))[0]
         return len(outputs)
 
     _print_line("1-Diffractor, ready tokens", plain, _rate(ready))

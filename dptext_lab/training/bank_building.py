@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dptext_core.errors import ConfigError, InputError
-from dptext_core.measure.pii_survival import telling
+from dptext_core.measure.pii_survival import find_pii
 from dptext_core.support import folder_lock
 from dptext_core.support.assets import assets_folder
-from dptext_core.support.checks import each_text, usable_path, whole
+from dptext_core.support.checks import check_whole_number, each_text, usable_path
 from dptext_core.support.task import UNWATCHED, Task
 from dptext_core.text.document import Document
 from dptext_core.text.lexicons import read_lines
@@ -83,7 +83,7 @@ def gather(
     Gathered
         Each sentence once, whatever its capitals and marks.
     """
-    if whole("shortest", shortest, least=1) > whole("longest", longest):
+    if check_whole_number("shortest", shortest, least=1) > check_whole_number("longest", longest):
         raise ConfigError("The shortest sentence of a bank has no more words than the longest. Change one of the two.")
     avoided = abusive_words() | {word.casefold() for word in avoid}
     found: dict[str, str] = {}
@@ -113,7 +113,7 @@ def _unfit(sentence: str, avoided: frozenset[str], shortest: int, longest: int) 
         return "a word on the list"
     if _LONG_NUMBER.search(sentence):
         return "a long number"
-    if any(t.kind in _PERSONAL or (t.kind == "place" and any(map(str.isdigit, t.text))) for t in telling(sentence)):
+    if any(t.kind in _PERSONAL or (t.kind == "place" and any(map(str.isdigit, t.text))) for t in find_pii(sentence)):
         return "a name or an address"
     return ""
 
@@ -158,7 +158,9 @@ def build_bank(
     if not sentences:
         raise InputError("No sentence is left for a bank. Give more texts, or leave out less.")
     folder = usable_path(out)
-    digest = hashlib.sha256("\n".join((str(whole("steps", steps, least=16)), *sentences)).encode()).hexdigest()
+    digest = hashlib.sha256(
+        "\n".join((str(check_whole_number("steps", steps, least=16)), *sentences)).encode()
+    ).hexdigest()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with folder_lock.exclusive(folder):

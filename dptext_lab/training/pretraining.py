@@ -21,7 +21,7 @@ import numpy as np
 from dptext_core.errors import ConfigError, InputError
 from dptext_core.models import autoencoder as ae
 from dptext_core.support import folder_lock
-from dptext_core.support.checks import real, text_list, whole
+from dptext_core.support.checks import check_whole_number, real, text_list
 from dptext_core.support.device import best_dtype, resolve_device
 from dptext_core.support.task import UNWATCHED, Task
 from dptext_core.support.whole_files import sweep, write_errors, write_whole
@@ -157,11 +157,11 @@ def pretrain(
 def _settings(clip, clip_norm, hidden, window, max_tokens, epochs, lr, decay, batch, patience, seed) -> Settings:
     for name, value in (("hidden", hidden), ("window", window), ("max_tokens", max_tokens)):
         low, high = ae.LIMITS[name]
-        if whole(name, value, low) > high:
+        if check_whole_number(name, value, low) > high:
             raise ConfigError(f"{name} must be at most {high}; it is {value}.")
     for name, value in (("epochs", epochs), ("batch", batch), ("patience", patience)):
-        whole(name, value, 1)
-    whole("seed", seed, 0)
+        check_whole_number(name, value, 1)
+    check_whole_number("seed", seed, 0)
     for name, value in (("lr", lr), ("decay", decay)):
         if not 0 < real(name, value) <= 1:
             raise ConfigError(f"{name} must be above 0 and at most 1; it is {value:g}.")

@@ -105,5 +105,5 @@ def _entry(entry: NotProtected) -> dict[str, str]:
         of = "unknown"
     if not of:
         return {"of": "", "one": entry, "many": entry}
-    one, many = sentences.counted(entry.kind, entry.parameters)
+    one, many = sentences.count_templates(entry.kind, entry.parameters)
     return {"of": of, "one": one, "many": many}

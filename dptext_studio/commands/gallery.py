@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dptext_core.cli.arguments import whole
-from dptext_core.cli.console import emit, note, resumable
+from dptext_core.cli.arguments import whole_number
+from dptext_core.cli.console import emit, explain_resume, note
 
 HELP = "write the examples under every mechanism, and the lessons, as pages that need no server"
 
@@ -32,7 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--seed",
-        type=whole("the seed"),
+        type=whole_number("the seed"),
         default=1,
         metavar="N",
         help="the noise of all pages comes from it (default 1)",
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> None:
     from ..exports.gallery import gallery
 
     say = (lambda line: None) if args.quiet else note
-    with resumable(args.out):
+    with explain_resume(args.out):
         made = gallery(Path(args.out), args.mechanism, args.example, args.lesson, seed=args.seed, say=say)
     kept = f", of which {made.kept:,} were there" if made.kept else ""
     pages = "1 page" if len(made.pages) == 1 else f"{len(made.pages):,} pages"

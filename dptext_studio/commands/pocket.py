@@ -7,8 +7,8 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from dptext_core.cli.arguments import whole
-from dptext_core.cli.console import emit, note, resumable
+from dptext_core.cli.arguments import whole_number
+from dptext_core.cli.console import emit, explain_resume, note
 from dptext_core.errors import ConfigError
 
 HELP = "write a site that rewrites texts in its visitor's browser, for any web server"
@@ -22,7 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="serve it to this machine until Ctrl-C; without --out, from a folder that is deleted then",
     )
     parser.add_argument(
-        "--port", type=whole("the port"), default=8600, metavar="N", help="the port of --serve (default 8600)"
+        "--port", type=whole_number("the port"), default=8600, metavar="N", help="the port of --serve (default 8600)"
     )
     parser.add_argument(
         "--no-gallery",
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> None:
     say = (lambda line: None) if args.quiet else note
     with TemporaryDirectory() as passing:
         out = Path(args.out or passing)
-        with resumable(args.out) if args.out else nullcontext():
+        with explain_resume(args.out) if args.out else nullcontext():
             made = write_site(out, say, shown=None if args.no_gallery else ())
         say(f"{len(made.files)} files, {made.total / 1e6:.1f} MB together.")
         if not args.serve:

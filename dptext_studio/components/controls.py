@@ -99,12 +99,12 @@ def _typed_value(cls: type[Mechanism], field: dataclasses.Field, key: str) -> An
         choices = meta.choices or ()
         index = None if default is None else choices.index(default)
         return st.selectbox(label, choices, index=index, format_func=str.capitalize, help=help, key=key)
-    start = _widget_value(field, recommended.begins(field))
+    start = _widget_value(field, recommended.recommended_value(field))
     if kind == "flag" and default is not None:
         return st.toggle(label, value=start, help=help, key=key)
     if kind == "flag":
         chosen = st.selectbox(label, ("yes", "no"), index=None, format_func=str.capitalize, help=help, key=key)
-        return None if chosen is None else codec.read(field, chosen)
+        return None if chosen is None else codec.parse_option(field, chosen)
     if kind in ("number", "integer"):
         # One type for all three: Streamlit refuses a whole number beside others.
         number = int if kind == "integer" else float
@@ -119,7 +119,7 @@ def _typed_value(cls: type[Mechanism], field: dataclasses.Field, key: str) -> An
         st.caption(blocklist_note(len(value)) if value else "The list is empty.")
         return value
     typed = st.text_input(label, value=start, help=help, key=key)
-    return default if typed == start else codec.read(field, typed)
+    return default if typed == start else codec.parse_option(field, typed)
 
 
 def _words(cls: type[Mechanism], field: dataclasses.Field, typed: str) -> tuple[tuple[str, ...], str]:
@@ -127,7 +127,7 @@ def _words(cls: type[Mechanism], field: dataclasses.Field, typed: str) -> tuple[
     beside them. Raise ConfigError where the mechanism takes none."""
 
     def taken(text: str) -> tuple[str, ...]:
-        value = codec.read(field, text)
+        value = codec.parse_option(field, text)
         cls.check_never(blocklist.Blocklist(frozenset(value)), cls.config_cls())
         return value
 

@@ -112,7 +112,7 @@ def parts() -> None:
         st.rerun(scope="app")
     with st.container(key="footer", horizontal=True, vertical_alignment="center"):
         st.caption(f"DP-Text Studio {__version__} · no text leaves the machine that runs it", width="content")
-        if address := hosting.pocket():
+        if address := hosting.browser_edition_url():
             st.link_button("Compute in my browser", address, type="tertiary")
         for title, part in PARTS.items():
             draw_when_open(st.popover(title, type="tertiary", key=f"footer_{title}", on_change="rerun"), WIDE, part)

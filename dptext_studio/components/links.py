@@ -17,7 +17,7 @@ from dptext_core import Setting, words
 from dptext_core.mechanisms import codec, recommended
 from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.mechanisms.registry import fields_of
-from dptext_core.support.checks import shown, told
+from dptext_core.support.checks import mask_path, shorten_repr
 from dptext_core.words.lists import CONFIGURATIONS
 
 from ..server import public_hosting
@@ -46,12 +46,12 @@ def from_file(query: Mapping[str, str]) -> dict[str, str]:
     """Return what :func:`to_file` wrote, of an older version too, for :func:`from_query`: what it does not name is at
     its default, whatever pages begin with by now."""
     name = query.get("mechanism", "")
-    begun = recommended.begun(name) if any(s.name == name for s in dpt.mechanisms()) else {}
+    begun = recommended.recommended_fields(name) if any(s.name == name for s in dpt.mechanisms()) else {}
     return {n: codec.write(f, f.default) for n, f in begun.items()} | dict(query)
 
 
 def _query(setting: Setting, fields: Mapping[str, dataclasses.Field], file: bool = False) -> dict[str, str]:
-    elsewhere = {n: f.default for n, f in recommended.begun(setting.mechanism).items()}
+    elsewhere = {n: f.default for n, f in recommended.recommended_fields(setting.mechanism).items()}
     told = {
         name: value
         for name, value in (elsewhere | dict(setting.options)).items()
@@ -64,7 +64,7 @@ def _query(setting: Setting, fields: Mapping[str, dataclasses.Field], file: bool
 
 def _can_link(field: dataclasses.Field, value: Any) -> bool:
     """Return whether a value says where something lies on this machine: that goes into no address and no file."""
-    return told(field, value) != value
+    return mask_path(field, value) != value
 
 
 def link_of_run(inputs: Inputs, epsilon: float, file: bool = False) -> tuple[dict[str, str], list[str]]:
@@ -89,13 +89,13 @@ def from_query(
     try:
         fields = _fields(name)
         for key in params.keys() - {"mechanism", "epsilon"} - fields.keys():
-            raise dpt.ConfigError(f"{name} has no option {shown(key)} that a link can set.")
+            raise dpt.ConfigError(f"{name} has no option {shorten_repr(key)} that a link can set.")
         setting = Setting.from_query(params)
         if isinstance(setting.epsilon, tuple):
             raise dpt.ConfigError("epsilon is one number in a link, not one for each word.")
         for key, value in setting.options.items():
             _check_offered(fields[key], value)
-        given = recommended.beginning(setting).options
+        given = recommended.with_recommended(setting).options
         options = {key: value for key, value in given.items() if value is not None and value != fields[key].default}
         Setting(name, options).make()
     except dpt.DPTextError as error:
@@ -181,7 +181,7 @@ def open_explore(setting: Setting) -> None:
 
 def _equals_default(field: dataclasses.Field, value: Any) -> bool:
     """Return whether pages begin with it."""
-    return value is None or value == recommended.begins(field)
+    return value is None or value == recommended.recommended_value(field)
 
 
 def _check_offered(field: dataclasses.Field, value: Any) -> None:
@@ -189,7 +189,7 @@ def _check_offered(field: dataclasses.Field, value: Any) -> None:
     meta, name = option_meta(field), field.name
     offered = public_hosting.offered_values(meta, field.default)
     if offered is not None and value not in offered:
-        raise dpt.ConfigError(f"{name} is one of {', '.join(offered)} on this machine, not {shown(value)}.")
+        raise dpt.ConfigError(f"{name} is one of {', '.join(offered)} on this machine, not {shorten_repr(value)}.")
     if meta.word_lists and not (len(value) == 1 and value[0] in CONFIGURATIONS):
         known = words.word_lists()
         if not 0 < len(value) <= MAX_LISTS or any(v not in known for v in value) or len(set(value)) < len(value):

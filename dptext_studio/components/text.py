@@ -39,7 +39,7 @@ def too_long(text: str, otherwise: str = "") -> str:
     """Return what to say of a text that is too long for a page, and what else one can do on one's own machine; empty
     for any other. Each token counts that a mechanism may draw in the place of: words, what hangs on them, and marks."""
     most = limits().words
-    further = "" if hosting.public() else otherwise
+    further = "" if hosting.is_public_host() else otherwise
     if why := document.too_long(text):
         return why
     if len(text) <= most or not has_more(text, most):  # no token without a character
@@ -61,7 +61,7 @@ def decode(data: bytes, name: str = "The file") -> str:
     if len(data) > MAX_MB << 20:
         raise InputError(
             f"{name} is larger than {MAX_MB} MB. Upload a shorter text"
-            + ("." if hosting.public() else ", or rewrite it from the command line.")
+            + ("." if hosting.is_public_host() else ", or rewrite it from the command line.")
         )
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
     try:

@@ -22,7 +22,7 @@ from dptext_core.mechanisms.configured import MechanismSpec
 from dptext_core.mechanisms.registry import get_mechanism, mechanisms
 from dptext_core.privacy.guarantee import NOTIONS
 from dptext_core.support.assets import Example, examples
-from dptext_core.support.checks import shown
+from dptext_core.support.checks import shorten_repr
 from dptext_core.support.task import UNWATCHED, Task
 from dptext_core.support.version import __version__
 from dptext_core.support.whole_files import replacement, sweep, write_errors
@@ -164,7 +164,7 @@ def _pick(there: Sequence[Any], names: Sequence[str], name: Callable[[Any], str]
     by_name = {name(one): one for one in there}
     for wanted in names:
         if wanted not in by_name:
-            raise InputError(f"There is no {what} {shown(wanted)}. Use some of {', '.join(by_name)}.")
+            raise InputError(f"There is no {what} {shorten_repr(wanted)}. Use some of {', '.join(by_name)}.")
     return [by_name[n] for n in dict.fromkeys(names)] if names else list(there)
 
 
@@ -257,7 +257,7 @@ def _open_folder(out: Path) -> dict[str, Page]:
         sweep(out)
         if not (out / STATE).exists():
             if any(out.iterdir()):
-                raise InputError(f"{shown(str(out))} holds something else than a gallery. Name an empty folder.")
+                raise InputError(f"{shorten_repr(str(out))} holds something else than a gallery. Name an empty folder.")
             _remember(out, {})  # before the first page, so that a run that is stopped there goes on
         content = json.loads((out / STATE).read_text(encoding="utf-8"))
         pages = [Page(**p) for p in content["pages"]]
@@ -265,11 +265,13 @@ def _open_folder(out: Path) -> dict[str, Page]:
             raise ValueError("a name that is no page")
         return {p.file: p for p in pages if (out / p.file).is_file()}
     except OSError as error:
-        raise InputError(f"{shown(str(out))} cannot be used: {error.strerror or error}. Name another one.") from error
+        raise InputError(
+            f"{shorten_repr(str(out))} cannot be used: {error.strerror or error}. Name another one."
+        ) from error
     except DPTextError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{STATE} in {shown(str(out))} is damaged. Delete it, and start again.") from error
+        raise InputError(f"{STATE} in {shorten_repr(str(out))} is damaged. Delete it, and start again.") from error
 
 
 def _remember(out: Path, state: dict[str, Page]) -> None:

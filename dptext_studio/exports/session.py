@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from dptext_core.errors import InputError
-from dptext_core.support.checks import shown
+from dptext_core.support.checks import shorten_repr
 from dptext_core.support.private import Private
 
 KIND = "DP-Text Studio session"
@@ -82,7 +82,7 @@ def read_session(data: bytes, name: str = "The file") -> SavedSession:
         raise InputError(f"{name} does not say which version it is. Save the session again.")
     if version != VERSION:
         raise InputError(
-            f"{name} has version {shown(version)}, and this program reads version {VERSION}. Open it with the program "
+            f"{name} has version {shorten_repr(version)}, and this program reads version {VERSION}. Open it with the program "
             "that wrote it."
         )
     return _check(content, name)
@@ -93,7 +93,7 @@ def _check(found: Mapping[str, Any], name: str) -> SavedSession:
     if missing := sorted(_NEEDED - keys):
         raise InputError(f"{name} lacks {', '.join(missing)}. Save the session again.")
     if more := sorted(keys - _NEEDED - _MAY):
-        raise InputError(f"{name} holds {shown(more[0])}, which no session has. Save the session again.")
+        raise InputError(f"{name} holds {shorten_repr(more[0])}, which no session has. Save the session again.")
     mechanism, options, seed, text = found["mechanism"], found["options"], found.get("seed"), found.get("text")
     if not isinstance(mechanism, str) or not 0 < len(mechanism) <= 200:
         raise InputError(f"{name} does not name a mechanism. Save the session again.")
@@ -101,7 +101,7 @@ def _check(found: Mapping[str, Any], name: str) -> SavedSession:
         raise InputError(f"{name} has no list of options that a session could have. Save the session again.")
     for option, value in options.items():
         if not isinstance(value, str) or len(value) > MAX_OPTION or len(option) > 200:
-            raise InputError(f"{name} has an option {shown(option)} that is no text. Save the session again.")
+            raise InputError(f"{name} has an option {shorten_repr(option)} that is no text. Save the session again.")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or abs(seed) > MAX_SEED):
         raise InputError(f"{name} has a seed that is no whole number of usual size. Save the session again.")
     if text is not None:

@@ -14,7 +14,7 @@ import numpy as np
 from dptext_core.attacks.belief import Belief, BeliefQuestion
 from dptext_core.errors import NoDistribution
 from dptext_core.mechanisms.base import Mechanism, Prepared
-from dptext_core.mechanisms.likelihood import stated
+from dptext_core.mechanisms.likelihood import require_likelihood
 from dptext_core.privacy.sampling import NoiseStream
 from dptext_core.support.task import UNWATCHED, Task
 
@@ -65,7 +65,7 @@ class Exactness(TypedDict):
 def exactness(mechanism: Mechanism) -> Exactness:
     """Return whether a mechanism states how likely whole rewrites are, and why it does not."""
     try:
-        stated(mechanism)
+        require_likelihood(mechanism)
     except NoDistribution as error:
         return {"why": str(error)}
     return {"why": ""}

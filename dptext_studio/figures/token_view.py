@@ -15,7 +15,7 @@ from typing import cast
 import numpy as np
 
 from dptext_core.attacks.risk import Lead, WordSuccess
-from dptext_core.measure.pii_survival import KINDS, standing_among, stands, traced
+from dptext_core.measure.pii_survival import KINDS, is_unchanged, standing_among, trace_pii
 from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.privacy.distribution import Channel, ScoreTable
 from dptext_core.privacy.guarantee import bound
@@ -204,12 +204,16 @@ def _lead(lead: Lead) -> tuple[list[float], list[float], list[list[float]]]:
 def _identifiers(result: RewriteResult, aligned: bool) -> list[Identifier]:
     tellings: dict[tuple[str, str], Identifier] = {}
     drawn = "distribution" in result.can
-    for t, units in traced(result):
+    for t, units in trace_pii(result):
         said = tellings.setdefault(
             (t.kind, t.text.casefold()), {"kind": t.kind, "kinds": KINDS[t.kind], "text": t.text, "at": []}
         )
         # A token with chances knows itself at which ε it stands; the others are the same at every ε.
-        at = [k for k in units if not aligned or stands(result, k) or (drawn and result.units[k].action == "replace")]
+        at = [
+            k
+            for k in units
+            if not aligned or is_unchanged(result, k) or (drawn and result.units[k].action == "replace")
+        ]
         said["at"] = sorted({*said["at"], *at})
     return list(tellings.values())
 

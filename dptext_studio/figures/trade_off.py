@@ -9,9 +9,9 @@ from typing import Any
 
 from dptext_core.attacks.best import title
 from dptext_core.errors import InputError
-from dptext_core.measure.trade_off import TradeOffPoint, Value, about, front
-from dptext_core.measure.trade_off_advice import unsure
-from dptext_core.mechanisms.registry import counted
+from dptext_core.measure.trade_off import TradeOffPoint, Value, metric_info, pareto_front
+from dptext_core.measure.trade_off_advice import is_unsure
+from dptext_core.mechanisms.registry import accounting_unit
 from dptext_core.privacy.guarantee import number, percent
 
 from .theme import DARK, FONT, LIGHT, epsilon_ticks, escape, line_style, shorten, width_of
@@ -55,7 +55,7 @@ def trade_off(
         raise InputError("There is no point to draw yet.")
     colours = DARK if dark else LIGHT
     at = {id(p): (_across(p, hidden), p.value(kept).mean) for p in shown}
-    best_ones = [shown[i] for i in front(shown, hidden, kept)]
+    best_ones = [shown[i] for i in pareto_front(shown, hidden, kept)]
     traces = [_front(best_ones, at, colours)] if len(best_ones) > 1 else []
     lines: list[tuple[str, str, list[tuple[float, float]]]] = []
     for j in sorted({p.setting for p in shown}):
@@ -104,7 +104,7 @@ def _axes(
         x_axis |= {"type": "log", "tickvals": ticks, "ticktext": [f"{v:g}" for v in ticks]}
     else:
         x_axis |= {"tickformat": ".0%", "nticks": 7}
-    what = about(kept).title
+    what = metric_info(kept).title
     y_title = f"Meaning preserved: {what.lower()}" if what[1:2].islower() else f"Meaning preserved: {what}"
     return {"xaxis": x_axis, "yaxis": axis | {"range": y_ends, "title": titled | {"text": y_title}}}
 
@@ -210,7 +210,7 @@ def _line(
     limit: float | None,
 ) -> dict[str, Any]:
     filled = {id(p) for p in best}
-    paint = [_pale(colour) if limit is not None and unsure(p, hidden, limit) else colour for p in mine]
+    paint = [_pale(colour) if limit is not None and is_unsure(p, hidden, limit) else colour for p in mine]
     bars = {"type": "data", "color": colour, "thickness": 1, "width": 3}
     trace: dict[str, Any] = {
         "type": "scatter",
@@ -247,11 +247,13 @@ def _pale(colour: str) -> str:
 
 
 def _hover_text(p: TradeOffPoint, hidden: str, kept: str, on_front: bool) -> str:
-    lines = [f"<b>{escape(p.label)}</b>", f"ε = {number(p.epsilon)}, {counted(p.mechanism.name)}"]
+    lines = [f"<b>{escape(p.label)}</b>", f"ε = {number(p.epsilon)}, {accounting_unit(p.mechanism.name)}"]
     for name in dict.fromkeys((kept, hidden)):
         if name != "epsilon":
             by = f", “{title(p.measured[name].by)}”" if name in p.measured and p.measured[name].by else ""
-            lines.append(f"{_CHANCES.get(name, about(name).title)}: {_value(p.value(name), about(name).digits)}{by}")
+            lines.append(
+                f"{_CHANCES.get(name, metric_info(name).title)}: {_value(p.value(name), metric_info(name).digits)}{by}"
+            )
     lines.append(f"{len(p.texts)} {'draw' if len(p.texts) == 1 else 'draws'}" + " · on the front" * on_front)
     return "<br>".join(lines)
 

@@ -7,7 +7,7 @@ import functools
 from dptext_core.errors import InputError
 from dptext_core.explain import CloudView, DiffractionView, GroupView, ProposalView, View, same_word
 from dptext_core.privacy.guarantee import odds_text, percent
-from dptext_core.support.checks import many
+from dptext_core.support.checks import pluralize
 
 #: Words that a caption names before it says "…".
 NAMED = 5
@@ -51,7 +51,7 @@ def _lists_caption(view: DiffractionView) -> str:
 @caption.register(GroupView)
 def _group_caption(view: GroupView) -> str:
     all_of_them = (
-        f"In this mapping of {many(view.groups, 'group')}, {percent(view.alone_share)} of all words stand alone."
+        f"In this mapping of {pluralize(view.groups, 'group')}, {percent(view.alone_share)} of all words stand alone."
     )
     if view.alone:
         return f"Warning: “{view.source}” stands alone in its group: no protection at any ε. {all_of_them}"
@@ -95,7 +95,7 @@ def shift_text(offset: int) -> str:
     """Write how far a word moved along a list: ``3 places forward``."""
     if offset == 0:
         return "in its place"
-    return f"{many(abs(offset), 'place')} {'forward' if offset > 0 else 'back'}"
+    return f"{pluralize(abs(offset), 'place')} {'forward' if offset > 0 else 'back'}"
 
 
 def unknown_view(view: object) -> InputError:

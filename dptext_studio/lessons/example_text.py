@@ -13,7 +13,7 @@ import numpy as np
 
 from dptext_core.errors import ModelUnavailable
 from dptext_core.mechanisms.base import Mechanism, Prepared
-from dptext_core.mechanisms.recommended import ORDER, beginning, recommended
+from dptext_core.mechanisms.recommended import ORDER, recommended, with_recommended
 from dptext_core.mechanisms.setting import Setting
 from dptext_core.result import RewriteResult
 from dptext_core.support.assets import examples
@@ -33,7 +33,7 @@ def _read() -> tuple[Mechanism, Prepared]:
     if not every:
         raise ModelUnavailable("The bundled examples are missing. Take the folder 'assets' from the repository again.")
     mechanism = recommended(MECHANISM)
-    given = precomputed.load(every[0].text, beginning(Setting(MECHANISM)))
+    given = precomputed.load(every[0].text, with_recommended(Setting(MECHANISM)))
     return mechanism, mechanism.prepare(every[0].text) if given is None else given
 
 

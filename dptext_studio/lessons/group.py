@@ -8,7 +8,7 @@ from dptext_core.explain import GroupView
 from dptext_core.mechanisms.recommended import recommended
 from dptext_core.mechanisms.setting import Setting
 from dptext_core.privacy.guarantee import percent
-from dptext_core.support.checks import many
+from dptext_core.support.checks import pluralize
 from dptext_core.words import WordSpace, word_space
 
 from .base import Bars, Control, Facts, Lesson, Part, Question, Reveal, bin_of, epsilon_text, likely
@@ -81,9 +81,9 @@ class Group(Lesson):
             bin_of(alone[WORD], (1, value / 2 + 0.5)),
             (
                 f"If each word has its own {value} nearest words, “{WORD}” shares its set with "
-                f"{many(alone[WORD], 'other word') if alone[WORD] else 'no other word'}. Of the "
-                f"{many(len(alone), 'word')} in the table, {lonely} share theirs with none.",
-                f"If sets are shared, “{WORD}” shares its set with {many(len(view.crowd) - 1, 'other word')}, and "
+                f"{pluralize(alone[WORD], 'other word') if alone[WORD] else 'no other word'}. Of the "
+                f"{pluralize(len(alone), 'word')} in the table, {lonely} share theirs with none.",
+                f"If sets are shared, “{WORD}” shares its set with {pluralize(len(view.crowd) - 1, 'other word')}, and "
                 f"{percent(view.alone_share)} of the whole vocabulary stand alone.",
             ),
             (

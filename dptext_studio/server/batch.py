@@ -25,7 +25,7 @@ from dptext_core.data import release_files, tables
 from dptext_core.data.folder import RESULT, read_lines, some_lines
 from dptext_core.data.reading_notes import ReadingNote
 from dptext_core.data.records import UnreadableRow, rewrite_records
-from dptext_core.data.rewriting import OWN, errors_of, measured, polished, promise_of, rewrite_data, so_far
+from dptext_core.data.rewriting import OWN, errors_of, polished, promise_of, rewrite_data, score_run, so_far
 from dptext_core.data.tables import Source
 from dptext_core.errors import ConfigError, DPTextError, InputError
 from dptext_core.measure import pii_survival
@@ -293,7 +293,7 @@ class Batch(Private):
     def measure(self, names: Sequence[str], task: Task = UNWATCHED) -> dict[str, dict[str, float]]:
         """Metrics over at most about :data:`MEASURED` rows, evenly taken."""
         step = max(1, self.written // MEASURED)
-        return measured(self.data(task), self.run, self.asked.column, names, task, step)
+        return score_run(self.data(task), self.run, self.asked.column, names, task, step)
 
     @property
     def noise_id(self) -> str:

@@ -25,7 +25,7 @@ from typing import Any
 
 from dptext_core.errors import ConfigError, InputError
 from dptext_core.support import folder_lock
-from dptext_core.support.checks import many, usable_path
+from dptext_core.support.checks import pluralize, usable_path
 
 VARIABLE = "DPTEXT_JOBS"
 #: Hours that a kept folder lives, and how many there can be at a time.
@@ -58,7 +58,7 @@ def base() -> Path:
         ) from error
     if others:
         raise InputError(
-            f"The folder for uploaded data has {many(others, 'other file')} in it, and what lies there is deleted with "
+            f"The folder for uploaded data has {pluralize(others, 'other file')} in it, and what lies there is deleted with "
             f"the jobs. Name a folder that is empty or not there yet in the environment variable {VARIABLE}, or use "
             "the command line."
         )
@@ -138,7 +138,7 @@ def sweep(now: float | None = None) -> list[Path]:
                 over.append(path)
                 delete(path)
         elif path.name.startswith(_SESSION) and path not in _held:
-            with folder_lock.abandoned(path, now, 3600 * HOURS) as free:
+            with folder_lock.claim_abandoned(path, now, 3600 * HOURS) as free:
                 if free:
                     over.append(path)
                     delete(path)

@@ -12,7 +12,7 @@ from typing import Any
 import streamlit as st
 
 from dptext_core import Busy, Cancelled, DPTextError, Task
-from dptext_core.support.checks import many
+from dptext_core.support.checks import pluralize
 from dptext_core.support.task import Listener
 
 from . import sessions
@@ -286,7 +286,7 @@ def _progress_bar(job: Job, key: str, text: Callable[[], str] | None = None) -> 
     """Show progress and a way to stop."""
     _refresh(job)
     bar, stop = st.columns([5, 1], vertical_alignment="center")
-    said = f"Waits for {many(others, 'other')} …" if (others := job.jobs_ahead) else ""
+    said = f"Waits for {pluralize(others, 'other')} …" if (others := job.jobs_ahead) else ""
     bar.progress(job.share, text=said or (text() if text else progress_text(job)))
     if stop.button("Stop", key=key, width="stretch"):
         job.task.cancel()

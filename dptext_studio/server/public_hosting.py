@@ -76,7 +76,7 @@ PUBLIC = Limits(
 
 
 def limits() -> Limits:
-    return PUBLIC if hosting.public() else OWN
+    return PUBLIC if hosting.is_public_host() else OWN
 
 
 def enter() -> None:
@@ -87,7 +87,7 @@ def enter() -> None:
     if streamlit_patches.option("server.maxUploadSize") > mine.upload:  # what is sent past the page
         streamlit_patches.set_option("server.maxUploadSize", mine.upload)
     if (
-        hosting.public()
+        hosting.is_public_host()
         and streamlit_patches.is_serving()
         and not set(streamlit_patches.option("server.allowedHosts")) - {"*"}
     ):
@@ -107,7 +107,7 @@ def offered_values(meta: OptionMeta, default: Any) -> list[str] | None:
         return known if limits().chooses else [name for name in known if name in space_loading.SPACES]
     if not limits().chooses and meta.names_model:
         return [str(default)]
-    return models.offered(meta, str(default))
+    return models.offered_models(meta, str(default))
 
 
 def is_offered(meta: OptionMeta) -> bool:

@@ -11,13 +11,13 @@ from small_spaces import diffractor, on, random_space, shuffled_lists, words
 import dptext_core as dpt
 from dptext_core import attacks
 from dptext_core.attacks import Prior, bayes, likely_text, mask_inference, nearest, query, risk
-from dptext_core.mechanisms.blocklist import Blocklist, loaded
+from dptext_core.mechanisms.blocklist import Blocklist, public_blocklist
 from dptext_core.mechanisms.words import normalisers
 from dptext_core.mechanisms.words.word_groups import Groups
 from dptext_core.models import load_masked_lm
 from dptext_core.text.document import Document
 from dptext_core.words import word_space
-from dptext_core.words.smaller_spaces import without
+from dptext_core.words.smaller_spaces import without_words
 
 TEXT = (
     "The movie was wonderful and the actors were brilliant, but the weather in Lisbon ruined our holiday and my doctor "
@@ -175,8 +175,8 @@ def test_the_bundled_normalisers_are_as_exact_as_they_say():
     # Words that were taken out are taken out of the sums: those nearest to others, and the program's own list.
     whole = word_space()
     near = whole.nearest(np.arange(0, 4000, 200), 6)[0].ravel().tolist()
-    gone = tuple(sorted({*near, *map(int, Blocklist(loaded()).places(whole.words))}))
-    for space in (whole, without(whole, gone)):
+    gone = tuple(sorted({*near, *map(int, Blocklist(public_blocklist()).places(whole.words))}))
+    for space in (whole, without_words(whole, gone)):
         assert normalisers.is_bundled(space)
         rows = np.random.default_rng(1).choice(len(space), 20, replace=False)
         if space is not whole:  # the words that lie nearest to what is gone
@@ -504,7 +504,7 @@ def test_a_tie_of_m_words_counts_a_share():
 
 def test_a_word_that_never_came_is_not_the_most_frequent():
     """Where only words came that no class stands for, the original was not among the most frequent ones."""
-    won, counts, rest = query._wins(0.05, np.array([0.05]), 1, 40_000, np.random.default_rng(3))
+    won, counts, rest = query._simulate_wins(0.05, np.array([0.05]), 1, 40_000, np.random.default_rng(3))
     assert won.mean() == pytest.approx(0.05, abs=0.005) and (rest == 1).mean() == pytest.approx(0.9, abs=0.01)
     assert not won[counts == 0].any() and won[counts == 1].all()
 
@@ -693,9 +693,9 @@ def test_the_first_guesses_come_in_the_order_of_the_likeliest_text(tiny_model, j
 def test_of_a_long_text_the_surroundings_are_read():
     text = "word " * 100 + "Here" + " more" * 100
     start = text.index("Here")
-    around = likely_text.placed(text, (start, start + 4), "there")
+    around = likely_text.place_word(text, (start, start + 4), "there")
     assert "There" in around and around.startswith("word ") and len(around) <= 2 * likely_text.AROUND + 5
-    assert likely_text.placed("a b c", (2, 3), "x") == "a x c"
+    assert likely_text.place_word("a b c", (2, 3), "x") == "a x c"
 
 
 def test_without_a_reader_a_sentence_names_the_command(monkeypatch, tmp_path):

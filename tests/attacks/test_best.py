@@ -31,7 +31,7 @@ def test_each_guess_is_that_of_the_attacker_and_the_best_finds_most_over_all_rew
         each.append(hits)
         drawn = [i for i, s in enumerate(result.steps) if s.drawn]
         assert not left_out and list(hits) == list(best.ASKED) and {len(h) for h in hits.values()} == {len(drawn)}
-        read = reader.read(m, result)
+        read = reader.read_releases(m, result)
         assert np.mean(hits["reader"]) == pytest.approx(read.success)
         assert np.mean(hits["best-guess"]) == pytest.approx(read.alone)
         assert np.mean(hits["same-word"]) == pytest.approx(read.unchanged)
@@ -55,14 +55,14 @@ def test_words_that_are_drawn_without_being_looked_at_do_not_count():
     assert [s.by_looking for s in result.steps if s.drawn] == [True, False, False, True, False, False]
     found = best.ask(m, result)
     assert (found.success, found.words) == (1.0, 2) and "100% of 2 drawn words" in found.sentence()
-    assert nearest.attack(m, result).same == reader.read(m, result).success == 1.0
+    assert nearest.attack(m, result).same == reader.read_releases(m, result).success == 1.0
     named = mask_inference.attack(m, result).guesses
     assert [result.steps[g.step].original for g in named] == ["doctor", "treated"]
     assert result.polished().unchanged == (1.0, 1.0) and "of the 2 that were drawn" in result.polished().sentence()
     nobody = m.rewrite("Halvorsen Zyxqv 2031", seed=1)
     with pytest.raises(dpt.NoDistribution, match="nothing to guess"):
         best.ask(m, nobody)
-    assert reader.read(m, nobody).success == nearest.attack(m, nobody).success == 0
+    assert reader.read_releases(m, nobody).success == nearest.attack(m, nobody).success == 0
 
 
 def test_of_those_that_find_as_much_it_is_the_plainest():
@@ -98,10 +98,10 @@ def test_over_texts_the_spread_is_that_of_the_texts():
 
 
 def test_of_a_long_text_some_words_are_attacked_evenly_chosen(monkeypatch):
-    assert best.chosen([], 4) == [] and best.chosen([5, 6, 7], 4) == [5, 6, 7]
-    assert best.chosen(list(range(100)), 3) == [0, 50, 99]
-    assert len(best.chosen(list(range(100)))) == best.WORDS
-    monkeypatch.setattr(best.chosen, "__defaults__", (5,))
+    assert best.choose_places([], 4) == [] and best.choose_places([5, 6, 7], 4) == [5, 6, 7]
+    assert best.choose_places(list(range(100)), 3) == [0, 50, 99]
+    assert len(best.choose_places(list(range(100)))) == best.WORDS
+    monkeypatch.setattr(best.choose_places, "__defaults__", (5,))
     m = dpt.get_mechanism("diffractor", epsilon=1.0)
     result = m.rewrite(" ".join(["doctor lawyer nurse"] * 3), seed=1)
     hits, _ = best.guesses(m, result)
@@ -132,7 +132,7 @@ def test_where_nothing_can_be_guessed_it_says_why():
 def test_one_rewrite_is_as_good_as_a_list_and_anything_else_is_refused(released):
     m, results = released
     assert best.ask(m, results[0]) == best.ask(m, results[:1])
-    for ask in (best.ask, best.over_texts, corpus.attack, reader.read):
+    for ask in (best.ask, best.over_texts, corpus.attack, reader.read_releases):
         for given in ("My doctor", 3, [TEXT]):
             with pytest.raises(dpt.InputError):
                 ask(m, given)

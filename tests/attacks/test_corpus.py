@@ -47,8 +47,8 @@ def test_one_to_one_is_the_permutation_with_the_largest_sum(n, seed):
 
 def test_by_itself_the_likest_counts_and_ties_are_shared():
     table = np.array([[0.9, 0.1, 0.0], [0.5, 0.5, 0.0], [0.8, 0.0, 0.7]])
-    assert corpus.linked(table).tolist() == [1.0, 0.5, 0.0]
-    assert corpus.linked(np.array([[-3.0, -np.inf], [-np.inf, -5.0]])).tolist() == [1.0, 1.0]
+    assert corpus.linked_share(table).tolist() == [1.0, 0.5, 0.0]
+    assert corpus.linked_share(np.array([[-3.0, -np.inf], [-np.inf, -5.0]])).tolist() == [1.0, 1.0]
 
 
 def test_the_order_of_the_texts_tells_nothing():
@@ -74,7 +74,7 @@ def test_shares_are_those_of_each_look_and_the_interval_is_corrected(released):
 
 def test_who_knows_that_each_has_one_rewrite_links_more():
     table = np.array([[0.9, 0.1], [0.6, 0.5]])
-    assert corpus.linked(table).mean() == 0.5
+    assert corpus.linked_share(table).mean() == 0.5
     assert corpus.linked_one_to_one(table, np.array([1, 0])).mean() == 1.0
 
 

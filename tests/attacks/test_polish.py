@@ -29,7 +29,7 @@ def test_by_a_formula_it_is_the_reading():
     m = dpt.get_mechanism("diffractor", epsilon=1.0)
     result = m.rewrite(TEXT, seed=0)
     found = result.polished(m)
-    read = reader.read(m, result)
+    read = reader.read_releases(m, result)
     assert found.text == read.text and found.text == result.polished().text
     assert found.unchanged == (pytest.approx(read.unchanged), pytest.approx(read.success))
     assert found.guarantee is result.guarantee, "the same promise, in the same words"
@@ -44,7 +44,7 @@ def test_it_does_not_work_out_the_best_guess_that_nobody_reads(monkeypatch):
     result = m.rewrite(TEXT, seed=0)
     assert result.polished(m).text
     with pytest.raises(AssertionError):
-        reader.read(m, result)
+        reader.read_releases(m, result)
 
 
 @pytest.mark.parametrize("name", ["diffractor", "mvc", "dp-mlm"])

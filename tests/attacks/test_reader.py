@@ -59,7 +59,7 @@ def test_without_the_language_it_is_the_best_guess(name):
     m = BY_FORMULA[name]
     for seed, prior in itertools.product(range(4), (None, any_prior(m))):
         result = m.rewrite(TEXT, seed=seed)
-        found = reader.read(m, result, gamma=0, prior=prior)
+        found = reader.read_releases(m, result, gamma=0, prior=prior)
         assert len(found.words) == 5 and found.exact and found.rests
         for w in found.words:
             alone = bayes.attack(m, result, w.step, prior=prior, top=reader.SHOWN)
@@ -74,7 +74,7 @@ def test_one_place_is_read_as_by_enumeration(name, tiny_model):
     prior = any_prior(m)
     for k, gamma in itertools.product((0, 9, 21), (0.5, 1.0)):
         result = m.rewrite(WORDS[k], seed=k)
-        (word,) = reader.read(m, result, gamma=gamma, prior=prior, model=tiny_model).words
+        (word,) = reader.read_releases(m, result, gamma=gamma, prior=prior, model=tiny_model).words
         q = enumerated(m, result.text, proposed(result.text, 0, tiny_model), prior, gamma)
         order = np.argsort(-q)[: reader.SHOWN]
         assert [w for w, _ in word.guesses] == [WORDS[i] for i in order if q[i] > 0]
@@ -87,7 +87,7 @@ def test_at_rest_every_place_fits_what_is_read_at_the_others(tiny_model):
     prior, rested = any_prior(m), 0
     for seed in range(6):
         result = m.rewrite(TEXT, seed=seed)
-        found = reader.read(m, result, prior=prior, model=tiny_model)
+        found = reader.read_releases(m, result, prior=prior, model=tiny_model)
         if not found.rests:
             continue
         rested += 1
@@ -101,7 +101,7 @@ def test_at_rest_every_place_fits_what_is_read_at_the_others(tiny_model):
 def test_the_words_around_move_what_is_read(tiny_model):
     m = BY_FORMULA["santext"]
     result = m.rewrite(TEXT, seed=1)
-    read, alone = (reader.read(m, result, gamma=g, model=tiny_model) for g in (reader.GAMMA, 0))
+    read, alone = (reader.read_releases(m, result, gamma=g, model=tiny_model) for g in (reader.GAMMA, 0))
     assert [w.guesses for w in read.words] != [w.guesses for w in alone.words]
     assert [w.alone for w in read.words] == [w.word for w in alone.words]
 
@@ -114,7 +114,7 @@ def test_a_release_is_not_read_by_the_chances_of_other_options(tmp_path):
     result = m.rewrite(f"My {WORDS[3]} treated my {WORDS[8]}.", seed=3)
     for other in (m.replace(k=5), m.replace(epsilon=30.0), m.replace(space=spaces[1])):
         with pytest.raises(dpt.InputError, match="made with another"):
-            reader.read(other, result)
+            reader.read_releases(other, result)
     with pytest.raises(dpt.InputError, match="another k"):
         bayes.attack(m.replace(k=5), result, 1)
     # Each draw has an ε of its own, of which the best guess takes that of its draw.
@@ -125,19 +125,19 @@ def test_several_releases_multiply():
     m = diffractor(shuffled_lists(30, 2), epsilon=0.4)
     text = m.vocabulary.words[4]
     releases = m.rewrites(text, 4, seed=3)
-    (word,) = reader.read(m, releases, gamma=0).words
+    (word,) = reader.read_releases(m, releases, gamma=0).words
     together = bayes.answers(m, [r.text for r in releases], true=text, top=reader.SHOWN)[-1]
     assert dict(word.guesses) == pytest.approx({w: p for w, p, _ in together.top}, rel=1e-9)
     assert word.rank == together.rank
     with pytest.raises(dpt.InputError, match="different texts"):
-        reader.read(m, [releases[0], m.rewrite(m.vocabulary.words[5], seed=1)], gamma=0)
+        reader.read_releases(m, [releases[0], m.rewrite(m.vocabulary.words[5], seed=1)], gamma=0)
 
 
 def test_where_chances_depend_on_the_words_around_some_are_weighed_at_the_current_reading(tiny_model, monkeypatch):
     monkeypatch.setattr(reader_evidence._InContext, "most", 1)
     m = dpt.get_mechanism("dp-mlm", model=tiny_model, epsilon=60.0)
     result = m.rewrite("doctor hospital medicine", seed=4)
-    found = reader.read(m, result, model=tiny_model)
+    found = reader.read_releases(m, result, model=tiny_model)
     assert not found.exact and "better reader may exist" in found.sentence()
     prior = attacks.public_prior(m)
     now = {w.step: w.released for w in found.words}
@@ -173,7 +173,7 @@ def test_where_chances_depend_on_the_words_around_every_release_proposes_words(t
 def test_where_chances_are_drawn_a_word_that_never_came_is_not_impossible():
     m = on(SPACE, "mvc", epsilon=3.0)
     result = m.rewrite(TEXT, seed=2)
-    found = reader.read(m, result, gamma=0)
+    found = reader.read_releases(m, result, gamma=0)
     assert not found.exact and all(p > 0 for w in found.words for _, p in w.guesses)
     (word, *_) = found.words
     near = {w: m.channel(WORDS.index(w)).at(3.0).p(word.released) * 1000 + 1 / len(WORDS) for w, _ in word.guesses}
@@ -191,7 +191,7 @@ def test_words_that_never_came_out_weigh_no_more_than_one_draw_together():
     # A word that nearly always stays is read as itself, whatever the language says of the 21,000 others.
     m = dpt.get_mechanism("mvc", epsilon=150.0)
     result = m.rewrite("A banana sued the violin.", seed=3)
-    found = reader.read(m, result)
+    found = reader.read_releases(m, result)
     stays = [
         w
         for w in found.words
@@ -204,7 +204,7 @@ def test_words_that_never_came_out_weigh_no_more_than_one_draw_together():
 def test_a_word_that_no_word_explains_is_left_to_the_language():
     m = on(SPACE, "custext", k=4, mapping="conservative", epsilon=3.0)
     releases = m.rewrites("Xyzzyville", 12, seed=1)
-    found = reader.read(m, releases, gamma=0)
+    found = reader.read_releases(m, releases, gamma=0)
     # It is read, and not counted: what was drawn without looking at a word tells nothing of it.
     assert found.text.lower() == attacks.public_prior(m).guess and found.words == ()
 
@@ -213,7 +213,7 @@ def test_kept_words_are_no_places_and_the_read_text_keeps_their_places(tiny_mode
     m = on(SPACE, "custext", k=6, epsilon=3.0, keep_stopwords=True, recase="sentence")
     text = f"{WORDS[3].capitalize()} and the {WORDS[8]}, with {WORDS[21]}."
     result = m.rewrite(text, seed=5)
-    found = reader.read(m, result, model=tiny_model)
+    found = reader.read_releases(m, result, model=tiny_model)
     assert [result.steps[w.step].original.lower() for w in found.words] == [WORDS[3], WORDS[8], WORDS[21]]
     one, two, three = (w.word for w in found.words)
     assert found.text == f"{one.capitalize()} and the {two}, with {three}."
@@ -254,13 +254,13 @@ def test_what_cannot_be_read_is_refused():
         reader.check(Generator.create())
     m = BY_FORMULA["custext"]
     with pytest.raises(dpt.InputError, match="between 0 and 1"):
-        reader.read(m, m.rewrite(TEXT), gamma=1.5)
+        reader.read_releases(m, m.rewrite(TEXT), gamma=1.5)
     with pytest.raises(dpt.InputError, match="at least one"):
-        reader.read(m, [])
+        reader.read_releases(m, [])
     task = dpt.Task()
     task.cancel()
     with pytest.raises(dpt.Cancelled):
-        reader.read(m, m.rewrite(TEXT), gamma=0, task=task)
+        reader.read_releases(m, m.rewrite(TEXT), gamma=0, task=task)
 
 
 def test_the_attacker_reads_several_answers():
@@ -279,10 +279,10 @@ def test_the_attacker_reads_several_answers():
 def test_what_is_no_weight_is_refused(gamma):
     m = dpt.get_mechanism("custext", epsilon=5.0)
     with pytest.raises(dpt.InputError, match="gamma is a number"):
-        reader.read(m, m.rewrite("My doctor treated my sister.", seed=1), gamma=gamma)
+        reader.read_releases(m, m.rewrite("My doctor treated my sister.", seed=1), gamma=gamma)
 
 
 def test_a_release_of_another_mechanism_is_refused():
     result = dpt.get_mechanism("dp-mlm").rewrite("My doctor treated my sister.", seed=1)
     with pytest.raises(dpt.InputError, match="dp-mlm made this release, not custext"):
-        reader.read(dpt.get_mechanism("custext"), result)
+        reader.read_releases(dpt.get_mechanism("custext"), result)

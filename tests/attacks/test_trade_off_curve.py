@@ -16,7 +16,7 @@ from dptext_core import cli
 from dptext_core.attacks import trade_off_curve as module
 from dptext_core.attacks import two_texts
 from dptext_core.attacks.trade_off_curve import trade_off_curve
-from dptext_core.mechanisms.likelihood import stated
+from dptext_core.mechanisms.likelihood import require_likelihood
 
 A, B, C, D = words(12)[:4]
 RATES = (0.0, 0.01, 0.05, 0.3, 0.5, 1.0)
@@ -38,7 +38,7 @@ def joint(m, texts, vocabulary):
     prepared = [m.prepare(t) for t in texts]
     places = range(len(prepared[0].document.words))
     releases = [dict(zip(places, r, strict=True)) for r in itertools.product(vocabulary, repeat=len(places))]
-    return [np.exp(stated(m).in_places(p, releases)) for p in prepared]
+    return [np.exp(require_likelihood(m).in_places(p, releases)) for p in prepared]
 
 
 @pytest.mark.parametrize("name", ["custext", "santext", "tem", "santext-plus"])
@@ -95,7 +95,7 @@ def test_many_places_agree_with_a_simulation(space):
     prepared, n = [m.prepare(t) for t in texts], 1200
     scores = []
     for p, seed in zip(prepared, (1, 2), strict=True):
-        log_p = stated(m).log(prepared, m.rewrites(p, n, seed))
+        log_p = require_likelihood(m).log(prepared, m.rewrites(p, n, seed))
         scores.append(log_p[0] - log_p[1])
     for k, rate in enumerate((0.05, 0.2)):
         detected = float((scores[0] > np.quantile(scores[1], 1 - rate)).mean())
@@ -156,7 +156,7 @@ def test_a_language_model_is_compared_at_every_place(tiny_model):
         own, n, scores = m.replace(epsilon=e), 1500, []
         prepared = [own.prepare(t) for t in texts]
         for p, seed in zip(prepared, (1, 2), strict=True):
-            log_p = stated(own).log(prepared, own.rewrites(p, n, seed))
+            log_p = require_likelihood(own).log(prepared, own.rewrites(p, n, seed))
             scores.append(log_p[0] - log_p[1])
         for k, rate in enumerate((0.05, 0.2)):
             detected = float((scores[0] > np.quantile(scores[1], 1 - rate)).mean())

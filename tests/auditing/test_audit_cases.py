@@ -29,7 +29,7 @@ from dptext_core.auditing import (
     vocabulary,
 )
 from dptext_core.auditing.inputs import Meter, Probe
-from dptext_core.auditing.report import AuditReport, share
+from dptext_core.auditing.report import AuditReport, format_share
 from dptext_core.errors import InputError
 from dptext_core.measure.budget import Budget
 from dptext_core.privacy.distribution import TokenDistribution
@@ -93,16 +93,16 @@ def test_guesses_in_lists_are_counted_for_each_place_and_for_all(leak, where, mo
         told = lambda i: leak == "all" or leak == i  # noqa: E731
         return [SimpleNamespace(text=t if told(i) else "nothing") for i, t in enumerate(some)]
 
-    monkeypatch.setattr(batches, "_called", called)
+    monkeypatch.setattr(batches, "_rewrite_batch", called)
     monkeypatch.setattr(batches, "GUESSED", 8)
-    monkeypatch.setattr(batches, "right", lambda m, texts: 0.05)
+    monkeypatch.setattr(batches, "success_bound", lambda m, texts: 0.05)
     m = SimpleNamespace(config=SimpleNamespace(epsilon=0.5))
     check = batches._by_guesses(SimpleNamespace(meter=Meter()), m, texts, STREAM)  # type: ignore[arg-type]
     assert asked == list(range(8)) and check.draws == 8 * 32
     if leak is None:
         assert check.status == "tested" and check.leak == release_statistics.least_share(8, 0.05, LEVEL / 33)
         everywhere = release_statistics.least_share(256, 0.05, LEVEL / 33)
-        assert everywhere is not None and f"one in all places where {share(everywhere)} do" in check.looked
+        assert everywhere is not None and f"one in all places where {format_share(everywhere)} do" in check.looked
         assert check.looked.startswith("256 texts in lists of 32, as data sets are rewritten, at ε = 0.5: a leak")
     else:
         assert check.status == "refuted" and check.witness is not None
@@ -138,7 +138,8 @@ def test_where_words_of_a_long_text_come_through_is_found(hits, tokens):
         spans = 200 + 25 + 50
         late = release_statistics.least_share(4 * 9, 0.02, LEVEL / spans)
         assert (
-            late is not None and f"the last 16 tokens is seen where {share(late)} of their draws leak" in check.looked
+            late is not None
+            and f"the last 16 tokens is seen where {format_share(late)} of their draws leak" in check.looked
         )
         assert check.leak == late and "anything after token 399" in check.blind
     else:
@@ -151,7 +152,7 @@ def test_where_words_of_a_long_text_come_through_is_found(hits, tokens):
 @pytest.mark.parametrize("leak", [True, False])
 def test_long_texts_that_are_named_by_their_rewrites(leak, monkeypatch):
     texts = [f"{'the ' * 60}last{k}" for k in range(32)]
-    monkeypatch.setattr(long_texts, "right", lambda m, texts: 0.25)
+    monkeypatch.setattr(long_texts, "success_bound", lambda m, texts: 0.25)
     listed = lambda m, some, noise: [SimpleNamespace(text=t if leak else "zz") for t in some]  # noqa: E731
     subject = SimpleNamespace(rewriter=SimpleNamespace(listed=listed))
     m = SimpleNamespace(config=SimpleNamespace(epsilon=1.0))
@@ -166,7 +167,7 @@ def test_long_texts_that_are_named_by_their_rewrites(leak, monkeypatch):
         assert (
             check.status == "tested"
             and check.leak == least
-            and f"seen where {share(least or 1)} of them" in check.looked
+            and f"seen where {format_share(least or 1)} of them" in check.looked
         )
 
 
@@ -181,7 +182,7 @@ def a_text(**more) -> Any:
 
 
 def test_words_that_are_left_out_or_followed_by_others_are_counted_at_each_place(monkeypatch):
-    monkeypatch.setattr(releases, "aligned", lambda m, why: SimpleNamespace(deleted=0.1, added=0.25))
+    monkeypatch.setattr(releases, "require_alignment", lambda m, why: SimpleNamespace(deleted=0.1, added=0.25))
     counts = releases._Counts(n=40, deleted={0: 9}, added={0: 10, 2: 21})
     fits = releases._fits(a_text(), "a way", counts, {}, {})
     expected = [("left out", 0, 9, 0.1), ("left out", 2, 0, 0.1)]
@@ -189,7 +190,7 @@ def test_words_that_are_left_out_or_followed_by_others_are_counted_at_each_place
     assert [(f.key, f.p, f.share, f.log_p, f.place) for f in fits] == [
         ((what, i), releases._tail(hits, 40, p), hits / 40, math.log(p), i) for what, i, hits, p in expected
     ]
-    monkeypatch.setattr(releases, "aligned", lambda m, why: SimpleNamespace(deleted=0.0, added=0.0))
+    monkeypatch.setattr(releases, "require_alignment", lambda m, why: SimpleNamespace(deleted=0.0, added=0.0))
     assert releases._fits(a_text(), "a way", counts, {}, {}) == []
 
 
@@ -244,7 +245,7 @@ def test_a_text_is_rewritten_again_in_the_same_way():
         rewrite_each=lambda what, stream, task: said.append(("each", what)) or iter(what),
     )
     for way in (rewriting.TEXT, rewriting.PREPARED, rewriting.FRESH, rewriting.LIST, "lists, one by one"):
-        rewriting._again(m, way, "t", 3, STREAM, None)  # type: ignore[arg-type]
+        rewriting._repeat_rewrites(m, way, "t", 3, STREAM, None)  # type: ignore[arg-type]
     assert said == [
         ("rewrite", "t"),
         ("rewrite", "prepared t"),
@@ -294,7 +295,7 @@ def whole_outputs(monkeypatch, claim=None, notion="pure", total=2.0, delta=0.0, 
     asked: list[Any] = []
     text = lambda *a: outputs._Text(a[1], promise, ({}, {}), None, Counter())  # noqa: E731
     monkeypatch.setattr(outputs, "_look", lambda *a: asked.append(a[-2:]) or text(*a))
-    monkeypatch.setattr(outputs, "_misstated", lambda *a: found.get("misstated"))
+    monkeypatch.setattr(outputs, "_find_misstatement", lambda *a: found.get("misstated"))
     monkeypatch.setattr(outputs, "_first_pieces", lambda report, *a: (report, found.get("first")))
     monkeypatch.setattr(outputs, "_every_piece", lambda report, *a: found.get("whole"))
     stated = found.get("stated", {})
@@ -407,9 +408,9 @@ def test_the_worst_fit_decides_by_draws_of_its_own(first, again, p, breach, monk
         return [fit(first, ("worst",))] if way == "one" else [fit(0.9, ("other",))]
 
     monkeypatch.setattr(releases, "_texts", lambda *a: [text])
-    monkeypatch.setattr(releases, "_alone", lambda *a: None)
+    monkeypatch.setattr(releases, "_check_independence", lambda *a: None)
     monkeypatch.setattr(releases, "_same_name", lambda *a: None)
-    monkeypatch.setattr(releases, "small", lambda m: m)
+    monkeypatch.setattr(releases, "with_small_epsilon", lambda m: m)
     monkeypatch.setattr(releases, "_leak", lambda text, n, fits: 0.01 * n / fits)
     monkeypatch.setattr(releases, "_look", look)
     out = releases.check_releases(text.m, [], 500, STREAM, Meter(), None)  # type: ignore[arg-type]
@@ -430,14 +431,14 @@ def test_draws_that_fall_together_and_those_at_another_epsilon_are_told():
     text = a_text(text="a\nb", per_draw=False)
     text.m = m
     fit = releases._Fit(1e-9, text, "a list", ("k",), None, "“a” and “b” together", 0.876, -math.inf, "together")
-    w = releases._told(fit, m)  # type: ignore[arg-type]
+    w = releases._describe_fit(fit, m)  # type: ignore[arg-type]
     assert w.told == (
         "In “a b”, rewritten as a list, “a” and “b” together were not drawn independently: where their draws lay in "
         "their distributions correlates by 0.88."
     )
     assert w.first_at is None and w.kind == "sampler" and w.outputs == ("“a” and “b” together",)
     stays = releases._Fit(1e-9, text, "a list", ("k",), 2, "the word itself", 0.0, math.log(1e-5), "stays")
-    w = releases._told(stays, SimpleNamespace())  # type: ignore[arg-type]
+    w = releases._describe_fit(stays, SimpleNamespace())  # type: ignore[arg-type]
     assert w.told.startswith("Of “c” in “a b”, rewritten as a list at ε = 0.125, the word itself came out in ")
     assert w.log_p_first == -math.inf and w.first_at == w.second_at == "c"
 
@@ -485,7 +486,7 @@ FINE = [a_step(0, "replace", "x"), a_step(1, "keep", "b", 0.0), a_step(2, "repla
     ],
 )
 def test_what_a_release_shows_of_its_words_is_what_is_stated(steps, total, told, monkeypatch):
-    monkeypatch.setattr(releases, "aligned", lambda m, why: SimpleNamespace(deleted=0.0, added=0.0))
+    monkeypatch.setattr(releases, "require_alignment", lambda m, why: SimpleNamespace(deleted=0.0, added=0.0))
     text = a_text(text="a b c", promise=Guarantee("pure", 1.0, "word", "any", 3, 3.0))
     look = lambda of: releases._follows(  # noqa: E731
         text, "w", release_of(of, total), {s.index: s for s in of if s.action != "insert"}, {1: "keep"}
@@ -499,7 +500,7 @@ def test_what_a_release_shows_of_its_words_is_what_is_stated(steps, total, told,
 
 @pytest.mark.parametrize(("deleted", "added"), [(0.1, 0.0), (0.0, 0.1), (0.1, 0.1)])
 def test_words_may_be_left_out_or_added_where_that_has_a_chance(deleted, added, monkeypatch):
-    monkeypatch.setattr(releases, "aligned", lambda m, why: SimpleNamespace(deleted=deleted, added=added))
+    monkeypatch.setattr(releases, "require_alignment", lambda m, why: SimpleNamespace(deleted=deleted, added=added))
     text = a_text(text="a b c", promise=Guarantee("pure", 1.0, "word", "any", 3, 3.0))
 
     def fine(*steps) -> bool:
@@ -709,7 +710,7 @@ def test_what_rewrites_released_is_counted_for_each_place(per_draw, monkeypatch)
         [step(0, "delete"), step(1, "keep"), step(2, "replace", "c")],
     ]
     results = [SimpleNamespace(steps=steps, distribution=lambda k: own) for steps in rewrites]
-    monkeypatch.setattr(releases, "_rewritten", lambda text, way, n, seeds, rewriter: iter(results))
+    monkeypatch.setattr(releases, "_independent_rewrites", lambda text, way, n, seeds, rewriter: iter(results))
     monkeypatch.setattr(releases, "_follows", lambda *a: None)
     seen_: list[Any] = []
     monkeypatch.setattr(
@@ -750,7 +751,7 @@ def test_places_that_fall_exactly_alike_or_as_in_a_mirror_have_a_chance(mirrored
     text = a_text(text="a b c")
     x = np.tile([0.0, 1.0], 152)
     counts = releases._Counts(places=list(np.stack([x, 1 - x if mirrored else x], axis=1)))
-    (fit,) = releases._together(text, "w", counts, {0: (0, None), 2: (1, None)})
+    (fit,) = releases._correlation_fits(text, "w", counts, {0: (0, None), 2: (1, None)})
     assert fit.share == pytest.approx(1.0) and 0 <= fit.p < 1e-100 and fit.key == ("together", 0, 2)
 
 
@@ -869,7 +870,7 @@ def test_a_test_is_made_at_a_very_small_epsilon_and_where_an_advantage_is_the_wa
         audited = SimpleNamespace(latent_advantage=lambda a, b: e / 40 if told else None)
         return SimpleNamespace(config=SimpleNamespace(epsilon=e), audited=audited)
 
-    monkeypatch.setattr(latent, "small", lambda m: at(0.5))
+    monkeypatch.setattr(latent, "with_small_epsilon", lambda m: at(0.5))
     monkeypatch.setattr(latent, "with_epsilon", lambda m, e: at(e))
     told = True
     assert latent._epsilons(at(100.0), None, None) == [0.5, pytest.approx(40 * latent.ADVANTAGE, rel=1e-9)]  # type: ignore[arg-type]
@@ -930,7 +931,7 @@ def test_texts_that_are_told_apart_better_than_their_noise_lets_are_refuted(
     if not said:
         assert check.status == "tested" and check.draws == 1200 and len(asked) == 2
         level = LEVEL / 6
-        expected = min(latent._least(150, level, loss or 0.0, 0.0, advantage), 1.0)
+        expected = min(latent._smallest_share(150, level, loss or 0.0, 0.0, advantage), 1.0)
         assert check.leak == expected and check.detectable == latent.lower_bound(150, 0, 150, level)
     else:
         assert (
@@ -971,16 +972,18 @@ def test_words_of_a_vocabulary_that_come_out_the_same_are_rewritten_again(leaks,
         config=SimpleNamespace(epsilon=0.25),
         prepare=lambda w: w,
     )
-    monkeypatch.setattr(vocabulary, "small", lambda of: m)
-    monkeypatch.setattr(vocabulary, "_few", lambda *a: iter([d]))
-    monkeypatch.setattr(vocabulary, "_released", lambda *a: rewritten(*a))
+    monkeypatch.setattr(vocabulary, "with_small_epsilon", lambda of: m)
+    monkeypatch.setattr(vocabulary, "_some_distributions", lambda *a: iter([d]))
+    monkeypatch.setattr(vocabulary, "_released_pairs", lambda *a: rewritten(*a))
     monkeypatch.setattr(
-        vocabulary, "_listed", lambda m, by_word, some, stream, subject: rewritten(m, by_word, some, stream, 1, subject)
+        vocabulary,
+        "_rewrite_lists",
+        lambda m, by_word, some, stream, subject: rewritten(m, by_word, some, stream, 1, subject),
     )
     places = {w: np.array([k]) for k, w in enumerate(names)}
     reader = SimpleNamespace(stated=lambda prepared, i: d, places=lambda d: places)
     monkeypatch.setattr(vocabulary, "ReleaseReader", lambda m, meter: reader)
-    monkeypatch.setattr(vocabulary, "shuffled", lambda words, stream: list(reversed(words)))
+    monkeypatch.setattr(vocabulary, "shuffle", lambda words, stream: list(reversed(words)))
     subject = SimpleNamespace(m=m, stream=STREAM, meter=Meter(), thorough=False)
     check = vocabulary.released_words(subject)  # type: ignore[arg-type]
     assert check is not None and [turn for turn, _ in asked[:2]] == [0, 1] and asked[0][1] == asked[1][1] == names[::-1]
@@ -1001,7 +1004,7 @@ def test_words_of_a_vocabulary_that_come_out_the_same_are_rewritten_again(leaks,
     else:
         assert check.status == "tested"
         one = vocabulary._one_word(1 / 12, LEVEL / (1 + len(again[0])))
-        assert check.leak == one and f"is seen where it does in {share(one)} of its rewrites" in check.looked
+        assert check.leak == one and f"is seen where it does in {format_share(one)} of its rewrites" in check.looked
         said = (
             "none of them stayed or came out the same."
             if not again[0]
@@ -1019,7 +1022,7 @@ def test_where_outputs_are_no_words_more_of_the_spread_ones_are_looked_at(near, 
     monkeypatch.setattr(
         inputs, "probes_of", lambda m, names, meter: ([SimpleNamespace(word=w, d=likely(w)) for w in names], [])
     )
-    monkeypatch.setattr(inputs, "_drawn", lambda m, words: list(words))
+    monkeypatch.setattr(inputs, "_without_kept", lambda m, words: list(words))
     distances = lambda words: np.ones((len(words), len(words)))  # noqa: E731
     m = SimpleNamespace(
         by_word=SimpleNamespace(words_alike=lambda words, n: None), audited=SimpleNamespace(distances=distances)

@@ -18,12 +18,20 @@ from dptext_core.auditing.batches import in_batches
 from dptext_core.auditing.broken_mechanisms import FAULTS, broken, hidden, sound
 from dptext_core.auditing.broken_mechanisms.hidden import HIDDEN, LATE, NoisyLength
 from dptext_core.auditing.checks import Subject, look_at
-from dptext_core.auditing.guesses import picked
+from dptext_core.auditing.guesses import pick
 from dptext_core.auditing.inputs import Meter, Probe
 from dptext_core.auditing.latent import behind_a_text, lower_bound, told_apart
 from dptext_core.auditing.long_texts import in_long_texts
 from dptext_core.auditing.metadata_leakage import said_of_words
-from dptext_core.auditing.release_statistics import LEVEL, anew, least_hits, least_share, once_in, small, too_many
+from dptext_core.auditing.release_statistics import (
+    LEVEL,
+    least_hits,
+    least_share,
+    new_instance,
+    once_in,
+    too_many,
+    with_small_epsilon,
+)
 from dptext_core.auditing.statefulness import at_first
 from dptext_core.auditing.verdict import FIRST, LATER
 from dptext_core.auditing.vocabulary import released_words, stated_words
@@ -188,10 +196,14 @@ def test_total_variation_of_the_noise():
 
 def test_small_and_anew_keep_what_was_put_in():
     m = on(random_space(20, 4), "santext", epsilon=16.0)
-    assert small(m).vocabulary is m.vocabulary and small(m).config.epsilon < 1 and small(small(m)).config.epsilon > 0
+    assert (
+        with_small_epsilon(m).vocabulary is m.vocabulary
+        and with_small_epsilon(m).config.epsilon < 1
+        and with_small_epsilon(with_small_epsilon(m)).config.epsilon > 0
+    )
     m.__dict__["seen_before"] = {"a text"}
-    assert anew(m).vocabulary is m.vocabulary and "seen_before" not in anew(m).__dict__
-    assert set(picked(200, 4, NoiseStream(1))) == {0, 1, 2, 3}
+    assert new_instance(m).vocabulary is m.vocabulary and "seen_before" not in new_instance(m).__dict__
+    assert set(pick(200, 4, NoiseStream(1))) == {0, 1, 2, 3}
 
 
 # --- plugins of strangers: each leaks in one way, and is sound without

@@ -132,7 +132,7 @@ FIGURES = {
         latent.lower_bound(a, b, 50, 0.01, d) for a in (0, 20, 50) for b in (0, 20, 50) for d in (0.0, 0.1)
     ],
     "least": lambda: [
-        latent._least(n, 0.001, loss, d, gap)
+        latent._smallest_share(n, 0.001, loss, d, gap)
         for n in (30, 200)
         for loss in (0.1, 2.0)
         for d in (0.0, 0.05)
@@ -145,10 +145,12 @@ FIGURES = {
         guesses.guess(("a b c", "a d", "d e f a"), SimpleNamespace(text=t), STREAM)
         for t in ("b c", "d", "A E", "", "zzz", "d a", "f c b")
     ],
-    "picked": lambda: guesses.picked(30, 7, STREAM),
-    "right": lambda: [guesses.right(m, ["a b", "c d", "e f", "g h i"]) for m in (Generator.create(), Latent.create())],
+    "picked": lambda: guesses.pick(30, 7, STREAM),
+    "right": lambda: [
+        guesses.success_bound(m, ["a b", "c d", "e f", "g h i"]) for m in (Generator.create(), Latent.create())
+    ],
     "some": lambda: [
-        stretches(vocabulary._some([*map(str, range(400))], n)) for n in (1, 50, 99, 100, 150, 399, 400, 401)
+        stretches(vocabulary._spread_sample([*map(str, range(400))], n)) for n in (1, 50, 99, 100, 150, 399, 400, 401)
     ],
     "texts of": lambda: [batches.texts_of(list("abcdefg"), n) for n in (1, 2, 3, 7, 8)],
     "shown by": lambda: [
@@ -165,8 +167,8 @@ FIGURES = {
     "every input": lambda: [releases.every_input(n) for n in (10, 399, 400, 401, 408, 5000)],
     "tail": lambda: [releases._tail(h, 50, p) for h in (0, 10, 25, 50) for p in (-0.1, 0.0, 0.2, 0.5, 1.0, 1.1)],
     "apart": lambda: [
-        releases._apart(3, 50, 9, 60),
-        releases._apart(0, 5, 5, 5),
+        releases._fisher_p(3, 50, 9, 60),
+        releases._fisher_p(0, 5, 5, 5),
         releases._log(0.0),
         releases._log(0.5),
     ],
@@ -185,8 +187,8 @@ FIGURES = {
         )
     ],
     "short": lambda: (
-        [metadata_leakage._short(v) for v in (("a", 1), [], "", "x\ny", "z" * 160, "z" * 161, None, {"a": 1})]
-        + [metadata_leakage._short("abcdef", 3)]
+        [metadata_leakage._shorten(v) for v in (("a", 1), [], "", "x\ny", "z" * 160, "z" * 161, None, {"a": 1})]
+        + [metadata_leakage._shorten("abcdef", 3)]
     ),
     "first apart": lambda: [
         metadata_leakage._first_apart(a, b)
@@ -358,9 +360,9 @@ def test_what_a_loss_comes_to():
         found.append([more, verdict._exceeds(r), brief(outputs.of_outputs(r)) if r.draws else None])
         for promise in PROMISES.values():
             for claim in (None, 1.0):
-                found.append(brief(verdict._judged(r, promise, claim)))
+                found.append(brief(verdict._loss_check(r, promise, claim)))
     proven = [
-        verdict._proven(replace(FOUND, **more), PROMISES["metric"], known, exempt)
+        verdict._describe_proof(replace(FOUND, **more), PROMISES["metric"], known, exempt)
         for more in ({}, {"pairs": 0}, {"delta": 0.1})
         for known in (True, False)
         for exempt in (0, 3)
@@ -396,15 +398,15 @@ def test_what_draws_come_to():
         releases.ReleaseFindings(4000, 2, 9, 0.5, None, "", 0.03, 0.01, 3.0),
     ):
         for own in (0.05, 2.0, 5.0):
-            found.append(verdict._tested(tested, own))
+            found.append(verdict._describe_releases(tested, own))
         for more in CHANGED:
-            found.append(brief(verdict._drawn(replace(FOUND, **more), tested)))
+            found.append(brief(verdict._releases_check(replace(FOUND, **more), tested)))
     held_case("figures", "what draws come to", {"found": plain(found)})
 
 
 def test_a_verdict_follows_from_the_checks_alone():
     def of(*checks):
-        r = verdict.judged(replace(FOUND, checks=checks))
+        r = verdict.with_verdict(replace(FOUND, checks=checks))
         return r.verdict, r.reason, r.draws, r.witness
 
     own = Witness.of_rule("So.", "x")
@@ -446,7 +448,7 @@ def test_texts_and_words_that_are_looked_at(name):
         found["the same under a claim"] = shortened(metadata_leakage._groups(replace(subject, claim=1.0)))
     found["repeats"] = metadata_leakage._repeats(m, f"{own[0]} {own[1]} {own[0].upper()} and and")
     found["public"] = release_statistics.public_words(m, 30, STREAM)
-    found["small"] = plain(release_statistics.small(m).config.epsilon)
+    found["small"] = plain(release_statistics.with_small_epsilon(m).config.epsilon)
     found["other options"] = [said for said, _ in released.other_options(m)]
     if "alignment" in m.can:
         found["drawn"] = release_statistics.drawn_words(m, own, 6, STREAM, Meter())
@@ -455,15 +457,15 @@ def test_texts_and_words_that_are_looked_at(name):
         found["probes"] = [(p.text, p.at, p.word, p.index, p.alone, len(p.d)) for p in probes]
         found["skipped"] = skipped
         plans = [m.plan(f"{own[0]} saw a {own[1]}."), m.plan(f"{own[2]}?")]
-        found["exchanged"] = [inputs.exchanged(m, plans[0], plans, n) for n in (1, 2, 4)]
+        found["exchanged"] = [inputs.exchange_words(m, plans[0], plans, n) for n in (1, 2, 4)]
     if m.by_word is not None:
         found["row"] = [vocabulary._in_a_row(m.by_word, notion) for notion in ("pure", "group", "metric")]
         found["words"] = [inputs.default_words(m, n) for n in (4, 12)]
         some = vocabulary._probes(m, m.by_word, own, {})
-        apart = vocabulary._apart(m, m.guarantee(own[0]), some)
+        apart = vocabulary._metric_distances(m, m.guarantee(own[0]), some)
         found["apart"] = plain(apart)
         found["compared"] = plain(
-            vocabulary._compared(Subject(m, m.guarantee(own[0]), own, STREAM, Meter()), some, apart)
+            vocabulary._compare_pairs(Subject(m, m.guarantee(own[0]), own, STREAM, Meter()), some, apart)
         )
         any_ = {"metric": "m", "group": "g"}
         found["distances"] = [
@@ -604,7 +606,7 @@ def test_first_pieces_that_are_not_what_is_stated():
     def of(counts, log_p, candidates, n=1):
         first = stated(log_p, candidates)
         one = outputs._Text(SimpleNamespace(text="t"), None, ({}, {}), first, Counter(counts))  # type: ignore[arg-type]
-        return plain(outputs._misstated([one] * n))
+        return plain(outputs._find_misstatement([one] * n))
 
     half = np.log([0.5, 0.5])
     found = [
@@ -631,7 +633,7 @@ def test_places_that_are_drawn_together_are_told_from_those_that_are_not(n, mixe
     places = [np.array([a, (1 - mixed) * a + mixed * b, 0.5 + 0.1 * c]) for a, b, c in u]
     text = SimpleNamespace(once=False, document=SimpleNamespace(tokens=[SimpleNamespace(text=t) for t in "abc"]))
     middles = {0: (0, None), 1: (1, None), 2: (2, None)}
-    fits = releases._together(text, "a text", releases._Counts(places=places), middles)
+    fits = releases._correlation_fits(text, "a text", releases._Counts(places=places), middles)
     # The third hardly spreads, so that nothing is told of it.
     assert [f.key for f in fits] == [("together", 0, 1)] * found
     for fit in fits:
@@ -639,7 +641,7 @@ def test_places_that_are_drawn_together_are_told_from_those_that_are_not(n, mixe
         assert fit.share == pytest.approx(r) and fit.log_p == -math.inf and fit.output == "“a” and “b” together"
         assert (fit.p < 1e-100) == (mixed < 1) and (mixed < 1 or fit.p > 1e-3)
     again = SimpleNamespace(**vars(text) | {"once": True, "first": {0: 0, 1: 0, 2: 2}})
-    assert releases._together(again, "a text", releases._Counts(places=places), middles) == []
+    assert releases._correlation_fits(again, "a text", releases._Counts(places=places), middles) == []
 
 
 # --- what is compared, and how often
@@ -656,7 +658,7 @@ def test_places_of_one_word_that_is_drawn_once_are_not_told_to_be_drawn_together
         document=SimpleNamespace(tokens=[SimpleNamespace(text=t) for t in "abc"]),
     )
     counts = releases._Counts(places=[np.array([x, x, x]) for x in u])
-    fits = releases._together(text, "a text", counts, {i: (i, None) for i in range(3)})
+    fits = releases._correlation_fits(text, "a text", counts, {i: (i, None) for i in range(3)})
     assert [f.key[1:] for f in fits] == (pairs or [(0, 1), (0, 2), (1, 2)])
 
 
@@ -762,7 +764,9 @@ def test_words_are_looked_at_again_behind_those_that_were_released_before(texts)
 def test_half_of_the_first_rewrites_are_by_an_instance_of_their_own(m, monkeypatch):
     made: list[Any] = []
     asked: list[tuple[Any, str, int]] = []
-    monkeypatch.setattr(statefulness, "anew", lambda m, of=statefulness.anew: made.append(of(m)) or made[-1])
+    monkeypatch.setattr(
+        statefulness, "new_instance", lambda m, of=statefulness.new_instance: made.append(of(m)) or made[-1]
+    )
 
     def noted(name, way):
         def call(rewriter, own, text, noise):
@@ -820,7 +824,7 @@ def test_words_are_prepared_together_where_they_are_cut_as_they_stand():
     cut = {"ab cd": ["ab", "cd"], "ab ef": ["ab", "f"], "ab gh": ["ab", "a"], "ab ij": ["ab", "ij", "k"]}
     tokens = lambda text: [SimpleNamespace(text=t) for t in cut[text]]  # noqa: E731
     m = SimpleNamespace(by_word=1, prepare=lambda text: SimpleNamespace(document=SimpleNamespace(tokens=tokens(text))))
-    together = lambda *given: list(inputs._together(m, given))  # type: ignore[arg-type]  # noqa: E731
+    together = lambda *given: list(inputs._prepare_together(m, given))  # type: ignore[arg-type]  # noqa: E731
     assert together("ab", "cd") == together("ab", "cd", "e f", "gh") == ["ab", "cd"]
     assert together("ab", "ef") == together("ab", "gh") == together("ab", "ij") == ["ab"]
     assert together("ab") == ["ab"] and together("a b", "cd") == ["a b"] and together("ab", "c1") == ["ab"]
@@ -854,7 +858,7 @@ def test_texts_that_are_named_by_their_first_rewrites(told_, monkeypatch):
     ways = list(statefulness.WAYS)
     lineups = {f"a{k} b{k}": [f"c{k} d{k}", f"a{k} b{k}"] for k in range(60)}
     first = next(iter(lineups.values()))
-    monkeypatch.setattr(statefulness, "right", lambda m, texts: 0.5 if texts is first else 0.97)
+    monkeypatch.setattr(statefulness, "success_bound", lambda m, texts: 0.5 if texts is first else 0.97)
     released_ = [
         (ways[k % 4], j, text, SimpleNamespace(text=text if told_ and j == 1 and k % 4 == 2 else "z"))
         for k, text in enumerate(lineups)
@@ -931,8 +935,10 @@ def test_the_largest_loss_over_a_vocabulary_is_looked_for_between_all_blocks_of_
     asked: list[int] = []
     monkeypatch.setattr(vocabulary, "_in_a_row", lambda *a: [f"w{k}" for k in range(n)])
     monkeypatch.setattr(vocabulary, "_probes", lambda m, by_word, words, _: [every[int(w[1:])] for w in words])
-    monkeypatch.setattr(vocabulary, "_apart", lambda *a: len(a[-1]))
-    monkeypatch.setattr(vocabulary, "_compared", lambda s, probes, apart: (asked.append(apart), (0.5, None, apart))[1])
+    monkeypatch.setattr(vocabulary, "_metric_distances", lambda *a: len(a[-1]))
+    monkeypatch.setattr(
+        vocabulary, "_compare_pairs", lambda s, probes, apart: (asked.append(apart), (0.5, None, apart))[1]
+    )
     m = SimpleNamespace(by_word=1, public_start=None)
 
     def look(epsilon):
@@ -1156,7 +1162,7 @@ def test_rewrites_of_a_text_are_asked_for_in_its_way_until_there_are_enough(way,
         one=lambda m, given, seed: some(given, 1)[0],
     )
     text = SimpleNamespace(m=None, text="text", prepared="prepared")
-    found = list(releases._rewritten(text, way, 1100, lambda: None, rewriter))  # type: ignore[arg-type]
+    found = list(releases._independent_rewrites(text, way, 1100, lambda: None, rewriter))  # type: ignore[arg-type]
     kind = {"fresh draws": "fresh", rewriting.LIST: "list", rewriting.TEXT: "text", rewriting.PREPARED: "prepared"}[way]
     assert {k for k, _ in asked} == {kind} and len({r.noise_id for r in found}) == len(found)
     if kind not in ("fresh", "list"):
@@ -1172,12 +1178,15 @@ def test_any_two_words_of_a_vocabulary_are_one_apart_where_all_are_alike():
     apart = np.array([[np.nan, 1.0, 1.0], [1.0, np.nan, 1.0], [1.0, 1.0, np.nan]])
     some = [SimpleNamespace(word=w) for w in words(3)]
     pure = Guarantee("pure", 3.0, "word", "any", 3, 9.0)
-    assert np.array_equal(vocabulary._apart(None, pure, some), apart, equal_nan=True)  # type: ignore[arg-type]
-    assert np.array_equal(audited.apart("pure", 3), np.nan_to_num(apart)) and np.isnan(audited.apart("none", 2)).all()
+    assert np.array_equal(vocabulary._metric_distances(None, pure, some), apart, equal_nan=True)  # type: ignore[arg-type]
+    assert (
+        np.array_equal(audited.notion_distances("pure", 3), np.nan_to_num(apart))
+        and np.isnan(audited.notion_distances("none", 2)).all()
+    )
 
 
 def test_what_stays_is_held_against_its_chance_over_all_words_of_a_text(monkeypatch):
-    monkeypatch.setattr(releases, "aligned", lambda m, why: SimpleNamespace(deleted=0.0, added=0.0))
+    monkeypatch.setattr(releases, "require_alignment", lambda m, why: SimpleNamespace(deleted=0.0, added=0.0))
     d, kept = stated(np.log([0.25, 0.75]), ["sun", "rain"]), {"sun": 40, "rain": 20}
     text = SimpleNamespace(
         per_draw=False,
@@ -1204,14 +1213,14 @@ def test_what_stays_is_held_against_its_chance_over_all_words_of_a_text(monkeypa
 def test_lists_of_a_vocabulary_are_full_and_their_texts_no_longer_than_others(monkeypatch):
     monkeypatch.setattr(vocabulary, "_TEXT", 3)
     monkeypatch.setattr(vocabulary, "BATCH", 4)
-    monkeypatch.setattr(vocabulary, "_became", lambda by_word, prepared, result: [(prepared, result)])
+    monkeypatch.setattr(vocabulary, "_word_pairs", lambda by_word, prepared, result: [(prepared, result)])
     for n, each, lists in ((5, 2, 1), (12, 3, 1), (13, 2, 2), (24, 3, 2), (30, 3, 3)):
         given: list[list[str]] = []
         listed = lambda m, some, noise, given=given: (given.append(some), some)[1]  # noqa: E731
         subject = SimpleNamespace(meter=Meter(), rewriter=SimpleNamespace(listed=listed))
         m = SimpleNamespace(prepare=lambda text: text, prepare_many=lambda texts, *a, **k: texts)
         all_words = [f"w{k}" for k in range(n)]
-        list(vocabulary._listed(m, None, all_words, STREAM, subject))  # type: ignore[arg-type]
+        list(vocabulary._rewrite_lists(m, None, all_words, STREAM, subject))  # type: ignore[arg-type]
         assert [len(some) for some in given] == [4] * lists, (n, given)
         assert {len(t.split()) for some in given for t in some} == {each}
         assert {w for some in given for t in some for w in t.split()} == set(all_words)

@@ -134,14 +134,14 @@ def test_what_lies_deeper_than_the_sampler_goes_is_found():
 @given(st.integers(1, 400), st.data(), st.sampled_from([1e-6, 0.003, 0.2]))
 def test_the_bounds_of_a_chance_are_clopper_and_pearsons(n, data, alpha):
     hits = data.draw(st.integers(0, n))
-    low, high = float(sampled.lowest(hits, n, alpha)), float(sampled.highest(hits, n, alpha))
+    low, high = float(sampled.lower_limit(hits, n, alpha)), float(sampled.upper_limit(hits, n, alpha))
     assert low == pytest.approx(stats.beta.ppf(alpha, hits, n - hits + 1) if hits else 0.0, rel=1e-8)
     assert high == pytest.approx(stats.beta.ppf(1 - alpha, hits + 1, n - hits) if hits < n else 1.0, rel=1e-8)
     assert low <= hits / n <= high
     best = sampled.could_show(n, alpha)
-    assert best == pytest.approx(math.log(sampled.lowest(n, n, alpha) / sampled.highest(0, n, alpha)))
+    assert best == pytest.approx(math.log(sampled.lower_limit(n, n, alpha) / sampled.upper_limit(0, n, alpha)))
     assert sampled.could_show(n, alpha, 0.999999) == 0.0
-    if sampled.lowest(n, n, alpha) > 2e-3:
+    if sampled.lower_limit(n, n, alpha) > 2e-3:
         assert sampled.could_show(n, alpha, 1e-3) < best
 
 
@@ -169,8 +169,8 @@ def test_the_event_that_is_chosen_is_the_best_of_those_with_the_highest_ratios()
         order = seen[np.argsort(-(a[seen] + 0.5) / (b[seen] + 0.5), kind="stable")]
         every = []
         for k in range(1, len(order) + 1):
-            low = float(sampled.lowest(a[order[:k]].sum(), 800, 0.01)) - delta
-            high = float(sampled.highest(b[order[:k]].sum(), 800, 0.01))
+            low = float(sampled.lower_limit(a[order[:k]].sum(), 800, 0.01)) - delta
+            high = float(sampled.upper_limit(b[order[:k]].sum(), 800, 0.01))
             every.append(math.log(max(low, 1e-300) / high))
         assert value == pytest.approx(max(every)) and list(chosen) == list(order[: int(np.argmax(every)) + 1])
 

@@ -17,7 +17,7 @@ from dptext_core.auditing.broken_mechanisms.guarantees import GUARANTEES, TinyGr
 from dptext_core.auditing.broken_mechanisms.text import TinyWriter
 from dptext_core.auditing.broken_mechanisms.unknown import UNKNOWN, TinySwap
 from dptext_core.auditing.checks import Subject
-from dptext_core.auditing.free_draws import _again, _misfit
+from dptext_core.auditing.free_draws import _misfit, _repeat_probability
 from dptext_core.auditing.guarantee_fields import CHECKERS, every_field
 from dptext_core.auditing.inputs import Meter
 from dptext_core.auditing.shapes import DRAWS, _chance
@@ -153,7 +153,7 @@ def test_the_range_of_a_bounded_one_is_worked_out():
 
 def test_the_tests_of_free_draws_are_exact():
     p = np.full(1000, 1e-3)
-    assert _again([7] * 20, p) < 1e-30 and _again(range(100), p) == 1
+    assert _repeat_probability([7] * 20, p) < 1e-30 and _repeat_probability(range(100), p) == 1
     label = np.arange(1000) % 2
     assert _misfit(label, p, [2 * k for k in range(60)]) < 1e-15
     assert _misfit(label, p, range(60)) > 0.01
@@ -197,7 +197,7 @@ def test_what_two_texts_share_is_compared_by_kind(adjacency, among, agree):
     """Of texts that the mechanism leaves out, where it writes a new text; a plugin states both in its own words."""
     g = Guarantee("pure", 1.0, "piece", adjacency, 1, 1.0, among=among)
     st = SimpleNamespace(promise=g, m=SimpleNamespace(aligned=None))
-    assert (shapes._said(st, "a", "b") == "") == agree  # type: ignore[arg-type]
+    assert (shapes._leaves_out(st, "a", "b") == "") == agree  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("own", [False, True])
@@ -207,4 +207,4 @@ def test_words_of_a_plugin_do_not_hide_the_conditions_that_it_takes(own):
     stated = m.adjacency("unknown words in the same places") + ", where all is well"
     g = replace(m.guarantee(TEXT), adjacency="any two texts of one length" if own else stated)
     st = SimpleNamespace(promise=g, m=m, words=())
-    assert ("does not name" in shapes._said(st, "a", "b")) == own  # type: ignore[arg-type]
+    assert ("does not name" in shapes._leaves_out(st, "a", "b")) == own  # type: ignore[arg-type]

@@ -49,11 +49,11 @@ def test_a_leak_at_one_late_token_is_named_by_its_number():
 @pytest.mark.parametrize("n", [8, 9, 40, 41])
 def test_the_least_share_that_is_refuted_is_that_of_a_plain_loop(n):
     wanted = next((h for h in range(1, n + 1) if latent.lower_bound(h, 0, n, 0.05, 0.0) > 1.0), None)
-    assert latent._least(n, 0.05, 1.0, 0.0, None) == (1.0 if wanted is None else latent.chance_for(wanted, n))
+    assert latent._smallest_share(n, 0.05, 1.0, 0.0, None) == (1.0 if wanted is None else latent.chance_for(wanted, n))
     # At a loss that only all hits show, all are needed.
     last = latent.lower_bound(n, 0, n, 0.05, 0.0)
     before = latent.lower_bound(n - 1, 0, n, 0.05, 0.0)
-    assert latent._least(n, 0.05, (last + before) / 2, 0.0, None) == latent.chance_for(n, n)
+    assert latent._smallest_share(n, 0.05, (last + before) / 2, 0.0, None) == latent.chance_for(n, n)
 
 
 def test_the_regularised_mahalanobis_distance_is_that_of_the_formula():
@@ -67,7 +67,7 @@ def test_the_regularised_mahalanobis_distance_is_that_of_the_formula():
 
 def test_an_option_that_cannot_be_had_is_left_out():
     m = on(SPACE, "custext", k=3)
-    assert released._with(m, "k", 4).config.k == 4 and released._with(m, "k", 0) is None
+    assert released._with_option(m, "k", 4).config.k == 4 and released._with_option(m, "k", 0) is None
 
 
 @pytest.mark.parametrize(

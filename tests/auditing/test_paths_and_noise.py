@@ -283,7 +283,7 @@ def test_three_draws_that_go_together_are_found_from_some_strength_on(strength, 
         both = (u + v) % 1 if k % 2 else ((u * 2**40).astype(np.int64) ^ (v * 2**40).astype(np.int64)) / 2**40
         lies = np.stack([u, v, np.where(bound, both, w)], axis=1)
         m = over(SPACE, SanText)
-        assert (three_way._judged(m, "text", {"draws": lies}).status == "refuted") == found
+        assert (three_way._judge(m, "text", {"draws": lies}).status == "refuted") == found
         if found:
             for a, b in ((0, 1), (0, 2), (1, 2)):
                 assert abs(np.corrcoef(lies[:, a], lies[:, b])[0, 1]) < 0.2, "each two are independent"

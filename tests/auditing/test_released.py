@@ -10,7 +10,7 @@ import pytest
 from foreign import WORDS, Generator, Latent, Swap
 
 import dptext_core as dpt
-from dptext_core.auditing import AuditReport, audit, share, verdict
+from dptext_core.auditing import AuditReport, audit, format_share, verdict
 from dptext_core.auditing.batches import in_batches
 from dptext_core.auditing.checks import Subject
 from dptext_core.auditing.inputs import Meter, probes_of
@@ -259,7 +259,7 @@ def test_what_they_are_made_of_holds_and_says_what_was_not_seen(cls, monkeypatch
     [(0.00061, "0.07%"), (0.0308, "3.1%"), (0.03, "3.0%"), (0.632, "64%"), (0.29, "29%"), (1.0, "100%")],
 )
 def test_a_share_that_would_have_been_seen_is_rounded_up(leak, said):
-    assert share(leak) == said
+    assert format_share(leak) == said
 
 
 @pytest.mark.slow

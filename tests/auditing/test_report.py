@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 import dptext_core as dpt
-from dptext_core.auditing.report import AuditReport, Check, Witness, _capital, _plain, chance, share
+from dptext_core.auditing.report import AuditReport, Check, Witness, _capital, _plain, format_probability, format_share
 
 WITNESS = Witness("cat", "dog", ("sun",), math.log(0.5), math.log(0.25), 1.0)
 REPORT = AuditReport(
@@ -51,7 +51,7 @@ REST = "Inputs that were not tried may lose more."
     ],
 )
 def test_a_chance(log_p, said):
-    assert chance(log_p) == said
+    assert format_probability(log_p) == said
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_chance(log_p, said):
     ],
 )
 def test_a_share_is_rounded_up(leak, said):
-    assert share(leak) == said
+    assert format_share(leak) == said
 
 
 def test_a_sentence_begins_with_its_capital_and_a_symbol_stays():

@@ -19,7 +19,7 @@ from dptext_core.auditing.broken_mechanisms import FAULTS, broken, sound
 from dptext_core.auditing.checks import Subject
 from dptext_core.auditing.inputs import Meter, probes_of
 from dptext_core.auditing.long_texts import in_long_texts
-from dptext_core.auditing.metadata_leakage import BLOCK, said_of_words, told
+from dptext_core.auditing.metadata_leakage import BLOCK, check_metadata, said_of_words
 from dptext_core.auditing.rewriting import Rewriter
 from dptext_core.auditing.rules import Breach
 from dptext_core.auditing.vocabulary import released_words
@@ -164,7 +164,7 @@ def test_what_is_said_of_a_text_of_hundreds_of_words_is_compared():
     given = ["doctor", "nurse", "water"]
     for cls, status in ((CountsWords, "refuted"), (Swap, "tested")):
         m = cls.create()
-        assert told(Subject(m, m.guarantee("doctor"), given, NoiseStream(1), Meter())).status == status
+        assert check_metadata(Subject(m, m.guarantee("doctor"), given, NoiseStream(1), Meter())).status == status
 
 
 def test_an_error_at_a_word_is_told_from_one_at_any_text():

@@ -49,7 +49,7 @@ LISTS = shuffled_lists(24, 2)
 #: Looks that an audit takes one after the other.
 LOOKS = {
     "released": released.released_text,
-    "told": metadata_leakage.told,
+    "told": metadata_leakage.check_metadata,
     "stated": vocabulary.stated_words,
     "words": vocabulary.released_words,
     "batches": batches.in_batches,
@@ -251,7 +251,7 @@ def test_a_look_asks_and_says_the_same(name, which, noted, monkeypatch):
     monkeypatch.setattr(hidden, "WORD", words(24)[3])
     m = MADE[name]()
     texts = given(m)
-    probes = probes_of(m, texts, Meter())[0] if release_statistics.aligned(m) else []
+    probes = probes_of(m, texts, Meter())[0] if release_statistics.has_alignment(m) else []
     subject = Subject(m, m.guarantee(texts[0]), texts, NoiseStream(1), Meter(), probes)
     check = LOOKS[which](subject)
     assert (check is not None and check.status == "refuted") == (which in REFUTED.get(name, ())), check

@@ -77,7 +77,7 @@ CHARACTERS = {
     '<w:r><w:rPr><w:rFonts w:ascii="Symbol"/></w:rPr><w:t>\uf0b3</w:t></w:r>': "≥",
     f"{run('x')}<w:hyperlink>{run('link')}</w:hyperlink><w:smartTag>{run('tag')}</w:smartTag>": "xlinktag",
     f"<w:sdt><w:sdtPr/><w:sdtContent>{run('chosen')}</w:sdtContent></w:sdt>": "chosen",
-    '<w:r><w:fldChar/><w:instrText> DATE </w:instrText></w:r><w:r><w:t>5 May</w:t></w:r>': "5 May",
+    "<w:r><w:fldChar/><w:instrText> DATE </w:instrText></w:r><w:r><w:t>5 May</w:t></w:r>": "5 May",
     f"<w:ruby><w:rt>{run('han')}</w:rt><w:rubyBase>{run('漢')}</w:rubyBase></w:ruby>": "(han)漢",
     f"<w:fldSimple>{run('7')}</w:fldSimple><w:ins>{run('8')}</w:ins><w:moveTo>{run('9')}</w:moveTo>": "789",
 }
@@ -401,17 +401,17 @@ def test_a_document_whose_reader_left_is_read_no_more(tmp_path, monkeypatch, wor
     begun = time.monotonic()
     threading.Timer(1, task.cancel).start()
     with pytest.raises(dpt.Cancelled):
-        documents.read(path, task=task)
+        documents.read_document(path, task=task)
     assert time.monotonic() - begun < 10 and is_over(tmp_path / "told")
     monkeypatch.setitem(documents.LIMITS, ".pdf", replace(documents.LIMITS[".pdf"], seconds=0.5))
     with pytest.raises(dpt.InputError, match="takes too long"):
-        documents.read(path)
+        documents.read_document(path)
 
 
 def test_rows_are_taken_while_they_come_and_no_more_than_asked_for(tmp_path, worker):
     begun = time.monotonic()
     with pytest.raises(dpt.InputError, match="more than 50 rows"):
-        documents.read(worker(100_000), most=50)
+        documents.read_document(worker(100_000), most=50)
     assert time.monotonic() - begun < 30 and is_over(tmp_path / "told")
 
 
@@ -421,7 +421,7 @@ def test_a_third_document_waits_and_can_be_stopped(worker):
 
     def reading(task: dpt.Task) -> None:
         with pytest.raises(dpt.Cancelled):
-            documents.read(path, task=task)
+            documents.read_document(path, task=task)
 
     threads = [threading.Thread(target=reading, args=(task,)) for task in first]
     for thread in threads:
@@ -430,7 +430,7 @@ def test_a_third_document_waits_and_can_be_stopped(worker):
     third = dpt.Task()
     threading.Timer(0.5, third.cancel).start()
     with pytest.raises(dpt.Cancelled):
-        documents.read(path, task=third)
+        documents.read_document(path, task=third)
     for task in first:
         task.cancel()
     for thread in threads:

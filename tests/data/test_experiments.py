@@ -59,7 +59,7 @@ def light(monkeypatch):
         return out
 
     monkeypatch.setattr(sentence_encoder, "embed", bag)
-    before = plugins.registered()
+    before = plugins.registered_names()
     monkeypatch.setattr(plugins, "_state", plugins._State())
     monkeypatch.delenv(plugins.VARIABLE, raising=False)
     yield

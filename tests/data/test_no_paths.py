@@ -18,7 +18,7 @@ from dptext_core.data.rewriting import rewrite_data
 from dptext_core.measure import trade_off
 from dptext_core.measure.ledger import Ledger
 from dptext_core.mechanisms.option_meta import option_meta
-from dptext_core.support.checks import placeless
+from dptext_core.support.checks import without_path
 from dptext_studio import exports
 from dptext_studio.components import links
 from dptext_studio.server.runs import Inputs
@@ -118,7 +118,7 @@ def test_of_a_place_its_last_part_is_told_and_names_stay_as_they_are(tmp_path, m
     (tmp_path / "lists").mkdir()
     (tmp_path / "lists" / "mine.txt").write_text("")
     for name in ("bundled", "facebook/bart-base", "minilm-1", "L0", "a b", "é", "", "minilm@3", "lists/other.txt"):
-        assert placeless(name) == name
+        assert without_path(name) == name
     for name, left in {
         "/srv/a/b.txt": "b.txt",
         "~/b.txt": "b.txt",
@@ -132,4 +132,4 @@ def test_of_a_place_its_last_part_is_told_and_names_stay_as_they_are(tmp_path, m
         "lists/mine.txt": "mine.txt",
         "lists/mine.txt@2": "mine.txt@2",
     }.items():
-        assert placeless(name) == left, name
+        assert without_path(name) == left, name

@@ -8,7 +8,7 @@ import pytest
 from foreign import Generator, Latent, Swap
 
 import dptext_core as dpt
-from dptext_core.data.records import DatasetGuarantee, rewrite_part, rewrite_records, seeded, shared_draws
+from dptext_core.data.records import DatasetGuarantee, rewrite_part, rewrite_records, seeded_stream, shared_draws
 
 TEXT = "My doctor sent a letter to my sister."
 
@@ -164,14 +164,18 @@ def test_the_noise_of_a_seeded_row_is_that_of_its_number_whatever_is_rewritten_b
         None,
         *whole[5:],
     ]
-    part = rewrite_part(given[3:7], 3, Picky.create(), "text", stream=seeded(5), batch=2)
+    part = rewrite_part(given[3:7], 3, Picky.create(), "text", stream=seeded_stream(5), batch=2)
     assert [(r.index, r.text) for r in part] == [(3, whole[3]), (4, None), (5, whole[5]), (6, whole[6])]
 
 
 def test_a_seed_of_rows_is_other_noise_than_that_of_a_list():
     given, m = [row["text"] for row in rows(10)], Swap.create()
     found = [r.text for r in rewrite_records(given, m, seed=5)]
-    assert found == [r.text for r in m.rewrite(given, stream=seeded(5))] != [r.text for r in m.rewrite(given, seed=5)]
+    assert (
+        found
+        == [r.text for r in m.rewrite(given, stream=seeded_stream(5))]
+        != [r.text for r in m.rewrite(given, seed=5)]
+    )
     (last,) = rewrite_records(given, m, seed=5, start=9)
     assert (last.index, last.text) == (9, found[9])
 
@@ -192,8 +196,8 @@ def test_parts_under_one_stream_are_the_whole_where_draws_are_shared():
     found = [shared_draws(given[a:b], m, "text") for a, b in ((0, 2), (2, 5))]
     draws = len(found[0] | found[1])
     parts = [
-        *rewrite_part(given[:2], 0, m, "text", stream=seeded(4), draws=draws),
-        *rewrite_part(given[2:], 2, m, "text", stream=seeded(4), draws=draws),
+        *rewrite_part(given[:2], 0, m, "text", stream=seeded_stream(4), draws=draws),
+        *rewrite_part(given[2:], 2, m, "text", stream=seeded_stream(4), draws=draws),
     ]
     assert [(r.index, r.text, r.guarantee) for r in parts] == [(r.index, r.text, r.guarantee) for r in whole]
     assert draws == whole[0].guarantee.draws == 3 and Swap.create().in_parts is None
@@ -287,6 +291,6 @@ def test_a_polished_row_keeps_its_promise_and_what_was_drawn():
     polished = list(rewrite_records(given, m, seed=5, polish=True))
     assert [r.guarantee for r in polished] == [r.guarantee for r in plain], "no ε is spent"
     assert [r.drawn for r in polished] == [r.text for r in plain] and all(r.drawn is None for r in plain)
-    result = m.rewrite([TEXT], stream=seeded(5).numbered([0]))[0]
+    result = m.rewrite([TEXT], stream=seeded_stream(5).numbered([0]))[0]
     assert polished[0].text == result.polished(m).text != result.text
     assert polished[1].text == "and the" and polished[2].error

@@ -18,7 +18,7 @@ import pytest
 from scipy.stats import chi2
 
 import dptext_core as dpt
-from dptext_core.measure.pii_survival import KINDS, telling
+from dptext_core.measure.pii_survival import KINDS, find_pii
 from dptext_core.mechanisms.blocklist import Blocklist, fold
 from dptext_core.mechanisms.sentence.dp_sentence import DPSentence, DPSentenceConfig
 from dptext_core.support.assets import examples
@@ -141,7 +141,7 @@ def test_what_may_still_identify_is_found_as_the_core_finds_it(page: Page) -> No
     texts += [" ".join(rng.choice(words, 12)) for _ in range(300)]
     texts += [t.lower() for t in texts] + [t.upper() for t in texts[:60]]
     seen = [Document.parse(text).visible.text for text in texts]
-    expected = [[[t.kind, t.text, [text[a:b] for a, b in t.words]] for t in telling(text)] for text in seen]
+    expected = [[[t.kind, t.text, [text[a:b] for a, b in t.words]] for t in find_pii(text)] for text in seen]
     call = "(texts) => Promise.all(texts.map((text) => window.dptext.telling(text)))"
     found = page.evaluate(call, texts)
     assert {t: f for t, f, e in zip(texts, found, expected, strict=True) if f != e} == {}

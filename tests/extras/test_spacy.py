@@ -25,9 +25,9 @@ def pipeline(tmp_path, monkeypatch):
     nlp.meta["name"] = "mine"
     nlp.to_disk(tmp_path / "mine")
     monkeypatch.setenv(names.VARIABLE, str(tmp_path / "mine"))
-    names._loaded.cache_clear()
+    names._load_pipeline.cache_clear()
     yield tmp_path / "mine"
-    names._loaded.cache_clear()
+    names._load_pipeline.cache_clear()
 
 
 def test_a_pipeline_from_a_folder_finds_names_and_places(pipeline):

@@ -148,7 +148,7 @@ def test_the_epsilon_that_is_told_gives_the_figure_that_is_told():
     m, text = dpt.get_mechanism("custext"), "My doctor in Lisbon treated my sister."
     c = calibrate(m, {"bayes": 0.3}, text=text)
     told = float(c.sentence().partition("ε = ")[2].split()[0])
-    assert calibration.measured(m, "bayes", text)(told).value == pytest.approx(c.reached, abs=5e-4)
+    assert calibration.target_function(m, "bayes", text)(told).value == pytest.approx(c.reached, abs=5e-4)
 
 
 @pytest.mark.parametrize("few", [True, False], ids=["by its outputs", "by a pass over all words"])
@@ -259,7 +259,7 @@ def test_it_can_be_stopped():
 @pytest.fixture
 def quick_models(monkeypatch, tiny_model):
     """Attackers that ask a tiny model: of the words of the bundled one they are asked in tests/attacks/test_best.py."""
-    monkeypatch.setattr(best.reader, "read", partial(best.reader.read, model=tiny_model))
+    monkeypatch.setattr(best.reader, "read_releases", partial(best.reader.read_releases, model=tiny_model))
     monkeypatch.setattr(best.mask_inference, "attack", partial(best.mask_inference.attack, model=tiny_model))
 
 
@@ -275,7 +275,7 @@ def test_the_best_of_all_attackers_is_reached_and_has_its_name(quick_models, mon
     assert abs(c.reached - 0.5) < 0.12, "a few dozen guesses"
     assert f"by “{best.title(c.by)}”, 95% interval" in c.sentence()
     stream = NoiseStream(3)
-    figure = calibration.measured(c.mechanism, "best", text, stream=stream)
+    figure = calibration.target_function(c.mechanism, "best", text, stream=stream)
     m = c.calibrated
     again = best.ask(m, m.rewrites(m.prepare(text), c.draws, stream=stream))
     assert figure(c.epsilon) == target_figures.TargetFigure(
@@ -290,9 +290,9 @@ def test_figures_of_several_are_over_the_words_that_all_draw(quick_models):
     two = [dpt.get_mechanism("diffractor", epsilon=0.5), dpt.get_mechanism("custext", epsilon=8, keep_stopwords=False)]
     text = "The doctor left Lisbon on a cold Monday."
     both = calibration.measured_together(two, "n_w", text)
-    alone = calibration.measured(two[0], "n_w", text)(0.5)
+    alone = calibration.target_function(two[0], "n_w", text)(0.5)
     assert both[0] == alone, "stop words are drawn by one of them only"
-    assert both[1] != calibration.measured(two[1], "n_w", text)(8.0)
+    assert both[1] != calibration.target_function(two[1], "n_w", text)(8.0)
     found = calibration.measured_together(two, "best", text)
     assert all(m.by and 0 <= m.interval[0] <= m.value <= m.interval[1] <= 1 for m in found)
 
@@ -325,11 +325,11 @@ def test_the_first_mechanism_stays_at_its_own_epsilon_where_the_others_are_to_re
 def test_words_that_are_drawn_in_turn_may_be_deleted_by_chance(tiny_model):
     given = {"model": tiny_model, "order": "sequential"}
     m = dpt.get_mechanism("dp-mlm-plus", add_prob=0.5, del_prob=0.5, **given)
-    found = calibration.measured(m, "n_w", "my doctor came", stream=NoiseStream(1))(20.0)
+    found = calibration.target_function(m, "n_w", "my doctor came", stream=NoiseStream(1))(20.0)
     assert 0.0 <= found.interval[0] <= found.value <= found.interval[1] <= 1.0
     m = dpt.get_mechanism("dp-mlm-plus", del_prob=1.0, **given)
     with pytest.raises(dpt.NoDistribution, match="left by chance"):
-        calibration.measured(m, "n_w", "my doctor came")(20.0)
+        calibration.target_function(m, "n_w", "my doctor came")(20.0)
 
 
 @pytest.mark.slow
@@ -340,7 +340,7 @@ def test_where_words_are_drawn_in_turn_n_w_is_that_of_rewrites():
     drawn = [[s for s in r.steps if s.action == "replace"] for r in m.rewrites(text, 40, seed=1)]
     shares = [np.mean([s.replacement.lower() == s.original.lower() for s in steps]) for steps in drawn]
     mean, error = np.mean(shares), np.std(shares) / np.sqrt(len(shares))
-    found = calibration.measured(m, "n_w", text, stream=NoiseStream(2))(25.0)
+    found = calibration.target_function(m, "n_w", text, stream=NoiseStream(2))(25.0)
     assert found.interval[0] - 2 * error < mean < found.interval[1] + 2 * error and found.draws == 8
     plan = m.plan(text)
     of_the_text = np.mean([m.distribution(plan, i).p_keep() for i in m.aligned.drawn(plan)])

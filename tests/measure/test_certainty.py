@@ -77,7 +77,7 @@ def test_more_measures_the_same_as_a_run_that_asks_for_it_at_once():
     settings = [dpt.get_mechanism("santext"), dpt.get_mechanism("custext")]
     found, bare = points(settings), points(settings, ("n_w",))
     assert not any(p.has("certainty") for p in bare)
-    again = list(trade_off.more(bare, ("certainty",), lambda m: m.prepare(TEXT)))
+    again = list(trade_off.add_metrics(bare, ("certainty",), lambda m: m.prepare(TEXT)))
     assert [(p.fact, p.measured["certainty"]) for p in again] == [(p.fact, p.measured["certainty"]) for p in found]
 
 

@@ -30,7 +30,7 @@ def test_of_many_changes_first_and_last_are_kept_and_no_long_stretch_is_left_out
     every = sorted(changes)
     if len(every) <= most:
         return
-    kept = meaning.chosen(every, most)
+    kept = meaning.choose_epsilons(every, most)
     assert kept == sorted(set(kept)) and set(kept) <= set(every) and len(kept) <= most
     assert (kept[0], kept[-1]) == (every[0], every[-1])
     # Of each piece of the axis that has a change one is kept.

@@ -15,7 +15,7 @@ from dptext_core.errors import ConfigError, InputError
 from dptext_core.measure import metrics
 from dptext_core.measure.metrics import METRICS, REGISTRY, measure, score
 from dptext_core.measure.metrics.bleu import corpus_bleu
-from dptext_core.measure.metrics.registry import KINDS, judged
+from dptext_core.measure.metrics.registry import KINDS, split_judge
 from dptext_core.models import causal
 from dptext_core.models.sentence_encoder import embed
 from dptext_lab.runner.merging import interval
@@ -127,7 +127,7 @@ def test_a_score_of_a_trained_encoder_and_one_that_nobody_knows():
     assert (
         all("MiniLM" not in m.judge for m in (bag, letters)) and "letters" in measure("relative_gain_static_bag").judge
     )
-    assert judged("f1_static_bag") == ("f1_static", "_bag") and judged("cosine") == ("cosine", "")
+    assert split_judge("f1_static_bag") == ("f1_static", "_bag") and split_judge("cosine") == ("cosine", "")
     unknown = measure("new")
     assert (unknown.title, unknown.kind, unknown.task, unknown.better) == ("new", "other", "utility", 0)
     # A correlation of an encoder that does worse than chance is a correlation still.

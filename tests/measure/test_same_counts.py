@@ -11,7 +11,7 @@ import dptext_core as dpt
 from dptext_core.data import tables
 from dptext_core.data.rewriting import OWN
 from dptext_core.measure import pii_survival
-from dptext_core.measure.scored import _left as share_left
+from dptext_core.measure.scored import _pii_share as share_left
 from dptext_studio.figures.token_view import payload
 from dptext_studio.server.batch import Batch, BatchRequest
 
@@ -32,7 +32,7 @@ TEXTS = [
 def test_one_release_has_one_count_everywhere(tmp_path, epsilon):
     m = dpt.get_mechanism("santext", epsilon=epsilon)
     results = m.rewrite(TEXTS, seed=3)
-    compare = [pii_survival.left(r) for r in results]
+    compare = [pii_survival.count_survivors(r) for r in results]
     explore = []
     for r in results:
         shown = payload(r, run=1, low=0.1, high=40.0, default=epsilon)

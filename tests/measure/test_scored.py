@@ -37,19 +37,19 @@ def bare(no_metrics, monkeypatch):
 
 
 def test_words_answer_place_by_place_or_in_equal_runs():
-    assert scored.aligned("My doctor treated my sister.", "My nurse cured my brother.") == [
+    assert scored.align_words("My doctor treated my sister.", "My nurse cured my brother.") == [
         (1, "doctor"),
         (2, "treated"),
         (4, "sister"),
     ]
     # One word less: those between words that stayed answer to each other, the run of another length to none.
-    assert scored.aligned("The tall doctor treated Anna kindly", "The doctor cured Anna kindly") == [
+    assert scored.align_words("The tall doctor treated Anna kindly", "The doctor cured Anna kindly") == [
         (1, "doctor"),
         (2, "treated"),
         (3, "Anna"),
         (4, "kindly"),
     ]
-    assert scored.aligned("and the", "or a") == []
+    assert scored.align_words("and the", "or a") == []
 
 
 def test_metrics_are_means_over_texts_with_their_intervals(found):
@@ -210,9 +210,9 @@ def test_an_identifier_is_hidden_only_where_no_mention_survives(tmp_path):
     )
     known = identifiers.read_tab(file)[TRIAL]
     assert [(i.kind, len(i.mentions)) for i in known] == [("direct", 2), ("quasi", 1), ("quasi", 1)]
-    assert identifiers.hidden(TRIAL, "A man sued Norway in 2001. CRAIG lost.", known) == [False, False, True]
+    assert identifiers.are_hidden(TRIAL, "A man sued Norway in 2001. CRAIG lost.", known) == [False, False, True]
     other = "A man sued Sweden in 19990. Craigs lost."
-    assert identifiers.hidden(TRIAL, other, known) == [True, True, True], "whole words"
+    assert identifiers.are_hidden(TRIAL, other, known) == [True, True, True], "whole words"
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_a_mention_is_hidden_word_by_word_as_tab_counts_and_titles_do_not_count(
     file = tab(
         tmp_path, [annotated(mention(TRIAL, "Mr Ian Craig", "a", "DIRECT"), mention(TRIAL, "Craig", "a", "DIRECT", 1))]
     )
-    assert identifiers.hidden(TRIAL, rewrite, identifiers.read_tab(file)[TRIAL]) == [hidden]
+    assert identifiers.are_hidden(TRIAL, rewrite, identifiers.read_tab(file)[TRIAL]) == [hidden]
 
 
 def test_recall_is_over_the_identifiers_of_all_annotators(tmp_path):

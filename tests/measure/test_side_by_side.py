@@ -9,8 +9,8 @@ from marks import slow_but
 
 import dptext_core as dpt
 from dptext_core.measure.side_by_side import differences, drawn_by_all, figures, first_drawn, one_word, pieces
-from dptext_core.measure.trade_off import front, tradeoff
-from dptext_core.measure.trade_off_advice import unsure
+from dptext_core.measure.trade_off import pareto_front, tradeoff
+from dptext_core.measure.trade_off_advice import is_unsure
 from dptext_studio.figures import to_html, trade_off, word_bars
 
 TEXT = "My doctor sent a <b>letter</b> to my sister.\n\nBye!"
@@ -127,7 +127,7 @@ def test_the_picture_has_every_point_and_marks_the_front(points, hidden):
     found = trade_off(points, hidden, "unchanged", chosen=(0, 2.0), best=(1, 0.5), limit=0.4)
     lines = {t["name"]: t for t in found["data"] if t["mode"] == "lines+markers"}
     assert set(lines) == {"Foreign swap", "1-Diffractor"}
-    best = {(points[i].setting, points[i].epsilon) for i in front(points, hidden, "unchanged")}
+    best = {(points[i].setting, points[i].epsilon) for i in pareto_front(points, hidden, "unchanged")}
     for line in lines.values():
         marker = line["marker"]
         for x, y, symbol, colour, (j, epsilon, said) in zip(
@@ -138,7 +138,7 @@ def test_the_picture_has_every_point_and_marks_the_front(points, hidden):
             assert (x, y) == (pytest.approx(wanted), pytest.approx(p.value("unchanged").mean))
             assert symbol.endswith("-open") != ((j, epsilon) in best) and f"ε = {epsilon:g}" in said
             # It cannot be told whether it hides enough.
-            assert colour.startswith("rgba") == unsure(p, hidden, 0.4)
+            assert colour.startswith("rgba") == is_unsure(p, hidden, 0.4)
     texts = [a["text"] for a in found["layout"]["annotations"]]
     assert "<b>Foreign swap</b>" in texts and "<b>start here</b>" in texts
     assert any("hides enough" in t for t in texts) == (hidden != "epsilon")

@@ -16,7 +16,7 @@ from token_engine import call
 
 import dptext_core as dpt
 from dptext_core.measure import pii_survival
-from dptext_core.measure.pii_survival import PiiSpan, Survivor, telling
+from dptext_core.measure.pii_survival import PiiSpan, Survivor, find_pii
 from dptext_core.text import names
 from dptext_core.text.language import Language
 from dptext_core.words.bank import sentence_bank
@@ -65,7 +65,7 @@ Two weeks later, my Blue Badge came by post. [Priya], who is [thirty-one], works
 
 
 def listed(text: str) -> list[str]:
-    return [f"{t.kind} {t.text}" for t in telling(text)]
+    return [f"{t.kind} {t.text}" for t in find_pii(text)]
 
 
 @pytest.mark.parametrize(("text", "expected"), FOUND, ids=range(len(FOUND)))
@@ -79,7 +79,7 @@ def test_rules_miss_some_and_flag_harmless_ones():
         if at % 2:
             marked.append((len(plain), len(plain) + len(part)))
         plain, at = plain + part, at + 1
-    found = [t.span for t in telling(plain)]
+    found = [t.span for t in find_pii(plain)]
     hit = [m for m in marked if any(a < m[1] and m[0] < b for a, b in found)]
     right = [f for f in found if any(a < f[1] and f[0] < b for a, b in marked)]
     missed = [plain[a:b] for a, b in marked if (a, b) not in hit]
@@ -123,7 +123,7 @@ LIKELY = st.lists(
 @given(ODD | LIKELY)
 def test_what_is_found_lies_in_the_text_and_in_order(text):
     end = 0
-    for t in telling(text):
+    for t in find_pii(text):
         assert end <= t.span[0] < t.span[1] <= len(text) and t.text == text[slice(*t.span)]
         assert t.kind in pii_survival.KINDS and t.words
         assert all(t.span[0] <= a < b <= t.span[1] for a, b in t.words)
@@ -132,7 +132,7 @@ def test_what_is_found_lies_in_the_text_and_in_order(text):
 
 def test_a_language_without_lists_has_figures_and_addresses_alone():
     text = "Frau Berg wohnt seit 1987 in Köln, Tel. 0221 555 123, b@example.org, 3.4.2020"
-    found = [(t.kind, t.text) for t in telling(text, Language("German", "de"))]
+    found = [(t.kind, t.text) for t in find_pii(text, Language("German", "de"))]
     assert found == [
         ("number", "1987"),
         ("phone number", "0221 555 123"),
@@ -187,7 +187,7 @@ def test_the_browser_counts_at_every_epsilon_what_the_core_does():
         (told,) = call("standing", shown, [epsilon])
         alive = {s.step for s in pii_survival.survivors(result)}
         expected = [f["text"] for f in shown["telling"] if alive & set(f["at"])]
-        assert told["texts"] == expected and pii_survival.left(result) == (len(expected), 4)
+        assert told["texts"] == expected and pii_survival.count_survivors(result) == (len(expected), 4)
         counts.add(told["said"])
     assert counts == {"1 name, 1 place, 1 date", "2 names, 1 place, 1 date"}
 
@@ -196,7 +196,7 @@ def test_the_browser_counts_at_every_epsilon_what_the_core_does():
 def test_where_whole_sentences_are_drawn_the_browser_counts_what_stands_in_the_drawn_ones():
     """By a text of which two sentences are in the bank, with a place and a date, and come out where ε is large."""
     bank = sentence_bank().sentences
-    own = [next(s for s in bank if [t.kind for t in telling(s)] == [kind]) for kind in ("place", "date")]
+    own = [next(s for s in bank if [t.kind for t in find_pii(s)] == [kind]) for kind in ("place", "date")]
     text = f"{own[0]} Mrs Halvorsen paid. {own[1]}"
     m = dpt.get_mechanism("dp-sentence", epsilon=50.0)
     stream, prepared = dpt.NoiseStream(5), m.prepare(text)
@@ -206,8 +206,8 @@ def test_where_whole_sentences_are_drawn_the_browser_counts_what_stands_in_the_d
     for epsilon in (5.0, 50.0, 100.0, 400.0):
         result = m.replace(epsilon=epsilon).rewrite(prepared, stream=stream)
         (told,) = call("standing", shown, [epsilon])
-        assert told["texts"] == [t.text for t, units in pii_survival.traced(result) if units]
-        assert pii_survival.left(result) == (len(told["texts"]), 3)
+        assert told["texts"] == [t.text for t, units in pii_survival.trace_pii(result) if units]
+        assert pii_survival.count_survivors(result) == (len(told["texts"]), 3)
         counts.append(len(told["texts"]))
     assert counts[0] == 0 and counts[-1] == 2 and "Halvorsen" not in told["texts"]
 
@@ -261,17 +261,17 @@ def pipeline(monkeypatch):
             raise OSError("[E050] Can't find model")
         return Pipeline()
 
-    names._loaded.cache_clear()
+    names._load_pipeline.cache_clear()
     monkeypatch.setitem(sys.modules, "spacy", SimpleNamespace(load=load))
     monkeypatch.setenv(names.VARIABLE, "/a/folder/mine")
     yield asked
-    names._loaded.cache_clear()
+    names._load_pipeline.cache_clear()
 
 
 def test_a_pipeline_adds_names_and_places_to_what_the_rules_find(pipeline):
     text = "Tomasz saw Mrs Berg at noon, in the garden lower Wojciech, 14 Mill Lane."
     assert listed(text) == ["name Berg", "name Wojciech", "place 14 Mill Lane"]
-    found = telling(text, finder=names.finder())
+    found = find_pii(text, finder=names.finder())
     assert [f"{t.kind} {t.text}" for t in found] == ["name Tomasz", "name Berg", "name Wojciech", "place 14 Mill Lane"]
     result = Swap.create(epsilon=1.0).rewrite("Tomasz saw a garden.", seed=1)
     assert [s.text for s in pii_survival.survivors(result)] == ["Tomasz"]
@@ -279,7 +279,7 @@ def test_a_pipeline_adds_names_and_places_to_what_the_rules_find(pipeline):
     assert (shown["finder"], [f["text"] for f in shown["telling"]]) == ("en_mine", ["Tomasz"])
     assert pipeline == ["/a/folder/mine"], "loaded once"
     with pytest.raises(dpt.InputError, match="2,000 characters"):
-        telling("word " * 500, finder=names.finder())
+        find_pii("word " * 500, finder=names.finder())
 
 
 def test_without_spacy_or_its_pipeline_the_message_says_what_to_do(pipeline, monkeypatch):

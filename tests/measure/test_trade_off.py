@@ -16,7 +16,7 @@ from dptext_core import cli
 from dptext_core.attacks import two_texts, which_text
 from dptext_core.measure import calibration, metrics, target_figures, trade_off
 from dptext_core.measure.target_figures import TargetFigure
-from dptext_core.measure.trade_off import TradeOffPoint, Value, front, grid, more, second_option, tradeoff
+from dptext_core.measure.trade_off import TradeOffPoint, Value, add_metrics, grid, pareto_front, second_option, tradeoff
 from dptext_core.measure.trade_off_advice import advise, enough
 from dptext_core.privacy.sampling import NoiseStream
 
@@ -75,7 +75,7 @@ def test_two_texts_are_told_apart_where_no_word_answers_to_another(monkeypatch):
         assert v.mean == (1 + max(0, told.advantage)) / 2 and 0.5 <= v.low <= v.mean <= v.high <= 1
         assert (v.draws, p.measured["two_texts"].by) == (20, told.best.title)
     assert not found[1].has("n_w") and found[1].has("two_texts")
-    again = list(more(points(settings, (2.0,), 1, ()), ("two_texts",), lambda m: m.prepare(TEXT)))
+    again = list(add_metrics(points(settings, (2.0,), 1, ()), ("two_texts",), lambda m: m.prepare(TEXT)))
     assert [p.measured for p in again] == [{"two_texts": p.measured["two_texts"]} for p in found]
     assert "told from one of the text with one other word" in advise(found, "two_texts", 0.99, "two_texts").sentence()
     (row, _) = trade_off.rows(found)
@@ -88,9 +88,9 @@ def test_the_best_guess_is_that_of_a_calibration_with_the_noise_of_the_point(mon
     without, found = points(settings, (0.5,), 1, ("bayes",))
     assert "no formula" in without.reasons["bayes"]
     stream = NoiseStream(7).at(1, 0).at("bayes")
-    assert found.measured["bayes"] == calibration.measured(settings[1], "bayes", TEXT, stream=stream)(0.5)
+    assert found.measured["bayes"] == calibration.target_function(settings[1], "bayes", TEXT, stream=stream)(0.5)
     (plain,) = points([settings[1]], (0.5,), 1, ())
-    again = next(more([dataclasses.replace(plain, setting=1)], ("bayes",), lambda m: m.prepare(TEXT)))
+    again = next(add_metrics([dataclasses.replace(plain, setting=1)], ("bayes",), lambda m: m.prepare(TEXT)))
     assert again.measured == found.measured and found.value("bayes").draws == 4
 
 
@@ -182,7 +182,7 @@ def test_a_setting_that_fails_is_told_of_and_the_others_go_on(monkeypatch):
     assert all(p.texts for p in found if p.setting == 1)
     with pytest.raises(dpt.NoDistribution, match="Get the model"):
         failed[0].value("unchanged")
-    assert front(found, "n_w", "unchanged") and "Get the model" in trade_off.to_csv(found)
+    assert pareto_front(found, "n_w", "unchanged") and "Get the model" in trade_off.to_csv(found)
 
 
 def test_what_writes_a_new_text_has_points_without_n_w():
@@ -194,10 +194,10 @@ def test_what_writes_a_new_text_has_points_without_n_w():
 def test_more_measures_draw_nothing_again():
     before = points([SWAP])
     prepared = dpt.get_mechanism(SWAP).prepare(TEXT)
-    after = list(more(before, ("bleu", "n_w"), lambda m: prepared))
+    after = list(add_metrics(before, ("bleu", "n_w"), lambda m: prepared))
     assert [p.texts for p in after] == [p.texts for p in before] and all(p.has("bleu") for p in after)
     assert [p.scores["bleu"] for p in after] == [p.scores["bleu"] for p in points([SWAP], measures=("bleu",))]
-    assert list(more(after, ("bleu",), lambda m: pytest.fail("nothing is missing"))) == after
+    assert list(add_metrics(after, ("bleu",), lambda m: pytest.fail("nothing is missing"))) == after
 
 
 def test_options_are_those_that_were_chosen():
@@ -220,8 +220,8 @@ def point(hidden: float, kept: tuple[float, ...], setting: int = 0, interval=Non
 
 def test_the_front_is_what_no_other_point_beats():
     found = [point(0.1, (0.3,)), point(0.2, (0.2,)), point(0.3, (0.6,)), point(0.3, (0.5,)), point(0.9, (0.6,))]
-    assert front(found, "n_w", "cosine") == [0, 2]
-    assert front([*found, TradeOffPoint(9, found[0].mechanism, error="no")], "n_w", "cosine") == [0, 2]
+    assert pareto_front(found, "n_w", "cosine") == [0, 2]
+    assert pareto_front([*found, TradeOffPoint(9, found[0].mechanism, error="no")], "n_w", "cosine") == [0, 2]
 
 
 def test_the_advice_is_the_best_that_surely_hides_enough():

@@ -551,7 +551,7 @@ def test_the_command_takes_whatever_else_names_data_and_leaves_out_rows_without_
     rows = [{"dp": {}, "text": t} for t in ("play jazz", None, "show flights, now", "  ")]
     (tmp_path / "rewritten").mkdir()
     (tmp_path / "rewritten" / "rows.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
-    before = plugins.registered()
+    before = plugins.registered_names()
 
     @dpt.register_data_set("own")
     def own(split):

@@ -267,7 +267,9 @@ def test_the_tables_of_a_long_text_are_those_of_its_words(mapping, metric, monke
     assert len(rows) > 300
     monkeypatch.setattr(word_groups, "_NUMBERS", 2 * 330 * 6)
     asked = []
-    monkeypatch.setattr(word_groups, "_ordered", lambda *a, of=word_groups._ordered: asked.append(len(a[2])) or of(*a))
+    monkeypatch.setattr(
+        word_groups, "_order_outputs", lambda *a, of=word_groups._order_outputs: asked.append(len(a[2])) or of(*a)
+    )
     outputs, scores = m.tables(np.sort(rows))
     assert len(asked) > 1 and max(asked) < len(rows), "in parts"
     for k in (0, 1, 150, len(rows) - 1):
@@ -415,7 +417,7 @@ def test_words_alike_are_at_most_twenty_of_a_group():
 def test_the_highest_of_each_row_come_first_and_ties_by_column(rows, k):
     lines = np.random.default_rng(rows).integers(0, 4, (rows, 5)).astype(float)
     wanted = [sorted(range(5), key=lambda c: (-line[c], c))[:k] for line in lines]
-    assert word_groups._highest(lines, k).tolist() == wanted
+    assert word_groups._top_columns(lines, k).tolist() == wanted
 
 
 def test_words_alike_visit_groups_early_and_late():

@@ -17,7 +17,7 @@ from dptext_core import ConfigError, NoiseStream
 from dptext_core.auditing.distance import named_distances
 from dptext_core.mechanisms.words import list_bundle, list_draws, list_noise
 from dptext_core.mechanisms.words.list_bundle import bundle
-from dptext_core.mechanisms.words.list_draws import released
+from dptext_core.mechanisms.words.list_draws import draw_outputs
 from dptext_core.mechanisms.words.list_noise import geometric_steps, log_pmf, noisy_place
 from dptext_core.privacy.sampling import LOG_DEPTH
 from dptext_core.words.lists import WordList
@@ -308,7 +308,7 @@ def test_under_locked_stream_the_word_only_comes_nearer(seed, noise, n, lists):
     orders = shuffled_lists(n, lists, seed)
     channel = channel_of(orders, seed % n, noise=noise[0], gamma=noise[1])
     stream = NoiseStream(seed)
-    chosen = int(released(channel.bundle, np.array([channel.row]), np.ones(1), noise[0], noise[1], stream, 1)[1][0])
+    chosen = int(draw_outputs(channel.bundle, np.array([channel.row]), np.ones(1), noise[0], noise[1], stream, 1)[1][0])
     far = []
     for epsilon in np.geomspace(0.02, 30, 60):
         word = channel.candidates[channel.draw(float(epsilon), stream)]
@@ -346,7 +346,7 @@ def test_with_the_computed_window_a_word_leaves_once(seed, n, beta):
         channel = channel_of(shuffled_lists(n, 2, seed), seed % n, noise="tem")
         stream, b = NoiseStream(seed), None
         b = channel.bundle
-        chosen = int(released(b, np.array([channel.row]), np.ones(1), "tem", None, stream, 1)[1][0])
+        chosen = int(draw_outputs(b, np.array([channel.row]), np.ones(1), "tem", None, stream, 1)[1][0])
         gone, inside = [], []
         for epsilon in np.geomspace(0.05, 60, 80):
             far = abs(b.where[chosen, channel.draw(float(epsilon), stream)] - b.places[chosen, channel.row])
@@ -387,12 +387,12 @@ def test_the_lists_are_chosen_alike_whatever_the_noise():
     row = int(np.argmax(np.minimum(m.vocabulary.places, 29 - m.vocabulary.places).min(axis=0)))
     assert (np.minimum(m.vocabulary.places, 29 - m.vocabulary.places)[:, row] > 4).all()
     rows = np.full(6000, row)
-    out, chosen = released(m.vocabulary, rows, np.full(6000, 0.8), "geometric", 5, NoiseStream(3), 6000)
+    out, chosen = draw_outputs(m.vocabulary, rows, np.full(6000, 0.8), "geometric", 5, NoiseStream(3), 6000)
     moved = out != m.vocabulary.output_of[row]
     for part in (chosen, chosen[moved], chosen[~moved]):
         assert len(part) > 1000 and stats.chisquare(np.bincount(part, minlength=3)).pvalue > 1e-5
     some = np.array([5, 17, 4000])
-    again, _ = released(m.vocabulary, rows[:3], np.full(3, 0.8), "geometric", 5, NoiseStream(3), 6000, some)
+    again, _ = draw_outputs(m.vocabulary, rows[:3], np.full(3, 0.8), "geometric", 5, NoiseStream(3), 6000, some)
     assert again.tolist() == out[some].tolist()
 
 
@@ -468,7 +468,7 @@ def test_random_words_at_both_ends_choose_a_list_and_a_side():
     bundle_, top = small_bundle(shuffled_lists(9, 3)), 2**64 - 1
     words_ = np.full((3, 8), top, np.uint64)
     words_[1, 0], words_[2, :2] = 0, (1 << 63, 0b101)
-    chosen, sign, near, far = list_draws._read(bundle_, words_, lambda j: (NoiseStream(1), j))
+    chosen, sign, near, far = list_draws._read_noise(bundle_, words_, lambda j: (NoiseStream(1), j))
     assert chosen.tolist() == [2, 0, 1] and sign.tolist() == [[1, 1, 1], [1, 1, 1], [1, -1, 1]]
     assert near.shape == far.shape == (3, 3) and np.exp(near).max() == np.exp(far).max() == 1 - 2.0**-53
 

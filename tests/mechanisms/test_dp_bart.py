@@ -17,7 +17,7 @@ from tiny_generators import tiny_generator
 import dptext_core as dpt
 from dptext_core.mechanisms.latent import dp_bart
 from dptext_core.mechanisms.latent.dp_bart import GRID, clip, estimate_bound
-from dptext_core.models.generator import ROWS, _repeating
+from dptext_core.models.generator import ROWS, _repeated_tokens
 from dptext_core.models.loaded_generators import load_generator
 from dptext_core.privacy.gaussian import gaussian_advantage, gaussian_delta, gaussian_sigma
 
@@ -252,8 +252,12 @@ def test_no_run_of_three_is_written_twice(folder):
     for row in load_generator(folder).decode(numbers, 30, repeat=3):
         runs = list(zip(row, row[1:], row[2:], strict=False))
         assert len(runs) == len(set(runs))
-    assert _repeating([1, 2, 3, 1, 2], 3) == [3] and _repeating([1, 1], 3) == [] and _repeating([5, 5, 5], 3) == [5]
-    assert _repeating([5, 5, 5], 0) == []
+    assert (
+        _repeated_tokens([1, 2, 3, 1, 2], 3) == [3]
+        and _repeated_tokens([1, 1], 3) == []
+        and _repeated_tokens([5, 5, 5], 3) == [5]
+    )
+    assert _repeated_tokens([5, 5, 5], 0) == []
 
 
 def test_a_text_alone_is_the_text_in_a_list(folder):

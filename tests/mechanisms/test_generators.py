@@ -20,7 +20,7 @@ import dptext_core as dpt
 from dptext_core.measure.coverage import coverage_note
 from dptext_core.mechanisms.writing import generation
 from dptext_core.mechanisms.writing.dp_prompt import AFTER, BEFORE
-from dptext_core.models.generator_parts import END, _past, _word_pieces
+from dptext_core.models.generator_parts import END, _past_key_name, _word_pieces
 from dptext_core.models.generators import generator_spec, list_generators
 from dptext_core.models.loaded_generators import load_generator
 from dptext_core.privacy.distribution import ScoreTable
@@ -74,7 +74,7 @@ def test_what_was_read_has_the_name_that_transformers_gives_it(folder):
 
     newer = copy.copy(usual)
     newer._model = Newer()
-    newer._past = _past(newer._model)
+    newer._past = _past_key_name(newer._model)
     prompt, rows = usual.prompt(BEFORE, TEXT, AFTER, 100)[0], []
     for g in (usual, newer):
         state = g.begin([prompt])

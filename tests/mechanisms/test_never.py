@@ -19,7 +19,7 @@ from tiny_generators import tiny_generator
 
 import dptext_core as dpt
 from dptext_core import attacks, cli
-from dptext_core.mechanisms.blocklist import Blocklist, fold, forms, loaded, word_set
+from dptext_core.mechanisms.blocklist import Blocklist, fold, forms, public_blocklist, word_set
 from dptext_core.mechanisms.masked.model_words import candidates
 from dptext_core.mechanisms.words.mvc import nearest_words
 from dptext_core.mechanisms.words.word_groups import build_groups, utilities
@@ -343,14 +343,14 @@ def test_a_space_without_some_words_goes_with_the_last_who_uses_it(space, monkey
 def test_word_spaces_leave_loaded_words_out_as_they_leave_out_a_list(name):
     plain = dpt.get_mechanism(name)
     without = plain.replace(loaded_words=False)
-    listed = plain.replace(never=sorted(loaded()))
+    listed = plain.replace(never=sorted(public_blocklist()))
     assert plain.config.loaded_words and not plain.never, "by itself it is the published mechanism"
     gone = set(plain.vocabulary.words) - set(without.vocabulary.words)
-    assert len(gone) == 66 and gone <= loaded() and without.vocabulary.words == listed.vocabulary.words
+    assert len(gone) == 66 and gone <= public_blocklist() and without.vocabulary.words == listed.vocabulary.words
     text = "My doctor paid for a pistol."
     assert without.rewrite(text, seed=3).text == listed.rewrite(text, seed=3).text
     mine, theirs = without.guarantee(text), plain.guarantee(text)
-    assert (mine.epsilon, mine.never, mine.loaded, theirs.loaded) == (theirs.epsilon, 0, len(loaded()), 0)
+    assert (mine.epsilon, mine.never, mine.loaded, theirs.loaded) == (theirs.epsilon, 0, len(public_blocklist()), 0)
     assert "blocklist" not in kinds(mine)
     assert "unknown-replaced" in kinds(mine), "pistol is a word that it does not have"
     assert deniability.bundled_curve(without) is deniability.bundled_curve(plain)
@@ -386,14 +386,21 @@ def test_without_loaded_words_it_is_the_mechanism_over_the_others(name):
         kept = np.isin(rows[1].candidates, rows[0].candidates)
         np.testing.assert_allclose(rows[0].probs, rows[1].probs[kept] / rows[1].probs[kept].sum(), rtol=1e-6)
     gone = set(rows[1].candidates) - set(rows[0].candidates)
-    assert len(gone) == 66 and {"whore", "nipple", "pistol"} < gone and gone <= loaded()
-    assert not loaded() & {"hiv", "protestant", "homosexual", "stupid", "god"}, "no illness, faith or plain word"
+    assert len(gone) == 66 and {"whore", "nipple", "pistol"} < gone and gone <= public_blocklist()
+    assert not public_blocklist() & {"hiv", "protestant", "homosexual", "stupid", "god"}, (
+        "no illness, faith or plain word"
+    )
     assert "whore" not in without.rewrite(text, seed=1).text, "a listed word is drawn as any other"
     mine, theirs = without.guarantee(text), plain.guarantee(text)
-    assert (mine.epsilon, mine.total, mine.never, mine.loaded) == (theirs.epsilon, theirs.total, 0, len(loaded()))
+    assert (mine.epsilon, mine.total, mine.never, mine.loaded) == (
+        theirs.epsilon,
+        theirs.total,
+        0,
+        len(public_blocklist()),
+    )
     assert mine.exposed == theirs.exposed, "everybody's list tells nothing of this text"
     own = without.replace(never=("clinic",)).guarantee(text)
-    assert (own.never, own.loaded) == (1, len(loaded())) and "blocklist" in kinds(own)
+    assert (own.never, own.loaded) == (1, len(public_blocklist())) and "blocklist" in kinds(own)
     program, user = (line for line in own.lines() if line.startswith("Never released"))
     assert "1,372 words of the program's list" in program and "by your own list: 1 word is" in user
 
@@ -407,12 +414,14 @@ def test_bundled_scores_serve_the_others_too():
     assert whole is not None and fewer is not None
     keys = [(i, False) for i in whole.targets[:3]]
     model = dpt.get_mechanism("dp-mlm").config.model
-    kept = [k for k, w in enumerate(candidates(model, dpt.get_mechanism("dp-mlm").language)) if w not in loaded()]
+    kept = [
+        k for k, w in enumerate(candidates(model, dpt.get_mechanism("dp-mlm").language)) if w not in public_blocklist()
+    ]
     np.testing.assert_array_equal(fewer.logits(keys), whole.logits(keys)[:, kept])
 
 
 def test_the_list_that_comes_with_the_program_is_read_whole():
-    loaded.cache_clear()
-    found = loaded()
+    public_blocklist.cache_clear()
+    found = public_blocklist()
     assert len(found) == 1372 and {"alligatorbait"} <= found and not {"doctor", ""} & found
     assert all(w == w.casefold().strip() for w in found)

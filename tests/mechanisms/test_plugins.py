@@ -50,7 +50,7 @@ class {cls}(dpt.Mechanism):
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch):
     """A process that has loaded no plugin yet, and none afterwards."""
-    before = plugins.registered()
+    before = plugins.registered_names()
     monkeypatch.setattr(plugins, "_state", plugins._State())
     monkeypatch.delenv(plugins.VARIABLE, raising=False)
     yield
@@ -403,7 +403,7 @@ def test_nothing_that_a_visitor_sends_names_a_plugin(named, tmp_path):
 @pytest.fixture
 def groups():
     """The second example of the guide, registered for one test."""
-    before = plugins.registered()
+    before = plugins.registered_names()
     yield runpy.run_path(str(GROUPS))["FrequencyGroups"]
     plugins.restore(before)
 

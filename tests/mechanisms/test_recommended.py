@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 import dptext_core as dpt
-from dptext_core.mechanisms.recommended import ORDER, beginning, begun, label, others, plainly, recommended
+from dptext_core.mechanisms.recommended import (
+    ORDER,
+    label,
+    recommended,
+    recommended_fields,
+    recommended_partners,
+    with_recommended,
+    without_recommended,
+)
 from dptext_lab.results import leaderboard
 from dptext_studio.views.compare import card_settings, plot_settings
 
@@ -19,13 +27,13 @@ def test_the_first_is_the_one_that_keeps_most_at_the_same_measured_privacy():
 def test_pages_follow_it():
     assert (
         ORDER[:4] == plot_settings.FIRST
-        and card_settings.default_setting(ORDER[1]).options == beginning(dpt.Setting(ORDER[1])).options
+        and card_settings.default_setting(ORDER[1]).options == with_recommended(dpt.Setting(ORDER[1])).options
     )
-    assert others(ORDER[1]) == [ORDER[0], *ORDER[2:]]
+    assert recommended_partners(ORDER[1]) == [ORDER[0], *ORDER[2:]]
     for name in ORDER:
         m = recommended(name)
-        assert m.config.loaded_words is False and begun(name).keys() == {"loaded_words"}
+        assert m.config.loaded_words is False and recommended_fields(name).keys() == {"loaded_words"}
         assert recommended(name, loaded_words=True).config == type(m).create().config
         title = label(m.setting)
-        assert "loaded" not in title and plainly(m.setting).options == {}
+        assert "loaded" not in title and without_recommended(m.setting).options == {}
         assert label(type(m).create().setting) == f"{title} (loaded words allowed)"

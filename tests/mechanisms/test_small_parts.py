@@ -199,21 +199,21 @@ def test_the_word_that_pieces_end_with_is_that_of_their_text():
 
 def test_what_is_recommended_is_left_out_of_a_name_and_put_where_nothing_is_named():
     for name in recommended.ORDER:
-        assert recommended.others(name) == [n for n in recommended.ORDER if n != name]
-    assert len(recommended.others("mvc")) == len(recommended.ORDER)
-    known = [(spec.name, recommended.begun(spec.name)) for spec in dpt.mechanisms()]
+        assert recommended.recommended_partners(name) == [n for n in recommended.ORDER if n != name]
+    assert len(recommended.recommended_partners("mvc")) == len(recommended.ORDER)
+    known = [(spec.name, recommended.recommended_fields(spec.name)) for spec in dpt.mechanisms()]
     assert any(first for _, first in known)
     for name, first in known:
-        at = {k: recommended.begins(f) for k, f in first.items()}
+        at = {k: recommended.recommended_value(f) for k, f in first.items()}
         assert all(at[k] != f.default for k, f in first.items())
         bare = dpt.Setting(name)
-        assert dict(recommended.beginning(bare).options) == at
-        assert recommended.plainly(dpt.Setting(name, at)) == bare
+        assert dict(recommended.with_recommended(bare).options) == at
+        assert recommended.without_recommended(dpt.Setting(name, at)) == bare
         assert recommended.label(dpt.Setting(name, at)) == dpt.mechanism_class(name).title
         for k, f in first.items():
             other = dpt.Setting(name, at | {k: f.default})
-            assert dict(recommended.plainly(other).options) == {k: f.default}
-            assert dict(recommended.beginning(other).options) == at | {k: f.default}
+            assert dict(recommended.without_recommended(other).options) == {k: f.default}
+            assert dict(recommended.with_recommended(other).options) == at | {k: f.default}
 
 
 @pytest.mark.parametrize("most", [1, 4, 99])

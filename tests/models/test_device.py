@@ -44,9 +44,9 @@ def test_who_comes_while_another_thread_loads_torch_waits_for_all_of_it(monkeypa
     monkeypatch.setitem(sys.modules, "loads_torch", SimpleNamespace(begun=begun))
     monkeypatch.delitem(sys.modules, "torch", raising=False)
     monkeypatch.syspath_prepend(tmp_path)
-    first = threading.Thread(target=extras.torch)
+    first = threading.Thread(target=extras.import_torch)
     first.start()
-    assert begun.wait(10) and extras.torch().whole
+    assert begun.wait(10) and extras.import_torch().whole
     first.join()
 
 

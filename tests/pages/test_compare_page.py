@@ -99,7 +99,7 @@ def test_two_settings_stand_beside_each_other_with_what_changed(page):
         "1-Diffractor (loaded words allowed)",
         "1-Diffractor (tem, loaded words allowed)",
     ]
-    left = [pii_survival.left(r) for r in results]
+    left = [pii_survival.count_survivors(r) for r in results]
     assert [n for _, n in left] == [1, 1] and list(table["identifying words left"]) == [f"{k} of 1" for k, _ in left]
     for (k, _), said in zip(left, [v["count"] for v in views(page, "count")], strict=True):
         assert said.startswith(f"{k} of 1 identifying words left, ") and " change" in said

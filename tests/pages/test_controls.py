@@ -127,7 +127,7 @@ def test_pages_begin_without_loaded_words_and_a_link_tells_only_what_they_do_not
     at.toggle(key="k-dp-mlm-loaded_words").set_value(True).run()
     assert at.session_state["chosen"] == {}
     without, with_ = (dpt.Setting("dp-mlm", o, 9.0) for o in ({"loaded_words": False}, {}))
-    assert recommended.beginning(with_) == without == recommended.beginning(without)
+    assert recommended.with_recommended(with_) == without == recommended.with_recommended(without)
     assert links.to_query(without) == {"mechanism": "dp-mlm", "epsilon": "9"}
     assert links.to_query(with_) == {"mechanism": "dp-mlm", "epsilon": "9", "loaded_words": "yes"}
     for setting in (without, with_):

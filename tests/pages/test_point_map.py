@@ -143,7 +143,7 @@ def test_coming_back_to_the_page_draws_nothing_anew(page, monkeypatch):
     other.session_state["app"], other.session_state["session"] = True, Session(query=link, text=TEXT)
     settle(other)
     asked = (dpt.Setting("diffractor"), dpt.Setting("custext", {"k": 5}))
-    assert mine(other).tried.settings == tuple(map(recommended.beginning, asked))
+    assert mine(other).tried.settings == tuple(map(recommended.with_recommended, asked))
     assert not mine(other).link_problem
     assert other.slider(key="trade_limit_unchanged").value == 70 and mine(other).tried.points == 3
     for wrong in ({"2.k": "6"}, {"points": "4"}, {"limit": "0"}, {"1.noise": "tem"}):
@@ -268,4 +268,4 @@ def test_whatever_can_be_hidden_has_a_limit_an_axis_and_a_measure():
     measured = set(plot_axes.HIDDEN) - {"epsilon"}
     assert set(plot_axes.LIMITS) == measured <= set(trade_off.MEASURES) and next(iter(plot_axes.HIDDEN)) == "certainty"
     assert set(plot_axes.SLOW) <= measured and set(AXES) == set(plot_axes.HIDDEN)
-    assert all(trade_off.hides(name) and trade_off.about(name).title for name in measured)
+    assert all(trade_off.describe_privacy(name) and trade_off.metric_info(name).title for name in measured)

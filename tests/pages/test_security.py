@@ -86,7 +86,7 @@ def test_the_limits_are_those_of_the_document(monkeypatch):
             assert numbers[key] == ("none" if value is None else f"{value:g}"), key
     for value, on in {"": False, "0": False, "no": False, "OFF": False, "1": True, "yes": True, "2": True}.items():
         monkeypatch.setenv(hosting.VARIABLE, value)
-        assert hosting.public() is on and public_hosting.limits() is (PUBLIC if on else OWN)
+        assert hosting.is_public_host() is on and public_hosting.limits() is (PUBLIC if on else OWN)
 
 
 def test_the_settings_of_the_server_keep_others_out():
@@ -210,19 +210,19 @@ def test_strangers_choose_no_model_and_type_no_name(strangers, monkeypatch):
 
 
 def test_strangers_get_no_plugin(strangers, monkeypatch, tmp_path):
-    before = plugins.registered()
+    before = plugins.registered_names()
     monkeypatch.setattr(plugins, "_state", plugins._State())
     path = tmp_path / "mine.py"
     path.write_text((ROOT / "docs/examples/randomised_response.py").read_text())
     monkeypatch.setenv(plugins.VARIABLE, str(path))
     monkeypatch.setattr(plugins.importlib.metadata, "entry_points", lambda **_: pytest.fail("looked for packages"))
     try:
-        assert plugins.problems() == () and plugins.registered() == before
+        assert plugins.problems() == () and plugins.registered_names() == before
         monkeypatch.setattr(plugins.importlib.metadata, "entry_points", lambda **_: ())
         monkeypatch.setattr(plugins, "_state", plugins._State())
         monkeypatch.delenv(hosting.VARIABLE)
         plugins.load()
-        assert plugins.registered() != before, "without public hosting the same file is loaded"
+        assert plugins.registered_names() != before, "without public hosting the same file is loaded"
     finally:
         plugins.restore(before)
 

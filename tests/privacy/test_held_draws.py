@@ -69,7 +69,7 @@ FIGURES = {
     "deep": lambda: [np.log(S.full_range(WORDS)), S.log_full_range(WORDS), S.skip(2)._deep(5, 3), S._deep(0, 1)],
     "deep in places": lambda: np.log(S.skip(1).full_range(WORDS, 4)),
     "extended": lambda: [
-        sampling._extended(S, np.array([3]), b, d, most)
+        sampling._extend_uniform(S, np.array([3]), b, d, most)
         for b in (0, 1, (1 << 63) - 1, 1 << 63)
         for d, most in ((0, 1184), (7, 300))
     ],
@@ -81,7 +81,7 @@ FIGURES = {
         [str(x) for x in sampling.geometric(S, 12, Fraction(*r))] for r in ((1, 1), (1, 1000), (7, 2), (1, 10**19))
     ],
     "exactly": lambda: [
-        str(sampling._exactly(S, j, w, Fraction(*r)))
+        str(sampling._exponential_exact(S, j, w, Fraction(*r)))
         for j in (0, 3)
         for w in (0, 1, 1 << 40, 1 << 63)
         for r in ((1, 3), (1, 10**12))
@@ -112,10 +112,13 @@ FIGURES = {
     ),
     "rounded": lambda: [gaussian.rounded_gaussian(S.at(k), 9, s) for k, s in enumerate((0.3, 1.0, 77.7, 2.0**40))],
     "rounded exactly": lambda: [
-        gaussian._exactly(S, j, w, Fraction(3, 2), 0, 200) for j in (0, 5) for w in (0, 1, 1 << 30, 1 << 63, 3 << 62)
+        gaussian._solve_exactly(S, j, w, Fraction(3, 2), 0, 200)
+        for j in (0, 5)
+        for w in (0, 1, 1 << 30, 1 << 63, 3 << 62)
     ],
     "rounded by bits": lambda: [
-        gaussian._rounded(b, n, Fraction(5, 2), 0, 60) for b, n in ((1, 64), (1 << 63, 64), (3, 2), (1, 900), (0, 64))
+        gaussian._round_exact(b, n, Fraction(5, 2), 0, 60)
+        for b, n in ((1, 64), (1 << 63, 64), (3, 2), (1, 900), (0, 64))
     ],
     "inside": lambda: [str(gaussian._inside(Fraction(*t)))[:26] for t in ((0, 1), (1, 2), (3, 1), (12, 1))],
     "pi": lambda: [str(gaussian._pi(n)) for n in (3, 20, 50)],
@@ -128,9 +131,13 @@ FIGURES = {
         [f(x) for f in (guarantee.scientific, guarantee.number, guarantee.bound, guarantee.at_least, guarantee.percent)]
         for x in ODD
     ],
-    "infinite": lambda: [guarantee.number(math.inf), guarantee.bound(math.inf), guarantee.rounded(-math.inf, 3, True)],
+    "infinite": lambda: [
+        guarantee.number(math.inf),
+        guarantee.bound(math.inf),
+        guarantee.round_directed(-math.inf, 3, True),
+    ],
     "rounding": lambda: [
-        guarantee.rounded(x, n, up)
+        guarantee.round_directed(x, n, up)
         for x in (0.1 + 0.2, 1.2345, -1.2345, 123456.7, 1e-7, 9.9996)
         for n in (1, 3)
         for up in (True, False)
@@ -154,7 +161,9 @@ FIGURES = {
         + distribution.seen_at_least_once(np.array([0.0, 1e-9, 0.01, 0.5, 1.0, 1.1]), 1)
     ),
     "rarefied": lambda: [
-        distribution.rarefied(np.array(c), n) for c in ([5], [1, 1, 1], [90, 9, 1], [300, 5]) for n in (1, 2, 100)
+        distribution.expected_distinct_of(np.array(c), n)
+        for c in ([5], [1, 1, 1], [90, 9, 1], [300, 5])
+        for n in (1, 2, 100)
     ],
     "without each": lambda: distribution.without_each(np.array([1, 2, 2, 5, 1, 2, 2, 3, 1, 1]), 2, 3),
     "searched": lambda: distribution.search_flips(lambda some: (some > 0.5) + (some > 3.0).astype(int), 0.1, 9.0, 12),

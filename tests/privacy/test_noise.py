@@ -105,15 +105,15 @@ def test_many_digits_decide_as_float64_does_where_that_is_clear():
     found = np.abs(gaussian.rounded_gaussian(stream, 30, 7.0))
     inner = stream.at("size")
     for j, word in enumerate(inner.words(30)):
-        assert gaussian._exactly(inner, j, int(word), Fraction(7), 0, 100) == found[j]
+        assert gaussian._solve_exactly(inner, j, int(word), Fraction(7), 0, 100) == found[j]
 
 
 def test_a_draw_on_the_edge_takes_more_bits_until_it_is_clear():
     """U within 2^-64 of the edge between 1 and 2: 64 bits leave it open, 192 do not."""
     edge = int(mpmath.floor(mpmath.erfc(mpmath.mpf(3) / 2 / mpmath.sqrt(2)) * mpmath.mpf(2) ** 64))
-    assert gaussian._rounded(edge, 64, Fraction(1), 1, 3) is None
+    assert gaussian._round_exact(edge, 64, Fraction(1), 1, 3) is None
     for below, k in ((0, 2), ((1 << 128) - 1, 1)):
-        assert gaussian._rounded(edge << 128 | below, 192, Fraction(1), 1, 3) == k
+        assert gaussian._round_exact(edge << 128 | below, 192, Fraction(1), 1, 3) == k
 
 
 @pytest.mark.parametrize(("rest", "size"), [(0, 2), (2**64 - 1, 1)])

@@ -382,7 +382,7 @@ def test_whole_numbers_have_geometric_chances(rate):
 def test_quick_and_exact_whole_numbers_are_the_same():
     stream, rate = NoiseStream(4), Fraction(1, 30)
     quick = sampling.geometric(stream, 800, rate)
-    exact = [sampling._exactly(stream, j, int(w), rate) for j, w in enumerate(stream.words(800))]
+    exact = [sampling._exponential_exact(stream, j, int(w), rate) for j, w in enumerate(stream.words(800))]
     assert quick.tolist() == exact
 
 
@@ -431,7 +431,7 @@ def test_the_further_bits_of_a_small_uniform_are_the_same_whoever_reads_them(wor
 
     stream = Small(3)
     quick = -stream.log_full_range(stream.words(6)) * 1e5
-    exact = [sampling._exactly(stream, j, word, Fraction(1, 10**5)) for j in range(6)]
+    exact = [sampling._exponential_exact(stream, j, word, Fraction(1, 10**5)) for j in range(6)]
     assert exact == [math.floor(x) for x in quick] and (word > 1 << 40 or len(set(exact)) > 3)
 
 
@@ -511,7 +511,7 @@ class Given:
 
 def test_a_uniform_whose_first_bits_are_all_zero_is_read_on_at_the_same_place():
     stream = Given((0, 0), (3 << 62, 5), (7, 7))
-    found = sampling._exactly(stream, 3, 0, Fraction(1, 9))
+    found = sampling._exponential_exact(stream, 3, 0, Fraction(1, 9))
     # 160 zeros, then 0.75 and a little: −ln U = 160·ln 2 − ln 0.75.
     assert found == math.floor(9 * (160 * math.log(2) - math.log(0.75))) == 1000
     assert stream.asked == [([3], 1 << 40, 0), ([3], 1 << 40, 1)]

@@ -187,5 +187,5 @@ def test_templates_with_their_numbers_are_the_sentence(name, draws, epsilon):
 def test_counted_templates_are_those_of_the_entries(kind):
     for p in TERMS[NotProtected][kind]:
         entry = NotProtected(kind, **p)
-        one, several = sentences.counted(entry.kind, entry.parameters)
+        one, several = sentences.count_templates(entry.kind, entry.parameters)
         assert entry == (one if p["count"] == 1 else several.replace("{count}", f"{p['count']:,}"))

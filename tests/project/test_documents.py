@@ -112,7 +112,7 @@ def test_commands_are_understood(monkeypatch):
     for name, line in commands():
         print(name, line)  # which one it was, where a parser ends the test
         files, argv = arguments.take_plugins(shlex.split(line, comments=True))
-        before = plugins.registered()
+        before = plugins.registered_names()
         monkeypatch.setattr(plugins, "_state", plugins._State())  # of a process that has loaded none yet
         try:
             for file in files:

@@ -137,7 +137,7 @@ def test_links_and_commands():
             "described": codec.describe(options, name),
             "command": parts.as_command(m, 3),
             "python": parts.as_python(m, 3),
-            "asked": rewriting.asked(m),
+            "asked": rewriting.run_options(m),
         }
     held("links", out)
 

@@ -48,7 +48,7 @@ def test_the_interval_of_a_share_is_clopper_and_pearsons(hits, n, confidence):
 
 def test_bounds_of_many_shares_at_once_are_those_of_each():
     hits = np.array([[0, 1], [7, 20]])
-    for bound, end in ((s.lowest, "low"), (s.highest, "high")):
+    for bound, end in ((s.lower_limit, "low"), (s.upper_limit, "high")):
         each = [[getattr(stats.binomtest(k, 20).proportion_ci(0.9), end) for k in row] for row in hits.tolist()]
         assert bound(hits, 20, 0.05) == pytest.approx(np.array(each), rel=1e-6)
     # A share of hits that is no whole number, as attackers with tied guesses have: between those beside it.

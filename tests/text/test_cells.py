@@ -246,20 +246,20 @@ def test_what_is_released_is_read_by_us_again(suffix, tmp_path):
 
 @given(text)
 def test_a_guard_is_made_once_and_leaves_plain_text_alone(cell):
-    for guard in (cells.guarded, cells.plain):
+    for guard in (cells.guard_formula, cells.guard_unquoted):
         assert guard(guard(cell)) == guard(cell)
     usual = 'My doctor - she said "no" - is 3.5 km away, or so: a = b.'
-    assert cells.guarded(usual) == cells.plain(usual) == usual
+    assert cells.guard_formula(usual) == cells.guard_unquoted(usual) == usual
 
 
 @pytest.mark.parametrize("cell", ["-3.5", "+1", "1e-5", "-2,5E3", "a-b", "'=1", "3 - 2", "\u00e9t\u00e9"])
 def test_numbers_and_words_are_no_formulas(cell):
-    assert cells.guarded(cell) == cells.plain(cell) == cell
+    assert cells.guard_formula(cell) == cells.guard_unquoted(cell) == cell
 
 
 @pytest.mark.parametrize("cell", ["sep=;", "SEP=,", "\ufeffsep=|", '"sep=;"'])
 def test_a_heading_does_not_say_what_divides_the_cells(cell):
-    assert cells.guarded(cell) == cells.plain(cell) == f"'{cell}"
+    assert cells.guard_formula(cell) == cells.guard_unquoted(cell) == f"'{cell}"
     assert released((cell, "label"), [("a", "b")], ".csv")[0].decode("utf-8-sig").startswith("\"'")
 
 

@@ -18,7 +18,7 @@ from dptext_core import ENGLISH, Document, InputError, Language, ModelUnavailabl
 from dptext_core.attacks.prior import public_prior
 from dptext_core.models.tokens import whole_words as model_words
 from dptext_core.text import lexicons
-from dptext_core.text.language import ENDERS, straight
+from dptext_core.text.language import ENDERS, straighten_apostrophes
 from dptext_core.text.languages import english
 from dptext_core.text.lexicons import read_lines
 from dptext_core.words import Antonyms, Lexicon, files
@@ -276,7 +276,7 @@ def _lists(tree: ast.Module) -> list[set[str]]:
     found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            found.append(set(re.split(r"[\s|(),:?]+", straight(node.value))))
+            found.append(set(re.split(r"[\s|(),:?]+", straighten_apostrophes(node.value))))
         elif isinstance(node, ast.Set | ast.Tuple | ast.List | ast.Dict):
             items = node.keys if isinstance(node, ast.Dict) else node.elts
             found.append({i.value for i in items if isinstance(i, ast.Constant) and isinstance(i.value, str)})
@@ -289,7 +289,7 @@ TABLES = (CLITICS, ENGLISH.titles, ENGLISH.abbreviations - {"no", "sat", "sun", 
 
 def _english(text: str) -> list[set[str]]:
     """Lists in this code with three words of a table; it is parsed only where three stand in it anywhere."""
-    parts = set(re.split(r"""[\s|(),:?"\[\]{}\\]+""", straight(text)))
+    parts = set(re.split(r"""[\s|(),:?"\[\]{}\\]+""", straighten_apostrophes(text)))
     parts |= {part.strip("'") for part in parts}
     if all(len(parts & table) < 3 for table in TABLES):
         return []
@@ -341,8 +341,8 @@ def test_no_test_of_words_by_ascii_letters():
 
 
 def test_every_apostrophe_becomes_straight():
-    from dptext_core.text.language import APOSTROPHES, straight
+    from dptext_core.text.language import APOSTROPHES, straighten_apostrophes
 
-    assert [straight(f"o{mark}clock") for mark in APOSTROPHES] == ["o'clock"] * len(APOSTROPHES)
+    assert [straighten_apostrophes(f"o{mark}clock") for mark in APOSTROPHES] == ["o'clock"] * len(APOSTROPHES)
     assert [mark for mark in APOSTROPHES if f"o{mark}clock".isalpha()] == ["ʼ"], "the short way leaves out this one"
-    assert straight("clock") == "clock"
+    assert straighten_apostrophes("clock") == "clock"

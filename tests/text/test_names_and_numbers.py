@@ -12,7 +12,7 @@ from stated import kinds
 
 import dptext_core as dpt
 from dptext_core import ENGLISH, Document, Language
-from dptext_core.measure.pii_survival import telling
+from dptext_core.measure.pii_survival import find_pii
 from dptext_core.mechanisms.config import keeps_stop_words
 from dptext_core.text.names_and_numbers import names_and_numbers
 
@@ -96,7 +96,7 @@ TEXTS = st.lists(st.tuples(WORDS, MARKS), max_size=12).map(lambda some: " ".join
 @given(TEXTS)
 def test_the_finder_flags_every_word_that_is_replaced_as_a_name_or_number(text):
     document = Document.parse(text)
-    flagged = [t.span for t in telling(text)]
+    flagged = [t.span for t in find_pii(text)]
     for k in names_and_numbers(document):
         word, start = document.words[k], document.starts[k]
         in_small_letters = word.islower() and word in ENGLISH.clues.first_names and not text.islower()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import dptext_core as dpt
 from dptext_core.errors import InputError
-from dptext_core.measure.pii_survival import still_there, survivors, telling
+from dptext_core.measure.pii_survival import find_pii, still_there, survivors
 from dptext_core.text import tokenizing, visible
 from dptext_core.text.document import Document, has_more
 
@@ -23,7 +23,7 @@ UNSEEN = (
 )
 #: What stays of a character that is no letter, digit or accent.
 LISTED = frozenset("".join(map(chr, range(0x21, 0x7F))) + " \t\n" + visible.MARKS + visible.SYMBOLS).union(
-    *(map(chr, range(a, b + 1)) for a, b in visible._listed(visible.EMOJI))
+    *(map(chr, range(a, b + 1)) for a, b in visible._parse_ranges(visible.EMOJI))
 )
 
 
@@ -182,7 +182,7 @@ def test_what_stands_as_symbols_is_found_and_flagged():
     kept = dpt.get_mechanism("custext", epsilon=1.0, oov="keep").rewrite("I met Ⓩⓡⓞⓖⓓⓐ there.", seed=1)
     assert [kept.text[slice(*s.span)] for s in survivors(kept)] == ["Zrogda"] and kept.steps[2].span == (6, 12)
     hidden = "I met Ⓜⓐⓡⓘⓐ on 5\u200b M\u200bay 2023."
-    assert [(t.kind, t.text) for t in telling(hidden)] == [("name", "Ⓜⓐⓡⓘⓐ"), ("date", "5\u200b M\u200bay 2023")]
+    assert [(t.kind, t.text) for t in find_pii(hidden)] == [("name", "Ⓜⓐⓡⓘⓐ"), ("date", "5\u200b M\u200bay 2023")]
     assert [t.text for t in still_there("I met Maria there.", "She saw 🅜🅐🅡🅘🅐!")] == ["Maria"]
 
 

@@ -671,13 +671,13 @@ def test_vectors_of_codes_are_made_when_all_are_asked_for():
     """A server holds hundreds of thousands of numbers less, and each row has the same bits."""
     whole = word_space("word2vec")
     some = dataclasses.replace(whole, vectors=None)
-    fewer = smaller_spaces.without(some, (3, 9, 100))
+    fewer = smaller_spaces.without_words(some, (3, 9, 100))
     rows = np.random.default_rng(1).integers(0, len(whole) - 3, (40, 7))
     parts = [some.vectors_at(at) for at in (rows, slice(5, 900), np.array(7))] + [fewer.vectors_at(rows)]
     kept = np.delete(np.arange(len(whole)), (3, 9, 100))
     for part, places in zip(parts, (rows, np.arange(5, 900), 7, kept[rows]), strict=True):
         np.testing.assert_array_equal(part, whole.vectors[places])
-    same = smaller_spaces.without(dataclasses.replace(whole, step=None), (3, 9, 100))
+    same = smaller_spaces.without_words(dataclasses.replace(whole, step=None), (3, 9, 100))
     np.testing.assert_array_equal(fewer.nearest(rows[:, 0], 5)[0], same.nearest(rows[:, 0], 5)[0])
     assert not {"vectors"} & (vars(some).keys() | vars(fewer).keys())
     assert some.width == some.vectors.shape[1] and some.vectors is some.vectors and not some.vectors.flags.writeable

@@ -29,7 +29,7 @@ from ...privacy.terms import ANY_TEXTS, Adjacency, Condition, Group
 from ...result import Release
 from .base import Fault
 from .stated import TinyLatent
-from .text import TinyWriter, composed
+from .text import TinyWriter, compose
 
 # --- small sound mechanisms
 
@@ -71,7 +71,7 @@ class TinyResponse(WordMechanism):
         return ScoreTable(words, (np.arange(len(words)) == row).astype(float), words[row], np.array([row]))
 
 
-def crowd(size: int) -> Group:
+def frequency_group(size: int) -> Group:
     """Return the group of a word by its frequency."""
     return Group(GroupKind.CUSTOM, text=f"the {size} words that are about as frequent", size=size)
 
@@ -93,7 +93,7 @@ class TinyGroups(TinyResponse):
         return ScoreTable(words, (np.arange(len(words)) == row - start).astype(float), words[row - start])
 
     def promise(self, epsilon: float) -> dict[str, Any]:
-        return super().promise(epsilon) | {"group": crowd(self.size)}
+        return super().promise(epsilon) | {"group": frequency_group(self.size)}
 
     def leaks(self) -> tuple[str, ...]:
         return ("the group of each word: about how frequent it is",)
@@ -278,7 +278,7 @@ class LengthWriter(TinyWriter):
     title = "A small mechanism whose length shows"
 
     def _composed(self, original: str, drawn: Sequence[str]) -> tuple[str, list[Release]]:
-        return composed(drawn[: max(1, len(original.split()))], float(self.config.epsilon))
+        return compose(drawn[: max(1, len(original.split()))], float(self.config.epsilon))
 
 
 # --- distances
@@ -340,7 +340,7 @@ class CrowdedGroups(TinyGroups):
     title = "A small mechanism whose groups are said to be larger"
 
     def promise(self, epsilon: float) -> dict[str, Any]:
-        return super().promise(epsilon) | {"group": crowd(2 * self.size)}
+        return super().promise(epsilon) | {"group": frequency_group(2 * self.size)}
 
 
 class SlidingGroups(TinyGroups):

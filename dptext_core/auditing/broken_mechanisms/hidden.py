@@ -20,7 +20,7 @@ from ...privacy.sampling import NoiseStream
 from ...result import Release, RewriteResult
 from ...support.task import Task
 from .base import Fault
-from .stated import unchanged
+from .stated import restore_original
 
 #: From which token on ``LateDiffractor`` leaks, and the word that ``OneWordDiffractor`` and ``OneWordCusText`` leak.
 LATE, WORD = 260, "hospital"
@@ -155,7 +155,7 @@ class BatchCusText(CusText):
 
     def rewrite_list(self, *arguments, **more) -> list[RewriteResult]:
         results = super().rewrite_list(*arguments, **more)
-        return results if len(results) < BATCH else [*results[:-1], unchanged(results[-1])]
+        return results if len(results) < BATCH else [*results[:-1], restore_original(results[-1])]
 
 
 class LateDiffractor(Diffractor):
@@ -181,7 +181,7 @@ class FirstCusText(CusText):
         known = self.__dict__.setdefault("_rewritten_before", set())
         first = result.original not in known
         known.add(result.original)
-        return unchanged(result) if first else result
+        return restore_original(result) if first else result
 
 
 class OneWordDiffractor(Diffractor):

@@ -25,7 +25,7 @@ from ...result import PolishedResult, RewriteResult, Sweep, Unit
 from ...support.task import Task
 from ...text.document import Document
 from .base import Fault
-from .stated import unchanged
+from .stated import restore_original
 
 # --- prepared at one ε, rewritten at another
 
@@ -153,7 +153,7 @@ class ThreadCusText(CusText):
         if not self.ready:
             self.ready.append(1)
             self.local.noise = True
-        return result if getattr(self.local, "noise", False) else unchanged(result)
+        return result if getattr(self.local, "noise", False) else restore_original(result)
 
 
 class SharedStateCusText(CusText):

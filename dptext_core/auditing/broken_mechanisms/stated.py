@@ -211,7 +211,7 @@ class OtherSamplerSanText(SanText):
 # --- rewrites that do not do what the distributions say
 
 
-def unchanged(result: RewriteResult) -> RewriteResult:
+def restore_original(result: RewriteResult) -> RewriteResult:
     """The text as it was, with steps that say so."""
     steps = tuple(
         replace(s, replacement=s.original, out=s.span) if s.action == "replace" else replace(s, out=s.span)
@@ -226,7 +226,7 @@ class UnchangedDPMLM(DPMLM):
     title = "DP-MLM that changes nothing"
 
     def _result(self, *arguments: Any, **more: Any) -> RewriteResult:
-        return unchanged(super()._result(*arguments, **more))
+        return restore_original(super()._result(*arguments, **more))
 
 
 class UnchangedMVC(MVC):
@@ -235,7 +235,7 @@ class UnchangedMVC(MVC):
     title = "MVC that changes nothing"
 
     def _result(self, *arguments: Any, **more: Any) -> RewriteResult:
-        return unchanged(super()._result(*arguments, **more))
+        return restore_original(super()._result(*arguments, **more))
 
 
 class AloneSanText(SanText):

@@ -110,10 +110,10 @@ class TinyWriter(Mechanism):
 
     def _composed(self, original: str, drawn: Sequence[str]) -> tuple[str, list[Release]]:
         """The text of drawn words, with its pieces; the original is not looked at."""
-        return composed(drawn, float(self.config.epsilon))
+        return compose(drawn, float(self.config.epsilon))
 
 
-def composed(drawn: Sequence[str], epsilon: float, end: str = ".", between: str = " ") -> tuple[str, list[Release]]:
+def compose(drawn: Sequence[str], epsilon: float, end: str = ".", between: str = " ") -> tuple[str, list[Release]]:
     """Words in a row, and a mark by rule."""
     text, pieces = "", list[Release]()
     for word in drawn:
@@ -214,7 +214,7 @@ class MarkingWriter(TinyWriter):
     title = "A small mechanism whose full stop tells the length"
 
     def _composed(self, original: str, drawn: Sequence[str]) -> tuple[str, list[Release]]:
-        return composed(drawn, float(self.config.epsilon), "." if len(original) < 70 else "!")
+        return compose(drawn, float(self.config.epsilon), "." if len(original) < 70 else "!")
 
 
 class CopyingWriter(TinyWriter):
@@ -252,7 +252,7 @@ class OneOptionSanText(SanText):
         return replace(result, text=result.original) if self.config.recase == "none" else result
 
 
-def _odd(text: str | Prepared) -> bool:
+def _is_odd(text: str | Prepared) -> bool:
     """A fact of the last word that the promise hides: whether its checksum is odd."""
     words = (text if isinstance(text, str) else text.text).split()
     return zlib.crc32(words[-1].encode()) % 2 == 1 if words else False
@@ -265,7 +265,7 @@ class ExposingSanText(SanText):
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
         g = super().guarantee(text)
-        return replace(g, exposed=(*g.exposed, "an odd word" if _odd(text) else "an even word"))
+        return replace(g, exposed=(*g.exposed, "an odd word" if _is_odd(text) else "an even word"))
 
 
 class TotalSanText(SanText):
@@ -275,7 +275,7 @@ class TotalSanText(SanText):
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
         g = super().guarantee(text)
-        return replace(g, total=g.total + (1e-3 if _odd(text) else 0.0))
+        return replace(g, total=g.total + (1e-3 if _is_odd(text) else 0.0))
 
 
 class RefusingSanText(SanText):
@@ -284,7 +284,7 @@ class RefusingSanText(SanText):
     title = "SanText that refuses some words"
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
-        if _odd(text):
+        if _is_odd(text):
             raise InputError("A word of this text is not rewritten. Leave it out.")
         return super().guarantee(text)
 
@@ -301,7 +301,7 @@ class NotingSanText(SanText):
 
 class _Odd(InputCoverage[WordMechanism]):
     def note(self, text: str | Prepared) -> str:
-        return "There are odd words in this text." if _odd(text) else ""
+        return "There are odd words in this text." if _is_odd(text) else ""
 
 
 def _of(cls: type[Mechanism], name: str, title: str, explanation: str) -> Fault:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ...errors import InputError
 from ...support.task import on_terminal
 from ...text.document import Document
-from ..arguments import add_seed, add_text, attacker_of, attackers, find_word, mechanism_of, positive, whole
-from ..console import OWNER_ONLY, emit, emit_json, note, read_file, read_text, table, typed
+from ..arguments import add_seed, add_text, attacker_of, attackers, find_word, mechanism_of, positive, whole_number
+from ..console import OWNER_ONLY, decode_argument, emit, emit_json, note, read_file, read_text, table
 
 if TYPE_CHECKING:
     from ...attacks import CorpusAttacker
@@ -27,7 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     at = parser.add_mutually_exclusive_group()
     at.add_argument("--word", metavar="W", help="attack the first occurrence of this word")
     at.add_argument(
-        "--index", type=whole("the index"), metavar="N", help="attack the N-th step of the rewriting, from 0"
+        "--index", type=whole_number("the index"), metavar="N", help="attack the N-th step of the rewriting, from 0"
     )
     add_seed(parser)
     parser.add_argument(
@@ -40,7 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--draws",
-        type=whole("the number of draws"),
+        type=whole_number("the number of draws"),
         metavar="N",
         help="which-text: fresh rewrites that measure how often a guess is right, at least: each of the texts gets as "
         "many; 0 for none. two-texts: rewrites of each text",
@@ -65,11 +65,11 @@ def run(args: argparse.Namespace) -> None:
         corpus(args, mechanism, attacker)
         return
     if args.word is not None and "word" in attacker.takes:
-        given["word"] = typed(args.word)
+        given["word"] = decode_argument(args.word)
     result = mechanism.rewrite(read_text(args), seed=args.seed)
     unit = args.index
     if unit is None and args.word is not None and "word" not in given:
-        at = find_word(typed(args.word), Document.parse(result.original, mechanism.language))[0]
+        at = find_word(decode_argument(args.word), Document.parse(result.original, mechanism.language))[0]
         unit = next((i for i, s in enumerate(result.steps) if s.index == at and s.action != "insert"), None)
     if unit is None:
         unit = next((i for i, u in enumerate(result.units) if u.drawn), None)

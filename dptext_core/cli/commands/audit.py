@@ -6,7 +6,7 @@ import argparse
 
 from ...support.task import on_terminal
 from ..arguments import mechanism_of, positive, real
-from ..console import emit, emit_json, typed
+from ..console import decode_argument, emit, emit_json
 
 HELP = "hold a mechanism's promise against what can be measured"
 TAKES_MECHANISM = True
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> None:
     from ...attacks import two_texts
     from ...auditing import audit
 
-    inputs = [typed(i) for i in args.inputs] or None
+    inputs = [decode_argument(i) for i in args.inputs] or None
     m = mechanism_of(args)
     report = audit(m, inputs, args.claim, draws=args.draws, thorough=args.thorough, task=on_terminal("auditing"))
     told = [

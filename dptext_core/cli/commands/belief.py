@@ -7,8 +7,8 @@ import argparse
 import dptext_core as dpt
 
 from ...support.task import on_terminal
-from ..arguments import add_seed, add_text, epsilons, mechanism_of, read_by, whole
-from ..console import OWNER_ONLY, SEED_WARNING, emit, emit_json, note, read_text, table, typed
+from ..arguments import add_seed, add_text, epsilons, mechanism_of, read_by, whole_number
+from ..console import OWNER_ONLY, SEED_WARNING, decode_argument, emit, emit_json, note, read_text, table
 
 HELP = "rewrite a text, and show what a reader can still infer about one fact"
 TAKES_MECHANISM = True
@@ -28,7 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--draws",
-        type=whole("the number of draws"),
+        type=whole_number("the number of draws"),
         metavar="N",
         help="releases that estimate the expected success of the reader; 0 for none (default: enumerate it where one "
         "word decides, else 64 where that takes no pass of a model)",
@@ -43,8 +43,8 @@ def run(args: argparse.Namespace) -> None:
     found = dpt.belief(
         mechanism,
         read_text(args),
-        typed(args.fact),
-        None if args.alternatives is None else typed(args.alternatives).split(","),
+        decode_argument(args.fact),
+        None if args.alternatives is None else decode_argument(args.alternatives).split(","),
         epsilons=args.epsilons,
         draws=args.draws,
         seed=args.seed,

@@ -7,7 +7,7 @@ import argparse
 from ...errors import InputError
 from ...support.task import on_terminal
 from ..arguments import add_text, mechanism_of, real
-from ..console import emit, read_text, typed
+from ..console import decode_argument, emit, read_text
 
 HELP = "find the ε at which a mechanism reaches a measured privacy"
 TAKES_MECHANISM = True
@@ -49,8 +49,8 @@ def run(args: argparse.Namespace) -> None:
         mechanism_of(args),
         target,
         text=read_text(args),
-        fact=None if args.fact is None else typed(args.fact),
-        alternatives=None if args.alternatives is None else typed(args.alternatives).split(","),
+        fact=None if args.fact is None else decode_argument(args.fact),
+        alternatives=None if args.alternatives is None else decode_argument(args.alternatives).split(","),
         task=on_terminal("calibrating"),
     )
     emit(found.sentence())

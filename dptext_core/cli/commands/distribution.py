@@ -9,8 +9,8 @@ from ...errors import InputError, NoDistribution
 from ...mechanisms.base import Mechanism
 from ...privacy.distribution import TokenDistribution
 from ...text.document import Document
-from ..arguments import add_seed, add_text, find_word, mechanism_of, positive, whole
-from ..console import OWNER_ONLY, SEED_WARNING, emit, emit_json, note, read_text, short, table, typed
+from ..arguments import add_seed, add_text, find_word, mechanism_of, positive, whole_number
+from ..console import OWNER_ONLY, SEED_WARNING, decode_argument, emit, emit_json, note, read_text, shorten, table
 
 HELP = "show the distribution that one word or released piece is drawn from"
 TAKES_MECHANISM = True
@@ -24,10 +24,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="W",
         help="the first occurrence of this word in the text; among the released pieces, where a new text is written",
     )
-    where.add_argument("--index", type=whole("the index"), metavar="N", help="the N-th step of the rewriting, from 0")
+    where.add_argument(
+        "--index", type=whole_number("the index"), metavar="N", help="the N-th step of the rewriting, from 0"
+    )
     where.add_argument(
         "--piece",
-        type=whole("the number of a piece"),
+        type=whole_number("the number of a piece"),
         metavar="N",
         help="rewrite the text, and take the N-th piece that was released, from 0, given the pieces before it",
     )
@@ -46,7 +48,7 @@ def run(args: argparse.Namespace) -> None:
         raise InputError("Nothing is drawn for a word of the original, so that a seed changes nothing. Leave it out.")
     index = args.index
     if index is None:
-        index, *more = find_word(typed(args.word), Document.parse(text, mechanism.language))
+        index, *more = find_word(decode_argument(args.word), Document.parse(text, mechanism.language))
         if more and not args.quiet:
             note(
                 f"note: {args.word!r} stands at {', '.join(map(str, [index, *more]))}; this is the first. See --index."
@@ -66,11 +68,11 @@ def _of_piece(args: argparse.Namespace, mechanism: Mechanism, text: str) -> None
     units = result.units
     piece = args.piece
     if piece is None:
-        word = typed(args.word)
+        word = decode_argument(args.word)
         places = [i for i, u in enumerate(units) if u.drawn and u.text.casefold() == word.casefold()]
         if not places:
             raise InputError(
-                f"No released piece is {short(word)!r}: this rewrite is {short(result.text)!r}. Every run draws "
+                f"No released piece is {shorten(word)!r}: this rewrite is {shorten(result.text)!r}. Every run draws "
                 "anew: name a piece of it with --piece, or repeat a draw with --seed."
             )
         piece = places[0]

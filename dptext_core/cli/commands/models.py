@@ -67,7 +67,7 @@ def bring_in(args: argparse.Namespace) -> None:
         f"{added.models_folder()}. Making it takes about {known.seconds} seconds and {known.memory:g} GB of memory, "
         "and needs no network."
     )
-    if not args.yes and not _agreed():
+    if not args.yes and not _ask_consent():
         raise InputError("Nothing was added.")
     task = on_terminal("adding")
     # transformers draws bars of its own.
@@ -76,7 +76,7 @@ def bring_in(args: argparse.Namespace) -> None:
     emit(f"Added {model.id}: {model.megabytes:g} MB in {model.folder}")
 
 
-def _agreed() -> bool:
+def _ask_consent() -> bool:
     if sys.stdin is None or not sys.stdin.isatty():
         raise InputError("There is no terminal to ask at: give --yes if you accept the size and the terms.")
     print("Add it? [y/N] ", end="", file=sys.stderr, flush=True)

@@ -20,12 +20,12 @@ from ...errors import ConfigError, InputError
 from ...measure.coverage import coverage_note
 from ...mechanisms.base import BATCH, Mechanism
 from ...support import plugins
-from ...support.checks import shown
+from ...support.checks import shorten_repr
 from ...support.task import on_terminal
 from ...support.whole_files import sweep
 from ...text.visible import count_removed, removed_note
 from ..arguments import add_seed, gpus, mechanism_of, positive
-from ..console import SEED_WARNING, note, resumable
+from ..console import SEED_WARNING, explain_resume, note
 
 if TYPE_CHECKING:
     from ...data.tables import Source
@@ -147,7 +147,7 @@ def run(args: argparse.Namespace) -> None:
     measures = [name.strip() for name in args.measure.split(",") if name.strip()]
     for name in measures:
         if name not in METRICS:
-            raise ConfigError(f"There is no metric {shown(name)}. Use some of {', '.join(METRICS)}.")
+            raise ConfigError(f"There is no metric {shorten_repr(name)}. Use some of {', '.join(METRICS)}.")
     _check_files(args, measures)
     for given in (args.release, args.inspection):
         if given is not None:
@@ -171,7 +171,7 @@ def run(args: argparse.Namespace) -> None:
         "measures": measures,
         "task": on_terminal(f"rewriting {data.count:,} rows"),
     }
-    with resumable(args.out):
+    with explain_resume(args.out):
         if (workers := _workers(args)) is None:
             result = rewriting.rewrite_data(data, mechanism, args.out, polish=args.polish, **common)
         else:
@@ -277,7 +277,7 @@ def _stream(args: argparse.Namespace, mechanism: Any, keep: list[str]) -> None:
     columns = (args.text_column, *keep)
     if args.data == "-":
         stream = _standard_input()
-        rows = _watched(lambda: tables.piped(stream, columns))
+        rows = _watch_input(lambda: tables.piped_rows(stream, columns))
     else:
         data = tables.source(args.data, columns, args.header, args.data_split, each=True)
         if not args.quiet:
@@ -298,7 +298,7 @@ def _stream(args: argparse.Namespace, mechanism: Any, keep: list[str]) -> None:
             note(f"Not covered, of the first row: {'; '.join(whole.exposed)}. Each other row says its own.")
 
 
-def _watched(read: Callable[[], Iterator[Row]]) -> Iterator[Row]:
+def _watch_input(read: Callable[[], Iterator[Row]]) -> Iterator[Row]:
     """Yield the rows of standard input. If that is a file, it must not change while it is read."""
     from ...data.input_watch import InputWatch
 

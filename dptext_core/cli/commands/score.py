@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from ...errors import InputError
-from ...support.checks import many
+from ...support.checks import pluralize
 from ...support.task import on_terminal
 from ..console import emit, emit_json, note, table
 from .rewrite_data import note_reading
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> None:
             raise InputError(
                 "No original is the text of an annotated document. Give the originals as they stand there."
             )
-        note(f"note: {there:,} of {many(len(annotated), 'original')} are annotated.")
+        note(f"note: {there:,} of {pluralize(len(annotated), 'original')} are annotated.")
     scores = score(
         given["original"],
         given["private"],
@@ -93,4 +93,4 @@ def run(args: argparse.Namespace) -> None:
     for name, reason in scores.missing.items():
         note(f"note: no {name}. {reason}")
     if left_out:
-        note(f"note: {many(left_out, 'row')} without a text{' or a label' if len(columns) > 2 else ''} left out.")
+        note(f"note: {pluralize(left_out, 'row')} without a text{' or a label' if len(columns) > 2 else ''} left out.")

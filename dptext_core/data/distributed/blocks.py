@@ -34,7 +34,7 @@ from ...support.task import UNWATCHED, Task
 from ...support.version import __version__
 from .. import rewriting
 from ..folder import RunFolder
-from ..records import rewrite_part, seeded, shared_draws
+from ..records import rewrite_part, seeded_stream, shared_draws
 from ..tables import Row, Source
 from . import BLOCK
 
@@ -102,7 +102,7 @@ class Worker:
     def __init__(self, orders: Orders, m: Mechanism | None = None):
         self._orders = orders
         self._m = self._made() if m is None else m
-        self._stream = None if orders.seed is None else seeded(orders.seed)
+        self._stream = None if orders.seed is None else seeded_stream(orders.seed)
         if orders.key is not None:
             self._stream = NoiseStream.of_key(orders.key)
 
@@ -118,7 +118,7 @@ class Worker:
         for file in orders.plugins:
             plugins.load_file(file)
         m = orders.setting.make()
-        loads = rewriting.asked(m)[1]
+        loads = rewriting.run_options(m)[1]
         if different := [name for name in orders.loads if loads.get(name) != orders.loads[name]]:
             raise ConfigError(
                 f"The files that {' and '.join(different)} names are other ones on a worker than where the run was "
@@ -193,16 +193,16 @@ def rewrite_data(
         if run.whole.rows < data.count:
             folder.log(f"{'goes on at' if run.whole.rows else 'begins with'} row {run.whole.rows} of {data.count}")
             key = _noise_key(folder.path, run.whole.rows > 0 or run.ahead) if m.shares_draws and seed is None else None
-            loads = rewriting.asked(m)[1]
+            loads = rewriting.run_options(m)[1]
             orders = Orders(m.setting, loads, column, tuple(keep), seed, batch, tuple(plugins), key)
             with open_workers(orders) as workers:
                 draws = None
                 if m.shares_draws:
                     found: set[Any] = set()
-                    for _, some in _results(workers, "count", _cut(data.rows(), block), None, folder, task):
+                    for _, some in _results(workers, "count", _cut_blocks(data.rows(), block), None, folder, task):
                         found |= some
                     draws = len(found)
-                todo = (b for b in _cut(data.rows(), block, run.whole.rows) if b.number not in run.ahead)
+                todo = (b for b in _cut_blocks(data.rows(), block, run.whole.rows) if b.number not in run.ahead)
                 for one, lines in _results(workers, "rewrite", todo, draws, folder, task):
                     run.take(one, lines)
         with contextlib.suppress(FileNotFoundError):
@@ -211,13 +211,13 @@ def rewrite_data(
         rewriting.check_count(run.whole.rows, data)
         result: dict[str, Any] = {"mode": "rewrite", **run.whole.to_dict()}
         if measures:
-            result["measures"] = rewriting.measured(data, folder.path, column, measures, task.quiet)
+            result["measures"] = rewriting.score_run(data, folder.path, column, measures, task.quiet)
         folder.finish(result)
         folder.log(f"done: {run.whole.rows} rows, {run.whole.errors} errors")
     return result
 
 
-def _cut(rows: Iterator[Row], size: int, start: int = 0) -> Iterator[Block]:
+def _cut_blocks(rows: Iterator[Row], size: int, start: int = 0) -> Iterator[Block]:
     """Blocks that begin at multiples of ``size``, without the rows before ``start``."""
     rows = itertools.islice(rows, start, None)
     while some := list(itertools.islice(rows, size - start % size)):

@@ -53,7 +53,7 @@ class ProcessWorkers:
         self._there: dict[Connection, _Process] = {}
 
     def __enter__(self) -> ProcessWorkers:
-        with _inherited():
+        with _process_setup():
             for _ in range(self._count):
                 self._start()
         return self
@@ -113,12 +113,12 @@ class ProcessWorkers:
                     "Workers die before they begin. Look whether the mechanism fits into the memory as many times, or "
                     "take fewer workers."
                 )
-        with _inherited():
+        with _process_setup():
             self._start()
 
 
 @contextlib.contextmanager
-def _inherited() -> Iterator[None]:
+def _process_setup() -> Iterator[None]:
     """Set up a new process: one thread, and no Ctrl-C, which the command handles."""
     threads = os.environ.get(_THREADS)
     here = threading.current_thread() is threading.main_thread()  # others may not say what a signal does

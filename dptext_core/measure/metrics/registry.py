@@ -244,7 +244,7 @@ _ALL = (
 REGISTRY: dict[str, Metric] = {metric.name: metric for metric in _ALL}
 
 
-def judged(name: str) -> tuple[str, str]:
+def split_judge(name: str) -> tuple[str, str]:
     """A metric's name without what names its classifier, and that: one of ``JUDGES``, or "" for the first one."""
     suffix = next((s for s in JUDGES if name.endswith(s)), "")
     return name.removesuffix(suffix), suffix
@@ -252,7 +252,7 @@ def judged(name: str) -> tuple[str, str]:
 
 def measure(name: str) -> Metric:
     """Return the registered metric; for an unknown one, a metric with its name only."""
-    plain, suffix = judged(name)
+    plain, suffix = split_judge(name)
     known = REGISTRY.get(plain)
     if known is None:
         return Metric(name, name, "other", "", None, -inf, inf, digits=".3g")

@@ -115,7 +115,7 @@ class ADePTConfig:
     )
 
 
-def _within(context: np.ndarray, norm: float) -> np.ndarray:
+def _scale_down(context: np.ndarray, norm: float) -> np.ndarray:
     """A vector as float64 (d,), whose numbers are so small that products with GRID stay whole numbers of 64 bits: a far
     larger vector is scaled down. What is not a number counts as 0, an infinity as the largest float."""
     x = np.nan_to_num(np.asarray(context, np.float64))
@@ -126,7 +126,7 @@ def _within(context: np.ndarray, norm: float) -> np.ndarray:
 def clip_l1(context: np.ndarray, norm: float) -> np.ndarray:
     """Whole steps of norm/GRID, int64 (d,), whose absolute values add up to GRID at most, whatever the floats are: what
     is not a number counts as 0."""
-    steps = np.trunc(_within(context, norm) * (GRID / norm)).astype(np.int64)
+    steps = np.trunc(_scale_down(context, norm) * (GRID / norm)).astype(np.int64)
     size = np.abs(steps)
     total = int(size.sum())
     return steps if total <= GRID else np.sign(steps) * (size * GRID // total)
@@ -134,7 +134,7 @@ def clip_l1(context: np.ndarray, norm: float) -> np.ndarray:
 
 def clip_l2(context: np.ndarray, norm: float) -> np.ndarray:
     """Whole steps of norm/GRID, int64 (d,), of the vector scaled to an ℓ2 norm of ``norm`` at most."""
-    x = _within(context, norm)
+    x = _scale_down(context, norm)
     length = float(np.sqrt((x * x).sum()))
     return np.trunc(x * ((norm / length if length > norm else 1.0) * (GRID / norm))).astype(np.int64)
 

@@ -202,9 +202,9 @@ class DPBART(VectorMechanism):
 
     @property
     def model_ready(self) -> bool:
-        from ...models.loaded_generators import loaded
+        from ...models.loaded_generators import is_loaded
 
-        return loaded(self.config.model, PROMPTED)
+        return is_loaded(self.config.model, PROMPTED)
 
     def generator(self):
         """The language model, loaded."""

@@ -60,7 +60,7 @@ from ..registry import mechanism_class
 from .masked_facets import MaskedLikelihood, Places
 from .masked_prepared import Draw, MaskedPrepared
 from .masked_words import MaskedWords
-from .model_words import candidates, left
+from .model_words import candidates, without_banned
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,7 @@ class DPMLM(ClippedMechanism, MaskedWords):
         clipped = logits.astype(np.float64)
         np.clip(clipped, c.clip_min, c.clip_max, out=clipped)
         if c.score == "similarity":
-            likeness = left(_similarities(c.model, self.language, source), self._banned).clip(0.0, 1.0)
+            likeness = without_banned(_similarities(c.model, self.language, source), self._banned).clip(0.0, 1.0)
             scores = (likeness + c.alpha * (clipped - c.clip_max)) / (2 * (1.0 + c.alpha * (c.clip_max - c.clip_min)))
         else:
             clipped -= c.clip_max

@@ -50,7 +50,7 @@ from ..preparing import Prepared
 from .dp_mlm import DPMLM, DPMLMConfig
 from .masked_prepared import ROWS_KEPT, Acts, Draw, MaskedPrepared
 from .masked_words import MaskedWords
-from .model_words import left
+from .model_words import without_banned
 from .public_prior import SAME_SKELETON, PublicText, entropies, proposed_logits
 
 #: Nats that ln of the proposal spans at most: lower values are raised, so that every candidate can come out.
@@ -321,7 +321,7 @@ class DPMLMPrior(MaskedWords):
                     wanted.setdefault((words, i), []).append(prepared)
         if wanted:
             asked = [(publics[words], i) for words, i in wanted]
-            rows = left(proposed_logits(self.config.model, self.language, asked, task), self._banned)
+            rows = without_banned(proposed_logits(self.config.model, self.language, asked, task), self._banned)
             for (_, i), row, owners in zip(wanted, rows, wanted.values(), strict=True):
                 for prepared in owners:
                     prepared.keep_proposals([i], [row])
@@ -371,7 +371,7 @@ class DPMLMPrior(MaskedWords):
             found |= dict(zip(ks, prepared.proposed([draws[k].token for k in ks], task.quiet), strict=True))
         if asked:
             rows = proposed_logits(c.model, self.language, list(asked.values()), task.quiet)
-            found |= dict(zip(asked, left(rows, self._banned), strict=True))
+            found |= dict(zip(asked, without_banned(rows, self._banned), strict=True))
         return [found[k] for k in range(len(draws))]
 
     def _order(self, prepared: MaskedPrepared, task: Task = UNWATCHED) -> Sequence[int]:

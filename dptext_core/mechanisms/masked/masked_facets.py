@@ -41,10 +41,10 @@ class _InputCoverage(InputCoverage["MaskedWords"]):
     """By the words that the model has whole."""
 
     def coverage(self, text: str | Prepared) -> tuple[int, int]:
-        from ...models.coverage import knows
+        from ...models.coverage import known_tokens
 
         prepared = self.m._planned(text)
-        known = knows(self.m.config.model, prepared.document)
+        known = known_tokens(self.m.config.model, prepared.document)
         words = [i for i, t in enumerate(prepared.document.tokens) if t.kind == "word"]
         return sum(known[i] or prepared.reasons[i] is not None for i in words), len(words)
 

@@ -18,7 +18,7 @@ from ...text.lexicon import Lexicon
 from ...text.skeleton import Skeleton
 from ..blocklist import NOTHING, Blocklist
 from ..preparing import Prepared
-from .model_words import banned, language_model, left, score
+from .model_words import banned_candidates, language_model, score, without_banned
 
 if TYPE_CHECKING:
     from ...models.masked_lm import MaskedLM
@@ -129,7 +129,7 @@ class MaskedPrepared(Prepared):
 
     def of_allowed(self, scores: np.ndarray) -> np.ndarray:
         """Scores (n, V) of all candidates of the model → those of the ones that may be released."""
-        return left(scores, banned(self.model, self.document.language, self.never))
+        return without_banned(scores, banned_candidates(self.model, self.document.language, self.never))
 
     def request(self, index: int, insert: bool = False, given: tuple[list[list[int]], int] | None = None):
         """What the model is asked for: the mask on token ``index``, or on a new token after it.

@@ -23,7 +23,7 @@ from ...privacy.kinds import NotProtectedKind, UnitKind
 from ...privacy.sampling import NoiseStream, draw
 from ...privacy.terms import ComparisonScope, NotProtected, ProtectedUnit, Reason
 from ...result import RewriteResult, Step, Unit
-from ...support.checks import text_list, whole
+from ...support.checks import check_whole_number, text_list
 from ...support.task import UNWATCHED, Task
 from ...text.document import Document, Token
 from ...text.lexicon import Lexicon
@@ -36,7 +36,7 @@ from ..likelihood import Likelihood
 from ..preparing import Prepared
 from .masked_facets import MaskedLikelihood, Places, _InputCoverage, _Scores
 from .masked_prepared import ROWS_KEPT, Acts, Draw, MaskedPrepared, MaskedTrace
-from .model_words import banned, candidates, language_model, left, lookup, score
+from .model_words import banned_candidates, candidates, language_model, lookup, score, without_banned
 
 _BLOCK = 128
 #: Words of several texts that are asked for in one call.
@@ -68,7 +68,7 @@ class MaskedWords(Mechanism):
 
     @cached_property
     def _banned(self) -> tuple[int, ...]:
-        return banned(self.config.model, self.language, self.never)
+        return banned_candidates(self.config.model, self.language, self.never)
 
     @property
     def candidates(self) -> tuple[str, ...]:
@@ -124,7 +124,7 @@ class MaskedWords(Mechanism):
             if some:
                 p.cut(lm)
         requests = [p.request(*key) for p, some in zip(texts, keys, strict=True) for key in some]
-        scores = left(score(self.config.model, self.language, requests, task), self._banned)
+        scores = without_banned(score(self.config.model, self.language, requests, task), self._banned)
         at = 0
         for p, some in zip(texts, keys, strict=True):
             own = scores[at : at + len(some)]
@@ -197,7 +197,7 @@ class MaskedWords(Mechanism):
     def distribution(self, text: str | Prepared, index: int) -> TokenDistribution:
         prepared = self._planned(text)
         tokens = prepared.document.tokens
-        if not 0 <= whole("index, the number of a token,", index) < len(tokens):
+        if not 0 <= check_whole_number("index, the number of a token,", index) < len(tokens):
             raise InputError(f"There is no token {index}: the text has {len(tokens)}, counted from 0.")
         reason = prepared.reasons[index]
         if reason is not None:
@@ -353,7 +353,7 @@ class MaskedWords(Mechanism):
         if not missing:
             return np.stack([row for row in kept if row is not None])
         requests = [self._request_given(*d) for d in missing]
-        scores = left(score(self.config.model, self.language, requests, task.quiet), self._banned)
+        scores = without_banned(score(self.config.model, self.language, requests, task.quiet), self._banned)
         for d, row in zip(missing, scores, strict=True):
             d.prepared.keep(d, row)
         fresh = iter(scores)

@@ -10,7 +10,7 @@ from ...errors import ConfigError
 from ...models import word_chances
 from ...support.task import UNWATCHED, Task
 from ...text.language import Language
-from ..blocklist import Blocklist, loaded
+from ..blocklist import Blocklist, public_blocklist
 
 #: Seconds a call waits for the engine (and one more for each mask) before it says "busy".
 PATIENCE = 60.0
@@ -30,23 +30,23 @@ def score(model: str, language: Language, requests: list, task: Task = UNWATCHED
     return scored.score(requests, task=task, timeout=PATIENCE + len(requests))
 
 
-def left(scores: np.ndarray, banned: tuple[int, ...]) -> np.ndarray:
+def without_banned(scores: np.ndarray, banned: tuple[int, ...]) -> np.ndarray:
     """Scores (…, V) without those of banned candidates."""
     return np.delete(scores, banned, axis=-1) if banned else scores
 
 
-def banned(model: str, language: Language, never: Blocklist) -> tuple[int, ...]:
+def banned_candidates(model: str, language: Language, never: Blocklist) -> tuple[int, ...]:
     """Which of a model's candidates are never released, ascending."""
-    public = _loaded(model, language) if never.public else ()
+    public = _public_banned(model, language) if never.public else ()
     if not never.own:
         return public
     return tuple(sorted({*public, *Blocklist(never.own).places(candidates(model, language))}))
 
 
 @lru_cache(maxsize=8)
-def _loaded(model: str, language: Language) -> tuple[int, ...]:
+def _public_banned(model: str, language: Language) -> tuple[int, ...]:
     """Which of a model's candidates are on everybody's list: each mechanism asks for them anew, at each ε."""
-    return Blocklist(loaded()).places(candidates(model, language))
+    return Blocklist(public_blocklist()).places(candidates(model, language))
 
 
 @lru_cache(maxsize=8)

@@ -186,9 +186,9 @@ class DPSentence(Mechanism):
 
     @property
     def model_ready(self) -> bool:
-        from ...models.sentence_encoder import loaded
+        from ...models.sentence_encoder import is_loaded
 
-        return loaded()
+        return is_loaded()
 
     @property
     def bank(self) -> banks.SentenceBank:

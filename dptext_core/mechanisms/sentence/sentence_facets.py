@@ -13,7 +13,7 @@ from ...models.coverage import known_by
 from ...models.sentence_encoder import PIECES
 from ...privacy.distribution import TokenDistribution
 from ...result import RewriteResult
-from ...support.checks import many
+from ...support.checks import pluralize
 from ...support.task import UNWATCHED, Task
 from ...text.document import Document
 from ...words.vocabulary import trunk_folder
@@ -119,7 +119,7 @@ class _InputCoverage(InputCoverage["DPSentence"]):
         n, said = len(document.sentences), []
         if long := sum(map(_is_long, self.m._read(document))):
             said.append(
-                f"Of {'a sentence' if long == 1 else many(long, 'sentence')} the first {PIECES:,} word pieces are "
+                f"Of {'a sentence' if long == 1 else pluralize(long, 'sentence')} the first {PIECES:,} word pieces are "
                 "read: what follows to its end is left out. Shorter sentences are read whole."
             )
         if slots is not None and n > slots:

@@ -34,13 +34,13 @@ from ...privacy.kinds import ConditionKind, GroupKind, NotProtectedKind, Scope, 
 from ...privacy.sampling import NoiseStream, log_full_range
 from ...privacy.terms import Condition, Group, NotProtected, ProtectedUnit
 from ...result import RewriteResult
-from ...support.checks import placeless
+from ...support.checks import without_path
 from ...support.task import UNWATCHED, Task
 from ..capabilities import PartwiseRewriting
 from ..config import epsilon_option, option
 from ..preparing import Prepared
 from .rank_table import RankTable, log_tails
-from .word_groups import _NUMBERS, TRIES, Groups, _alike, _all_tables, _groups, _inverse, _ordered
+from .word_groups import _NUMBERS, TRIES, Groups, _all_tables, _equal_sized, _groups, _inverse, _order_outputs
 from .word_level import BLOCK
 from .word_options import SpaceConfig
 from .word_prior import PriorMechanism, prior_option
@@ -134,7 +134,7 @@ class CusText(PriorMechanism):
     def _channels(self, rows: np.ndarray) -> list[RankTable]:
         words, groups = self.vocabulary.words, self.groups
         out: dict[int, RankTable] = {}
-        for at in _alike(groups, rows, self.vocabulary.width):
+        for at in _equal_sized(groups, rows, self.vocabulary.width):
             for i, outputs, scores in zip(at.tolist(), *self.tables(rows[at]), strict=True):
                 names = tuple([words[y] for y in outputs.tolist()])
                 out[i] = RankTable(names, scores, words[rows[i]], np.flatnonzero(outputs == rows[i]))
@@ -196,7 +196,7 @@ class CusText(PriorMechanism):
         bounds = np.searchsorted(each[order], np.arange(len(keys) + 1))
         rows, levels = np.divmod(keys, len(epsilons))
         done = 0
-        for part in _alike(self.groups, rows, self.vocabulary.width):
+        for part in _equal_sized(self.groups, rows, self.vocabulary.width):
             task.check()
             outputs, scores = self.tables(rows[part])
             weights = epsilons[levels[part], None] * scores
@@ -221,7 +221,7 @@ class CusText(PriorMechanism):
             which, outputs, scores = _all_tables(self.vocabulary, c.k, c.mapping, c.metric, size)
             at = np.searchsorted(which, rows)
             return outputs[at], scores[at]
-        return _ordered(self.vocabulary, self.groups, rows, c.metric)
+        return _order_outputs(self.vocabulary, self.groups, rows, c.metric)
 
     @property
     def shares_draws(self) -> bool:
@@ -278,7 +278,7 @@ class CusText(PriorMechanism):
 
     def promise(self, epsilon: float) -> dict[str, Any]:
         c = self.config
-        space = placeless(self.vocabulary.name)
+        space = without_path(self.vocabulary.name)
         shared = [Condition(ConditionKind.SAME_GROUP)]
         if c.strategy != "token":
             shared.append(Condition(ConditionKind.REPETITIONS, where=self._scope))

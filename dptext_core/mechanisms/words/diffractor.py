@@ -44,13 +44,13 @@ from ...privacy.distribution import Channel
 from ...privacy.kinds import MetricKind
 from ...privacy.sampling import LOG_DEPTH, NoiseStream
 from ...privacy.terms import Metric
-from ...support.checks import placeless
+from ...support.checks import without_path
 from ...support.task import UNWATCHED, Task
 from ...words.lists import CONFIGURATIONS, check_list
 from ..config import epsilon_option, option
 from .diffractor_channel import DiffractorChannel
 from .list_bundle import Bundle, bundle
-from .list_draws import _land, _random, _read, _words_each
+from .list_draws import _list_outputs, _random, _read_noise, _words_each
 from .list_noise import log_pmf, noisy_place, window
 from .word_level import WordMechanism
 from .word_options import WordConfig
@@ -164,8 +164,8 @@ class Diffractor(WordMechanism):
     def _draw(self, draws: Draws, task: Task = UNWATCHED) -> list[str]:
         task.check()
         b, c = self.vocabulary, self.config
-        chosen, sign, log_uniform, log_far = _read(b, *draws.words("lists", _words_each(b)))
-        out = _land(b, draws.rows, draws.epsilons, c.noise, c.gamma, chosen, sign, log_uniform, log_far)
+        chosen, sign, log_uniform, log_far = _read_noise(b, *draws.words("lists", _words_each(b)))
+        out = _list_outputs(b, draws.rows, draws.epsilons, c.noise, c.gamma, chosen, sign, log_uniform, log_far)
         task.report(len(out), len(out))
         return [b.outputs[i] for i in out.tolist()]
 
@@ -195,7 +195,7 @@ class Diffractor(WordMechanism):
         lists = self.config.lists
         metric = Metric(MetricKind.LIST_PLACES, lists=len(lists))
         # A total names other lists than the one that is taken by default: their places are another distance.
-        named = {} if lists == CONFIGURATIONS["L2"] else {"names": tuple(map(placeless, lists))}
+        named = {} if lists == CONFIGURATIONS["L2"] else {"names": tuple(map(without_path, lists))}
         distance = Metric(MetricKind.LIST_PLACES, lists=len(lists), **named)
         most = self._windows(epsilon)
         largest = float(most.max())

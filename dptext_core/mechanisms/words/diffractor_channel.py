@@ -10,7 +10,7 @@ import numpy as np
 from ...privacy.distribution import Channel, TokenDistribution, seen_at_least_once
 from ...privacy.sampling import LOG_DEPTH, NoiseStream
 from .list_bundle import Bundle
-from .list_draws import _random, released
+from .list_draws import _random, draw_outputs
 from .list_noise import Window, _crossing, geometric_steps, log_pmf, noisy_place, span, tem_steps, window
 
 
@@ -55,7 +55,9 @@ class DiffractorChannel(Channel):
         )
 
     def _sample(self, epsilon: float, n: int, stream: NoiseStream) -> np.ndarray:
-        return released(self.bundle, np.full(n, self.row), np.full(n, epsilon), self.noise, self.gamma, stream, n)[0]
+        return draw_outputs(self.bundle, np.full(n, self.row), np.full(n, epsilon), self.noise, self.gamma, stream, n)[
+            0
+        ]
 
     def draw(self, epsilon: float, stream: NoiseStream) -> int:
         return int(self._sample(epsilon, 1, stream)[0])

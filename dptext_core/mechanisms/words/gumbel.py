@@ -22,11 +22,18 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError
-from ...privacy.distribution import CURVE_DRAWS, Channel, TokenDistribution, rarefied, search_flips, without_each
+from ...privacy.distribution import (
+    CURVE_DRAWS,
+    Channel,
+    TokenDistribution,
+    expected_distinct_of,
+    search_flips,
+    without_each,
+)
 from ...privacy.kinds import ReasonKind
 from ...privacy.sampling import NoiseStream
 from ...privacy.terms import Reason
-from ...support.checks import placeless
+from ...support.checks import without_path
 from ..config import epsilon_option
 from .mvc import DRAWS
 from .word_options import SpaceConfig
@@ -100,7 +107,7 @@ class GumbelChannel(Channel):
 
     def deniability(self, epsilon: float) -> tuple[float, float]:
         counts = self._counts(epsilon, CURVE_DRAWS)
-        return float(counts[self.row] / CURVE_DRAWS), rarefied(counts[counts > 0], 100)
+        return float(counts[self.row] / CURVE_DRAWS), expected_distinct_of(counts[counts > 0], 100)
 
     def deniability_without(self, epsilon: float, parts: int) -> np.ndarray:
         return without_each(self._estimated(epsilon, CURVE_DRAWS), self.row, parts)
@@ -145,7 +152,7 @@ class TruncatedGumbel(SpaceMechanism):
         small, large = self.vocabulary.delta
         if small == 0:
             raise InputError(
-                f"Two words of the word space {placeless(self.vocabulary.name)} have the same vector, and the noise of "
+                f"Two words of the word space {without_path(self.vocabulary.name)} have the same vector, and the noise of "
                 f"{self.title} is scaled by the smallest distance of two words. Leave one of them out, or choose "
                 "another space."
             )

@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import ConfigError
 from ...text.language import Language
 from ...text.languages import ENGLISH
-from ...words.lists import WordList, without, word_list
+from ...words.lists import WordList, without_words, word_list
 from ..blocklist import Blocklist
 
 
@@ -68,7 +68,7 @@ class Bundle:
 def bundle(names: tuple[str, ...], language: Language = ENGLISH, never: Blocklist | None = None) -> Bundle:
     """The lists of these names, together, without the words that are never released."""
     lists = [word_list(n, language=language) for n in names]
-    return _bundled(tuple(one if not never else without(one, never.places(one.words)) for one in lists))
+    return _bundled(tuple(one if not never else without_words(one, never.places(one.words)) for one in lists))
 
 
 @lru_cache(maxsize=16)

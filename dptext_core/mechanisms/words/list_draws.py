@@ -12,7 +12,7 @@ from .list_noise import noisy_place
 def _random(bundle: Bundle, stream: NoiseStream, n: int):
     """The chosen list (n,), signs, ln U and ln of far uniforms (n, lists) of the first n tokens of a stream."""
     each = _words_each(bundle)
-    return _read(bundle, stream.words(n * each).reshape(n, each), lambda j: (stream, j))
+    return _read_noise(bundle, stream.words(n * each).reshape(n, each), lambda j: (stream, j))
 
 
 def _words_each(bundle: Bundle) -> int:
@@ -20,7 +20,7 @@ def _words_each(bundle: Bundle) -> int:
     return 2 * (1 + len(bundle.order))
 
 
-def _read(bundle: Bundle, words: np.ndarray, token: Place):
+def _read_noise(bundle: Bundle, words: np.ndarray, token: Place):
     """What the random words of tokens (n, each) come to: see :func:`_random`. token: of row j its stream and number."""
     lists, each = len(bundle.order), words.shape[1]
     chosen = np.minimum((words[:, 0] * 2.0**-64 * lists).astype(np.int64), lists - 1)
@@ -35,7 +35,7 @@ def _read(bundle: Bundle, words: np.ndarray, token: Place):
     return chosen, sign, logs[:, :lists], logs[:, lists:]
 
 
-def released(
+def draw_outputs(
     bundle: Bundle,
     rows: np.ndarray,
     epsilons: np.ndarray,
@@ -51,10 +51,10 @@ def released(
     """
     drawn = _random(bundle, stream, n)
     chosen, sign, log_uniform, log_far = drawn if tokens is None else (x[tokens] for x in drawn)
-    return _land(bundle, rows, epsilons, noise, gamma, chosen, sign, log_uniform, log_far), chosen
+    return _list_outputs(bundle, rows, epsilons, noise, gamma, chosen, sign, log_uniform, log_far), chosen
 
 
-def _land(bundle, rows, epsilons, noise, gamma, chosen, sign, log_uniform, log_far) -> np.ndarray:
+def _list_outputs(bundle, rows, epsilons, noise, gamma, chosen, sign, log_uniform, log_far) -> np.ndarray:
     """Outputs (m,) of rows through their chosen lists."""
     each = np.arange(len(rows))
     at, length = bundle.places[chosen, rows], bundle.lengths[chosen]

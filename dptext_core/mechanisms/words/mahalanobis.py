@@ -20,7 +20,7 @@ import numpy as np
 from ...privacy.kinds import MetricKind
 from ...privacy.terms import Metric
 from ...support.cache import weak_cache
-from ...support.checks import placeless
+from ...support.checks import without_path
 from ...words import WordSpace
 from ..config import option
 from .mvc import MVC, MVCConfig
@@ -65,7 +65,7 @@ class Mahalanobis(MVC):
     def _metric(self) -> Metric:
         if self._root is None:
             return super()._metric()
-        return Metric(MetricKind.MAHALANOBIS, lam=self.config.lam, space=placeless(self.vocabulary.name))
+        return Metric(MetricKind.MAHALANOBIS, lam=self.config.lam, space=without_path(self.vocabulary.name))
 
     def promise(self, epsilon: float) -> dict[str, Any]:
         promise = super().promise(epsilon)

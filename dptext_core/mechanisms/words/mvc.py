@@ -22,7 +22,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...privacy.distribution import CURVE_DRAWS, Channel, TokenDistribution, envelope, rarefied, without_each
+from ...privacy.distribution import (
+    CURVE_DRAWS,
+    Channel,
+    TokenDistribution,
+    envelope,
+    expected_distinct_of,
+    without_each,
+)
 from ...privacy.sampling import NoiseStream
 from ...support.cache import weak_cache
 from ...support.task import UNWATCHED, Task
@@ -148,7 +155,7 @@ class NoiseChannel(Channel):
 
     def deniability(self, epsilon: float) -> tuple[float, float]:
         winners = self._curve(np.array([epsilon]))[:, 0]
-        return float((winners == self.row).mean()), rarefied(np.unique(winners, return_counts=True)[1], 100)
+        return float((winners == self.row).mean()), expected_distinct_of(np.unique(winners, return_counts=True)[1], 100)
 
     def deniability_without(self, epsilon: float, parts: int) -> np.ndarray:
         return without_each(self._curve(np.array([epsilon]))[:, 0], self.row, parts)

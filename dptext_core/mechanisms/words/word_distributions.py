@@ -51,10 +51,10 @@ class WordDistributions(Mechanism):
 
     def _known(self) -> WordSpace:
         from ...words import word_space
-        from ...words.smaller_spaces import without
+        from ...words.smaller_spaces import without_words
 
         whole = word_space(self.config.space, language=self.language)
-        return without(whole, self.never.places(whole.words), everyones=not self.never.own)
+        return without_words(whole, self.never.places(whole.words), everyones=not self.never.own)
 
     @abstractmethod
     def channel(self, row: int) -> Channel:

@@ -93,7 +93,7 @@ def build_groups(
         near = left if mapping == "conservative" else slice(None)  # no copy of all vectors
         lines = _nearness(vectors, leaders, near, halves, None if first is None else first[left])
         if mapping != "conservative":
-            tops = _highest(lines, k)
+            tops = _top_columns(lines, k)
         for j, leader in enumerate(leaders):
             if mapping == "aggressive":
                 same = sets.setdefault(np.sort(tops[j]).tobytes(), len(outputs))
@@ -108,7 +108,7 @@ def build_groups(
             else:
                 line = np.where(group[left] < 0, lines[j], -np.inf)
                 free = int(np.count_nonzero(group[left] < 0))
-                chosen = left[_highest(line[None], min(k, free))[0]]
+                chosen = left[_top_columns(line[None], min(k, free))[0]]
             chosen = np.append([leader], chosen[chosen != leader])[: len(chosen)]
             group[chosen[group[chosen] < 0]] = len(outputs)
             outputs.append(chosen)
@@ -146,7 +146,7 @@ def utilities(space: WordSpace, rows: np.ndarray, outputs: np.ndarray, metric: s
     return np.where(span > 0, (value - low) / np.where(span > 0, span, 1.0), 1.0)
 
 
-def _highest(lines: np.ndarray, k: int) -> np.ndarray:
+def _top_columns(lines: np.ndarray, k: int) -> np.ndarray:
     """Columns of the k highest values of each row (m, n), highest first, ties by column: int32 (m, k)."""
     edge = -kth_bound(-lines, k)
     out = np.empty((len(lines), k), np.int32)
@@ -182,7 +182,7 @@ def stored_groups(space: WordSpace, k: int) -> Groups | None:
     return Groups(group.astype(np.int64), tuple(outputs.astype(np.int64)))
 
 
-def _alike(groups: Groups, rows: np.ndarray, axes: int) -> Iterator[np.ndarray]:
+def _equal_sized(groups: Groups, rows: np.ndarray, axes: int) -> Iterator[np.ndarray]:
     """Places among ``rows`` of words whose sets are equally large, as many as are worked out together."""
     sizes = np.array([len(groups.outputs[g]) for g in groups.group[rows]])
     for size in np.unique(sizes):
@@ -192,7 +192,7 @@ def _alike(groups: Groups, rows: np.ndarray, axes: int) -> Iterator[np.ndarray]:
             yield alike[start : start + step]
 
 
-def _ordered(space: WordSpace, groups: Groups, rows: np.ndarray, metric: str) -> tuple[np.ndarray, np.ndarray]:
+def _order_outputs(space: WordSpace, groups: Groups, rows: np.ndarray, metric: str) -> tuple[np.ndarray, np.ndarray]:
     outputs = np.stack([groups.outputs[g] for g in groups.group[rows]])
     u = utilities(space, rows, outputs, metric)
     order = np.argsort(-u, axis=1, kind="stable")
@@ -207,7 +207,7 @@ def _all_tables(
     groups = _groups(space, k, mapping, metric)
     which = np.flatnonzero(np.array([len(o) for o in groups.outputs])[groups.group] == size)
     step = max(1, _NUMBERS // (size * space.width))
-    parts = [_ordered(space, groups, which[i : i + step], metric) for i in range(0, len(which), step)]
+    parts = [_order_outputs(space, groups, which[i : i + step], metric) for i in range(0, len(which), step)]
     outputs, scores = (np.concatenate(x) for x in zip(*parts, strict=True))
     return which, outputs, scores
 

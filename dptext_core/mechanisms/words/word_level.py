@@ -28,12 +28,12 @@ from ...privacy.kinds import ConditionKind, NotProtectedKind, UnitKind
 from ...privacy.sampling import NoiseStream
 from ...privacy.terms import Adjacency, Condition, NotProtected, ProtectedUnit
 from ...result import RewriteResult, Step
-from ...support.checks import whole
+from ...support.checks import check_whole_number
 from ...support.task import UNWATCHED, Task
 from ...text.document import Document
 from ...text.lexicons import stop_words
 from ...text.names_and_numbers import names_and_numbers
-from ..audited import AuditSupport, apart
+from ..audited import AuditSupport, notion_distances
 from ..base import NOT_IN_VOCABULARY, in_runs
 from ..blocklist import Blocklist
 from ..capabilities import Alignment, InputCoverage, WordByWord
@@ -86,7 +86,7 @@ class WordMechanism(WordDistributions):
 
     def distances(self, words: Sequence[str]) -> np.ndarray:
         """How far words are apart in the unit of the promise, float64 (n, n): see :meth:`Audited.distances`."""
-        return apart(type(self).notion, len(words))
+        return notion_distances(type(self).notion, len(words))
 
     def leaks(self) -> tuple[str, ...]:
         """Return what else this mechanism shows of every text, for ``exposed``: NotProtected, or plain strings."""
@@ -204,7 +204,7 @@ class WordMechanism(WordDistributions):
     def distribution(self, text: str | Prepared, index: int) -> TokenDistribution:
         prepared = self._planned(text)
         n = len(prepared.rows)
-        if not 0 <= whole("index, the number of a token,", index) < n:
+        if not 0 <= check_whole_number("index, the number of a token,", index) < n:
             raise InputError(f"There is no token {index}: the text has {n}, counted from 0.")
         row, reason = prepared.rows[index], prepared.reasons[index]
         if row == KEPT:

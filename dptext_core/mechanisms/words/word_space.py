@@ -13,7 +13,7 @@ from ...privacy.distribution import Channel
 from ...privacy.kinds import MetricKind
 from ...privacy.terms import Metric
 from ...support.cache import weak_cache
-from ...support.checks import placeless
+from ...support.checks import without_path
 from ...words import WordSpace
 from ...words.space_loading import SIZES
 from ..configured import check_depth
@@ -81,7 +81,7 @@ class SpaceMechanism(WordMechanism):
         return dict(zip(space.words, space.similarities(space.words[row]).tolist(), strict=True))
 
     def _metric(self) -> Metric:
-        return Metric(MetricKind.EUCLIDEAN, space=placeless(self.vocabulary.name))
+        return Metric(MetricKind.EUCLIDEAN, space=without_path(self.vocabulary.name))
 
     def promise(self, epsilon: float) -> dict[str, Any]:
         return {

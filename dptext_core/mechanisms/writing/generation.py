@@ -32,7 +32,7 @@ from ...privacy.kinds import ConditionKind, NotProtectedKind, UnitKind
 from ...privacy.sampling import DEPTH, NoiseStream
 from ...privacy.terms import Adjacency, ComparisonScope, Condition, NotProtected, ProtectedUnit
 from ...result import Release, RewriteResult
-from ...support.checks import shown
+from ...support.checks import shorten_repr
 from ...support.task import UNWATCHED, Task
 from ...text.document import Document
 from ..audited import AuditSupport
@@ -140,9 +140,9 @@ class Generation(ClippedMechanism):
 
     @property
     def model_ready(self) -> bool:
-        from ...models.loaded_generators import loaded
+        from ...models.loaded_generators import is_loaded
 
-        return loaded(self.config.model, self.bundled)
+        return is_loaded(self.config.model, self.bundled)
 
     def generator(self):
         """The language model, loaded."""
@@ -197,7 +197,7 @@ class Generation(ClippedMechanism):
         for word in sorted(never.words):
             if not word.isalnum():
                 raise ConfigError(
-                    f"{shown(word)} cannot be on the list of words that are never released: {cls.title} writes a text "
+                    f"{shorten_repr(word)} cannot be on the list of words that are never released: {cls.title} writes a text "
                     "in pieces, and keeps out words of letters and digits alone. Leave it out."
                 )
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..blocklist import Blocklist, fold, ignorable, runs
+from ..blocklist import Blocklist, fold, has_invisible, runs
 
 #: What changes what stands before it, or is a part of a character: with these, pieces cannot be compared one by one.
 _APART = ("Mn", "Mc", "Me", "Cf", "Cs", "Co")
@@ -58,4 +58,4 @@ class Spelling:
 
 
 def _alone(piece: str) -> bool:
-    return not ignorable(piece) and not any(c == "\ufffd" or unicodedata.category(c) in _APART for c in piece)
+    return not has_invisible(piece) and not any(c == "\ufffd" or unicodedata.category(c) in _APART for c in piece)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dptext_core.measure.metrics.registry import measure
-from dptext_core.mechanisms.registry import counted
+from dptext_core.mechanisms.registry import accounting_unit
 from dptext_core.privacy.guarantee import number
 from dptext_lab.results import curves as c
 from dptext_lab.results.papers import PaperRow
@@ -97,7 +97,11 @@ def hover_of_spot(s: c.Spot, utility: str, privacy: str) -> str:
 def hover_text(label: str, p: c.CurvePoint, lines: list[str], paper: str, shown_n_w: bool = True) -> str:
     """Return what the hover says: setting, values, and where they are from."""
     row = p.row
-    said = [f"<b>{escape(label)}</b>", f"ε = {number(float(row.epsilon or 0))}, {counted(row.mechanism)}", *lines]
+    said = [
+        f"<b>{escape(label)}</b>",
+        f"ε = {number(float(row.epsilon or 0))}, {accounting_unit(row.mechanism)}",
+        *lines,
+    ]
     if p.n_w is not None and shown_n_w and row.metric != "n_w":
         said.append(f"N_w: {p.n_w:.3g}")
     if isinstance(row, PaperRow):

@@ -163,9 +163,9 @@ def report_view(asked: Request, report: core.AuditReport) -> None:
     if report.leak is not None:
         leak.metric(
             "Leak seen from",
-            core.share(report.leak_fresh or report.leak),
+            core.format_share(report.leak_fresh or report.leak),
             help="Words that stay in so many of the fresh draws too many would have been seen, with a chance of 95%; "
-            f"in each of the other ways to rewrite, {core.share(report.leak)}.",
+            f"in each of the other ways to rewrite, {core.format_share(report.leak)}.",
         )
     if released:
         st.caption(
@@ -211,7 +211,7 @@ def checks(report: core.AuditReport) -> None:
                 "came to": [c.status for c in report.checks],
                 "tested": [f"{c.draws:,}" for c in report.checks],
                 "draws show": ["" if c.detectable is None else at_least(c.detectable) for c in report.checks],
-                "leak seen from": ["" if c.leak is None else core.share(c.leak) for c in report.checks],
+                "leak seen from": ["" if c.leak is None else core.format_share(c.leak) for c in report.checks],
                 "seconds": [f"{c.seconds:.1f}" for c in report.checks],
                 "looked at": [c.looked or c.reason for c in report.checks],
             },
@@ -237,7 +237,7 @@ def bundled_table() -> None:
             "proven": [f"{r['pairs']:,} pairs" if r["proven"] else "" for r in rows],
             "tested": [f"{r['draws']:,} words" for r in rows],
             "draws show": [at_least(float(r["detectable"])) for r in rows],
-            "leak seen from": ["" if r["leak"] is None else core.share(r["leak_fresh"]) for r in rows],
+            "leak seen from": ["" if r["leak"] is None else core.format_share(r["leak_fresh"]) for r in rows],
         },
         hide_index=True,
     )

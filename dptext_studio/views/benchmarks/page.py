@@ -12,7 +12,7 @@ import dptext_core as dpt
 from dptext_core.measure.metrics import measure
 from dptext_core.mechanisms import recommended
 from dptext_core.privacy.guarantee import NOTIONS
-from dptext_core.support.checks import many
+from dptext_core.support.checks import pluralize
 from dptext_core.text.cells import to_csv
 from dptext_lab.results import attacker_rows, curves, data_titles, total_budget
 from dptext_lab.results import summary as results
@@ -361,7 +361,7 @@ def total_budget_note() -> None:
         measure = st.segmented_control(what, there, required=True, format_func=named, key=key) or there[0]
     shown = [r for r in rows if r.measure == measure]
     sizes = sorted({r.texts for r in shown})
-    of = f"{' or '.join(map(str, sizes))} texts, {many(shown[0].seeds, 'rewrite')} of each"
+    of = f"{' or '.join(map(str, sizes))} texts, {pluralize(shown[0].seeds, 'rewrite')} of each"
     st.caption(
         f"{BOUGHT[measure][1]} Over the ε that a whole text spends, the same for every text, spread evenly over its "
         f"draws ({of}). Bands: 95% intervals over the texts. Dotted: what each releases without looking at the text. "

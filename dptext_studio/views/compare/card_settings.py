@@ -9,7 +9,7 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core.mechanisms import codec, recommended
-from dptext_core.support.checks import shown
+from dptext_core.support.checks import shorten_repr
 
 from ...components import links
 from ...components.text import literal
@@ -51,7 +51,7 @@ def apply_link(settings: list[dpt.Setting], query: Mapping[str, str]) -> str:
     if not 2 <= len(settings) <= COLUMNS:
         return f"{refused} it has {len(settings):,} settings, and this page shows 2 to {COLUMNS}."
     if mode not in MODES:
-        return f"{refused} equal is one of {', '.join(MODES)}, not {shown(mode)}."
+        return f"{refused} equal is one of {', '.join(MODES)}, not {shorten_repr(mode)}."
     if mode != "own" and "at" in query:
         try:
             at = number_in(text)
@@ -69,7 +69,7 @@ def number_in(text: str) -> float:
     """Return how much is equal, as a link has it. Raise ConfigError."""
     value = codec.real("at", text)
     if not 0 < value < math.inf:
-        raise dpt.ConfigError(f"at is a number above 0, not {shown(text)}.")
+        raise dpt.ConfigError(f"at is a number above 0, not {shorten_repr(text)}.")
     return value
 
 
@@ -88,7 +88,7 @@ def sync_settings() -> None:
     explored = None if mine.run is None else setting_of_run()
     if not mine.columns:
         first = [] if explored is None else [explored]
-        first += [default_setting(n) for n in recommended.others(first[0].mechanism if first else "")]
+        first += [default_setting(n) for n in recommended.recommended_partners(first[0].mechanism if first else "")]
         mine.compare(first[:2])
         mine.explored = explored
     elif explored not in (None, mine.explored) and mine.columns[0][1] == mine.explored:
@@ -112,12 +112,14 @@ def setting_of_run() -> dpt.Setting:
 
 
 def default_setting(name: str) -> dpt.Setting:
-    return recommended.beginning(dpt.Setting(name, {}, dpt.mechanism_class(name).epsilon_range({})[2]))
+    return recommended.with_recommended(dpt.Setting(name, {}, dpt.mechanism_class(name).epsilon_range({})[2]))
 
 
 def add_setting(setting: dpt.Setting) -> None:
     """Show a setting beside those that are there, in the place of the first where there are as many as can be."""
-    others = [s for _, s in session().columns] or [default_setting(recommended.others(setting.mechanism)[0])]
+    others = [s for _, s in session().columns] or [
+        default_setting(recommended.recommended_partners(setting.mechanism)[0])
+    ]
     session().compare([*others[-(COLUMNS - 1) :], setting])
 
 

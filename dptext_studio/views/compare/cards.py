@@ -10,7 +10,7 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core.measure import side_by_side
-from dptext_core.support.checks import many
+from dptext_core.support.checks import pluralize
 
 from ...components import address, hidden_controls, ledger, links, live_text
 from ...components.sticky_widgets import stay
@@ -193,7 +193,7 @@ def below_columns(
     )
     counted = [(c, o.figures) for c, o in both if o.figures is not None]
     if words := max((f.words for _, f in counted), default=0):
-        over = "of the one word" if words == 1 else f"means over the {many(words, 'word')}"
+        over = "of the one word" if words == 1 else f"means over the {pluralize(words, 'word')}"
         st.caption(f"N_w and S_w: {over} that all of them draw. ≈: estimated from draws.")
     reasons = dict.fromkeys(f"{c.title}: {f.reason}" for c, f in counted if f.reason)
     if said := mine.at("compare likeness").failure_text(""):

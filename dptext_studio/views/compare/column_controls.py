@@ -9,7 +9,7 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core.mechanisms.option_meta import option_meta
-from dptext_core.mechanisms.registry import counted, fields_of
+from dptext_core.mechanisms.registry import accounting_unit, fields_of
 from dptext_core.privacy.guarantee import number
 
 from ...components import controls
@@ -44,7 +44,7 @@ def column_controls(id_: int, setting: dpt.Setting, mode: str, more: bool) -> Co
     if name == setting.mechanism:  # what a link or another page set, and no control here does
         apart = {f.name for f in fields_of(name).values() if option_meta(f).has_own_control}
         chosen = {k: v for k, v in setting.options.items() if k in apart} | chosen
-    st.caption(literal(f"ε counts: {counted(name)}."))
+    st.caption(literal(f"ε counts: {accounting_unit(name)}."))
     epsilon = None
     if mode == "own":
         low, high, default = dpt.mechanism_class(name).epsilon_range(chosen)

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dptext_core.measure import side_by_side
 from dptext_core.measure.metrics import score
-from dptext_core.mechanisms.registry import counted
+from dptext_core.mechanisms.registry import accounting_unit
 from dptext_core.privacy.guarantee import bound, number, percent
 from dptext_lab.results import curves
 
@@ -47,7 +47,7 @@ def measures_table(
     table: dict[str, list[str]] = {
         "setting": [c.title for c, *_ in rows],
         "ε": [number(o.epsilon or 0) for _, o, *_ in rows],
-        "counts": [counted(c.mechanism) for c, *_ in rows],
+        "counts": [accounting_unit(c.mechanism) for c, *_ in rows],
         "total ε": [bound(f.total) for *_, f in rows],
         "words stay (N_w)": [estimate_text(f.n_w, "{:.0%}", f) for *_, f in rows],
         "different words (S_w)": [estimate_text(f.s_w, "{:.1f}", f) for *_, f in rows],

@@ -49,7 +49,7 @@ def apply_link(settings: list[dpt.Setting], query: Mapping[str, str]) -> str:
         name = setting.mechanism
         option, tries = trade_off.second_option(name) or ("", ())
         value = setting.full().get(option)
-        begun = recommended.beginning(dpt.Setting(name)).options
+        begun = recommended.with_recommended(dpt.Setting(name)).options
         others = {k for k, v in setting.options.items() if k != option and (k not in begun or v != begun[k])}
         if others or (option and value not in tries):
             return f"This link was not followed: this page does not try these options of {curves.title(name)}."
@@ -105,7 +105,7 @@ def settings_controls() -> tuple[tuple[dpt.Setting, ...], int, int]:
             if (second := trade_off.second_option(name)) is not None:
                 values = second_control(name, *second)
             found += [
-                recommended.beginning(dpt.Setting(name, {second[0]: v} if second and v is not None else {}))
+                recommended.with_recommended(dpt.Setting(name, {second[0]: v} if second and v is not None else {}))
                 for v in values or (None,)
             ]
     return tuple(found), int(points), int(draws)

@@ -56,7 +56,7 @@ def start_measures(tried: PlotRequest, names: tuple[str, ...]) -> None:
         def prepare(m: dpt.Mechanism) -> dpt.Prepared:
             return kept.prepared(tried.text, m, run, task)
 
-        for i, point in enumerate(trade_off.more(list(found), names, prepare, fact=tried.fact, task=task)):
+        for i, point in enumerate(trade_off.add_metrics(list(found), names, prepare, fact=tried.fact, task=task)):
             found[i] = point
 
     mine.at("trade-off more").start((tried, names), work, "Measuring more")

@@ -58,7 +58,7 @@ def plot(points: list[TradeOffPoint], hidden: str, kept: str, advice: Advice | N
         "toImageButtonOptions": {"format": "png", "filename": "trade-off", "scale": 2},
         "modeBarButtonsToRemove": ["select2d", "lasso2d", "zoomIn2d", "zoomOut2d", "autoScale2d", "zoom2d", "pan2d"],
     }
-    alt = f"{trade_off.about(kept).title} over what is hidden; “The numbers” below has them as a table"
+    alt = f"{trade_off.metric_info(kept).title} over what is hidden; “The numbers” below has them as a table"
     if live:
         st.plotly_chart(figure, theme=None, config=config, key="trade_live", alt=alt)
     else:
@@ -82,7 +82,7 @@ def plot(points: list[TradeOffPoint], hidden: str, kept: str, advice: Advice | N
     st.caption(f"{said} Every mark has fresh noise.")
     fact = next((p.fact for p in shown if p.fact is not None), None)
     if hidden == "certainty" and fact is not None:
-        st.caption(literal(f"{trade_off.about(hidden).title}: {about((fact.word, *fact.alternatives))}"))
+        st.caption(literal(f"{trade_off.metric_info(hidden).title}: {about((fact.word, *fact.alternatives))}"))
 
 
 def advice_panel(points: list[TradeOffPoint], hidden: str, kept: str) -> Advice | None:
@@ -156,7 +156,7 @@ def plot_view(tried: PlotRequest, hidden: str, kept: str) -> None:
     shown = kept
     if points and not any(p.has(kept) for p in points):
         shown = "bleu"
-        title = trade_off.about(kept).title
+        title = trade_off.metric_info(kept).title
         said = f"{title} is still being measured. Until then," if live else f"{title} was not measured:"
         st.caption(f"{said} the height shows BLEU, which counts word sequences in common.")
     early, axis = live and not trade_off_advice.enough(points, len(tried.settings), tried.points, hidden, shown), hidden
@@ -190,7 +190,7 @@ def trade_off_view(text: str) -> None:
         kept = st.selectbox(
             "Utility",
             KEPT,
-            format_func=lambda n: trade_off.about(n).title,
+            format_func=lambda n: trade_off.metric_info(n).title,
             key=stay("trade_kept"),
             help="How useful the rewrite still is. The cosine compares meanings, by a model of sentences.",
         )

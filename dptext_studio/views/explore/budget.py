@@ -8,8 +8,8 @@ import streamlit as st
 
 import dptext_core as dpt
 from dptext_core.measure import budget
-from dptext_core.mechanisms.capabilities import aligned, public_context
-from dptext_core.privacy.guarantee import rounded
+from dptext_core.mechanisms.capabilities import public_context, require_alignment
+from dptext_core.privacy.guarantee import round_directed
 
 from ...components.text import literal
 from ...server.session import session
@@ -37,7 +37,7 @@ def panel(mechanism: dpt.Mechanism, text: str, key: str = "budget") -> tuple[flo
         one = mechanism.replace(epsilon=1.0)
         planned = one.plan(text)
         per_unit = one.guarantee(planned).total
-        drawn = aligned(one, "has no words over which a total could be spread").spending(planned)
+        drawn = require_alignment(one, "has no words over which a total could be spread").spending(planned)
         public = bool(drawn) and public_context(one, planned, drawn[0]) is not None
     except dpt.DPTextError as error:
         st.error(literal(str(error)))
@@ -116,6 +116,6 @@ def table(text: str, plan: budget.Budget) -> dict[str, list]:
     tokens = dpt.Document.parse(text).tokens
     return {
         "word": [tokens[i].text for i in plan.drawn],
-        "ε": [rounded(plan.epsilons[i], 4, up=True) for i in plan.drawn],
+        "ε": [round_directed(plan.epsilons[i], 4, up=True) for i in plan.drawn],
         "share, %": [round(100 * s, 2) for s in plan.shares],
     }

@@ -35,7 +35,7 @@ def reader_panel(
     seen = _rewrites_control("Rewrites that it reads", "attack_reader_seen")
 
     def work(task: dpt.Task):
-        return reader.read(mechanism, which_text.rewrites_seen(mechanism, result, seen, task=task), task=task)
+        return reader.read_releases(mechanism, which_text.rewrites_seen(mechanism, result, seen, task=task), task=task)
 
     found = attack_result(
         "reader",
@@ -115,7 +115,7 @@ def which_text_panel(
 
 def _measure_on_fresh_rewrites(mechanism: dpt.Mechanism, found: which_text.WhichText, key: tuple) -> None:
     """Measure on request how often such a guess is right."""
-    draws = which_text.fresh(mechanism)
+    draws = which_text.default_rewrites(mechanism)
     measured = attack_result(
         "which text, fresh",
         key,
@@ -164,7 +164,7 @@ def two_texts_panel(
     attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
 ) -> None:
     """Show how well the text is distinguished from another one."""
-    draws = two_texts.fresh(mechanism)
+    draws = two_texts.default_rewrites(mechanism)
     st.markdown(
         f"Your text and another one are rewritten {draws} times each. Classifiers learn from one half which text a "
         "rewrite is of, and are asked about the other half. It works for every mechanism."

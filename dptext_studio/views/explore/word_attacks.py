@@ -11,7 +11,7 @@ import dptext_core as dpt
 from dptext_core import attacks
 from dptext_core.attacks import bayes, best, mask_inference, nearest, query
 from dptext_core.privacy.guarantee import percent
-from dptext_core.support.checks import many
+from dptext_core.support.checks import pluralize
 
 from ...components.charts import chart
 from ...components.text import literal
@@ -127,7 +127,7 @@ def repeated_answers_panel(
         )
     lines = {f"“{step.original}”": curve} if curve is not None else {}
     if text is not None:
-        lines[f"half of the {many(text.words, 'word')}"] = text
+        lines[f"half of the {pluralize(text.words, 'word')}"] = text
     if lines:
         dark = st.context.theme.type == "dark"
         figure = query_figure(lines, epsilon=found.epsilon if found is not None else None, dark=dark)

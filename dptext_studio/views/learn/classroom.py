@@ -54,7 +54,9 @@ def panel(number: int, lesson: Lesson, value: Any, room: str = "") -> None:
     offered = [t for t, n in known.items() if (n in there) == lesson_opens]
     hidden = st.multiselect("Do not show", offered, key=f"learn_hide_{lesson_opens}")
     query = (
-        {"lesson": str(number)} if lesson_opens else dict(links.to_query(recommended.beginning(lesson.setting(value))))
+        {"lesson": str(number)}
+        if lesson_opens
+        else dict(links.to_query(recommended.with_recommended(lesson.setting(value))))
     )
     if hidden:
         query[hidden_controls.PARAMETER] = ",".join(known[t] for t in hidden)

@@ -263,7 +263,7 @@ def ask(lesson: Lesson, question: Question, value: Any) -> None:
 def door(lesson: Lesson, value: Any) -> None:
     with st.container(key="learn_door"):
         if st.button("Try it in Explore", icon=":material/open_in_new:", key=f"learn_door_{lesson.name}"):
-            query = links.to_query(recommended.beginning(lesson.setting(value)))
+            query = links.to_query(recommended.with_recommended(lesson.setting(value)))
             st.switch_page("pages/explore.py", query_params=query)
 
 

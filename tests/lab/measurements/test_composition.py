@@ -38,7 +38,7 @@ def test_more_releases_are_those_before_and_others_and_what_is_gained_is_paired(
     one, three = composition.measure("given", m, [*TEXTS, "and the"], 20, (1, 3))
     every = [m.rewrites(text, 3, seed=k) for k, text in enumerate(TEXTS)]
     for row, n in ((one, 1), (three, 3)):
-        found = [reader.read(m, of[:n]) for of in every]
+        found = [reader.read_releases(m, of[:n]) for of in every]
         assert (row.releases, row.texts, row.drawn) == (n, 2, sum(len(f.words) for f in found))
         assert row.reader == pytest.approx(np.mean([f.success for f in found]))
         assert row.alone == pytest.approx(np.mean([f.alone for f in found]))

@@ -40,7 +40,7 @@ def row(m):
 
 @pytest.mark.slow
 def test_both_attackers_look_at_one_rewrite_of_each_text_that_has_a_word(m, row):
-    every = [reading.read(m, m.rewrite(text, seed=k)) for k, text in enumerate(TEXTS[:2])]
+    every = [reading.read_releases(m, m.rewrite(text, seed=k)) for k, text in enumerate(TEXTS[:2])]
     assert (row.texts, row.words) == (2, sum(len(f.words) for f in every))
     assert row.reader == pytest.approx(np.mean([f.success for f in every]))
     assert row.alone == pytest.approx(np.mean([f.alone for f in every]))

@@ -10,7 +10,7 @@ import pytest
 from small_banks import meaningless
 
 import dptext_core as dpt
-from dptext_core.attacks.corpus import in_common, linked
+from dptext_core.attacks.corpus import in_common, linked_share
 from dptext_core.errors import InputError
 from dptext_core.models import sentence_encoder
 from dptext_lab.measurements import total_budget
@@ -135,7 +135,7 @@ def test_what_is_of_use_and_who_wrote_it_are_kept_apart():
 
 def test_the_nearest_is_found_and_ties_count_their_part():
     likeness = np.array([[0.9, 0.1, 0.2], [0.5, 0.5, 0.1], [0.8, 0.1, 0.2]])
-    assert linked(likeness).tolist() == [1.0, 0.5, 0.0]
+    assert linked_share(likeness).tolist() == [1.0, 0.5, 0.0]
     found = in_common(["a red dog", "the cat"], ["a red dog", "the cat sat"])
     assert found[0, 0] == pytest.approx(1) and found[0, 1] == 0 < found[1, 1] < 1
 
