@@ -50,7 +50,7 @@ class Swap(dpt.Mechanism):
     config_cls = SwapConfig
 
     @property
-    def chances(self) -> Likelihood:
+    def likelihood(self) -> Likelihood:
         return Likelihood(self, sweeps=True)
 
     def _channels(self, prepared) -> dict[int, dpt.Channel]:
@@ -123,10 +123,10 @@ class Generator(dpt.Mechanism):
     summary = "Writes a new text, piece by piece."
     config_cls = GeneratorConfig
 
-    aligned = None
+    alignment = None
 
     @property
-    def chances(self) -> Likelihood:
+    def likelihood(self) -> Likelihood:
         return Likelihood(self)
 
     def guarantee(self, text):
@@ -173,7 +173,7 @@ class Latent(dpt.Mechanism):
     summary = "Decodes a noisy vector."
     config_cls = LatentConfig
 
-    aligned = None
+    alignment = None
 
     def guarantee(self, text):
         c = self.config

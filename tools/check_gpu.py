@@ -150,10 +150,10 @@ def let_torch_compute() -> None:
 
 def distributions(m: Any, prepared: Any, result: Any) -> list[Any]:
     """Return ln p of what each word, token or sentence of a rewrite is drawn from; of ADePT, the vector it reads."""
-    if m.aligned is not None:
-        return [m.distribution(prepared, i).log_probs for i in m.aligned.drawn(prepared)]
+    if m.alignment is not None:
+        return [m.distribution(prepared, i).log_probs for i in m.alignment.drawn(prepared)]
     if "distribution" in m.can:
-        return [d.log_probs for d in m.chances.given(prepared, result)]
+        return [d.log_probs for d in m.likelihood.given(prepared, result)]
     return [prepared.latent]
 
 

@@ -51,10 +51,10 @@ class Keywords(dpt.Mechanism):
     notion = "pure"
     summary = "Says of each of five keywords whether it is in the text, and sometimes lies."
     config_cls = KeywordsConfig
-    aligned = None  # nothing answers to the words that were read
+    alignment = None  # nothing answers to the words that were read
 
     @property
-    def chances(self) -> Likelihood:
+    def likelihood(self) -> Likelihood:
         return Likelihood(self)
 
     @property

@@ -233,7 +233,7 @@ class _InContext(_OfSomeWords):
     ):
         self._mechanism, self._releases, self._text = mechanism, releases, text
         self._words = words
-        self._chances = mechanism.chances or Likelihood(mechanism)
+        self._chances = mechanism.likelihood or Likelihood(mechanism)
         self._places: tuple[Sequence[str], np.ndarray, np.ndarray, dict[str, np.ndarray]] | None = None
 
     def _stated(self, texts: Sequence[tuple[int, Mapping[int, str]]], task: Task) -> Iterator[TokenDistribution | None]:

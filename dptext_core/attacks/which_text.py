@@ -384,7 +384,7 @@ def limit(mechanism: Mechanism, prepared: Sequence[Prepared], answers: int = 1) 
     if not math.isfinite(largest):
         whence = f"Between some of these texts nothing is promised{times}"
     else:
-        noise = mechanism.audited.latent_loss(prepared[0], prepared[1]) is not None
+        noise = mechanism.audit_support.latent_loss(prepared[0], prepared[1]) is not None
         by = odds_text(largest) if largest >= 0.05 else f"{_round_up(math.expm1(largest))}"
         whence = (
             f"The {'noise that is added' if noise else 'promise'} lets the odds of two of these texts move by "
@@ -422,10 +422,10 @@ def _promised_loss(
     a, b = prepared[i], prepared[j]
     if promises[i].notion == "none" or promises[j].notion == "none":
         return math.inf
-    latent = mechanism.audited.latent_loss(a, b)
+    latent = mechanism.audit_support.latent_loss(a, b)
     if latent is not None:
         return latent
-    if not mechanism.audited.adjacent(a, b):
+    if not mechanism.audit_support.adjacent(a, b):
         return math.inf
     if mechanism.by_word is None:
         return math.inf if promises[i].notion == "metric" else max(promises[i].total, promises[j].total)
@@ -434,7 +434,7 @@ def _promised_loss(
     for k in drawn_tokens(mechanism, a):
         words = [p.document.tokens[k].text.lower() for p in (a, b)]
         if words[0] != words[1]:
-            apart = float(mechanism.audited.distances(words)[0, 1])
+            apart = float(mechanism.audit_support.distances(words)[0, 1])
             total += math.inf if math.isnan(apart) else apart * (every[k] if isinstance(every, tuple) else every)
     return total
 

@@ -46,7 +46,7 @@ class _Free:
 def check_free_draws(st: Statement) -> str:
     """Raise Breach where a word that spends nothing is drawn by looking at it."""
     m = st.m
-    if m.aligned is None:
+    if m.alignment is None:
         return ""
     ways: list[tuple[Mechanism, int]] = [(m, DRAWS)]
     if m.by_word is not None:

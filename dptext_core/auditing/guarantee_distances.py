@@ -43,7 +43,7 @@ def check_metric(st: Statement) -> str:
                 f"{detour[a, c]:.6g}."
             )
             raise _field_breach("metric", told, words[a], words[c])
-    pair = np.asarray(st.m.audited.distances([words[0], words[-1]]), np.float64)[0, 1]
+    pair = np.asarray(st.m.audit_support.distances([words[0], words[-1]]), np.float64)[0, 1]
     if np.isfinite(pair) and abs(pair - d[0, -1]) > slack:
         told = f"{name(words[0])} and {name(words[-1])} are {pair:.6g} apart alone, and {d[0, -1]:.6g} among others."
         raise _field_breach("metric", told, words[0], words[-1])
@@ -155,7 +155,7 @@ def check_group(st: Statement) -> str:
 def check_among(st: Statement) -> str:
     """Something is named where a draw depends on what is public of its text."""
     m = st.m
-    if st.promise.among or m.public_start is None:
+    if st.promise.among or m.public_prior is None:
         return ""
     probes = [p for c in st.columns for p in c.probes]
     contexts = [public_context(m, p.prepared, p.index) for p in probes]

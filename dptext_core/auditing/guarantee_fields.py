@@ -229,7 +229,7 @@ def check_expected(st: Statement) -> str:
         if not g.expected >= 0 or _exceeds(g.expected, g.total):
             told = f"Of {name(t.text)} {g.expected:g} is expected, and the worst case is {g.total:g}."
             raise _field_breach("expected", t.text, told)
-        if t.results and st.m.aligned is not None:
+        if t.results and st.m.alignment is not None:
             results = st.subject.rewriter.fresh(st.m, t.text, 8 * len(t.results), st.subject.seeds("expected")())
             mean = float(np.mean([math.fsum(u.epsilon for u in r.units if u.drawn) for r in results]))
             # Hoeffding's bound for numbers in [0, total].
@@ -260,7 +260,7 @@ def check_spent(st: Statement) -> str:
 def _losses_are_spent(st: Statement) -> None:
     by_word = st.m.by_word is not None
     loss: dict[object, float] = {}
-    for column in st.columns if st.m.aligned is not None else ():
+    for column in st.columns if st.m.alignment is not None else ():
         for p, value in zip(column.probes, _differences(column)[0].max(axis=1).tolist(), strict=True):
             loss[p.word.casefold() if by_word else (p.prepared.text, p.index)] = value
     for t in st.texts:
@@ -278,7 +278,7 @@ def _losses_are_spent(st: Statement) -> None:
 def check_exposed(st: Statement) -> str:
     """Something is named wherever a rewrite shows more than drawn words."""
     for t, r in st.results:
-        shown = st.m.aligned is not None or any(p.origin == "copied" for p in r.releases)
+        shown = st.m.alignment is not None or any(p.origin == "copied" for p in r.releases)
         if shown and r.text.strip() and not t.guarantee.exposed:
             told = f"A rewrite of {name(t.text)} shows how many words it has, and nothing is named as exposed."
             raise _field_breach("exposed", t.text, told)

@@ -97,7 +97,7 @@ def exchange_words(m: Mechanism, prepared: Prepared, others: Sequence[Prepared],
         known = [*pool[7 * j % len(pool) :], *pool[: 7 * j % len(pool)]]
         known += [w.lower() for w, _ in m.distribution(prepared, i).top(12)]
         known = [w for w in dict.fromkeys(known) if w != word and _is_drawn(m, w)]
-        apart = m.audited.distances([word, *known])[0, 1:]
+        apart = m.audit_support.distances([word, *known])[0, 1:]
         choices.append([w for w, d in zip(known, apart, strict=True) if np.isfinite(d)])
     out = [prepared.text]
     for k in range(n - 1):
@@ -134,7 +134,7 @@ def default_words(m: Mechanism, n: int | None = None) -> list[str]:
     half = max(1, n // 4)
     ranks = np.concatenate([np.linspace(0, every - 1, 3 * half), np.geomspace(1, every, 3 * half) - 1])
     names = list(dict.fromkeys(spread[int(r)] for r in ranks))
-    covered = np.isfinite(np.diag(m.audited.distances(names)))
+    covered = np.isfinite(np.diag(m.audit_support.distances(names)))
     if covered.any():
         names = [w for w, yes in zip(names, covered, strict=True) if yes]
     probes, skipped = probes_of(m, names, Meter())
@@ -145,7 +145,7 @@ def default_words(m: Mechanism, n: int | None = None) -> list[str]:
         # Of an estimate the likeliest outputs are not the same in every process: the nearest words are.
         likely = probe.d.top(12) if probe.d.draws is None else by_word.space.neighbours(probe.word, 12)
         near = [w for w, _ in likely if w in known and w.casefold() != probe.word.casefold()]
-        apart = m.audited.distances([probe.word, *near])[0, 1:]
+        apart = m.audit_support.distances([probe.word, *near])[0, 1:]
         covered_too = [w for w, d in zip(near, apart, strict=True) if np.isfinite(d)]
         chosen |= dict.fromkeys((covered_too or near)[:1])
     # Where outputs are no words, or few are alike: more of those that are spread.
@@ -228,7 +228,7 @@ def probes_after(m: Mechanism, probes: Sequence[Probe], stream: NoiseStream, met
     """The same words where others were released before them: for all texts with one public context the same ones, those
     of one rewrite of the first of them. Empty where a draw does not depend on what was released."""
     out: list[Probe] = []
-    if m.chances is None:
+    if m.likelihood is None:
         return out
     released: dict[tuple[Hashable, ...], dict[int, tuple[tuple[int, str], ...]]] = {}
     texts: dict[int, list[Probe]] = {}
@@ -238,10 +238,10 @@ def probes_after(m: Mechanism, probes: Sequence[Probe], stream: NoiseStream, met
         meter.task.check()
         key = tuple(public_context(m, p.prepared, p.index) for p in mine)
         if key not in released:
-            released[key] = m.chances.before(mine[0].prepared, stream.at("released", len(released)))
+            released[key] = m.likelihood.before(mine[0].prepared, stream.at("released", len(released)))
         for p in mine:
             if after := released[key].get(p.index):
-                d = m.chances.after(p.prepared, p.index, after)
+                d = m.likelihood.after(p.prepared, p.index, after)
                 text = f"{p.text} (released before: {', '.join(word for _, word in after)})"
                 out.append(replace(p, text=text, d=d, after=after))
     return out

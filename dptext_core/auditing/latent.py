@@ -48,7 +48,9 @@ def behind_a_text(subject: Subject) -> Check | None:
     """Rewrites of two texts against the noise that is stated between them."""
     m = subject.m
     prepared = [m.prepare(t, task=subject.meter.task) for t in _TEXTS]
-    losses = {(a, b): m.audited.latent_loss(prepared[a], prepared[b]) for a in range(len(_TEXTS)) for b in range(a)}
+    losses = {
+        (a, b): m.audit_support.latent_loss(prepared[a], prepared[b]) for a in range(len(_TEXTS)) for b in range(a)
+    }
     known = {pair: loss for pair, loss in losses.items() if loss is not None}
     if not known:
         return None
@@ -64,9 +66,9 @@ def behind_a_text(subject: Subject) -> Check | None:
         mine = with_epsilon(m, epsilon)
         found = [subject.rewriter.fresh(mine, p, n, noise_of(stream, k, j)) for j, p in enumerate((one, other))]
         draws += 2 * n
-        loss = mine.audited.latent_loss(one, other)
+        loss = mine.audit_support.latent_loss(one, other)
         delta = max(mine.guarantee(p).total_delta for p in (one, other))
-        advantage = mine.audited.latent_advantage(one, other)
+        advantage = mine.audit_support.latent_advantage(one, other)
         half = n // 2
         tpr, fpr = told_apart([r[:half] for r in found], [r[half:] for r in found])
         shown = lower_bound(tpr, fpr, n - half, level, delta)
@@ -106,11 +108,11 @@ def _epsilons(m: Mechanism, a: Prepared, b: Prepared) -> list[float]:
     """A very small ε, and that at which a test has the stated advantage ADVANTAGE; at most that of the mechanism."""
     own = float(m.config.epsilon)
     out = [float(with_small_epsilon(m).config.epsilon)]
-    if m.audited.latent_advantage(a, b) is not None:
+    if m.audit_support.latent_advantage(a, b) is not None:
         low, high = out[0], own
         for _ in range(40):
             middle = math.sqrt(low * high)
-            value = with_epsilon(m, middle).audited.latent_advantage(a, b)
+            value = with_epsilon(m, middle).audit_support.latent_advantage(a, b)
             low, high = (middle, high) if value is None or value <= ADVANTAGE else (low, middle)
         out.append(low)
     return list(dict.fromkeys(out))

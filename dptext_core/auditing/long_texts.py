@@ -226,7 +226,7 @@ def _stated_probes(
     """What pieces are stated to be drawn from under two texts: all of one rewrite, where that is stated of texts that
     it was not made of, else the first ones, before which nothing was drawn."""
     own = [d for _, d in result.distributions()]
-    given = None if m.chances is None else m.chances.given(prepared[1], result)
+    given = None if m.likelihood is None else m.likelihood.given(prepared[1], result)
     if given is None:
         first = other.releases[0].drawn and result.releases[0].drawn if other.releases and result.releases else False
         given, own = ([other.distribution(0)], own[:1]) if first else ([], [])

@@ -115,7 +115,7 @@ def _groups(subject: Subject) -> Iterator[list[str]]:
         return
     words = [w for w in given if w.isalpha()]
     if len(words) > 1:
-        apart = np.asarray(m.audited.distances(words), np.float64) if subject.claim is None else None
+        apart = np.asarray(m.audit_support.distances(words), np.float64) if subject.claim is None else None
         if apart is None or np.isfinite(apart[0, 1:]).all():
             yield words
         else:
@@ -144,11 +144,11 @@ def _groups(subject: Subject) -> Iterator[list[str]]:
 def _are_compared(m: Mechanism, a: str, b: str, said: dict[str, _Metadata]) -> bool:
     """Whether the promise compares two texts. Where one of them cannot be read for an error: if they are two words."""
     if any(t in said and said[t].values[0][0] == "error" for t in (a, b)):
-        one_word = a.isalpha() and b.isalpha() and bool(np.isfinite(m.audited.distances([a, b])[0, 1]))
+        one_word = a.isalpha() and b.isalpha() and bool(np.isfinite(m.audit_support.distances([a, b])[0, 1]))
         return one_word or "alignment" not in m.can
     # A guarantee that counts equal words once compares texts that repeat at the same places.
     once = m.guarantee(a).unit.counts_distinct_words
-    return m.audited.adjacent(a, b) and (not once or _repeats(m, a) == _repeats(m, b))
+    return m.audit_support.adjacent(a, b) and (not once or _repeats(m, a) == _repeats(m, b))
 
 
 def _repeats(m: Mechanism, text: str) -> list[int]:
@@ -237,7 +237,7 @@ def _blocks(m: Mechanism, by_word: WordByWord, words: list[str]) -> Iterator[lis
     row = [w for w in dict.fromkeys(by_word.words_alike(words, len(words)) or words) if w in known]
     for start in range(0, len(row), BLOCK):
         some = row[start : start + BLOCK]
-        near = np.isfinite(np.asarray(m.audited.distances(some), np.float64))
+        near = np.isfinite(np.asarray(m.audit_support.distances(some), np.float64))
         left = dict.fromkeys(range(len(some)))
         while left:
             k = next(iter(left))
@@ -274,7 +274,7 @@ def _of_words(subject: Subject, texts: Sequence[tuple[Sequence[str], str]]) -> i
 def _alike_by_words(m: Mechanism, a: Sequence[str], b: Sequence[str]) -> bool:
     """Whether the promise makes two texts alike that are plain words, one blank between two, where one is refused."""
     pairs = [(x, y) for x, y in zip(a, b, strict=True) if x != y]
-    return all(np.isfinite(m.audited.distances(pair)[0, 1]) for pair in pairs)
+    return all(np.isfinite(m.audit_support.distances(pair)[0, 1]) for pair in pairs)
 
 
 def _releases(subject: Subject, group: Sequence[str], said: dict[str, _Metadata]) -> None:

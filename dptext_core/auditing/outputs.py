@@ -95,11 +95,11 @@ def audit_outputs(
     given = list(TEXTS[:4]) if inputs is None else list(inputs)
     if len(given) == 1:  # beside itself nothing can be compared
         text = given[0].text if isinstance(given[0], Prepared) else given[0]
-        given += [t for t in TEXTS if t != text and m.audited.adjacent(given[0], t)][:1]
+        given += [t for t in TEXTS if t != text and m.audit_support.adjacent(given[0], t)][:1]
     prepared = [t if isinstance(t, Prepared) else m.prepare(t, task=meter.task) for t in given]
     every = [(a, b) for a in range(len(prepared)) for b in range(len(prepared)) if a != b]
     # Under a claim of the caller's any two inputs count as neighbours.
-    pairs = every if claim is not None else [(a, b) for a, b in every if m.audited.adjacent(given[a], given[b])]
+    pairs = every if claim is not None else [(a, b) for a, b in every if m.audit_support.adjacent(given[a], given[b])]
     half = max(50, (draws or (DRAWS_BESIDE if _piecewise(m) else DRAWS)) // 2)
     words = sorted({w for p in prepared for w in _words(p.text)[:_WORDS]})
     seeds = Seeds(stream)
@@ -346,7 +346,7 @@ def _first_pieces(
 def _piecewise(m: Mechanism) -> Likelihood[Mechanism] | None:
     """The chances of a mechanism that states what every piece of a rewrite would have been drawn from under another
     text."""
-    return m.chances if m.chances is not None and m.chances.states_pieces else None
+    return m.likelihood if m.likelihood is not None and m.likelihood.states_pieces else None
 
 
 def _every_piece(
@@ -443,7 +443,7 @@ def _latent_limits(
     """ε and δ that each pair may lose by the noise that the mechanism states; empty where it states none of some."""
     out: dict[tuple[int, int], tuple[float, float]] = {}
     for (a, b), (_, delta) in limits.items():
-        loss = m.audited.latent_loss(texts[a].prepared, texts[b].prepared)
+        loss = m.audit_support.latent_loss(texts[a].prepared, texts[b].prepared)
         # A loss that is stated beside a δ says nothing of a claim without one.
         if loss is None or delta < max(texts[i].promise.total_delta for i in (a, b)):
             return {}

@@ -183,8 +183,8 @@ class ReleaseReader:
             if step.index in order and step.action == "replace":
                 if edited:
                     d = result.distribution(k)
-                elif self.m.chances is not None and (earlier := order[: order.index(step.index)]):
-                    d = self.m.chances.after(prepared, step.index, [(j, released[j]) for j in earlier])
+                elif self.m.likelihood is not None and (earlier := order[: order.index(step.index)]):
+                    d = self.m.likelihood.after(prepared, step.index, [(j, released[j]) for j in earlier])
             yield self._seen(step.index, d, strip_word(step.replacement), (word,), None)
 
     def of_pieces(self, prepared: Prepared, result: RewriteResult) -> Iterator[ObservedDraw]:
@@ -200,11 +200,11 @@ class ReleaseReader:
 
     def _order(self, prepared: Prepared) -> list[int]:
         """The drawn tokens in the order of their draws, where a draw depends on those before it."""
-        if self.m.by_word is not None or self.m.chances is None:
+        if self.m.by_word is not None or self.m.likelihood is None:
             return []
         key = id(prepared)
         if key not in self._orders:
-            self._orders[key] = [*self.m.chances.before(prepared, NoiseStream(0))], prepared
+            self._orders[key] = [*self.m.likelihood.before(prepared, NoiseStream(0))], prepared
         return self._orders[key][0]
 
     def _seen(self, place: int, d: TokenDistribution, word: str, others: Sequence[str], at: int | None) -> ObservedDraw:

@@ -214,7 +214,7 @@ class Rewriter:
 def _are_adjacent(m: Mechanism, a: str, b: str) -> bool:
     """Whether the promise makes two texts alike, as far as the mechanism says so of a text that it refuses."""
     try:
-        return bool(m.audited.adjacent(a, b))
+        return bool(m.audit_support.adjacent(a, b))
     except DPTextError:
         return False
 

@@ -155,7 +155,7 @@ class Spelling:
             raise not_named(original, copied[0])
         drawn = tuple(p.text for p in pieces if p.drawn)
         text, whose = self._seen.setdefault(drawn, (result.text, original))
-        if text != result.text and not copied and whose != original and self.m.audited.adjacent(whose, original):
+        if text != result.text and not copied and whose != original and self.m.audit_support.adjacent(whose, original):
             own, other = apart_at(result.text, text)
             told = f"The same pieces were drawn for two texts, and of one “{own}” was released, of the other “{other}”."
             raise Breach(original, told, "what stands around drawn pieces depends on the private text.", other=whose)
@@ -172,10 +172,10 @@ class Spelling:
 
     def _spelled(self, result: RewriteResult) -> str | None:
         """What the mechanism says is written where these candidates were drawn; None where it does not say."""
-        if not self.m.audited.spells or not all(p.drawn for p in result.releases):
+        if not self.m.audit_support.spells or not all(p.drawn for p in result.releases):
             return None
         drawn = [result.candidate(i) for i in range(len(result.releases))]
-        return None if None in drawn else self.m.audited.spelled([c for c in drawn if c is not None])
+        return None if None in drawn else self.m.audit_support.spelled([c for c in drawn if c is not None])
 
     def _covered(self, original: str, result: RewriteResult, pieces: Sequence[Release]) -> None:
         name = f"“{flat(original)}”"

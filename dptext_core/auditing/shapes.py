@@ -58,7 +58,7 @@ def _leaves_out(st: Statement, a: str, b: str) -> str:
             f"{name(other)}: what stays of a text shows which of them it was."
         )
         raise Breach(a, told, _REASON, other=b)
-    if m.aligned is None:
+    if m.alignment is None:
         # A plugin's own words cannot be compared: it states a condition in both places.
         if g.among and (g.adjacency.custom or set(g.among.conditions) <= set(g.adjacency.conditions)):
             return ""

@@ -84,7 +84,7 @@ class Statement:
     @cached_property
     def apart(self) -> np.ndarray:
         """Distances of the words as the mechanism states them, float64 (n, n)."""
-        return np.array(self.m.audited.distances(list(self.words)), np.float64)
+        return np.array(self.m.audit_support.distances(list(self.words)), np.float64)
 
     @cached_property
     def every(self) -> list[str]:
@@ -99,7 +99,7 @@ class Statement:
     @cached_property
     def wide(self) -> np.ndarray:
         """Distances of many words that are spread over the vocabulary, float64 (n, n)."""
-        return np.array(self.m.audited.distances([self.every[i] for i in self.spread(BLOCK)]), np.float64)
+        return np.array(self.m.audit_support.distances([self.every[i] for i in self.spread(BLOCK)]), np.float64)
 
     @cached_property
     def nearby(self) -> np.ndarray:
@@ -113,7 +113,7 @@ class Statement:
                 others = [w for w, _ in m.by_word.space.neighbours(word, 13) if w.casefold() != word.casefold()]
             except DPTextError:
                 continue
-            d = np.asarray(m.audited.distances([word, *others]), np.float64)[0, 1:]
+            d = np.asarray(m.audit_support.distances([word, *others]), np.float64)[0, 1:]
             out += [float(d[np.isfinite(d)].min())] if np.isfinite(d).any() else []
         return np.array(out)
 
@@ -125,7 +125,9 @@ class Statement:
         for start in range(0, len(every), BLOCK):
             self.subject.meter.task.check()
             block = every[start : start + BLOCK]
-            parts.append(np.asarray(self.m.audited.distances([*some, *block]), np.float64)[: len(some), len(some) :])
+            parts.append(
+                np.asarray(self.m.audit_support.distances([*some, *block]), np.float64)[: len(some), len(some) :]
+            )
         out = np.concatenate(parts, axis=1) if parts else np.empty((0, 0))
         out[np.arange(len(at)), at] = np.nan
         return out
@@ -171,8 +173,8 @@ def _stated_texts(subject: Subject, texts: Sequence[str]) -> tuple[StatedText, .
         tokens = prepared.document.tokens
         if m.by_word is not None:
             places = tuple(i for i in range(len(tokens)) if m.by_word.token_row(prepared, i) is not None)
-        elif m.aligned is not None:
-            places = m.aligned.drawn(prepared)
+        elif m.alignment is not None:
+            places = m.alignment.drawn(prepared)
         results = subject.rewriter.fresh(m, prepared, n, seeds()) if k < most else []
         words = tuple(t.text for t in tokens)
         out.append(StatedText(text, m.guarantee(text), places, words, tuple(results)))
@@ -194,7 +196,7 @@ def distances_of(subject: Subject, probes: Sequence[Probe]) -> np.ndarray:
     m, promise, n = subject.m, subject.promise, len(probes)
     words = [p.word for p in probes]
     if promise.notion in ("metric", "group"):
-        out = np.array(m.audited.distances(words), np.float64)
+        out = np.array(m.audit_support.distances(words), np.float64)
         named = named_distances(m, promise, words) if promise.notion == "metric" else None
         if named is not None and not np.allclose(
             np.where(np.isfinite(out), named, 0.0), np.nan_to_num(out), rtol=RELATIVE, atol=RELATIVE
@@ -217,7 +219,9 @@ def _of_pieces(subject: Subject, texts: Sequence[StatedText]) -> tuple[Column, .
 
     def column(found: list[Probe]) -> None:
         found = [p for p in found if p.d.draws is None]
-        apart = [[1.0 if a is not b and m.audited.adjacent(a.text, b.text) else np.nan for b in found] for a in found]
+        apart = [
+            [1.0 if a is not b and m.audit_support.adjacent(a.text, b.text) else np.nan for b in found] for a in found
+        ]
         if np.isfinite(np.array(apart)).any():
             out.append(Column(found, np.array(apart)))
 
@@ -226,9 +230,9 @@ def _of_pieces(subject: Subject, texts: Sequence[StatedText]) -> tuple[Column, .
 
     first = [(t, t.results[0]) for t in texts if t.results[0].releases[0].drawn]
     column([probe(t, r.distribution(0), 0) for t, r in first])
-    if m.chances is not None and m.chances.states_pieces and first:
+    if m.likelihood is not None and m.likelihood.states_pieces and first:
         result = first[0][1]
-        given = [(t, m.chances.given(prepared[t.text], result)) for t in texts]
+        given = [(t, m.likelihood.given(prepared[t.text], result)) for t in texts]
         stated = [(t, d) for t, d in given if d is not None]
         for i in range(min((PIECES, *(len(d) for _, d in stated)))):
             column([probe(t, d[i], i) for t, d in stated])
@@ -238,7 +242,7 @@ def _of_pieces(subject: Subject, texts: Sequence[StatedText]) -> tuple[Column, .
 def are_adjacent(m: Mechanism, a: str, b: str) -> bool | None:
     """Whether the promise makes two texts alike; None where one of them is refused."""
     try:
-        return bool(m.audited.adjacent(a, b))
+        return bool(m.audit_support.adjacent(a, b))
     except OURS:
         raise
     except DPTextError:

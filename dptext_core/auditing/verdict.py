@@ -305,7 +305,7 @@ def _distances(
     # Pure: any two inputs. A claim of the caller's, or no claim at all: as if it were pure.
     if promise.notion == "metric" or (promise.notion == "group" and claim is None):
         words = [p.word for p in probes]
-        out = np.array(m.audited.distances(words), np.float64)
+        out = np.array(m.audit_support.distances(words), np.float64)
         if promise.notion == "metric":
             named = named_distances(m, promise, words)
             known = named is not None

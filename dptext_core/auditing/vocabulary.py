@@ -173,7 +173,7 @@ def _metric_distances(m: Mechanism, promise, probes: Sequence[Probe]) -> np.ndar
     if promise.notion == "pure":
         out = 1.0 - np.eye(len(words))
     else:
-        out = np.array(m.audited.distances(words), np.float64)
+        out = np.array(m.audit_support.distances(words), np.float64)
         named = named_distances(m, promise, words) if promise.notion == "metric" else None
         # The same but for rounding: then the mechanism's, which its scores are made of.
         if named is not None and not np.allclose(

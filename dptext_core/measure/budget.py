@@ -130,7 +130,7 @@ def _check_values(values: Sequence[float], limit: float, most: float) -> None:
 
 def _by_openness(mechanism: Mechanism, prepared: Prepared) -> list[float]:
     """A weight for each token: its public entropy, the largest being 1, and 1 for kept ones."""
-    start = mechanism.public_start
+    start = mechanism.public_prior
     found = None if start is None else start.entropy(prepared)
     if found is None:
         raise ConfigError(

@@ -61,9 +61,9 @@ class _RowSums:
         self.reason = self.reason or g.reason
         if g.draws:
             words: list[str] = []
-            if self.m.aligned is not None:
+            if self.m.alignment is not None:
                 plan = self.m.plan(text)
-                words = [plan.document.words[i] for i in self.m.aligned.drawn(plan)]
+                words = [plan.document.words[i] for i in self.m.alignment.drawn(plan)]
             key, *others = self.keys(text, words)
             self._first(key)
             for other in others:

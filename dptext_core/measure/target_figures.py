@@ -98,7 +98,7 @@ def _inputs(mechanism: Mechanism, kind: str, text: str | Prepared | None, words:
         raise ConfigError("Give a text or a list of words, and not both.")
     if text is not None:
         prepared = mechanism.plan(text)
-        if kind == "total" and mechanism.aligned is None:
+        if kind == "total" and mechanism.alignment is None:
             return _Inputs(prepared, (), ())
         places = require_alignment(mechanism, f"has no {TARGETS[kind]}. Take the total as the target").drawn(prepared)
         if not places:
@@ -189,7 +189,7 @@ def _measure(
 
 
 def _in_turn(mechanism: Mechanism) -> bool:
-    return mechanism.chances is not None and mechanism.chances.in_turn
+    return mechanism.likelihood is not None and mechanism.likelihood.in_turn
 
 
 def _kept_in_turn(

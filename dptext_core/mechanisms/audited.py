@@ -40,7 +40,7 @@ class AuditSupport(Facet[M]):
 
         Any two texts, where nothing answers to the words that were read.
         """
-        m, aligned = self.m, self.m.aligned
+        m, aligned = self.m, self.m.alignment
         if aligned is None:
             return True
         one, other = m.plan(a), m.plan(b)

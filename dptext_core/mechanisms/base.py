@@ -89,9 +89,9 @@ class Mechanism(PreparationBase):
     def can(self) -> frozenset[str]:
         """What its results have: of "distribution" (one for each drawn piece), "sweep" (the same noise at another ε
         without a new pass) and "alignment" (pieces answer to the words that were read, so that there are steps)."""
-        chances = self.chances
+        chances = self.likelihood
         sweeps = chances is not None and chances.sweeps
-        have = {"distribution": chances is not None, "sweep": sweeps, "alignment": self.aligned is not None}
+        have = {"distribution": chances is not None, "sweep": sweeps, "alignment": self.alignment is not None}
         return frozenset(part for part, there in have.items() if there)
 
     def replace(self, **options: Any) -> Self:
@@ -414,17 +414,17 @@ class Mechanism(PreparationBase):
         return None
 
     @property
-    def aligned(self) -> Alignment[Mechanism] | None:
+    def alignment(self) -> Alignment[Mechanism] | None:
         """The words in whose places others are drawn; None where nothing answers to the words that were read."""
         return Alignment(self)
 
     @property
-    def chances(self) -> Likelihood[Mechanism] | None:
+    def likelihood(self) -> Likelihood[Mechanism] | None:
         """What pieces are drawn from, and how likely whole rewrites are; None where no piece has a distribution."""
         return Likelihood(self) if type(self).distribution is not Mechanism.distribution else None
 
     @property
-    def audited(self) -> AuditSupport[Mechanism]:
+    def audit_support(self) -> AuditSupport[Mechanism]:
         """What an audit asks: what the promise compares, and what stands between a text and its release."""
         return AuditSupport(self)
 
@@ -444,7 +444,7 @@ class Mechanism(PreparationBase):
         return None
 
     @property
-    def public_start(self) -> PublicPrior[Mechanism] | None:
+    def public_prior(self) -> PublicPrior[Mechanism] | None:
         """How it starts from what is public of a text, or could; None where it cannot."""
         return None
 

@@ -66,9 +66,9 @@ class Alignment(Facet[M]):
 def require_alignment(m: Mechanism, consequence: str) -> Alignment[Mechanism]:
     """That facet of a mechanism. Raises NoDistribution, with what follows, where a new text is written that answers to
     no word of the old."""
-    if m.aligned is None:
+    if m.alignment is None:
         raise NoDistribution(f"{m.title} writes a new text instead of replacing words, so it {consequence}.")
-    return m.aligned
+    return m.alignment
 
 
 def by_word(m: Mechanism) -> WordByWord:
@@ -163,7 +163,7 @@ class PublicPrior(Facet[M]):
 
 def public_context(m: Mechanism, prepared: Prepared, index: int) -> Hashable:
     """:meth:`PublicStart.context` of any mechanism; None where it compares any two draws."""
-    return None if m.public_start is None else m.public_start.context(prepared, index)
+    return None if m.public_prior is None else m.public_prior.context(prepared, index)
 
 
 class WordByWord(Protocol):

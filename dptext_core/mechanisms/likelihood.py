@@ -178,7 +178,7 @@ class Likelihood(Facet[M]):
 def require_likelihood(m: Mechanism) -> Likelihood[Mechanism]:
     """The chances of a mechanism that has a formula for whole rewrites. Raises NoDistribution, with the reason, of any
     other."""
-    chances = m.chances
+    chances = m.likelihood
     if chances is None:
         raise NoDistribution(_why_none(m))
     if reason := chances.missing:
@@ -187,7 +187,7 @@ def require_likelihood(m: Mechanism) -> Likelihood[Mechanism]:
 
 
 def _why_none(m: Mechanism) -> str:
-    if m.audited.writes_from_noise:
+    if m.audit_support.writes_from_noise:
         return (
             f"{m.title} writes its text from a vector with noise, and very many such vectors give the same text. How "
             "likely a text is under another original is the sum over all of them, which has no formula. What bounds "

@@ -215,7 +215,7 @@ class Channel(Private, ABC):
         """:meth:`draw` at this ε, for many streams: what does not depend on the noise may be worked out once."""
         return lambda stream: self.draw(epsilon, stream)
 
-    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
+    def epsilon_breakpoints(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
         """Under one stream: from which ε on which candidate is released.
 
         Parameters
@@ -364,7 +364,7 @@ class ScoreTable(Channel):
         part = np.argpartition(-self.scores, n - 1)[:n]
         return part[np.argsort(-self.scores[part], kind="stable")]
 
-    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
+    def epsilon_breakpoints(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
         """As :meth:`Channel.flips`, exact: the released score never falls as ε grows."""
         offsets = stream.gumbel(len(self.scores))
         return envelope(self.scores, offsets if self.log_base is None else offsets + self.log_base, low, high)

@@ -274,9 +274,9 @@ def a_rewrite_is_as_likely_as_its_pieces(make: Make) -> None:
         chances = require_likelihood(m)
     except NoDistribution as reason:
         _require(m.title in str(reason), f"why there is no chance of a whole rewrite does not name {m.title}: {reason}")
-        if m.chances is not None:
+        if m.likelihood is not None:
             with _expect_error(NoDistribution, "the chance of no rewrite", str(reason)):
-                m.chances.log([], [])
+                m.likelihood.log([], [])
         return
     r = m.rewrite(TEXT, seed=4)
     texts = [m.prepare(TEXT), m.prepare(f"{TEXT} Now.")]
@@ -292,7 +292,7 @@ def a_rewrite_is_as_likely_as_its_pieces(make: Make) -> None:
     said = (
         "whether a text of another number of words can become this rewrite, though the two are said to be no neighbours"
     )
-    _equal(bool(np.isinf(other)), not m.audited.adjacent(*texts), said)
+    _equal(bool(np.isinf(other)), not m.audit_support.adjacent(*texts), said)
 
 
 def what_is_possible_can_be_drawn(make: Make) -> None:

@@ -119,7 +119,7 @@ def main(argv: Sequence[str] = ()) -> int:
         grid = grid.smaller(args.max_texts)
     points = [p for p in grid.points() if args.only is None or args.only in f"{p.mechanism}/{p.data}"]
     if args.words is not None:
-        points = [p for p in points if p.mechanism != BASELINE and p.setting.make().aligned is not None]
+        points = [p for p in points if p.mechanism != BASELINE and p.setting.make().alignment is not None]
     if not points:
         raise ConfigError(f"No point of the grid has {args.only!r} in its MECHANISM/DATA. See --list.")
     if args.merge:

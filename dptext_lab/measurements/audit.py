@@ -202,7 +202,7 @@ def _measure(
 def _draws(m: Mechanism) -> int:
     """Return how often each text is rewritten. Where the loss comes from formulas, draws only test what is stated."""
     formulas = m.closed_form and m.notion != "none"
-    return REWRITES if formulas or m.audited.writes_from_noise else DRAWS
+    return REWRITES if formulas or m.audit_support.writes_from_noise else DRAWS
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> str:

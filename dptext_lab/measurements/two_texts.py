@@ -136,7 +136,7 @@ class Coin(TinyWriter):
     length = 1
 
     @property
-    def chances(self) -> _CoinLikelihood:
+    def likelihood(self) -> _CoinLikelihood:
         return _CoinLikelihood(self)
 
     def true_epsilon(self) -> float:

@@ -73,7 +73,7 @@ def exactness(mechanism: Mechanism) -> Exactness:
 
 def points(question: BeliefQuestion, low: float, high: float) -> np.ndarray:
     """Return the values of ε at which a belief is worked out, ascending, from ``low`` to ``high``."""
-    chances = question.mechanism.chances
+    chances = question.mechanism.likelihood
     slow = chances is not None and chances.states_pieces
     return np.geomspace(low, high, POINTS_SLOW if slow else POINTS)
 

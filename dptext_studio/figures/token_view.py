@@ -151,7 +151,7 @@ def _draw_units(
                 count(1)
                 continue
             channel, stream = result.locked(k)
-            flips = channel.flips(stream, low, high)
+            flips = channel.epsilon_breakpoints(stream, low, high)
             if isinstance(channel, ScoreTable) and channel.log_base is None:
                 drawn[k] = drawn_from_scores(placed[k], result, k, channel, flips, log_z(channel, low, high))
                 count(1)

@@ -159,7 +159,7 @@ def differs_by_prior(run: Run, inputs: Inputs) -> bool:
         return False
     if run.plain is not None:
         return run.plain[0].name == inputs.mechanism
-    start = inputs.setting.make().public_start
+    start = inputs.setting.make().public_prior
     plain = None if start is None else start.without_prior()
     return plain is not None and plain.name == run.inputs.mechanism
 
@@ -167,7 +167,7 @@ def differs_by_prior(run: Run, inputs: Inputs) -> bool:
 def _plain(mechanism: dpt.Mechanism, prepared: dpt.Prepared, task: Task) -> tuple[dpt.Mechanism, dpt.Prepared] | None:
     """Return the mechanism without its public prior, and the same text for it, with the scores that are there
     already."""
-    start = mechanism.public_start
+    start = mechanism.public_prior
     if start is None or (plain := start.without_prior()) is None:
         return None
     held, there = mechanism.kept_scores, plain.kept_scores

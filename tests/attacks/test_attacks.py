@@ -297,7 +297,7 @@ def test_the_risk_of_each_word_is_that_of_enumeration_at_every_epsilon(name):
     prior, some = any_prior(m), m.vocabulary.words[:8]
     text = m.prepare(" ".join(some))
     expected = enumerated(m, prior, m.config.epsilon)
-    tokens = m.aligned.drawn(text)
+    tokens = m.alignment.drawn(text)
     found = attacks.word_success(m, text, prior=prior)
     assert found.success == pytest.approx({i: expected[m.token_row(text, i)] for i in tokens}, abs=1e-9)
     assert found.leads is None and found.chance == prior.p.max() and "Without the output" in found.sentence()

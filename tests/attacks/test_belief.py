@@ -150,7 +150,7 @@ def test_certainty_is_calibrated(space):
 
 def test_the_ceiling_is_that_of_the_guarantee(space):
     m = on(space, "santext", epsilon=2.0)
-    loss = 2.0 * m.audited.distances([A, B])[0, 1]
+    loss = 2.0 * m.audit_support.distances([A, B])[0, 1]
     b = dpt.belief(m, f"{C} {A}", A, [B], seed=1)
     assert b.ceiling == pytest.approx([1 / (1 + math.exp(-loss))] * 2) and b.covered.all()
     assert (b.posterior <= b.ceiling + 1e-12).all()
@@ -169,7 +169,7 @@ def test_no_posterior_exceeds_the_ceiling(space):
 
 def test_alternatives_of_another_group_are_not_covered(space):
     m = on(space, "custext", epsilon=2.0, k=3, mapping="conservative")
-    same = [w for w in words(12) if w != A and np.isfinite(m.audited.distances([A, w])[0, 1])]
+    same = [w for w in words(12) if w != A and np.isfinite(m.audit_support.distances([A, w])[0, 1])]
     other = next(w for w in words(12) if w != A and w not in same)
     b = dpt.belief(m, A, A, [same[0], other], seed=1)
     assert b.covered.tolist() == [True, True, False] and b.posterior[2] == 0

@@ -69,11 +69,14 @@ def test_many_rewrites_at_once_have_the_chances_that_are_stated_piece_by_piece(f
     m = make(folders["gpt2"], prior=prior)
     prepared = [m.prepare(t) for t in TEXTS]
     results = m.rewrites(prepared[1], 3, seed=1)
-    found, slowly = m.chances.log(prepared, results), likelihood.by_pieces(m.chances, prepared, results, dpt.Task())
+    found, slowly = (
+        m.likelihood.log(prepared, results),
+        likelihood.by_pieces(m.likelihood, prepared, results, dpt.Task()),
+    )
     assert found == pytest.approx(slowly, abs=1e-3)
     one = m.rewrite(prepared[0], seed=2)
     own = sum(one.distribution(i).log_probs[one.candidate(i)] for i in range(len(one.releases)))
-    assert m.chances.log(prepared[:1], [one])[0, 0] == pytest.approx(own, rel=1e-12)
+    assert m.likelihood.log(prepared[:1], [one])[0, 0] == pytest.approx(own, rel=1e-12)
 
 
 def test_a_text_that_goes_on_where_this_one_stopped_cannot_have_been_read(folders):
@@ -81,7 +84,7 @@ def test_a_text_that_goes_on_where_this_one_stopped_cannot_have_been_read(folder
     prepared = [m.prepare(t) for t in ("one two three", "one two four", "one two three four", "one two")]
     ended = next(r for r in m.rewrites(prepared[0], 60, seed=1) if len(r.releases) == 3 and r.text.strip())
     assert ended.trace.written.tokens[-1] not in m._ends()
-    found = m.chances.log(prepared, [ended])[:, 0]
+    found = m.likelihood.log(prepared, [ended])[:, 0]
     assert np.isfinite(found[:2]).all() and np.isinf(found[2:]).all()
 
 
@@ -100,7 +103,7 @@ def test_a_posterior_says_truly_how_often_its_guess_is_right(folders):
 def test_rewrites_of_another_mechanism_are_refused(folders):
     m = make(folders["gpt2"])
     with pytest.raises(dpt.InputError, match="other options"):
-        m.chances.log([m.prepare("day")], [m.replace(epsilon=10.0).rewrite("day", seed=1)])
+        m.likelihood.log([m.prepare("day")], [m.replace(epsilon=10.0).rewrite("day", seed=1)])
 
 
 # --- mechanisms that replace words
@@ -120,7 +123,7 @@ def test_of_words_it_is_the_product_of_their_chances(name, space):
     a, b, c = words(12)[:3]
     texts = (f"{a} {b}", f"{c} {b}", f"{b} {b}", f"{a}", f"{a}\n{b}")
     r = m.rewrite(texts[0], seed=5)
-    found = m.chances.log([m.prepare(t) for t in texts], [r])[:, 0]
+    found = m.likelihood.log([m.prepare(t) for t in texts], [r])[:, 0]
     assert found[:3] == pytest.approx([chance_of(m, t, r.text) for t in texts[:3]], rel=1e-9)
     assert np.isinf(found[3:]).all(), "another number of words, a line end in place of a blank"
 
@@ -139,14 +142,14 @@ def test_what_stays_and_what_is_drawn_once_are_taken_in(space):
     a, b, c = words(12)[:3]
     m = on(space, "custext", epsilon=2.0, k=12, strategy="record")
     r = next(r for r in m.rewrites(f"{a} {b} {a}", 40, seed=1) if len(set(r.text.split())) == 2)
-    found = m.chances.log([m.prepare(t) for t in (f"{a} {b} {a}", f"{a} {b} {c}", f"{a} {b} {b}")], [r])[:, 0]
+    found = m.likelihood.log([m.prepare(t) for t in (f"{a} {b} {a}", f"{a} {b} {c}", f"{a} {b} {b}")], [r])[:, 0]
     x, y, z = r.text.split()
     assert found[0] == pytest.approx(chance_of(m, f"{a} {b}", f"{x} {y}"))
     assert found[1] == pytest.approx(chance_of(m, f"{a} {b} {c}", f"{x} {y} {z}")) and np.isinf(found[2])
     for oov in ("keep", "drop", "mask", "random"):
         m = on(space, "santext", epsilon=2.0, oov=oov)
         r = m.rewrite(f"{a} Zoë", seed=1)
-        found = m.chances.log([m.prepare(t) for t in (f"{a} Zoë", f"{b} Zoë", f"{a} Ana", f"{a} {b}")], [r])[:, 0]
+        found = m.likelihood.log([m.prepare(t) for t in (f"{a} Zoë", f"{b} Zoë", f"{a} Ana", f"{a} {b}")], [r])[:, 0]
         assert np.isfinite(found[:2]).all(), oov
         assert np.isfinite(found[2]) == (oov != "keep") and np.isfinite(found[3]) == (oov == "random"), oov
 
@@ -158,11 +161,11 @@ def test_a_language_model_reads_each_text(tiny_model, order):
     prepared = [m.prepare(t) for t in texts]
     r = m.rewrite(prepared[0], seed=1)
     released = [(s.index, s.replacement) for s in r.steps if s.action == "replace"]
-    found = m.chances.log(prepared, [r])[:, 0]
+    found = m.likelihood.log(prepared, [r])[:, 0]
     for p, x in zip(prepared[:2], found, strict=False):
         own = 0.0
         for k, (i, word) in enumerate(released):
-            d = m.distribution(p, i) if order == "parallel" else m.chances.after(p, i, released[:k])
+            d = m.distribution(p, i) if order == "parallel" else m.likelihood.after(p, i, released[:k])
             own += math.log(d.p(word))
         assert x == pytest.approx(own, rel=1e-6)
     assert np.isinf(found[2]), "“her” would have stayed"
@@ -205,7 +208,7 @@ def test_the_bound_is_that_of_the_promise(answers):
 def test_the_bound_says_what_it_comes_from(space):
     m = dpt.get_mechanism("adept", epsilon=5.0)
     texts = [m.prepare(t) for t in ("play some jazz", "play some rock")]
-    odds = math.exp(m.audited.latent_loss(*texts))
+    odds = math.exp(m.audit_support.latent_loss(*texts))
     found = which_text.limit(m, texts)
     assert found.value == pytest.approx(odds / (odds + 1)) and "noise" in found.said
     assert found.value < 1 / (1 + math.exp(-5.0)), "these two are nearer than any two may be"
@@ -214,7 +217,7 @@ def test_the_bound_says_what_it_comes_from(space):
     assert found.value == 1 and "nothing is promised" in found.said
     a, b = words(12)[:2]
     m = on(space, "santext", epsilon=2.0)
-    loss = 2.0 * m.audited.distances([a, b])[0, 1]
+    loss = 2.0 * m.audit_support.distances([a, b])[0, 1]
     found = which_text.limit(m, [m.prepare(t) for t in (f"{a} {b}", f"{b} {b}")])
     assert found.value == pytest.approx(1 / (1 + math.exp(-loss))), "only the words that differ count"
     found = which_text.limit(m, [m.prepare(t) for t in (f"{a} {b}", a)])

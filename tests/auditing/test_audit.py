@@ -38,7 +38,7 @@ def audit(m, inputs=None, claim=None, **options):
 
 def brute(m, names) -> float:
     """The largest log-ratio per unit over all ordered pairs that are neighbours, by plain loops."""
-    apart = m.audited.distances(names)
+    apart = m.audit_support.distances(names)
     ds = [m.distribution(w, 0) for w in names]
     best = 0.0
     for a, b in permutations(range(len(names)), 2):
@@ -77,7 +77,7 @@ def test_a_closed_form_is_measured_exactly_and_holds(name):
     first, second = m.distribution(w.first, 0), m.distribution(w.second, 0)
     assert w.p_first == pytest.approx(first.p(w.output)) and w.p_second == pytest.approx(second.p(w.output))
     assert (w.log_p_first - w.log_p_second) / w.distance == pytest.approx(report.measured)
-    assert w.distance == pytest.approx(m.audited.distances([w.first, w.second])[0, 1])
+    assert w.distance == pytest.approx(m.audit_support.distances([w.first, w.second])[0, 1])
 
 
 def test_a_smaller_claim_is_refuted_and_that_of_a_tight_mechanism_holds():
@@ -279,7 +279,7 @@ def test_few_draws_say_that_they_could_not_have_found_it():
     assert report.verdict == "inconclusive" and report.detectable < report.claimed == 40.0
     n, alpha = 100, 0.05 / 16
     limit = math.log(alpha ** (1 / n)) - math.log(1 - alpha ** (1 / n))
-    apart = m.audited.distances(list(words(6)))
+    apart = m.audit_support.distances(list(words(6)))
     assert any(report.detectable == pytest.approx(limit / d) for d in apart[apart > 0])
     assert "with 1,200 draws" in report.sentence() and report.draws > 6 * 200
 

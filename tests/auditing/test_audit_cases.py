@@ -214,7 +214,7 @@ def test_words_of_a_rewrite_are_read_with_what_was_released_before_them():
         stated = SimpleNamespace(unit=ProtectedUnit.of(unit))
         result = SimpleNamespace(steps=steps, guarantee=stated, distribution=lambda k: f"own {k}")
         reader = SimpleNamespace(
-            m=SimpleNamespace(chances=known),
+            m=SimpleNamespace(likelihood=known),
             _order=lambda p: list(order),
             stated=lambda p, i: d.get(i),
             _seen=lambda place, d, word, others, at: (place, d, word, others, at),
@@ -312,8 +312,8 @@ def whole_outputs(monkeypatch, claim=None, notion="pure", total=2.0, delta=0.0, 
     monkeypatch.setattr(outputs, "_latent", latent_)
     m = SimpleNamespace(
         prepare=lambda t, task: SimpleNamespace(text=t),
-        audited=SimpleNamespace(adjacent=lambda a, b: pairs and {a, b} != {"b", "c"}),
-        chances=None,
+        audit_support=SimpleNamespace(adjacent=lambda a, b: pairs and {a, b} != {"b", "c"}),
+        likelihood=None,
     )
     report = outputs.audit_outputs(FOUND, m, ["a", "b", "c"], claim, draws, STREAM, Meter(), None)  # type: ignore[arg-type]
     return report, asked
@@ -601,7 +601,7 @@ def test_of_many_values_those_are_counted_together_that_tell_most():
 def test_the_noise_behind_outputs_is_looked_at_where_it_exceeds_its_limit_most():
     texts = [whole("one", 0.01), whole("two", 0.02), whole("three")]
     loss = {(0, 1): 1.5, (1, 0): 1.0, (0, 2): 3.0}
-    m = SimpleNamespace(audited=SimpleNamespace(latent_loss=lambda a, b: loss.get((a.i, b.i))))
+    m = SimpleNamespace(audit_support=SimpleNamespace(latent_loss=lambda a, b: loss.get((a.i, b.i))))
     for i, t in enumerate(texts):
         t.prepared.i = i  # type: ignore[attr-defined]
     limits = {(0, 1): (1.0, 0.02), (1, 0): (2.0, 0.02), (0, 2): (2.9, 0.01)}
@@ -868,7 +868,7 @@ def test_rewrites_are_told_apart_by_what_was_learnt_from_others():
 def test_a_test_is_made_at_a_very_small_epsilon_and_where_an_advantage_is_the_wanted_one(monkeypatch):
     def at(e):
         audited = SimpleNamespace(latent_advantage=lambda a, b: e / 40 if told else None)
-        return SimpleNamespace(config=SimpleNamespace(epsilon=e), audited=audited)
+        return SimpleNamespace(config=SimpleNamespace(epsilon=e), audit_support=audited)
 
     monkeypatch.setattr(latent, "with_small_epsilon", lambda m: at(0.5))
     monkeypatch.setattr(latent, "with_epsilon", lambda m, e: at(e))
@@ -903,9 +903,9 @@ def test_texts_that_are_told_apart_better_than_their_noise_lets_are_refuted(
     audited = SimpleNamespace(latent_loss=far, latent_advantage=lambda a, b: advantage, writes_from_noise=True)
     promise = Guarantee("pure", 1.0, "text", "any", 1, 1.0)
     own = SimpleNamespace(latent_loss=lambda a, b: loss, latent_advantage=lambda a, b: advantage)
-    mine = SimpleNamespace(audited=own, guarantee=lambda p: promise)
+    mine = SimpleNamespace(audit_support=own, guarantee=lambda p: promise)
     m = SimpleNamespace(
-        audited=audited,
+        audit_support=audited,
         guarantee=lambda t: promise,
         prepare=lambda t, task: SimpleNamespace(text=t, i=list(latent._TEXTS).index(t)),
         slow_to_prepare=False,
@@ -1025,7 +1025,7 @@ def test_where_outputs_are_no_words_more_of_the_spread_ones_are_looked_at(near, 
     monkeypatch.setattr(inputs, "_without_kept", lambda m, words: list(words))
     distances = lambda words: np.ones((len(words), len(words)))  # noqa: E731
     m = SimpleNamespace(
-        by_word=SimpleNamespace(words_alike=lambda words, n: None), audited=SimpleNamespace(distances=distances)
+        by_word=SimpleNamespace(words_alike=lambda words, n: None), audit_support=SimpleNamespace(distances=distances)
     )
     found = inputs.default_words(m, 12)  # type: ignore[arg-type]
     n = len(known)

@@ -692,7 +692,7 @@ def test_of_every_piece_ten_rewrites_of_each_text_are_looked_at_and_two_under_ev
         given.append((result.text, int(prepared.text)))
         return [tables[int(prepared.text)]] * 3
 
-    m = SimpleNamespace(chances=SimpleNamespace(states_pieces=True, given=of_pieces))
+    m = SimpleNamespace(likelihood=SimpleNamespace(states_pieces=True, given=of_pieces))
     # The second and the third are not alike under the promise.
     pairs = [(0, 1), (1, 0), (0, 2), (2, 0)]
     asked: list[Any] = []
@@ -747,7 +747,7 @@ def test_words_are_looked_at_again_behind_those_that_were_released_before(texts)
         def after(self, prepared, index, released):
             return (prepared.text, index, released)
 
-    m = SimpleNamespace(chances=Chances(), public_start=None)
+    m = SimpleNamespace(likelihood=Chances(), public_prior=None)
     prepared = [SimpleNamespace(text=f"text {k}") for k in range(texts)]
     probes = [replace(probe([0.0], text=p.text), prepared=p, index=i) for p in prepared for i in range(3)]
     found = inputs.probes_after(m, probes, STREAM, Meter())  # type: ignore[arg-type]
@@ -757,7 +757,7 @@ def test_words_are_looked_at_again_behind_those_that_were_released_before(texts)
         for k in range(texts)
         for i, after in ((1, ((0, "red"),)), (2, ((0, "red"), (1, "blue"))))
     ]
-    assert inputs.probes_after(SimpleNamespace(chances=None), probes, STREAM, Meter()) == []  # type: ignore[arg-type]
+    assert inputs.probes_after(SimpleNamespace(likelihood=None), probes, STREAM, Meter()) == []  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("m", [Swap.create(), Latent.create()])
@@ -814,7 +814,7 @@ def test_pieces_are_compared_where_the_promise_is_of_one_draw_between_texts():
         ([(0, 1)], "pure", None),
         ([(0, 1)], "pure", SimpleNamespace(states_pieces=False)),
     ):
-        m, promise = SimpleNamespace(chances=chances), Guarantee(notion, 3.0, "piece", "any", 3, 9.0, reason="r")
+        m, promise = SimpleNamespace(likelihood=chances), Guarantee(notion, 3.0, "piece", "any", 3, 9.0, reason="r")
         assert (
             outputs._every_piece(FOUND, m, [text] * 2, pairs, promise, None, STREAM, Meter(), None) is None  # type: ignore[arg-type]
         )
@@ -894,7 +894,7 @@ def test_an_error_that_one_of_two_texts_raises_tells_them_apart():
         m = SimpleNamespace(
             rewrite=rewrite,
             can=frozenset() if whole else frozenset({"alignment"}),
-            audited=SimpleNamespace(distances=lambda words: apart),
+            audit_support=SimpleNamespace(distances=lambda words: apart),
         )
         return metadata_leakage.of_errors(m, list(errors))  # type: ignore[arg-type]
 
@@ -939,7 +939,7 @@ def test_the_largest_loss_over_a_vocabulary_is_looked_for_between_all_blocks_of_
     monkeypatch.setattr(
         vocabulary, "_compare_pairs", lambda s, probes, apart: (asked.append(apart), (0.5, None, apart))[1]
     )
-    m = SimpleNamespace(by_word=1, public_start=None)
+    m = SimpleNamespace(by_word=1, public_prior=None)
 
     def look(epsilon):
         promise = Guarantee("pure", epsilon, "word", "any", 1, epsilon)
@@ -976,7 +976,7 @@ def test_blocks_of_a_vocabulary_have_every_word_once_and_are_filled_up(monkeypat
 
     class Grouped(Counted):
         notion = "group"
-        audited = SimpleNamespace(
+        audit_support = SimpleNamespace(
             distances=lambda some: np.where(near[np.ix_(*[["abcdefghij".index(w) for w in some]] * 2)], 1.0, np.nan)
         )
 
@@ -998,7 +998,7 @@ def test_what_leaves_with_a_release_is_the_same_for_texts_that_are_alike():
         return SimpleNamespace(to_dict=lambda: made[text])
 
     m = SimpleNamespace(
-        audited=SimpleNamespace(adjacent=lambda a, b: True),
+        audit_support=SimpleNamespace(adjacent=lambda a, b: True),
         guarantee=lambda t: SimpleNamespace(unit=ProtectedUnit.of("")),
     )
     given = SimpleNamespace(m=m, seeds=lambda name: lambda: 5, rewriter=SimpleNamespace(one=one))
@@ -1076,7 +1076,7 @@ def test_pieces_of_a_text_that_is_alike_to_no_other_are_not_called_compared():
         )
         for k, n in (("0", 0), ("1", 0), ("2", 2))
     }
-    m = SimpleNamespace(chances=SimpleNamespace(states_pieces=True, given=lambda p, r: [d] * len(r.releases)))
+    m = SimpleNamespace(likelihood=SimpleNamespace(states_pieces=True, given=lambda p, r: [d] * len(r.releases)))
     texts = [outputs._Text(SimpleNamespace(text=k), None, ({}, {}), None, Counter()) for k in made]  # type: ignore[arg-type]
     rewriter = SimpleNamespace(one=lambda m, prepared, noise: made[prepared.text])
     promise = Guarantee("pure", 3.0, "piece", "any", 3, 9.0)

@@ -37,7 +37,7 @@ class Tells(Generator):
 
     name, title = "foreign-tells", "Foreign tells"
 
-    chances = None
+    likelihood = None
 
     def rewrite_prepared(self, prepared, stream, task):
         piece = dpt.Release((0, len(prepared.text)), prepared.text, self.config.epsilon, "drawn")
@@ -63,7 +63,7 @@ def test_the_bounds_of_words_hold_all_together(n, pairs, confidence, monkeypatch
     space = random_space(12, 3)
     m = on(space, "mvc", epsilon=30.0)
     report = dpt.audit(m, list(space.words[:n]), draws=200, seed=1, confidence=confidence)
-    apart = m.audited.distances(space.words[:n])
+    apart = m.audit_support.distances(space.words[:n])
     nearest = apart[apart > 0].min()
     assert 0 < report.detectable <= shown(100, (1 - confidence) / (2 * pairs)) / nearest * (1 + 1e-9)
 

@@ -198,7 +198,7 @@ def test_default_texts_of_a_public_context_differ_in_their_drawn_words_alone(tin
     assert len(found) == len(set(found)) == 12
     for texts in (found[:4], found[4:8], found[8:]):
         plans = [m.plan(t) for t in texts]
-        assert len({p.skeleton for p in plans}) == 1 and all(m.audited.adjacent(texts[0], t) for t in texts)
+        assert len({p.skeleton for p in plans}) == 1 and all(m.audit_support.adjacent(texts[0], t) for t in texts)
         for i in plans[0].targets:
             assert len({p.document.tokens[i].text.lower() for p in plans}) == 4, "another word at each place"
         for p in plans[1:]:

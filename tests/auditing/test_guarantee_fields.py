@@ -196,7 +196,7 @@ def test_a_distance_is_checked_without_a_vocabulary_too():
 def test_what_two_texts_share_is_compared_by_kind(adjacency, among, agree):
     """Of texts that the mechanism leaves out, where it writes a new text; a plugin states both in its own words."""
     g = Guarantee("pure", 1.0, "piece", adjacency, 1, 1.0, among=among)
-    st = SimpleNamespace(promise=g, m=SimpleNamespace(aligned=None))
+    st = SimpleNamespace(promise=g, m=SimpleNamespace(alignment=None))
     assert (shapes._leaves_out(st, "a", "b") == "") == agree  # type: ignore[arg-type]
 
 

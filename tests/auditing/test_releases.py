@@ -322,7 +322,7 @@ def test_vectors_of_a_large_norm_have_distances():
     vectors = SPACE.vectors.astype(np.float64) + 1e6
     space = WordSpace("small", "small", SPACE.words, vectors.astype(np.float32))
     m = of(SanText, space=space)
-    apart = m.audited.distances(NAMES)
+    apart = m.audit_support.distances(NAMES)
     assert np.nanmin(apart[~np.eye(30, dtype=bool)]) >= 0
     assert checked(m, NAMES).verdict in ("holds", "inconclusive")
 

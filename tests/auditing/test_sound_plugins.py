@@ -98,12 +98,12 @@ class RandomLength(dpt.Mechanism):
     name, title, family, notion = "sound-length", "A text of random length", "examples", "pure"
     summary = "Writes words until it draws a full stop."
     config_cls = WriterConfig
-    aligned = None
+    alignment = None
     pieces = ("sun", "rain", "walks", "sings", "home", "blue", ".")
     most = 8
 
     @property
-    def chances(self):
+    def likelihood(self):
         return _Given(self)
 
     def table(self, prepared):

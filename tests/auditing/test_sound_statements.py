@@ -14,7 +14,7 @@ from dptext_core.testing import check_mechanism
 class Unstated(Swap):
     """Randomised response that states no distribution."""
 
-    chances, max_epsilon = None, 25.0
+    likelihood, max_epsilon = None, 25.0
 
     def distribution(self, text, index):
         raise dpt.NoDistribution("There is no formula.")
@@ -49,7 +49,7 @@ class OneDraw(Unstated):
 class Always(Generator):
     """The same for every text: nothing is spent, whatever is in it."""
 
-    name, chances = "always-the-same", None
+    name, likelihood = "always-the-same", None
 
     def guarantee(self, text):
         return dpt.Guarantee("pure", 0.0, "released text", "any two texts", 0, 0.0, exposed=("nothing",))

@@ -991,7 +991,7 @@ class Parrot(Swap):
         piece = dpt.Release((0, len(text)), text, self.config.epsilon, "drawn")
         return dpt.RewriteResult.of(self, prepared, stream, text, pieces=(piece,))
 
-    aligned = chances = None
+    alignment = likelihood = None
 
 
 SAID = {

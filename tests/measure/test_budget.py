@@ -37,8 +37,8 @@ def test_what_the_kept_words_predict_gets_less_and_nothing_is_exposed(name):
     assert m.replace(epsilon=plan.epsilons).guarantee(TEXT).total == pytest.approx(120.0, abs=1e-9)
     assert plan.epsilons == distribute(m, other, 120.0, "public").epsilons, "the list is that of every adjacent text"
     assert not any("class" in e or "private" in e for e in plan.exposes)
-    open_ = m.public_start.entropy(TEXT)
-    assert set(open_) >= set(m.aligned.drawn(TEXT)) and all(h > 0 for h in open_.values())
+    open_ = m.public_prior.entropy(TEXT)
+    assert set(open_) >= set(m.alignment.drawn(TEXT)) and all(h > 0 for h in open_.values())
     order = sorted(plan.drawn, key=lambda i: open_[i])
     given = [plan.epsilons[i] for i in order]
     assert given == sorted(given) and given[0] < given[-1]
@@ -73,7 +73,7 @@ def words_of(text: str) -> list[str]:
 @pytest.mark.parametrize("by", ["uniform", "frequency", "hand"])
 def test_the_guarantee_of_the_list_is_the_total(name, by):
     m = MECHANISMS[name]()
-    shares = {m.aligned.spending(TEXT)[1]: 0.02} if by == "hand" else None
+    shares = {m.alignment.spending(TEXT)[1]: 0.02} if by == "hand" else None
     plan = distribute(m, TEXT, 120.0, by, shares)
     assert len(plan.epsilons) == len(words_of(TEXT)) and all(0 < e <= dpt.MAX_EPSILON for e in plan.epsilons)
     listed = m.replace(epsilon=plan.epsilons).guarantee(TEXT)
@@ -131,7 +131,7 @@ def test_tokens_that_spend_nothing_are_valued_by_the_same_rule():
 
 def test_by_hand_the_others_share_the_rest_evenly():
     m = MECHANISMS["dp-mlm"]()
-    drawn = m.aligned.spending(TEXT)
+    drawn = m.alignment.spending(TEXT)
     plan = distribute(m, TEXT, 100.0, "hand", {drawn[0]: 0.5, drawn[3]: 0.01})
     values = [plan.epsilons[i] for i in drawn]
     assert values[0] == pytest.approx(50) and values[3] == pytest.approx(1)
@@ -147,7 +147,7 @@ def test_by_hand_the_others_share_the_rest_evenly():
 def test_what_was_chosen_by_hand_is_not_seen_at_kept_tokens():
     """They stand at what the words have that nobody chose; where somebody chose for all, at their mean."""
     m = MECHANISMS["dp-mlm"]().replace(keep_stopwords=True)
-    drawn = m.aligned.spending(TEXT)
+    drawn = m.alignment.spending(TEXT)
     plan = distribute(m, TEXT, 100.0, "hand", {drawn[0]: 0.5})
     kept = [e for i, e in enumerate(plan.epsilons) if i not in drawn]
     assert kept and set(kept) == {plan.epsilons[drawn[1]]} != {plan.epsilons[drawn[0]]}
@@ -177,8 +177,8 @@ def test_the_plan_in_words():
 def test_a_word_that_is_drawn_once_counts_once():
     m = dpt.get_mechanism("custext", strategy="record")
     text = "doctor doctor doctor nurse"
-    assert m.aligned.spending(text) == (0, 3)
-    assert dpt.get_mechanism("custext").aligned.drawn(text) == (0, 1, 2, 3)
+    assert m.alignment.spending(text) == (0, 3)
+    assert dpt.get_mechanism("custext").alignment.drawn(text) == (0, 1, 2, 3)
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ def test_the_largest_total_that_is_offered_is_taken():
 def test_it_always_adds_up(raw, total, words):
     m = dpt.get_mechanism("dp-mlm", keep_stopwords=False)
     text = " ".join(words)
-    drawn = m.aligned.spending(text)
+    drawn = m.alignment.spending(text)
     scale = 0.9 / max(1.0, sum(raw))
     shares = {i: r * scale for i, r in zip(drawn, raw, strict=False)}
     try:

@@ -30,7 +30,7 @@ def test_text_of_another_script_is_said_and_english_is_not(name):
     assert coverage_note(m, ENGLISH) == (m.reading.note(ENGLISH) if name == "dp-bart" else "")
     # An empty text spends nothing where words are replaced, and as any other where a text is written.
     assert coverage_note(m, "") == coverage_note(m, " \n") == (EMPTY if m.guarantee("").draws else "")
-    assert bool(m.guarantee("").draws) == (m.aligned is None)
+    assert bool(m.guarantee("").draws) == (m.alignment is None)
     assert coverage_note(m, "... 12 !") == ""
     for text in FOREIGN.values():
         note = coverage_note(m, text)

@@ -56,7 +56,7 @@ def test_a_seeded_run_is_a_plain_loop():
                 if v.spread:
                     low, high = stats.t.interval(0.95, 3, np.mean(values), stats.sem(values))
                     assert (v.low, v.high) == pytest.approx((max(0, low), min(metrics.measure(name).high, high)))
-            kept = [m.distribution(TEXT, k).p_keep() for k in m.aligned.drawn(TEXT)]
+            kept = [m.distribution(TEXT, k).p_keep() for k in m.alignment.drawn(TEXT)]
             assert p.value("n_w").mean == pytest.approx(np.mean(kept)) and p.value("n_w").draws is None
 
 

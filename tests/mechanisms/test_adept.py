@@ -160,7 +160,7 @@ def test_the_promise_is_one_for_the_whole_text_whatever_it_is(tiny_autoencoder):
         g = m.guarantee(text)
         assert (g.notion, g.unit, g.adjacency, g.draws, g.total) == ("pure", "released text", "any two texts", 1, 3.0)
         assert entries(g, "word-piece-limits") == [{"read": 16, "written": 20}]
-    assert m.audited.adjacent(TEXT, "")
+    assert m.audit_support.adjacent(TEXT, "")
     assert m.rewrite("", seed=1).text != "" and m.can == frozenset()
 
 
@@ -178,7 +178,7 @@ def test_without_noise_nothing_is_promised_and_all_draws_are_one(tiny_autoencode
     assert m.guarantee(TEXT).notion == "none" and m.guarantee(TEXT).reason.kind == "no-noise"
     assert len({r.text for r in m.rewrites(TEXT, 5)}) == 1
     assert [p.epsilon for p in m.rewrite(TEXT).releases] == [0.0], "what nothing hides spends no ε that could be told"
-    assert m.audited.latent_loss(m.prepare(TEXT), m.prepare("")) is None
+    assert m.audit_support.latent_loss(m.prepare(TEXT), m.prepare("")) is None
     if name == "adept":
         assert dpt.audit(m, [TEXT, "play some jazz"], draws=100).verdict == "inconclusive"
 
@@ -186,12 +186,12 @@ def test_without_noise_nothing_is_promised_and_all_draws_are_one(tiny_autoencode
 def test_no_vector_loses_more_than_epsilon(tiny_autoencoder):
     m = made(tiny_autoencoder, epsilon=7.0)
     texts = [m.prepare(t) for t in [*TEXTS, TEXT, "", "é " * 50]]
-    losses = [m.audited.latent_loss(a, b) for a in texts for b in texts]
+    losses = [m.audit_support.latent_loss(a, b) for a in texts for b in texts]
     assert 0 < max(losses) <= 7.0
     # The bound is reached: two vectors that share no place.
     a, b = np.eye(16)[0] * 9, np.eye(16)[1] * 9
     ends = (type(texts[0])(texts[0].document, m.key, x.astype(np.float32), False) for x in (a, b))
-    far = m.audited.latent_loss(*ends)
+    far = m.audit_support.latent_loss(*ends)
     assert far == pytest.approx(7.0, rel=1e-12) and far <= 7.0
 
 
@@ -200,12 +200,12 @@ def test_the_stated_loss_is_that_of_the_noise(tiny_autoencoder):
     m = made(tiny_autoencoder, epsilon=5.0)
     a, b = m.prepare(TEXTS[0]), m.prepare(TEXTS[1])
     z, w, rate = m.clipped(a), m.clipped(b), float(m.rate)
-    assert m.audited.latent_advantage(a, b) == laplace_advantage(z - w, rate) > 0
+    assert m.audit_support.latent_advantage(a, b) == laplace_advantage(z - w, rate) > 0
     rng = np.random.default_rng(5)
     beyond = np.where(z > w, np.maximum(z, w), np.minimum(z, w)) + np.sign(z - w) * 3
     tried = [beyond, *(z + rng.integers(-GRID, GRID, size=(200, len(z))))]
     ratios = [rate * float((np.abs(y - w) - np.abs(y - z)).sum()) for y in tried]
-    assert max(ratios) == pytest.approx(m.audited.latent_loss(a, b), rel=1e-12) and max(ratios[1:]) < ratios[0]
+    assert max(ratios) == pytest.approx(m.audit_support.latent_loss(a, b), rel=1e-12) and max(ratios[1:]) < ratios[0]
 
 
 @pytest.mark.slow

@@ -30,7 +30,7 @@ def test_the_chance_of_pieces_is_the_product_of_the_drawn_ones():
         "two": [stated([0.1, 0.9, 0.0]), stated([0.3, 0.3, 0.4]), stated([0.5, 0.5, 0.0], ["a", "b", "A"])],
     }
     seen: list[Any] = []
-    m = SimpleNamespace(title="M", chances=None)
+    m = SimpleNamespace(title="M", likelihood=None)
     own = SimpleNamespace(m=m, given=lambda text, r: None if text == "none" else tables[text])
 
     def result(known, drawn=(True, True, True), text="a"):

@@ -324,7 +324,7 @@ def test_under_locked_stream_the_word_only_comes_nearer(seed, noise, n, lists):
 
 def check_flips(channel, stream, low, high):
     """Flips are what the sampler does at every ε: at their points, just before, and on a grid between them."""
-    flips = channel.flips(stream, low, high)
+    flips = channel.epsilon_breakpoints(stream, low, high)
     assert [channel.candidates[i] for _, i in flips][-1] == channel.candidates[channel.draw(high, stream)]
     for (a, before), (b, after) in itertools.pairwise(flips):
         middle = b * (1 - 1e-9)

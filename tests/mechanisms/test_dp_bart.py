@@ -149,7 +149,7 @@ def test_what_is_promised_follows_the_noise(folder):
     g = m.guarantee(TEXT)
     assert (g.notion, g.epsilon, g.delta, g.draws, g.total) == ("approx", 250.0, 1e-6, 1, 250.0)
     assert "δ = 1e−6" in g.sentence() and g.adjacency == "any two texts" and g.adjacency.is_any_texts
-    assert m.audited.adjacent(TEXT, LONG)
+    assert m.audit_support.adjacent(TEXT, LONG)
     pure = m.replace(noise="laplace")
     assert pure.guarantee(TEXT).notion == "pure" and pure.guarantee(TEXT).total_delta == 0.0
     assert "δ" not in pure.guarantee(TEXT).sentence() and pure.rewrite(TEXT).guarantee == pure.guarantee(TEXT)
@@ -161,14 +161,14 @@ def test_no_two_texts_lose_more_than_is_promised(folders):
     for noise in ("gaussian", "laplace"):
         m = make(folders["bart"], noise=noise, epsilon=8.0, bound=1e-4)
         a, b = m.prepare(LONG), m.prepare(" ".join(reversed(TEXT.split())) * 5)
-        assert 0 < m.audited.latent_loss(a, b) <= 8.0 and m.audited.latent_loss(a, a) == 0.0
+        assert 0 < m.audit_support.latent_loss(a, b) <= 8.0 and m.audit_support.latent_loss(a, a) == 0.0
         steps = (m.clipped(a) - m.clipped(b)).ravel()
         if noise == "gaussian":
             apart = math.sqrt(int((steps * steps).sum()))
-            assert m.audited.latent_advantage(a, b) == gaussian_advantage(apart / m.scale(steps.size)) > 0
+            assert m.audit_support.latent_advantage(a, b) == gaussian_advantage(apart / m.scale(steps.size)) > 0
         # The two that are farthest apart lose all of it.
         one, other = (dp_bart.EncodedText(a.document, a.key, np.full_like(a.latent, s), False) for s in (1.0, -1.0))
-        loss = m.audited.latent_loss(one, other)
+        loss = m.audit_support.latent_loss(one, other)
         assert loss == pytest.approx(8.0, rel=1e-6) and loss <= 8.0
 
 

@@ -146,9 +146,9 @@ def test_what_is_promised_and_exposed(near):
 
 def test_which_texts_are_alike(near):
     m = make(near)
-    adjacent = m.audited.adjacent
+    adjacent = m.audit_support.adjacent
     assert adjacent(TEXT, "One. Two.") and not adjacent(TEXT, FIRST) and adjacent("", FIRST)
-    assert make(near, slots=2).audited.adjacent(TEXT, "")
+    assert make(near, slots=2).audit_support.adjacent(TEXT, "")
 
 
 def test_an_audit_of_one_text_takes_another_one_beside_it(near, few_rewrites):
@@ -215,9 +215,9 @@ def test_chances_with_further_sentences_are_the_products_of_each_draw(near):
     m = make(near, each=2, epsilon=15.0)
     texts = [m.prepare(t) for t in (TEXT, f"{SECOND} {FIRST}", FIRST)]
     results = m.rewrites(texts[0], 3, seed=5)
-    log = m.chances.log(texts, results)
+    log = m.likelihood.log(texts, results)
     for b, r in enumerate(results):
-        stated = [m.chances.given(t, r) for t in texts]
+        stated = [m.likelihood.given(t, r) for t in texts]
         assert stated[2] is None and log[2, b] == -np.inf
         for a in (0, 1):
             want = sum(d.log_probs[r.candidate(i)] for i, d in enumerate(stated[a]))
@@ -232,13 +232,13 @@ def test_sentences_that_every_text_has_are_not_scored_to_compare_the_texts(near,
     m, seen = make(near, each=each, epsilon=15.0), []
     texts = [m.prepare(t) for t in (f"{FIRST} {SECOND}", f"{FIRST} Nobody came.", f"{FIRST} One.")]
     results = m.rewrites(texts[0], 3, seed=5)
-    log = m.chances.log(texts, results)
+    log = m.likelihood.log(texts, results)
     cosines = type(m).cosines
     monkeypatch.setattr(type(m), "cosines", lambda m, codes, *a: (seen.append(len(codes)), cosines(m, codes, *a))[1])
-    found = m.chances.relative(texts, results)
+    found = m.likelihood.relative(texts, results)
     assert found - found[0] == pytest.approx(log - log[0], abs=1e-9) and seen == [1, 1, 1]
     other = [*texts, m.prepare(FIRST)]  # of another length: nothing cancels
-    assert m.chances.relative(other, results) == pytest.approx(m.chances.log(other, results))
+    assert m.likelihood.relative(other, results) == pytest.approx(m.likelihood.log(other, results))
 
 
 def test_one_for_each_draws_what_it_always_drew_and_more_begin_with_it(near):
@@ -303,7 +303,7 @@ def test_a_list_is_what_its_texts_are_and_sentences_go_together_in_small_blocks(
     assert len({r.text for r in many}) == 3 and max(sizes) == 3
     p = m.prepare(texts[2])
     stated = [sum(np.log(r.distribution(i).p(u.text)) for i, u in enumerate(r.units)) for r in many]
-    assert m.chances.log([p], many)[0] == pytest.approx(stated)
+    assert m.likelihood.log([p], many)[0] == pytest.approx(stated)
 
 
 def test_blanks_and_line_ends_of_the_text_do_not_show(near):
@@ -384,7 +384,7 @@ def test_where_the_released_sentence_changes_is_where_a_rewrite_does(near):
         p = m.prepare(TEXT)
         for seed in range(4):
             channel, stream = m.rewrite(p, seed=seed).locked(1)
-            flips = channel.flips(stream, 1.0, 300.0)
+            flips = channel.epsilon_breakpoints(stream, 1.0, 300.0)
             assert flips[0][0] == 1.0 and len({i for _, i in flips}) > 1
             for epsilon in np.geomspace(1.0, 300.0, 25):
                 where = max(k for k, (e, _) in enumerate(flips) if e <= epsilon)
@@ -409,14 +409,14 @@ def test_chances_of_whole_rewrites_are_those_of_their_sentences(near):
     m = make(near, epsilon=10.0)
     texts = [m.prepare(t) for t in (TEXT, "One. Two.", FIRST)]
     results = m.rewrites(texts[0], 3, seed=5)
-    found = m.chances.log(texts, results)
+    found = m.likelihood.log(texts, results)
     for b, r in enumerate(results):
         for a, p in enumerate(texts[:2]):
-            stated = m.chances.given(p, r)
+            stated = m.likelihood.given(p, r)
             each = [math.log(d.p(u.text)) for d, u in zip(stated, r.units, strict=True)]
             assert found[a, b] == pytest.approx(sum(each))
-        assert m.audited.spelled([r.candidate(0), r.candidate(1)]) == r.text
-    assert np.isneginf(found[2]).all() and m.chances.given(texts[2], results[0]) is None
+        assert m.audit_support.spelled([r.candidate(0), r.candidate(1)]) == r.text
+    assert np.isneginf(found[2]).all() and m.likelihood.given(texts[2], results[0]) is None
     assert np.abs(found[0] - found[1]).max() <= 20.0
 
 

@@ -154,7 +154,7 @@ def test_what_is_public_before_a_text_is_read_once_and_changes_scores_by_roundin
     assert m.rewrite([TEXT, "day", "a " * 30], seed=3)[0].distribution(1).log_probs.tolist() == (
         first.distribution(1).log_probs.tolist()
     )
-    for d, own in zip(m.chances.given(m.prepare(TEXT), r), r.releases, strict=True):
+    for d, own in zip(m.likelihood.given(m.prepare(TEXT), r), r.releases, strict=True):
         assert own.drawn and np.array_equal(d.log_probs, r.distribution(r.releases.index(own)).log_probs)
 
 
@@ -264,10 +264,12 @@ def test_the_promise_counts_the_limit_and_not_what_was_written(folder):
     m = make(folder, max_tokens=12)
     g = m.guarantee(TEXT)
     assert (g.notion, g.epsilon, g.draws, g.total) == ("pure", 60.0, 12, 720.0) and g.bounded_range
-    assert g.adjacency.is_any_texts and m.audited.adjacent(TEXT, OTHER)
+    assert g.adjacency.is_any_texts and m.audit_support.adjacent(TEXT, OTHER)
     limited = make(folder, max_tokens=12, length="input")
     assert limited.guarantee(OTHER).draws == 5 and limited.guarantee(TEXT).draws == 11
-    assert not limited.audited.adjacent(TEXT, OTHER) and shared(limited.guarantee(TEXT)) == ["word-and-mark-count"]
+    assert not limited.audit_support.adjacent(TEXT, OTHER) and shared(limited.guarantee(TEXT)) == [
+        "word-and-mark-count"
+    ]
     assert [c.kind for c in limited.guarantee(TEXT).among.conditions] == ["word-and-mark-count"]
     assert len(limited.rewrite(OTHER, seed=1).releases) <= 5
 
@@ -617,7 +619,7 @@ def test_the_chance_of_a_rewrite_is_the_product_of_those_of_its_tokens(folders, 
     m = make(folders["gpt2"], max_tokens=4, length="input", prior=prior, epsilon=20.0)
     texts = [m.prepare(t) for t in ("day day", "A lawyer went", "a b c d e")]
     results = [r for t in texts for r in m.rewrites(t, 1, seed=6)]
-    found = m.chances.log(texts, results)
+    found = m.likelihood.log(texts, results)
     ends = m._ends()
     assert found.shape == (3, 3) and np.isneginf(found).any()
     for a, (t, limit) in enumerate(zip(texts, (2, 3, 4), strict=True)):
@@ -626,7 +628,7 @@ def test_the_chance_of_a_rewrite_is_the_product_of_those_of_its_tokens(folders, 
             possible = len(tokens) <= limit and (tokens[-1] in ends or len(tokens) == limit)
             assert possible == np.isfinite(found[a, b])
             if possible:
-                given = m.chances.given(t, r)
+                given = m.likelihood.given(t, r)
                 own = sum(d.log_probs[c] for d, c in zip(given, tokens, strict=True))
                 assert found[a, b] == pytest.approx(own, abs=1e-3)
     assert m.max_epsilon == (1400.0 if prior == "none" else 2 * (720 - 25 - np.log(1e6)))

@@ -70,7 +70,7 @@ def test_distributions_and_draws_stay(name):
     for row, channel in zip(rows.tolist(), channels, strict=True):
         own: dict[str, Any] = {"source": [channel.source, channel.source_index, len(channel.candidates)]}
         own["drawn"] = [channel.draw(e, S.at(k)) for e in EPSILONS for k in range(8)]
-        own["flips"] = [tried(lambda c=channel, k=k: c.flips(S.at(k), 0.1, 20.0)) for k in range(2)]
+        own["flips"] = [tried(lambda c=channel, k=k: c.epsilon_breakpoints(S.at(k), 0.1, 20.0)) for k in range(2)]
         if closed:
             own["log p"] = [channel.at(e).log_probs for e in EPSILONS]
             own["sampled"] = [channel.at(e).sample_indices(6, S) for e in EPSILONS]
@@ -85,12 +85,12 @@ def test_distributions_and_draws_stay(name):
 def test_promises_and_views_stay(name):
     m = MADE[name]()
     found: dict[str, Any] = {
-        "distances": tried(lambda: np.nan_to_num(m.audited.distances([*W[:4], "zzz"]), nan=-1.0)),
+        "distances": tried(lambda: np.nan_to_num(m.audit_support.distances([*W[:4], "zzz"]), nan=-1.0)),
         "largest": [tried(lambda: m.max_epsilon), tried(lambda: type(m).epsilon_range({}))],
         "promise": [tried(lambda t=t: m.guarantee(t)) for t in (TEXT, W[3], "the and", "")],
         "note": tried(lambda: m.reading.note(TEXT)),
         "alike": [
-            tried(lambda a=a: m.audited.adjacent(TEXT, a)) for a in (TEXT.replace(W[9], W[8]), f"{W[0]} x", TEXT)
+            tried(lambda a=a: m.audit_support.adjacent(TEXT, a)) for a in (TEXT.replace(W[9], W[8]), f"{W[0]} x", TEXT)
         ],
         "rewritten": [plain([r.text, r.guarantee.total, r.steps]) for r in (m.rewrite(TEXT, seed=s) for s in range(4))],
         "many": [r.text for r in m.rewrites(TEXT, 5, seed=2)] + [r.text for r in m.rewrite([TEXT, W[2]] * 2, seed=3)],
@@ -158,10 +158,10 @@ def test_places_that_share_a_draw_have_one_word_or_no_chance():
     m = MADE["custext conservative"]()
     prepared = m.prepare(f"{W[0]} {W[0]} {W[1]}")
     one, other, *_ = m.distribution(prepared, 0).candidates
-    together = m.chances.in_places(
+    together = m.likelihood.in_places(
         prepared, [{0: one, 1: one.upper()}, {0: one, 1: other}, {0: one, 1: one[:2] + one[2:]}]
     )
-    alone = m.chances.in_places(prepared, [{0: one}])
+    alone = m.likelihood.in_places(prepared, [{0: one}])
     assert together[0] == together[2] == alone[0] > -np.inf == together[1]
 
 

@@ -246,11 +246,11 @@ def test_a_text_in_pieces_never_spells_one(tmp_path):
         fits = [w and not set(forms(so_far + t)) & set(m.config.never) for w, t in zip(whole, shown, strict=True)]
         full = plain.table(r.logits(i)).at(m.config.epsilon).probs * fits
         assert d.probs == pytest.approx(full / full.sum(), rel=1e-6)
-    other = m.chances.given(m.prepare("your nurse left"), r)
+    other = m.likelihood.given(m.prepare("your nurse left"), r)
     assert [np.isinf(o.log_probs).tolist() for o in other] == [
         np.isinf(r.distribution(i).log_probs).tolist() for i in range(len(r.releases))
     ]
-    assert np.isfinite(m.chances.log([m.prepare(text)], [r])).all()
+    assert np.isfinite(m.likelihood.log([m.prepare(text)], [r])).all()
 
 
 def test_what_is_no_word_is_refused_with_what_to_do(space):

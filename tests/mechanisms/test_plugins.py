@@ -420,7 +420,7 @@ def test_a_promise_within_groups_is_whole_and_holds(groups):
     assert shared(promise)[-1] == "same-group" and promise.group.size == 20
     assert {"text": "the group of each word: about how frequent it is"} in entries(promise, "custom")
     near, far = (f"my {m.vocabulary.words[row]}" for row in (4001, 4039))
-    assert m.audited.adjacent(f"my {m.vocabulary.words[4000]}", near) and not m.audited.adjacent(near, far)
+    assert m.audit_support.adjacent(f"my {m.vocabulary.words[4000]}", near) and not m.audit_support.adjacent(near, far)
     report = dpt.audit(m, [m.vocabulary.words[row] for row in (4000, 4001, 4039)], draws=100, seed=1)
     assert report.claimed == 3.0 and report.measured == pytest.approx(3.0) and report.verdict != "refuted"
 

@@ -56,7 +56,7 @@ def test_words_of_several_texts_are_worked_out_together_with_the_same_bits(name,
     places = [(p, i) for p in texts for i in range(len(p.document.tokens))]
     passes, real = [], engine(tiny_model).score
     monkeypatch.setattr(engine(tiny_model), "score", lambda r, **given: passes.append(len(r)) or real(r, **given))
-    found = m.chances.at(places)
+    found = m.likelihood.at(places)
     asked = [len(p.targets) for p in texts]
     # Two of the texts have one skeleton, so that they share their proposals.
     assert passes == [sum(asked)] + ([asked[0] + asked[2]] if name == "dp-mlm-prior" else [])
@@ -71,7 +71,7 @@ def test_one_model_reads_and_proposes():
     masked = [lm_pieces(p, i) for i in range(len(p.document.tokens))]
     asked = [MaskRequest(None, masked, i) for i in p.targets]
     assert (proposed_logits("bundled", m.language, [(p.public, i) for i in p.targets]) == engine().score(asked)).all()
-    without = m.public_start.without_prior()
+    without = m.public_prior.without_prior()
     assert (m.kept_scores.of(m.prepare(TEXT)) == without.kept_scores.of(without.prepare(TEXT))).all()
     assert m.loads() == without.loads()
 
@@ -80,7 +80,7 @@ def test_one_model_reads_and_proposes():
 def test_scores_that_are_there_are_put_into_the_text_of_the_one_without_a_prior(never):
     """Those of words that are never released are not among them, and take no place of another's."""
     m = dpt.get_mechanism("dp-mlm-prior", loaded_words=False, never=never)
-    without, p = m.public_start.without_prior(), m.prepare(TEXT)
+    without, p = m.public_prior.without_prior(), m.prepare(TEXT)
     again = without.kept_scores.put(p.document, m.kept_scores.of(p))
     own = without.prepare(TEXT)
     assert (without.kept_scores.of(again) == without.kept_scores.of(own)).all()
@@ -190,7 +190,7 @@ def test_a_locked_draw_equals_a_rewrite_at_every_epsilon(prior, options):
         if not step.drawn:
             continue
         channel, stream = result.locked(i)
-        flips = channel.flips(stream, 1.0, 500.0)
+        flips = channel.epsilon_breakpoints(stream, 1.0, 500.0)
         for e in np.geomspace(1.0, 500.0, 19):
             shown = [w for at, w in flips if at <= e][-1]
             assert shown == channel.draw(e, stream) == channel.at(e).sample_indices(1, stream)[0]
@@ -325,38 +325,38 @@ def test_the_audit_sees_what_leaks_only_after_a_released_word(tiny_model):
 def test_what_was_released_before_is_that_of_one_rewrite(prior):
     m = prior(order="certain", epsilon=3.0)
     p = m.plan(TEXT)
-    before = m.chances.before(p, dpt.NoiseStream(2))
+    before = m.likelihood.before(p, dpt.NoiseStream(2))
     order = list(m._order(p))
     assert list(before) == order and [len(x) for x in before.values()] == [0, 1, 2, 3, 4]
     assert [i for i, _ in before[order[-1]]] == order[:-1]
-    after = m.chances.after(p, order[-1], before[order[-1]])
+    after = m.likelihood.after(p, order[-1], before[order[-1]])
     assert after.probs != pytest.approx(m.distribution(p, order[-1]).probs)
-    assert prior().chances.before(p, dpt.NoiseStream(2)) == {}
+    assert prior().likelihood.before(p, dpt.NoiseStream(2)) == {}
 
 
 def test_capitals_that_are_copied_belong_to_what_makes_texts_alike(prior):
     a, b = "The doctor told him.", "The Doctor told him."
-    assert prior().audited.adjacent(a, b) and prior().audited.adjacent(a, "The river told him.")
-    assert not prior(recase="original").audited.adjacent(a, b)
-    assert prior(recase="original").audited.adjacent(b, "The River told him.")
+    assert prior().audit_support.adjacent(a, b) and prior().audit_support.adjacent(a, "The river told him.")
+    assert not prior(recase="original").audit_support.adjacent(a, b)
+    assert prior(recase="original").audit_support.adjacent(b, "The River told him.")
 
 
 def test_the_same_mechanism_with_and_without(tiny_model):
     plain = dpt.get_mechanism("dp-mlm", model=tiny_model, epsilon=12.0, order="sequential", keep_punctuation=False)
-    public = plain.public_start.from_public()
-    assert public.name == "dp-mlm-prior" and public.public_start.from_public() is None
+    public = plain.public_prior.from_public()
+    assert public.name == "dp-mlm-prior" and public.public_prior.from_public() is None
     for name in ("epsilon", "order", "keep_punctuation", "model"):
         assert getattr(public.config, name) == getattr(plain.config, name)
-    assert public.public_start.without_prior().config == plain.config
+    assert public.public_prior.without_prior().config == plain.config
     beyond = dpt.get_mechanism("dp-mlm", model=tiny_model, epsilon=1300.0)
-    assert beyond.public_start.from_public() is None, "beyond its largest ε"
-    assert dpt.get_mechanism("dp-mlm", model=tiny_model, score="similarity").public_start.from_public() is None
-    assert dpt.get_mechanism("dp-mlm-plus", model=tiny_model).public_start is None
+    assert beyond.public_prior.from_public() is None, "beyond its largest ε"
+    assert dpt.get_mechanism("dp-mlm", model=tiny_model, score="similarity").public_prior.from_public() is None
+    assert dpt.get_mechanism("dp-mlm-plus", model=tiny_model).public_prior is None
     santext = dpt.get_mechanism("santext", epsilon=7.0)
-    there = santext.public_start.from_public()
-    assert santext.public_start.without_prior() is None and there.config.prior == "skeleton"
-    assert there.public_start.without_prior().config == santext.config
-    assert dpt.get_mechanism("custext", strategy="record").public_start.from_public() is None
+    there = santext.public_prior.from_public()
+    assert santext.public_prior.without_prior() is None and there.config.prior == "skeleton"
+    assert there.public_prior.without_prior().config == santext.config
+    assert dpt.get_mechanism("custext", strategy="record").public_prior.from_public() is None
 
 
 def test_the_limit_on_epsilon_counts_the_proposal(prior):

@@ -144,7 +144,7 @@ def test_what_is_said_of_a_common_word_is_said_of_its_distribution(p):
         assert np.array_equal(finite, np.isfinite(found))
         assert found[finite] == pytest.approx(exact[finite], abs=error + 1e-6)
     for seed in range(20):
-        flips = channel.flips(NoiseStream(seed), 0.5, 20.0)
+        flips = channel.epsilon_breakpoints(NoiseStream(seed), 0.5, 20.0)
         for e in np.geomspace(0.51, 19.9, 25):
             assert [w for at, w in flips if at <= e][-1] == channel.draw(float(e), NoiseStream(seed))
     shown = channel.shown(6, 0.5, 20.0).tolist()

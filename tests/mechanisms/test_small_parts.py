@@ -254,7 +254,7 @@ def test_with_the_noise_locked_sentences_change_where_the_sampler_does(seed):
     table = sentence_trace.CosineTable(tuple(map(str, range(40))), cosines, (0.0, 0.8))
     stream = NoiseStream(seed)
     noise = stream.gumbel(40)
-    flips = table.flips(stream, 0.5, 200.0)
+    flips = table.epsilon_breakpoints(stream, 0.5, 200.0)
     assert [i for _, i in flips] == brute_flips(lambda e: int(np.argmax(table.log_weights(e) + noise)), 0.5, 200.0)
     assert len(flips) > 1 and flips[0][0] == 0.5
     for (_, before), (at, after) in pairwise(flips):
@@ -280,7 +280,7 @@ def test_a_shift_whose_range_depends_on_epsilon_has_these_chances():
         assert np.exp(found[:, k]) == pytest.approx(p[[2, 7]]) and channel.at(e).probs == pytest.approx(p)
     stream = NoiseStream(7)
     noise = stream.gumbel(9)
-    flips = channel.flips(stream, 0.5, 60.0)
+    flips = channel.epsilon_breakpoints(stream, 0.5, 60.0)
     assert [i for _, i in flips] == brute_flips(lambda e: int(np.argmax(weights(e) + noise)), 0.5, 60.0)
 
 
@@ -309,7 +309,7 @@ def test_how_open_places_are_is_the_entropy_of_what_is_proposed_there(kept, monk
 )
 def test_a_mechanism_without_its_proposal_has_the_same_options(order, other):
     m = dpt.get_mechanism("dp-mlm-prior", order=order, epsilon=31.0, keep_stopwords=False)
-    plain = m.public_start.without_prior()
+    plain = m.public_prior.without_prior()
     assert plain is not None and plain.name == "dp-mlm" and plain.config.order == other
     for f in dataclasses.fields(plain.config):
         if f.name != "order" and hasattr(m.config, f.name):

@@ -96,7 +96,7 @@ def test_what_is_said_of_a_word_is_said_of_its_distribution(options):
             shown = channel.shown(n, 0.5, 60.0)
             assert shown[0] == x and sorted(D[x])[: min(n, 40)] == pytest.approx(D[x][shown], rel=1e-5)
         for seed in range(6):
-            flips = channel.flips(dpt.NoiseStream(seed), 0.5, 200.0)
+            flips = channel.epsilon_breakpoints(dpt.NoiseStream(seed), 0.5, 200.0)
             drawer = [channel.drawer(float(e))(dpt.NoiseStream(seed)) for e in np.geomspace(0.51, 199.0, 40)]
             assert drawer == [channel.draw(float(e), dpt.NoiseStream(seed)) for e in np.geomspace(0.51, 199.0, 40)]
             assert drawer == [[w for at, w in flips if at <= e][-1] for e in np.geomspace(0.51, 199.0, 40)]

@@ -57,8 +57,8 @@ def test_t_0_releases_the_nearest_word(noise):
     assert m.rewrite(text, seed=4).text == plain.rewrite(text, seed=4).text
     for row in (0, 9):
         assert (
-            m.channel(row).flips(NoiseStream(3), 1.0, 40.0)[0][1]
-            == plain.channel(row).flips(NoiseStream(3), 1.0, 40.0)[0][1]
+            m.channel(row).epsilon_breakpoints(NoiseStream(3), 1.0, 40.0)[0][1]
+            == plain.channel(row).epsilon_breakpoints(NoiseStream(3), 1.0, 40.0)[0][1]
         )
         # Their estimates share their noise too.
         assert m.channel(row).at(5.0).probs == pytest.approx(plain.channel(row).at(5.0).probs, abs=0.003)
@@ -72,7 +72,7 @@ def test_every_stretch_of_a_word_is_found_however_short(t, noise):
     short = 0
     for seed in range(50):
         channel, stream = m.channel(seed % 40), NoiseStream(seed).at(0)
-        flips = channel.flips(stream, 1.0, 400.0)
+        flips = channel.epsilon_breakpoints(stream, 1.0, 400.0)
         edges = np.array([e for e, _ in flips] + [400.0])
         for k, (start, word) in enumerate(flips):
             inside = start * (edges[k + 1] / start) ** np.array([0.001, 0.5, 0.999])
@@ -95,7 +95,7 @@ def test_two_words():
     m = on(space, "vickrey", epsilon=400.0, t=1.0)
     assert set(rewritten(m, space.words[0], 50, 1)) == {space.words[1]}
     assert m.channel(0).at(400.0).probs == pytest.approx([0.0, 1.0])
-    assert m.channel(0).flips(NoiseStream(1), 100.0, 1000.0) == [(100.0, 1)]
+    assert m.channel(0).epsilon_breakpoints(NoiseStream(1), 100.0, 1000.0) == [(100.0, 1)]
 
 
 def test_more_words_move_than_by_the_nearest():

@@ -147,7 +147,7 @@ def test_flips_are_the_draws_at_every_epsilon(case):
     flipped = 0
     for seed in range(25):
         stream = NoiseStream(seed).at(0)
-        flips = channel.flips(stream, low, high)
+        flips = channel.epsilon_breakpoints(stream, low, high)
         at = np.array([e for e, _ in flips])
         assert at[0] == low and (np.diff(at) >= 0).all() and at[-1] <= high
         assert all(a != b for (_, a), (_, b) in itertools.pairwise(flips)), "a flip to the same word"
@@ -211,7 +211,7 @@ def test_locked_stream_draw_the_released_word_again(case):
             continue
         channel, stream = result.locked(k)
         assert channel.candidates[channel.draw(high, stream)] == step.replacement
-        flips = channel.flips(stream, high, high * 2)
+        flips = channel.epsilon_breakpoints(stream, high, high * 2)
         assert channel.candidates[flips[0][1]] == step.replacement
         assert result.distribution(k).source == step.original
         drawn += 1
@@ -566,7 +566,10 @@ def test_at_the_ends_of_what_epsilon_may_be(case, epsilon):
     assert 0 <= keep <= 1 + 1e-12 and 0.99 <= distinct <= 41
     assert not np.isnan(channel.log_p(np.array([epsilon]), np.arange(len(d)))).any()
     top = min(1400.0, epsilon * 10)
-    assert channel.flips(NoiseStream(1), epsilon, top)[0] == (epsilon, channel.draw(epsilon, NoiseStream(1)))
+    assert channel.epsilon_breakpoints(NoiseStream(1), epsilon, top)[0] == (
+        epsilon,
+        channel.draw(epsilon, NoiseStream(1)),
+    )
     assert len(channel.shown(5, epsilon, top)) >= 1 and m.guarantee(word).sentence()
 
 
@@ -627,7 +630,7 @@ def test_the_chance_of_released_words_counts_a_shared_draw_once(strategy):
         at(x, y, z, x, b.candidates[0], z),
         at(x, "zzz", z, x, "zzz", z),
     ]
-    found = m.chances.in_places(p, released)
+    found = m.likelihood.in_places(p, released)
     of = lambda d, word: float(d.log_probs[list(d.candidates).index(word)])  # noqa: E731
     unknown = -2 * np.log(30)
     if strategy == "record":
@@ -641,4 +644,4 @@ def test_the_chance_of_released_words_counts_a_shared_draw_once(strategy):
                 -np.inf,
             ]
         )
-    assert m.chances.in_places(p, []).shape == (0,)
+    assert m.likelihood.in_places(p, []).shape == (0,)

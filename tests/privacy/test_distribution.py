@@ -107,7 +107,7 @@ def test_candidates_that_a_filter_removed_win_nowhere(seed, size):
 def test_a_locked_draw_equals_the_sampler_at_every_epsilon():
     t = table(4000, 9)
     stream = NoiseStream(4)
-    flips = t.flips(stream, 1.0, 500.0)
+    flips = t.epsilon_breakpoints(stream, 1.0, 500.0)
     for e in (1.0, 5.0, 31.0, 200.0, 500.0):
         assert [w for at, w in flips if at <= e][-1] == t.at(e).sample_indices(1, stream)[0]
 
@@ -150,7 +150,7 @@ def test_a_proposal_leaves_no_candidate_out_that_a_filter_did_not_remove():
 
 def test_a_locked_draw_with_a_proposal_equals_the_sampler_at_every_epsilon():
     t, stream = based(4000, 9), NoiseStream(4)
-    flips = t.flips(stream, 1.0, 500.0)
+    flips = t.epsilon_breakpoints(stream, 1.0, 500.0)
     assert len(flips) > 3
     for e in np.geomspace(1.0, 500.0, 23):
         shown = [w for at, w in flips if at <= e][-1]

@@ -150,7 +150,7 @@ FIGURES = {
     "normalisers": lambda: [t.log_z(EPSILONS) for t in TABLES] + [TABLES[4].log_z(np.array([-1.0, 0.0]))],
     "deniability": lambda: [t.deniability(e) for t in TABLES for e in EPSILONS.tolist()],
     "shown": lambda: [t.shown(n, 0.1, 9.0) for t in TABLES for n in (1, 3, 50)],
-    "flips": lambda: [t.flips(S.at(k), 0.05, 60.0) for t in TABLES for k in range(3)],
+    "flips": lambda: [t.epsilon_breakpoints(S.at(k), 0.05, 60.0) for t in TABLES for k in range(3)],
     "chances": lambda: [t.log_p(EPSILONS, np.array([1, 0])) for t in TABLES],
     "drawn": lambda: [
         (t.draw(e, S), t.drawer(e)(S), *t.at(e).sample_indices(9, S)) for t in TABLES for e in (0.05, 9.0)

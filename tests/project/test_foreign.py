@@ -187,7 +187,7 @@ class Stated(Latent):
         return dataclasses.replace(super().guarantee(text), notion="pure", delta=0.0)
 
     @property
-    def audited(self):
+    def audit_support(self):
         return Letters(self)
 
 
@@ -312,7 +312,7 @@ class Silent(Swap):
 
     name, title = "foreign-silent", "Foreign silent"
 
-    chances = None
+    likelihood = None
 
     def rewrite_prepared(self, prepared, stream, task):
         return dataclasses.replace(super().rewrite_prepared(prepared, stream, task), trace=dpt.Trace())

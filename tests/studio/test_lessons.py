@@ -87,7 +87,7 @@ def test_a_banned_original_is_told_apart_by_what_cannot_come_out():
     m = recommended("santext", epsilon=15.0)
     assert stays == pytest.approx(m.distribution("doctor", 0).p("doctor"))
     assert other == pytest.approx(m.distribution("nurse", 0).p("doctor"))
-    assert loss <= 15.0 * m.audited.distances(["doctor", "nurse"])[0, 1] * (1 + 1e-9)
+    assert loss <= 15.0 * m.audit_support.distances(["doctor", "nurse"])[0, 1] * (1 + 1e-9)
     assert original_returns.odds(15.0, True)[0] == 0.0 and original_returns.odds(15.0, True)[2] == float("inf")
 
 

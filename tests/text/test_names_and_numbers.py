@@ -177,8 +177,8 @@ def test_the_rule_holds_for_a_list_of_ones_own_and_not_where_stop_words_are_draw
 @pytest.mark.parametrize("name", ["diffractor", "santext-plus", "dp-mlm"])
 def test_texts_that_keep_other_stop_words_are_no_neighbours(name):
     m = dpt.get_mechanism(name)
-    assert m.audited.adjacent("I saw one dog", "I saw one cat")
-    assert not m.audited.adjacent("I saw one dog", "I saw one 5"), "a number beside it makes “one” a number"
+    assert m.audit_support.adjacent("I saw one dog", "I saw one cat")
+    assert not m.audit_support.adjacent("I saw one dog", "I saw one 5"), "a number beside it makes “one” a number"
     assert kinds(m.guarantee("I saw one dog")).count("names-among-stop-words") == 1 and keeps_stop_words(m.config)
     assert "names-among-stop-words" not in kinds(m.replace(keep_stopwords=False).guarantee("I saw"))
 

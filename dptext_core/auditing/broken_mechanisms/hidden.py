@@ -56,11 +56,11 @@ class NoisyLength(Mechanism):
     words: ClassVar[tuple[str, ...]] = ("none", "tiny", "short", "brief", "medium", "long", "huge", "endless")
 
     @property
-    def audited(self) -> AuditSupport[NoisyLength]:
+    def audit_support(self) -> AuditSupport[NoisyLength]:
         return _Length(self)
 
     @property
-    def aligned(self) -> None:
+    def alignment(self) -> None:
         return None
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
@@ -107,7 +107,7 @@ class UnderstatedLength(NoisyLength):
     title = "A small mechanism that states a fiftieth of its loss"
 
     @property
-    def audited(self) -> AuditSupport[NoisyLength]:
+    def audit_support(self) -> AuditSupport[NoisyLength]:
         return _Fiftieth(self)
 
 

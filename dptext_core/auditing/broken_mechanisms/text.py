@@ -74,11 +74,11 @@ class TinyWriter(Mechanism):
     length: ClassVar[int] = 6
 
     @property
-    def chances(self) -> Likelihood[TinyWriter]:
+    def likelihood(self) -> Likelihood[TinyWriter]:
         return Likelihood(self)
 
     @property
-    def aligned(self) -> None:
+    def alignment(self) -> None:
         return None
 
     def guarantee(self, text: str | Prepared) -> Guarantee:
@@ -142,7 +142,7 @@ class PolishedWriter(TinyWriter):
     title = "A small mechanism with a polish"
 
     @property
-    def audited(self) -> _OfPolish:
+    def audit_support(self) -> _OfPolish:
         return _OfPolish(self)
 
     def _trace(self, table: ScoreTable, epsilon: float, drawn: Sequence[int]) -> WriterTrace:

@@ -54,7 +54,7 @@ class TinySwap(Mechanism):
     words: ClassVar[tuple[str, ...]] = ("doctor", "nurse", "sister", "letter", "water", "music", "garden", "window")
 
     @property
-    def chances(self) -> Likelihood[TinySwap]:
+    def likelihood(self) -> Likelihood[TinySwap]:
         return Likelihood(self)
 
     def _unknown(self, word: str) -> np.ndarray:

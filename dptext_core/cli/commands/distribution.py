@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> None:
             note(
                 f"note: {args.word!r} stands at {', '.join(map(str, [index, *more]))}; this is the first. See --index."
             )
-    if not args.quiet and mechanism.chances is not None and mechanism.chances.in_turn:
+    if not args.quiet and mechanism.likelihood is not None and mechanism.likelihood.in_turn:
         note("note: in this order a word is drawn given those released before it; this is where all of them stayed")
     distribution = mechanism.distribution(text, index)
     facts = {"index": index, "source": distribution.source, "p_keep": distribution.p_keep()}

@@ -171,7 +171,7 @@ class ADePT(VectorMechanism):
         return _InputCoverage(self)
 
     @property
-    def audited(self) -> AuditSupport[ADePT]:
+    def audit_support(self) -> AuditSupport[ADePT]:
         return _AuditSupport(self)
 
     @cached_property

@@ -194,7 +194,7 @@ class DPBART(VectorMechanism):
         return _InputCoverage(self)
 
     @property
-    def audited(self) -> AuditSupport[DPBART]:
+    def audit_support(self) -> AuditSupport[DPBART]:
         return _AuditSupport(self)
 
     def loads(self) -> Mapping[str, str]:

@@ -69,7 +69,7 @@ class VectorMechanism(Mechanism):
         return self.config.epsilon
 
     @property
-    def aligned(self) -> None:
+    def alignment(self) -> None:
         return None
 
     @property

@@ -242,7 +242,7 @@ class DPMLM(ClippedMechanism, MaskedWords):
         return Reason(ReasonKind.ANTONYM_FILTER) if self.config.antonym_filter else None
 
     @property
-    def public_start(self) -> PublicPrior[DPMLM] | None:
+    def public_prior(self) -> PublicPrior[DPMLM] | None:
         return _Start(self) if type(self) is DPMLM else None
 
     @classmethod
@@ -279,11 +279,11 @@ class DPMLMPlus(DPMLM):
         return delete, c.add_prob > 0 and stream.at(index, "add").uniform() <= c.add_prob
 
     @property
-    def chances(self) -> Likelihood[MaskedWords]:
+    def likelihood(self) -> Likelihood[MaskedWords]:
         return _PlusLikelihood(self, sweeps=self.config.order == "parallel")
 
     @property
-    def aligned(self) -> Alignment[MaskedWords]:
+    def alignment(self) -> Alignment[MaskedWords]:
         return _PlusPlaces(self)
 
     def _composition(self, spent: Sequence[float]) -> tuple[float, float | None, int]:

@@ -242,7 +242,7 @@ class ShiftChannel(Channel):
         rows = (self.log_weights(e) for e in epsilons)
         return np.stack([x[which] - logsumexp(x) for x in rows], axis=1)
 
-    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
+    def epsilon_breakpoints(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
         noise = stream.gumbel(len(self.candidates))
         return search_flips(lambda some: [(self.log_weights(e) + noise).argmax() for e in some], low, high)
 
@@ -384,7 +384,7 @@ class DPMLMPrior(MaskedWords):
         return [prepared.targets[k] for k in np.argsort(entropies(np.stack(first)), kind="stable")]
 
     @property
-    def public_start(self) -> PublicPrior[DPMLMPrior]:
+    def public_prior(self) -> PublicPrior[DPMLMPrior]:
         return _Start(self)
 
     # --- the promise

@@ -133,7 +133,7 @@ class MaskedWords(Mechanism):
             at += len(some)
 
     @property
-    def chances(self) -> Likelihood[MaskedWords]:
+    def likelihood(self) -> Likelihood[MaskedWords]:
         return MaskedLikelihood(self, sweeps=self.config.order == "parallel")
 
     @property
@@ -145,7 +145,7 @@ class MaskedWords(Mechanism):
         return _InputCoverage(self)
 
     @property
-    def aligned(self) -> Alignment[MaskedWords]:
+    def alignment(self) -> Alignment[MaskedWords]:
         return Places(self)
 
     def plan(self, text: str | Prepared | Document) -> MaskedPrepared:

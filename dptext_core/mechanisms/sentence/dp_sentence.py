@@ -166,15 +166,15 @@ class DPSentence(Mechanism):
         return config if config.bank in banks.BUNDLED else dataclasses.replace(config, bank=str(folder))
 
     @property
-    def chances(self) -> Likelihood[DPSentence]:
+    def likelihood(self) -> Likelihood[DPSentence]:
         return _Likelihood(self, sweeps=self.config.each == 1)
 
     @property
-    def aligned(self) -> None:
+    def alignment(self) -> None:
         return None
 
     @property
-    def audited(self) -> AuditSupport[DPSentence]:
+    def audit_support(self) -> AuditSupport[DPSentence]:
         return _AuditSupport(self)
 
     @property

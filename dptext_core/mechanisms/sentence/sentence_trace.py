@@ -79,7 +79,7 @@ class CosineTable(Channel):
     def drawer(self, epsilon: float) -> Callable[[NoiseStream], int]:
         return Sampler(self.log_weights(epsilon)).one
 
-    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
+    def epsilon_breakpoints(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
         """As :meth:`Channel.flips`, among those that can be released at some ε: weights never fall as cosines grow, so
         that a candidate with less of both cosine and noise than another one never wins."""
         noise = stream.gumbel(len(self.cosines))

@@ -62,7 +62,7 @@ class DiffractorChannel(Channel):
     def draw(self, epsilon: float, stream: NoiseStream) -> int:
         return int(self._sample(epsilon, 1, stream)[0])
 
-    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
+    def epsilon_breakpoints(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
         chosen, sign, log_uniform, log_far = _random(self.bundle, stream, 1)
         c = int(chosen[0])
         at, length, order = self.bundle.places[c, self.row], self.bundle.lengths[c], self.bundle.order[c]

@@ -97,7 +97,7 @@ class GumbelChannel(Channel):
     def draw(self, epsilon: float, stream: NoiseStream) -> int:
         return int(self.winners(epsilon, stream.uniforms(1 + len(self.near))[None])[0])
 
-    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
+    def epsilon_breakpoints(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
         uniforms = stream.uniforms(1 + len(self.near))[None]
         # Noise bends along ε, so that a word may win for a moment between two stretches of another: finely, then.
         return search_flips(lambda some: self.winners(some, uniforms), low, high, 2000)

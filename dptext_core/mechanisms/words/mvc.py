@@ -144,7 +144,7 @@ class NoiseChannel(Channel):
     def draw(self, epsilon: float, stream: NoiseStream) -> int:
         return int(self.mechanism.released(np.array([self.row]), np.array([epsilon]), [stream])[0])
 
-    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
+    def epsilon_breakpoints(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
         noise = self.mechanism.noise(stream)
         return envelope(self.base, self.mechanism.vocabulary.vectors @ noise.astype(np.float32), low, high)
 

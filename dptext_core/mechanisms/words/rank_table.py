@@ -40,7 +40,7 @@ class RankTable(ScoreTable):
         tails = -self.log_tails(epsilon)
         return lambda stream: int(tails.searchsorted(-stream.log_uniforms(1), side="right")[0]) - 1
 
-    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
+    def epsilon_breakpoints(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
         uniform = stream.log_uniforms(1)
         first = int(self.ranks(low, uniform)[0])
         out, at = [(float(low), first)], low

@@ -172,8 +172,8 @@ class PassThrough(Channel):
         drawn = self.table.drawer(epsilon)
         return lambda stream: self.row if self._passes(stream) else drawn(stream)
 
-    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
-        return [(float(low), self.row)] if self._passes(stream) else self.table.flips(stream, low, high)
+    def epsilon_breakpoints(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
+        return [(float(low), self.row)] if self._passes(stream) else self.table.epsilon_breakpoints(stream, low, high)
 
     def shown(self, n: int, low: float, high: float) -> np.ndarray:
         return np.append([self.row], self.table.shown(n - 1, low, high))

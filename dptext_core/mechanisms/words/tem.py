@@ -85,7 +85,7 @@ class TEMChannel(Channel):
     def drawer(self, epsilon: float) -> Callable[[NoiseStream], int]:
         return Sampler(self._weights(epsilon, self.distances)).one
 
-    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
+    def epsilon_breakpoints(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
         g = stream.gumbel(len(self.distances))
         if self.gamma is not None:
             return envelope(-np.minimum(self.distances, self.gamma) / 2, g, low, high)

@@ -86,7 +86,7 @@ class VickreyChannel(NoiseChannel):
     def _t(self) -> float:
         return self.mechanism.config.t
 
-    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
+    def epsilon_breakpoints(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
         noise = self.mechanism.noise(stream)
         space = self.mechanism.vocabulary
         x = self._x

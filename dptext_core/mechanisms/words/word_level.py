@@ -107,7 +107,7 @@ class WordMechanism(WordDistributions):
     # --- what each word is drawn from by itself (base.WordByWord)
 
     @property
-    def chances(self) -> Likelihood[WordMechanism]:
+    def likelihood(self) -> Likelihood[WordMechanism]:
         return WordLikelihood(self, sweeps=True)
 
     @property
@@ -115,11 +115,11 @@ class WordMechanism(WordDistributions):
         return _InputCoverage(self)
 
     @property
-    def audited(self) -> AuditSupport[WordMechanism]:
+    def audit_support(self) -> AuditSupport[WordMechanism]:
         return _AuditSupport(self)
 
     @property
-    def aligned(self) -> Alignment[WordMechanism]:
+    def alignment(self) -> Alignment[WordMechanism]:
         return _Places(self)
 
     @property

@@ -128,7 +128,7 @@ class PriorMechanism(SpaceMechanism):
         return (ProposalView.of(channel.candidates, channel.log_base, added, None, released, source, at),)
 
     @property
-    def public_start(self) -> PublicPrior[PriorMechanism]:
+    def public_prior(self) -> PublicPrior[PriorMechanism]:
         return _Start(self)
 
     # --- the promise

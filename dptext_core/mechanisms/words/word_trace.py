@@ -88,7 +88,7 @@ class Constant(Channel):
     def draw(self, epsilon: float, stream: NoiseStream) -> int:
         return int(self._sample(1, stream)[0])
 
-    def flips(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
+    def epsilon_breakpoints(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
         return [(float(low), self.draw(low, stream))]
 
     def shown(self, n: int, low: float, high: float) -> np.ndarray:

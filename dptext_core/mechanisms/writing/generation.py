@@ -84,7 +84,7 @@ class Generation(ClippedMechanism):
     takes_never = True
 
     @property
-    def chances(self) -> Likelihood[Generation]:
+    def likelihood(self) -> Likelihood[Generation]:
         return TokenLikelihood(self)
 
     @property
@@ -92,11 +92,11 @@ class Generation(ClippedMechanism):
         return GenerationCoverage(self)
 
     @property
-    def audited(self) -> AuditSupport[Generation]:
+    def audit_support(self) -> AuditSupport[Generation]:
         return _AuditSupport(self)
 
     @property
-    def aligned(self) -> None:
+    def alignment(self) -> None:
         return None
 
     def around(self) -> tuple[str, str]:

@@ -86,7 +86,7 @@ def public_start(
 ) -> tuple[dpt.MechanismSpec, dict[str, Any]]:
     """Show the switch to start from what is public, where another mechanism does so, and what is asked for with it."""
     try:
-        start = dpt.get_mechanism(spec.name, **chosen).public_start
+        start = dpt.get_mechanism(spec.name, **chosen).public_prior
         public = None if start is None else start.from_public()
     except dpt.DPTextError:  # said where the rewrite would stand
         return spec, chosen
