@@ -163,8 +163,8 @@ class RewriteResult(Private):
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows and stores: the released text and its guarantee."""
-        said = "".join(f"<p>{escape(part)}</p>" for part in (self.text, self.guarantee.sentence()))
-        return f"<div style='white-space: pre-wrap; max-width: 80ch'>{said}</div>"
+        message = "".join(f"<p>{escape(part)}</p>" for part in (self.text, self.guarantee.sentence()))
+        return f"<div style='white-space: pre-wrap; max-width: 80ch'>{message}</div>"
 
     @cached_property
     def releases(self) -> Sequence[Release]:
@@ -338,16 +338,16 @@ class PolishedResult(Private):
         n = len(self._places)
         if not n:
             return "No word of this text was drawn, so there is nothing to polish."
-        said = f"The polish changed {self.changed} of {n} drawn {'word' if n == 1 else 'words'}, and spent no ε."
+        message = f"The polish changed {self.changed} of {n} drawn {'word' if n == 1 else 'words'}, and spent no ε."
         if self.unchanged is not None:
             before, after = self.unchanged
             known = sum(bool(original) for original, *_ in self._places)
             them = "them" if known == n else f"the {known} that were drawn by looking at a word"
-            said += (
+            message += (
                 f" Before it {percent(before)} of {them} were the original words, now {percent(after)} are: what it "
                 "brings back, an attacker who reads the release would have found too."
             )
-        return said
+        return message
 
     def to_dict(self) -> dict:
         """Return what may be released: the sampled text, and the post-processed text."""

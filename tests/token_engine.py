@@ -58,8 +58,8 @@ def _engine() -> MiniRacer:
 
 def call(function: str, *arguments: Any) -> Any:
     """What a function of the script says of plain values; NaN comes back as None."""
-    said = ", ".join(json.dumps(a, allow_nan=False) for a in arguments)
-    return json.loads(_engine().eval(f"JSON.stringify({function}({said}))"))
+    message = ", ".join(json.dumps(a, allow_nan=False) for a in arguments)
+    return json.loads(_engine().eval(f"JSON.stringify({function}({message}))"))
 
 
 def texts(payload: Any, epsilons: Sequence[float]) -> list[str]:

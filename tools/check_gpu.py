@@ -527,10 +527,10 @@ def train(args: argparse.Namespace) -> dict[str, Any]:
             return {"error": f"it took {OF_A_PROCESS} seconds more than the training"}
         if not (file := out / "what.json").is_file():
             return {"error": "the process gave no result"}
-        found = json.loads(file.read_text(encoding="utf-8"))
-        if found["better"]:
-            found["weights"] = continue_training().write_parts(next((out / "weights").glob("*.safetensors")), args.out)
-    return found
+        data = json.loads(file.read_text(encoding="utf-8"))
+        if data["better"]:
+            data["weights"] = continue_training().write_parts(next((out / "weights").glob("*.safetensors")), args.out)
+    return data
 
 
 def train_here(args: argparse.Namespace) -> None:

@@ -87,12 +87,12 @@ def main(argv: list[str] | None = None) -> int:
             done = subprocess.run(
                 [sys.executable, __file__, "--folder", made], capture_output=True, text=True, check=True
             )
-            found = json.loads(done.stdout)
+            data = json.loads(done.stdout)
         rows.append(
             [
                 f"{n:,}",
-                *(f"{found[k]:,.0f}" for k in ("files", "memory", "read", "distribution")),
-                f"{found['draw']:.1f}",
+                *(f"{data[k]:,.0f}" for k in ("files", "memory", "read", "distribution")),
+                f"{data['draw']:.1f}",
             ]
         )
     heading = ["sentences", "files, MB", "memory, MB", "reading, ms", "a distribution, ms", "a draw, ms"]

@@ -88,8 +88,8 @@ def main() -> None:
         if done.returncode:
             print(f"{name:<16}{'not here':>16}", flush=True)
             continue
-        found = json.loads(done.stdout.splitlines()[-1])
-        print(f"{name:<16}{found['words']:>16,.0f}{1e9 / found['documents'] / 3600:>32,.0f}", flush=True)
+        data = json.loads(done.stdout.splitlines()[-1])
+        print(f"{name:<16}{data['words']:>16,.0f}{1e9 / data['documents'] / 3600:>32,.0f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -49,8 +49,8 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="folder of the public data sets")
     args = parser.parse_args()
     for name, size in {**grid.SIZES, **grid.CLOSED}.items():
-        found = data_sets.load(name, args.data, size.n_train, size.n_test, size.max_words)
-        test, train = ([words(found.texts[i]) for i in part] for part in (found.test, found.train))
+        data_set = data_sets.load(name, args.data, size.n_train, size.n_test, size.max_words)
+        test, train = ([words(data_set.texts[i]) for i in part] for part in (data_set.test, data_set.train))
         own = sum(near(text, test[:k]) for k, text in enumerate(test))
         learnt = sum(near(text, train) for text in test)
         print(

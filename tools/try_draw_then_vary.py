@@ -59,8 +59,8 @@ def main() -> None:
     parser.add_argument("--max-texts", type=int, default=40, help="texts")
     parser.add_argument("--variations", type=int, default=150, help=f"by each of {len(VARIED)} ε")
     args = parser.parse_args()
-    found = data_sets.load("sst2", args.data, n_train=args.max_texts, n_test=1, max_words=40)
-    texts = [found.texts[i][0] for i in found.train]
+    data_set = data_sets.load("sst2", args.data, n_train=args.max_texts, n_test=1, max_words=40)
+    texts = [data_set.texts[i][0] for i in data_set.train]
     m = DPSentence.create()
     texts = [t for t in texts if m.guarantee(t).draws == 1]
     one: dict[float, list[float]] = {t: [] for t in TOTALS}

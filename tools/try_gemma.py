@@ -70,8 +70,8 @@ def measure(texts: int) -> None:
     from dptext_core.support.device import best_dtype
     from dptext_lab.runner import data_sets
 
-    found = data_sets.load("builtin", None, n_test=texts, max_words=40)
-    originals = [found.texts[i][0] for i in found.test]
+    data_set = data_sets.load("builtin", None, n_test=texts, max_words=40)
+    originals = [data_set.texts[i][0] for i in data_set.test]
     print(
         f"{len(originals)} texts, {torch.get_num_threads()} threads; this processor's own type is {best_dtype('cpu')}"
     )

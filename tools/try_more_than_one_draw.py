@@ -134,9 +134,9 @@ def main() -> None:
     parser.add_argument("--max-texts", type=int, default=40, help="texts")
     parser.add_argument("--draws", type=int, default=3, help="of each text at each total (of codes: one)")
     args = parser.parse_args()
-    found = data_sets.load("sst2", args.data, n_train=3 * args.max_texts, n_test=1, max_words=40)
+    data_set = data_sets.load("sst2", args.data, n_train=3 * args.max_texts, n_test=1, max_words=40)
     one = dpt.get_mechanism("dp-sentence")
-    texts = [t for i in found.train if len((t := found.texts[i][0]).split()) > 5 and one.guarantee(t).draws == 1]
+    texts = [t for i in data_set.train if len((t := data_set.texts[i][0]).split()) > 5 and one.guarantee(t).draws == 1]
     texts = texts[: args.max_texts]
     bank = sentence_bank()
     vectors, x = unit(bank.codes.astype(np.float32)), embed(texts)

@@ -66,18 +66,18 @@ class Posterior(Private):
     def sentence(self) -> str:
         """The attack in plain words."""
         guess, p, _ = self.top[0]
-        said = (
+        message = (
             f"Whoever sees “{self.released}” and knows the mechanism would guess “{guess}”, and such a guess is right "
             f"{percent(p)} of the time. Without the output, always guessing “{self.chance_guess}” is right "
             f"{percent(self.chance)} of the time."
         )
         if self.true is None:
-            return said
+            return message
         if self.rank is None:
-            return f"{said} Your word “{self.true}” is not in the vocabulary, so it is never guessed."
+            return f"{message} Your word “{self.true}” is not in the vocabulary, so it is never guessed."
         if self.rank == 1:
-            return f"{said} Here it is right."
-        return f"{said} Your word “{self.true}” is guess number {self.rank:,}, with {percent(self.p_true or 0.0)}."
+            return f"{message} Here it is right."
+        return f"{message} Your word “{self.true}” is guess number {self.rank:,}, with {percent(self.p_true or 0.0)}."
 
 
 @dataclass(frozen=True)

@@ -96,15 +96,15 @@ class Belief(Private):
             at = "" if self.epsilons is None else f"ε = {self.epsilons[i]:g}: "
             best = int(np.atleast_1d(self.guess)[i])
             wrong = "" if best == 0 else ", which is wrong"
-            said = (
+            message = (
                 f"{at}A reader who knows everything else is {percent(float(row[best]))} sure: "
                 f"“{self.alternatives[best]}”{wrong} ({percent(float(self.prior[best]))} before). "
                 f"The guarantee allows at most {percent(float(ceilings[i][best]))}."
             )
             if missing := [a for a, c in zip(self.alternatives, covered[i], strict=True) if not c]:
                 quoted = ", ".join(f"“{a}”" for a in missing)
-                said += f" The guarantee does not cover {quoted}."
-            lines.append(said)
+                message += f" The guarantee does not cover {quoted}."
+            lines.append(message)
         return "\n".join(lines)
 
     def rows(self) -> list[tuple[str, ...]]:

@@ -84,14 +84,14 @@ class StrongestAttack(Private):
         if alike:
             finds += f", as {'does' if len(alike) == 1 else 'do'} {' and '.join(alike)}"
         who += finds if self.success else "none finds anything"
-        said = (
+        message = (
             f"{who}: {percent(self.success)} of {pluralize(self.words, 'drawn word')} (95% interval, corrected for the "
             f"choice: {percent(self.low)} to {percent(self.high)}). Always guessing the most frequent word is right "
             f"{percent(self.chance)} of the time."
         )
         for name, why in self.left_out.items():
-            said += f" “{title(name)}” was not asked: {why}"
-        return said
+            message += f" “{title(name)}” was not asked: {why}"
+        return message
 
 
 def title(name: str) -> str:

@@ -77,12 +77,12 @@ class LinkageResult(Private):
     def sentence(self) -> str:
         """Who links most, in plain words."""
         how = ", all matched one to one," if self.together else ""
-        said = (
+        message = (
             f"Whoever has all {self.texts:,} texts and one rewrite of each links {percent(self.success)} of the "
             f"rewrites to their texts by “{LOOKS[self.name]}”{how} (95% interval, corrected for the choice: "
             f"{percent(self.low)} to {percent(self.high)}). One guess is right {percent(self.chance)} of the time."
         )
-        return " ".join([said, *(f"“{LOOKS[name]}” was not asked: {why}" for name, why in self.left_out.items())])
+        return " ".join([message, *(f"“{LOOKS[name]}” was not asked: {why}" for name, why in self.left_out.items())])
 
 
 class CorpusAttacker(Attacker):

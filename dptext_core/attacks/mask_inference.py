@@ -90,15 +90,15 @@ class MaskInference:
         n = len(self.guesses)
         if not n:
             return "No word of this text was drawn by looking at it, so there is nothing to guess."
-        said = (
+        message = (
             f"From the words around it, a language model guesses {percent(self.top1)} of the {n} drawn "
             f"{'word' if n == 1 else 'words'} at once, and {percent(self.top10)} with ten guesses. Always guessing the "
             f"most frequent word is right {percent(self.chance)} of the time (the ten most frequent: "
             f"{percent(self.chance10)})."
         )
         if self.sayable < n:
-            said += f" {n - self.sayable} of the originals are words that the model cannot say."
-        return said
+            message += f" {n - self.sayable} of the originals are words that the model cannot say."
+        return message
 
 
 @weak_cache(1)

@@ -65,18 +65,18 @@ class QueryNumber(Private):
     def sentence(self) -> str:
         """The figure in plain words."""
         if math.isinf(self.n):
-            said = f"No number of answers gives “{self.original}” away this way: {self.reason}"
+            message = f"No number of answers gives “{self.original}” away this way: {self.reason}"
         elif self.n == 1:
-            said = f"One answer gives “{self.original}” away: it is what comes out nearly always."
+            message = f"One answer gives “{self.original}” away: it is what comes out nearly always."
         else:
-            said = (
+            message = (
                 f"After about {self.n:,.0f} answers to the same text with fresh noise, the most frequent word is "
                 f"“{self.original}” with 95% certainty."
             )
-        said += f" Guessing among all possible outputs alike is right once in {1 / self.chance:,.0f}."
+        message += f" Guessing among all possible outputs alike is right once in {1 / self.chance:,.0f}."
         if self.draws is not None:
-            said += f" Estimated: the chances come from {self.draws:,} draws."
-        return said
+            message += f" Estimated: the chances come from {self.draws:,} draws."
+        return message
 
 
 @dataclass(frozen=True)

@@ -142,15 +142,15 @@ class ReleaseReading(Private):
             return "No word of this text was drawn by looking at it, so there is nothing to read."
         places = "the one drawn word" if n == 1 else f"the {n} drawn words"
         seen = "" if self.answers == 1 else f" in {self.answers} releases of the text"
-        said = (
+        message = (
             f"Whoever knows the mechanism and reads the words around it finds {percent(self.success)} of {places}"
             f"{seen}. The best guess from each released word by itself finds {percent(self.alone)}, and guessing that "
             f"nothing was changed {percent(self.unchanged)}. Always guessing the most frequent word is right "
             f"{percent(self.chance)} of the time."
         )
         if not self.exact:
-            said += " The chances of this mechanism are approximated here, so that a better reader may exist."
-        return said
+            message += " The chances of this mechanism are approximated here, so that a better reader may exist."
+        return message
 
 
 # --- the reading

@@ -168,28 +168,28 @@ class DistinguishabilityFinding(Private):
         """The finding in plain words."""
         low, high = self.interval
         sure = f"{self.confidence:.0%}"
-        said = (
+        message = (
             f"Whoever has seen {self.draws - self.tested:,} rewrites of each of two texts says of a fresh one which "
             f"text it is of, and is right {percent(self.success)} of the time, a coin 50%. The advantage is "
             f"{self.advantage:.2f} ({sure} interval {low:.2f} to {high:.2f}; {self.best.title}). "
         )
         if self.epsilon > 0:
             how = "at least " + at_least(self.epsilon)
-            said += f"So ε between these two texts is {how} ({sure} sure; {self.proven_by}). "
+            message += f"So ε between these two texts is {how} ({sure} sure; {self.proven_by}). "
         else:
-            said += "No ε above 0 follows from it. "
-        said += f"So many draws could have shown {at_least(self.most)}. "
+            message += "No ε above 0 follows from it. "
+        message += f"So many draws could have shown {at_least(self.most)}. "
         if self.exceeds:
-            said += (
+            message += (
                 f"That is more than the {bound(self.promised)} that is promised between them: the promise is broken."
             )
         elif math.isfinite(self.promised):
-            said += f"Promised between them is {bound(self.promised)} at most. "
+            message += f"Promised between them is {bound(self.promised)} at most. "
         else:
-            said += "Nothing is promised between them. "
+            message += "Nothing is promised between them. "
         if not self.exceeds:
-            said += "This is a measured lower bound, and no promise: others may find more."
-        return said if self.curve is None else f"{said.rstrip()} {self.curve.sentence()}"
+            message += "This is a measured lower bound, and no promise: others may find more."
+        return message if self.curve is None else f"{message.rstrip()} {self.curve.sentence()}"
 
 
 def with_curve(

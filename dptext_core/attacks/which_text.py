@@ -160,7 +160,7 @@ class WhichText(Private):
         best = self.order[0]
         knew = f"knows all of the text but “{word}”, and that it" if word else "knows that the original"
         known = f"{knew} is one of {len(self.p)} {'words' if word else 'texts'}"
-        said = (
+        message = (
             f"Whoever sees {rewrites}, knows the mechanism and its ε, and {known}, would guess "
             f"“{labels[best]}”. Such a guess is right {percent(self.success)} of the time. Without the output, any "
             f"guess is right {percent(self.chance)} of the time."
@@ -170,8 +170,8 @@ class WhichText(Private):
             if best == self.lineup.true
             else (f"Yours is guess number {self.rank}, with {percent(self.p[self.lineup.true])}.")
         )
-        said = f"{said} {yours} {self.limit.sentence()}"
-        return " ".join([said, *(m.sentence() for m in self.measured)])
+        message = f"{message} {yours} {self.limit.sentence()}"
+        return " ".join([message, *(m.sentence() for m in self.measured)])
 
     def rows(self, n: int = 10) -> list[tuple[str, str]]:
         """The likeliest texts in short, with their posteriors."""

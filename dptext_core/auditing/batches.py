@@ -105,9 +105,9 @@ def _by_chances(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | 
         batch = [texts[((i + shift) % BATCH) * DIFFERENT // BATCH] for i in range(BATCH)]
         results = _rewrite_batch(subject, m, batch, stream, call, other=call == CALLS)
         if not m.shares_draws and len({r.noise_id for r in results}) < BATCH:
-            told = f"Of {BATCH} texts of one call, some have noise of the same name."
+            message = f"Of {BATCH} texts of one call, some have noise of the same name."
             return _refuted_check(
-                "texts of one call share their noise, where each is promised its own.", texts[0], told
+                "texts of one call share their noise, where each is promised its own.", texts[0], message
             )
         for i, result in enumerate(results):
             rows.append(_Row(call, i, result, reader.read(prepared[result.original], result)))
@@ -144,12 +144,12 @@ def _judge(rows: list[_Row], m: Mechanism, stream: NoiseStream, draws: int, call
         hits, chances = sum(s.hit for s in seen), np.array([s.chance for s in seen])
         if too_many(hits, chances) * tests < LEVEL:
             one = next(r for r in rows if any(s.hit for s in r.seen) and name in ("all places", _place(r.place)))
-            told = (
+            message = (
                 f"In lists of {BATCH} texts, {name}: {hits} of {len(seen)} words came through, where the stated "
                 f"chances add up to {chances.sum():.2g} (ε = {epsilon:.3g}). “{one.result.original}” became "
                 f"“{one.result.text}”."
             )
-            witness = Witness.of_rule(told, one.result.original)
+            witness = Witness.of_rule(message, one.result.original)
             reason = "texts that are rewritten in one call come through more often than is stated."
             return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=draws)
     for found, said in pairs:
@@ -157,11 +157,11 @@ def _judge(rows: list[_Row], m: Mechanism, stream: NoiseStream, draws: int, call
         if worst is not None and found[worst] * tests < LEVEL:
             a, b = (rows[k] for k in worst)
             where = "one call" if a.call == b.call else "two calls"
-            told = (
+            message = (
                 f"In {where}, the texts at places {a.place + 1} and {b.place + 1}: {said} (a chance of "
                 f"{found[worst]:.1g} for independent draws, ε = {epsilon:.3g})."
             )
-            witness = Witness.of_rule(told, a.result.original, b.result.original)
+            witness = Witness.of_rule(message, a.result.original, b.result.original)
             reason = "two texts share their noise, so that one tells something of the other."
             return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=draws)
     each = max(1, min((len(p) for p in places), default=1))
@@ -268,11 +268,11 @@ def _by_guesses(subject: Subject, m: Mechanism, texts: Sequence[str], stream: No
         mine = hits if i < 0 else hits[:, i]
         if too_many(int(mine.sum()), np.full(mine.size, p)) * tests < LEVEL:
             where = "all places" if i < 0 else f"place {i + 1}"
-            told = (
+            message = (
                 f"In lists of {BATCH} texts, {where}: the words of a rewrite named the text that it was made of in "
                 f"{int(mine.sum())} of {mine.size} guesses, and the promise allows {p:.1%} (ε = {epsilon:.3g})."
             )
-            witness = Witness.of_rule(told, texts[0], texts[1])
+            witness = Witness.of_rule(message, texts[0], texts[1])
             reason = "texts that are rewritten in one call come through more often than is promised."
             return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=hits.size)
     leak = least_share(n, p, LEVEL / tests) or 1.0

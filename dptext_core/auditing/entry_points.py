@@ -482,9 +482,9 @@ def through_entry_points(subject: Subject) -> Check | None:
     if not found:
         return Check(NAME, "tested", looked, blind="an entry point that differs at some texts only")
     first = found[0]
-    told = f"Of “{flat(first.text)}” with the same noise, not the same for {first.point}: {first.what}."
+    message = f"Of “{flat(first.text)}” with the same noise, not the same for {first.point}: {first.what}."
     reason = (
         f"not all ways to a rewrite release the same with the same noise ({', '.join(d.point for d in found)}), so "
         "that what was looked at of one says nothing of another."
     )
-    return Check(NAME, "refuted", looked, reason, Witness.of_rule(told, first.text, kind="release"))
+    return Check(NAME, "refuted", looked, reason, Witness.of_rule(message, first.text, kind="release"))

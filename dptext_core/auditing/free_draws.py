@@ -103,8 +103,8 @@ def _same_stated(found: Sequence[_Free]) -> None:
 
 
 def _differ(one: _Free, other: _Free, how: str) -> None:
-    told = f"{name(one.word)} and {name(other.word)} are said to spend nothing, and {how}"
-    raise Breach(one.word, told, _REASON, other=other.word)
+    message = f"{name(one.word)} and {name(other.word)} are said to spend nothing, and {how}"
+    raise Breach(one.word, message, _REASON, other=other.word)
 
 
 def _same_drawn(found: Sequence[_Free]) -> None:

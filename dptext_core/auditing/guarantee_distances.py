@@ -27,26 +27,26 @@ def check_metric(st: Statement) -> str:
     at = np.argwhere((np.abs(d - d.T) > slack) | (np.isnan(d) != np.isnan(d.T)) | (d < -slack))
     if len(at):
         a, b = at[0]
-        told = f"From {name(words[a])} to {name(words[b])} it is {d[a, b]:.6g}, and back {d[b, a]:.6g}."
-        raise _field_breach("metric", told, words[a], words[b])
+        message = f"From {name(words[a])} to {name(words[b])} it is {d[a, b]:.6g}, and back {d[b, a]:.6g}."
+        raise _field_breach("metric", message, words[a], words[b])
     if (own := np.flatnonzero(np.abs(np.diag(d)) > slack)).size:
-        told = f"{name(words[own[0]])} is {d[own[0], own[0]]:.6g} from itself."
-        raise _field_breach("metric", told, words[own[0]])
+        message = f"{name(words[own[0]])} is {d[own[0], own[0]]:.6g} from itself."
+        raise _field_breach("metric", message, words[own[0]])
     finite = np.where(np.isfinite(d), d, np.inf)
     for b in range(len(words)):
         detour = finite[:, [b]] + finite[[b]]
         at = np.argwhere(np.isfinite(d) & (d > detour + slack))
         if len(at):
             a, c = at[0]
-            told = (
+            message = (
                 f"From {name(words[a])} to {name(words[c])} it is {d[a, c]:.6g}, and by way of {name(words[b])} "
                 f"{detour[a, c]:.6g}."
             )
-            raise _field_breach("metric", told, words[a], words[c])
+            raise _field_breach("metric", message, words[a], words[c])
     pair = np.asarray(st.m.audit_support.distances([words[0], words[-1]]), np.float64)[0, 1]
     if np.isfinite(pair) and abs(pair - d[0, -1]) > slack:
-        told = f"{name(words[0])} and {name(words[-1])} are {pair:.6g} apart alone, and {d[0, -1]:.6g} among others."
-        raise _field_breach("metric", told, words[0], words[-1])
+        message = f"{name(words[0])} and {name(words[-1])} are {pair:.6g} apart alone, and {d[0, -1]:.6g} among others."
+        raise _field_breach("metric", message, words[0], words[-1])
     if named_distances(st.m, st.promise, list(words)) is not None:
         return ""
     if st.promise.near is None or st.promise.largest is None:
@@ -69,8 +69,8 @@ def check_distance(st: Statement) -> str:
     at = np.argwhere(st.apart > whole * (1 + TOLERANCE) + TOLERANCE)
     if len(at):
         a, b = (st.words[i] for i in at[0])
-        told = f"{name(a)} and {name(b)} are farther apart than in “{g.distance}”, in which totals are counted."
-        raise _field_breach("distance", told, a, b)
+        message = f"{name(a)} and {name(b)} are farther apart than in “{g.distance}”, in which totals are counted."
+        raise _field_breach("distance", message, a, b)
     return ""
 
 
@@ -90,11 +90,11 @@ def check_near(st: Statement) -> str:
     # Among a few words the nearest one is farther than in a whole vocabulary, and no bound from below.
     few = st.m.by_word is None and near <= float(nearest.max())
     if not few and (found := _typical(nearest, near)) is not None:
-        told = (
+        message = (
             f"Of {len(nearest)} words the nearest other one is {found[0]:.3g} to {found[1]:.3g} away (the middle two "
             f"thirds), and {near:.3g} is stated."
         )
-        raise _field_breach("near", told, st.words[0] if st.words else "")
+        raise _field_breach("near", message, st.words[0] if st.words else "")
     return ""
 
 
@@ -115,12 +115,12 @@ def check_largest(st: Statement) -> str:
         return "no two words are compared, so that the largest distance could not be checked."
     found, text = float(some.max()), st.words[0] if st.words else ""
     if found > largest * (1 + TOLERANCE) + TOLERANCE:
-        told = f"Two words are {found:.6g} apart, and {largest:.6g} is stated to be the largest distance."
-        raise _field_breach("largest", told, text)
+        message = f"Two words are {found:.6g} apart, and {largest:.6g} is stated to be the largest distance."
+        raise _field_breach("largest", message, text)
     # Of a large vocabulary a bound may be stated, which is at most twice the distance.
     if st.m.by_word is not None and len(st.wide) == len(st.every) and largest > 2 * found * (1 + TOLERANCE) + TOLERANCE:
-        told = f"No two words are more than {found:.6g} apart, and {largest:.6g} is stated."
-        raise _field_breach("largest", told, text)
+        message = f"No two words are more than {found:.6g} apart, and {largest:.6g} is stated."
+        raise _field_breach("largest", message, text)
     return ""
 
 
@@ -132,11 +132,11 @@ def check_group(st: Statement) -> str:
     for a, b in np.argwhere(alike):
         if not np.array_equal(alike[a], alike[b]):
             c = int(np.flatnonzero(alike[a] != alike[b])[0])
-            told = (
+            message = (
                 f"{name(st.words[a])} and {name(st.words[b])} are in one group, and only one of them is in that of "
                 f"{name(st.words[c])}."
             )
-            raise _field_breach("group", told, st.words[a], st.words[b])
+            raise _field_breach("group", message, st.words[a], st.words[b])
     if st.m.by_word is None:
         return ""
     stated = st.promise.group.size
@@ -160,6 +160,6 @@ def check_among(st: Statement) -> str:
     probes = [p for c in st.columns for p in c.probes]
     contexts = [public_context(m, p.prepared, p.index) for p in probes]
     if any(c is not None for c in contexts):
-        told = "A draw depends on what is public of its text, and the guarantee compares any two texts."
-        raise _field_breach("among", told, probes[0].text)
+        message = "A draw depends on what is public of its text, and the guarantee compares any two texts."
+        raise _field_breach("among", message, probes[0].text)
     return ""

@@ -107,8 +107,8 @@ def check_notion(st: Statement) -> str:
         left_out = np.argwhere(np.isnan(st.apart) & ~np.eye(len(st.words), dtype=bool))
         if len(left_out):
             a, b = (st.words[i] for i in left_out[0])
-            told = f"The guarantee is said to hold between any two words, and {name(a)} and {name(b)} are left out."
-            raise _field_breach("notion", a, told, b)
+            message = f"The guarantee is said to hold between any two words, and {name(a)} and {name(b)} are left out."
+            raise _field_breach("notion", a, message, b)
     return ""
 
 
@@ -120,16 +120,16 @@ def check_epsilon(st: Statement) -> str:
         more = t.guarantee.draws - sum(u.drawn for u in r.units) if t.guarantee.expected is None else 0
         most = t.guarantee.epsilon * (1 + max(0, more))
         if (spent := max((u.epsilon for u in r.units), default=0.0)) > most * (1 + TOLERANCE):
-            told = f"A piece of a rewrite of {name(t.text)} spends {spent:g}, and ε is {t.guarantee.epsilon:g}."
-            raise _field_breach("epsilon", t.text, told)
+            message = f"A piece of a rewrite of {name(t.text)} spends {spent:g}, and ε is {t.guarantee.epsilon:g}."
+            raise _field_breach("epsilon", t.text, message)
     if g.notion != "approx":
         for column in st.columns:
             loss = _differences(column)[0]
             a, b = divmod(int(np.argmax(loss)), len(loss))
             if _exceeds(float(loss[a, b]), g.epsilon):
                 one, other = column.probes[a].text, column.probes[b].text
-                told = f"{name(one)} and {name(other)} lose {loss[a, b]:.6g}, and ε is said to be {g.epsilon:g}."
-                raise _field_breach("epsilon", one, told, other)
+                message = f"{name(one)} and {name(other)} lose {loss[a, b]:.6g}, and ε is said to be {g.epsilon:g}."
+                raise _field_breach("epsilon", one, message, other)
     return ""
 
 
@@ -145,8 +145,8 @@ def check_delta(st: Statement) -> str:
                 b = int(np.argmax(excess))
                 if _exceeds(float(excess[b]), g.delta):
                     one, other = column.probes[a].text, column.probes[b].text
-                    told = f"{name(one)} and {name(other)} differ by δ = {excess[b]:.3g} at ε = {g.epsilon:g}."
-                    raise _field_breach("delta", one, told, other)
+                    message = f"{name(one)} and {name(other)} differ by δ = {excess[b]:.3g} at ε = {g.epsilon:g}."
+                    raise _field_breach("delta", one, message, other)
     return ""
 
 
@@ -160,11 +160,11 @@ def check_bounded_range(st: Statement) -> str:
         a, b = divmod(int(np.argmax(width)), len(width))
         if _exceeds(float(width[a, b]), g.epsilon):
             one, other = column.probes[a].text, column.probes[b].text
-            told = (
+            message = (
                 f"Between {name(one)} and {name(other)} the log-ratios span {width[a, b]:.6g}, and a bounded range "
                 f"allows {g.epsilon:g}: composition by it would state too small a total."
             )
-            raise _field_breach("bounded_range", one, told, other)
+            raise _field_breach("bounded_range", one, message, other)
     if not st.columns:
         return "a bounded range is stated, and no distribution is stated that it could be checked on."
     return ""
@@ -189,11 +189,11 @@ def check_unit(st: Statement) -> str:
     for r in st.subject.rewriter.fresh(low, prepared, REPEATED, st.subject.seeds("unit")()):
         released = {s.replacement.casefold() for s in r.steps if s.index in places}
         if len(released) > 1:
-            told = (
+            message = (
                 f"{name(text)} has {len(places)} drawn words and became {name(r.text)}: they are drawn one by one, and "
                 f"{low.guarantee(text).draws} draws are counted."
             )
-            raise _field_breach("draws", text, told)
+            raise _field_breach("draws", text, message)
     return ""
 
 
@@ -202,8 +202,8 @@ def check_draws(st: Statement) -> str:
     for t in st.texts:
         pieces = max((sum(u.drawn and u.epsilon > 0 for u in r.units) for r in t.results), default=0)
         if (need := max(t.least_draws, pieces)) > t.guarantee.draws:
-            told = f"{name(t.text)} takes {need} draws, and {t.guarantee.draws} are counted."
-            raise _field_breach("draws", t.text, told)
+            message = f"{name(t.text)} takes {need} draws, and {t.guarantee.draws} are counted."
+            raise _field_breach("draws", t.text, message)
     return ""
 
 
@@ -215,8 +215,8 @@ def check_total(st: Statement) -> str:
         spent += [("the pieces of a rewrite", math.fsum(u.epsilon for u in r.units if u.drawn)) for r in t.results]
         for what, together in spent:
             if _exceeds(together, g.total):
-                told = f"Of {name(t.text)} {what} spend {number(together)}, and the total is {number(g.total)}."
-                raise _field_breach("total", t.text, told)
+                message = f"Of {name(t.text)} {what} spend {number(together)}, and the total is {number(g.total)}."
+                raise _field_breach("total", t.text, message)
     return ""
 
 
@@ -227,16 +227,16 @@ def check_expected(st: Statement) -> str:
         if g.expected is None:
             continue
         if not g.expected >= 0 or _exceeds(g.expected, g.total):
-            told = f"Of {name(t.text)} {g.expected:g} is expected, and the worst case is {g.total:g}."
-            raise _field_breach("expected", t.text, told)
+            message = f"Of {name(t.text)} {g.expected:g} is expected, and the worst case is {g.total:g}."
+            raise _field_breach("expected", t.text, message)
         if t.results and st.m.alignment is not None:
             results = st.subject.rewriter.fresh(st.m, t.text, 8 * len(t.results), st.subject.seeds("expected")())
             mean = float(np.mean([math.fsum(u.epsilon for u in r.units if u.drawn) for r in results]))
             # Hoeffding's bound for numbers in [0, total].
             off = g.total * math.sqrt(math.log(2 / LEVEL) / (2 * len(results)))
             if abs(mean - g.expected) > off:
-                told = f"Rewrites of {name(t.text)} spend {mean:.3g} on average, and {g.expected:.3g} is expected."
-                raise _field_breach("expected", t.text, told)
+                message = f"Rewrites of {name(t.text)} spend {mean:.3g} on average, and {g.expected:.3g} is expected."
+                raise _field_breach("expected", t.text, message)
     return ""
 
 
@@ -247,11 +247,11 @@ def check_spent(st: Statement) -> str:
         if not g.spent:
             continue
         if len(g.spent) != g.draws or _exceeds(max(g.spent), g.epsilon) or _exceeds(g.epsilon, max(g.spent)):
-            told = (
+            message = (
                 f"Of {name(t.text)} {len(g.spent)} draws spend {max(g.spent):g} at most, and the guarantee counts "
                 f"{g.draws} of {g.epsilon:g}."
             )
-            raise _field_breach("spent", t.text, told)
+            raise _field_breach("spent", t.text, message)
     if st.promise.notion != "approx":
         _losses_are_spent(st)
     return check_free_draws(st)
@@ -268,8 +268,8 @@ def _losses_are_spent(st: Statement) -> None:
         lost = sorted((loss[k] for k in keys if k in loss), reverse=True)
         for value, spent in zip(lost, sorted(_each(t.guarantee), reverse=True), strict=False):
             if _exceeds(value, spent):
-                told = f"Of {name(t.text)} a draw is said to spend {spent:g}, and loses {value:.6g}."
-                raise _field_breach("spent", t.text, told)
+                message = f"Of {name(t.text)} a draw is said to spend {spent:g}, and loses {value:.6g}."
+                raise _field_breach("spent", t.text, message)
 
 
 # --- what is not a number
@@ -280,8 +280,8 @@ def check_exposed(st: Statement) -> str:
     for t, r in st.results:
         shown = st.m.alignment is not None or any(p.origin == "copied" for p in r.releases)
         if shown and r.text.strip() and not t.guarantee.exposed:
-            told = f"A rewrite of {name(t.text)} shows how many words it has, and nothing is named as exposed."
-            raise _field_breach("exposed", t.text, told)
+            message = f"A rewrite of {name(t.text)} shows how many words it has, and nothing is named as exposed."
+            raise _field_breach("exposed", t.text, message)
     return ""
 
 
@@ -298,8 +298,8 @@ def check_seeded(st: Statement) -> str:
     """Results with a seed say so, and nothing else does."""
     for t, r in st.results:
         if t.guarantee.seeded or r.guarantee.seeded != (r.seed is not None):
-            told = f"A rewrite of {name(t.text)} with the seed {r.seed} has seeded = {r.guarantee.seeded}."
-            raise _field_breach("seeded", t.text, told)
+            message = f"A rewrite of {name(t.text)} with the seed {r.seed} has seeded = {r.guarantee.seeded}."
+            raise _field_breach("seeded", t.text, message)
     return ""
 
 
@@ -307,8 +307,10 @@ def _check_count(field: str, st: Statement) -> str:
     wanted = st.m.never.counts()[field]
     for t in st.texts:
         if (own := getattr(t.guarantee, field)) != wanted:
-            told = f"{wanted:,} words of the list are never released, and the guarantee of {name(t.text)} says {own:,}."
-            raise _field_breach(field, t.text, told)
+            message = (
+                f"{wanted:,} words of the list are never released, and the guarantee of {name(t.text)} says {own:,}."
+            )
+            raise _field_breach(field, t.text, message)
     return ""
 
 

@@ -78,22 +78,22 @@ def behind_a_text(subject: Subject) -> Check | None:
         if loss is None:
             continue
         if shown > loss * (1 + 1e-9) + 1e-9:
-            said = f"their loss is at least {at_least(shown)}, and the stated noise allows {bound(loss)}"
+            message = f"their loss is at least {at_least(shown)}, and the stated noise allows {bound(loss)}"
         elif advantage is not None and gap > advantage + 1e-9:
-            said = f"tests differ by at least {gap:.0%} between the two, and the stated noise allows {advantage:.0%}"
+            message = f"tests differ by at least {gap:.0%} between the two, and the stated noise allows {advantage:.0%}"
         else:
             continue
-        told = (
+        message = (
             f"At ε = {epsilon:.3g}, {tpr} of {n - half} rewrites of “{one.text}” and {fpr} of {n - half} of "
-            f"“{other.text}” were taken for rewrites of the first, by their words: {said}."
+            f"“{other.text}” were taken for rewrites of the first, by their words: {message}."
         )
         reason = "rewrites tell two texts apart better than the noise that is stated behind them lets anything do."
         witness = Witness(
-            one.text, other.text, (), math.log(max(tpr, 0.5) / half), math.log(max(fpr, 0.5) / half), 1.0, told=told
+            one.text, other.text, (), math.log(max(tpr, 0.5) / half), math.log(max(fpr, 0.5) / half), 1.0, told=message
         )
         return Check(NAME, "refuted", f"{'; '.join(looked)}.", reason, witness, draws=draws)
     leak = min(least)
-    said = (
+    message = (
         f"“{one.text}” and “{other.text}”, which the stated noise makes most different: {'; '.join(looked)}. Seen "
         f"where {format_share(leak)} of the rewrites tell the text for certain"
     )
@@ -101,7 +101,7 @@ def behind_a_text(subject: Subject) -> Check | None:
         f"noise that is smaller than stated, as long as fewer than {format_share(leak)} of the rewrites tell their text"
     )
     detectable = lower_bound(n - n // 2, 0, n - n // 2, level)
-    return Check(NAME, "tested", f"{said}.", detectable=detectable, leak=leak, blind=blind, draws=draws)
+    return Check(NAME, "tested", f"{message}.", detectable=detectable, leak=leak, blind=blind, draws=draws)
 
 
 def _epsilons(m: Mechanism, a: Prepared, b: Prepared) -> list[float]:

@@ -151,22 +151,22 @@ def _judge(
         _, a, b = best
         inside = (places >= a) & (places < b)
         tokens = f"token {a + 1}" if b == a + 1 else f"the tokens {a + 1} to {min(b, last + 1)}"
-        told = (
+        message = (
             f"In a text of {last + 1} tokens, {int(hits[inside].sum())} of {int(inside.sum())} draws at {tokens} came "
             f"through, where the stated chances add up to {chances[inside].sum():.2g} (ε = {epsilon:.3g})."
         )
-        witness = Witness.of_rule(told, flat(text))
+        witness = Witness.of_rule(message, flat(text))
         reason = "words of long texts come through more often than is stated."
         return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=len(seen))
     for other, some in others:
         hit, stated = sum(s.hit for s in some), np.array([s.chance for s in some])
         if hit and too_many(hit, stated) < level:
-            told = (
+            message = (
                 f"In a text of {len(other.split())} tokens, {hit} of {len(some)} draws came through, where the stated "
                 f"chances add up to {stated.sum():.2g} (ε = {epsilon:.3g})."
             )
             reason = "words of texts of this length come through more often than is stated."
-            witness = Witness.of_rule(told, flat(other))
+            witness = Witness.of_rule(message, flat(other))
             return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=len(seen))
     mean = float(chances.mean())
     single = least_share(times, mean, level)
@@ -199,23 +199,23 @@ def _by_piece(subject: Subject, m: Mechanism, stream: NoiseStream) -> Check | No
     reader = ReleaseReader(m, subject.meter)
     results = [subject.rewriter.one(m, prepared[0], noise_of(stream, k)) for k in range(COSTLY)]
     other = subject.rewriter.one(m, prepared[1], noise_of(stream, COSTLY))
-    promise = m.guarantee(prepared[0])
-    if promise.notion == "pure":
+    guarantee = m.guarantee(prepared[0])
+    if guarantee.notion == "pure":
         pairs = _stated_probes(m, prepared, results[0], other)
         for i, probes in enumerate(pairs):
             loss, witness = largest_loss(probes, np.array([[np.nan, 1.0], [1.0, np.nan]]), subject.meter)
-            if loss > promise.epsilon * (1 + TOLERANCE) + TOLERANCE and witness is not None:
-                told = (
+            if loss > guarantee.epsilon * (1 + TOLERANCE) + TOLERANCE and witness is not None:
+                message = (
                     f"Of two texts of {LONG} tokens that differ in their last 20, piece {i + 1} is stated to be "
                     f"“{witness.output}” with a chance of {witness.p_first:.2g} and of {witness.p_second:.2g}, at ε = "
-                    f"{promise.epsilon:.3g}."
+                    f"{guarantee.epsilon:.3g}."
                 )
                 return Check(
                     NAME,
                     "refuted",
                     f"Two texts of {LONG} tokens.",
                     "what is stated of the pieces of two long texts differs by more than the promise allows.",
-                    replace(witness, first=texts[0][-120:], second=texts[1][-120:], told=told),
+                    replace(witness, first=texts[0][-120:], second=texts[1][-120:], told=message),
                 )
     return _judge(m, texts[0], [s for r in results for s in reader.read(prepared[0], r)], COSTLY)
 
@@ -254,19 +254,19 @@ def _by_guesses(subject: Subject, m: Mechanism, texts: Sequence[str], stream: No
     epsilon = float(m.config.epsilon)
     looked = f"{n} texts of {LONG} tokens, rewritten at ε = {epsilon:.3g}"
     if too_many(hits, np.full(n, p)) < LEVEL:
-        told = (
+        message = (
             f"Of texts of {LONG} tokens that differ in their last 20, the words of a rewrite named the right one in "
             f"{hits} of {n} guesses, and the promise allows {p:.1%} (ε = {epsilon:.3g})."
         )
-        witness = Witness.of_rule(told, texts[0][-120:], texts[1][-120:])
+        witness = Witness.of_rule(message, texts[0][-120:], texts[1][-120:])
         reason = "long texts come through more often than is promised."
         return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=n)
     leak = least_share(n, p, LEVEL) or 1.0
-    said = f"{looked}: seen where {format_share(leak)} of them come through."
+    message = f"{looked}: seen where {format_share(leak)} of them come through."
     return Check(
         NAME,
         "tested",
-        said,
+        message,
         leak=leak,
         blind=f"fewer than {format_share(leak)} of long texts that come through",
         draws=n,

@@ -150,10 +150,10 @@ class _Releases:
             for way, (m, stream) in ways.items():
                 self.draws += 1
                 if m.rewrite(text, stream=stream).text != first:
-                    said = f" (the generator of {' and '.join(read)} was read meanwhile)" if read else ""
-                    told = f"“{flat(text)}” was rewritten otherwise {way}, with the same random numbers{said}."
+                    message = f" (the generator of {' and '.join(read)} was read meanwhile)" if read else ""
+                    message = f"“{flat(text)}” was rewritten otherwise {way}, with the same random numbers{message}."
                     where = f" ({', '.join(read)})" if read else ""
-                    return self._refuted(text, told, f"{REPLAY}{where}.")
+                    return self._refuted(text, message, f"{REPLAY}{where}.")
         return None
 
     # --- numbers, and their leading bits
@@ -174,16 +174,16 @@ class _Releases:
             return None
         text = f"“{flat(prepared.text)}”"
         if fixed["numbers"] == n:
-            told = f"With other numbers under the same name, {n} of {n} releases of {text} are the same."
+            message = f"With other numbers under the same name, {n} of {n} releases of {text} are the same."
             reason = (
                 "what is released does not follow from the numbers of its noise, but from what is public of it, such "
                 "as its name."
             )
-            return self._refuted(prepared.text, told, reason)
+            return self._refuted(prepared.text, message, reason)
         if fixed["leading bits"] == n:
-            told = f"With other leading bits of all numbers, {n} of {n} releases of {text} are the same."
+            message = f"With other leading bits of all numbers, {n} of {n} releases of {text} are the same."
             reason = f"no more than {64 - TOP} bits of each random number are used, so that few noises are possible."
-            return self._refuted(prepared.text, told, reason)
+            return self._refuted(prepared.text, message, reason)
         return None
 
     def _all(self, k: int) -> Exchange:
@@ -241,7 +241,7 @@ class _Releases:
             return None
         widest = max(found)
         few = f"{widest} bits or fewer"
-        told = f"Each of {len(found)} changes of a release of “{flat(prepared.text)}” came at a number of {few}."
+        message = f"Each of {len(found)} changes of a release of “{flat(prepared.text)}” came at a number of {few}."
         reason = f"the uniforms of its draws have {few}, so that what is rarer never comes out, and no finite ε holds."
         try:
             d = self.m.distribution(prepared, 0) if has_alignment(self.m) else None
@@ -251,7 +251,7 @@ class _Releases:
             steps = d.probs * 2.0**widest
             if np.allclose(steps, np.rint(steps), rtol=0, atol=1e-6):
                 return None  # so many bits are enough
-            return self._refuted(prepared.text, told, reason)
+            return self._refuted(prepared.text, message, reason)
         doubt = f"its random numbers are read to {few}, and without chances it cannot be told whether that is enough."
         return Check(NAME, "not looked at", "", doubt, draws=self.draws)
 

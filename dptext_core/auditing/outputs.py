@@ -214,7 +214,7 @@ def _look(
     start: float,
     share: float,
 ) -> _Text:
-    promise = m.guarantee(prepared)
+    guarantee = m.guarantee(prepared)
     halves: tuple[dict[str, Counter], dict[str, Counter]] = ({}, {})
     drawn_first: Counter = Counter()
     noises: set[str] = set()
@@ -227,7 +227,7 @@ def _look(
             size = min(_BLOCK, half - done)
             results = rewriter.fresh(m, prepared, size, seeds(), distributions=False)
             for r in results:
-                _check(m, r, promise)
+                _check(m, r, guarantee)
                 noises.add(r.noise_id)
                 for kind, value in events(r, wanted):
                     counts.setdefault(kind, Counter())[value] += 1
@@ -245,7 +245,7 @@ def _look(
             done, n = done + size, n + size
     if len(noises) < n:
         raise InputError(f"{m.title} gives rewrites of one text the same noise, so that they are no fresh draws.")
-    return _Text(prepared, promise, halves, first if stated else None, drawn_first)
+    return _Text(prepared, guarantee, halves, first if stated else None, drawn_first)
 
 
 def _check(m: Mechanism, r: RewriteResult, promise: Guarantee) -> None:
@@ -297,9 +297,9 @@ def _find_misstatement(texts: Sequence[_Text]) -> tuple[Witness, str] | None:
         for word, times in t.drawn_first.items():
             at = word if isinstance(word, int) else place.get(word.strip())
             if at is None or not np.isfinite(log_p[at]):
-                told = f"“{word}” began a rewrite of “{t.prepared.text}”, and is stated to be impossible there."
+                message = f"“{word}” began a rewrite of “{t.prepared.text}”, and is stated to be impossible there."
                 reason = "what is released is impossible under the distribution that the mechanism states."
-                return Witness(t.prepared.text, t.prepared.text, (word,), 0.0, -math.inf, 0.0, told=told), reason
+                return Witness(t.prepared.text, t.prepared.text, (word,), 0.0, -math.inf, 0.0, told=message), reason
             counts[at] += times
         p, worst = misfit(counts, log_p)
         if p * compared < _LEVEL:
@@ -336,11 +336,11 @@ def _first_pieces(
         return report, replace(
             report, verdict="refuted", measured=loss, claimed=allowed, exact=True, witness=witness, of="the first piece"
         )
-    said = (
+    message = (
         f"For the first piece, from its stated distributions: it loses {bound(loss)} at most, and may lose "
         f"{bound(allowed)}."
     )
-    return replace(report, proven=said), None
+    return replace(report, proven=message), None
 
 
 def _piecewise(m: Mechanism) -> Likelihood[Mechanism] | None:
@@ -406,7 +406,9 @@ def _every_piece(
     if not compared:
         return None
     p = _uniform(ranks)
-    said = f"From the stated distributions, for every piece of {_CROSSED * len(texts)} rewrites and all their outputs."
+    message = (
+        f"From the stated distributions, for every piece of {_CROSSED * len(texts)} rewrites and all their outputs."
+    )
     tested = (
         f"{len(ranks):,} pieces of {_PIECEWISE * len(texts)} rewrites follow what is stated of them, by how "
         f"likely each was (p = {p:.2g})."
@@ -418,7 +420,7 @@ def _every_piece(
         exact=True,
         witness=witness,
         of="each piece, given those before it",
-        proven=said,
+        proven=message,
         tested=tested,
         sampler_p=p,
     )
@@ -468,12 +470,12 @@ def _latent(
         return report
     _, loss, a, b = worst
     one, other = (texts[i].prepared.text for i in (a, b))
-    told = (
+    message = (
         f"The noisy vector of “{one}” can come out where it is e^{at_least(loss)} times as likely as that of "
         f"“{other}”: in all of its numbers beyond those of both."
     )
     if delta := limits[a, b][1]:
-        told = (
+        message = (
             f"The noisy vectors of “{one}” and “{other}” lie so far apart that with δ = {scientific(delta)} no ε below "
             f"{at_least(loss)} holds."
         )
@@ -484,7 +486,7 @@ def _latent(
         claimed=limits[a, b][0],
         exact=True,
         of="the noisy vector that a text is written from",
-        witness=Witness(one, other, ("a noisy vector",), 0.0, -loss, 1.0, told=told),
+        witness=Witness(one, other, ("a noisy vector",), 0.0, -loss, 1.0, told=message),
         proven=proven,
     )
 
@@ -532,12 +534,12 @@ def _bounded(
             if len(found) > 1:
                 what += f" or one of {len(found) - 1:,} others"
             log_low, log_high = math.log(low) if low > 0 else -math.inf, math.log(high)
-            told = (
+            message = (
                 f"Rewrites of “{texts[a].prepared.text}” {what} in {format_probability(log_low)} of the draws at least, those of "
                 f"“{texts[b].prepared.text}” in {format_probability(log_high)} at most."
             )
             witness = Witness(
-                texts[a].prepared.text, texts[b].prepared.text, found[:3], log_low, log_high, 1.0, told=told
+                texts[a].prepared.text, texts[b].prepared.text, found[:3], log_low, log_high, 1.0, told=message
             )
     limit = could_show(half, level, of_delta)
     tested = (

@@ -46,8 +46,8 @@ def too_many(hits: Any, chances: np.ndarray) -> Any:
     """
     logs = np.stack([r * np.asarray(hits, np.float64) - np.log1p(math.expm1(r) * chances).sum(axis=-1) for r in _RATES])
     top = logs.max(axis=0)
-    found = np.exp(-np.maximum(top + np.log(np.exp(logs - top).mean(axis=0)), 0.0))
-    return float(found) if np.ndim(found) == 0 else found
+    probabilities = np.exp(-np.maximum(top + np.log(np.exp(logs - top).mean(axis=0)), 0.0))
+    return float(probabilities) if np.ndim(probabilities) == 0 else probabilities
 
 
 def least_hits(n: int, p: float, level: float) -> int | None:

@@ -314,8 +314,8 @@ def _same_name(text: _Text, seeds: Seeds, rewriter: Rewriter) -> None:
     seed = seeds() or 1
     other = rewriter.one(text.m, "the " + text.text, seed)
     if rewriter.one(text.m, text.text, seed).noise_id != other.noise_id:
-        told = "With the same seed two texts have noise of two names, so that the name tells something of the text."
-        raise Breach(text.text, told, "the name of the noise, which leaves with a release, depends on the text.")
+        message = "With the same seed two texts have noise of two names, so that the name tells something of the text."
+        raise Breach(text.text, message, "the name of the noise, which leaves with a release, depends on the text.")
 
 
 # --- rewrites, one way after the other
@@ -336,8 +336,8 @@ def _independent_rewrites(text: _Text, way: str, n: int, seeds: Seeds, rewriter:
             results = [rewriter.one(m, text.text if way == TEXT else text.prepared, seeds())]
         fresh = {r.noise_id: r for r in reversed(results) if r.noise_id not in seen}
         if not fresh:
-            told = f"Two calls of {way} have noise of the same name: it is not drawn anew."
-            raise Breach(text.text, told, "the noise is the same in every call, so that it hides nothing.")
+            message = f"Two calls of {way} have noise of the same name: it is not drawn anew."
+            raise Breach(text.text, message, "the noise is the same in every call, so that it hides nothing.")
         if len(fresh) < len(results) and most > 2:  # a word is drawn once for a whole list: one rewrite a call
             most, n = 2, min(n, 2 * OTHERS)
         seen |= fresh.keys()
@@ -416,11 +416,11 @@ def _look(text: _Text, way: str, n: int, seeds: Seeds, rewriter: Rewriter, out: 
             counts.both[a, i] = counts.both.get((a, i), 0) + 1
             counts.equal[a, i] = counts.equal.get((a, i), 0) + alike
             if text.once and not alike:
-                told = (
+                message = (
                     f"“{tokens[a].text}” stands twice in “{flat(text.text)}” and became “{steps[a].replacement}” and "
                     f"“{steps[i].replacement}”."
                 )
-                raise Breach(text.text, told, "equal words are drawn apart, where the promise counts them once.")
+                raise Breach(text.text, message, "equal words are drawn apart, where the promise counts them once.")
     return _fits(text, way, counts, inserted, middles)
 
 
@@ -441,9 +441,9 @@ def _impossible(text: _Text, way: str, i: int, d: TokenDistribution, word: str, 
         else f"it is none of the {len(d):,} words that are stated to be possible there."
     )
     token = text.document.tokens[i].text
-    told = f"“{word}” was released for “{token}” in “{flat(text.text)}”, rewritten as {way}: {why}"
+    message = f"“{word}” was released for “{token}” in “{flat(text.text)}”, rewritten as {way}: {why}"
     return Breach(
-        text.text, told, "what is released is impossible under the distribution that the mechanism states.", token
+        text.text, message, "what is released is impossible under the distribution that the mechanism states.", token
     )
 
 
@@ -474,11 +474,11 @@ def _follows(text: _Text, way: str, result: RewriteResult, steps: dict[int, Step
     told_of = result.guarantee
     spent = sum(s.epsilon for s in result.steps)
     if spent > told_of.total * (1 + 1e-9) or _promises_more(told_of, text.promise):
-        told = (
+        message = (
             f"A rewrite of “{flat(text.text)}” promises a total of {number(told_of.total)}, its words spend "
             f"{number(spent)}, and the guarantee of the text says {number(text.promise.total)}."
         )
-        raise Breach(text.text, told, "the guarantee of a result promises more than that of its text.")
+        raise Breach(text.text, message, "the guarantee of a result promises more than that of its text.")
 
 
 def _promises_more(result: Guarantee, text: Guarantee) -> bool:
@@ -654,17 +654,17 @@ def _describe_fit(fit: _Fit, m: Mechanism) -> Witness:
     log_share = _log(fit.share)
     text = f"“{flat(fit.text.text)}”"
     if fit.kind == "together":
-        told = (
+        message = (
             f"In {text}, rewritten as {fit.way}{where}, {fit.output} were not drawn independently: where their draws "
             f"lay in their distributions correlates by {fit.share:.2f}."
         )
     else:
-        told = (
+        message = (
             f"Of {what} in {text}, rewritten as {fit.way}{where}, {fit.output} came out in {_percent(log_share)} of "
             f"the draws; the stated distribution gives it {_percent(fit.log_p)}."
         )
     return Witness(
-        fit.text.text, fit.text.text, (fit.output,), log_share, fit.log_p, 0.0, token, token, "sampler", told
+        fit.text.text, fit.text.text, (fit.output,), log_share, fit.log_p, 0.0, token, token, "sampler", message
     )
 
 
@@ -685,9 +685,9 @@ def _check_independence(text: _Text, probes: Sequence[Probe], estimated: bool) -
         other, where = known.setdefault((word.casefold(), context), (d, text.text))
         if other is d or _same_distribution(other, d):
             continue
-        told = f"“{word}” is drawn from one distribution in “{where}” and from another in “{flat(text.text)}”."
+        message = f"“{word}” is drawn from one distribution in “{where}” and from another in “{flat(text.text)}”."
         reason = "what a word becomes depends on the words around it, of which the promise says nothing."
-        raise Breach(text.text, told, reason, word)
+        raise Breach(text.text, message, reason, word)
 
 
 def _same_distribution(a: TokenDistribution, b: TokenDistribution) -> bool:

@@ -255,12 +255,12 @@ class AuditReport:
         if self.verdict == "refuted":
             tail = f" {self.witness.sentence()}" if self.witness else ""
             return f"{self.reason or f'{found}, {scope}, where {claim}.'}{tail}"
-        said = f"{scope}, {found}, and {claim}"
+        message = f"{scope}, {found}, and {claim}"
         if self.blind:
-            said += f"; the draws could not have seen {self.blind[0]}"
+            message += f"; the draws could not have seen {self.blind[0]}"
         if self.blind[1:]:
-            said += f". Not seen either: {'; '.join(self.blind[1:])}"
-        return f"{said}. Inputs that were not tried may lose more."
+            message += f". Not seen either: {'; '.join(self.blind[1:])}"
+        return f"{message}. Inputs that were not tried may lose more."
 
     def parts(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """What was proven, tested and not looked at, each in sentences: of a refuted promise nothing."""

@@ -120,8 +120,8 @@ class Rewriter:
             asked = self._of(m)
             for other in () if more else [*asked.promises][-_BEFORE:]:
                 if other != text and _are_adjacent(asked.other, text, other):
-                    told = f"The error of “{flat(text)}” is “{flat(str(error))}”, and “{flat(other)}” is rewritten."
-                    raise dependence_breach("error", text, told, other) from error
+                    message = f"The error of “{flat(text)}” is “{flat(str(error))}”, and “{flat(other)}” is rewritten."
+                    raise dependence_breach("error", text, message, other) from error
             raise
 
     def _of(self, m: Mechanism) -> _RewriteSubject:
@@ -182,8 +182,8 @@ class Rewriter:
         }
         for name, value in stated.items():
             if own[name] is not value and own[name] != value:
-                told = f"With a rewrite of “{flat(text)}” ({way}) the {name} is {own[name]!r}, and not {value!r}."
-                raise Breach(text, told, f"the {name} that leaves with a result is not that of the mechanism.")
+                message = f"With a rewrite of “{flat(text)}” ({way}) the {name} is {own[name]!r}, and not {value!r}."
+                raise Breach(text, message, f"the {name} that leaves with a result is not that of the mechanism.")
 
     def _named(
         self,
@@ -206,9 +206,9 @@ class Rewriter:
             return
         again = _repeat_rewrites(m, way, other, len(texts), stream, self.task)
         if again[i].noise_id != result.noise_id:
-            told = f"With the same noise, rewrites of “{flat(texts[i])}” and of “{flat(other)}” give it two names."
+            message = f"With the same noise, rewrites of “{flat(texts[i])}” and of “{flat(other)}” give it two names."
             reason = "the name of the noise, which leaves with a release, depends on the text."
-            raise Breach(texts[i], told, reason, other=other)
+            raise Breach(texts[i], message, reason, other=other)
 
 
 def _are_adjacent(m: Mechanism, a: str, b: str) -> bool:

@@ -59,8 +59,10 @@ def dependence_breach(what: str, text: str, told: str, other: str) -> Breach:
 
 def not_named(text: str, piece: str) -> Breach:
     """A piece that is copied where a guarantee names nothing that is exposed."""
-    told = f"“{flat(piece)}” was copied into a rewrite of “{flat(text)}”, and the guarantee names nothing as exposed."
-    return Breach(text, told, "what is copied from the original is not named among what is exposed.")
+    message = (
+        f"“{flat(piece)}” was copied into a rewrite of “{flat(text)}”, and the guarantee names nothing as exposed."
+    )
+    return Breach(text, message, "what is copied from the original is not named among what is exposed.")
 
 
 def same_promise(result: RewriteResult, stated: Guarantee) -> None:
@@ -73,8 +75,10 @@ def same_promise(result: RewriteResult, stated: Guarantee) -> None:
         a, b = getattr(own, f.name), getattr(stated, f.name)
         if a != b and not (a != a and b != b):
             name = f"“{flat(result.original)}”"
-            told = f"With a rewrite of {name} the {f.name} of the guarantee is {a!r}; of the text itself it is {b!r}."
-            raise Breach(result.original, told, "the guarantee of a result is not that which is stated of its text.")
+            message = (
+                f"With a rewrite of {name} the {f.name} of the guarantee is {a!r}; of the text itself it is {b!r}."
+            )
+            raise Breach(result.original, message, "the guarantee of a result is not that which is stated of its text.")
 
 
 def follow_steps(document: Document, way: str, result: RewriteResult) -> None:
@@ -89,8 +93,8 @@ def follow_steps(document: Document, way: str, result: RewriteResult) -> None:
     after = {s.index: s for s in result.steps if s.action == "insert"}
     known = result.original == text and len(steps) + len(after) == len(result.steps)
     if not known or sorted(steps) != list(range(len(tokens))) or not after.keys() <= steps.keys():
-        told = f"The steps of a rewrite of {name} are not those of its {len(tokens)} tokens."
-        raise Breach(text, told, reason)
+        message = f"The steps of a rewrite of {name} are not those of its {len(tokens)} tokens."
+        raise Breach(text, message, reason)
     edits = []
     for i, token in enumerate(tokens):
         step = steps[i]
@@ -98,19 +102,19 @@ def follow_steps(document: Document, way: str, result: RewriteResult) -> None:
         if not same or step.action not in ("keep", "replace", "delete"):
             raise Breach(text, f"Step {i} of a rewrite of {name} is not about its token “{token.text}”.", reason)
         if step.action == "keep" and step.replacement != token.text:
-            told = f"“{token.text}” in {name} is said to be kept, and “{step.replacement}” was released for it."
-            raise Breach(text, told, reason)
+            message = f"“{token.text}” in {name} is said to be kept, and “{step.replacement}” was released for it."
+            raise Breach(text, message, reason)
         word = None if step.action == "keep" else step.replacement if step.action == "replace" else ""
         edits.append(Edit(word, after[i].replacement if i in after else None))
     spliced = document.skeleton([s.text is not None for s in edits]).render(edits)
     if result.text != spliced.text:
         own, rule = apart_at(result.text, spliced.text)
-        told = f"“{own}” was released of {name}, where its released words and what is kept give “{rule}”."
-        raise Breach(text, told, reason)
+        message = f"“{own}” was released of {name}, where its released words and what is kept give “{rule}”."
+        raise Breach(text, message, reason)
     for step in result.steps:
         if step.action != "delete" and result.text[slice(*step.out)] != step.replacement:
-            told = f"A step of a rewrite of {name} says “{step.replacement}” where another piece of the text stands."
-            raise Breach(text, told, reason)
+            message = f"A step of a rewrite of {name} says “{step.replacement}” where another piece of the text stands."
+            raise Breach(text, message, reason)
     if result.pieces is not None:
         stated = releases_of(result.steps, result.trace.rules)
         if [(p.span, p.text, p.origin) for p in result.pieces] != [(p.span, p.text, p.origin) for p in stated]:
@@ -146,8 +150,8 @@ class Spelling:
         if (known := self._spelled(result)) is not None:
             if result.text != known:
                 own, rule = apart_at(result.text, known)
-                told = f"“{own}” was released of {name}, where the tokens that were drawn are written “{rule}”."
-                raise Breach(original, told, PIECES)
+                message = f"“{own}” was released of {name}, where the tokens that were drawn are written “{rule}”."
+                raise Breach(original, message, PIECES)
             return
         self._covered(original, result, pieces)
         copied = [p.text for p in pieces if p.origin == "copied"]
@@ -157,8 +161,10 @@ class Spelling:
         text, whose = self._seen.setdefault(drawn, (result.text, original))
         if text != result.text and not copied and whose != original and self.m.audit_support.adjacent(whose, original):
             own, other = apart_at(result.text, text)
-            told = f"The same pieces were drawn for two texts, and of one “{own}” was released, of the other “{other}”."
-            raise Breach(original, told, "what stands around drawn pieces depends on the private text.", other=whose)
+            message = (
+                f"The same pieces were drawn for two texts, and of one “{own}” was released, of the other “{other}”."
+            )
+            raise Breach(original, message, "what stands around drawn pieces depends on the private text.", other=whose)
         others = [p for p in pieces if not p.drawn]
         for k, p in enumerate(others):
             if p.origin == "rule" and self._rules.setdefault((p.reason, k - len(others)), p.text) != p.text:
@@ -186,8 +192,8 @@ class Spelling:
             if gap and (not inside or gap != " "):
                 where = "after the last piece" if k == len(pieces) else "between pieces" if k else "before all pieces"
                 what = f"“{flat(gap)}” stands" if gap.strip() else f"{len(gap)} blank characters stand"
-                told = f"Of {name} a text was released in which {what} {where} and in none."
-                raise Breach(original, told, PIECES)
+                message = f"Of {name} a text was released in which {what} {where} and in none."
+                raise Breach(original, message, PIECES)
             if inside and self._gaps.setdefault((pieces[k - 1].text, pieces[k].text), gap) != gap:
                 self._lacks("between the same two pieces a blank stands in one text and none in another")
 
@@ -199,8 +205,8 @@ class Spelling:
             return
         at = [k for k, c in enumerate(d.candidates) if c.strip().casefold() == text]
         if not any(d.log_probs[k] > -float("inf") for k in at) and not (d.draws is not None and at):
-            told = (
+            message = (
                 f"“{piece.text}” is piece {i} of a rewrite of “{flat(original)}”, and none of the {len(d):,} "
                 "candidates that are stated to be possible there."
             )
-            raise Breach(original, told, PIECES)
+            raise Breach(original, message, PIECES)

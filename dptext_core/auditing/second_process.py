@@ -74,9 +74,11 @@ def in_two_processes(subject: Subject) -> Check | None:
         return Check(NAME, "not looked at", "", why)
     looked = "Rewrites without a seed in two processes with the same number and the same time."
     if set(first) & set(second):
-        told = f"“{flat(text)}” has the noise {min(set(first) & set(second))} in each of two processes."
+        message = f"“{flat(text)}” has the noise {min(set(first) & set(second))} in each of two processes."
         reason = "where no noise is given, two processes draw the same: it does not come from the operating system."
-        return Check(NAME, "refuted", looked, reason, Witness.of_rule(told, text, kind="release"), draws=2 * len(first))
+        return Check(
+            NAME, "refuted", looked, reason, Witness.of_rule(message, text, kind="release"), draws=2 * len(first)
+        )
     return Check(NAME, "tested", looked, draws=2 * len(first))
 
 

@@ -53,11 +53,11 @@ def _leaves_out(st: Statement, a: str, b: str) -> str:
     if g.adjacency.is_any_texts:
         seeds = st.subject.seeds("adjacency")
         one, other = (st.subject.rewriter.one(m, t, seeds()).text for t in (a, b))
-        told = (
+        message = (
             f"The guarantee says {name(g.adjacency)}, and {name(a)} became {name(one)}, {name(b)} became "
             f"{name(other)}: what stays of a text shows which of them it was."
         )
-        raise Breach(a, told, _REASON, other=b)
+        raise Breach(a, message, _REASON, other=b)
     if m.alignment is None:
         # A plugin's own words cannot be compared: it states a condition in both places.
         if g.among and (g.adjacency.custom or set(g.among.conditions) <= set(g.adjacency.conditions)):
@@ -77,11 +77,11 @@ def _leaves_out(st: Statement, a: str, b: str) -> str:
         steps = st.subject.rewriter.one(m, unknown, st.subject.seeds("unknown")()).steps
         drawn = [s for s in steps if s.original == "qzxv" and s.action in ("replace", "delete") and not s.epsilon]
         if drawn and are_adjacent(m, known, unknown) is False:
-            told = (
+            message = (
                 f"The guarantee says {name(g.adjacency)}, which compares {name(known)} with {name(unknown)}, and an "
                 "unknown word is not drawn as a known one is."
             )
-            raise Breach(known, told, _REASON, other=unknown)
+            raise Breach(known, message, _REASON, other=unknown)
     return ""
 
 
@@ -116,11 +116,11 @@ def _compare_events(one: dict[str, Counter], other: dict[str, Counter], texts: S
             others = other.get(kind, Counter())[value]
             if times > others and _chance(times, others) * math.e < LEVEL / EVENTS_COMPARED:
                 what, _, word = kind.partition(" ")
-                told = (
+                message = (
                     f"At ε = {epsilon:g}, {times} of {DRAWS} rewrites of {name(texts[0])} {EVENTS[what]} "
                     f"“{word or value}”, and {others} of {DRAWS} of {name(texts[1])}."
                 )
-                raise Breach(texts[0], told, _REASON, other=texts[1])
+                raise Breach(texts[0], message, _REASON, other=texts[1])
 
 
 def _chance(times: int, others: int) -> float:

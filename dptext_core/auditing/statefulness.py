@@ -139,12 +139,12 @@ def _by_chances(
             found.append((too_many(sum(s.hit for s in mine), np.array([s.chance for s in mine])), name))
     if found and (best := min(found))[0] * len(groups) < LEVEL:
         mine = [s for *_, some in groups[best[1]] for s in some]
-        told = (
+        message = (
             f"In {best[1]} {sum(s.hit for s in mine)} of {len(mine)} words came through, where the stated chances add "
             f"up to {sum(s.chance for s in mine):.2g} (ε = {epsilon:.3g})."
         )
         text = groups[best[1]][0][2]
-        witness = Witness.of_rule(told, text)
+        witness = Witness.of_rule(message, text)
         reason = "the first rewrites of a text come through more often than is stated."
         return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=draws)
     mean = float(np.mean([s.chance for *_, some in seen for s in some]))
@@ -154,9 +154,9 @@ def _by_chances(
     leak = (
         once_in(occasions) if enough is not None else least_share(of_text * occasions, mean, LEVEL / len(groups)) or 1.0
     )
-    said = f": a leak at the first rewrite, or at the second, is seen where it comes with {format_share(leak)} of the texts"
+    message = f": a leak at the first rewrite, or at the second, is seen where it comes with {format_share(leak)} of the texts"
     blind = f"a leak at the first rewrites of fewer than {format_share(leak)} of the texts"
-    return Check(NAME, "tested", f"{looked}{said}.", leak=leak, blind=blind, draws=draws)
+    return Check(NAME, "tested", f"{looked}{message}.", leak=leak, blind=blind, draws=draws)
 
 
 def _by_guesses(
@@ -182,14 +182,14 @@ def _by_guesses(
             if way is None:
                 least = least_share(len(mine), p, LEVEL / tests) or 1.0
             if too_many(hits, np.full(len(mine), p)) * tests < LEVEL:
-                told = (
+                message = (
                     f"In the {_NUMBERS[j]} rewrites{f' of {way}' if way else ''} the words of a rewrite named the text "
                     f"that it was made of in {hits} of {len(mine)} guesses, and the promise allows {p:.1%} (ε = "
                     f"{epsilon:.3g})."
                 )
-                witness = Witness.of_rule(told, texts[0], texts[1])
+                witness = Witness.of_rule(message, texts[0], texts[1])
                 reason = "the first rewrites of a text come through more often than is promised."
                 return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=len(released))
-    said = f": a leak at the first rewrite, or at the second, is seen where it comes with {format_share(least)} of the texts"
+    message = f": a leak at the first rewrite, or at the second, is seen where it comes with {format_share(least)} of the texts"
     blind = f"a leak at the first rewrites of fewer than {format_share(least)} of the texts"
-    return Check(NAME, "tested", f"{looked}{said}.", leak=least, blind=blind, draws=len(released))
+    return Check(NAME, "tested", f"{looked}{message}.", leak=least, blind=blind, draws=len(released))

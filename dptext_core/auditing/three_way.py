@@ -125,13 +125,13 @@ def _judge(m: Mechanism, text: str, tables: dict[str, np.ndarray]) -> Check | No
             means = {name: float(x.mean()) for name, x in products(*three.T).items()}
             name = max(means, key=lambda one: abs(means[one]))
             if (p := chance_of(means[name], n)) * tests < LEVEL:
-                told = (
+                message = (
                     f"Of the {what} (“{flat(text)}”, ε = {epsilon:.3g}) numbers {i + 1}, {j + 1} and {k + 1} go "
                     f"together: a product of where they lay has a mean of {means[name]:.2f} over {n} rewrites (a "
                     f"chance of {p:.1g} for independent draws)."
                 )
                 reason = "three draws depend on each other, so that what is stated of each does not add up."
-                return Check(NAME, "refuted", "", reason, Witness.of_rule(told, text), draws=lies.size)
+                return Check(NAME, "refuted", "", reason, Witness.of_rule(message, text), draws=lies.size)
     if not compared:
         return None
     draws = sum(t.size for t in tables.values())

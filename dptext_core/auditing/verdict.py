@@ -141,13 +141,13 @@ def audit(
         raise InputError(f"An audit takes at most {MAX_INPUTS:,} inputs; there are {len(inputs):,}. Take a sample.")
     if not inputs:
         raise InputError("Nothing is drawn for no inputs. Give words that the mechanism replaces.")
-    promise = _first_promise(m, inputs)
-    subject = Subject(m, promise, inputs, stream, meter, (), claim, draws, confidence, thorough, rewriter)
-    limit = promise.total if whole_outputs and claim is None and promise.notion != "none" else subject.claimed
+    guarantee = _first_promise(m, inputs)
+    subject = Subject(m, guarantee, inputs, stream, meter, (), claim, draws, confidence, thorough, rewriter)
+    limit = guarantee.total if whole_outputs and claim is None and guarantee.notion != "none" else subject.claimed
     empty = AuditReport(
         mechanism=m.name,
         epsilon=float(epsilon),
-        notion=promise.notion,
+        notion=guarantee.notion,
         claimed=float(limit),
         measured=0.0,
         exact=False,
@@ -162,7 +162,7 @@ def audit(
         draws=0,
         sampler_p=None,
         confidence=confidence,
-        delta=promise.delta if claim is None else 0.0,
+        delta=guarantee.delta if claim is None else 0.0,
     )
     first = look_at(FIRST, subject, failures=True)
     if any(c.status == "refuted" for c in first):
@@ -186,8 +186,8 @@ def audit(
         raise InputError(f"These texts have {len(probes):,} drawn words; an audit takes {MAX_INPUTS:,}. Give fewer.")
     later = probes_after(m, probes, stream.at("before"), meter)[: MAX_INPUTS - len(probes)]
     own, probes = len(probes), [*probes, *later]
-    promise = m.guarantee(probes[0].prepared)
-    subject = replace(subject, promise=promise, probes=probes[:own])
+    guarantee = m.guarantee(probes[0].prepared)
+    subject = replace(subject, promise=guarantee, probes=probes[:own])
     began = time.perf_counter()
     report, loss, count = _loss(m, subject, probes, tuple(skipped), empty)
     report = replace(report, checks=(*first, replace(loss, seconds=time.perf_counter() - began)))
@@ -354,17 +354,17 @@ def _describe_proof(report: AuditReport, promise: Guarantee, known: bool, exempt
 def _describe_releases(tested: ReleaseFindings, own: float) -> str:
     if not tested.draws:
         return ""
-    said = (
+    message = (
         f"In {tested.draws:,} words drawn by whole rewrites ({tested.texts} texts, each of the inputs at least "
         f"{tested.each} times) nothing departed from what is stated"
     )
     if tested.leak is not None and tested.leak_fresh is not None and tested.leak_epsilon is not None:
         epsilon = number(tested.leak_epsilon)
-        said += f"; words that stay in {format_share(tested.leak_fresh)} of fresh draws too many, or in {format_share(tested.leak)} "
-        said += "of those of each way to rewrite, would have been seen"
+        message += f"; words that stay in {format_share(tested.leak_fresh)} of fresh draws too many, or in {format_share(tested.leak)} "
+        message += "of those of each way to rewrite, would have been seen"
         if tested.leak_epsilon < own:
-            said += f" (looked at with ε = {epsilon}, where hardly a word stays, so that a leak shows best)"
-    return said + "."
+            message += f" (looked at with ε = {epsilon}, where hardly a word stays, so that a leak shows best)"
+    return message + "."
 
 
 def _releases_check(report: AuditReport, tested: ReleaseFindings) -> Check:
@@ -408,9 +408,9 @@ def _loss_check(report: AuditReport, promise: Guarantee, claim: float | None) ->
         return Check(LOSS, "not looked at", "", missed, report.witness, report.detectable, draws=behind)
     if report.exact:
         return Check(LOSS, "proven", report.proven, "", report.witness)
-    said = f"In {behind:,} draws no set of outputs tells two inputs apart by more than is claimed."
+    message = f"In {behind:,} draws no set of outputs tells two inputs apart by more than is claimed."
     blind = f"a loss in outputs that are rarer than {format_share(rarest)} of the draws"
-    return Check(LOSS, "tested", said, "", report.witness, report.detectable, None, blind, draws=behind)
+    return Check(LOSS, "tested", message, "", report.witness, report.detectable, None, blind, draws=behind)
 
 
 def _exceeds(report: AuditReport) -> bool:

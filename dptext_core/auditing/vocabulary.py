@@ -96,8 +96,12 @@ def stated_words(subject: Subject) -> Check | None:
         y = int(np.argmax(gap))
         if gap[y] > worst:
             worst = float(gap[y])
-            told = f"“{names[y]}” is e^{worst:.3g} times as likely under one word of the vocabulary as under another."
-            witness = Witness("one word", "another", (names[y],), float(high[0][y]), float(high[1][y]), 1.0, told=told)
+            message = (
+                f"“{names[y]}” is e^{worst:.3g} times as likely under one word of the vocabulary as under another."
+            )
+            witness = Witness(
+                "one word", "another", (names[y],), float(high[0][y]), float(high[1][y]), 1.0, told=message
+            )
     whole = len(chosen) == len(words)
     part = f"all {len(words):,}" if whole else f"{len(chosen):,} of the {len(words):,}"
     blind = "" if whole else f"another distribution of one of {len(words) - len(chosen):,} words of the vocabulary"
@@ -277,12 +281,19 @@ def released_words(subject: Subject) -> Check | None:
             found.append((too_many(n, np.full(AGAIN, p)), word, became, n, p))
     if found and (best := min(found))[0] * tests < LEVEL:
         _, word, became, n, p = best
-        told = (
+        message = (
             f"“{word}” became “{became}” in {n} of {AGAIN} rewrites at ε = {epsilon:.3g}; the stated distribution "
             f"gives it {p:.2g}."
         )
         witness = Witness(
-            word, word, (became,), math.log(n / AGAIN), math.log(p) if p else -math.inf, 0.0, kind="sampler", told=told
+            word,
+            word,
+            (became,),
+            math.log(n / AGAIN),
+            math.log(p) if p else -math.inf,
+            0.0,
+            kind="sampler",
+            told=message,
         )
         reason = "what is released for one word of the vocabulary does not follow what is stated of it."
         return Check(RELEASED, "refuted", f"{looked}.", reason, witness, draws=draws)

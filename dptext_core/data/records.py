@@ -380,9 +380,9 @@ class DatasetGuarantee:
             return f"No row was rewritten.{left}"
         if self.notions.get("none"):
             return f"There is no privacy guarantee: {self.reason}{left}"
-        said = ""
+        message = ""
         if self.seeded:
-            said = "This is a demonstration, not private: whoever knows the seed can replay it. Without a seed: "
+            message = "This is a demonstration, not private: whoever knows the seed can replay it. Without a seed: "
         kind = " and ".join(NOTIONS[name] for name in self.notions)
         unit = " for each unit of distance" if "metric" in self.notions else ""
         one, every = f"ε = {bound(self.one)}{unit}", f"ε = {bound(self.all)}{unit}"
@@ -390,11 +390,11 @@ class DatasetGuarantee:
             one, every = f"{one} and δ = {scientific(self.one_delta)}", f"{every} and δ = {scientific(self.all_delta)}"
         every = "nothing is promised, since their δ add up to 1" if self.all_delta >= 1 else f"at most {every}"
         if self.shares_draws:
-            return f"{said}All {n:,} rows together: {kind}, {every}.{left}"
+            return f"{message}All {n:,} rows together: {kind}, {every}.{left}"
         if n == 1:
-            return f"{said}The row has its own promise ({kind}): at most {one}.{left}"
+            return f"{message}The row has its own promise ({kind}): at most {one}.{left}"
         return (
-            f"{said}Each of {n:,} rows has its own promise ({kind}): at most {one} for the row that spends most. "
+            f"{message}Each of {n:,} rows has its own promise ({kind}): at most {one} for the row that spends most. "
             f"Whoever wrote several rows has the sum of theirs, over all rows {every}.{left}"
         )
 

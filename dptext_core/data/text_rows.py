@@ -91,13 +91,13 @@ def _row_error(path: Path, cells: Sequence[str], width: int, line: int) -> str:
 
 
 def _no_table(path: Path, line: int, error: csv.Error) -> str:
-    said = f"{path.name}, line {line}, cannot be read as a table: {error}."
+    message = f"{path.name}, line {line}, cannot be read as a table: {error}."
     if "end of data" in str(error):
-        return f"{said} A quotation mark is never closed: close it, or save the file again if it was cut off."
+        return f"{message} A quotation mark is never closed: close it, or save the file again if it was cut off."
     if "new-line" in str(error):
-        said = f"{path.name}, line {line}, holds a carriage return outside of quotation marks."
-        return f"{said} Save the file again with the line ends of your system."
-    return f"{said} Correct the quotation marks there, or save the file again."
+        message = f"{path.name}, line {line}, holds a carriage return outside of quotation marks."
+        return f"{message} Save the file again with the line ends of your system."
+    return f"{message} Correct the quotation marks there, or save the file again."
 
 
 # --- JSONL ----------------------------------------------------------------------------------------------------------

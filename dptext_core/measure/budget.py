@@ -54,8 +54,8 @@ class Budget:
         low, high = min(values), max(values)
         each = f"ε = {bound(low)}" if low == high else f"between ε = {bound(low)} and {bound(high)}"
         words = "word" if len(values) == 1 else "words"
-        said = f"{len(values)} {words}, {each} a word, together ε = {bound(self.total)}."
-        return " ".join([said, *(f"This shows {e}." for e in self.exposes)])
+        message = f"{len(values)} {words}, {each} a word, together ε = {bound(self.total)}."
+        return " ".join([message, *(f"This shows {e}." for e in self.exposes)])
 
 
 def distribute(

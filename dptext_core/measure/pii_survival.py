@@ -90,12 +90,12 @@ def trace_pii(result: RewriteResult, finder: Finder | None = None) -> list[tuple
     finder: beside the rules; without it, the one that the environment names (``names``), if any.
     Where pieces answer to words: the steps of its words, whatever became of them. Else the pieces in which it stands.
     """
-    told = find_pii(result.original, result.language, finder or names.finder())
+    pii = find_pii(result.original, result.language, finder or names.finder())
     if "alignment" in result.can:
         steps = _Spans((k, s.span) for k, s in enumerate(result.steps) if s.action != "insert")
-        return [(t, steps.overlapping(t.words)) for t in told]
+        return [(t, steps.overlapping(t.words)) for t in pii]
     pieces = _Spans((k, p.span) for k, p in enumerate(result.releases))
-    return [(t, pieces.overlapping(spans)) for t, spans in _find_remaining(told, result.original, result.text)]
+    return [(t, pieces.overlapping(spans)) for t, spans in _find_remaining(pii, result.original, result.text)]
 
 
 def is_unchanged(result: RewriteResult, unit: int) -> bool:
@@ -130,8 +130,8 @@ def survivors(result: RewriteResult, finder: Finder | None = None) -> tuple[Surv
                     out.add((step.out, t.kind, step.replacement, k))
     else:
         pieces = _Spans((k, p.span) for k, p in enumerate(result.releases))
-        told = find_pii(result.original, result.language, finder or names.finder())
-        for t, spans in _find_remaining(told, result.original, result.text):
+        pii = find_pii(result.original, result.language, finder or names.finder())
+        for t, spans in _find_remaining(pii, result.original, result.text):
             for a, b in spans:
                 units = pieces.overlapping([(a, b)])
                 out.add(((a, b), t.kind, result.text[a:b], units[0] if len(units) == 1 else -1))
@@ -179,13 +179,13 @@ def standing_among(
 ) -> list[tuple[PiiSpan, tuple[int, ...]]]:
     """Everything that was found in the original, each with the numbers of those ``texts``, pieces that may be released
     in the place of its own, in which it stands, of a name or place a word of it. finder: as for :func:`traced`."""
-    told = find_pii(result.original, result.language, finder or names.finder())
-    among: list[list[int]] = [[] for _ in told]
+    pii = find_pii(result.original, result.language, finder or names.finder())
+    among: list[list[int]] = [[] for _ in pii]
     for n, text in enumerate(texts):
-        for numbers, (_, spans) in zip(among, _find_remaining(told, result.original, text), strict=True):
+        for numbers, (_, spans) in zip(among, _find_remaining(pii, result.original, text), strict=True):
             if spans:
                 numbers.append(n)
-    return [(t, tuple(numbers)) for t, numbers in zip(told, among, strict=True)]
+    return [(t, tuple(numbers)) for t, numbers in zip(pii, among, strict=True)]
 
 
 def _find_remaining(

@@ -116,10 +116,10 @@ class Scores:
         """Explain the figures in plain words."""
         texts = "1 text" if self.texts == 1 else f"{self.texts:,} texts"
         words = "1 word that answers" if self.words == 1 else f"{self.words:,} words that answer"
-        said = f"{texts}, {words} to one of the original. "
+        message = f"{texts}, {words} to one of the original. "
         if (best := self.best) is not None:
-            said += f"Of the attackers on single words, “{best.title}” finds most: {best.value:.1%}. "
-        return said + _NOTHING
+            message += f"Of the attackers on single words, “{best.title}” finds most: {best.value:.1%}. "
+        return message + _NOTHING
 
     def to_dict(self) -> dict:
         """Everything, for a file."""

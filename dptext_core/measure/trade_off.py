@@ -337,9 +337,9 @@ def _measure_distinguishability(
     m: Mechanism, text: str, first: Mechanism, stream: NoiseStream, task: Task
 ) -> TargetFigure:
     pair = which_text.lineup(first, text, None, 2).texts
-    found = two_texts.measure(m, (pair[0], pair[1]), stream=stream, task=task)
-    low, high = map(two_texts.success, found.interval)
-    return TargetFigure(two_texts.success(found.advantage), (low, high), found.draws, found.best.title)
+    finding = two_texts.measure(m, (pair[0], pair[1]), stream=stream, task=task)
+    low, high = map(two_texts.success, finding.interval)
+    return TargetFigure(two_texts.success(finding.advantage), (low, high), finding.draws, finding.best.title)
 
 
 def add_metrics(

@@ -127,5 +127,5 @@ def _figure(point: TradeOffPoint, name: str) -> str:
     """A measure of a point with its interval, as a part of a sentence."""
     m, v = metric_info(name), point.value(name)
     title = m.title[0].lower() + m.title[1:] if m.title[1:2].islower() else m.title
-    said = f"{title} is {v.mean:{m.digits}}"
-    return said if v.draws == 1 else f"{said} (95% interval {v.low:{m.digits}} to {v.high:{m.digits}})"
+    message = f"{title} is {v.mean:{m.digits}}"
+    return message if v.draws == 1 else f"{message} (95% interval {v.low:{m.digits}} to {v.high:{m.digits}})"

@@ -94,12 +94,12 @@ def real(name: str, text: str) -> float:
 
 def parse_whole_number(name: str, text: str) -> int:
     """A whole number as people write it. Raises ConfigError."""
-    found = _DIGITS.fullmatch(text.strip())
-    if found is None:
+    match = _DIGITS.fullmatch(text.strip())
+    if match is None:
         raise ConfigError(f"{shorten_repr(text)} is not a whole number. Write {name} in digits, such as 20.")
-    if len(found[1]) > MOST_BITS:  # of more digits than bits; Python refuses to read much longer ones
+    if len(match[1]) > MOST_BITS:  # of more digits than bits; Python refuses to read much longer ones
         raise ConfigError(f"{name} is far too large. Give a smaller number.")
-    return int(found[0])
+    return int(match[0])
 
 
 def describe(options: Mapping[str, Any], mechanism: str) -> str:

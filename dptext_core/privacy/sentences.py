@@ -214,17 +214,17 @@ def _metric(kind: StrEnum, parameters: Mapping[str, Any]) -> str:
     if kind == MetricKind.CUSTOM:
         return str(p["text"])
     if kind == MetricKind.EUCLIDEAN:
-        said = f"Euclidean, in the word space {p['space']}"
+        message = f"Euclidean, in the word space {p['space']}"
     elif kind == MetricKind.MAHALANOBIS:
-        said = f"regularised Mahalanobis with λ = {p['lam']:g}, in the word space {p['space']}"
+        message = f"regularised Mahalanobis with λ = {p['lam']:g}, in the word space {p['space']}"
     else:
         several = f" where they are farthest apart, of {p['lists']}" if p["lists"] > 1 else ""
-        said = f"places on the list{several}" + (f": {', '.join(p['names'])}" if p.get("names") else "")
+        message = f"places on the list{several}" + (f": {', '.join(p['names'])}" if p.get("names") else "")
     if p.get("limit") is not None:
-        said += f", at most γ = {bound(p['limit'])}"
+        message += f", at most γ = {bound(p['limit'])}"
     if p.get("shortest") is not None:
-        said += f" by the length of the list ({bound(p['shortest'])} on the shortest)"
-    return said
+        message += f" by the length of the list ({bound(p['shortest'])} on the shortest)"
+    return message
 
 
 _CROWDS = {
@@ -438,8 +438,8 @@ def zcdp_sentence(g: Guarantee, delta: float = DELTA) -> str:
     optimal, closer = g.optimal(delta), g.zcdp(delta)
     if optimal is None:
         return ""
-    said = f"Also: approximate DP by optimal composition, δ = {scientific(delta)}: ε = {bound(optimal)} in total"
-    return f"{said} ({bound(closer)} by zCDP composition)." if closer is not None else f"{said}."
+    message = f"Also: approximate DP by optimal composition, δ = {scientific(delta)}: ε = {bound(optimal)} in total"
+    return f"{message} ({bound(closer)} by zCDP composition)." if closer is not None else f"{message}."
 
 
 def blocklist_note(n: int) -> str:

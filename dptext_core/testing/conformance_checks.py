@@ -172,7 +172,7 @@ def what_is_no_text_is_refused(make: Make) -> None:
 def a_text_that_is_too_long_is_refused(make: Make) -> None:
     """Before anything is looked at, so that no promise holds for some lengths in one way and for others in another."""
     m, text = make(), "a doctor " * 5
-    said = "This text has more than 40 characters. Split it into several texts."
+    message = "This text has more than 40 characters. Split it into several texts."
     ways = (
         m.plan,
         m.prepare,
@@ -186,10 +186,10 @@ def a_text_that_is_too_long_is_refused(make: Make) -> None:
     )
     with patch.object(document, "LARGEST", 40):
         for asked in ways:
-            with _expect_error(InputError, "a text of more characters than are taken", said):
+            with _expect_error(InputError, "a text of more characters than are taken", message):
                 asked(text)
         (record,) = rewrite_records([text], m)
-        _equal(record.error, said, "the error of a row")
+        _equal(record.error, message, "the error of a row")
         _require(m.guarantee(text[:40]).sentence(), "a text that is as long as one may be has no guarantee")
 
 
@@ -289,10 +289,10 @@ def a_rewrite_is_as_likely_as_its_pieces(make: Make) -> None:
     _require(
         math.isclose(own, total, rel_tol=1e-6), f"the chance of a rewrite is e^{own}, that of its pieces e^{total}"
     )
-    said = (
+    message = (
         "whether a text of another number of words can become this rewrite, though the two are said to be no neighbours"
     )
-    _equal(bool(np.isinf(other)), not m.audit_support.adjacent(*texts), said)
+    _equal(bool(np.isinf(other)), not m.audit_support.adjacent(*texts), message)
 
 
 def what_is_possible_can_be_drawn(make: Make) -> None:
@@ -394,8 +394,8 @@ def the_guarantee_states_what_it_does(make: Make) -> None:
     if "max_tokens" in _fields(m):
         m = m.replace(max_tokens=3)
     check = every_field(Subject(m, m.guarantee(COMMON), [COMMON], NoiseStream(4), Meter()))
-    told = "" if check is None or check.witness is None else f" {check.witness.sentence()}"
-    _require(check is None or check.status == "tested", f"{check and check.reason}{told}")
+    message = "" if check is None or check.witness is None else f" {check.witness.sentence()}"
+    _require(check is None or check.status == "tested", f"{check and check.reason}{message}")
 
 
 def every_entry_point_releases_the_same(make: Make) -> None:

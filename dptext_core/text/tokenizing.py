@@ -262,8 +262,8 @@ def _strip_token(
     parts = [(a, first)] if first > a else []
     clitics: list[tuple[int, int]] = []
     # Only the end is searched, so that a long chain of clitics stays linear.
-    while (found := rules.clitic_end.search(text[max(first, last - rules.reach) : last])) is not None:
-        begin = last - len(found.group())
+    while (match := rules.clitic_end.search(text[max(first, last - rules.reach) : last])) is not None:
+        begin = last - len(match.group())
         clitics.append((begin, last))
         last = begin
     parts.append((first, last))

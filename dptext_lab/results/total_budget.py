@@ -76,8 +76,8 @@ def sentences_by_mechanism(rows: Sequence[BudgetRow], total: float = 50.0) -> di
     one, each = there.get(WHOLE), there.get(WORDS)
     if one is None or each is None:
         return {}
-    said = (
+    message = (
         f"At a total ε of {total:g} for a text, one drawn sentence keeps {one.value:.0%} of the meaning, and words "
         f"drawn one by one keep {each.value:.0%} ({pluralize(one.texts, 'sentence')} of film reviews; Benchmarks has more)."
     )
-    return {one.mechanism: said}
+    return {one.mechanism: message}

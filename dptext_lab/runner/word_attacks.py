@@ -60,9 +60,9 @@ class Words:
             if attack := RELEASED.get(name):
                 named, owners = self._named.setdefault((epsilon, seed, name), ([], []))
                 if i not in owners and len(named) < WORDS:
-                    found = attack(self._at[epsilon], result)
-                    named += found
-                    owners += [i] * len(found)
+                    finding = attack(self._at[epsilon], result)
+                    named += finding
+                    owners += [i] * len(finding)
 
     def score(self, epsilon: float, add: Add) -> None:
         """What no seed decides, of one ε."""

@@ -163,11 +163,12 @@ def _compare_rows(args: argparse.Namespace, engine: Any, by_pairs: Any, lm: Any)
 
     mechanism, rows = get_mechanism("dp-mlm", model=args.model), short_rows()
     each = [partial(rewrite_rows, engine, one, mechanism, rows) for one in (by_pairs._lm, lm)]
-    found = compare(each[0], each[1], -(-args.repeats // 3))
+    comparison = compare(each[0], each[1], -(-args.repeats // 3))
     rates = ", ".join(
-        f"{len(rows) / cpu:.0f} {how}" for cpu, how in ((found.slow_cpu, "by pairs"), (found.fast_cpu, "ours"))
+        f"{len(rows) / cpu:.0f} {how}"
+        for cpu, how in ((comparison.slow_cpu, "by pairs"), (comparison.fast_cpu, "ours"))
     )
-    print(f"{len(rows)} rows of 10 tokens, a data set: {found}  (rows a CPU second: {rates})")
+    print(f"{len(rows)} rows of 10 tokens, a data set: {comparison}  (rows a CPU second: {rates})")
 
 
 def _compare_sweep(args: argparse.Namespace, lm: Any, plain: Any, tokenizer: Any, text: str) -> None:
@@ -178,13 +179,13 @@ def _compare_sweep(args: argparse.Namespace, lm: Any, plain: Any, tokenizer: Any
 
     mechanism = get_mechanism("dp-mlm", model=args.model, clip="paper", keep_stopwords=False, keep_punctuation=False)
     clip, ids = (lm.spec.clip_min, lm.spec.clip_max), torch.as_tensor(lm.candidate_ids)
-    found = compare(
+    comparison = compare(
         partial(plain_rewrites, plain, tokenizer, ids, clip, text, SWEEP),
         partial(sweep, mechanism, text, SWEEP, 20),
         -(-args.repeats // 3),
     )
-    times = f"(plain 20 × {found.slow:.3f} s, ours {found.fast:.3f} s)"
-    print(f"sweep, 5 ε × 20 fresh draws: {20 * found.slow / found.fast:.0f}x  {times}")
+    times = f"(plain 20 × {comparison.slow:.3f} s, ours {comparison.fast:.3f} s)"
+    print(f"sweep, 5 ε × 20 fresh draws: {20 * comparison.slow / comparison.fast:.0f}x  {times}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -207,8 +208,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     plain.to(lm.device)
     texts = short_texts()
     n = threads()
-    said = f"{lm.spec.id}, {n} thread{'' if n == 1 else 's'}, {lm.description}"
-    print(f"{said}; plain loop: float32, one token a pass")
+    message = f"{lm.spec.id}, {n} thread{'' if n == 1 else 's'}, {lm.description}"
+    print(f"{message}; plain loop: float32, one token a pass")
     plain_scores(plain, tokenizer, texts[0])
     engine_scores(engine, lm, texts[:1])
     by_pairs = _by_pairs(lm) if lm.spec.queries else None
@@ -219,11 +220,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     ):
         loop = partial(lambda some: [plain_scores(plain, tokenizer, t) for t in some], parts)
         ours = partial(engine_scores, engine, lm, whole)
-        found = compare(loop, ours, repeats)
-        print(f"{name}: {found}  (plain {found.slow:.3f} s, engine {found.fast:.3f} s)")
+        comparison = compare(loop, ours, repeats)
+        print(f"{name}: {comparison}  (plain {comparison.slow:.3f} s, engine {comparison.fast:.3f} s)")
         if by_pairs is not None:
-            found = compare(partial(engine_scores, by_pairs, by_pairs._lm, whole), ours, repeats)
-            print(f"  beside this engine asked by pairs: {found}  (by pairs {found.slow:.3f} s)")
+            comparison = compare(partial(engine_scores, by_pairs, by_pairs._lm, whole), ours, repeats)
+            print(f"  beside this engine asked by pairs: {comparison}  (by pairs {comparison.slow:.3f} s)")
     if by_pairs is not None:
         _compare_rows(args, engine, by_pairs, lm)
         by_pairs.stop()

@@ -28,10 +28,10 @@ def panel(ledger: Ledger, results: Sequence[dpt.RewriteResult] = ()) -> None:
     for account in ledger.accounts():
         (st.warning if account.void else st.info)(literal(account.sentence()))
         draws = ledger.draws(account.text)
-        said = f"It was drawn {draws:,} {'time' if draws == 1 else 'times'} with fresh noise."
+        message = f"It was drawn {draws:,} {'time' if draws == 1 else 'times'} with fresh noise."
         if draws > max(1, account.releases):
-            said += " Choosing the one you like best tells about all of them: then count every one as released."
-        st.caption(said)
+            message += " Choosing the one you like best tells about all of them: then count every one as released."
+        st.caption(message)
     if (together := ledger.overall()) is not None:
         (st.warning if together.void else st.info)(literal(together.sentence()))
     if results:

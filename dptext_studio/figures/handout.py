@@ -29,7 +29,7 @@ def handout(lessons: Sequence[Lesson] = LESSONS, *, address: str = "", code: str
     if address:
         picture = f'<div class="code">{code}</div>' if code else ""
         where = f"<p>To open the lessons: <strong>{escape(address)}</strong></p>{picture}"
-    told = "".join(_lesson(k, lesson) for k, lesson in numbered)
+    message = "".join(_lesson(k, lesson) for k, lesson in numbered)
     answers = "".join(_answer(k, lesson) for k, lesson in numbered)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -40,7 +40,7 @@ def handout(lessons: Sequence[Lesson] = LESSONS, *, address: str = "", code: str
         "<header><h1>Text rewriting under differential privacy</h1>"
         f'<p class="soft">{len(numbered)} lessons of two minutes. Read, look, choose an answer; the answers are on the '
         f"last pages. Made with DP-Text Studio {escape(__version__)}; every figure was worked out when this was "
-        f"printed.</p>{where}</header>\n{told}\n"
+        f"printed.</p>{where}</header>\n{message}\n"
         f'<div class="answers"><h1>Answers</h1>{answers}</div>\n</body>\n</html>\n'
     )
 
@@ -48,11 +48,11 @@ def handout(lessons: Sequence[Lesson] = LESSONS, *, address: str = "", code: str
 def _lesson(k: int, lesson: Lesson) -> str:
     start = lesson.control.start
     question = lesson.ask(start)
-    said = "".join(f"<p>{escape(line)}</p>" for line in lesson.said)
+    message = "".join(f"<p>{escape(line)}</p>" for line in lesson.said)
     answers = "".join(f"<li>{escape(answer)}</li>" for answer in question.answers)
     at = f'<p class="soft">{escape(lesson.control.label)}: {escape(lesson.control.said(start))}</p>'
     return (
-        f'<section class="lesson"><h2>{k}. {escape(lesson.title)}</h2>{said}{at}{fragment(lesson.show(start))}'
+        f'<section class="lesson"><h2>{k}. {escape(lesson.title)}</h2>{message}{at}{fragment(lesson.show(start))}'
         f'<div class="question"><strong>{escape(question.text)}</strong><ol>{answers}</ol></div></section>'
     )
 

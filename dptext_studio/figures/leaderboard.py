@@ -27,14 +27,14 @@ def leaderboard(board: Board, *, dark: bool = False, narrow: int = 34) -> Plot:
     for i, e in enumerate(entries):
         where = f"read between ε {e.between[0]:g} and {e.between[1]:g}" if e.between else f"at ε {e.epsilon:g}"
         known = "significantly less than the first" if e.is_significant else "no significant difference from the first"
-        told = "" if e.p is None else f"<br>{known}"
+        message = "" if e.p is None else f"<br>{known}"
         seeds = "one seed" if e.seeds == 1 else f"{e.seeds} seeds"
-        said = f"{escape(e.label)}: {with_interval(e, board.judge)}<br>{where}, {seeds}{told}"
+        message = f"{escape(e.label)}: {with_interval(e, board.judge)}<br>{where}, {seeds}{message}"
         figure.add_scatter(
             x=[unit * e.value],
             y=[i],
             mode="markers",
-            hovertemplate=f"{said}<extra></extra>",
+            hovertemplate=f"{message}<extra></extra>",
             name=escape(e.label),
             error_x={
                 "type": "data",

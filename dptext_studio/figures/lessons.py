@@ -62,14 +62,14 @@ def _facts(part: Facts) -> str:
 
 @draw.register(Marked)
 def _marked(part: Marked) -> str:
-    said = "".join(
+    message = "".join(
         f'<span class="{escape(mark)}">{escape(text)}</span>' if mark else escape(text) for text, mark in part.pieces
     )
     legend = "".join(
         f'<li><span class="{escape(mark)}">word</span> {escape(why)}</li>' for mark, why in part.legend.items()
     )
     legend = f"<ul>{legend}</ul>" if legend else ""
-    return f'<figure class="part marked"><figcaption>{escape(part.title)}</figcaption><p>{said}</p>{legend}</figure>'
+    return f'<figure class="part marked"><figcaption>{escape(part.title)}</figcaption><p>{message}</p>{legend}</figure>'
 
 
 @draw.register(Lane)
@@ -130,11 +130,11 @@ def _curves(part: Curves) -> str:
             f'<text x="{across(x) - 5:.1f}" y="{above + 12:.1f}" text-anchor="end" fill="var(--ink)">'
             f"{escape(said)}</text>"
         )
-    told = "; ".join(
+    message = "; ".join(
         f"{label}: {100 * ys[0]:.0f}% at ε = {xs[0]:g}, {100 * ys[-1]:.0f}% at ε = {xs[-1]:g}"
         for label, (xs, ys) in part.lines.items()
     )
     return (
         f'<figure class="part curves"><figcaption>{escape(part.title)}: {escape(part.y_title)}</figcaption>'
-        f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{escape(told)}">{"".join(out)}</svg></figure>'
+        f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{escape(message)}">{"".join(out)}</svg></figure>'
     )

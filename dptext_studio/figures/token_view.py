@@ -244,9 +244,9 @@ def _spread_text(result: RewriteResult) -> str:
     """Return what is spent where each word has an ε of its own."""
     each = [u.epsilon for u in result.units if u.epsilon > 0] or [0.0]
     low, high = bound(min(each)), bound(max(each))
-    said = f"Every word has ε = {low}" if low == high else f"Each word has its own ε, from {low} to {high}"
+    message = f"Every word has ε = {low}" if low == high else f"Each word has its own ε, from {low} to {high}"
     unit = " for each unit of distance" if result.guarantee.notion == "metric" else ""
-    return f"{said}, together at most {bound(result.guarantee.total)}{unit}"
+    return f"{message}, together at most {bound(result.guarantee.total)}{unit}"
 
 
 def _unit(config) -> str:

@@ -262,12 +262,12 @@ _CHANCES = {"n_w": "Chance that a drawn word stays", "bayes": "Best guess right"
 
 
 def _value(v: Value, digits: str) -> str:
-    said = f"{v.mean:{digits}}"
+    message = f"{v.mean:{digits}}"
     if v.spread is not None:
-        said += f" ± {v.spread:{digits}}"
+        message += f" ± {v.spread:{digits}}"
     if v.draws not in (None, 1):
-        said += f" (95% interval {v.low:{digits}} to {v.high:{digits}})"
-    return said
+        message += f" (95% interval {v.low:{digits}} to {v.high:{digits}})"
+    return message
 
 
 def _labels(

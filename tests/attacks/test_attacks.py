@@ -74,15 +74,17 @@ def test_the_posterior_is_that_of_brute_force(name):
             continue
         expected = dict(zip(vocabulary, weights / weights.sum(), strict=True))
         true = vocabulary[7]
-        found = attacks.posterior(m, y.upper(), prior=prior, true=true, top=len(vocabulary))
-        assert {w: p for w, p, _ in found.top} == pytest.approx(
+        posterior = attacks.posterior(m, y.upper(), prior=prior, true=true, top=len(vocabulary))
+        assert {w: p for w, p, _ in posterior.top} == pytest.approx(
             {w: p for w, p in expected.items() if p > 0}, rel=1e-9, abs=1e-300
         )
-        assert [p for _, p, _ in found.top] == sorted((p for _, p, _ in found.top), reverse=True)
-        assert found.p_true == pytest.approx(expected[true], rel=1e-9)
-        assert found.rank == 1 + sum(p > expected[true] * (1 + 1e-12) for p in expected.values()) or not expected[true]
-        assert all(prior.p[vocabulary.index(w)] == q for w, _, q in found.top)
-        assert found.chance == prior.p.max() and found.words == np.count_nonzero(weights)
+        assert [p for _, p, _ in posterior.top] == sorted((p for _, p, _ in posterior.top), reverse=True)
+        assert posterior.p_true == pytest.approx(expected[true], rel=1e-9)
+        assert (
+            posterior.rank == 1 + sum(p > expected[true] * (1 + 1e-12) for p in expected.values()) or not expected[true]
+        )
+        assert all(prior.p[vocabulary.index(w)] == q for w, _, q in posterior.top)
+        assert posterior.chance == prior.p.max() and posterior.words == np.count_nonzero(weights)
 
 
 @pytest.mark.parametrize("name", ["one list", "four lists", "custext balanced cosine"])
@@ -126,9 +128,9 @@ def test_ties_are_ranked_in_the_order_shown():
     group = [SPACE.words[i] for i in m.groups.members(0)]
     prior = Prior(SPACE.words, np.full(len(SPACE), 1 / len(SPACE)))
     for w in group:
-        found = attacks.posterior(m, group[0], prior=prior, true=w)
-        assert found.top[found.rank - 1][0] == w
-        assert found.p_true == pytest.approx(1 / len(group), rel=1e-6)
+        posterior = attacks.posterior(m, group[0], prior=prior, true=w)
+        assert posterior.top[posterior.rank - 1][0] == w
+        assert posterior.p_true == pytest.approx(1 / len(group), rel=1e-6)
 
 
 def test_the_prior_counts_words_but_not_the_stop_words_that_are_kept():
@@ -425,10 +427,10 @@ def test_a_step_of_a_rewrite_is_attacked_with_what_it_spent():
 
 def test_sentences_name_the_guess_its_chance_and_the_original():
     m = dpt.get_mechanism("custext", epsilon=1.0)
-    found = attacks.posterior(m, "doctor", true="physician")
-    said = found.sentence()
-    assert found.top[0][0] in said and found.chance_guess in said and "physician" in said
-    assert f"number {found.rank:,}" in said or "Here it is right" in said
+    posterior = attacks.posterior(m, "doctor", true="physician")
+    message = posterior.sentence()
+    assert posterior.top[0][0] in message and posterior.chance_guess in message and "physician" in message
+    assert f"number {posterior.rank:,}" in message or "Here it is right" in message
     assert "without the output" in attacks.expected_success(m, ["doctor", "nurse"]).sentence()
 
 
@@ -443,8 +445,8 @@ def test_sentences_name_the_guess_its_chance_and_the_original():
 def test_one_token_needs_no_preparation(name, options):
     m = dpt.get_mechanism(name, **options)
     assert bayes.is_available(m) and bayes.is_ready(m, m.config.epsilon)
-    found = attacks.posterior(m, "movie", true="nurse")
-    assert found.true == "nurse" and 0 <= found.p_true <= found.top[0][1] <= 1 and found.rank > 1
+    posterior = attacks.posterior(m, "movie", true="nurse")
+    assert posterior.true == "nurse" and 0 <= posterior.p_true <= posterior.top[0][1] <= 1 and posterior.rank > 1
 
 
 # --- query attack

@@ -38,14 +38,14 @@ def test_each_guess_is_that_of_the_attacker_and_the_best_finds_most_over_all_rew
         near = nearest.attack(m, result)
         assert np.mean(hits["nearest-words"]) == pytest.approx(near.nearest)
         assert np.mean(hits["language-model"]) == pytest.approx(mask_inference.attack(m, result).top1)
-    found = best.ask(m, results)
+    finding = best.ask(m, results)
     shares = {name: np.mean([x for hits in each for x in hits[name]]) for name in best.ASKED}
-    assert found.shares == pytest.approx(shares) and found.success == max(found.shares.values())
-    assert found.shares[found.name] == found.success and found.words == 2 * len(each[0]["reader"])
-    assert f"“{best.ASKED[found.name]}” finds most" in found.sentence()
-    tied = dataclasses.replace(found, shares=dict.fromkeys(best.ASKED, found.success))
+    assert finding.shares == pytest.approx(shares) and finding.success == max(finding.shares.values())
+    assert finding.shares[finding.name] == finding.success and finding.words == 2 * len(each[0]["reader"])
+    assert f"“{best.ASKED[finding.name]}” finds most" in finding.sentence()
+    tied = dataclasses.replace(finding, shares=dict.fromkeys(best.ASKED, finding.success))
     assert sum(f"“{name}”" in tied.sentence() for name in best.ASKED.values()) == len(best.ASKED)
-    assert [name for name, _ in found.rows()] == list(best.ASKED.values())
+    assert [name for name, _ in finding.rows()] == list(best.ASKED.values())
 
 
 def test_words_that_are_drawn_without_being_looked_at_do_not_count():
@@ -53,8 +53,8 @@ def test_words_that_are_drawn_without_being_looked_at_do_not_count():
     m = dpt.get_mechanism("custext", epsilon=60.0)
     result = m.rewrite("My doctor Halvorsen Zyxqv treated Qwertz Blorpf.", seed=1)
     assert [s.by_looking for s in result.steps if s.drawn] == [True, False, False, True, False, False]
-    found = best.ask(m, result)
-    assert (found.success, found.words) == (1.0, 2) and "100% of 2 drawn words" in found.sentence()
+    finding = best.ask(m, result)
+    assert (finding.success, finding.words) == (1.0, 2) and "100% of 2 drawn words" in finding.sentence()
     assert nearest.attack(m, result).same == reader.read_releases(m, result).success == 1.0
     named = mask_inference.attack(m, result).guesses
     assert [result.steps[g.step].original for g in named] == ["doctor", "treated"]
@@ -71,9 +71,9 @@ def test_of_those_that_find_as_much_it_is_the_plainest():
 
 
 def test_the_interval_is_as_wide_as_all_of_them_together_need():
-    found = best.of_guesses({"a": [True] * 3 + [False] * 17, "b": [True] * 9 + [False] * 11})
+    finding = best.of_guesses({"a": [True] * 3 + [False] * 17, "b": [True] * 9 + [False] * 11})
     low, high = clopper_pearson(9, 20, 0.975)
-    assert (found.name, found.low, found.high) == ("b", pytest.approx(low), pytest.approx(high))
+    assert (finding.name, finding.low, finding.high) == ("b", pytest.approx(low), pytest.approx(high))
     assert high - low > np.diff(clopper_pearson(9, 20))[0]
 
 
@@ -83,8 +83,8 @@ def test_the_interval_holds_the_success_of_the_best_despite_the_choice(n):
     rng, chances = np.random.default_rng(3), [0.3, 0.32, 0.28, 0.31, 0.3]
     held = 0
     for _ in range(1000):
-        found = best.of_guesses({str(k): rng.random(n) < p for k, p in enumerate(chances)})
-        held += found.low <= max(chances) <= found.high
+        finding = best.of_guesses({str(k): rng.random(n) < p for k, p in enumerate(chances)})
+        held += finding.low <= max(chances) <= finding.high
     assert held > 930
 
 
@@ -116,9 +116,9 @@ def test_who_cannot_be_asked_is_named(released, monkeypatch):
 
     monkeypatch.setattr(reader, "check", refuses)
     m, results = released
-    found = best.ask(m, results[:1])
-    assert list(found.shares) == ["same-word", "nearest-words", "language-model"]
-    assert "“Reader” was not asked: It states no chances." in found.sentence()
+    finding = best.ask(m, results[:1])
+    assert list(finding.shares) == ["same-word", "nearest-words", "language-model"]
+    assert "“Reader” was not asked: It states no chances." in finding.sentence()
 
 
 def test_where_nothing_can_be_guessed_it_says_why():
@@ -139,5 +139,5 @@ def test_one_rewrite_is_as_good_as_a_list_and_anything_else_is_refused(released)
 
 
 def test_where_nobody_finds_a_word_nobody_is_called_the_best():
-    found = best.of_guesses({"same-word": [False] * 4, "reader": [False] * 4}, chance=0.1)
-    assert found.sentence().startswith("Of 2 attackers, none finds anything: 0%")
+    finding = best.of_guesses({"same-word": [False] * 4, "reader": [False] * 4}, chance=0.1)
+    assert finding.sentence().startswith("Of 2 attackers, none finds anything: 0%")

@@ -60,16 +60,21 @@ def test_the_order_of_the_texts_tells_nothing():
 
 def test_shares_are_those_of_each_look_and_the_interval_is_corrected(released):
     m, results = released
-    found = corpus.attack(m, results, seed=1)
-    assert found.texts == 5 and found.chance == 0.2 and list(found.alone) == list(corpus.LOOKS) and not found.left_out
+    finding = corpus.attack(m, results, seed=1)
+    assert (
+        finding.texts == 5
+        and finding.chance == 0.2
+        and list(finding.alone) == list(corpus.LOOKS)
+        and not finding.left_out
+    )
     cosine = corpus.vectors_alike([r.text for r in results], TEXTS)
-    assert found.alone["vectors"] == np.mean(cosine.argmax(axis=1) == np.arange(5))
+    assert finding.alone["vectors"] == np.mean(cosine.argmax(axis=1) == np.arange(5))
     # What is kept between the drawn words is of one text alone, so that no other can have given a rewrite.
-    assert found.alone["chances"] == found.matched["chances"] == 1.0 == found.success
+    assert finding.alone["chances"] == finding.matched["chances"] == 1.0 == finding.success
     low, high = clopper_pearson(5, 5, 1 - 0.05 / 6)
-    assert found.low == pytest.approx(low) and found.high == pytest.approx(high)
-    assert "all 5 texts" in found.sentence() and "100%" in found.sentence() and len(found.rows()) == 3
-    assert not any(t in repr(found) for t in TEXTS)
+    assert finding.low == pytest.approx(low) and finding.high == pytest.approx(high)
+    assert "all 5 texts" in finding.sentence() and "100%" in finding.sentence() and len(finding.rows()) == 3
+    assert not any(t in repr(finding) for t in TEXTS)
 
 
 def test_who_knows_that_each_has_one_rewrite_links_more():
@@ -86,15 +91,15 @@ def test_same_texts_count_once_by_their_first_rewrite(released):
 
 def test_where_there_is_no_formula_the_others_are_asked():
     m = Generator.create()
-    found = corpus.attack(m, m.rewrite(TEXTS, seed=2), seed=1)
-    assert list(found.alone) == ["words", "vectors"] and "was not asked" in found.sentence()
+    finding = corpus.attack(m, m.rewrite(TEXTS, seed=2), seed=1)
+    assert list(finding.alone) == ["words", "vectors"] and "was not asked" in finding.sentence()
 
 
 def test_many_texts_are_not_each_held_under_each(released, monkeypatch):
     m, results = released
     monkeypatch.setattr(corpus, "MOST_CHANCES", 4)
-    found = corpus.attack(m, results, seed=1)
-    assert "for 4 texts at most, and these are 5" in found.left_out["chances"]
+    finding = corpus.attack(m, results, seed=1)
+    assert "for 4 texts at most, and these are 5" in finding.left_out["chances"]
     monkeypatch.setattr(corpus, "MOST", 4)
     with pytest.raises(dpt.InputError, match="at most 4"):
         corpus.attack(m, results)
@@ -121,8 +126,8 @@ def test_both_are_attackers_by_name(released):
         attacker = attacks.get_attacker(name)
         assert isinstance(attacker, attacks.CorpusAttacker)
         attacker.check(m)
-        found = attacker.attack(m, results[:2])
-        assert isinstance(found, kind) and 0 <= found.chance < found.success <= 1
+        finding = attacker.attack(m, results[:2])
+        assert isinstance(finding, kind) and 0 <= finding.chance < finding.success <= 1
     with pytest.raises(dpt.NoDistribution):
         attacks.get_attacker("best-of-texts").check(Generator.create())
 

@@ -88,8 +88,8 @@ def test_a_new_text_is_polished_but_for_its_stop_words():
     stop = dpt.stop_words()
     assert all(p.origin == "polished" and p.text not in stop for p in found.releases)
     assert found.unchanged is None and found.changed >= 0
-    said = found.sentence()
-    assert "spent no ε" in said and "original words" not in said
+    message = found.sentence()
+    assert "spent no ε" in message and "original words" not in message
 
 
 def test_a_mechanism_of_another_is_polished_too_and_words_that_nobody_knows_stay():

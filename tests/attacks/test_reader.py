@@ -59,13 +59,13 @@ def test_without_the_language_it_is_the_best_guess(name):
     m = BY_FORMULA[name]
     for seed, prior in itertools.product(range(4), (None, any_prior(m))):
         result = m.rewrite(TEXT, seed=seed)
-        found = reader.read_releases(m, result, gamma=0, prior=prior)
-        assert len(found.words) == 5 and found.exact and found.rests
-        for w in found.words:
+        reading = reader.read_releases(m, result, gamma=0, prior=prior)
+        assert len(reading.words) == 5 and reading.exact and reading.rests
+        for w in reading.words:
             alone = bayes.attack(m, result, w.step, prior=prior, top=reader.SHOWN)
             assert w.guesses == tuple((word, p) for word, p, _ in alone.top)
             assert w.alone == alone.top[0][0] and w.rank == alone.rank
-        assert found.success == found.alone
+        assert reading.success == reading.alone
 
 
 @pytest.mark.parametrize("name", BY_FORMULA)
@@ -87,12 +87,12 @@ def test_at_rest_every_place_fits_what_is_read_at_the_others(tiny_model):
     prior, rested = any_prior(m), 0
     for seed in range(6):
         result = m.rewrite(TEXT, seed=seed)
-        found = reader.read_releases(m, result, prior=prior, model=tiny_model)
-        if not found.rests:
+        reading = reader.read_releases(m, result, prior=prior, model=tiny_model)
+        if not reading.rests:
             continue
         rested += 1
-        now = [w.word if w.guesses[0][1] >= reader.BELIEVED else w.released for w in found.words]
-        for i, w in enumerate(found.words):
+        now = [w.word if w.guesses[0][1] >= reader.BELIEVED else w.released for w in reading.words]
+        for i, w in enumerate(reading.words):
             q = enumerated(m, w.released, proposed(" ".join(now), i, tiny_model), prior, reader.GAMMA)
             assert dict(w.guesses) == pytest.approx({word: q[WORDS.index(word)] for word, _ in w.guesses}, rel=1e-3)
     assert rested
@@ -137,13 +137,13 @@ def test_where_chances_depend_on_the_words_around_some_are_weighed_at_the_curren
     monkeypatch.setattr(reader_evidence._InContext, "most", 1)
     m = dpt.get_mechanism("dp-mlm", model=tiny_model, epsilon=60.0)
     result = m.rewrite("doctor hospital medicine", seed=4)
-    found = reader.read_releases(m, result, model=tiny_model)
-    assert not found.exact and "better reader may exist" in found.sentence()
+    reading = reader.read_releases(m, result, model=tiny_model)
+    assert not reading.exact and "better reader may exist" in reading.sentence()
     prior = attacks.public_prior(m)
-    now = {w.step: w.released for w in found.words}
+    now = {w.step: w.released for w in reading.words}
     made = reader.Sweeps(m, reader_evidence.ReleasedText(result), None, prior, reader.GAMMA, tiny_model)  # type: ignore[arg-type]
     weighed = 0
-    for i, w in enumerate(found.words):
+    for i, w in enumerate(reading.words):
         base = dict(zip(prior.words, made._bases(now, [w.step], dpt.Task())[0], strict=True))
         weights = []
         for word, p in w.guesses:
@@ -173,9 +173,9 @@ def test_where_chances_depend_on_the_words_around_every_release_proposes_words(t
 def test_where_chances_are_drawn_a_word_that_never_came_is_not_impossible():
     m = on(SPACE, "mvc", epsilon=3.0)
     result = m.rewrite(TEXT, seed=2)
-    found = reader.read_releases(m, result, gamma=0)
-    assert not found.exact and all(p > 0 for w in found.words for _, p in w.guesses)
-    (word, *_) = found.words
+    reading = reader.read_releases(m, result, gamma=0)
+    assert not reading.exact and all(p > 0 for w in reading.words for _, p in w.guesses)
+    (word, *_) = reading.words
     near = {w: m.channel(WORDS.index(w)).at(3.0).p(word.released) * 1000 + 1 / len(WORDS) for w, _ in word.guesses}
     prior = attacks.public_prior(m)
     expected = {w: n * prior.p[WORDS.index(w)] for w, n in near.items()}
@@ -191,10 +191,10 @@ def test_words_that_never_came_out_weigh_no_more_than_one_draw_together():
     # A word that nearly always stays is read as itself, whatever the language says of the 21,000 others.
     m = dpt.get_mechanism("mvc", epsilon=150.0)
     result = m.rewrite("A banana sued the violin.", seed=3)
-    found = reader.read_releases(m, result)
+    reading = reader.read_releases(m, result)
     stays = [
         w
-        for w in found.words
+        for w in reading.words
         if w.released == w.original
         and m.by_word.channel(m.token_row(m.prepare(result.original), w.step)).at(150.0).p(w.original) > 0.9
     ]
@@ -204,21 +204,21 @@ def test_words_that_never_came_out_weigh_no_more_than_one_draw_together():
 def test_a_word_that_no_word_explains_is_left_to_the_language():
     m = on(SPACE, "custext", k=4, mapping="conservative", epsilon=3.0)
     releases = m.rewrites("Xyzzyville", 12, seed=1)
-    found = reader.read_releases(m, releases, gamma=0)
+    reading = reader.read_releases(m, releases, gamma=0)
     # It is read, and not counted: what was drawn without looking at a word tells nothing of it.
-    assert found.text.lower() == attacks.public_prior(m).guess and found.words == ()
+    assert reading.text.lower() == attacks.public_prior(m).guess and reading.words == ()
 
 
 def test_kept_words_are_no_places_and_the_read_text_keeps_their_places(tiny_model):
     m = on(SPACE, "custext", k=6, epsilon=3.0, keep_stopwords=True, recase="sentence")
     text = f"{WORDS[3].capitalize()} and the {WORDS[8]}, with {WORDS[21]}."
     result = m.rewrite(text, seed=5)
-    found = reader.read_releases(m, result, model=tiny_model)
-    assert [result.steps[w.step].original.lower() for w in found.words] == [WORDS[3], WORDS[8], WORDS[21]]
-    one, two, three = (w.word for w in found.words)
-    assert found.text == f"{one.capitalize()} and the {two}, with {three}."
-    assert "diabetes" not in repr(found) and one not in repr(found)
-    assert found.rows()[0][0] == found.words[0].released
+    reading = reader.read_releases(m, result, model=tiny_model)
+    assert [result.steps[w.step].original.lower() for w in reading.words] == [WORDS[3], WORDS[8], WORDS[21]]
+    one, two, three = (w.word for w in reading.words)
+    assert reading.text == f"{one.capitalize()} and the {two}, with {three}."
+    assert "diabetes" not in repr(reading) and one not in repr(reading)
+    assert reading.rows()[0][0] == reading.words[0].released
 
 
 def test_figures_are_shares_of_the_places():

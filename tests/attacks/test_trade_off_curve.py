@@ -200,5 +200,5 @@ def test_the_attacker_and_the_command_give_it(capsys):
 def test_a_writer_has_no_exact_curve(tmp_path):
     m = dpt.get_mechanism("dp-prompt", model=str(tiny_generator(tmp_path, "gpt2")), epsilon=40.0, max_tokens=2)
     pair = ("The doctor told my friend.", "The lawyer told my friend.")
-    found = two_texts.measure(m, pair, 20, classifiers=("words",))
-    assert two_texts.with_curve(found, m).curve is None and "curve" not in found.to_dict()
+    finding = two_texts.measure(m, pair, 20, classifiers=("words",))
+    assert two_texts.with_curve(finding, m).curve is None and "curve" not in finding.to_dict()

@@ -81,16 +81,16 @@ def test_what_was_learnt_from_is_not_tested_on(monkeypatch):
         return f"{text} {next(counted)}", pieces
 
     monkeypatch.setattr(type(m), "_composed", numbered)
-    found = two_texts.measure(m, ("one", "another"), 100, classifiers=("words",), stream=NoiseStream(1))
+    finding = two_texts.measure(m, ("one", "another"), 100, classifiers=("words",), stream=NoiseStream(1))
     assert seen == [set()] * (classifier_scores.FOLDS + 1)
-    assert found.tested == 50 and found.advantage == 0 and found.epsilon == 0
+    assert finding.tested == 50 and finding.advantage == 0 and finding.epsilon == 0
 
 
 def test_the_mechanisms_own_chances_tell_best_and_what_cannot_be_is_certain():
     m = Swap.create(epsilon=2.0)
-    found = two_texts.measure(m, ("doctor water", "nurse water"), 400, classifiers=CHEAP, stream=NoiseStream(2))
-    by = {c.name: c.advantage for c in found.classifiers}
-    assert found.promised == pytest.approx(4.0) and 0 < found.epsilon <= 2.0
+    finding = two_texts.measure(m, ("doctor water", "nurse water"), 400, classifiers=CHEAP, stream=NoiseStream(2))
+    by = {c.name: c.advantage for c in finding.classifiers}
+    assert finding.promised == pytest.approx(4.0) and 0 < finding.epsilon <= 2.0
     assert by["likelihood"] >= by["words"] - 0.05 and abs(by["form"]) < 1
     apart = two_texts.measure(m, ("doctor and", "doctor or"), 40, classifiers=("likelihood",), stream=NoiseStream(2))
     assert apart.advantage == 1 and apart.epsilon == apart.most and apart.promised == math.inf
@@ -99,9 +99,9 @@ def test_the_mechanisms_own_chances_tell_best_and_what_cannot_be_is_certain():
 
 @pytest.mark.parametrize("cls", [Generator, Latent])
 def test_whatever_writes_a_new_text_is_told_apart_too(cls):
-    found = two_texts.measure(cls.create(), ("My sister is ill.", "The film was long."), 40, stream=NoiseStream(4))
-    assert {c.name for c in found.classifiers} >= {"words", "form", "meaning"} and not found.exceeds
-    assert found.missing and "likelihood" in found.missing
+    finding = two_texts.measure(cls.create(), ("My sister is ill.", "The film was long."), 40, stream=NoiseStream(4))
+    assert {c.name for c in finding.classifiers} >= {"words", "form", "meaning"} and not finding.exceeds
+    assert finding.missing and "likelihood" in finding.missing
 
 
 def test_the_attacker_is_asked_as_the_others_are():
@@ -109,10 +109,10 @@ def test_the_attacker_is_asked_as_the_others_are():
     assert isinstance(attacker, attacks.TextAttacker)
     m = dpt.get_mechanism("custext", epsilon=8)
     result = m.rewrite("My doctor treated my sister.", seed=1)
-    found = attacker.attack(m, result, word="doctor", draws=20)
-    assert isinstance(found, two_texts.DistinguishabilityFinding)
-    assert found.texts == which_text.lineup(m, result.original, "doctor", 2).texts
-    assert found.success == (1 + found.advantage) / 2 and found.chance == 0.5 and len(found.rows()) == 4
+    finding = attacker.attack(m, result, word="doctor", draws=20)
+    assert isinstance(finding, two_texts.DistinguishabilityFinding)
+    assert finding.texts == which_text.lineup(m, result.original, "doctor", 2).texts
+    assert finding.success == (1 + finding.advantage) / 2 and finding.chance == 0.5 and len(finding.rows()) == 4
     other = attacker.attack(m, result, candidates=["The film was long."], draws=20)
     assert isinstance(other, two_texts.DistinguishabilityFinding) and other.texts[1] == "The film was long."
     with pytest.raises(dpt.InputError, match="one other text, not 2"):

@@ -201,27 +201,27 @@ def test_the_bound_is_that_of_the_promise(answers):
     assert which_text.limit(m, texts, answers).value == pytest.approx(odds / (odds + 3))
     m = Latent.create(epsilon=0.5, delta=0.01)
     texts, less, delta = [m.prepare(t) for t in "abcd"], math.exp(-0.5 * answers), 0.01 * answers
-    found = which_text.limit(m, texts, answers)
-    assert found.value == pytest.approx((1 + 3 * delta * less) / (1 + 3 * less)) and "δ" in found.said
+    limit = which_text.limit(m, texts, answers)
+    assert limit.value == pytest.approx((1 + 3 * delta * less) / (1 + 3 * less)) and "δ" in limit.said
 
 
 def test_the_bound_says_what_it_comes_from(space):
     m = dpt.get_mechanism("adept", epsilon=5.0)
     texts = [m.prepare(t) for t in ("play some jazz", "play some rock")]
     odds = math.exp(m.audit_support.latent_loss(*texts))
-    found = which_text.limit(m, texts)
-    assert found.value == pytest.approx(odds / (odds + 1)) and "noise" in found.said
-    assert found.value < 1 / (1 + math.exp(-5.0)), "these two are nearer than any two may be"
+    limit = which_text.limit(m, texts)
+    assert limit.value == pytest.approx(odds / (odds + 1)) and "noise" in limit.said
+    assert limit.value < 1 / (1 + math.exp(-5.0)), "these two are nearer than any two may be"
     m = dpt.get_mechanism("adept-original")
-    found = which_text.limit(m, [m.prepare(t) for t in ("play some jazz", "play some rock")])
-    assert found.value == 1 and "nothing is promised" in found.said
+    limit = which_text.limit(m, [m.prepare(t) for t in ("play some jazz", "play some rock")])
+    assert limit.value == 1 and "nothing is promised" in limit.said
     a, b = words(12)[:2]
     m = on(space, "santext", epsilon=2.0)
     loss = 2.0 * m.audit_support.distances([a, b])[0, 1]
-    found = which_text.limit(m, [m.prepare(t) for t in (f"{a} {b}", f"{b} {b}")])
-    assert found.value == pytest.approx(1 / (1 + math.exp(-loss))), "only the words that differ count"
-    found = which_text.limit(m, [m.prepare(t) for t in (f"{a} {b}", a)])
-    assert found.value == 1 and "does not compare" in found.said
+    limit = which_text.limit(m, [m.prepare(t) for t in (f"{a} {b}", f"{b} {b}")])
+    assert limit.value == pytest.approx(1 / (1 + math.exp(-loss))), "only the words that differ count"
+    limit = which_text.limit(m, [m.prepare(t) for t in (f"{a} {b}", a)])
+    assert limit.value == 1 and "does not compare" in limit.said
 
 
 # --- the texts
@@ -270,8 +270,10 @@ def test_what_is_found_is_said_and_shows_no_text(space):
     m = on(space, "santext", epsilon=20.0)
     r = m.rewrite(f"{a} {b}", seed=1)
     found = get_attacker("which-text").attack(m, r, candidates=[f"{c} {b}"], answers=2, draws=20)
-    said = found.sentence()
-    assert "2 rewrites" in said and "Here it is right" in said and "95% interval" in said and "at most" in said
+    message = found.sentence()
+    assert (
+        "2 rewrites" in message and "Here it is right" in message and "95% interval" in message and "at most" in message
+    )
     assert a not in repr(found) and a not in repr(found.lineup) and found.rank == 1
     assert found.rows()[0] == (f"{a} {b}", "100%") and found.measured[0].answers == 2
     wrong = which_text.WhichText(lineup(("x", "y")), (0.5, 0.5), 1, found.limit)

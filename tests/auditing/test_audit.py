@@ -382,9 +382,9 @@ def test_the_bench_goes_on_where_it_was_stopped(tmp_path, monkeypatch, capsys):
     assert bench.main(["--out", str(out)]) == 0
     after = json.loads(out.read_text(encoding="utf-8"))["rows"]
     assert measured == ["diffractor"] and after[:3] == before and len(after) == 4
-    said = capsys.readouterr()
-    assert "4 rows, 3 done, 1 to measure" in said.err and "4 rows: 4 holds." in said.err
-    assert said.out.count("| custext |") == said.out.count("| diffractor |") == 2
+    output = capsys.readouterr()
+    assert "4 rows, 3 done, 1 to measure" in output.err and "4 rows: 4 holds." in output.err
+    assert output.out.count("| custext |") == output.out.count("| diffractor |") == 2
     # One mechanism again: the others' rows stay, and what is asked for no more goes.
     monkeypatch.setattr(bench, "configurations", lambda: two[1:])
     measured.clear()

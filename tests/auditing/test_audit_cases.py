@@ -60,8 +60,8 @@ def test_distances_in_the_shape_of_the_vectors_are_those_of_mahalanobis():
     for lam in (1.0, 0.25, 0.0):
         matrix = lam * covariance * 3 / np.trace(covariance) + (1 - lam) * np.eye(3)
         metric = Metric("mahalanobis", lam=lam, space="own")
-        promise = Guarantee("metric", 1.0, "word", "any", 1, 1.0, metric=metric)
-        found = distance.named_distances(m, promise, ["c", "zzz", "A", "l"])
+        guarantee = Guarantee("metric", 1.0, "word", "any", 1, 1.0, metric=metric)
+        found = distance.named_distances(m, guarantee, ["c", "zzz", "A", "l"])
         assert found is not None and np.isnan(found[1]).all() and np.isnan(found[:, 1]).all()
         for i, a in ((0, 2), (2, 0), (3, 11)):
             for j, b in ((0, 2), (2, 0), (3, 11)):
@@ -291,9 +291,9 @@ FOUND = AuditReport("m", 2.0, "pure", 2.0, 0.0, True, 0.0, "", "", None, "", 0, 
 def whole_outputs(monkeypatch, claim=None, notion="pure", total=2.0, delta=0.0, pairs=True, draws=200, **found):
     """The verdict where the parts of an audit of whole outputs come to what is given; and what they were asked."""
     more = {"reason": "of that."} if notion == "none" else {"metric": "m"} if notion == "metric" else {}
-    promise = Guarantee(notion, total, "piece", "any", 1, total, delta=delta, **more)
+    guarantee = Guarantee(notion, total, "piece", "any", 1, total, delta=delta, **more)
     asked: list[Any] = []
-    text = lambda *a: outputs._Text(a[1], promise, ({}, {}), None, Counter())  # noqa: E731
+    text = lambda *a: outputs._Text(a[1], guarantee, ({}, {}), None, Counter())  # noqa: E731
     monkeypatch.setattr(outputs, "_look", lambda *a: asked.append(a[-2:]) or text(*a))
     monkeypatch.setattr(outputs, "_find_misstatement", lambda *a: found.get("misstated"))
     monkeypatch.setattr(outputs, "_first_pieces", lambda report, *a: (report, found.get("first")))
@@ -447,8 +447,8 @@ def test_draws_that_fall_together_and_those_at_another_epsilon_are_told():
 
 
 def release_of(steps, total=3.0, **more) -> Any:
-    promise = Guarantee("pure", 1.0, "word", "any", 3, total, **more)
-    return SimpleNamespace(steps=steps, guarantee=promise)
+    guarantee = Guarantee("pure", 1.0, "word", "any", 3, total, **more)
+    return SimpleNamespace(steps=steps, guarantee=guarantee)
 
 
 def a_step(index, action, replacement="", epsilon=1.0) -> Any:
@@ -542,8 +542,8 @@ def halves(**kinds) -> Any:
 
 
 def whole(name, delta=0.0, **kinds) -> Any:
-    promise = Guarantee("approx", 1.0, "piece", "any", 1, 1.0, delta=delta)
-    return outputs._Text(SimpleNamespace(text=name), promise, halves(**kinds), None, Counter())  # type: ignore[arg-type]
+    guarantee = Guarantee("approx", 1.0, "piece", "any", 1, 1.0, delta=delta)
+    return outputs._Text(SimpleNamespace(text=name), guarantee, halves(**kinds), None, Counter())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("level", [None, 1e-4])
@@ -581,8 +581,8 @@ def test_the_loss_of_whole_outputs_is_bounded_by_the_event_that_shows_most_of_it
         ("yes",),
         1.0,
     )
-    said = outputs.EVENTS[kind.split()[0]] + (" “a”" if kind == "word a" else " “yes”")
-    assert f"Rewrites of “{w.first}” {said} in " in w.told and " of the draws at least" in w.told
+    message = outputs.EVENTS[kind.split()[0]] + (" “a”" if kind == "word a" else " “yes”")
+    assert f"Rewrites of “{w.first}” {message} in " in w.told and " of the draws at least" in w.told
     assert outputs._bounded(FOUND, texts, {}, half, Meter(), level) is FOUND
 
 
@@ -648,8 +648,8 @@ def test_rewrites_are_looked_at_in_two_halves_by_blocks(monkeypatch):
         rewriter = SimpleNamespace(
             fresh=lambda m, p, n, seed, distributions: asked.append((n, seed)) or [make(k) for k in range(n)]
         )
-        promise = Guarantee("pure", 1.0, "piece", "any", 2, 2.0)
-        m = SimpleNamespace(guarantee=lambda p: promise, title="M")
+        guarantee = Guarantee("pure", 1.0, "piece", "any", 2, 2.0)
+        m = SimpleNamespace(guarantee=lambda p: guarantee, title="M")
         seeds = iter(range(99))
         return outputs._look(
             m, SimpleNamespace(text="t"), half, ["b", "zz"], lambda: next(seeds), Meter(), rewriter, 0.0, 1.0
@@ -901,12 +901,12 @@ def test_texts_that_are_told_apart_better_than_their_noise_lets_are_refuted(
     asked: list[Any] = []
     far = lambda a, b: 0.1 * abs(a.i - b.i) if loss is not None else 3.0  # noqa: E731
     audited = SimpleNamespace(latent_loss=far, latent_advantage=lambda a, b: advantage, writes_from_noise=True)
-    promise = Guarantee("pure", 1.0, "text", "any", 1, 1.0)
+    guarantee = Guarantee("pure", 1.0, "text", "any", 1, 1.0)
     own = SimpleNamespace(latent_loss=lambda a, b: loss, latent_advantage=lambda a, b: advantage)
-    mine = SimpleNamespace(audit_support=own, guarantee=lambda p: promise)
+    mine = SimpleNamespace(audit_support=own, guarantee=lambda p: guarantee)
     m = SimpleNamespace(
         audit_support=audited,
-        guarantee=lambda t: promise,
+        guarantee=lambda t: guarantee,
         prepare=lambda t, task: SimpleNamespace(text=t, i=list(latent._TEXTS).index(t)),
         slow_to_prepare=False,
         config=SimpleNamespace(epsilon=2.0),
@@ -919,7 +919,7 @@ def test_texts_that_are_told_apart_better_than_their_noise_lets_are_refuted(
     fresh = lambda m, p, n, noise: [SimpleNamespace(text="t")] * n  # noqa: E731
     subject = SimpleNamespace(
         m=m,
-        promise=promise,
+        promise=guarantee,
         claim=None,
         thorough=False,
         stream=STREAM,
@@ -1005,12 +1005,12 @@ def test_words_of_a_vocabulary_that_come_out_the_same_are_rewritten_again(leaks,
         assert check.status == "tested"
         one = vocabulary._one_word(1 / 12, LEVEL / (1 + len(again[0])))
         assert check.leak == one and f"is seen where it does in {format_share(one)} of its rewrites" in check.looked
-        said = (
+        message = (
             "none of them stayed or came out the same."
             if not again[0]
             else "1 of them stayed or came out the same, which was rewritten 30 times more."
         )
-        assert said in check.looked, check.looked
+        assert message in check.looked, check.looked
 
 
 @pytest.mark.parametrize("near", [False, True])

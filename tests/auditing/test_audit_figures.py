@@ -697,13 +697,13 @@ def test_of_every_piece_ten_rewrites_of_each_text_are_looked_at_and_two_under_ev
     pairs = [(0, 1), (1, 0), (0, 2), (2, 0)]
     asked: list[Any] = []
     rewriter = SimpleNamespace(one=lambda *a: asked.append(1) or one(*a))
-    promise = Guarantee("pure", 3.0, "piece", "any", 3, 9.0)
+    guarantee = Guarantee("pure", 3.0, "piece", "any", 3, 9.0)
     look = lambda claim: outputs._every_piece(  # noqa: E731
         FOUND,
         m,
         texts,
         pairs,
-        promise,
+        guarantee,
         claim,
         STREAM,
         Meter(),
@@ -837,8 +837,8 @@ def test_words_are_prepared_together_where_they_are_cut_as_they_stand():
 
 def test_so_many_words_are_looked_at_where_nobody_says_how_many():
     m = on(random_space(420, 4), "custext", k=6, mapping="conservative")
-    found = inputs.default_words(m)
-    assert len(found) == len(set(found)) == 200
+    words = inputs.default_words(m)
+    assert len(words) == len(set(words)) == 200
 
 
 def test_a_chance_that_is_no_number_makes_no_piece_possible():
@@ -942,8 +942,8 @@ def test_the_largest_loss_over_a_vocabulary_is_looked_for_between_all_blocks_of_
     m = SimpleNamespace(by_word=1, public_prior=None)
 
     def look(epsilon):
-        promise = Guarantee("pure", epsilon, "word", "any", 1, epsilon)
-        given = SimpleNamespace(m=m, promise=promise, claim=None, thorough=True, meter=Meter())
+        guarantee = Guarantee("pure", epsilon, "word", "any", 1, epsilon)
+        given = SimpleNamespace(m=m, promise=guarantee, claim=None, thorough=True, meter=Meter())
         return vocabulary.stated_words(given)  # type: ignore[arg-type]
 
     check = look(2.0)
@@ -1079,8 +1079,8 @@ def test_pieces_of_a_text_that_is_alike_to_no_other_are_not_called_compared():
     m = SimpleNamespace(likelihood=SimpleNamespace(states_pieces=True, given=lambda p, r: [d] * len(r.releases)))
     texts = [outputs._Text(SimpleNamespace(text=k), None, ({}, {}), None, Counter()) for k in made]  # type: ignore[arg-type]
     rewriter = SimpleNamespace(one=lambda m, prepared, noise: made[prepared.text])
-    promise = Guarantee("pure", 3.0, "piece", "any", 3, 9.0)
-    look = lambda pairs: outputs._every_piece(FOUND, m, texts, pairs, promise, None, STREAM, Meter(), rewriter)  # type: ignore[arg-type]  # noqa: E731
+    guarantee = Guarantee("pure", 3.0, "piece", "any", 3, 9.0)
+    look = lambda pairs: outputs._every_piece(FOUND, m, texts, pairs, guarantee, None, STREAM, Meter(), rewriter)  # type: ignore[arg-type]  # noqa: E731
     assert look([(0, 1), (1, 0)]) is None and look([(0, 2), (2, 0)]) is not None
 
 

@@ -75,8 +75,8 @@ class Spends(Swap):
     more = 1.1
 
     def guarantee(self, text):
-        promise = super().guarantee(text)
-        return dataclasses.replace(promise, total=promise.total / self.more)
+        guarantee = super().guarantee(text)
+        return dataclasses.replace(guarantee, total=guarantee.total / self.more)
 
 
 class Writes(Generator):
@@ -86,8 +86,8 @@ class Writes(Generator):
     more = 1.1
 
     def guarantee(self, text):
-        promise = super().guarantee(text)
-        return dataclasses.replace(promise, total=promise.total / self.more)
+        guarantee = super().guarantee(text)
+        return dataclasses.replace(guarantee, total=guarantee.total / self.more)
 
 
 def judged(m: dpt.Mechanism, texts: list[str]) -> str:

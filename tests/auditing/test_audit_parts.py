@@ -181,12 +181,12 @@ def test_the_event_that_is_chosen_is_the_best_of_those_with_the_highest_ratios()
 def test_default_words_are_spread_over_the_frequencies_each_with_its_likeliest_other_output():
     m = on(SPACE, "santext", epsilon=3.0)
     for n in (4, 8, 12):
-        found = inputs.default_words(m, n)
-        assert n - 1 <= len(found) == len(set(found)) <= n and set(found) <= set(SPACE.words)
-        ranks = sorted(SPACE.index(w) for w in found)
+        words = inputs.default_words(m, n)
+        assert n - 1 <= len(words) == len(set(words)) <= n and set(words) <= set(SPACE.words)
+        ranks = sorted(SPACE.index(w) for w in words)
         assert ranks[0] == 0 and ranks[-1] >= 20, "from the most common to the rare ones"
-        likeliest = [m.distribution(w, 0).top(2)[1][0] for w in found]
-        assert sum(w in found for w in likeliest) >= n // 2
+        likeliest = [m.distribution(w, 0).top(2)[1][0] for w in words]
+        assert sum(w in words for w in likeliest) >= n // 2
     assert len(inputs.default_words(m, 1)) >= 2, "two can be compared"
     few = on(SPACE, "santext-plus", epsilon=3.0, sensitive=0.5)
     assert all(SPACE.index(w) >= 15 for w in inputs.default_words(few, 10)), "those that the promise covers"

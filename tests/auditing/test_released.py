@@ -122,9 +122,9 @@ class Counts(Generator):
 
     def rewrite_prepared(self, prepared, *more):
         r = super().rewrite_prepared(prepared, *more)
-        said = f"({len(prepared.text.split())})"
-        piece = dpt.Release((len(r.text), len(r.text) + len(said)), said, 0.0, "rule", reason="size")
-        return with_(r, text=r.text + said, pieces=(*r.pieces, piece))
+        message = f"({len(prepared.text.split())})"
+        piece = dpt.Release((len(r.text), len(r.text) + len(message)), message, 0.0, "rule", reason="size")
+        return with_(r, text=r.text + message, pieces=(*r.pieces, piece))
 
 
 class Notes(Swap):
@@ -248,10 +248,10 @@ def test_what_they_are_made_of_holds_and_says_what_was_not_seen(cls, monkeypatch
         "not looked at",
     }
     if report.holds:
-        said = report.sentence()
-        assert said.startswith("Holds for what was tried ✓") and "; nor" not in report.first()
+        message = report.sentence()
+        assert message.startswith("Holds for what was tried ✓") and "; nor" not in report.first()
         # One thing in the sentence of the result, and the others in one list after it.
-        assert len(report.blind) > 2 and said.index(report.blind[0]) < said.index("; ".join(report.blind[1:]))
+        assert len(report.blind) > 2 and message.index(report.blind[0]) < message.index("; ".join(report.blind[1:]))
 
 
 @pytest.mark.parametrize(
@@ -266,9 +266,9 @@ def test_a_share_that_would_have_been_seen_is_rounded_up(leak, said):
 def test_a_verdict_names_what_was_not_looked_at():
     """Longer texts than the longest one, longer notes, and how often one word must leak."""
     report = audited(Swap)
-    told = " ".join(report.lines())
+    message = " ".join(report.lines())
     assert "anything after token 700 of a longer one" in report.first() and "another way than place" in report.first()
-    assert "notes on texts of up to 8 words" in told
+    assert "notes on texts of up to 8 words" in message
 
 
 @pytest.mark.slow

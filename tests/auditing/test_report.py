@@ -195,14 +195,14 @@ def test_a_refuted_report_has_as_many_digits_as_tell_its_two_figures_apart():
 
 def test_a_report_that_cannot_tell():
     report = replace(REPORT, verdict="inconclusive", reason="Few were drawn.", measured=1.5)
-    said = "Few were drawn. Measured over 3 inputs (2 pairs): the largest loss is 1.5"
-    assert report.line == "Cannot be told" and report.first() == f"{said}."
+    message = "Few were drawn. Measured over 3 inputs (2 pairs): the largest loss is 1.5"
+    assert report.line == "Cannot be told" and report.first() == f"{message}."
     assert replace(report, pairs=0).first() == "Few were drawn."
     nothing = replace(report, claimed=math.inf)
-    assert nothing.first() == f"{said}."
+    assert nothing.first() == f"{message}."
     beyond = "That exceeds the nominal ε = 1.2 of one draw, which promises nothing."
-    assert replace(nothing, epsilon=1.2).first() == f"{said}. {beyond}"
-    assert replace(nothing, epsilon=1.5).first() == f"{said}." == replace(report, epsilon=1.2).first()
+    assert replace(nothing, epsilon=1.2).first() == f"{message}. {beyond}"
+    assert replace(nothing, epsilon=1.5).first() == f"{message}." == replace(report, epsilon=1.2).first()
     assert "nominal" not in replace(nothing, epsilon=1.2, of="the whole output").first()
 
 

@@ -187,8 +187,8 @@ class Noted:
         def checked(m: Mechanism, result: Any) -> Any:
             self.rewrites += 1
             if result.seed is not None:
-                said = f"{m.config.epsilon:.6g}|{result.original}|{result.noise_id}|{result.text}"
-                self.mark = zlib.crc32(said.encode(), self.mark)
+                message = f"{m.config.epsilon:.6g}|{result.original}|{result.noise_id}|{result.text}"
+                self.mark = zlib.crc32(message.encode(), self.mark)
             return whole(m, result)
 
         patched.setattr(Mechanism, "_checked", checked)

@@ -186,9 +186,9 @@ def test_the_name_of_a_file_as_the_text_is_pointed_out(run, tmp_path):
 def test_an_option_whose_name_begins_with_no_is_switched_on_by_its_flag(run, tiny_autoencoder, flags, wanted):
     argv = ("rewrite", "--mechanism", "adept", "--checkpoint", tiny_autoencoder, *flags, "--json", "play some jazz")
     status, out, _ = run(*argv)
-    found = json.loads(out)
-    assert (status, found["config"]["no_noise"]) == (0, wanted)
-    assert found["guarantee"]["notion"] == ("none" if wanted else "pure")
+    data = json.loads(out)
+    assert (status, data["config"]["no_noise"]) == (0, wanted)
+    assert data["guarantee"]["notion"] == ("none" if wanted else "pure")
 
 
 def test_the_default_epsilon_is_one_number(run):
@@ -303,10 +303,10 @@ def test_distribution_by_index_and_by_word(run):
     assert out.splitlines()[3].split()[-1] == "0.300000" and "“two”" in out
     assert console.OWNER_ONLY in err
     status, out, err = run("distribution", "--mechanism", "shout", "--word", "ONE", "--json", "one two one")
-    found = json.loads(out)
-    assert (found["index"], found["source"], found["others"]["words"]) == (0, "one", 0)
-    assert [t["word"] for t in found["top"]] == ["yy", "one", "x"]
-    assert sum(t["probability"] for t in found["top"]) == pytest.approx(1)
+    data = json.loads(out)
+    assert (data["index"], data["source"], data["others"]["words"]) == (0, "one", 0)
+    assert [t["word"] for t in data["top"]] == ["yy", "one", "x"]
+    assert sum(t["probability"] for t in data["top"]) == pytest.approx(1)
     assert "stands at 0, 2" in err
 
 
@@ -627,8 +627,8 @@ def test_rewrite_prints_the_polished_text_and_keeps_the_draw_beside_it(run):
     polished = dpt.get_mechanism("diffractor", epsilon=1).rewrite(given[-1], seed=2).polished()
     assert status == 0 and out.strip() == polished.text != plain
     assert polished.sentence() in err and "author's eyes" in err
-    told = json.loads(run(*given, "--polish", "--json", "--quiet")[1])
-    assert (told["text"], told["polished"]) == (plain, polished.text)
+    data = json.loads(run(*given, "--polish", "--json", "--quiet")[1])
+    assert (data["text"], data["polished"]) == (plain, polished.text)
 
 
 def test_attack_says_what_an_attacker_finds_out(run):

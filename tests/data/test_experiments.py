@@ -310,10 +310,10 @@ def test_a_run_leaves_its_rows_config_versions_log_and_result(tmp_path, swap):
     result = rewrite_file(
         data, swap, out, keep=("label",), batch=16, task=dpt.Task(lambda *x: seen.append(x)), measures=("unchanged",)
     )
-    found = lines(out)
-    assert [x["dp"]["row"] for x in found] == list(range(40)) and seen == [(n, 40) for n in (0, 16, 32, 40)]
-    assert all(x["label"] == str(i % 2) and x["text"].startswith(f"Row {i}: My ") for i, x in enumerate(found))
-    assert found[0]["dp"] == {
+    rows = lines(out)
+    assert [x["dp"]["row"] for x in rows] == list(range(40)) and seen == [(n, 40) for n in (0, 16, 32, 40)]
+    assert all(x["label"] == str(i % 2) and x["text"].startswith(f"Row {i}: My ") for i, x in enumerate(rows))
+    assert rows[0]["dp"] == {
         "row": 0,
         "notion": "pure",
         "epsilon": 2.0,
@@ -409,12 +409,12 @@ def test_a_stopped_run_goes_on_and_has_each_row_exactly_once(tmp_path, swap, how
         file.write(cut)
     again = Stopping(swap.config, after=99)
     result = rewrite_data(data, again, out, batch=4)
-    found = lines(out)
-    assert found[:8] == before and [x["dp"]["row"] for x in found] == list(range(20))
+    rows = lines(out)
+    assert rows[:8] == before and [x["dp"]["row"] for x in rows] == list(range(20))
     assert len(again.seen) == 12 and (result["rows"], result["all_rows"]) == (20, 120.0)
     assert f"stopped with {how.__name__}: 8 lines are written" in (out / "log.txt").read_text()
     idle = Stopping(swap.config)
-    assert rewrite_data(data, idle, out, batch=4) == result and lines(out) == found and not idle.seen
+    assert rewrite_data(data, idle, out, batch=4) == result and lines(out) == rows and not idle.seen
 
 
 @pytest.mark.slow
@@ -642,8 +642,8 @@ def test_draws_for_all_rows_that_were_cut_off_are_not_made_again(tmp_path):
 def test_rows_with_errors_stand_beside_the_others(tmp_path, swap):
     data = write(tmp_path / "a.jsonl", '{"text": "a doctor"}\n{"text": null}\n{"text": "a nurse"}\n')
     result = rewrite_file(data, swap, tmp_path / "out", measures=("unchanged",))
-    found = lines(tmp_path / "out")
-    assert [x["text"] is None for x in found] == [False, True, False] and "no text" in found[1]["dp"]["error"]
+    rows = lines(tmp_path / "out")
+    assert [x["text"] is None for x in rows] == [False, True, False] and "no text" in rows[1]["dp"]["error"]
     assert (result["rows"], result["errors"], result["measures"]["unchanged"]["n"]) == (3, 1, 2)
 
 

@@ -104,9 +104,9 @@ def test_an_original_is_never_released_beside_its_rewrite(tmp_path, capsys, name
     for column, keep in others[1:2] if name.endswith("jsonl") else others:
         for out in (str(tmp_path / "out"), "-"):
             status = cli.main([*argv, "--text-column", column, "--keep", keep, "--header", "--out", out])
-            said = capsys.readouterr()
-            assert status == 2 and not said.out and not (tmp_path / "out").exists(), (column, keep)
-            assert "same column" in said.err or "twice" in said.err or "cannot be kept" in said.err
+            output = capsys.readouterr()
+            assert status == 2 and not output.out and not (tmp_path / "out").exists(), (column, keep)
+            assert "same column" in output.err or "twice" in output.err or "cannot be kept" in output.err
 
 
 def test_every_option_that_names_a_column_is_compared_by_the_column(tmp_path, capsys):

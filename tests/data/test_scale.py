@@ -135,8 +135,8 @@ def test_seeded_rows_are_those_of_one_machine_whatever_the_workers_and_the_block
 def test_a_block_that_is_lost_is_given_again_and_one_that_always_is_ends_the_run(tmp_path, data):
     m, out = Swap.create(epsilon=2.0), tmp_path / "out"
     workers = Pretend(lose={0: 1, 3: blocks.TRIES - 1})
-    found = blocks.rewrite_data(data, m, out, workers, block=4)
-    assert numbers(out) == list(range(23)) and found["rows"] == 23 and workers.given == 6 + blocks.TRIES
+    outcome = blocks.rewrite_data(data, m, out, workers, block=4)
+    assert numbers(out) == list(range(23)) and outcome["rows"] == 23 and workers.given == 6 + blocks.TRIES
     assert (out / "log.txt").read_text().count("was lost: its worker died") == blocks.TRIES
     with pytest.raises(dpt.InputError, match=rf"Rows 13 to 16 were given to a worker {blocks.TRIES} times") as stop:
         blocks.rewrite_data(data, m, tmp_path / "other", Pretend(lose={3: 99}), block=4)
@@ -217,12 +217,12 @@ def test_workers_share_one_key_over_a_stop_and_it_dies_with_the_last_row(tmp_pat
 
     with pytest.raises(KeyboardInterrupt):
         blocks.rewrite_data(data, m, out, Pretend(2, last=2, seen=look), block=4)
-    found = blocks.rewrite_data(data, m, out, Pretend(3, seen=look), block=4)
+    outcome = blocks.rewrite_data(data, m, out, Pretend(3, seen=look), block=4)
     assert len(seen) == 1 and not key.exists()
     assert not any(seen & {p.read_bytes()} or min(seen) in p.read_bytes() for p in out.rglob("*") if p.is_file())
     lines = [json.loads(line) for line in (out / "rows.jsonl").read_text().splitlines()]
     assert len({line["dp"]["draws"] for line in lines if line["text"]}) == 1, "each row says what all of them spend"
-    assert "All 22 rows together" in found["sentence"]
+    assert "All 22 rows together" in outcome["sentence"]
     rows = {row["id"]: row["text"] for row in data.rows() if row["text"]}
     released = {}
     for line in lines:

@@ -41,7 +41,7 @@ def main(path: str, out: str, seed: str) -> None:
                 killed.append(done)
                 nodes.remove_node(first, allow_graceful=False)
 
-        found = blocks.rewrite_data(
+        outcome = blocks.rewrite_data(
             tables.source(path, ("text",)),
             dpt.get_mechanism("custext", epsilon=2.0),
             out,
@@ -50,7 +50,7 @@ def main(path: str, out: str, seed: str) -> None:
             block=20,
             task=dpt.Task(progress),
         )
-        print(json.dumps({"rows": found["rows"], "killed": killed}))
+        print(json.dumps({"rows": outcome["rows"], "killed": killed}))
     finally:
         nodes.shutdown()
         shutil.rmtree(PLACE, ignore_errors=True)

@@ -55,14 +55,14 @@ class FirefoxPage:
         self._sent += 1
         self._socket.send(json.dumps({"id": self._sent, "method": method, "params": params}))
         while True:
-            said = json.loads(self._socket.recv(timeout=PATIENCE))
-            if said.get("method") == "log.entryAdded" and said["params"]["level"] in ("error", "warn"):
-                self.wrong.append(str(said["params"]["text"]))
-            if said.get("id") == self._sent:
+            data = json.loads(self._socket.recv(timeout=PATIENCE))
+            if data.get("method") == "log.entryAdded" and data["params"]["level"] in ("error", "warn"):
+                self.wrong.append(str(data["params"]["text"]))
+            if data.get("id") == self._sent:
                 break
-        if said["type"] != "success":
-            raise RuntimeError(f"{method}: {said.get('message')}")
-        return said["result"]
+        if data["type"] != "success":
+            raise RuntimeError(f"{method}: {data.get('message')}")
+        return data["result"]
 
     def goto(self, address: str) -> None:
         self.ask("browsingContext.navigate", {"context": self._context, "url": address, "wait": "complete"})

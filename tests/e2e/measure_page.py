@@ -266,11 +266,11 @@ def drags(page: Page, url: str, rounds: int) -> None:
             for step in range(60):
                 page.mouse.move(box["x"] + (0.1 + 0.8 * step / 60) * box["width"], y)
                 page.wait_for_timeout(30)
-            found = page.evaluate("() => { window.dragged.on = false; return window.dragged; }")
+            value = page.evaluate("() => { window.dragged.on = false; return window.dragged; }")
             page.mouse.up()
             idle(page)
-            frames += found["frames"][1:]
-            moved |= set(found["moved"])
+            frames += value["frames"][1:]
+            moved |= set(value["moved"])
         frames.sort()
         print(
             f"{name:<10}{len(frames):,} frames: median {statistics.median(frames):.1f} ms, 95% "

@@ -117,7 +117,7 @@ def test_what_one_sees_of_a_text_is_what_the_core_sees(page: Page) -> None:
     """Of every character that there is, behind a letter and alone; and how many are not seen is said."""
     codes = [*range(0xD800), *range(0xE000, 0x32000), *range(0xE0000, 0xE2000)]
     blocks = ["".join([f"a{chr(c)} {chr(c)}" for c in codes[i : i + 4096]]) for i in range(0, len(codes), 4096)]
-    found = page.evaluate(
+    value = page.evaluate(
         """async (texts) => {
           const { reader } = await import("./visible.js");
           const read = reader((await (await fetch("core.json")).json()).visible);
@@ -126,7 +126,7 @@ def test_what_one_sees_of_a_text_is_what_the_core_sees(page: Page) -> None:
         blocks,
     )
     documents = [Document.parse(text) for text in blocks]
-    assert found == [[d.visible.text, d.removed] for d in documents]
+    assert value == [[d.visible.text, d.removed] for d in documents]
     page.fill("#text", "My doctor\u200b left.\U000e0041")
     until(page, "document.getElementById('removed').textContent === '2 invisible characters removed.'")
     page.fill("#text", TEXTS[0])
@@ -143,8 +143,8 @@ def test_what_may_still_identify_is_found_as_the_core_finds_it(page: Page) -> No
     seen = [Document.parse(text).visible.text for text in texts]
     expected = [[[t.kind, t.text, [text[a:b] for a, b in t.words]] for t in find_pii(text)] for text in seen]
     call = "(texts) => Promise.all(texts.map((text) => window.dptext.telling(text)))"
-    found = page.evaluate(call, texts)
-    assert {t: f for t, f, e in zip(texts, found, expected, strict=True) if f != e} == {}
+    value = page.evaluate(call, texts)
+    assert {t: f for t, f, e in zip(texts, value, expected, strict=True) if f != e} == {}
     assert {kind for each in expected for kind, _, _ in each} == set(KINDS)
 
 

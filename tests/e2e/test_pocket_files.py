@@ -53,22 +53,22 @@ def status_of(browser: Browser, address: str, routes: dict[str, Callable[[Route]
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_page_without_its_core_says_what_to_do(browser: Browser, address: str, fault: str) -> None:
     fail, advice = FAULTS[fault]
-    said = status_of(browser, address, {"core.json": fail}, "This page could not start.")
-    assert "core.json" in said and advice in said and "Failed to fetch" not in said
+    status = status_of(browser, address, {"core.json": fail}, "This page could not start.")
+    assert "core.json" in status and advice in status and "Failed to fetch" not in status
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_mechanism_without_its_files_says_what_to_do(browser: Browser, address: str, fault: str) -> None:
     fail, advice = FAULTS[fault]
     routes = {"model.onnx.gz": fail, "custext-20.bin.gz": fail}
-    said = status_of(browser, address, routes, "CusText could not be loaded.")
-    assert "custext-20.bin.gz" in said and advice in said and "Failed to fetch" not in said
+    status = status_of(browser, address, routes, "CusText could not be loaded.")
+    assert "custext-20.bin.gz" in status and advice in status and "Failed to fetch" not in status
 
 
 @pytest.mark.parametrize("script", ["model_worker.js", "runtime/ort.mjs"])
 def test_a_model_without_its_scripts_says_what_to_do(browser: Browser, address: str, script: str) -> None:
-    said = status_of(browser, address, {script: FAULTS["missing"][0]}, "DP-MLM could not be loaded.")
-    assert "Load this page again." in said and "needs no model" in said
+    status = status_of(browser, address, {script: FAULTS["missing"][0]}, "DP-MLM could not be loaded.")
+    assert "Load this page again." in status and "needs no model" in status
 
 
 def test_a_page_without_one_of_its_scripts_names_that_cause(browser: Browser, address: str) -> None:
@@ -83,5 +83,5 @@ def test_a_page_without_one_of_its_scripts_names_that_cause(browser: Browser, ad
 
 def test_a_missing_demonstration_does_not_stop_the_page(browser: Browser, address: str) -> None:
     routes = {"first.json": FAULTS["missing"][0], "model.onnx.gz": FAULTS["refused"][0]}
-    said = status_of(browser, address, routes, "DP-MLM could not be loaded.")
-    assert "needs no model" in said
+    status = status_of(browser, address, routes, "DP-MLM could not be loaded.")
+    assert "needs no model" in status

@@ -59,9 +59,9 @@ def text_at(payload: dict[str, Any], eps: float) -> str:
 
 def heard(page: Page) -> dict[str, Any] | None:
     """The view that Python printed."""
-    found = re.search(r"view (null|\{.*?\}) heard", page.get_by_text(re.compile("^view ")).inner_text())
-    assert found
-    return json.loads(found[1])
+    match = re.search(r"view (null|\{.*?\}) heard", page.get_by_text(re.compile("^view ")).inner_text())
+    assert match
+    return json.loads(match[1])
 
 
 def await_view(page: Page, eps: float | None = None, token: int | None = None, run: int = 1) -> None:

@@ -91,7 +91,7 @@ def watched(page: Any, more: str = MORE, per_second: float = 5.0, patience: floa
     last = time.monotonic()
     page.wait_for_function("watched().same", timeout=1000 * patience)
     settled = time.monotonic() - last
-    told = page.evaluate("watched()")
+    value = page.evaluate("watched()")
     page.evaluate("unwatch()")
-    ages = [age / 1000 for age in told["ages"]]
-    return Watched(ages, told["unknown"], told["backwards"], told["unfocused"], settled)
+    ages = [age / 1000 for age in value["ages"]]
+    return Watched(ages, value["unknown"], value["backwards"], value["unfocused"], settled)

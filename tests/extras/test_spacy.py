@@ -73,6 +73,6 @@ def test_the_component_rewrites_the_documents_of_a_pipeline_read_from_a_disk(tmp
 
 
 def test_the_python_of_the_document_runs(capsys):
-    found = re.search(r"<!-- runs: spacy -->\n```python\n(.*?)```", (ROOT / "docs" / "batch.md").read_text(), re.DOTALL)
-    exec(compile(found[1], "spacy", "exec"), {})
+    match = re.search(r"<!-- runs: spacy -->\n```python\n(.*?)```", (ROOT / "docs" / "batch.md").read_text(), re.DOTALL)
+    exec(compile(match[1], "spacy", "exec"), {})
     assert capsys.readouterr().out.startswith("My ")

@@ -199,13 +199,13 @@ def test_mechanisms_at_equal_measured_privacy():
     """Their ε differ by more than an order of magnitude; their N_w does not."""
     mechanisms = [dpt.get_mechanism(n) for n in ("diffractor", "custext", "santext")]
     ticks: list[tuple[int, int]] = []
-    found = equal_privacy(mechanisms, {"n_w": 0.5}, words=WORDS, task=dpt.Task(lambda *t: ticks.append(t)))
-    assert [c.mechanism.name for c in found] == [m.name for m in mechanisms]
-    for c, m in zip(found, mechanisms, strict=True):
+    calibrations = equal_privacy(mechanisms, {"n_w": 0.5}, words=WORDS, task=dpt.Task(lambda *t: ticks.append(t)))
+    assert [c.mechanism.name for c in calibrations] == [m.name for m in mechanisms]
+    for c, m in zip(calibrations, mechanisms, strict=True):
         assert abs(c.reached - 0.5) < 1e-7
         channels = m.channels(np.array([[w.lower() for w in m.vocabulary.words].index(x) for x in WORDS]))
         assert np.mean([channel.at(c.epsilon).p_keep() for channel in channels]) == pytest.approx(c.reached, abs=1e-9)
-    epsilons = [c.epsilon for c in found]
+    epsilons = [c.epsilon for c in calibrations]
     assert max(epsilons) > 10 * min(epsilons)
     assert ticks[-1][0] == ticks[-1][1] and [t[0] for t in ticks] == sorted(t[0] for t in ticks)
 
@@ -213,12 +213,16 @@ def test_mechanisms_at_equal_measured_privacy():
 def test_equal_privacy_takes_the_first_as_the_measure_and_keeps_what_fails():
     first = dpt.get_mechanism("santext", epsilon=14.0)
     others = [dpt.get_mechanism("tem"), dpt.get_mechanism("gumbel")]
-    found = equal_privacy([first, *others], "n_w", text=TEXT)
-    assert found[0].epsilon == pytest.approx(14.0, rel=1e-6)
-    assert found[1].reached == pytest.approx(kept(first, 14.0), abs=1e-7)
-    assert found[2].epsilon is None and "cannot reach" in found[2].reason and found[2].sentence() == found[2].reason
+    calibrations = equal_privacy([first, *others], "n_w", text=TEXT)
+    assert calibrations[0].epsilon == pytest.approx(14.0, rel=1e-6)
+    assert calibrations[1].reached == pytest.approx(kept(first, 14.0), abs=1e-7)
+    assert (
+        calibrations[2].epsilon is None
+        and "cannot reach" in calibrations[2].reason
+        and calibrations[2].sentence() == calibrations[2].reason
+    )
     with pytest.raises(dpt.InputError, match="cannot reach"):
-        _ = found[2].calibrated
+        _ = calibrations[2].calibrated
     with pytest.raises(dpt.InputError, match="no way to compare"):
         equal_privacy([first.replace(epsilon=first.max_epsilon), *others], "n_w", text=TEXT)
     with pytest.raises(dpt.ConfigError, match="one ε a token"):
@@ -230,8 +234,8 @@ def test_only_words_that_all_of_them_draw_are_compared():
     b = dpt.get_mechanism("santext", keep_stopwords=True)
     text = "The doctor is here."
     assert calibrate(a, {"n_w": 0.5}, text=text).words > calibrate(b, {"n_w": 0.5}, text=text).words == 1
-    found = equal_privacy([a, b], {"n_w": 0.5}, text=text)
-    assert found[0].epsilon == found[1].epsilon and found[0].words == found[1].words == 1
+    calibrations = equal_privacy([a, b], {"n_w": 0.5}, text=text)
+    assert calibrations[0].epsilon == calibrations[1].epsilon and calibrations[0].words == calibrations[1].words == 1
     assert equal_privacy([a, b], {"total": 8.0}, text=text)[0].epsilon == pytest.approx(2.0), "a total is of all draws"
     with pytest.raises(dpt.InputError, match="no word that all"):
         small = SmallSanText.create(epsilon=1.0)
@@ -239,10 +243,14 @@ def test_only_words_that_all_of_them_draw_are_compared():
 
 
 def test_mechanisms_that_cannot_be_measured_do_not_stop_the_others():
-    found = equal_privacy(
+    calibrations = equal_privacy(
         [dpt.get_mechanism("custext"), dpt.get_mechanism("mvc")], {"bayes": 0.5}, text="doctor insulin"
     )
-    assert found[0].epsilon is not None and found[1].epsilon is None and "no formula" in found[1].reason
+    assert (
+        calibrations[0].epsilon is not None
+        and calibrations[1].epsilon is None
+        and "no formula" in calibrations[1].reason
+    )
 
 
 def test_it_can_be_stopped():

@@ -179,9 +179,11 @@ def test_two_of_a_locked_family_have_no_guarantee():
     ledger.record(b)
     assert not ledger.account(1).void, "looking is free"
     assert ledger.draws(1) == 1
-    said = ledger.what_if([b])
+    forecast = ledger.what_if([b])
     assert (
-        "no guarantee" in said and "share their noise" in said and len([e for e in ledger.entries if e.released]) == 1
+        "no guarantee" in forecast
+        and "share their noise" in forecast
+        and len([e for e in ledger.entries if e.released]) == 1
     )
     ledger.record(b, released=True)
     assert "no guarantee" in ledger.account(1).sentence()
@@ -296,8 +298,8 @@ def test_seeded_and_promise_free_releases_say_so():
     assert account.seeded == 1 and "no guarantee" in account.sentence() and "not private" in account.sentence()
     ledger = Ledger()
     ledger.record(custext().rewrite(TEXT), released=True)
-    said = ledger.what_if([dpt.get_mechanism("gumbel").rewrite(TEXT)])
-    assert "no guarantee" in said and "nearest words" in said
+    forecast = ledger.what_if([dpt.get_mechanism("gumbel").rewrite(TEXT)])
+    assert "no guarantee" in forecast and "nearest words" in forecast
     assert not ledger.account(1).void and len(ledger.entries) == 1
 
 
@@ -305,8 +307,8 @@ def test_what_if_adds_to_what_was_released_and_writes_nothing():
     ledger, m = Ledger(), diffractor()
     ledger.record(m.rewrite(TEXT), released=True)
     ledger.record(m.rewrite(TEXT))
-    said = ledger.what_if([m.rewrite(TEXT), m.rewrite(TEXT), m.rewrite(OTHER)])
-    assert "Text 1: ε = 24 (3 releases), " in said and "Text 2: ε = 8, " in said
+    forecast = ledger.what_if([m.rewrite(TEXT), m.rewrite(TEXT), m.rewrite(OTHER)])
+    assert "Text 1: ε = 24 (3 releases), " in forecast and "Text 2: ε = 8, " in forecast
     assert len(ledger.entries) == 2 and ledger.account(1).totals[0].epsilon == 8
     assert "nothing is spent" in ledger.what_if([])
     numbers = ledger.record(m.rewrite("Another nurse."), released=True).text
@@ -438,8 +440,8 @@ def test_what_cannot_be_told_apart_is_said_with_its_sum():
     ledger.record(m.rewrite(TEXT), released=True)
     ledger.record(m.rewrite(OTHER))
     assert ledger.overall() is None, "looking at another text joins nothing"
-    said = ledger.what_if([m.rewrite(OTHER)])
-    assert "cannot tell. If so, all of them together: ε = 16 (2 releases)" in said
+    forecast = ledger.what_if([m.rewrite(OTHER)])
+    assert "cannot tell. If so, all of them together: ε = 16 (2 releases)" in forecast
     ledger.record(m.rewrite(OTHER), released=True)
     overall = ledger.overall()
     assert overall.totals[0].epsilon == sum(a.totals[0].epsilon for a in ledger.accounts()) == 16.0
@@ -655,10 +657,10 @@ def test_the_sums_of_a_data_set_are_those_of_its_rows():
     (each,) = account.each
     assert (total.epsilon, total.delta, total.releases, account.rows) == (12.75, 1.0, 3, 5)
     assert (each.epsilon, each.delta, each.releases) == (9.75, 1.0, 3)
-    said = "no promise, since δ adds up to 1 (3 releases)"
+    message = "no promise, since δ adds up to 1 (3 releases)"
     assert (
         account.sentence()
-        == f"Data set 1 (5 rows): {said}, for one text of it; {said}, for somebody who wrote all of it."
+        == f"Data set 1 (5 rows): {message}, for one text of it; {message}, for somebody who wrote all of it."
     )
 
 

@@ -154,8 +154,8 @@ def test_the_command_reads_a_file_of_pairs(bare, tmp_path, capsys):
     given = ["score", str(path), "--original", "text", "--private", "rewrite"]
     assert cli.main([*given, "--json"]) == 0
     out, err = capsys.readouterr()
-    told = json.loads(out)
-    assert told["texts"] == 3 and "1 row without a text" in err
+    data = json.loads(out)
+    assert data["texts"] == 3 and "1 row without a text" in err
     assert cli.main(given) == 0
     out, _ = capsys.readouterr()
     assert "Reader, by likeness" in out and "promise nothing" in out

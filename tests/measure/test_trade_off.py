@@ -227,11 +227,11 @@ def test_the_front_is_what_no_other_point_beats():
 def test_the_advice_is_the_best_that_surely_hides_enough():
     good, best, open_ = point(0.1, (0.4, 0.401), 1), point(0.2, (0.5, 0.501), 2), point(0.6, (0.9, 0.901), 3)
     unsure = point(0.2, (0.8, 0.81), 4, (0.1, 0.3))
-    found = advise([good, best, open_, unsure], "n_w", 0.25, "cosine")
-    assert found.best is best and found.unsure == (unsure,) and found.points == 4 and found.draws == 2
-    assert found.rivals == (), "its interval lies below that of the best"
-    assert f"Start with {Swap.title} at ε = 3" in found.sentence() and "cannot be told" in found.doubt()
-    assert found.sentence(so_far=True) == f"So far: start{found.sentence().removeprefix('Start')}"
+    advice = advise([good, best, open_, unsure], "n_w", 0.25, "cosine")
+    assert advice.best is best and advice.unsure == (unsure,) and advice.points == 4 and advice.draws == 2
+    assert advice.rivals == (), "its interval lies below that of the best"
+    assert f"Start with {Swap.title} at ε = 3" in advice.sentence() and "cannot be told" in advice.doubt()
+    assert advice.sentence(so_far=True) == f"So far: start{advice.sentence().removeprefix('Start')}"
 
 
 def test_there_is_no_answer_before_each_setting_has_some_points():
@@ -248,15 +248,15 @@ def test_there_is_no_answer_before_each_setting_has_some_points():
 
 def test_where_intervals_overlap_it_is_said_that_it_cannot_be_told():
     best, rival = point(0.1, (0.4, 0.6), 1), point(0.2, (0.3, 0.5), 2)
-    found = advise([best, rival], "n_w", 0.3, "cosine")
-    assert found.best is best and found.rivals == (rival,) and "intervals overlap" in found.doubt()
+    advice = advise([best, rival], "n_w", 0.3, "cosine")
+    assert advice.best is best and advice.rivals == (rival,) and "intervals overlap" in advice.doubt()
     single = advise([point(0.1, (0.4,), 1), point(0.2, (0.3,), 2)], "n_w", 0.3, "cosine")
     assert single.draws == 1 and "more draws" in single.doubt()
 
 
 def test_where_nothing_hides_enough_the_nearest_is_named():
-    found = advise([point(0.5, (0.4, 0.6), 1), point(0.4, (0.3, 0.5), 2)], "n_w", 0.1, "cosine")
-    assert found.best is None and found.nearest.setting == 2 and "40%" in found.sentence()
+    advice = advise([point(0.5, (0.4, 0.6), 1), point(0.4, (0.3, 0.5), 2)], "n_w", 0.1, "cosine")
+    assert advice.best is None and advice.nearest.setting == 2 and "40%" in advice.sentence()
     assert "Nothing was measured" in advise([], "n_w", 0.1, "cosine").sentence()
 
 

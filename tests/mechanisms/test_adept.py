@@ -541,8 +541,8 @@ def test_the_command_reads_tables(tmp_path, capsys, name, content, column):
     argv = ["pretrain", "--data", str(tmp_path / name), "--column", column, "--out", str(tmp_path / "run")]
     small = ["--hidden", "2", "--epochs", "1", "--window", "6", "--max-tokens", "4", "--device", "cpu"]
     assert cli.main([*argv, *small]) == 0
-    said = capsys.readouterr()
-    assert "epoch 1 of 1 (all epochs)" in said.out and "right pieces" in said.err
+    output = capsys.readouterr()
+    assert "epoch 1 of 1 (all epochs)" in output.out and "right pieces" in output.err
     record = json.loads((tmp_path / "run" / "training.json").read_text())
     assert record["data"]["sha256"] == digest and record["data"]["file"] == name
 

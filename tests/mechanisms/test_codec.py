@@ -201,8 +201,8 @@ def test_long_hostile_text_takes_no_time():
 
 
 def test_options_in_words():
-    said = codec.describe({"k": 50, "mapping": "aggressive", "keep_stopwords": False}, "custext")
-    assert said == "K = 50, aggressive, stop words drawn"
+    description = codec.describe({"k": 50, "mapping": "aggressive", "keep_stopwords": False}, "custext")
+    assert description == "K = 50, aggressive, stop words drawn"
     assert codec.describe({"lists": ["minilm-1", "fasttext-2"], "gamma": None}, "diffractor") == (
         "minilm-1+fasttext-2, γ from ε"
     )
@@ -223,8 +223,8 @@ def test_options_of_somebody_elses_mechanism_are_said_too():
 
 def test_every_default_has_words():
     for name, field in REGISTERED:
-        said = codec.describe({field.name: field.default}, name)
-        assert said.strip() and "{" not in said, (name, field.name)
+        description = codec.describe({field.name: field.default}, name)
+        assert description.strip() and "{" not in description, (name, field.name)
         if option_meta(field).kind == "flag":
             both = {codec.describe({field.name: value}, name) for value in (True, False)}
             meant = len(both) == 2 and not any(w.endswith((" yes", " no")) for w in both)

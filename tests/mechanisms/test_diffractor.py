@@ -56,10 +56,10 @@ NOISES = [("geometric", 5), ("tem", 0), ("tem", 1), ("tem", 2.5), ("tem", 5), ("
 @pytest.mark.parametrize("epsilon", [0.2, 7.0, 40.0])
 def test_the_chance_of_every_place(noise, gamma, epsilon):
     for at, n in [(0, 1), (0, 2), (1, 2), *((at, 12) for at in range(12))]:
-        found = np.exp(log_pmf(noise, epsilon, at, np.arange(n), n, gamma))
+        probabilities = np.exp(log_pmf(noise, epsilon, at, np.arange(n), n, gamma))
         expected = geometric(epsilon, at, n) if noise == "geometric" else tem(epsilon, at, n, gamma)
-        assert found == pytest.approx(expected, rel=1e-9)
-        assert found.sum() == pytest.approx(1.0, abs=1e-12)
+        assert probabilities == pytest.approx(expected, rel=1e-9)
+        assert probabilities.sum() == pytest.approx(1.0, abs=1e-12)
         channel = channel_of([list(words(n))], at, noise=noise, gamma=gamma)
         assert channel.at(epsilon).probs == pytest.approx(expected, rel=1e-9)
         assert channel.at(epsilon).p_keep() == pytest.approx(expected[at], rel=1e-9)
@@ -478,8 +478,8 @@ def test_a_word_that_a_list_lacks_has_no_chance_by_that_list():
     channel = channel_of([list("abcd"), list("dbaxc")], 1, epsilon=0.4)
     which = np.array([channel.candidates.index(w) for w in ("x", "a")])
     epsilons = np.array([0.1, 0.9])
-    found = channel.log_p(epsilons, which)
+    log_probs = channel.log_p(epsilons, which)
     for k, e in enumerate(epsilons):
-        assert found[:, k] == pytest.approx(channel.at(e).log_probs[which])
+        assert log_probs[:, k] == pytest.approx(channel.at(e).log_probs[which])
         at = channel.bundle.places[1, channel.row]
-        assert np.exp(found[0, k]) == pytest.approx(geometric(e, at, 5)[3] / 2)
+        assert np.exp(log_probs[0, k]) == pytest.approx(geometric(e, at, 5)[3] / 2)

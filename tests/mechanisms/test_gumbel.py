@@ -53,12 +53,12 @@ def test_released_words_are_those_of_the_plain_loop(times):
     """2,000 draws against 2,500 at level 1e-5."""
     epsilon = float(DEFINED * times)
     m = on(SPACE, "gumbel", epsilon=epsilon)
-    found = counts_of(rewritten(m, SPACE.words[5], 2000, 1), SPACE.words)
+    counts = counts_of(rewritten(m, SPACE.words[5], 2000, 1), SPACE.words)
     expected = reference(5, scale(epsilon), 2500, 2)
-    assert same(found, expected) > 1e-5
+    assert same(counts, expected) > 1e-5
     assert same(np.rint(m.channel(5).at(epsilon).probs * 1000), expected) > 1e-7
     if times > 1.1:
-        assert same(found, reference(5, scale(epsilon) / 8, 2500, 2)) < 1e-5, "the test has no power"
+        assert same(counts, reference(5, scale(epsilon) / 8, 2500, 2)) < 1e-5, "the test has no power"
 
 
 @pytest.mark.parametrize("times", [0.1, 0.8])
@@ -67,8 +67,8 @@ def test_below_the_defined_range_the_noise_is_as_stated(times):
     m = on(SPACE, "gumbel", epsilon=float(DEFINED * times))
     (b,) = m.scale(m.config.epsilon)
     assert np.isfinite(b)
-    found = counts_of(rewritten(m, SPACE.words[5], 1500, 1), SPACE.words)
-    assert same(found, reference(5, b, 3000, 2)) > 1e-5
+    counts = counts_of(rewritten(m, SPACE.words[5], 1500, 1), SPACE.words)
+    assert same(counts, reference(5, b, 3000, 2)) > 1e-5
 
 
 def test_the_scale():

@@ -54,11 +54,11 @@ def test_the_root(lam):
 def test_released_words_are_those_of_the_plain_loop(epsilon, lam):
     """2,500 draws against 5,000 at level 1e-5; spherical noise in the place of λ = 0.9 is found."""
     m = on(SPACE, "mahalanobis", epsilon=epsilon, lam=lam)
-    found = counts_of(rewritten(m, SPACE.words[5], 2500, 1), SPACE.words)
+    counts = counts_of(rewritten(m, SPACE.words[5], 2500, 1), SPACE.words)
     expected = reference(5, epsilon, lam, 5000, 2)
-    assert same(found, expected) > 1e-5
+    assert same(counts, expected) > 1e-5
     if lam == 0.9:
-        assert same(found, reference(5, epsilon, 0.0, 5000, 2)) < 1e-5
+        assert same(counts, reference(5, epsilon, 0.0, 5000, 2)) < 1e-5
     d = m.channel(5).at(epsilon)
     assert same(np.rint(d.probs * 1000), expected) > 1e-7
 

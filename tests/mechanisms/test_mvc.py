@@ -33,10 +33,10 @@ def reference(space, row: int, epsilon: float, n: int, seed: int) -> np.ndarray:
 def test_released_words_are_those_of_the_plain_loop(epsilon):
     """2,500 draws against 5,000 at level 1e-5; half as much noise again is found."""
     m = on(SPACE, "mvc", epsilon=epsilon)
-    found = counts_of(rewritten(m, SPACE.words[7], 2500, 1), SPACE.words)
-    assert same(found, reference(SPACE, 7, epsilon, 5000, 2)) > 1e-5
+    counts = counts_of(rewritten(m, SPACE.words[7], 2500, 1), SPACE.words)
+    assert same(counts, reference(SPACE, 7, epsilon, 5000, 2)) > 1e-5
     if epsilon > 1:
-        assert same(found, reference(SPACE, 7, epsilon / 1.5, 5000, 2)) < 1e-5
+        assert same(counts, reference(SPACE, 7, epsilon / 1.5, 5000, 2)) < 1e-5
 
 
 @pytest.mark.parametrize("epsilon", [3.0, 15.0])

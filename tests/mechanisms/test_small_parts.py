@@ -274,10 +274,10 @@ def test_a_shift_whose_range_depends_on_epsilon_has_these_chances():
         return proposal / s.tau + e * (np.clip(shift, s.low, s.high) - s.high) / (2 * (s.high - s.low))
 
     epsilons = np.array([0.5, 8.0, 40.0])
-    found = channel.log_p(epsilons, np.array([2, 7]))
+    log_probs = channel.log_p(epsilons, np.array([2, 7]))
     for k, e in enumerate(epsilons):
         p = np.exp(weights(e)) / np.exp(weights(e)).sum()
-        assert np.exp(found[:, k]) == pytest.approx(p[[2, 7]]) and channel.at(e).probs == pytest.approx(p)
+        assert np.exp(log_probs[:, k]) == pytest.approx(p[[2, 7]]) and channel.at(e).probs == pytest.approx(p)
     stream = NoiseStream(7)
     noise = stream.gumbel(9)
     flips = channel.epsilon_breakpoints(stream, 0.5, 60.0)

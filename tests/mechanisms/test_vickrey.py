@@ -29,11 +29,11 @@ def reference(row: int, epsilon: float, t: float, n: int, seed: int, factor=None
 def test_released_words_are_those_of_the_plain_loop(epsilon, t):
     """2,500 draws against 5,000 at level 1e-5; another t is found."""
     m = on(SPACE, "vickrey", epsilon=epsilon, t=t)
-    found = counts_of(rewritten(m, SPACE.words[5], 2500, 1), SPACE.words)
+    counts = counts_of(rewritten(m, SPACE.words[5], 2500, 1), SPACE.words)
     expected = reference(5, epsilon, t, 5000, 2)
-    assert same(found, expected) > 1e-5
+    assert same(counts, expected) > 1e-5
     if epsilon == 15.0:
-        assert same(found, reference(5, epsilon, abs(t - 0.15), 5000, 2)) < 1e-5
+        assert same(counts, reference(5, epsilon, abs(t - 0.15), 5000, 2)) < 1e-5
     d = m.channel(5).at(epsilon)
     assert same(np.rint(d.probs * 1000), expected) > 1e-7
 
@@ -42,8 +42,8 @@ def test_with_noise_in_the_shape_of_the_space():
     m = on(SPACE, "vickrey", epsilon=10.0, noise="mahalanobis", lam=0.9, t=0.6)
     sigma = np.cov(X, rowvar=False)
     factor = np.linalg.cholesky(0.9 * sigma / np.trace(sigma) * 6 + 0.1 * np.eye(6))
-    found = counts_of(rewritten(m, SPACE.words[5], 2500, 1), SPACE.words)
-    assert same(found, reference(5, 10.0, 0.6, 5000, 2, factor)) > 1e-5
+    counts = counts_of(rewritten(m, SPACE.words[5], 2500, 1), SPACE.words)
+    assert same(counts, reference(5, 10.0, 0.6, 5000, 2, factor)) > 1e-5
     shaped = on(SPACE, "mahalanobis", lam=0.9)
     assert m.distances(SPACE.words) == pytest.approx(shaped.distances(SPACE.words))
     assert m.noise(NoiseStream(1)) == pytest.approx(shaped.noise(NoiseStream(1)))

@@ -163,11 +163,11 @@ def test_curves_are_those_of_the_distribution(case):
     make, word, (low, high) = CLOSED[case]
     channel = channel_of(make(low), word)
     epsilons, which = np.geomspace(low / 20, high * 20, 7), np.arange(len(channel.candidates))[::-1]
-    found = channel.log_p(epsilons, which)
-    assert found.shape == (len(which), 7)
+    log_probs = channel.log_p(epsilons, which)
+    assert log_probs.shape == (len(which), 7)
     for j, e in enumerate(epsilons):
         d = channel.at(e)
-        assert found[:, j] == pytest.approx(d.log_probs[which], rel=1e-9, abs=1e-9)
+        assert log_probs[:, j] == pytest.approx(d.log_probs[which], rel=1e-9, abs=1e-9)
         keep, distinct = channel.deniability(e)
         assert keep == pytest.approx(d.p_keep(), rel=1e-9, abs=1e-12)
         assert distinct == pytest.approx(d.expected_distinct(100), rel=1e-9)
@@ -179,11 +179,11 @@ def test_estimated_curves_are_those_of_the_distribution(case):
     make, word, (low, high) = DRAWN[case]
     channel = channel_of(make(low), word)
     which = np.arange(len(SPACE))
-    found = np.exp(channel.log_p(np.array([low, high]), which))
+    probabilities = np.exp(channel.log_p(np.array([low, high]), which))
     for j, e in enumerate((low, high)):
         d = channel.at(e)
         # A fifth of the same draws: the difference of two shares has a deviation of √(p(1−p)·(1/200 − 1/1000)).
-        assert (np.abs(found[:, j] - d.probs) <= 6 * np.sqrt(np.maximum(d.probs, 0.01) / 250)).all()
+        assert (np.abs(probabilities[:, j] - d.probs) <= 6 * np.sqrt(np.maximum(d.probs, 0.01) / 250)).all()
         keep, distinct = channel.deniability(e)
         assert abs(keep - d.p_keep()) <= 6 * np.sqrt(max(d.p_keep(), 0.01) / 250) and 1 <= distinct <= 40
 

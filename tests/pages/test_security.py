@@ -56,9 +56,9 @@ def lines(heading: str) -> list[list[str]]:
 
 @pytest.mark.parametrize("heading", ["The threat model", "Public hosting", "Faults"])
 def test_every_line_names_a_test_that_is_there(heading):
-    found = lines(heading)
-    assert len(found) >= 8
-    for row in found:
+    rows = lines(heading)
+    assert len(rows) >= 8
+    for row in rows:
         named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", row[-1])
         assert named, row[0]
         for file, name in named:
@@ -249,8 +249,13 @@ def test_strangers_see_a_page_without_what_they_may_not(strangers, monkeypatch, 
     at = AppTest.from_file(ROOT / "pages" / "batch.py", default_timeout=60)
     at.session_state["app"] = True
     at.run()
-    said = " ".join(c.value for c in (*at.caption, *at.markdown))
-    assert not at.exception and "2 MB and 1,000 rows" in said and "keep" not in said.lower() and "Parquet" not in said
+    message = " ".join(c.value for c in (*at.caption, *at.markdown))
+    assert (
+        not at.exception
+        and "2 MB and 1,000 rows" in message
+        and "keep" not in message.lower()
+        and "Parquet" not in message
+    )
     assert not at.text_input, "no code to type"
 
 

@@ -136,9 +136,9 @@ def test_calibration_works_or_says_why_not():
 
 
 def test_equal_privacy_gives_a_reason_beside_the_others():
-    found = equal_privacy([made(Swap), made(Generator), made(Latent)], "n_w", text=TEXT)
-    assert [c.epsilon is None for c in found] == [False, True, True]
-    assert all("writes a new text" in c.reason for c in found[1:])
+    calibrations = equal_privacy([made(Swap), made(Generator), made(Latent)], "n_w", text=TEXT)
+    assert [c.epsilon is None for c in calibrations] == [False, True, True]
+    assert all("writes a new text" in c.reason for c in calibrations[1:])
     with pytest.raises(dpt.NoDistribution, match="writes a new text"):
         equal_privacy([made(Generator), made(Swap)], "n_w", text=TEXT)
     totals = equal_privacy([made(Generator), made(Latent)], {"total": 1.0}, text=TEXT)

@@ -120,6 +120,6 @@ def test_every_notebook_from_a_plain_file_runs(file, quick_audits, light, monkey
     monkeypatch.setattr(mvc, "_blocks", OrderedDict())  # none of so few draws is kept for other tests
     notebook = tool().made(file)
     check_format(notebook)
-    said = "".join(tool().said(c["outputs"]) for c in tool().code_cells(notebook))
+    message = "".join(tool().said(c["outputs"]) for c in tool().code_cells(notebook))
     wanted = {"four_mechanisms": "MVC", "rewrite_and_audit": "holds - Holds", "score_your_own_file": "No ε is stated"}
-    assert wanted[file.stem] in said
+    assert wanted[file.stem] in message

@@ -146,9 +146,9 @@ def test_the_app_and_the_core_import_only_what_requirements_install():
 
 
 def fenced(marker: str) -> list[str]:
-    found = re.search(rf"<!-- ci:{marker} -->\n```sh\n(.*?)```", README, re.DOTALL)
-    assert found, f"README has no block after <!-- ci:{marker} -->"
-    return found[1].splitlines()
+    match = re.search(rf"<!-- ci:{marker} -->\n```sh\n(.*?)```", README, re.DOTALL)
+    assert match, f"README has no block after <!-- ci:{marker} -->"
+    return match[1].splitlines()
 
 
 def test_readme_has_its_two_commands_in_a_line_each():
@@ -219,8 +219,8 @@ def test_no_forbidden_code():
         for pattern, why in forbidden.items():
             if path == "dptext_core/auditing/broken_mechanisms/noise.py" and why == "uses the global generator":
                 continue  # a deliberately broken mechanism
-            found = re.search(pattern, text)
-            assert not found, f"{path}: {found and found[0].strip()!r} {why}"
+            match = re.search(pattern, text)
+            assert not match, f"{path}: {match and match[0].strip()!r} {why}"
     for path, imported in python_imports(*CODE, "tools").items():
         # An audit pickles its own results, and reads back the bytes that it has just made.
         allowed = {"pickle"} if path == "dptext_core/auditing/entry_points.py" else set()
@@ -231,7 +231,7 @@ def test_nobody_outside_looks_for_an_option_by_its_name():
     sniffs = re.compile(r'(hasattr|getattr)\((?!model\.)[a-z_.()]*config(_cls)?, "')
     for path, text in texts(".py").items():
         if path.split("/")[0] in CODE and not path.startswith("dptext_core/mechanisms/"):
-            assert not (found := sniffs.search(text)), f"{path}: {found and found[0]}: ask the option's metadata"
+            assert not (match := sniffs.search(text)), f"{path}: {match and match[0]}: ask the option's metadata"
 
 
 # --- what files say -------------------------------------------------------------------------------------------------

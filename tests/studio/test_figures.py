@@ -206,8 +206,10 @@ def test_a_proposal_has_its_chances_and_its_shifts(dark):
     assert list(proposed.text) == ["30%", "0.1%", "20%"] and list(shift.text) == ["× 12.2", "× 7.39", ""]
     assert list(shift.marker.color) == [colours["new"], colours["keep"], colours["bar"]]
     assert "chance 60%" in proposed.customdata[0] and figures.title(view) == "Proposal and shift"
-    said = figures.caption(view)
-    assert "“Nurse” with a chance of 30%" in said and "12.2 times" in said and "gives 60%" in said
+    caption_text = figures.caption(view)
+    assert (
+        "“Nurse” with a chance of 30%" in caption_text and "12.2 times" in caption_text and "gives 60%" in caption_text
+    )
     free = figures.caption(dataclasses.replace(view, most=None, shift=[0.0, 2.0, 0.0]))
     assert "cannot make" not in free and "did not make it likelier" in free
 

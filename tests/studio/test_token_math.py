@@ -169,12 +169,12 @@ def hostile(epsilon: float) -> dpt.RewriteResult:
         )
         for i, t in enumerate(document.tokens)
     )
-    promise = dpt.Guarantee("none", epsilon, "word", "", len(steps), 0.0, reason="made up")
+    guarantee = dpt.Guarantee("none", epsilon, "word", "", len(steps), 0.0, reason="made up")
     return dpt.RewriteResult(
         out.text,
         document.text,
         steps,
-        promise,
+        guarantee,
         "hostile",
         FakeConfig(epsilon),
         None,

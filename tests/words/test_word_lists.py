@@ -260,12 +260,12 @@ def test_lists_on_the_common_vocabulary_hold_the_same_words():
 
 
 def test_a_bundled_list():
-    found = word_list()
-    assert found is word_list("minilm-full")
-    assert (found.name, found.space) == ("minilm-full", "minilm")
-    place = found.index("Doctor")
-    assert place is not None and found[place] == "doctor"
-    assert found.index("zzzzz") is None
+    words = word_list()
+    assert words is word_list("minilm-full")
+    assert (words.name, words.space) == ("minilm-full", "minilm")
+    place = words.index("Doctor")
+    assert place is not None and words[place] == "doctor"
+    assert words.index("zzzzz") is None
 
 
 def test_the_file_is_small():
@@ -326,12 +326,12 @@ def own_space(monkeypatch):
 
 
 def test_a_list_of_another_space(own_space):
-    found = word_list("/path/vectors.txt@7")
-    order = [own_space.words.index(word) for word in found]
+    words = word_list("/path/vectors.txt@7")
+    order = [own_space.words.index(word) for word in words]
     assert np.array_equal(order, plain_list(own_space.vectors.astype(np.float64), order[0]))
-    assert (found.name, found.space) == ("/path/vectors.txt@7", "/path/vectors.txt")
-    assert found.index("word0") == found.index("WORD0") == order.index(0)
-    assert word_list("/path/vectors.txt@7") is user_list("/path/vectors.txt", 7) is found
+    assert (words.name, words.space) == ("/path/vectors.txt@7", "/path/vectors.txt")
+    assert words.index("word0") == words.index("WORD0") == order.index(0)
+    assert word_list("/path/vectors.txt@7") is user_list("/path/vectors.txt", 7) is words
 
 
 def test_the_seed_picks_the_start(own_space):

@@ -222,9 +222,9 @@ def test_antonyms_of_nltks_wordnet(wordnet, monkeypatch, fresh_lexicons):
     import nltk.data
 
     monkeypatch.setattr(nltk.data, "path", [str(wordnet.parent.parent)])
-    found = antonyms()
-    assert "NLTK" in found.source
-    check_wordnet(found)
+    words = antonyms()
+    assert "NLTK" in words.source
+    check_wordnet(words)
 
 
 def test_antonyms_of_debians_wordnet(wordnet, monkeypatch, fresh_lexicons):
@@ -232,9 +232,9 @@ def test_antonyms_of_debians_wordnet(wordnet, monkeypatch, fresh_lexicons):
 
     monkeypatch.setattr(nltk.data, "path", [])
     monkeypatch.setattr(english, "_DEBIAN_WORDNET", wordnet)
-    found = antonyms()
-    assert "Debian" in found.source
-    check_wordnet(found)
+    words = antonyms()
+    assert "Debian" in words.source
+    check_wordnet(words)
 
 
 def test_no_antonyms_says_what_to_do(tmp_path, monkeypatch, fresh_lexicons):
@@ -249,10 +249,10 @@ def test_no_antonyms_says_what_to_do(tmp_path, monkeypatch, fresh_lexicons):
 def test_antonyms_of_a_file(tmp_path):
     path = tmp_path / "pairs.txt.gz"
     path.write_bytes(gzip.compress(b"Hot cold\n\nhot chilly\nsame same\n"))
-    found = antonyms(path)
-    assert found.of("hot") == {"cold", "chilly"}
-    assert found.of("cold") == {"hot"}
-    assert found.of("same") == frozenset()
+    words = antonyms(path)
+    assert words.of("hot") == {"cold", "chilly"}
+    assert words.of("cold") == {"hot"}
+    assert words.of("same") == frozenset()
     path.write_bytes(b"no gzip")
     with pytest.raises(InputError):
         antonyms(path)

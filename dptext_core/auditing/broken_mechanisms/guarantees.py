@@ -290,8 +290,8 @@ class MeanLargestSanText(SanText):
     title = "SanText whose largest distance is too small"
 
     def promise(self, epsilon: float) -> dict[str, Any]:
-        promise = super().promise(epsilon)
-        return promise | {"largest": 1.2 * promise["near"]}
+        guarantee = super().promise(epsilon)
+        return guarantee | {"largest": 1.2 * guarantee["near"]}
 
 
 class NearDiffractor(Diffractor):
@@ -300,8 +300,8 @@ class NearDiffractor(Diffractor):
     title = "1-Diffractor whose nearest word is too near"
 
     def promise(self, epsilon: float) -> dict[str, Any]:
-        promise = super().promise(epsilon)
-        return promise | {"near": promise["near"] / len(self.vocabulary.words)}
+        guarantee = super().promise(epsilon)
+        return guarantee | {"near": guarantee["near"] / len(self.vocabulary.words)}
 
 
 class SquaredMetric(TinyMetric):

@@ -277,8 +277,8 @@ class MaskedWords(Mechanism):
                 for act, word in zip(acts, drawn, strict=True):
                     act[i] = (table.candidates[word], None)
             task.report(start + len(block), len(prepared.targets))
-        promise = self.guarantee(prepared)
-        return [self._result(prepared, epsilons, act, stream.at("fresh", k), promise) for k, act in enumerate(acts)]
+        guarantee = self.guarantee(prepared)
+        return [self._result(prepared, epsilons, act, stream.at("fresh", k), guarantee) for k, act in enumerate(acts)]
 
     def rewrite_list(self, texts: list[str], stream: NoiseStream, task: Task) -> list[RewriteResult]:
         if self.config.order == "parallel":

@@ -68,11 +68,11 @@ class Mahalanobis(MVC):
         return Metric(MetricKind.MAHALANOBIS, lam=self.config.lam, space=without_path(self.vocabulary.name))
 
     def promise(self, epsilon: float) -> dict[str, Any]:
-        promise = super().promise(epsilon)
+        guarantee = super().promise(epsilon)
         if self._root is None:
-            return promise
+            return guarantee
         stretch = 1 / np.sqrt(1 - self.config.lam)
-        return promise | {"near": promise["near"] * stretch, "largest": promise["largest"] * stretch}
+        return guarantee | {"near": guarantee["near"] * stretch, "largest": guarantee["largest"] * stretch}
 
 
 @weak_cache(4)

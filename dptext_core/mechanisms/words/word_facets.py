@@ -49,8 +49,8 @@ class _Places(Alignment["WordMechanism"]):
         return tuple(i for i in self.drawn(prepared) if self.m._step_epsilon(prepared, i, each) > 0)
 
     def told_by_total(self, uneven: bool = False) -> tuple[str, ...]:
-        told = f"{'which' if uneven else 'how many'} words are unknown, to whoever knows the total and the list"
-        return (told,) if self.m.config.oov == "random" else ()
+        message = f"{'which' if uneven else 'how many'} words are unknown, to whoever knows the total and the list"
+        return (message,) if self.m.config.oov == "random" else ()
 
 
 class _AuditSupport(AuditSupport["WordMechanism"]):

@@ -193,8 +193,8 @@ def chart(place: Any, found: results.Results, data: str, metric: str, x: str, ou
     marks += ["Hollow: the papers." if any(s.points for s in printed) else ""]
     marks += ["" if whole is None else f"Dashed: unprotected text, {curves.score_text(whole.value)}."]
     marks += ["" if guess is None else f"Dotted: always guessing, {curves.score_text(guess)}."]
-    if said := " ".join(filter(None, marks)):
-        place.caption(said)
+    if message := " ".join(filter(None, marks)):
+        place.caption(message)
     if left_out := [s for s in ours if s.left_out]:
         named = ", ".join(dict.fromkeys(curves.title(s.mechanism) for s in left_out))
         points = sum(s.left_out for s in left_out)

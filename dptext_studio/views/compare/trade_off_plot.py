@@ -71,15 +71,15 @@ def plot(points: list[TradeOffPoint], hidden: str, kept: str, advice: Advice | N
             selection_mode="points",
             alt=alt,
         )
-    said = (
+    message = (
         "A mark is a mechanism at one ε; filled marks are on the Pareto front (the broad line): no other mark hides "
         "more and keeps more. Bars upwards: one standard deviation of the draws"
     )
     across = any(p.value(hidden).draws for p in shown if hidden != "epsilon")
-    said += "; across: the 95% interval of what is hidden." if across else "."
+    message += "; across: the 95% interval of what is hidden." if across else "."
     if advice and across:
-        said += " Pale marks have an interval that the limit cuts: the answer below leaves them out."
-    st.caption(f"{said} Every mark has fresh noise.")
+        message += " Pale marks have an interval that the limit cuts: the answer below leaves them out."
+    st.caption(f"{message} Every mark has fresh noise.")
     fact = next((p.fact for p in shown if p.fact is not None), None)
     if hidden == "certainty" and fact is not None:
         st.caption(literal(f"{trade_off.metric_info(hidden).title}: {about((fact.word, *fact.alternatives))}"))

@@ -66,8 +66,8 @@ def panel(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
     for series in shown:
         other = curves.differences(series, run.inputs.setting)
         setting = curves.describe(series.options, series.mechanism) or "the default options"
-        said = f"Measured with {setting}." + (f" Not as yours: {'; '.join(other)}." if other else " As yours.")
-        st.caption(literal(f"{said} Stop words there: {found.about.get('stopwords', 'the default list')}."))
+        message = f"Measured with {setting}." + (f" Not as yours: {'; '.join(other)}." if other else " As yours.")
+        st.caption(literal(f"{message} Stop words there: {found.about.get('stopwords', 'the default list')}."))
 
 
 def of_text(result: dpt.RewriteResult, metric: str) -> float | None:

@@ -115,9 +115,11 @@ def guarantee_panel(run: runs.Run, result: dpt.RewriteResult, void: bool) -> Non
         )
     st.markdown("**Not protected:** " + literal("; ".join(g.exposed)) + ".")
     if (draws := current_ledger().draws(run.inputs.text)) > 1:
-        said = f"**Drawn {draws:,} times** with fresh noise from this text (see Ledger). "
+        message = f"**Drawn {draws:,} times** with fresh noise from this text (see Ledger). "
         if g.notion != "none" and not g.seeded:
-            said += f"At this setting, one of them spends {bound(g.total)} and all of them {bound(draws * g.total)}. "
-        st.markdown(said + "Positions of the slider share their noise: release at most one of each draw.")
+            message += (
+                f"At this setting, one of them spends {bound(g.total)} and all of them {bound(draws * g.total)}. "
+            )
+        st.markdown(message + "Positions of the slider share their noise: release at most one of each draw.")
     with st.expander("The formal statement"):
         st.markdown("\n\n".join(literal(line) for line in g.lines()))

@@ -37,7 +37,7 @@ def reader_panel(
     def work(task: dpt.Task):
         return reader.read_releases(mechanism, which_text.rewrites_seen(mechanism, result, seen, task=task), task=task)
 
-    found = attack_result(
+    finding = attack_result(
         "reader",
         (run.number, result.config, seen),
         "Reading",
@@ -46,29 +46,31 @@ def reader_panel(
         note="This attacker joins the chances of the mechanism with what the bundled language model expects in each "
         "place. Where words are drawn by the words around them, a second or two for each word pass.",
     )
-    if found is None:
+    if finding is None:
         return
     right, alone, same, chance = st.columns(4)
-    right.metric("Reader right", percent(found.success), help="So many of the drawn words are read as they were.")
-    alone.metric("Best guess", percent(found.alone), help="This looks at each released word by itself.")
-    same.metric("Same word", percent(found.unchanged), help="The attacker guesses that nothing was changed.")
+    right.metric("Reader right", percent(finding.success), help="So many of the drawn words are read as they were.")
+    alone.metric("Best guess", percent(finding.alone), help="This looks at each released word by itself.")
+    same.metric("Same word", percent(finding.unchanged), help="The attacker guesses that nothing was changed.")
     chance.metric(
-        "Without the output", percent(found.chance), help="This is what always guessing the most frequent word reaches."
+        "Without the output",
+        percent(finding.chance),
+        help="This is what always guessing the most frequent word reaches.",
     )
     st.caption("The release as it is read:")
-    st.markdown(literal(found.text))
+    st.markdown(literal(finding.text))
     attack_table(
         {
-            "released": [w.released for w in found.words],
-            "read": [w.word for w in found.words],
-            "": ["✓ right" if w.rank == 1 else "" for w in found.words],
-            "how sure": [percent(w.guesses[0][1]) for w in found.words],
-            "your word": [w.original for w in found.words],
-            "its place": ["not listed" if w.rank is None else f"{w.rank:,}" for w in found.words],
-            "other likely words": [", ".join(word for word, _ in w.guesses[1:]) for w in found.words],
+            "released": [w.released for w in finding.words],
+            "read": [w.word for w in finding.words],
+            "": ["✓ right" if w.rank == 1 else "" for w in finding.words],
+            "how sure": [percent(w.guesses[0][1]) for w in finding.words],
+            "your word": [w.original for w in finding.words],
+            "its place": ["not listed" if w.rank is None else f"{w.rank:,}" for w in finding.words],
+            "other likely words": [", ".join(word for word, _ in w.guesses[1:]) for w in finding.words],
         }
     )
-    st.markdown(literal(found.sentence()))
+    st.markdown(literal(finding.sentence()))
 
 
 def which_text_panel(
@@ -92,25 +94,25 @@ def which_text_panel(
 
     key = (run.number, result.config, what, seen)
     ask = "Weigh the texts" if "alignment" in mechanism.can else None
-    found = attack_result("which text", key, "Weighing the texts", work, ask=ask)
-    if found is None:
+    finding = attack_result("which text", key, "Weighing the texts", work, ask=ask)
+    if finding is None:
         return
     right, place, chance, most = st.columns(4)
-    right.metric("Best guess right", percent(found.success), help="So sure is the attacker of its best guess.")
-    place.metric("Place of your text", f"{found.rank:,} of {len(found.p)}")
-    chance.metric("Without the output", percent(found.chance), help="Each of the texts was as likely before.")
-    most.metric("At most, for anyone", percent(found.limit.value), help=literal(found.limit.sentence()))
-    own = found.lineup.true
+    right.metric("Best guess right", percent(finding.success), help="So sure is the attacker of its best guess.")
+    place.metric("Place of your text", f"{finding.rank:,} of {len(finding.p)}")
+    chance.metric("Without the output", percent(finding.chance), help="Each of the texts was as likely before.")
+    most.metric("At most, for anyone", percent(finding.limit.value), help=literal(finding.limit.sentence()))
+    own = finding.lineup.true
     attack_table(
         {
-            "probability": [found.p[i] for i in found.order],
-            "": ["yours ▶" if i == own else "" for i in found.order],
-            "word" if found.lineup.word else "text": [found.lineup.labels[i] for i in found.order],
+            "probability": [finding.p[i] for i in finding.order],
+            "": ["yours ▶" if i == own else "" for i in finding.order],
+            "word" if finding.lineup.word else "text": [finding.lineup.labels[i] for i in finding.order],
         },
         "probability",
     )
-    st.markdown(literal(found.sentence()))
-    _measure_on_fresh_rewrites(mechanism, found, (result.config, what))
+    st.markdown(literal(finding.sentence()))
+    _measure_on_fresh_rewrites(mechanism, finding, (result.config, what))
 
 
 def _measure_on_fresh_rewrites(mechanism: dpt.Mechanism, found: which_text.WhichText, key: tuple) -> None:
@@ -150,10 +152,10 @@ def limit_panel(run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResu
         texts = lineup()
         return len(texts), which_text.limit(mechanism, list(mechanism.prepare_many(texts.texts, task=task.quiet)))
 
-    found = attack_result("limit", (run.number, result.config, what), "Comparing the texts", work)
-    if found is None:
+    finding = attack_result("limit", (run.number, result.config, what), "Comparing the texts", work)
+    if finding is None:
         return
-    n, limit = found
+    n, limit = finding
     most, chance = st.columns(2)
     most.metric("At most, for anyone", percent(limit.value))
     chance.metric("Without the output", percent(1 / n), help="Each of the texts was as likely before.")
@@ -180,8 +182,8 @@ def two_texts_panel(
             raise dpt.InputError(f"Two texts are told apart: give one other text, not {len(others):,}.")
         return two_texts.measure(mechanism, (one, others[0]), task=task)
 
-    found = attack_result(
+    finding = attack_result(
         "two texts", (run.number, result.config, what), "Telling them apart", work, ask="Tell them apart"
     )
-    if found is not None:
-        distinguishability.show(found)
+    if finding is not None:
+        distinguishability.show(finding)

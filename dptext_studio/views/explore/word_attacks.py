@@ -38,24 +38,24 @@ def bayes_panel(
         return bayes.attack(mechanism, result, token, task=task)
 
     key = (run.number, result.config, token)
-    found = attack_result("bayes", key, "Counting distances", work, ask=ask, note=note)
-    if found is None:
+    finding = attack_result("bayes", key, "Counting distances", work, ask=ask, note=note)
+    if finding is None:
         return
     guess, rank, chance = st.columns(3)
     guess.metric(
-        "Best guess right", percent(found.success), help="This counts each word as often as it occurs in public text."
+        "Best guess right", percent(finding.success), help="This counts each word as often as it occurs in public text."
     )
-    rank.metric("Place of your word", "not listed" if found.rank is None else f"{found.rank:,}")
+    rank.metric("Place of your word", "not listed" if finding.rank is None else f"{finding.rank:,}")
     chance.metric(
         "Without the output",
-        percent(found.chance),
-        help=f"This is what always guessing “{found.chance_guess}” reaches.",
+        percent(finding.chance),
+        help=f"This is what always guessing “{finding.chance_guess}” reaches.",
     )
-    rows = [(i, *row) for i, row in enumerate(found.top, 1)]
-    if found.rank is not None and found.rank > len(found.top):
+    rows = [(i, *row) for i, row in enumerate(finding.top, 1)]
+    if finding.rank is not None and finding.rank > len(finding.top):
         prior = attacks.public_prior(mechanism)
         at = next(i for i, w in enumerate(prior.words) if w.lower() == step.original.lower())
-        rows.append((found.rank, prior.words[at], found.p_true or 0.0, float(prior.p[at])))
+        rows.append((finding.rank, prior.words[at], finding.p_true or 0.0, float(prior.p[at])))
     attack_table(
         {
             "place": [f"{i:,}" for i, *_ in rows],
@@ -66,11 +66,15 @@ def bayes_panel(
         },
         "probability",
     )
-    st.markdown(literal(found.sentence()))
+    st.markdown(literal(finding.sentence()))
     st.caption(
         "The best that anyone can do who knows the mechanism, its ε and how frequent words are, and looks at this word "
         "alone. An attacker who also reads the words around it can do better: see “Language model”."
-        + (f" Words beyond the likeliest are off by {found.error:.1g} of themselves at most." if found.error else "")
+        + (
+            f" Words beyond the likeliest are off by {finding.error:.1g} of themselves at most."
+            if finding.error
+            else ""
+        )
     )
 
 
@@ -91,18 +95,18 @@ def repeated_answers_panel(
             "answers tells nothing about it."
         )
         return
-    found = attack_result(
+    finding = attack_result(
         "query",
         (run.number, result.config, token),
         "Asking again and again",
         lambda task: query.query_number(result.distribution(token), task=task),
     )
-    if found is not None:
+    if finding is not None:
         number, own, rival = st.columns(3)
-        number.metric("Answers needed", "never" if math.isinf(found.n) else f"about {found.n:,.0f}")
-        own.metric("Your word comes out", percent(found.p_original))
-        rival.metric("Likeliest other word", percent(found.p_rival), help=literal(found.rival))
-        st.markdown(literal(found.sentence()))
+        number.metric("Answers needed", "never" if math.isinf(finding.n) else f"about {finding.n:,.0f}")
+        own.metric("Your word comes out", percent(finding.p_original))
+        rival.metric("Likeliest other word", percent(finding.p_rival), help=literal(finding.rival))
+        st.markdown(literal(finding.sentence()))
     if "sweep" not in result.can:
         return
     channel = result.locked(token)[0]
@@ -130,7 +134,7 @@ def repeated_answers_panel(
         lines[f"half of the {pluralize(text.words, 'word')}"] = text
     if lines:
         dark = st.context.theme.type == "dark"
-        figure = query_figure(lines, epsilon=found.epsilon if found is not None else None, dark=dark)
+        figure = query_figure(lines, epsilon=finding.epsilon if finding is not None else None, dark=dark)
         chart(figure, key="attack_query", alt="Chance of finding the original over the answers; in words below")
         st.markdown(literal(" ".join(c.sentence() for c in lines.values())))
     st.caption(
@@ -143,28 +147,30 @@ def nearest_words_panel(
     attacker: attacks.Attacker, run: runs.Run, mechanism: dpt.Mechanism, result: dpt.RewriteResult, token: int
 ) -> None:
     """Show the released word, or its nearest neighbour, as the guess."""
-    found = attack_result(
+    finding = attack_result(
         "nearest",
         (run.number, result.config),
         "Looking for the nearest words",
         lambda task: nearest.attack(mechanism, result, task=task),
     )
-    if found is None:
+    if finding is None:
         return
     same, near, chance = st.columns(3)
-    same.metric("Same word", percent(found.same), help="The attacker guesses that nothing was changed.")
-    near.metric("Nearest word", percent(found.nearest), help="The attacker guesses the nearest other word.")
+    same.metric("Same word", percent(finding.same), help="The attacker guesses that nothing was changed.")
+    near.metric("Nearest word", percent(finding.nearest), help="The attacker guesses the nearest other word.")
     chance.metric(
-        "Without the output", percent(found.chance), help="This is what always guessing the most frequent word reaches."
+        "Without the output",
+        percent(finding.chance),
+        help="This is what always guessing the most frequent word reaches.",
     )
-    st.markdown(literal(found.sentence()))
-    guess = next((g for g in found.guesses if g.step == token), None)
+    st.markdown(literal(finding.sentence()))
+    guess = next((g for g in finding.guesses if g.step == token), None)
     if guess is None:
         if (reason := result.steps[token].reason) and result.steps[token].drawn:
             st.caption(f"“{literal(result.steps[token].original)}” is {reason}: it was drawn without being looked at.")
         return
     if not guess.neighbours:
-        st.caption(f"“{literal(guess.released)}” is not in the word space {literal(found.space)}.")
+        st.caption(f"“{literal(guess.released)}” is not in the word space {literal(finding.space)}.")
         return
     words = [guess.released, *guess.neighbours]
     attack_table(

@@ -487,9 +487,9 @@ FILES = {"DP-MLM": "000_*", "1-Diffractor": "001_*", "CusText": "002_*", "DP-Rew
 def test_what_a_judge_turns_round_is_named(nothing_else):
     judged(-1, nothing_else)
     found = own_claims.judges_agree.look(f.Runs([]))
-    said = " ".join(found.numbers)
-    assert "The first classifier tells 3 of 3 pairs apart." in said
-    assert "Turned round beyond doubt by Accuracy, bag of words: TEM over 1-Diffractor at N_w 0.1;" in said
+    message = " ".join(found.numbers)
+    assert "The first classifier tells 3 of 3 pairs apart." in message
+    assert "Turned round beyond doubt by Accuracy, bag of words: TEM over 1-Diffractor at N_w 0.1;" in message
     assert found.effect == "0 of 12 the same beyond doubt, 12 turned round"
 
 
@@ -594,9 +594,9 @@ def test_sixty_percent_is_held_against_both_noises_and_their_mean(geometric, tem
     ]
     found = diffractor.sixty_percent.look(f.Runs(rows))
     assert found.verdict == verdict
-    said = " ".join(found.numbers)
+    message = " ".join(found.numbers)
     for kept in (geometric, tem, (geometric + tem) / 2):
-        assert f"L2 {100 - 100 * kept:.1f}%" in said
+        assert f"L2 {100 - 100 * kept:.1f}%" in message
 
 
 def test_fewer_words_change_than_under_mahalanobis_noise_though_not_by_its_figure(nothing_else):

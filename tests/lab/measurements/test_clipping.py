@@ -47,9 +47,9 @@ def test_the_command_writes_what_is_bundled(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(clipping, "WIDTHS", (4.0, 6.0))
     monkeypatch.setattr(clipping, "EPSILONS", (10.0, 100.0))
     assert clipping.main(["--data", str(tmp_path), "--max-texts", "2", "--out", str(out)]) == 0
-    found = json.loads(out.read_text(encoding="utf-8"))
-    assert "bench clipping" in found["about"]["command"]
-    assert found["rows"] and set(found["rows"][0]) == set(asdict(clipping_rows.bundled()[0]))
+    data = json.loads(out.read_text(encoding="utf-8"))
+    assert "bench clipping" in data["about"]["command"]
+    assert data["rows"] and set(data["rows"][0]) == set(asdict(clipping_rows.bundled()[0]))
     assert "| 4σ | 10 |" in capsys.readouterr().out
 
 

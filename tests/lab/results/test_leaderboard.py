@@ -58,15 +58,19 @@ ROWS = (
 
 
 def test_settings_stand_where_their_privacy_is_the_same_the_best_first():
-    found = board(table_of(*ROWS), "sst2", "accuracy", at=0.3)
-    assert [e.label for e in found.entries] == ["1-Diffractor", "MVC", "TEM"]
-    assert [e.place for e in found.entries] == [1, 2, 3]
-    between, there = found.entries[1], found.entries[2]
+    leaderboard = board(table_of(*ROWS), "sst2", "accuracy", at=0.3)
+    assert [e.label for e in leaderboard.entries] == ["1-Diffractor", "MVC", "TEM"]
+    assert [e.place for e in leaderboard.entries] == [1, 2, 3]
+    between, there = leaderboard.entries[1], leaderboard.entries[2]
     assert between.value == pytest.approx(0.66) and between.between == (75.0, 100.0) and between.point == ""
     assert (there.epsilon, there.value, there.between, there.privacy) == (15.0, 0.6, (), 0.31)
-    assert found.left_out == ("Mahalanobis",), "its points are too far apart to read between"
-    assert [e.is_significant for e in found.entries] == [False, False, True] and found.together == found.entries[1:2]
-    assert found.whole is not None and found.whole.value == 0.8
+    assert leaderboard.left_out == ("Mahalanobis",), "its points are too far apart to read between"
+    assert [e.is_significant for e in leaderboard.entries] == [
+        False,
+        False,
+        True,
+    ] and leaderboard.together == leaderboard.entries[1:2]
+    assert leaderboard.whole is not None and leaderboard.whole.value == 0.8
 
 
 def test_what_is_read_between_two_points_is_as_uncertain_as_the_less_certain_one():
@@ -104,18 +108,18 @@ def test_the_order_by_every_judge():
     turned = [dataclasses.replace(r, metric="perplexity") for r in ROWS if r.metric == "accuracy"]
     same = [dataclasses.replace(r, metric="cosine", value=r.value / 2) for r in ROWS if r.metric == "accuracy"]
     rows = table_of(*ROWS, *turned, *same)
-    found = board(rows, "sst2", "accuracy", at=0.3)
-    places, alike = leaderboard_text.rankings(rows, found)
+    leaderboard = board(rows, "sst2", "accuracy", at=0.3)
+    places, alike = leaderboard_text.rankings(rows, leaderboard)
     assert [line["mechanism"] for line in places] == ["1-Diffractor", "MVC", "TEM"]
     by = {name: [line[name] for line in places] for name in places[0] if name != "mechanism"}
     titles = [measure(m).title for m in ("accuracy", "perplexity", "cosine")]
     assert [by[title] for title in titles] == [[1, 2, 3], [3, 2, 1], [1, 2, 3]], "of perplexity less is better"
     assert [alike[title] for title in titles[1:]] == pytest.approx([-1.0, 1.0])
-    said = leaderboard_text.correlation_text(found, alike)
+    said = leaderboard_text.correlation_text(leaderboard, alike)
     assert "with Accuracy: " in said and "+1.00" in said and "-1.00" in said
     assert (
-        leaderboard_text.correlation_text(found, {}) == ""
-        and leaderboard_text.rankings(table_of(*ROWS), found)[1] == {}
+        leaderboard_text.correlation_text(leaderboard, {}) == ""
+        and leaderboard_text.rankings(table_of(*ROWS), leaderboard)[1] == {}
     )
 
 
@@ -130,14 +134,14 @@ def test_a_metric_of_which_less_is_better_turns_the_order():
 
 
 def test_only_settings_that_draw_the_same_words_stand_together():
-    found = board(table_of(*ROWS), "sst2", "accuracy", at=0.3, stop_words=False)
-    assert [e.label for e in found.entries] == ["SanText"]
+    leaderboard = board(table_of(*ROWS), "sst2", "accuracy", at=0.3, stop_words=False)
+    assert [e.label for e in leaderboard.entries] == ["SanText"]
 
 
 def test_a_mechanism_that_is_not_installed_here_stands_there_by_its_name():
     rows = (*ROWS, *points("somebodys", (1.0, 0.3, 0.7), window=3))
-    found = board(table_of(*rows), "sst2", "accuracy", at=0.3, stop_words=False)
-    assert [e.label for e in found.entries] == ["SanText", "somebodys"]
+    leaderboard = board(table_of(*rows), "sst2", "accuracy", at=0.3, stop_words=False)
+    assert [e.label for e in leaderboard.entries] == ["SanText", "somebodys"]
 
 
 def test_of_each_mechanism_one_setting_where_not_all_are_asked_for():
@@ -164,8 +168,8 @@ def test_of_two_that_can_be_read_there_the_defaults_stand_for_both(first: int):
 
 
 def test_the_sentence_and_its_doubt_are_made_from_the_rows():
-    found = board(table_of(*ROWS), "sst2", "accuracy", at=0.3)
-    said, doubt = leaderboard_text.answer(found, "SST-2")
+    leaderboard = board(table_of(*ROWS), "sst2", "accuracy", at=0.3)
+    said, doubt = leaderboard_text.answer(leaderboard, "SST-2")
     assert said == (
         "When 30% of the sampled words are unchanged, 1-Diffractor preserves the most on SST-2: accuracy 66.5% ± 1.0%, "
         "of 80.0% without rewriting."
@@ -184,11 +188,11 @@ def test_the_sentence_and_its_doubt_are_made_from_the_rows():
 
 
 def test_of_one_that_promises_nothing_the_sentence_says_so():
-    found = board(table_of(*points("gumbel", (1.0, 0.3, 0.9))), "sst2", "accuracy", at=0.3)
-    assert "Truncated Gumbel was measured" in leaderboard_text.answer(found, "SST-2")[0]
+    leaderboard = board(table_of(*points("gumbel", (1.0, 0.3, 0.9))), "sst2", "accuracy", at=0.3)
+    assert "Truncated Gumbel was measured" in leaderboard_text.answer(leaderboard, "SST-2")[0]
     rows = (*points("gumbel", (1.0, 0.3, 0.9)), *points("mvc", (1.0, 0.3, 0.5)))
-    found = board(table_of(*rows), "sst2", "accuracy", at=0.3)
-    sentence, _ = leaderboard_text.answer(found, "SST-2")
+    leaderboard = board(table_of(*rows), "sst2", "accuracy", at=0.3)
+    sentence, _ = leaderboard_text.answer(leaderboard, "SST-2")
     assert ", Truncated Gumbel, which has no guarantee, preserves the most on" in sentence
 
 
@@ -208,32 +212,32 @@ def test_other_judges_agree_or_name_another():
             if r.metric == "accuracy"
         ),
     ]
-    found = board(table_of(*rows), "sst2", "accuracy", at=0.3)
+    leaderboard = board(table_of(*rows), "sst2", "accuracy", at=0.3)
     assert (
-        leaderboard_text.agreement(table_of(*rows), found)
+        leaderboard_text.agreement(table_of(*rows), leaderboard)
         == "1 of 2 other judges rank it first too. First instead: TEM (BLEU)."
     )
 
 
 def test_a_column_in_which_nothing_would_stand_is_not_shown():
-    found = board(table_of(*ROWS), "sst2", "accuracy", at=0.3)
-    columns = set(leaderboard_text.display_rows(found)[0])
+    leaderboard = board(table_of(*ROWS), "sst2", "accuracy", at=0.3)
+    columns = set(leaderboard_text.display_rows(leaderboard)[0])
     assert "different words in 100 draws" not in columns and {"place", "ε", "point", "seeds"} <= columns
-    known = [dataclasses.replace(e, different_words=20.0) for e in found.entries[:1]]
+    known = [dataclasses.replace(e, different_words=20.0) for e in leaderboard.entries[:1]]
     assert (
         "different words in 100 draws"
-        in leaderboard_text.display_rows(dataclasses.replace(found, entries=tuple(known)))[0]
+        in leaderboard_text.display_rows(dataclasses.replace(leaderboard, entries=tuple(known)))[0]
     )
-    assert leaderboard_text.display_rows(dataclasses.replace(found, entries=())) == []
+    assert leaderboard_text.display_rows(dataclasses.replace(leaderboard, entries=())) == []
 
 
 def test_judges_and_settings_with_a_comma_in_their_names_are_told_from_each_other():
     bag = (dataclasses.replace(r, metric="accuracy_bag") for r in ROWS if r.metric == "accuracy")
     cosine = (dataclasses.replace(r, metric="cosine") for r in ROWS if r.metric == "accuracy")
     rows = table_of(*ROWS, *bag, *cosine)
-    found = board(rows, "sst2", "accuracy", at=0.3)
+    leaderboard = board(rows, "sst2", "accuracy", at=0.3)
     alone = board(table_of(*ROWS), "sst2", "accuracy", at=0.3)
-    assert leaderboard_text.agreement(rows, found) == (
+    assert leaderboard_text.agreement(rows, leaderboard) == (
         "All 2 other judges rank it first too: Accuracy, bag of words; Cosine to the original."
     )
     assert leaderboard_text.join_names(("CusText, K = 5", "TEM")) == "CusText, K = 5; TEM"
@@ -272,8 +276,8 @@ def test_another_measure_of_privacy_may_name_another():
             )
         ),
     ]
-    found = board(table_of(*rows), "sst2", "accuracy", at=0.3)
-    assert leaderboard_text.elsewhere(table_of(*rows), found) == (
+    leaderboard = board(table_of(*rows), "sst2", "accuracy", at=0.3)
+    assert leaderboard_text.elsewhere(table_of(*rows), leaderboard) == (
         "When 100 samples of a word give 20 different words, TEM is first, not significantly (1-Diffractor has no "
         "point there).",
     )
@@ -282,10 +286,10 @@ def test_another_measure_of_privacy_may_name_another():
         row("diffractor", "s_w", 0.7, 20.0, lists=["L2"]),
         row("diffractor", "accuracy", 0.7, 0.3, lists=["L2"]),
     ]
-    assert leaderboard_text.elsewhere(table_of(*more), found)[-1].endswith("TEM is first, significantly.")
+    assert leaderboard_text.elsewhere(table_of(*more), leaderboard)[-1].endswith("TEM is first, significantly.")
     few = [r for r in rows if (r.mechanism, r.metric) != ("mvc", "s_w")]
-    assert leaderboard_text.elsewhere(table_of(*few), found) == (), "a board of one setting says nothing"
-    assert leaderboard_text.elsewhere(table_of(*ROWS), found) == ()
+    assert leaderboard_text.elsewhere(table_of(*few), leaderboard) == (), "a board of one setting says nothing"
+    assert leaderboard_text.elsewhere(table_of(*ROWS), leaderboard) == ()
 
 
 def test_comparisons_with_the_first_are_corrected_for_their_number():
@@ -297,18 +301,18 @@ def test_comparisons_with_the_first_are_corrected_for_their_number():
 
 
 def test_a_board_is_a_table_for_a_file_and_for_a_paper():
-    found = board(table_of(*ROWS), "sst2", "accuracy", at=0.3)
-    read = list(csv.DictReader(io.StringIO(to_csv(leaderboard_text.table(found)))))
+    leaderboard = board(table_of(*ROWS), "sst2", "accuracy", at=0.3)
+    read = list(csv.DictReader(io.StringIO(to_csv(leaderboard_text.table(leaderboard)))))
     assert [r["mechanism"] for r in read] == ["1-Diffractor", "MVC", "TEM"] and read[1]["between"] == "75 and 100"
-    printed = leaderboard_text.to_latex(found, "SST-2")
+    printed = leaderboard_text.to_latex(leaderboard, "SST-2")
     assert r"2 & MVC & 75 to 100 & 66.0\% $\pm$ 1.0\%" in printed and printed.count(r"\\") == 4
     assert latex("a_b & 5% $x$ {y} \\ ε") == r"a\_b \& 5\% \$x\$ \{y\} \textbackslash{} $\varepsilon$"
 
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_figure_has_a_mark_for_each_setting_hollow_where_it_was_read_between(dark):
-    found = board(table_of(*ROWS), "sst2", "accuracy", at=0.3)
-    figure = go.Figure(figures.leaderboard(found, dark=dark))
+    leaderboard = board(table_of(*ROWS), "sst2", "accuracy", at=0.3)
+    figure = go.Figure(figures.leaderboard(leaderboard, dark=dark))
     colours = figures.DARK if dark else figures.LIGHT
     assert [t.x[0] for t in figure.data] == pytest.approx([66.5, 66.0, 60.0])
     assert [t.marker.color for t in figure.data] == [colours["keep"], colours["page"], colours["bar"]]

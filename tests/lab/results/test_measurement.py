@@ -86,9 +86,9 @@ def test_what_cannot_be_written_is_said_before_anything_is_measured(command, tmp
     option = [] if command.split()[-1] in ("--summary", "--rows") else ["--out"]
     for place in (tmp_path / "file" / "out.json", tmp_path):
         assert main(["bench", *command.split(), *option, str(place)]) == 2
-        said = capsys.readouterr()
-        assert not said.out and said.err.count("\n") == 1, said
-        assert said.err.startswith("error: ") and "Name another" in said.err
+        output = capsys.readouterr()
+        assert not output.out and output.err.count("\n") == 1, output
+        assert output.err.startswith("error: ") and "Name another" in output.err
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
 
 

@@ -22,11 +22,11 @@ def right(only_a: int, only_b: int, both: int = 5, none: int = 4) -> tuple[np.nd
 
 
 def test_a_comparison_of_one_seed_is_mcnemars_score_test():
-    found = compare(*right(30, 12))
+    comparison = compare(*right(30, 12))
     # z = (b − c) / √(b + c), by hand.
-    assert found.p == pytest.approx(math.erfc(18 / math.sqrt(42) / math.sqrt(2)))
-    assert found.difference == pytest.approx(18 / 51) and found.g == pytest.approx(30 / 42 - 0.5)
-    assert (found.texts, found.seeds) == (51, 1)
+    assert comparison.p == pytest.approx(math.erfc(18 / math.sqrt(42) / math.sqrt(2)))
+    assert comparison.difference == pytest.approx(18 / 51) and comparison.g == pytest.approx(30 / 42 - 0.5)
+    assert (comparison.texts, comparison.seeds) == (51, 1)
     nothing = compare([1, 0, 1], [1, 0, 1])
     assert (nothing.p, nothing.difference, nothing.g) == (1.0, 0.0, 0.0)
 
@@ -34,14 +34,16 @@ def test_a_comparison_of_one_seed_is_mcnemars_score_test():
 def test_texts_are_clusters_and_seeds_widen_the_interval():
     rng = np.random.default_rng(1)
     a, b = rng.random((3, 40)), rng.random((3, 40))
-    found = compare(a, b)
+    comparison = compare(a, b)
     d = (a - b).mean(axis=0)
     seeds = (a - b).mean(axis=1)
     half = math.hypot(1.96 * d.std(ddof=1) / math.sqrt(40), stats.t.ppf(0.975, 2) * seeds.std(ddof=1) / math.sqrt(3))
-    assert (found.high - found.low) / 2 == pytest.approx(half) and found.difference == pytest.approx(d.mean())
-    assert found.seeds == 3
+    assert (comparison.high - comparison.low) / 2 == pytest.approx(half) and comparison.difference == pytest.approx(
+        d.mean()
+    )
+    assert comparison.seeds == 3
     one = compare(a.mean(axis=0), b.mean(axis=0))
-    assert one.high - one.low < found.high - found.low and one.p < found.p
+    assert one.high - one.low < comparison.high - comparison.low and one.p < comparison.p
     with pytest.raises(InputError, match="same seeds"):
         compare(a, b[:2])
 

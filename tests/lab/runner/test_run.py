@@ -730,5 +730,5 @@ def test_a_point_is_measured_again_within_its_intervals(monkeypatch, capsys):
     point = next(r.point for r in whole.rows if r.mechanism == "diffractor")
     bench_run.main(["--point", point])
     said = capsys.readouterr().out
-    told = re.findall(r"^(\w+) +([-\d.e+]+) .*: (inside|outside)", said, re.MULTILINE)
-    assert len(told) >= 16 and {where for *_, where in told} == {"inside"}, said
+    matches = re.findall(r"^(\w+) +([-\d.e+]+) .*: (inside|outside)", said, re.MULTILINE)
+    assert len(matches) >= 16 and {where for *_, where in matches} == {"inside"}, said
