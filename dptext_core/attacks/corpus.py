@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: The looks, with their titles, the plainest first.
-LOOKS = {"words": "Words in common", "vectors": "Sentence vectors", "chances": "The mechanism's chances"}
+LINK_SCORES = {"words": "Words in common", "vectors": "Sentence vectors", "chances": "The mechanism's chances"}
 #: Texts of a corpus at most; and those whose chances are worked out, each rewrite under each text.
 MOST, MOST_CHANCES = 2000, 100
 #: What is so near is a tie.
@@ -70,7 +70,7 @@ class LinkageResult(Private):
     def rows(self) -> list[tuple[str, str, str]]:
         """Each look: its title, linked one by one, linked one to one."""
         return [
-            (LOOKS[name], f"{percent(share)} rewrite by rewrite", f"{percent(self.matched[name])} one to one")
+            (LINK_SCORES[name], f"{percent(share)} rewrite by rewrite", f"{percent(self.matched[name])} one to one")
             for name, share in self.alone.items()
         ]
 
@@ -79,10 +79,12 @@ class LinkageResult(Private):
         how = ", all matched one to one," if self.together else ""
         message = (
             f"Whoever has all {self.texts:,} texts and one rewrite of each links {percent(self.success)} of the "
-            f"rewrites to their texts by “{LOOKS[self.name]}”{how} (95% interval, corrected for the choice: "
+            f"rewrites to their texts by “{LINK_SCORES[self.name]}”{how} (95% interval, corrected for the choice: "
             f"{percent(self.low)} to {percent(self.high)}). One guess is right {percent(self.chance)} of the time."
         )
-        return " ".join([message, *(f"“{LOOKS[name]}” was not asked: {why}" for name, why in self.left_out.items())])
+        return " ".join(
+            [message, *(f"“{LINK_SCORES[name]}” was not asked: {why}" for name, why in self.left_out.items())]
+        )
 
 
 class CorpusAttacker(Attacker):

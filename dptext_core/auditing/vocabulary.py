@@ -79,7 +79,7 @@ def stated_words(subject: Subject) -> Check | None:
         probes = [*before, *_probes(m, by_word, chosen[start : start + _TOGETHER], unstated)]
         if len(probes) < 2:
             continue
-        apart = _metric_distances(m, promise, probes)
+        apart = _apart(m, promise, probes)
         value, found, compared = _compare_pairs(subject, probes, apart)
         pairs += compared
         if value > worst:
@@ -171,7 +171,7 @@ def _probes(m: Mechanism, by_word: WordByWord, words: Sequence[str], unstated: d
     return out
 
 
-def _metric_distances(m: Mechanism, promise, probes: Sequence[Probe]) -> np.ndarray:
+def _apart(m: Mechanism, promise, probes: Sequence[Probe]) -> np.ndarray:
     """Distances in the metric that the promise names, float64 (n, n), NaN where two words are not compared."""
     words = [p.word for p in probes]
     if promise.notion == "pure":

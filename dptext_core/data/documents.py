@@ -28,7 +28,7 @@ from .reading_notes import NoteKind, ReadingNote
 
 INSTALL = install("office")
 #: Seconds between two checks whether to stop.
-LOOK = 0.2
+POLL_SECONDS = 0.2
 #: Lines of a worker that wait to be read.
 _WAITING = 256
 _WORKERS = {kind: Path(__file__).with_name(f"{kind[1:]}_worker.py") for kind in (".docx", ".pdf")}
@@ -103,7 +103,7 @@ def read_document(path: Path, most: int | None = None, task: Task = UNWATCHED) -
         raise InputError(f"To read {path.name}, pypdf has to be installed: {INSTALL}. Or save its text as a .txt file.")
     if kind == ".docx":
         extras.require("lxml", InputError)
-    while not _at_once.acquire(timeout=LOOK):
+    while not _at_once.acquire(timeout=POLL_SECONDS):
         task.check()
     texts: list[tuple[int, str]] = []
     notes: list[ReadingNote] = []
@@ -148,7 +148,7 @@ def _records(path: Path, kind: str, task: Task) -> Iterator[tuple[str, int, str]
                 if not number % _WAITING:
                     task.check()
                 try:
-                    line = lines.get(timeout=LOOK)
+                    line = lines.get(timeout=POLL_SECONDS)
                 except queue.Empty:
                     task.check()
                     line = None
@@ -173,13 +173,13 @@ def _pass_on(out: IO[bytes], lines: queue.Queue[bytes], ended: threading.Event) 
         for line in out:
             while not ended.is_set():
                 with contextlib.suppress(queue.Full):
-                    lines.put(line, timeout=LOOK)
+                    lines.put(line, timeout=POLL_SECONDS)
                     break
             if ended.is_set():
                 return
     while not ended.is_set():
         with contextlib.suppress(queue.Full):
-            lines.put(b"", timeout=LOOK)
+            lines.put(b"", timeout=POLL_SECONDS)
             return
 
 

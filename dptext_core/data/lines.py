@@ -15,7 +15,7 @@ LONGEST = 8 << 20
 #: Bytes at the beginning of a file that show what kind of text it is.
 START = 1 << 20
 #: Lines between two checks whether to stop.
-_LOOK = 1024
+_CHECK_EVERY = 1024
 _MARK = codecs.BOM_UTF8
 
 
@@ -47,7 +47,7 @@ class TextLines:
     def __next__(self) -> str:
         line = next(self._lines)
         self.number += 1
-        if not self.number % _LOOK:
+        if not self.number % _CHECK_EVERY:
             self._task.check()
         self._size += len(line)
         if self._size > LONGEST:

@@ -64,7 +64,7 @@ def test_shares_are_those_of_each_look_and_the_interval_is_corrected(released):
     assert (
         finding.texts == 5
         and finding.chance == 0.2
-        and list(finding.alone) == list(corpus.LOOKS)
+        and list(finding.alone) == list(corpus.LINK_SCORES)
         and not finding.left_out
     )
     cosine = corpus.vectors_alike([r.text for r in results], TEXTS)

@@ -462,7 +462,7 @@ def test_texts_and_words_that_are_looked_at(name):
         found["row"] = [vocabulary._in_a_row(m.by_word, notion) for notion in ("pure", "group", "metric")]
         found["words"] = [inputs.default_words(m, n) for n in (4, 12)]
         some = vocabulary._probes(m, m.by_word, own, {})
-        apart = vocabulary._metric_distances(m, m.guarantee(own[0]), some)
+        apart = vocabulary._apart(m, m.guarantee(own[0]), some)
         found["apart"] = plain(apart)
         found["compared"] = plain(
             vocabulary._compare_pairs(Subject(m, m.guarantee(own[0]), own, STREAM, Meter()), some, apart)
@@ -935,7 +935,7 @@ def test_the_largest_loss_over_a_vocabulary_is_looked_for_between_all_blocks_of_
     asked: list[int] = []
     monkeypatch.setattr(vocabulary, "_in_a_row", lambda *a: [f"w{k}" for k in range(n)])
     monkeypatch.setattr(vocabulary, "_probes", lambda m, by_word, words, _: [every[int(w[1:])] for w in words])
-    monkeypatch.setattr(vocabulary, "_metric_distances", lambda *a: len(a[-1]))
+    monkeypatch.setattr(vocabulary, "_apart", lambda *a: len(a[-1]))
     monkeypatch.setattr(
         vocabulary, "_compare_pairs", lambda s, probes, apart: (asked.append(apart), (0.5, None, apart))[1]
     )
@@ -1178,7 +1178,7 @@ def test_any_two_words_of_a_vocabulary_are_one_apart_where_all_are_alike():
     apart = np.array([[np.nan, 1.0, 1.0], [1.0, np.nan, 1.0], [1.0, 1.0, np.nan]])
     some = [SimpleNamespace(word=w) for w in words(3)]
     pure = Guarantee("pure", 3.0, "word", "any", 3, 9.0)
-    assert np.array_equal(vocabulary._metric_distances(None, pure, some), apart, equal_nan=True)  # type: ignore[arg-type]
+    assert np.array_equal(vocabulary._apart(None, pure, some), apart, equal_nan=True)  # type: ignore[arg-type]
     assert (
         np.array_equal(audited.notion_distances("pure", 3), np.nan_to_num(apart))
         and np.isnan(audited.notion_distances("none", 2)).all()
