@@ -37,7 +37,7 @@ from ..privacy.guarantee import bound, number, round_directed
 from ..privacy.sampling import NoiseStream
 from ..support.checks import real, shorten_repr, to_list
 from ..support.task import UNWATCHED, Task
-from .target_figures import TARGETS, TargetFigure, _common, _in_turn, _Inputs, _inputs, _measure, _passed
+from .target_figures import TARGETS, TargetFigure, _common, _in_turn, _Inputs, _inputs, _measure
 from .text_targets import TEXT_TARGETS, is_within, text_target
 
 #: All targets with their names in sentences.
