@@ -1,11 +1,11 @@
 """A whole corpus at once: each text was rewritten once, and the attacker has all rewrites.
 
-* :class:`Linking`: whoever also has a list of all originals (because they were published elsewhere) tells which rewrite
-  is of which. Three looks put a number on every rewrite and original: the cosine of their sentence vectors, the words
-  that they have in common, and ln P(rewrite | original), where the mechanism has a formula for it. Each rewrite by
-  itself is linked to the original with the largest number; and all of them together are matched one to one so that the
-  sum is largest (Kuhn 1955, as in SciPy), because no two are of the same text.
-* :class:`BestOfTexts`: which of the attackers on single words finds most, over the texts.
+* :class:`LinkageAttacker`: whoever also has a list of all originals (because they were published elsewhere) tells which
+rewrite is of which. Three looks put a number on every rewrite and original: the cosine of their sentence vectors, the
+words that they have in common, and ln P(rewrite | original), where the mechanism has a formula for it. Each rewrite by
+itself is linked to the original with the largest number; and all of them together are matched one to one so that the
+sum is largest (Kuhn 1955, as in SciPy), because no two are of the same text.
+* :class:`StrongestTextAttacker`: which of the attackers on single words finds most, over the texts.
 
 Texts that are the same cannot be told apart by anyone: they count once, by their first rewrite.
 

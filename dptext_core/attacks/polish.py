@@ -12,8 +12,8 @@ releases are not written either.
 
 Everything here is computed from what was released and from what is public, so that it is post-processing: the promise
 of the release holds for it, in the same words, and no ε is spent. It may bring back what an attacker would have found
-anyway: ``Polished`` says how many of the drawn words are the original before and after. A polish that looks at the
-original is none: ``dptext_core.auditing.broken_mechanisms`` has one, which an audit finds.
+anyway: ``PolishedResult`` says how many of the drawn words are the original before and after. A polish that looks at
+the original is none: ``dptext_core.auditing.broken_mechanisms`` has one, which an audit finds.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ def polish(
     Parameters
     ----------
     result
-        The release. Nothing of its original is looked at, but to say in ``Polished.unchanged`` how many words are back.
+        The release. Nothing of its original is looked at, but to say in ``PolishedResult.unchanged`` how many words are
+        back.
     mechanism
         The one that made it; without it the registered one of that name with the options of the result.
     model

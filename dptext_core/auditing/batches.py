@@ -172,7 +172,8 @@ def _judge(rows: list[_Row], m: Mechanism, stream: NoiseStream, draws: int, call
     everywhere = least_share(draws, mean, LEVEL / tests) or 1.0
     looked += (
         f": a leak in one place is seen from {format_share(leak or 1.0)} of its texts on, one in all places from "
-        f"{format_share(everywhere)} of the words on; of each two texts, whether their draws fall alike, or as in a mirror, "
+        f"{format_share(everywhere)} of the words on; of each two texts, whether their draws fall alike, or as in a "
+        f"mirror, "
         "at the same place"
     )
     blind = f"a leak in one place of {BATCH} texts of a call in fewer than {format_share(leak or 1.0)} of the calls"

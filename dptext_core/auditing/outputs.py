@@ -8,7 +8,7 @@ ln((P_low − δ)/Q_up) ≤ ε. Where pieces have distributions, those of the fi
 drawn before it, so that each text states one distribution. Where a mechanism also states what a piece would have been
 drawn from, had another text been read and the same pieces been released before it, all pieces are compared, and that
 is the promise of one draw; that pieces follow what is stated of them is tested by how likely each one was. Where the
-text is written from something noisy alone whose chances have a formula (``Audited.latent_loss``), its loss is
+text is written from something noisy alone whose chances have a formula (``AuditSupport.latent_loss``), its loss is
 compared exactly: the text, being computed from it, loses no more.
 """
 
@@ -535,7 +535,8 @@ def _bounded(
                 what += f" or one of {len(found) - 1:,} others"
             log_low, log_high = math.log(low) if low > 0 else -math.inf, math.log(high)
             message = (
-                f"Rewrites of “{texts[a].prepared.text}” {what} in {format_probability(log_low)} of the draws at least, those of "
+                f"Rewrites of “{texts[a].prepared.text}” {what} in {format_probability(log_low)} of the draws at "
+                f"least, those of "
                 f"“{texts[b].prepared.text}” in {format_probability(log_high)} at most."
             )
             witness = Witness(

@@ -85,7 +85,8 @@ class ReleaseFindings:
 
 class _Forms(NamedTuple):
     """What all texts of a check share: words without their capitals, and for each list of outputs, by its identity,
-    what :meth:`_Text.bare` and ``_written`` make of it, beside the list, so that no other one takes its place."""
+    what :meth:`_Text.strip_word` and ``_render_outputs`` make of it, beside the list, so that no other one takes its
+    place."""
 
     words: dict[str, str]
     bare: dict[int, tuple[np.ndarray, dict[str, int], Sequence[str]]]

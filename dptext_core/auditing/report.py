@@ -62,7 +62,8 @@ class Witness:
         a, b = quote_text(self.first, self.first_at), quote_text(self.second, self.second_at)
         if self.kind == "sampler":
             return (
-                f"Under {a}, {what} was drawn in {format_probability(self.log_p_first)} of the draws; the stated distribution "
+                f"Under {a}, {what} was drawn in {format_probability(self.log_p_first)} of the draws; the stated "
+                f"distribution "
                 f"gives it {format_probability(self.log_p_second)}."
             )
         rare = (
@@ -70,7 +71,8 @@ class Witness:
             if self.log_p_second == -math.inf
             else f"{format_probability(self.log_p_second)} under {b}"
         )
-        line = f"{what[0].upper()}{what[1:]} comes out with probability {format_probability(self.log_p_first)} under {a} and {rare}"
+        often = format_probability(self.log_p_first)
+        line = f"{what[0].upper()}{what[1:]} comes out with probability {often} under {a} and {rare}"
         return line if line.endswith((".”", "!”", "?”")) else f"{line}."
 
 

@@ -1,9 +1,9 @@
 """Rules that every released text keeps, byte for byte: it is what its pieces and its skeleton say, and nothing else.
 
 Where pieces answer to the words that were read, the text is what :class:`~dptext_core.text.skeleton.Skeleton` makes of
-the kept tokens, the gaps and the released words. Where they do not, it is what :meth:`Audited.spelled` makes of the
-drawn candidates; a mechanism that does not say so writes each piece as its candidate is listed, with one blank between
-two pieces at most and no other character outside of them.
+the kept tokens, the gaps and the released words. Where they do not, it is what :meth:`AuditSupport.spelled` makes of
+the drawn candidates; a mechanism that does not say so writes each piece as its candidate is listed, with one blank
+between two pieces at most and no other character outside of them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Check that a guarantee compares no texts that their rewrites distinguish by their shape.
 
-The guarantee (``adjacency``, ``among``) and :meth:`Audited.adjacent` both state which texts are compared. They must
-agree: an adjacency without conditions leaves out no text. Where texts of different lengths, marks and lines are
+The guarantee (``adjacency``, ``among``) and :meth:`AuditSupport.adjacent` both state which texts are compared. They
+must agree: an adjacency without conditions leaves out no text. Where texts of different lengths, marks and lines are
 compared, their rewrites are compared at an ε so small that a visible length is enough to refute.
 """
 

@@ -154,7 +154,8 @@ def _by_chances(
     leak = (
         once_in(occasions) if enough is not None else least_share(of_text * occasions, mean, LEVEL / len(groups)) or 1.0
     )
-    message = f": a leak at the first rewrite, or at the second, is seen where it comes with {format_share(leak)} of the texts"
+    seen_from = format_share(leak)
+    message = f": a leak at the first rewrite, or at the second, is seen where it comes with {seen_from} of the texts"
     blind = f"a leak at the first rewrites of fewer than {format_share(leak)} of the texts"
     return Check(NAME, "tested", f"{looked}{message}.", leak=leak, blind=blind, draws=draws)
 
@@ -190,6 +191,7 @@ def _by_guesses(
                 witness = Witness.of_rule(message, texts[0], texts[1])
                 reason = "the first rewrites of a text come through more often than is promised."
                 return Check(NAME, "refuted", f"{looked}.", reason, witness, draws=len(released))
-    message = f": a leak at the first rewrite, or at the second, is seen where it comes with {format_share(least)} of the texts"
+    seen_from = format_share(least)
+    message = f": a leak at the first rewrite, or at the second, is seen where it comes with {seen_from} of the texts"
     blind = f"a leak at the first rewrites of fewer than {format_share(least)} of the texts"
     return Check(NAME, "tested", f"{looked}{message}.", leak=least, blind=blind, draws=len(released))

@@ -360,8 +360,9 @@ def _describe_releases(tested: ReleaseFindings, own: float) -> str:
     )
     if tested.leak is not None and tested.leak_fresh is not None and tested.leak_epsilon is not None:
         epsilon = number(tested.leak_epsilon)
-        message += f"; words that stay in {format_share(tested.leak_fresh)} of fresh draws too many, or in {format_share(tested.leak)} "
-        message += "of those of each way to rewrite, would have been seen"
+        fresh, each_way = format_share(tested.leak_fresh), format_share(tested.leak)
+        message += f"; words that stay in {fresh} of fresh draws too many, or in {each_way} of those of each way to "
+        message += "rewrite, would have been seen"
         if tested.leak_epsilon < own:
             message += f" (looked at with ε = {epsilon}, where hardly a word stays, so that a leak shows best)"
     return message + "."

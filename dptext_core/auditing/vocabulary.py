@@ -303,7 +303,8 @@ def released_words(subject: Subject) -> Check | None:
     same = f"one word that comes out the same in fewer than {format_share(leak)} of its rewrites"
     blind = f"{blind}{NOR}{same}" if blind else same
     looked += (
-        f"; {_count(len(suspects))} stayed or came out the same{_repeat_note(len(suspects))}. One word that leaks, among "
+        f"; {_count(len(suspects))} stayed or came out the same{_repeat_note(len(suspects))}. One word that leaks, "
+        f"among "
         f"those that were rewritten, is seen where it does in {format_share(leak)} of its rewrites"
     )
     return Check(RELEASED, "tested", f"{looked}.", leak=leak, blind=blind, draws=draws)

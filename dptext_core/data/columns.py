@@ -64,7 +64,8 @@ def places(file: str, asked: Sequence[str], names: Sequence[str] | None, width: 
         if times[column] > 1:
             same = [n for name, n in zip(names or (), by_name, strict=True) if name == column]
             raise InputError(
-                f"{file} has {times[column]} columns named {shorten_repr(column)}. Choose one by its number, from 1, with "
+                f"{file} has {times[column]} columns named {shorten_repr(column)}. Choose one by its number, from 1, "
+                f"with "
                 f"--header (from Python header=True), or by name: {', '.join(map(shorten_repr, same[:10]))}."
             )
         if column in by_name:
@@ -74,7 +75,8 @@ def places(file: str, asked: Sequence[str], names: Sequence[str] | None, width: 
         else:
             kind = "numbered" if column.isdecimal() else "named"
             raise InputError(
-                f"{file} has no column {kind} {shorten_repr(column)}. Its first row has {width}: name one as that row does, "
+                f"{file} has no column {kind} {shorten_repr(column)}. Its first row has {width}: name one as that row "
+                f"does, "
                 f"or by its number, 1 to {width}."
             )
         if at in found:
@@ -95,7 +97,8 @@ def check_numbers(file: str, asked: Sequence[str], names: Sequence[str]) -> None
     may be names, in any order, and then another column is meant. names: those in the first row."""
     if all(name.isdecimal() for name in names) and set(asked) <= set(names):
         raise InputError(
-            f"The first row of {file} has nothing but numbers, so that {shorten_repr(asked[0])} may be the name of a column, "
+            f"The first row of {file} has nothing but numbers, so that {shorten_repr(asked[0])} may be the name of a "
+            f"column, "
             "or its number. Say --header where that row names the columns, and --no-header where it does not (from "
             "Python header=True or header=False)."
         )

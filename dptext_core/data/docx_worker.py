@@ -122,7 +122,10 @@ def main(path: str, limits: dict[str, Any]) -> int:
 
 
 def read(path: str, limits: dict[str, Any]) -> Iterator[tuple[str, int, Any]]:
-    """Yield the paragraphs of the main text, and what was left out. Raises Refused, and errors of zipfile and lxml."""
+    """Yield the paragraphs of the main text, and what was left out.
+
+    Raises RefusedFile, and errors of zipfile and lxml.
+    """
     with open(path, "rb") as file:
         if file.read(8) == bytes.fromhex("d0cf11e0a1b11ae1"):  # how a file with a password is packed, and a .doc
             raise RefusedFile(LOCKED)
@@ -234,7 +237,7 @@ class Paragraphs:
         self._joined = 0  # how many characters these have
 
     def of(self, chunks: Iterator[bytes]) -> Iterator[str]:
-        """Yield the text of each paragraph, blank ones too. Raises Refused, lxml's errors."""
+        """Yield the text of each paragraph, blank ones too. Raises RefusedFile, lxml's errors."""
         etree = importlib.import_module("lxml.etree")
         parser = etree.XMLPullParser(
             events=("start", "end"),

@@ -139,7 +139,8 @@ def _value(path: Path, column: str, scalar: Any) -> Any:
         value = scalar.as_py()
     except (ValueError, OverflowError, KeyError):  # a date far away; text that is none; two fields of one name
         raise InputError(
-            f"{path.name} has a value in the column {shorten_repr(column)} that cannot be read, such as a date before year 1 "
+            f"{path.name} has a value in the column {shorten_repr(column)} that cannot be read, such as a date before "
+            f"year 1 "
             "or text that is no UTF-8. Correct it, or leave that column out."
         ) from None
     return _plain(path, column, value)
@@ -211,7 +212,8 @@ def _plain(path: Path, column: str, value: Any) -> Any:
             return value.decode("utf-8-sig")
         except UnicodeDecodeError:
             raise InputError(
-                f"{path.name} has bytes that are no UTF-8 in the column {shorten_repr(column)}. Write that column as text, "
+                f"{path.name} has bytes that are no UTF-8 in the column {shorten_repr(column)}. Write that column as "
+                f"text, "
                 "or leave it out."
             ) from None
     if isinstance(value, dict):

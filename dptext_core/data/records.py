@@ -1,7 +1,8 @@
 """Data sets, row by row: iterator in, iterator out, in bounded memory.
 
-Each row is a text of its own with noise of its own and a guarantee of its own; :class:`Overall` adds up what is
-promised of them together. Rows come out in order, so that a stopped run goes on behind the last row that was written.
+Each row is a text of its own with noise of its own and a guarantee of its own; :class:`DatasetGuarantee` adds up what
+is promised of them together. Rows come out in order, so that a stopped run goes on behind the last row that was
+written.
 """
 
 from __future__ import annotations
@@ -184,8 +185,8 @@ def rewrite_part(
 ) -> Iterator[Record]:
     """Some rows of many, the first with the number ``first``, as :func:`rewrite_records` gives them of all.
 
-    stream: that of all rows (:func:`seeded`), or, where the mechanism draws for all texts together, the one that all
-    parts share; None: fresh randomness. draws: how much all parts together draw once (:func:`shared_draws`).
+    stream: that of all rows (:func:`seeded_stream`), or, where the mechanism draws for all texts together, the one that
+    all parts share; None: fresh randomness. draws: how much all parts together draw once (:func:`shared_draws`).
     """
     return _records(iter(rows), first, m, column, stream, None if m.shares_draws else batch, draws, task)
 
@@ -370,7 +371,8 @@ class DatasetGuarantee:
         if self.untouched:
             it, them = ("it", "it") if self.untouched == 1 else ("they", "them")
             left = (
-                f" {pluralize(self.untouched, 'row')} had no word to draw: {it} came out as {it} went in, and this promise "
+                f" {pluralize(self.untouched, 'row')} had no word to draw: {it} came out as {it} went in, and this "
+                f"promise "
                 f"protects nothing in {them}."
             )
         if self.errors:

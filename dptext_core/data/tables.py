@@ -102,8 +102,8 @@ def source(
     split : str
         Of a loader.
     each : bool
-        A broken row of a table or of JSONL comes out as an ``Unread`` one, as long as most rows are whole; else the
-        file is refused.
+        A broken row of a table or of JSONL comes out as an ``UnreadableRow`` one, as long as most rows are whole; else
+        the file is refused.
     task : Task, optional
         May stop the reading, which goes through all of the file once.
     most : int, optional
@@ -138,7 +138,8 @@ def source(
         )
     names = ", ".join(components.data_sets()) or "none"
     raise InputError(
-        f"There is no file {shorten_repr(str(given))}, and no data set of that name is registered ({names}). Correct the path."
+        f"There is no file {shorten_repr(str(given))}, and no data set of that name is registered ({names}). Correct "
+        f"the path."
     )
 
 

@@ -37,7 +37,7 @@ from ..privacy.guarantee import bound, number, round_directed
 from ..privacy.sampling import NoiseStream
 from ..support.checks import real, shorten_repr, to_list
 from ..support.task import UNWATCHED, Task
-from .target_figures import TARGETS, TargetFigure, _common, _in_turn, _Inputs, _inputs, _measure
+from .target_figures import TARGETS, TargetFigure, _common, _in_turn, _Inputs, _inputs, _measure, _refine_exactly
 from .text_targets import TEXT_TARGETS, is_within, text_target
 
 #: All targets with their names in sentences.
@@ -336,7 +336,8 @@ def _at_own_epsilon(mechanism: Mechanism, kind: str, epsilon: float, inputs: _In
     value = own.value
     if kind != "total" and not 0 < value < 1:
         raise InputError(
-            f"At ε = {number(epsilon)} the {TARGETS[kind]} is {_format_target(kind, value)}, which is no way to compare "
+            f"At ε = {number(epsilon)} the {TARGETS[kind]} is {_format_target(kind, value)}, which is no way to "
+            f"compare "
             "others by. Choose another ε, or a target of your own."
         )
     n, ends = len(inputs), (value, value)

@@ -41,7 +41,7 @@ def meaning_kept(
     task: Task = UNWATCHED,
 ) -> MeaningCurve:
     """Rewrite just above each ε at which the text changes, and compare. changes: those ε to seven digits, the lowest
-    the axis' lower end. most: texts at most, at least 3; of more changes see :func:`chosen`.
+    the axis' lower end. most: texts at most, at least 3; of more changes see :func:`choose_epsilons`.
 
     Each cosine is that of :func:`dptext_core.metrics.score`. Raises Cancelled.
     """

@@ -106,7 +106,7 @@ def is_unchanged(result: RewriteResult, unit: int) -> bool:
 
 def count_survivors(result: RewriteResult, finder: Finder | None = None) -> tuple[int, int]:
     """Of the different names, numbers, dates and places that were found in the original: how many still stand, as one
-    does of which a word does, and how many there are. finder: as for :func:`traced`."""
+    does of which a word does, and how many there are. finder: as for :func:`trace_pii`."""
     aligned = "alignment" in result.can
     found: dict[tuple[str, str], bool] = {}
     for t, units in trace_pii(result, finder):
@@ -118,8 +118,8 @@ def count_survivors(result: RewriteResult, finder: Finder | None = None) -> tupl
 def survivors(result: RewriteResult, finder: Finder | None = None) -> tuple[Survivor, ...]:
     """The words that tell something and came through unchanged, by their place in the released text.
 
-    finder: as for :func:`traced`. Where nothing answers to the words of the original: those that stand anywhere in the
-    released text.
+    finder: as for :func:`trace_pii`. Where nothing answers to the words of the original: those that stand anywhere in
+    the released text.
     """
     out = set()
     if "alignment" in result.can:
@@ -178,7 +178,7 @@ def standing_among(
     result: RewriteResult, texts: Sequence[str], finder: Finder | None = None
 ) -> list[tuple[PiiSpan, tuple[int, ...]]]:
     """Everything that was found in the original, each with the numbers of those ``texts``, pieces that may be released
-    in the place of its own, in which it stands, of a name or place a word of it. finder: as for :func:`traced`."""
+    in the place of its own, in which it stands, of a name or place a word of it. finder: as for :func:`trace_pii`."""
     pii = find_pii(result.original, result.language, finder or names.finder())
     among: list[list[int]] = [[] for _ in pii]
     for n, text in enumerate(texts):

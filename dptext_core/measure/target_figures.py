@@ -276,7 +276,7 @@ def _success_function(
     return guessed
 
 
-def _passed(
+def _refine_exactly(
     mechanism: Mechanism, inputs: _Inputs, target: float, near: float, task: Task
 ) -> tuple[float, TargetFigure]:
     """ε near one that was found from draws, and the exact success there. A pass over all words of the vocabulary is

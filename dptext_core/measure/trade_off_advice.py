@@ -39,12 +39,14 @@ class Advice:
             found = self.nearest.value(self.hidden).mean
             return (
                 f"{'So far no' if so_far else 'No'} point is sure to stay at {self.limit:.0%} or below. The one that "
-                f"hides most is {_point_label(self.nearest)}: there {describe_privacy(self.hidden)} with a chance of {_percent(found)}. "
+                f"hides most is {_point_label(self.nearest)}: there {describe_privacy(self.hidden)} with a chance of "
+                f"{_percent(found)}. "
                 "Allow more, or look at a smaller ε."
             )
         hidden = self.best.value(self.hidden).mean
         return (
-            f"{'So far: start' if so_far else 'Start'} with {_point_label(self.best)}. There {describe_privacy(self.hidden)} with a "
+            f"{'So far: start' if so_far else 'Start'} with {_point_label(self.best)}. There "
+            f"{describe_privacy(self.hidden)} with a "
             f"chance of {_percent(hidden)}, and {_figure(self.best, self.kept)}."
         )
 

@@ -90,7 +90,8 @@ def word_set(name: str, words: Iterable[object]) -> tuple[str, ...]:
         if word := fold(word.strip()):
             if len(word) > LONGEST or _SEPARATORS.search(word) or not word.isprintable():
                 raise ConfigError(
-                    f"{shorten_repr(word)} is not one word of at most {LONGEST} letters. Write each word of {name} by itself."
+                    f"{shorten_repr(word)} is not one word of at most {LONGEST} letters. Write each word of {name} by "
+                    f"itself."
                 )
             if not any(c.isalnum() or unicodedata.category(c)[0] == "S" for c in word):
                 raise ConfigError(f"{shorten_repr(word)} is a mark and no word. Leave it out of {name}.")
@@ -155,7 +156,8 @@ class Blocklist(Private):
             if len(tokens) > 1:
                 parts = ", ".join(f"“{t.text}”" for t in tokens)
                 raise ConfigError(
-                    f"{shorten_repr(word)} cannot be on the list of words that are never released: a text is read word by "
+                    f"{shorten_repr(word)} cannot be on the list of words that are never released: a text is read word "
+                    f"by "
                     f"word, and this is {len(tokens)} of them ({parts}). List those of them that you mean."
                 )
 

@@ -79,7 +79,7 @@ def by_word(m: Mechanism) -> WordByWord:
 
 
 def drawn_tokens(m: Mechanism, text: str | Prepared) -> tuple[int, ...]:
-    """:meth:`Aligned.drawn` of a mechanism. Raises NoDistribution where it has no such words."""
+    """:meth:`Alignment.drawn` of a mechanism. Raises NoDistribution where it has no such words."""
     return require_alignment(m, "draws in no word's place").drawn(text)
 
 
@@ -162,7 +162,7 @@ class PublicPrior(Facet[M]):
 
 
 def public_context(m: Mechanism, prepared: Prepared, index: int) -> Hashable:
-    """:meth:`PublicStart.context` of any mechanism; None where it compares any two draws."""
+    """:meth:`PublicPrior.context` of any mechanism; None where it compares any two draws."""
     return None if m.public_prior is None else m.public_prior.context(prepared, index)
 
 

@@ -158,7 +158,8 @@ def _places(name: str, text: str) -> tuple[str, ...]:
     while True:
         if (place := _PLACE.match(text, at)) is None:
             raise ConfigError(
-                f"{shorten_repr(text)} has a quote that does not end its name. Close it before the next comma of {name}, and "
+                f"{shorten_repr(text)} has a quote that does not end its name. Close it before the next comma of "
+                f"{name}, and "
                 "write a quote inside of it twice."
             )
         found.append(place[2].strip() if place[1] is None else place[1].replace('""', '"'))

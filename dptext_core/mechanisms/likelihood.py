@@ -1,8 +1,9 @@
 """How likely what was released would have been, had another text been read: what it takes to ask which text it was.
 
 Two general ways, each by what a mechanism states anyway: piece by piece, where nothing answers to a word
-(:meth:`Chances.given`), and place by place, where released words stand in the places of those that were read. Both take
-in everything that is seen: how many pieces there are, which words stay, the blanks between them, and capital letters.
+(:meth:`Likelihood.given`), and place by place, where released words stand in the places of those that were read. Both
+take in everything that is seen: how many pieces there are, which words stay, the blanks between them, and capital
+letters.
 """
 
 from __future__ import annotations

@@ -144,7 +144,8 @@ class Setting:
             key = key.strip().replace("-", "_")
             if not equals or key not in names:
                 raise ConfigError(
-                    f"{shorten_repr(part)} is no option of {name}. Write NAME:OPTION=VALUE, with one of {', '.join(names)}."
+                    f"{shorten_repr(part)} is no option of {name}. Write NAME:OPTION=VALUE, with one of "
+                    f"{', '.join(names)}."
                 )
             options[key] = value
         return cls.from_query({**options, "mechanism": name})

@@ -314,7 +314,8 @@ def read_shape(folder: Path) -> AutoencoderShape:
         )
     if content.get("trunk_sha256") != TRUNK_SHA256:
         raise ConfigError(
-            f"{folder.name} was trained on the word embeddings of another model ({shorten_repr(content.get('trunk'))}), not "
+            f"{folder.name} was trained on the word embeddings of another model "
+            f"({shorten_repr(content.get('trunk'))}), not "
             f"on those of {TRUNK_REPOSITORY} as they are here. Train it again with the command pretrain."
         )
     values: dict[str, Any] = {k: content.get(k) for k in ("hidden", "window", "max_tokens", "clip_norm")}

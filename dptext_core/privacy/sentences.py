@@ -446,7 +446,8 @@ def blocklist_note(n: int) -> str:
     """Explain what a blocklist of n words does to a guarantee."""
     what, it = ("is", "it") if n == 1 else ("are", "they")
     return (
-        f"{pluralize(n, 'word')} {what} removed from the possible outputs, where {it} {what} among them, before anything is "
+        f"{pluralize(n, 'word')} {what} removed from the possible outputs, where {it} {what} among them, before "
+        f"anything is "
         "sampled. Another form of a word, such as its plural, is another word. ε is unchanged as long as the list is "
         "public and was made without looking at the text."
     )

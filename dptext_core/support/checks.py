@@ -183,7 +183,7 @@ def without_path(name: str) -> str:
 
 
 def mask_path(field: dataclasses.Field, value: Any) -> Any:
-    """Return an option's value without the path it may contain: see :func:`placeless`."""
+    """Return an option's value without the path it may contain: see :func:`without_path`."""
     if getattr(field.metadata.get("option"), "kind", "") not in ("text", "texts"):
         return value
     if isinstance(value, list | tuple):

@@ -142,7 +142,7 @@ def registered_names() -> dict[str, dict[str, Any]]:
 
 
 def restore(before: Mapping[str, Mapping[str, Any]]) -> None:
-    """Take back what was registered since :func:`registered` gave ``before``."""
+    """Take back what was registered since :func:`registered_names` gave ``before``."""
     for group, kind in _kinds.items():
         for name in set(kind.store) - set(before.get(group, ())):
             del kind.store[name]

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 class Private:
     """Base of what holds words of a user's text: its repr shows no word, so that no log or traceback quotes one.
 
-    ``_shown``: the attributes that a repr may show (numbers and public names as they are, all else by its length).
-    Subclasses have this repr too, dataclasses included, unless they write one of their own.
+    ``_compare_rewrites``: the attributes that a repr may show (numbers and public names as they are, all else by its
+    length). Subclasses have this repr too, dataclasses included, unless they write one of their own.
     """
 
     __slots__ = ()

@@ -58,7 +58,7 @@ def lower_limit(hits: ArrayLike, n: int, level: float) -> NDArray[np.float64]:
 
 
 def upper_limit(hits: ArrayLike, n: int, level: float) -> NDArray[np.float64]:
-    """Return the upper bound that matches :func:`lowest`; 1 if all hit."""
+    """Return the upper bound that matches :func:`lower_limit`; 1 if all hit."""
     from scipy.special import betaincinv
 
     hits = np.asarray(hits)

@@ -96,7 +96,7 @@ class Skeleton(Private):
         return tuple(out)
 
     def starts(self, deleted: Collection[int] = ()) -> tuple[bool, ...]:
-        """As :attr:`begins`, where a deleted place leaves its beginning to the token after it."""
+        """As :attr:`recommended_value`, where a deleted place leaves its beginning to the token after it."""
         if not deleted:
             return self.begins
         out: list[bool] = []

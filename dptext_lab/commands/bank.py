@@ -88,7 +88,8 @@ def build(args: argparse.Namespace) -> None:
             task=on_terminal(f"encoding {pluralize(len(gathered.sentences), 'sentence')}"),
         )
     note(
-        f"{pluralize(about.sentences, 'sentence')}. Rounding moves a cosine by {about.usual_error:.2g} as a rule, and by "
+        f"{pluralize(about.sentences, 'sentence')}. Rounding moves a cosine by {about.usual_error:.2g} as a rule, and "
+        f"by "
         f"{about.largest_error:.2g} at most. Anyone may read the bank, and any sentence of it can be released: look "
         "through sentences.txt before you use it."
     )

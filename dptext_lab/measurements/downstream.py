@@ -195,7 +195,8 @@ def downstream(
         for source, some in ((train, alone["train"]), (test, alone["test"])):
             if some:
                 note(
-                    f"warning: the other file does not have {list_labels(some, source.name)}. Write labels alike in both."
+                    f"warning: the other file does not have {list_labels(some, source.name)}. Write labels alike in "
+                    f"both."
                 )
         folder.log(f"{'goes on' if done else 'begins'}: {len(learnt)} rows to train, {len(tested)} to test")
         for seed in sorted({*range(1, seeds + 1)} - set(done)):

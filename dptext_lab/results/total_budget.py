@@ -78,6 +78,7 @@ def sentences_by_mechanism(rows: Sequence[BudgetRow], total: float = 50.0) -> di
         return {}
     message = (
         f"At a total ε of {total:g} for a text, one drawn sentence keeps {one.value:.0%} of the meaning, and words "
-        f"drawn one by one keep {each.value:.0%} ({pluralize(one.texts, 'sentence')} of film reviews; Benchmarks has more)."
+        f"drawn one by one keep {each.value:.0%} ({pluralize(one.texts, 'sentence')} of film reviews; Benchmarks has "
+        f"more)."
     )
     return {one.mechanism: message}

@@ -82,7 +82,8 @@ def read_session(data: bytes, name: str = "The file") -> SavedSession:
         raise InputError(f"{name} does not say which version it is. Save the session again.")
     if version != VERSION:
         raise InputError(
-            f"{name} has version {shorten_repr(version)}, and this program reads version {VERSION}. Open it with the program "
+            f"{name} has version {shorten_repr(version)}, and this program reads version {VERSION}. Open it with the "
+            f"program "
             "that wrote it."
         )
     return _check(content, name)

@@ -136,5 +136,6 @@ def _curves(part: Curves) -> str:
     )
     return (
         f'<figure class="part curves"><figcaption>{escape(part.title)}: {escape(part.y_title)}</figcaption>'
-        f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{escape(message)}">{"".join(out)}</svg></figure>'
+        f'<svg viewBox="0 0 {width:g} {height:g}" role="img" '
+        f'aria-label="{escape(message)}">{"".join(out)}</svg></figure>'
     )

@@ -41,7 +41,7 @@ class DrawnToken(PlacedToken):
     cap: int
     c: list[str]
     src: int
-    epsilon_breakpoints: list[list[float]]
+    flips: list[list[float]]
     total: NotRequired[int]
     draws: NotRequired[int]
     bent: NotRequired[list[int]]
@@ -174,7 +174,7 @@ class Payload(TypedDict):
     live: bool
     seeded: bool
     total_candidates: int
-    alignment: bool
+    aligned: bool
     original: NotRequired[str]
     telling: NotRequired[list[Identifier]]
     finder: NotRequired[str]

@@ -58,7 +58,8 @@ def base() -> Path:
         ) from error
     if others:
         raise InputError(
-            f"The folder for uploaded data has {pluralize(others, 'other file')} in it, and what lies there is deleted with "
+            f"The folder for uploaded data has {pluralize(others, 'other file')} in it, and what lies there is deleted "
+            f"with "
             f"the jobs. Name a folder that is empty or not there yet in the environment variable {VARIABLE}, or use "
             "the command line."
         )

@@ -152,7 +152,8 @@ class TruncatedGumbel(SpaceMechanism):
         small, large = self.vocabulary.delta
         if small == 0:
             raise InputError(
-                f"Two words of the word space {without_path(self.vocabulary.name)} have the same vector, and the noise of "
+                f"Two words of the word space {without_path(self.vocabulary.name)} have the same vector, and the noise "
+                f"of "
                 f"{self.title} is scaled by the smallest distance of two words. Leave one of them out, or choose "
                 "another space."
             )

@@ -85,7 +85,7 @@ class WordMechanism(WordDistributions):
         return {"notion": self.notion}
 
     def distances(self, words: Sequence[str]) -> np.ndarray:
-        """How far words are apart in the unit of the promise, float64 (n, n): see :meth:`Audited.distances`."""
+        """How far words are apart in the unit of the promise, float64 (n, n): see :meth:`AuditSupport.distances`."""
         return notion_distances(type(self).notion, len(words))
 
     def leaks(self) -> tuple[str, ...]:

@@ -197,7 +197,8 @@ class Generation(ClippedMechanism):
         for word in sorted(never.words):
             if not word.isalnum():
                 raise ConfigError(
-                    f"{shorten_repr(word)} cannot be on the list of words that are never released: {cls.title} writes a text "
+                    f"{shorten_repr(word)} cannot be on the list of words that are never released: {cls.title} writes "
+                    f"a text "
                     "in pieces, and keeps out words of letters and digits alone. Leave it out."
                 )
 
