@@ -1,6 +1,6 @@
 """Audit: what a mechanism promises against what can be measured of it.
 
-The audit sees what every user sees (``m.guarantee``, ``m.audited``, ``m.distribution``, ``m.rewrite``,
+The audit sees what every user sees (``m.guarantee``, ``m.audit_support``, ``m.distribution``, ``m.rewrite``,
 ``m.rewrites``), so that it finds a mistake inside a mechanism as it finds one in its promise. It is a list of looks
 (``looks``), each of which comes to a typed check, and the verdict follows from the checks alone: refuted where one is,
 inconclusive where one that is needed could not be made, else it holds on what was tried. First of all:

@@ -269,7 +269,7 @@ def test_the_page_reads_edited_rows():
 def test_a_word_gets_a_fifth_of_what_the_most_open_one_gets_and_no_less(monkeypatch):
     m = dpt.get_mechanism("santext", prior="skeleton")
     entropy = {0: 10.0, 2: 5.0, 3: 1.0}
-    monkeypatch.setattr(type(m), "public_start", SimpleNamespace(entropy=lambda prepared: entropy))
+    monkeypatch.setattr(type(m), "public_prior", SimpleNamespace(entropy=lambda prepared: entropy))
     assert budget._by_openness(m, m.plan("a b c d e")) == [1.0, 1.0, 0.5, 0.2, 1.0]
     entropy.clear()
     assert budget._by_openness(m, m.plan("a b")) == [1.0, 1.0]

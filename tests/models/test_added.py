@@ -209,7 +209,7 @@ KILLED = """
 import sys
 from pathlib import Path
 from dptext_core.models import added
-with added._beside(Path(sys.argv[1])) as work:
+with added._work_folder(Path(sys.argv[1])) as work:
     (work / "model").mkdir()
     print(work.name, flush=True)
     sys.stdin.read()

@@ -74,7 +74,7 @@ FEATURES = {
     ),
     "data": (
         'parquet_rows.heading(Path("a.parquet"))',
-        'documents.read(Path("a.docx"))',
+        'documents.read_document(Path("a.docx"))',
         'release_files.check_suffix("a.parquet", release_files.RELEASE)',
         'dpt.word_space(str(binary))',
     ),
@@ -84,7 +84,7 @@ FEATURES = {
         'tasks.classify(np.eye(2), ["a", "b"], np.eye(2))',
         'judges.classify("utility", [["a"]], ["a"], [["b"]])',
         'corpus.in_common(["a"], ["b"])',
-        'text_classifiers._learnt(np.eye(2), np.arange(2), np.eye(2))',
+        'text_classifiers._train_and_score(np.eye(2), np.arange(2), np.eye(2))',
         'dpt.DPRewriter("custext")',
     ),
     "app": (
@@ -92,7 +92,7 @@ FEATURES = {
         'figures.clipping([])',
         'main(["app"])',
     ),
-    "torch": ('models.load_masked_lm("bundled", "cuda")', 'extras.torch()'),
+    "torch": ('models.load_masked_lm("bundled", "cuda")', 'extras.import_torch()'),
 }
 ASK = r"""
 import tempfile
@@ -138,7 +138,7 @@ def imported_in(function: ast.AST) -> set[str]:
 
 
 def test_whoever_imports_an_optional_package_checks_that_it_is_there():
-    """`extras.torch` is asked for the packages of its extra, wherever a device or a model is chosen."""
+    """`extras.import_torch` is asked for the packages of its extra, wherever a device or a model is chosen."""
     asked = {p for p, extra in extras.BROUGHT_BY.items() if extra != "torch"}
     checked, unchecked = 0, []
     for path in (ROOT / "dptext_core").rglob("*.py"):

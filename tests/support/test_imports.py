@@ -24,7 +24,7 @@ THREADS = """
 import sys, threading
 from contextlib import nullcontext
 sys.path.insert(0, {folder!r})
-from dptext_core.support.imports import alone
+from dptext_core.support.imports import transformers_import_guard
 around, found, both_came, here = {around}, [], threading.Event(), []
 
 def load(name):
@@ -45,13 +45,13 @@ print(*found)
 """
 
 
-@pytest.mark.parametrize(("around", "said"), [("nullcontext", {"there", "ImportError"}), ("alone", {"there"})])
+@pytest.mark.parametrize(("around", "said"), [("nullcontext", {"there", "ImportError"}), ("transformers_import_guard", {"there"})])
 def test_both_threads_find_the_names(tmp_path: Path, around: str, said: set[str]) -> None:
     """Without it one of two does not, which shows that this test sees the difference; on a busy machine one of them
     may come too late for it."""
     (tmp_path / "transformers.py").write_text(SLOW, encoding="utf-8")
     code = THREADS.format(folder=str(tmp_path), around=around)
-    for _ in range(1 if around == "alone" else 5):
+    for _ in range(1 if around == "transformers_import_guard" else 5):
         run = subprocess.run([sys.executable, "-c", code], cwd=CORE.parent, capture_output=True, text=True, check=True)
         lines = run.stdout.split()
         if set(lines) == said:
@@ -69,7 +69,7 @@ def test_the_core_imports_transformers_in_no_other_way() -> None:
         within = {
             id(node)
             for w in ast.walk(tree)
-            if isinstance(w, ast.With) and any(ast.unparse(i.context_expr) == "alone()" for i in w.items)
+            if isinstance(w, ast.With) and any(ast.unparse(i.context_expr) == "transformers_import_guard()" for i in w.items)
             for node in w.body
         }
         for node in ast.walk(tree):
