@@ -2,7 +2,7 @@
 
 The attacker has a public list of texts, the original among them, knows the mechanism and its ε, and sees one rewrite or
 several of the same text. Each text of the list was as likely before. By P(text | rewrites) ∝ Π P(rewrite | text) the
-posterior is exact where the mechanism states how likely a rewrite is under another text (``Mechanism.chances``),
+posterior is exact where the mechanism states how likely a rewrite is under another text (``Mechanism.likelihood``),
 and no one with the same knowledge guesses better. Where a mechanism draws pieces, the attacker sees the pieces, which
 is a little more than the text that they make: a guess from the text alone is right no more often.
 

@@ -174,7 +174,8 @@ class Spelling:
                 self._listed(original, result, i, pieces[i], d)
 
     def _lacks(self, what: str) -> None:
-        self.unclear = f"{what}, and the mechanism does not say what a text is made of (Mechanism.audit_support.spelled)."
+        method = "Mechanism.audit_support.spelled"
+        self.unclear = f"{what}, and the mechanism does not say what a text is made of ({method})."
 
     def _spelled(self, result: RewriteResult) -> str | None:
         """What the mechanism says is written where these candidates were drawn; None where it does not say."""

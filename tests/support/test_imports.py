@@ -45,7 +45,10 @@ print(*found)
 """
 
 
-@pytest.mark.parametrize(("around", "said"), [("nullcontext", {"there", "ImportError"}), ("transformers_import_guard", {"there"})])
+@pytest.mark.parametrize(
+    ("around", "said"),
+    [("nullcontext", {"there", "ImportError"}), ("transformers_import_guard", {"there"})],
+)
 def test_both_threads_find_the_names(tmp_path: Path, around: str, said: set[str]) -> None:
     """Without it one of two does not, which shows that this test sees the difference; on a busy machine one of them
     may come too late for it."""
@@ -69,7 +72,8 @@ def test_the_core_imports_transformers_in_no_other_way() -> None:
         within = {
             id(node)
             for w in ast.walk(tree)
-            if isinstance(w, ast.With) and any(ast.unparse(i.context_expr) == "transformers_import_guard()" for i in w.items)
+            if isinstance(w, ast.With)
+            and any(ast.unparse(i.context_expr) == "transformers_import_guard()" for i in w.items)
             for node in w.body
         }
         for node in ast.walk(tree):
