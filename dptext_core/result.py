@@ -25,7 +25,7 @@ from .privacy.guarantee import Guarantee, percent
 from .privacy.kinds import NotProtectedKind
 from .privacy.sampling import NoiseStream
 from .privacy.terms import NotProtected
-from .support.checks import check_whole_number, told_config
+from .support.checks import check_whole_number, public_config
 from .support.private import Private
 from .text.language import Language
 from .text.languages import ENGLISH
@@ -280,7 +280,7 @@ class RewriteResult(Private):
         out: dict[str, Any] = {
             "text": self.text,
             "mechanism": self.mechanism,
-            "config": told_config(self.config),
+            "config": public_config(self.config, words=trace),
             "guarantee": self.guarantee.to_dict(),
             "noise_id": self.noise_id,
         }

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..privacy.guarantee import bound, scientific
 from ..privacy.kinds import Notion
-from ..support.checks import pluralize, told_config
+from ..support.checks import pluralize, public_config
 
 #: What a file that leaves a page may hold, and what that means.
 HOLDS = {
@@ -65,7 +65,7 @@ class LedgerEntry:
         own = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if not f.name.startswith("_")}
         if self.notion == "none":
             own |= dict.fromkeys(("epsilon", "total", "delta", "one", "one_delta"))
-        return own | {"time": self.time.isoformat(timespec="seconds"), "config": told_config(self.config)}
+        return own | {"time": self.time.isoformat(timespec="seconds"), "config": public_config(self.config)}
 
 
 @dataclass(frozen=True)

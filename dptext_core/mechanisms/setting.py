@@ -21,6 +21,9 @@ from . import codec
 from .option_meta import option_meta
 from .registry import fields_of, mechanism_class, title
 
+#: Stands for a list of words in a command that others may read.
+WORDS = "YOUR_WORDS"
+
 if TYPE_CHECKING:
     from .base import Mechanism
 
@@ -157,7 +160,8 @@ class Setting:
 
     def flags(self, places: bool = True) -> list[str]:
         """As arguments of a command that has chosen the mechanism; ε is left out where it is the default. places:
-        whether they say where files lie. Raises ConfigError."""
+        whether they are for the owner alone; else paths are cut and a list of words is a placeholder. Raises
+        ConfigError."""
         cls, given, out = mechanism_class(self.mechanism), self.given(), []
         if self.epsilon == cls.epsilon_range(self.options)[2]:
             del given["epsilon"]
@@ -166,7 +170,8 @@ class Setting:
             if option_meta(f).kind == "flag":
                 out.append(codec.flag(f) if given[name] else f"--no-{codec.flag(f).removeprefix('--')}")
             else:
-                text = codec.write(f, given[name] if places else mask_path(f, given[name]))
+                hidden = option_meta(f).kind == "words" and not places
+                text = WORDS if hidden else codec.write(f, given[name] if places else mask_path(f, given[name]))
                 # What begins like another flag is taken for one, unless it is tied to its own.
                 out += [f"{codec.flag(f)}={text}"] if text.startswith("-") else [codec.flag(f), text]
         return out

@@ -191,8 +191,17 @@ def mask_path(field: dataclasses.Field, value: Any) -> Any:
     return without_path(value) if isinstance(value, str) else value
 
 
-def told_config(config: Any) -> dict[str, Any]:
-    """All options of a config so, by name."""
-    return dataclasses.asdict(config) | {
-        f.name: mask_path(f, getattr(config, f.name)) for f in dataclasses.fields(config)
-    }
+def public_value(field: dataclasses.Field, value: Any) -> Any:
+    """Return an option's value as a release may state it: no path, and of a list of words only how many they are.
+
+    A blocklist may repeat words of the private text.
+    """
+    if getattr(field.metadata.get("option"), "kind", "") == "words" and value:
+        return pluralize(len(value), "word")
+    return mask_path(field, value)
+
+
+def public_config(config: Any, words: bool = False) -> dict[str, Any]:
+    """Return all options of a config by name, as a release may state them. words: with the lists of words."""
+    show = mask_path if words else public_value
+    return dataclasses.asdict(config) | {f.name: show(f, getattr(config, f.name)) for f in dataclasses.fields(config)}

@@ -11,7 +11,7 @@ from dptext_core.mechanisms.base import Mechanism
 from dptext_core.mechanisms.option_meta import option_meta
 from dptext_core.mechanisms.registry import DEFAULT_MECHANISM, mechanism_of
 from dptext_core.result import RewriteResult
-from dptext_core.support.checks import mask_path
+from dptext_core.support.checks import public_value
 from dptext_core.support.version import PROG, __version__
 
 from .html import escape, rows
@@ -50,7 +50,8 @@ def setting(result: RewriteResult) -> str:
         ("Privacy budget ε", f"{result.guarantee.each()} {option_meta(epsilon).unit}".strip()),
     ]
     for name, value in mechanism.setting.options.items():
-        pairs.append((option_meta(fields[name]).label, codec.format_value(_list_text(mask_path(fields[name], value)))))
+        value = _list_text(public_value(fields[name], value))
+        pairs.append((option_meta(fields[name]).label, codec.format_value(value)))
     pairs.append(("Seed", "" if result.seed is None else f"{result.seed}: a demonstration, not private"))
     pairs.append(("Made by", f"DP-Text Studio {__version__}"))
     return rows(pairs) + '<p class="p-small">Every option that is not named has its default.</p>'

@@ -45,8 +45,8 @@ def report(
     if private:
         mark = f'<p class="p-mark p-private">{PRIVATE}</p>'
     else:
-        held = "the rewritten text, its setting and its promise" if text else "a setting and its promise, and no text"
-        other = " No original word is in it but those that the rewritten text shows." if text else ""
+        held = "the rewritten text, its settings and its guarantee" if text else "settings and a guarantee, and no text"
+        other = " Original words appear only where the rewritten text shows them." if text else ""
         mark = f'<p class="p-mark">This file holds {held}.{other}</p>'
     parts = [f'<p class="p-eyebrow">Report, {day or datetime.datetime.now(datetime.UTC).date():%d %B %Y}</p>', mark]
     parts.append(f"<h1>{html.escape(title)}</h1>")

@@ -35,8 +35,10 @@ from dptext_core.mechanisms.registry import fields_of
 from dptext_core.mechanisms.setting import Setting, SettingFields
 from dptext_core.privacy.guarantee import Guarantee
 from dptext_core.support.assets import examples, read_json
+from dptext_core.support.checks import public_config
 from dptext_core.support.private import Private
 from dptext_core.support.task import UNWATCHED, Task
+from dptext_core.support.version import __version__
 from dptext_core.text import names
 from dptext_core.text.document import has_more, too_long
 
@@ -396,6 +398,17 @@ class Batch(Private):
     def promise(self) -> dict[str, Any]:
         """Return the guarantee in a finished run's result.json."""
         return read_json(self.run / RESULT)
+
+    def guarantee_file(self, found: BatchSummary) -> dict[str, Any]:
+        """Return the guarantee as it goes out beside a release: with what made it, and no private option value."""
+        config, result = self.asked.setting.make().config, found.promise
+        return {
+            "software": f"DP-Text Studio {__version__}",
+            "mechanism": self.asked.mechanism,
+            "config": public_config(config),
+            **{name: value for name, value in result.items() if name not in ("mode", "exposed")},
+            "not_protected_in_the_first_row": result["exposed"],
+        }
 
 
 def _too_long(text: str, most: int) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import json
+import re
 import runpy
 import unicodedata
 from pathlib import Path
@@ -425,3 +427,13 @@ def test_the_list_that_comes_with_the_program_is_read_whole():
     found = public_blocklist()
     assert len(found) == 1372 and {"alligatorbait"} <= found and not {"doctor", ""} & found
     assert all(w == w.casefold().strip() for w in found)
+
+
+def test_no_word_of_a_list_stands_in_what_may_be_released():
+    m = dpt.get_mechanism("custext", never=("bergen", "heart"))
+    r = m.rewrite("She has heart trouble in Bergen.")
+    assert r.to_dict()["config"]["never"] == "2 words"
+    assert r.to_dict(trace=True)["config"]["never"] == ("bergen", "heart")
+    released = json.dumps(r.to_dict()["config"]) + " ".join(m.setting.flags(places=False))
+    assert not {"bergen", "heart"} & set(re.findall(r"\w+", released.lower()))
+    assert "bergen,heart" in m.setting.flags()

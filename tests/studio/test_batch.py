@@ -417,3 +417,14 @@ def test_a_polished_job_is_what_its_command_makes():
     assert core.command(asked).count("--polish") == 1 and ", polish=True)" in core.snippet(asked)
     plain = dataclasses.replace(asked, polish=False)
     assert "polish" not in plain.to_dict() and "polish" not in core.command(plain) + core.snippet(plain)
+
+
+def test_the_guarantee_of_a_file_says_what_made_it_and_holds_no_word_of_the_blocklist(tmp_path):
+    asked = made(tmp_path).asked
+    setting = dpt.Setting("custext", {"never": ("bergen", "heart")}, 1.0)
+    batch = Batch(tmp_path, dataclasses.replace(asked, setting=setting))
+    file = batch.guarantee_file(batch.rewrite())
+    assert file["mechanism"] == batch.asked.mechanism and file["config"]["epsilon"] == batch.asked.setting.epsilon
+    assert file["software"].endswith(dpt.__version__) and file["rows"] == 40
+    assert file["config"]["never"] == "2 words" and "heart" not in json.dumps(file)
+    assert file["not_protected_in_the_first_row"] and "exposed" not in file

@@ -448,3 +448,9 @@ def test_the_commands_write_their_pages_and_refuse_what_would_give_originals_awa
         capsys, "gallery", "--out", str(tmp_path / "g"), "--mechanism", "foreign-swap", "--example", "review"
     )
     assert status == 0 and Path(out.strip()).is_file() and "1 page," in err
+
+
+def test_a_report_for_others_holds_no_word_of_the_blocklist():
+    result = dpt.get_mechanism("custext", never=("bergen", "heart")).rewrite("She left for Bergen with a weak heart.")
+    shown = exports.report(result, text=False).lower()
+    assert "2 words" in shown and not {"bergen", "heart"} & set(re.findall(r"\w+", shown))

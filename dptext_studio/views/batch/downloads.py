@@ -43,12 +43,12 @@ def download_boxes(batch: core.Batch, found: core.BatchSummary, done: bool) -> N
             what=f"with originals, {FORMATS[suffix]}",
         )
     with right, st.container(border=True):
-        st.markdown("**The promise**")
-        st.caption("What is promised of each row and of all, as JSON, to go with the release.")
+        st.markdown("**Guarantee**")
+        st.caption("The guarantee for each row and for all rows, with mechanism and settings, as JSON.")
         download.button(
-            "Download the promise",
-            json.dumps(found.promise, ensure_ascii=False, indent=1),
-            f"{batch.stem}-promise.json",
+            "Download the guarantee",
+            json.dumps(batch.guarantee_file(found), ensure_ascii=False, indent=1),
+            f"{batch.stem}-guarantee.json",
             "application/json",
             icon=":material/receipt_long:",
             key="batch_promise",

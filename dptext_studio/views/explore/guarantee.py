@@ -34,18 +34,21 @@ def guarantee_sentence(run: runs.Run, result: dpt.RewriteResult, void: bool) -> 
 
 
 def note_kept_words(run: runs.Run) -> None:
-    """Say which names and dates no ε hides, as the mechanism keeps such words, and what does."""
+    """State which names and dates no ε hides, because the mechanism keeps such words, and which options replace them.
+
+    It does not point to the blocklist: a list made by looking at the text would reveal something about it.
+    """
     tokens = run.payload["tokens"]
     words = dict.fromkeys(
         tokens[k]["o"] for said in run.payload.get("telling", ()) for k in said["at"] if tokens[k]["a"] == "keep"
     )
-    if words and run.mechanism.takes_never:
+    if words:
         them = ", ".join(f"“{w}”" for w in words)
         st.caption(
             literal(
-                f"At every ε this stays: {them}. Stop words, numbers and words that the mechanism does not know are "
+                f"Kept at every ε: {them}. Stop words and words that the mechanism does not know are kept unless "
+                "“More options” says otherwise."
             )
-            + "kept. What you write under “More options”, “Words never released”, is replaced."
         )
 
 

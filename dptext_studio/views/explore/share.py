@@ -87,8 +87,8 @@ def _setting(run: runs.Run, result: dpt.RewriteResult, epsilon: float) -> None:
 def _release(result: dpt.RewriteResult, warning: str) -> None:
     """Offer the files without originals."""
     st.caption(
-        "The rewritten text, its setting and its promise. No original word is in these files but those that "
-        "the rewritten text shows. What you download counts as released in the ledger."
+        "The rewritten text, its settings and its guarantee. Original words appear only where the rewritten text "
+        "shows them. What you download counts as released in the ledger."
     )
     short = partial(exports.report, result, warning=warning)
     _file("Report", "release", "report", "html", short, result)
