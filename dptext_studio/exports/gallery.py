@@ -37,11 +37,12 @@ SEED = 1
 STATE = "gallery.json"
 #: What a notion means to somebody who has never heard of it.
 PLAIN = {
-    "pure": "The released words are nearly as likely under any other text. How nearly is what ε says.",
-    "metric": "Words with near meanings are hard to tell apart. Words with far meanings are not.",
-    "group": "A word hides in a group of similar words, and nowhere else.",
-    "approx": "The released text is nearly as likely under any other text, but for a small chance δ.",
-    "none": "It makes no promise that holds: it is here to be looked at.",
+    "pure": "ε limits how much likelier the released words are under this text than under any other.",
+    "metric": "ε limits the odds per unit of distance: words with similar meanings are protected more than others.",
+    "group": "A word is hidden within a group of similar words, and nowhere else.",
+    "approx": "ε limits how much likelier the released text is under this text than under any other, except with "
+    "probability δ.",
+    "none": "It has no guarantee: it is here for comparison.",
 }
 
 
