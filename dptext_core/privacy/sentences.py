@@ -30,8 +30,8 @@ NOTIONS: dict[str, str] = {
 ANY_TEXTS = "any two texts"
 #: δ of the second statement, unless another is asked for.
 DELTA = 1e-5
-#: A factor e^ε above this hides little.
-LARGE = 1e4
+#: A factor above this hides little: e^ε, or e^(ε·distance) of a word's nearest neighbour.
+LARGE = 100.0
 
 
 class _Open(dict[str, str]):
@@ -292,7 +292,7 @@ def templates(g: Guarantee) -> dict[str, dict[str, str]]:
     Open places: ``{odds}``, e^ε; ``{near}`` and ``{largest}``, the odds of the nearest and of the most different word;
     ``{each}``, ε of a draw; ``{draws}``; ``{total}``, ε of all draws.
     """
-    sizes = {"plain": 0.0, "large": 2 * math.log(LARGE)}
+    sizes = {"plain": 0.0, "large": math.inf}
     return {
         name: {size: fill(" ".join(_template(g, draws, epsilon)), _texts(g)) for size, epsilon in sizes.items()}
         for name, draws in (("none", 0), ("one", 1), ("many", 2))
@@ -320,7 +320,7 @@ def _statement(g: Guarantee, draws: int, epsilon: float) -> list[str]:
     drawn = f"{most} {_count_phrase(g, draws)}"
     total = "together at most ε = {total}"
     if g.notion is Notion.METRIC:
-        return [_by_distance(g), f"{drawn}, with ε = {{each}} per unit of distance ({{metric}})."]
+        return [_by_distance(g, epsilon), f"{drawn}, with ε = {{each}} per unit of distance ({{metric}})."]
     large = ["A factor this large hides little."] if epsilon > math.log(LARGE) else []
     if g.notion is Notion.GROUP:
         within = ", in texts {among}" if g.among else ""
@@ -355,7 +355,7 @@ def _subject(g: Guarantee, several: bool) -> str:
     return f"A released {g.unit.noun}" if several else f"The released {g.unit.noun}"
 
 
-def _by_distance(g: Guarantee) -> str:
+def _by_distance(g: Guarantee, epsilon: float) -> str:
     within = ", in texts {among}" if g.among else ""
     examples = [
         said
@@ -366,9 +366,12 @@ def _by_distance(g: Guarantee) -> str:
         if d is not None
     ]
     odds = f" ({'; '.join(examples)})" if examples else ""
+    subject = "Similar words are harder to distinguish than different ones"
+    if g.near is not None and epsilon * g.near > math.log(LARGE):
+        subject = "At this ε, even similar words can be easy to distinguish"
     return (
-        "Similar words are hard to distinguish, different ones are not: a released word is at most e^(ε·distance) "
-        f"times as likely under your word as under another{within}{odds}."
+        f"{subject}: a released word is at most e^(ε·distance) times as likely under your word as under another"
+        f"{within}{odds}."
     )
 
 

@@ -71,7 +71,8 @@ export function guarantee(spec, epsilon, draws, kept, listed) {
   let total = 0;
   for (let i = 0; i < draws; i += 1) total += epsilon;
   const which = draws === 0 ? "none" : draws === 1 ? "one" : "many";
-  const size = epsilon > Math.log(1e4) ? "large" : "plain";
+  const exponent = spec.guarantee.notion === "metric" ? epsilon * spec.guarantee.near : epsilon;
+  const size = exponent > Math.log(100) ? "large" : "plain";
   /** @type {Record<string, string>} */
   const values = {
     odds: odds(epsilon), each: bound(epsilon), draws: integer.format(draws), total: bound(total),
