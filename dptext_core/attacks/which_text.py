@@ -380,7 +380,7 @@ def limit(mechanism: Mechanism, prepared: Sequence[Prepared], answers: int = 1) 
     value = min(1.0, float((1 + delta * weights.sum() / n) / least))
     largest = float(losses.max())
     times = "" if answers == 1 else f" for {answers} rewrites together"
-    plus = f", save with a chance of δ = {scientific(delta)}" if delta else ""
+    plus = f", except with probability δ = {scientific(delta)}" if delta else ""
     if not math.isfinite(largest):
         whence = f"Between some of these texts nothing is promised{times}"
     else:

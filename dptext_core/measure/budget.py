@@ -135,7 +135,7 @@ def _by_openness(mechanism: Mechanism, prepared: Prepared) -> list[float]:
     if found is None:
         raise ConfigError(
             f"{mechanism.title} proposes nothing from what is public, so that nothing says which words need less ε. "
-            "Start from what is public (dp-mlm-prior, or the option prior), or spread the total evenly."
+            "Use a public prior (dp-mlm-prior, or the option prior), or spread the total evenly."
         )
     largest = max(found.values(), default=0.0) or 1.0
     every = [1.0] * len(prepared.document.tokens)

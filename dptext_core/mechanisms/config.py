@@ -202,7 +202,7 @@ def never_option() -> Any:
     """The field ``never``: see ``dptext_core.mechanisms.blocklist``."""
     return option(
         (),
-        label="Words never released",
+        label="Blocklist",
         kind="words",
         advanced=True,
         in_links=False,
@@ -217,7 +217,7 @@ def loaded_words_option() -> Any:
     """The field ``loaded_words``. By itself all words can come out, as the papers have it; pages begin without them."""
     return option(
         True,
-        label="Loaded words can come out",
+        label="Allow offensive words",
         recommended=False,
         is_public_filter=True,
         shared_with="all",

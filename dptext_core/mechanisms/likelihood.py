@@ -193,7 +193,7 @@ def _why_none(m: Mechanism) -> str:
             f"{m.title} writes its text from a vector with noise, and very many such vectors give the same text. How "
             "likely a text is under another original is the sum over all of them, which has no formula. What bounds "
             "any guess there is how far the vectors of the texts are apart, against the noise: Explore says it "
-            "under “What an attacker gets”, and in Python dptext_core.attacks.which_text.limit."
+            "under “What could an attacker guess?”, and in Python dptext_core.attacks.which_text.limit."
         )
     return _no_formula(m) if "alignment" in m.can else _written_new(m)
 

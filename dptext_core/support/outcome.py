@@ -1,4 +1,4 @@
-"""What becomes of work that somebody else does: a value, or why there is none."""
+"""Result of delegated work: a value, or why there is none."""
 
 from __future__ import annotations
 

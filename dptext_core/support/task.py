@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from ..errors import Cancelled
 
-#: Told how much is done, and of how much, in the thread of the work. What it raises ends the work.
+#: Progress callback ``(done, total)``, called in the thread of the work. What it raises ends the work.
 Listener = Callable[[int, int], None]
 
 _STOPPED = "Stopped, as you asked."

@@ -204,6 +204,6 @@ def at_equal_privacy(runs: Runs) -> ClaimOutcome:
             *numbers,
         ),
         "N_w says how often a word stays, not how well a changed one can be guessed. What is kept at equal success of "
-        "an attacker is in Explore, under Same privacy elsewhere.",
+        "an attacker is in Explore, under Compare at equal privacy.",
         tuple(rows),
     )

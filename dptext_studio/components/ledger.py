@@ -40,7 +40,7 @@ def panel(ledger: Ledger, results: Sequence[dpt.RewriteResult] = ()) -> None:
     if ledger.entries:
         rows = budget_table(ledger)
         st.dataframe(rows, hide_index=True, height=_height(rows))
-        st.caption("A row is what was looked at of one draw, or one setting of it that was released.")
+        st.caption("Each row is one draw, viewed or released, or one setting of it that was released.")
     if ledger.taken:
         files = copies_table(ledger)
         st.dataframe(files, hide_index=True, height=_height(files))

@@ -87,7 +87,7 @@ class Group(Lesson):
                 f"{percent(view.alone_share)} of the whole vocabulary stand alone.",
             ),
             (
-                "Whose set is like no other's is told by any output that only this set has. ε does not matter then: "
+                "A word with a unique candidate set is revealed by its output. ε does not matter then: "
                 "the promise is about words in one group, and a group of one hides nobody.",
                 "So a promise has two parts. How much may be told (ε), and between whom (the group).",
             ),

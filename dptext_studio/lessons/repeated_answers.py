@@ -61,7 +61,7 @@ class RepeatedAnswers(Lesson):
     title = "The budget adds up, and asking twice"
     promise = "why one answer is not like ten"
     said = (
-        "An answer has noise in it, so that one alone tells little. The noise of the next answer is another one.",
+        "An answer has noise in it, so that one alone tells little. Each answer uses fresh noise.",
         "Somebody who sees several answers to the same text asks: which word makes all of them likely?",
         f"“{WORD}” was rewritten with ε = {EPSILON:g} again and again. Choose how many answers the attacker has seen.",
     )

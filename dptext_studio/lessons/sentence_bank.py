@@ -102,7 +102,8 @@ class SentenceBank(Lesson):
             (
                 "A whole draw spends everything on one question: what is it about? It keeps no fact: who it was, and "
                 "when, is that of another sentence. Its likeness ends at what the bank has.",
-                "Words have to share. With little each is drawn as good as blindly; with much the sentence comes back.",
+                "Words have to share. With a small share, each word is almost random; with a large one the sentence "
+                "comes back.",
             ),
             (
                 Bars("Likeness to the sentence, on average", rows, top=1.0),

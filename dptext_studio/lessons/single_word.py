@@ -23,7 +23,7 @@ class SingleWord(Lesson):
     said = (
         "A word is not deleted: another one is drawn in its place, by chance.",
         "Words that fit have better chances. The number ε says how much better: at a small ε all words are nearly "
-        "alike, at a large one the best fitting words have it all.",
+        "alike, at a large one the best-fitting words take almost all the probability.",
         "Move ε and watch the chances of one word of a doctor's note.",
     )
     control = Control("Privacy budget", (5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0), 20.0, epsilon_text)

@@ -787,7 +787,7 @@ def test_the_first_page_opens_at_an_earlier_address_without_what_a_link_hides_an
     assert page.get_by_role("button", name="Analyses").is_visible()
     for gone in ("Neighbours", "More", "Mechanism", "More options", "Budget", "Ends of the range", "Clipping range"):
         assert not page.get_by_text(gone, exact=True).first.is_visible(), gone
-    for gone in ("Start from what is public", "Show what the width costs", "Repeatable demonstration"):
+    for gone in ("Use a public prior", "Show what the width costs", "Repeatable demonstration"):
         assert not page.get_by_text(gone).first.is_visible(), gone
 
     type_text(page, "My doctor paid.")
@@ -892,7 +892,7 @@ def test_the_highest_slides_fit_on_a_small_wall(open_app: Callable) -> None:
 
 def upload(page, name: str, data: bytes) -> None:
     """Batch takes this file, and rewrites ten rows of it."""
-    page.get_by_text("Come back to a job").wait_for(timeout=LONG)
+    page.get_by_text("Resume a job").wait_for(timeout=LONG)
     calm(page)
     page.locator("input[type=file]").set_input_files({"name": name, "mimeType": "text/csv", "buffer": data})
     page.get_by_role("button", name="Rewrite all").wait_for(timeout=LONG)
@@ -949,7 +949,7 @@ def test_tables_are_rewritten_and_taken_away_and_hostile_cells_stay_text(open_ap
     page.get_by_role("button", name="Open the job").click()
     page.get_by_text("Done: 2 rows are rewritten.").wait_for(timeout=LONG)
     page.get_by_role("button", name="Delete now").click()
-    page.get_by_text("Come back to a job").wait_for(timeout=LONG)
+    page.get_by_text("Resume a job").wait_for(timeout=LONG)
     clean(seen)
 
 
@@ -1019,7 +1019,7 @@ def test_points_of_the_trade_off_come_and_one_is_read(open_app: Callable):
 PAGES = {
     "Explore": (".strip .text button", ""),
     "Compare": (".rewrite .word", ""),
-    "Batch": ("text=Come back to a job", ""),
+    "Batch": ("text=Resume a job", ""),
     "Learn": ("[role=radiogroup] label", ""),
     "Benchmarks": (".js-plotly-plot .main-svg", "Research"),
     "Findings": ("text=Which mechanism", "Research"),

@@ -84,7 +84,7 @@ def test_the_processor_rests_when_the_page_is_closed(shared_context, server, tmp
     """A file that takes long to read is read no further."""
     url, asked = server
     page = visit(shared_context, f"{url}/batch")
-    page.get_by_text("Come back to a job").wait_for()
+    page.get_by_text("Resume a job").wait_for()
     path = tmp_path / "long.csv"
     path.write_bytes(b"text,label\n" + b"a,1\n" * 2_500_000)
 

@@ -61,7 +61,7 @@ def test_the_values_follow_the_skeleton_at_unknown_words_too():
 @pytest.mark.parametrize("options", [{"name": "dp-mlm"}, {"name": "dp-mlm-prior", "prior": "frequency"}])
 def test_without_a_proposal_by_place_nothing_says_who_needs_less(options):
     m = dpt.get_mechanism(options["name"], **{k: v for k, v in options.items() if k != "name"})
-    with pytest.raises(dpt.ConfigError, match="Start from what is public"):
+    with pytest.raises(dpt.ConfigError, match="Use a public prior"):
         distribute(m, TEXT, 120.0, "public")
 
 

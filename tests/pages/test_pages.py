@@ -915,7 +915,7 @@ def test_what_is_shared_carries_the_setting_and_a_saved_session_brings_it_back()
     assert any("2 words are removed" in c.value and "ε is unchanged" in c.value for c in at.caption)
     link, command = (c.value for c in at.code[:2])
     assert "never" not in link and "--never heck,sister" in command
-    assert any("does not carry" in c.value and "Words never released" in c.value for c in at.caption)
+    assert any("does not carry" in c.value and "Blocklist" in c.value for c in at.caption)
     assert links.link_of_run(run.inputs, 9.0, file=True)[0]["never"] == "heck,sister", "a saved session does"
     at.text_area(key="play-diffractor-never").set_value("heck f*ck").run()
     assert any("this is 3 of them" in e.value and "All others are taken out" in e.value for e in at.error)

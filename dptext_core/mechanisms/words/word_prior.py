@@ -40,7 +40,7 @@ def prior_option(more: str = "") -> Any:
     """The field ``prior``."""
     return option(
         "none",
-        label="Start from what is public",
+        label="Use a public prior",
         changes_distribution=True,
         choices=("none", "frequency", "skeleton"),
         help="“None” is the paper's mechanism. “Frequency” starts from how frequent words are. “Skeleton” starts from "

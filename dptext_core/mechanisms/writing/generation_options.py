@@ -70,7 +70,7 @@ def prior_option() -> Any:
     """The field ``prior``."""
     return option(
         "none",
-        label="Start from what is public",
+        label="Use a public prior",
         changes_distribution=True,
         choices=("none", "released"),
         advanced=True,

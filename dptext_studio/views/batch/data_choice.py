@@ -35,7 +35,7 @@ def choose_data() -> None:
             st.caption(f"PDF files cannot be read on this server. Its owner can add this: `{documents.INSTALL}`")
     if limits().keeps:
         with right, st.container(border=True):
-            st.markdown("**Come back to a job**")
+            st.markdown("**Resume a job**")
             code = st.text_input("Job code", key="batch_code", help="You got it when you asked to keep a job.")
             if st.button("Open the job", key="batch_open", width="stretch"):
                 open_kept(code)

@@ -86,7 +86,7 @@ def settings_controls(upload: Upload, look: core.FilePreview, header: bool) -> c
         [c for c in look.columns if c != column],
         key=stay(f"batch_keep_{key}_{column}"),
         format_func=column_title(header),
-        placeholder="None: only the rewrites leave",
+        placeholder="None: export rewrites only",
     )
     if keep:
         st.warning("Nothing protects the columns that you keep. A name or a date in them tells who wrote the row.")

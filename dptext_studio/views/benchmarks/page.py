@@ -316,7 +316,7 @@ def notes(found: results.Results, data: str, shown: list[curves.Series]) -> None
                 st.markdown(f"**{literal(paper)}.** {literal(caption)}")
     out = [g for g in found.gates if not g.enters]
     if out:
-        with st.expander("Tasks that do not enter"):
+        with st.expander("Excluded tasks"):
             st.markdown(
                 "Our classifier does not beat always guessing the most frequent class of these by three standard "
                 "errors, even on unprotected text. What a mechanism loses of nothing cannot be measured."

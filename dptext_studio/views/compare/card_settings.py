@@ -19,7 +19,7 @@ state = st.session_state
 
 PAGE = "compare"
 MODES = {
-    "own": "An ε for each",
+    "own": "Separate ε values",
     "epsilon": "Equal ε",
     "total": "Equal total ε",
     "best": "Equal strongest attacker",

@@ -95,7 +95,7 @@ def public_start(
         public is None
         or public.name == spec.name
         or not st.toggle(
-            "Start from what is public",
+            "Use a public prior",
             key="play_public",
             help="The kept words are public anyway. A language model that sees only them proposes words that fit, and "
             "the private text moves the proposal. The promise for ε stays the same, between texts with the same kept "
