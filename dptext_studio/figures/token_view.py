@@ -98,7 +98,8 @@ def payload(
         made["original"] = result.original
     elif pin and (at := [k for k, t in drawn.items() if t["o"].casefold() == pin.casefold()]):
         made["pin"] = min(at)
-    made["telling"] = _identifiers(result, aligned, prepared) if aligned or not live else _identifiers_among(result, drawn)
+    among = live and not aligned
+    made["telling"] = _identifiers_among(result, drawn) if among else _identifiers(result, aligned, prepared)
     if (finder := names.finder()) is not None:
         made["finder"] = finder.title
     if isinstance(epsilon, tuple):
