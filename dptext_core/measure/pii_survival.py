@@ -84,13 +84,17 @@ def find_pii(text: str, language: Language = ENGLISH, finder: Finder | None = No
     return _Search(text, language).found(finder)
 
 
-def trace_pii(result: RewriteResult, finder: Finder | None = None) -> list[tuple[PiiSpan, tuple[int, ...]]]:
+def trace_pii(
+    result: RewriteResult, finder: Finder | None = None, pii: Sequence[PiiSpan] | None = None
+) -> list[tuple[PiiSpan, tuple[int, ...]]]:
     """Everything that was found in the original, each with units of the result.
 
-    finder: beside the rules; without it, the one that the environment names (``names``), if any.
+    finder: beside the rules; without it, the one that the environment names (``names``), if any. pii: what was found
+    in the original, where that is known already.
     Where pieces answer to words: the steps of its words, whatever became of them. Else the pieces in which it stands.
     """
-    pii = find_pii(result.original, result.language, finder or names.finder())
+    if pii is None:
+        pii = find_pii(result.original, result.language, finder or names.finder())
     if "alignment" in result.can:
         steps = _Spans((k, s.span) for k, s in enumerate(result.steps) if s.action != "insert")
         return [(t, steps.overlapping(t.words)) for t in pii]

@@ -21,7 +21,7 @@ from ..errors import ConfigError, InputError
 from ..support.checks import check_whole_number
 from ..support.private import Private
 from ..support.statistics import boundary, clopper_pearson
-from .sampling import DEPTH, NoiseStream, Sampler, draw
+from .sampling import DEPTH, ROUGH, NoiseStream, Sampler, draw
 
 #: Largest ε per draw. Where the scores of a table differ by at most 1/2, log p spans ε/2 + ln|V|: beyond DEPTH = 720
 #: the sampler does not reach an output any more, and what can come out under one text but not under another has no
@@ -365,9 +365,19 @@ class ScoreTable(Channel):
         return part[np.argsort(-self.scores[part], kind="stable")]
 
     def epsilon_breakpoints(self, stream: NoiseStream, low: float, high: float) -> list[tuple[float, int]]:
-        """As :meth:`Channel.flips`, exact: the released score never falls as ε grows."""
-        offsets = stream.gumbel(len(self.scores))
-        return envelope(self.scores, offsets if self.log_base is None else offsets + self.log_base, low, high)
+        """As :meth:`Channel.epsilon_breakpoints`, exact: the released score never falls as ε grows.
+
+        Approximate noise tells which candidates come out nowhere; the others are compared by their exact noise.
+        """
+        prefixes, rough, beyond = stream.rough_gumbel(len(self.scores))
+        if self.log_base is not None:
+            rough = rough + self.log_base
+        near = _may_win(self.scores.astype(rough.dtype), rough, low, high, 2 * ROUGH)
+        near = np.union1d(near, beyond) if len(beyond) else near
+        offsets = stream.gumbel_at(near, prefixes[near])
+        if self.log_base is not None:
+            offsets = offsets + self.log_base[near]
+        return [(epsilon, int(near[i])) for epsilon, i in envelope(self.scores[near], offsets, low, high)]
 
 
 def seen_at_least_once(probs: np.ndarray, n: int) -> np.ndarray:
@@ -426,6 +436,23 @@ def envelope(slopes: np.ndarray, offsets: np.ndarray, low: float, high: float) -
             return out
         at = max(float(cross[best]), at)
         out.append((at, int(which[best])))
+
+
+def _may_win(slopes: np.ndarray, offsets: np.ndarray, low: float, high: float, slack: float) -> np.ndarray:
+    """Return every line that may be in the :func:`envelope` where all offsets are off by ``slack`` together; int64,
+    ascending.
+
+    Whatever is above the lines that win at both ends is so where these cross, or at an end.
+    """
+    at_low, at_high = low * slopes + offsets, high * slopes + offsets
+    first, last = int(at_low.argmax()), int(at_high.argmax())
+    near = at_low >= at_low[first] - slack
+    near |= at_high >= at_high[last] - slack
+    if (rise := float(slopes[last]) - float(slopes[first])) > 0:
+        cross = (float(offsets[first]) - float(offsets[last])) / rise
+        at_cross = min(max(cross, low), high) * slopes + offsets
+        near |= at_cross >= at_cross[first] - slack
+    return near.nonzero()[0]
 
 
 def search_flips(

@@ -39,6 +39,20 @@ def weak_cache(most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
     return wrap
 
 
+_kept: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
+
+
+def kept_with(owner: Any, key: Any, make: Callable[[], T]) -> T:
+    """Return what was made for ``owner`` under this key before, else make it. It goes when the owner goes.
+
+    The answer must not refer to the owner.
+    """
+    held = _kept.setdefault(owner, {})
+    if key not in held:
+        held[key] = make()
+    return held[key]
+
+
 class OwnLock:
     """A lock of one value: a copy, in this process or another, gets one of its own."""
 

@@ -6,12 +6,13 @@ to a range, come from the rewrite. They tell of the original words: for the auth
 
 from __future__ import annotations
 
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict, cast
 
 import numpy as np
 
-from dptext_core.mechanisms.base import Mechanism
+from dptext_core.mechanisms.base import Mechanism, Prepared
 from dptext_core.result import RewriteResult
+from dptext_core.support.cache import kept_with
 
 #: Bars of the picture of all scores of one word.
 BARS = 40
@@ -39,16 +40,28 @@ class MechanismSteps(TypedDict):
     scored: NotRequired[list[ScoreSummary | None]]
 
 
-def mechanism_steps(mechanism: Mechanism, result: RewriteResult) -> MechanismSteps:
-    """Return the steps of a rewrite of this mechanism."""
+def mechanism_steps(mechanism: Mechanism, prepared: Prepared, result: RewriteResult) -> MechanismSteps:
+    """Return the steps of a rewrite of a prepared text by this mechanism."""
     made: MechanismSteps = {"steps": list(mechanism.steps)}
     clipping: Any = mechanism.clipping
     if clipping is None or not mechanism.clips_alone:  # type: ignore[attr-defined]
         return made
+    low, high = (float(getattr(mechanism.config, end)) for end in (clipping.low, clipping.high))
+    if "sweep" not in result.can:
+        return made | _scores(result, low, high)
+    # No score depends on what was drawn.
+    key = "steps", low, high, tuple(u.drawn for u in result.units)
+    made |= kept_with(prepared, key, lambda: _scores(result, low, high))
+    if "scored" in made:
+        made["unit"] = 2 * (high - low)
+    return made
+
+
+def _scores(result: RewriteResult, low: float, high: float) -> MechanismSteps:
+    """Return what the steps hold of the scores of a rewrite, {} where there are none."""
     logits = {k: x for k, u in enumerate(result.units) if u.drawn and (x := result.logits(k)) is not None}
     if not logits:
-        return made
-    low, high = (float(getattr(mechanism.config, end)) for end in (clipping.low, clipping.high))
+        return cast(MechanismSteps, {})
     first = min(low, *(float(x.min()) for x in logits.values()))
     last = max(high, *(float(x.max()) for x in logits.values()))
     scored: list[ScoreSummary | None] = [None] * len(result.units)
@@ -56,7 +69,4 @@ def mechanism_steps(mechanism: Mechanism, result: RewriteResult) -> MechanismSte
         bars = ((x - first) * (BARS / max(last - first, 1e-9))).astype(np.intp)  # half as long as np.histogram
         counts = np.bincount(np.minimum(bars, BARS - 1), minlength=BARS)
         scored[k] = {"bars": [int(n) for n in counts], "tied": int((x >= high).sum())}
-    made |= {"low": low, "high": high, "axis": (first, last), "scored": scored}
-    if "sweep" in result.can:
-        made["unit"] = 2 * (high - low)
-    return made
+    return cast(MechanismSteps, {"low": low, "high": high, "axis": (first, last), "scored": scored})

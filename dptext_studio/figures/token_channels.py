@@ -45,15 +45,15 @@ def drawn_at_one_epsilon(
     if known is not None:
         placed = {**placed, "t": word}
     table = ScoreTable(d.candidates, np.maximum(d.log_probs, -1e5) / shown_at, d.source)
-    token = drawn_from_scores(placed, result, k, table, [(low, int((exact or list(at))[0]))], np.zeros(N_GRID))
+    token = drawn_from_scores(placed, result, k, table, [(low, int((exact or list(at))[0]))], [0.0] * N_GRID)
     if d.draws is not None:
         token["draws"] = int(d.draws)
     return token
 
 
 @weak_cache(2)
-def log_z(table: ScoreTable, low: float, high: float) -> np.ndarray:
-    return table.log_z(np.geomspace(low, high, N_GRID))
+def log_z(table: ScoreTable, low: float, high: float) -> list[float]:
+    return [round(float(x), 6) for x in table.log_z(np.geomspace(low, high, N_GRID))]
 
 
 @weak_cache(1)
@@ -66,7 +66,7 @@ def likeliest(table: ScoreTable) -> np.ndarray:
 
 
 def drawn_from_scores(
-    placed: PlacedToken, result: RewriteResult, k: int, table: ScoreTable, flips: Flips, z: np.ndarray
+    placed: PlacedToken, result: RewriteResult, k: int, table: ScoreTable, flips: Flips, z: list[float]
 ) -> ScoredToken:
     """Return a drawn unit whose channel is a score table without a proposal."""
     scores = table.scores
@@ -76,7 +76,7 @@ def drawn_from_scores(
         **_drawn_token(placed, result, k, table, chosen, flips),
         "s": [round(float(scores[i]), 8) if np.isfinite(scores[i]) else FLOOR for i in chosen],
         "rank": [int(r) for r in ranks],
-        "z": [round(float(x), 6) for x in z],
+        "z": z,
     }
 
 

@@ -15,11 +15,13 @@ from typing import cast
 import numpy as np
 
 from dptext_core.attacks.risk import Lead, WordSuccess
-from dptext_core.measure.pii_survival import KINDS, is_unchanged, standing_among, trace_pii
+from dptext_core.measure.pii_survival import KINDS, find_pii, is_unchanged, standing_among, trace_pii
 from dptext_core.mechanisms.option_meta import option_meta
+from dptext_core.mechanisms.preparing import Prepared
 from dptext_core.privacy.distribution import Channel, ScoreTable
 from dptext_core.privacy.guarantee import bound
 from dptext_core.result import RewriteResult, Unit
+from dptext_core.support.cache import kept_with
 from dptext_core.support.task import UNWATCHED, Task
 from dptext_core.text import names
 
@@ -50,11 +52,20 @@ from .token_payload import (
 
 
 def payload(
-    result: RewriteResult, *, run: int, low: float, high: float, default: float, pin: str = "", task: Task = UNWATCHED
+    result: RewriteResult,
+    *,
+    run: int,
+    low: float,
+    high: float,
+    default: float,
+    pin: str = "",
+    prepared: Prepared | None = None,
+    task: Task = UNWATCHED,
 ) -> Payload:
     """Return the data of the token view of a rewrite, over the ε from ``low`` to ``high``.
 
-    pin: the word to look at first. task: is told the tokens that are done, and all of them.
+    pin: the word to look at first. prepared: the text that was rewritten, which keeps the identifiers that were found
+    in it. task: is told the tokens that are done, and all of them.
     """
     epsilon = result.config.epsilon
     shown_at = float(epsilon) if isinstance(epsilon, float) else float(default)
@@ -87,7 +98,8 @@ def payload(
         made["original"] = result.original
     elif pin and (at := [k for k, t in drawn.items() if t["o"].casefold() == pin.casefold()]):
         made["pin"] = min(at)
-    made["telling"] = _identifiers(result, aligned) if aligned or not live else _identifiers_among(result, drawn)
+    among = live and not aligned
+    made["telling"] = _identifiers_among(result, drawn) if among else _identifiers(result, aligned, prepared)
     if (finder := names.finder()) is not None:
         made["finder"] = finder.title
     if isinstance(epsilon, tuple):
@@ -201,10 +213,15 @@ def _lead(lead: Lead) -> tuple[list[float], list[float], list[list[float]]]:
     )
 
 
-def _identifiers(result: RewriteResult, aligned: bool) -> list[Identifier]:
+def _identifiers(result: RewriteResult, aligned: bool, prepared: Prepared | None) -> list[Identifier]:
     tellings: dict[tuple[str, str], Identifier] = {}
     drawn = "distribution" in result.can
-    for t, units in trace_pii(result):
+    finder = names.finder()
+    pii = None
+    if prepared is not None:
+        find = lambda: find_pii(result.original, result.language, finder)  # noqa: E731
+        pii = kept_with(prepared, ("identifiers", finder), find)
+    for t, units in trace_pii(result, finder, pii):
         said = tellings.setdefault(
             (t.kind, t.text.casefold()), {"kind": t.kind, "kinds": KINDS[t.kind], "text": t.text, "at": []}
         )

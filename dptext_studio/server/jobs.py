@@ -25,6 +25,8 @@ PATIENCE = 0.8
 TELL = 10.0
 #: Seconds after which a waiting run of a page looks whether another one is wanted.
 POLL_SECONDS = 0.05
+#: Seconds after which work that is yet to ask for its turn looks whether it is still wanted.
+DELAY_SECONDS = 0.5
 GONE = "The connection to this page was lost for some seconds, so this was stopped. Start it again to get its result."
 
 
@@ -89,7 +91,7 @@ class Job:
         try:
             while (rest := self._started + after - time.monotonic()) > 0:
                 self.task.check()
-                time.sleep(min(POLL_SECONDS, rest))
+                time.sleep(min(DELAY_SECONDS, rest))
             with all_turns.take(self._turn):
                 result = work(self.task)
             self.result = None if self._forgotten else result

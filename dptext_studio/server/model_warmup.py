@@ -44,7 +44,8 @@ def _read_vocabularies(engine: Engine) -> None:
         with suppress(DPTextError):
             recommended.recommended(name).rewrite(examples()[0].text)
     time.sleep(SETTLE)
-    heap.give_back()  # all that a first visit loads is loaded
+    heap.settle()  # all that a first visit loads is loaded
+    heap.give_back()
 
 
 def where(engine: Engine) -> str:

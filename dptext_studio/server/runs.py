@@ -124,8 +124,9 @@ def make_run(
     keep_stream = before is not None and not redraw and goes_on and before.inputs.seed == inputs.seed
     stream = before.stream if before is not None and keep_stream else dpt.NoiseStream(inputs.seed)
     result = mechanism.rewrite(prepared, stream=stream, task=task)
-    shown = _payload(result, number, axis, task, pin)
-    shown["how"], shown["belief"] = mechanism_steps(mechanism, result), exactness(mechanism)
+    low, high, default = axis
+    shown = payload(result, run=number, low=low, high=high, default=default, pin=pin, prepared=prepared, task=task)
+    shown["how"], shown["belief"] = mechanism_steps(mechanism, prepared, result), exactness(mechanism)
     if before is not None and (before.payload["lo"], before.payload["hi"]) != axis[:2]:
         # Another slider: the browser moves to its default instead of clamping where the last one stood.
         shown["cmd"] = {"n": number, "eps": epsilon}
@@ -175,13 +176,6 @@ def _plain(mechanism: dpt.Mechanism, prepared: dpt.Prepared, task: Task) -> tupl
     if held is not None and there is not None and "sweep" in mechanism.can:
         again = there.put(prepared.document, held.of(prepared))
     return plain, again or plain.prepare(prepared.text, task=task.quiet)
-
-
-def _payload(
-    result: dpt.RewriteResult, number: int, axis: tuple[float, float, float], task: Task = UNWATCHED, pin: str = ""
-) -> Payload:
-    low, high, default = axis
-    return payload(result, run=number, low=low, high=high, default=default, pin=pin, task=task)
 
 
 def _is_spread(config: Any) -> bool:

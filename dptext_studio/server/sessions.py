@@ -6,7 +6,6 @@ leaves. So one thread asks, once a second, which sessions still have a connectio
 
 from __future__ import annotations
 
-import gc
 import threading
 import time
 from collections.abc import Callable
@@ -14,6 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from weakref import WeakSet, ref
+
+from dptext_core.support import heap
 
 from . import streamlit_patches as inner
 
@@ -131,7 +132,7 @@ def _watch() -> None:
         while True:
             time.sleep(CHECK_SECONDS)
             if closed:
-                gc.collect()  # what only cycles hold
+                heap.settle()  # what only cycles hold
             with _lock:
                 if not _visits:
                     _watching = False

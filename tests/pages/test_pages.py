@@ -426,6 +426,24 @@ def test_the_belief_has_the_numbers_of_the_core_at_every_point_and_where_the_sli
 
 
 @pytest.mark.usefixtures("at_once")
+def test_sessions_share_the_passes_of_a_belief_about_an_example_and_nothing_that_was_typed(monkeypatch):
+    made, make = [], dpt.BeliefQuestion.make
+    monkeypatch.setattr(dpt.BeliefQuestion, "make", lambda *a, **k: (made.append(a[2:]), make(*a, **k))[1])
+    precomputed._prepared.cache_clear()
+    pages = [settle(app()) for _ in range(2)]
+    shown_runs = [at.session_state["session"].run for at in pages]
+    shown = [believed(at, run.payload["eps"]) for at, run in zip(pages, shown_runs, strict=True)]
+    assert made == [("heart", None)] and shown_runs[0].result.noise_id != shown_runs[1].result.noise_id
+    for at, run in zip(pages, shown_runs, strict=True):
+        believed(at, run.payload["eps"], others=[["heart", "knee"]])
+    assert made[1:] == [("heart", ("knee",))] * 2, "alternatives that were typed stay in their session"
+    for run, found in zip(shown_runs, shown, strict=True):
+        want = dpt.belief(run.mechanism, run.inputs.text, "heart", result=run.result, draws=0)
+        assert found["words"] == list(want.alternatives)
+        assert np.exp(found["now"]["log"]) == pytest.approx(want.posterior, abs=1e-5)
+
+
+@pytest.mark.usefixtures("at_once")
 def test_the_belief_of_a_writer_is_about_the_word_that_gives_its_sentence_away():
     at = settle(app())
     at.selectbox(key="play_mechanism").set_value("dp-prompt")

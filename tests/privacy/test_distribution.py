@@ -104,6 +104,41 @@ def test_candidates_that_a_filter_removed_win_nowhere(seed, size):
     assert all(type(w) is int for _, w in flips)
 
 
+class OftenNearAnEnd(NoiseStream):
+    """Noise of which every fourth variable begins with zeros, and every fourth with ones."""
+
+    __slots__ = ()
+
+    def prefixes(self, n, draws=1):
+        out = super().prefixes(n, draws).copy()
+        out[:, ::4] >>= 20
+        out[:, 1::4] |= np.uint32(0xFFFFF000)
+        return out
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.integers(0, 10_000),
+    st.integers(1, 2000),
+    st.floats(-3, 5),
+    st.floats(0, 5),
+    st.sampled_from([0.0, 0.2, 40.0]),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from([NoiseStream, OftenNearAnEnd]),
+)
+def test_breakpoints_are_those_of_the_exact_noise_of_all(seed, size, low, width, spread, prior, removed, kind):
+    rng, low = np.random.default_rng(seed), math.exp(low)
+    scores = np.clip(rng.normal(-0.2, spread, size), -0.5 if spread < 1 else -200.0, 0.0)
+    if removed:
+        scores[1::3] = -np.inf
+    base = rng.normal(0, 4, size) if prior else None
+    t = ScoreTable([f"w{i}" for i in range(size)], scores, None, None, base)
+    noise = kind(seed).gumbel(size)
+    wanted = envelope(scores, noise if base is None else noise + base, low, low * math.exp(width))
+    assert t.epsilon_breakpoints(kind(seed), low, low * math.exp(width)) == wanted
+
+
 def test_a_locked_draw_equals_the_sampler_at_every_epsilon():
     t = table(4000, 9)
     stream = NoiseStream(4)

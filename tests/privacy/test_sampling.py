@@ -42,6 +42,28 @@ def test_gumbel_noise_is_gumbel():
     assert stats.kstest(sample, stats.gumbel_r.cdf).pvalue > 1e-4
 
 
+def test_leading_bits_give_the_noise_roughly():
+    stream, n = NoiseStream(3), 400_000
+    prefixes, rough, beyond = stream.rough_gumbel(n)
+    exact = stream.gumbel(n)
+    assert 0 < len(beyond) < 20
+    error = np.abs(rough - exact)
+    assert np.delete(error, beyond).max() < sampling.ROUGH
+    assert (stream.gumbel_at(beyond, prefixes[beyond]) == exact[beyond]).all()
+    assert (rough[beyond] <= exact[beyond]).all()
+
+
+def test_leading_bits_near_both_ends_say_that_they_leave_the_noise_open():
+    ends = [0, 1, sampling._OPEN - 1, 2**32 - sampling._OPEN, 2**32 - 1]
+    inside = [sampling._OPEN, 2**31, 2**32 - sampling._OPEN - 1]
+    for more in (0, 2**64 - 1):
+        stream = StubbedStream(ends + inside, [(more, more), (1 << 63, 0)])
+        _, rough, beyond = stream.rough_gumbel(8)
+        assert beyond.tolist() == [0, 1, 2, 3, 4]
+        exact = stream.gumbel(8)
+        assert (rough[:5] <= exact[:5]).all() and np.abs(rough - exact)[5:].max() < sampling.ROUGH
+
+
 def test_locked_noise_is_the_noise_the_sampler_uses():
     rng = np.random.default_rng(0)
     for k in range(200):

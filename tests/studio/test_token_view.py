@@ -222,7 +222,7 @@ def test_each_mechanism_says_in_steps_how_it_draws_with_numbers_that_the_view_ha
 def test_the_scores_of_the_steps_are_those_of_the_model(tiny_model):
     m = dpt.get_mechanism("dp-mlm", model=tiny_model)
     r = m.rewrite(TEXT)
-    shown = mechanism_steps(m, r)
+    shown = mechanism_steps(m, m.prepare(TEXT), r)
     assert (shown["low"], shown["high"]) == (m.config.clip_min, m.config.clip_max)
     assert shown["unit"] == 2 * (m.config.clip_max - m.config.clip_min)
     for k, unit in enumerate(r.units):
@@ -235,6 +235,6 @@ def test_the_scores_of_the_steps_are_those_of_the_model(tiny_model):
         scores = r.locked(k)[0].scores
         cut = np.clip(logits.astype(float), shown["low"], shown["high"])
         assert shown["high"] + scores * shown["unit"] == pytest.approx(cut, abs=1e-9)
-    assert mechanism_steps(
-        dpt.get_mechanism("santext"), dpt.get_mechanism("santext").rewrite("a day", seed=1)
-    ).keys() == {"steps"}
+    m = dpt.get_mechanism("santext")
+    prepared = m.prepare("a day")
+    assert mechanism_steps(m, prepared, m.rewrite(prepared, seed=1)).keys() == {"steps"}

@@ -1,4 +1,4 @@
-"""What the C library keeps of memory that is free."""
+"""What the C library keeps of memory that is free, and what Python's collector searches."""
 
 from __future__ import annotations
 
@@ -39,3 +39,28 @@ def test_free_parts_of_a_heap_go_back():
 def test_other_systems_are_left_alone(monkeypatch):
     monkeypatch.setattr(heap.sys, "platform", "win32")
     assert not heap.give_back()
+
+
+#: A cycle that is in use when it settles, and garbage when it settles again.
+CYCLE = """
+import gc, weakref
+from dptext_core.support import heap
+class Node: pass
+gc.disable()
+node = Node()
+node.me, seen = node, weakref.ref(node)
+heap.settle()
+searched = len(gc.get_objects())
+del node
+gc.collect()
+print(searched, seen() is None)
+heap.settle()
+print(seen() is None)
+"""
+
+
+def test_what_settled_is_not_searched_until_it_settles_again():
+    done = subprocess.run(
+        [sys.executable, "-c", CYCLE], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+    ).stdout.split()
+    assert int(done[0]) < 1000 and done[1:] == ["False", "True"]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 import dptext_core as dpt
 from dptext_core.errors import Busy, Cancelled
+from dptext_core.support.cache import kept_with
 from dptext_core.support.private import Private
 
+from ... import precomputed
 from ...figures.belief_view import BeliefView, belief_curve, belief_view, points
 from ...server import runs, sessions
 from ...server.session import session
@@ -89,11 +92,17 @@ def start(run: runs.Run, key: tuple[Fact, Any], result: dpt.RewriteResult) -> No
     mine, (fact, _) = session(), key
     live = run.payload["live"] and not run.spread
     name = (run.inputs.text, run.inputs.setting, fact)
-    held = mine.questions.get(name)
+    held, public = mine.questions.get(name), precomputed.load(run.inputs.text, run.inputs.setting)
 
     def work(task: dpt.Task) -> Answer:
         text = run.inputs.text if run.bundled else run.prepared  # bundled scores are rounded, and those of others not
-        question = held or dpt.BeliefQuestion.make(run.mechanism, text, fact.word, fact.others, task=task.child(0, 0.4))
+
+        make = partial(dpt.BeliefQuestion.make, run.mechanism, text, fact.word, fact.others)
+        if public is not None and fact == Fact(run.secret, None):
+            # One for all who open this example. Without a task it gives way to nobody who would make another.
+            question = kept_with(public, "belief", make)
+        else:
+            question = held or make(task=task.child(0, 0.4))
         if not live:
             return Answer(question, {_epsilon(run, result): question.given(result, task=task)})
         where = points(question, run.payload["lo"], run.payload["hi"]).tolist()

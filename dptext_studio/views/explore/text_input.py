@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import streamlit as st
 
 import dptext_core as dpt
@@ -66,6 +68,7 @@ def suit_example(mechanism: str) -> None:
         use_text(whole.text)
 
 
+@cache
 def one_sentence(example: Example) -> str:
     """Return the sentence of an example that gives it away."""
     spans = dpt.Document.parse(example.text).sentences
