@@ -22,6 +22,7 @@ from .distance import TOLERANCE as RELATIVE
 from .distance import named_distances
 from .entry_points import through_entry_points
 from .exact import TOLERANCE, largest_loss, loss_beyond, too_deep
+from .goodness_of_fit import FRESH, ReleaseFindings, check_releases, every_input
 from .guarantee_fields import guarantee_of_outputs, stated_guarantee
 from .inputs import MAX_INPUTS, TEXTS, Meter, Probe, default_inputs, inputs_without_statement, probes_after, probes_of
 from .latent import behind_a_text
@@ -29,14 +30,13 @@ from .long_texts import in_long_texts
 from .metadata_leakage import check_metadata, said_of_words
 from .noise_source import noise_source
 from .outputs import audit_outputs, of_outputs
-from .released import of_all, released_text
-from .releases import FRESH, ReleaseFindings, check_releases, every_input
 from .report import NOR, AuditReport, Check, format_share
 from .rewriting import Rewriter
 from .rules import OURS
 from .sampled import TESTED, could_show, estimate
 from .second_process import in_two_processes
 from .statefulness import at_first
+from .text_integrity import of_all, released_text
 from .three_way import three_together
 from .vocabulary import released_words, stated_words
 
